@@ -1,0 +1,1 @@
+"""Launch files, rig configurations, the softarm command and system tests."""

@@ -1,0 +1,1 @@
+"""ABB controllers over Robot Web Services."""

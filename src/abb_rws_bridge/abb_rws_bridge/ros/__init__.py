@@ -1,0 +1,1 @@
+"""ROS nodes and message conversions; nothing else imports ROS."""

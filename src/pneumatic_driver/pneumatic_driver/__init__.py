@@ -1,0 +1,1 @@
+"""Valve boards over Modbus TCP and RTU, with watchdog and vent."""

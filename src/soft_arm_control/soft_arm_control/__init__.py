@@ -1,0 +1,1 @@
+"""Closed-loop tip control and the experiments of the paper."""

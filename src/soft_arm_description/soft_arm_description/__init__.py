@@ -1,0 +1,1 @@
+"""Robot files: the single source for a robot, with URDF, meshes and calibration."""

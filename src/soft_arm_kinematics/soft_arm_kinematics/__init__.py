@@ -1,0 +1,1 @@
+"""Kinematics of soft arms: arcs, Jacobians, pressure curves, workspace tables."""

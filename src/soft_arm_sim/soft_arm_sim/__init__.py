@@ -1,0 +1,1 @@
+"""The virtual rig: plant, depth camera and device emulators."""

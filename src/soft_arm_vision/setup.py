@@ -1,0 +1,24 @@
+from setuptools import find_packages, setup
+
+package_name = 'soft_arm_vision'
+
+setup(
+    name=package_name,
+    version='0.1.0',
+    packages=find_packages(exclude=['test', 'test.*']),
+    data_files=[
+        ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
+        ('share/' + package_name, ['package.xml']),
+    ],
+    install_requires=['setuptools'],
+    zip_safe=True,
+    maintainer='soft_arm maintainers',
+    maintainer_email='maintainers@soft-arm.example.org',
+    description='Ring segmentation, cylinder fit and extrinsic calibration from a depth camera.',
+    license='Apache-2.0',
+    extras_require={'test': ['pytest']},
+    entry_points={
+        'console_scripts': [],
+        'softarm.commands': [],
+    },
+)

@@ -1,0 +1,1 @@
+"""Ring segmentation, cylinder fit and extrinsic calibration from a depth camera."""
