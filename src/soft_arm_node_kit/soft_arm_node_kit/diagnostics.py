@@ -1,0 +1,54 @@
+"""Diagnostics of a node: one status at 1 Hz on /diagnostics, and measured rates."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from soft_arm_node_kit import qos
+
+OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
+
+
+class Reporter:
+    """Publishes what `status()` returns, once a second: (level, message, values by name; units in the names)."""
+
+    def __init__(self, node: Node, hardware_id: str, status: Callable[[], tuple[bytes, str, dict]]):
+        self._node, self._hardware_id, self._status = node, hardware_id, status
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', qos.STATE)
+        self._timer = node.create_timer(1.0, self._publish)
+
+    def _publish(self) -> None:
+        level, message, values = self._status()
+        status = DiagnosticStatus(level=level, name=self._node.get_fully_qualified_name().lstrip('/'), message=message,
+                                  hardware_id=self._hardware_id,
+                                  values=[KeyValue(key=k, value=f'{v:.6g}' if isinstance(v, float) else str(v)) for k, v in values.items()])
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
+
+
+class RateMeter:
+    """Rate of events over the last `window_s` seconds of the monotonic clock."""
+
+    def __init__(self, window_s: float = 2.0):
+        self._window_s, self._times_s = window_s, deque()
+
+    def tick(self) -> None:
+        """Count one event now."""
+        self._times_s.append(time.monotonic())
+
+    @property
+    def rate_hz(self) -> float:
+        """Events per second [Hz]; 0 when none came within the window."""
+        now_s = time.monotonic()
+        while self._times_s and now_s - self._times_s[0] > self._window_s:
+            self._times_s.popleft()
+        return len(self._times_s) / self._window_s
+
+    @property
+    def age_s(self) -> float | None:
+        """Time since the last event [s]; None if there was none within the window."""
+        return time.monotonic() - self._times_s[-1] if self._times_s else None

@@ -1,0 +1,46 @@
+"""Runs one node as a process: the `main` of every executable."""
+
+import signal
+import sys
+from collections.abc import Callable
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+
+def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
+    """Make the node, spin it until SIGINT or SIGTERM, close it; return the exit code.
+
+    A node that owns a device or a thread gives it back in `destroy_node`, which is called in every case.
+    Bad input at start (ValueError or OSError from the node's construction) is one line on stderr and exit code 2.
+    """
+    stopping = False
+
+    def stop(_number, _frame):
+        nonlocal stopping
+        stopping = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)   # rclpy's own would end the context before the node can close
+    executor, node = SingleThreadedExecutor(), None
+    try:
+        node = make_node()
+        executor.add_node(node)
+        while not stopping and rclpy.ok():
+            executor.spin_once(timeout_sec=0.1)   # a signal is seen when the wait returns
+    except ExternalShutdownException:
+        pass
+    except (ValueError, OSError) as error:
+        if node is not None:
+            raise
+        sys.stderr.write(f'{error}\n')
+        return 2
+    finally:
+        if node is not None:
+            node.destroy_node()
+        executor.shutdown()
+        rclpy.try_shutdown()
+    return 0

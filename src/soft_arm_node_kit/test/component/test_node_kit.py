@@ -1,0 +1,87 @@
+"""The kit against real rclpy: parameters refuse, runner ends cleanly."""
+
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+import rclpy
+from rclpy.parameter import Parameter
+
+from soft_arm_node_kit.parameters import ParameterError, declare, parameter
+
+
+@dataclass(frozen=True)
+class Example:
+    port: int = parameter(description='TCP port', minimum=1, maximum=65535)
+    rate_hz: float = parameter(50.0, 'rate [Hz]', minimum=1.0)
+    names: list[str] = parameter(('a', 'b'), 'names')
+
+
+@pytest.fixture
+def declared():
+    rclpy.init()
+    nodes = []
+
+    def make(**overrides):
+        nodes.append(rclpy.create_node('example', parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()]))
+        return declare(nodes[-1], Example)
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+    rclpy.try_shutdown()
+
+
+def test_defaults_and_overrides(declared):
+    assert declared(port=502, rate_hz=20.0) == Example(port=502, rate_hz=20.0, names=['a', 'b'])
+
+
+def test_integer_for_a_float_is_taken(declared):
+    assert declared(port=502, rate_hz=20).rate_hz == 20.0
+
+
+@pytest.mark.parametrize('overrides, words', [
+    ({}, ['port', 'missing']),
+    ({'port': 0}, ['port', '0', '65535']),
+    ({'port': 502, 'rate_hz': float('nan')}, ['rate_hz', 'finite']),
+    ({'port': 502, 'rate_hz': 0.5}, ['rate_hz', '0.5', '1.0']),
+    ({'port': 'x'}, ['port', 'int']),
+    ({'port': 502, 'speed': 1.0}, ['unknown', 'speed']),
+])
+def test_bad_parameters_are_named(declared, overrides, words):
+    with pytest.raises(ParameterError) as caught:
+        declared(**overrides)
+    assert all(word in str(caught.value) for word in words)
+    assert '\n' not in str(caught.value)
+
+
+NODE = '''
+import sys
+from rclpy.node import Node
+from soft_arm_node_kit.runner import run
+class Example(Node):
+    def __init__(self):
+        super().__init__('example')
+        if 'bad' in sys.argv: raise ValueError('port 0 is outside [1, 65535]')
+        print('up', flush=True)
+    def destroy_node(self):
+        print('closed', flush=True)
+        super().destroy_node()
+sys.exit(run(Example))
+'''
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_closes_the_node(number):
+    process = subprocess.Popen([sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == 'up\n'
+    process.send_signal(number)
+    assert process.communicate(timeout=20)[0] == 'closed\n'
+    assert process.returncode == 0
+
+
+def test_bad_input_is_one_line_and_exit_2():
+    done = subprocess.run([sys.executable, '-c', NODE, 'bad'], capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (2, 'port 0 is outside [1, 65535]\n')
