@@ -1,0 +1,21 @@
+#!/bin/bash
+# Build the workspace. Python sources are linked, so only what is generated or copied counts: messages, build files, the set of files.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. ./env.sh
+paths='src launch' python=.venv/bin/python
+[ -d "/opt/ros/${ROS_DISTRO:-none}" ] || paths="$paths underlay"
+
+made_from=$(
+  { cat .venv/stamp
+    find $paths -type f \( -name package.xml -o -name 'setup.*' -o -name CMakeLists.txt -o -name '*.msg' -o -name '*.srv' -o -name '*.action' \) \
+      -print0 | sort -z | xargs -0 sha256sum
+    find $paths -type f -not -path '*/test/*' -not -path '*/__pycache__/*' -not -path '*.egg-info/*' | sort
+  } | sha256sum)
+if [ -f install/.stamp ] && [ "$(cat install/.stamp)" = "$made_from" ]; then exit 0; fi
+
+echo 'build: colcon'
+rm -f install/.stamp
+# colcon under the interpreter of .venv: the nodes' scripts then start with it and find its packages
+"$python" "$(command -v colcon)" build --symlink-install --base-paths $paths --cmake-args -DBUILD_TESTING=OFF "-DPython3_EXECUTABLE=$PWD/$python"
+echo "$made_from" >install/.stamp

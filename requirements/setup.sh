@@ -1,0 +1,53 @@
+#!/bin/bash
+# Everything outside our sources: system libraries are checked (installed, if root on Debian or Ubuntu), Python packages go into .venv.
+# A stamp in .venv holds what it was made from; the same again takes milliseconds, an interrupted run goes on.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+fail() { echo "setup: $*" >&2; exit 2; }
+
+[ "$(uname -sm)" = 'Linux x86_64' ] || fail "this is $(uname -sm); the pinned wheels are for Linux x86_64 only"
+
+if [ -d "/opt/ros/${ROS_DISTRO:-none}" ]; then
+  [ "$ROS_DISTRO" = jazzy ] || fail "ROS_DISTRO is $ROS_DISTRO; this workspace is for ROS 2 Jazzy"
+  lock=requirements/ros_machine.txt site=--system-site-packages candidates=${PYTHON:-/usr/bin/python3}
+else
+  lock=requirements/wheels.txt site='' candidates=${PYTHON:-python3.12 python3.11 python3}
+fi
+python='' tried=''
+for candidate in $candidates; do
+  version=$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
+  tried="$tried $candidate is $version,"
+  case $version in 3.11 | 3.12) python=$(command -v "$candidate") && break ;; esac
+done
+[ -n "$python" ] || fail "needs Python 3.11 or 3.12;${tried:- none found,} give one with PYTHON=/path/to/python3.12"
+
+place="$PWD $("$python" -c 'import sys; print(sys.executable)') $version"
+contents=$(cat "$lock" underlay/fix_cmake_exports.sh | sha256sum)
+if [ -f .venv/stamp ] && [ "$(cat .venv/stamp)" = "$place"$'\n'"$contents" ]; then exit 0; fi
+
+# What pip cannot bring. need COMMAND-THAT-MUST-SUCCEED PACKAGES...
+missing=''
+need() { check=$1; shift; eval "$check" >/dev/null 2>&1 || missing="$missing $*"; }
+need 'command -v cmake' cmake
+need 'command -v c++ || command -v g++ || command -v clang++' g++
+need '[ -f "$("$python" -c "import sysconfig; print(sysconfig.get_path(\"include\"))")/Python.h" ]' "python$version-dev"
+need '"$python" -c "import venv, ensurepip"' "python$version-venv"
+need '"$python" requirements/check_gl.py' libegl1 libegl-mesa0 libgl1 libopengl0 libgl1-mesa-dri
+[ -z "$site" ] || need 'command -v colcon' python3-colcon-common-extensions
+if [ -n "$missing" ]; then
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "setup: installing system packages:$missing"
+    apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
+  else
+    fail "system packages are missing; run: sudo apt-get install -y$missing"
+  fi
+fi
+
+# Another interpreter or another folder: scripts and paths inside .venv and install would point to the old one.
+if [ -d .venv ] && [ "$(head -1 .venv/stamp 2>/dev/null)" != "$place" ]; then rm -rf .venv build install log; fi
+echo "setup: Python $version packages into .venv (about 1.1 GB, a few minutes the first time)"
+"$python" -m venv $site .venv
+echo "$place" >.venv/stamp
+.venv/bin/pip install --disable-pip-version-check --require-hashes -r "$lock"
+[ -n "$site" ] || underlay/fix_cmake_exports.sh .venv
+echo "$contents" >>.venv/stamp
