@@ -1,0 +1,45 @@
+# The door. `make demo` and `make test` need nothing else to be done first; the rest are their parts.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup build lint format test demo sim clean
+PYTHON ?=
+export PYTHON
+
+WITH_ENV = . ./env.sh &&
+
+help: ## list the targets
+	@awk -F ': ## ' '/^[a-z]+:.*## /{split($$1, t, ":"); printf "  make %-8s %s\n", t[1], $$2}' $(MAKEFILE_LIST)
+	@echo '  PYTHON=/path/to/python3.12 chooses the interpreter (3.11 or 3.12)'
+
+setup: ## install what is needed into .venv (ROS 2 from wheels where no ROS 2 is sourced)
+	@requirements/setup.sh
+
+build: setup
+build: ## build the workspace with colcon
+	@requirements/build.sh
+
+lint: setup
+lint: ## check style, layering and docstrings
+	@$(WITH_ENV) ruff check . && ruff format --check .
+
+format: setup
+format: ## rewrite the sources in the house format
+	@$(WITH_ENV) ruff check --fix . ; ruff format .
+
+test: build lint
+test: ## run every check and test: unit, component (one node), system (the whole virtual rig)
+	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
+	  pytest $(wildcard src/*/test/unit underlay/*/test launch/test/unit) $(wildcard src/*/test/component) $(wildcard launch/test/system)
+
+demo: build
+demo: ## run the paper's experiments on the virtual rig and leave a report under out/
+	@$(WITH_ENV) softarm doctor --remove-stale-memory && softarm experiment all --report out
+
+sim: build
+sim: ## start the virtual rig and every node; Ctrl-C ends it
+	@$(WITH_ENV) softarm launch launch/sim.launch.xml
+
+clean:
+clean: ## remove everything that was built or installed here, and shared memory of dead nodes
+	@if [ -x .venv/bin/python ]; then .venv/bin/python -c 'import sys; sys.path.insert(0, "launch"); from soft_arm_bringup.shared_memory import remove_stale; remove_stale()'; fi
+	rm -rf .venv build install log out .pytest_cache .ruff_cache .hypothesis .cache
