@@ -1,0 +1,65 @@
+"""MuJoCo chain of a robot file: slides and alternating hinge pairs at cell centres, in the arm's base frame."""
+
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from soft_arm_description.robot import BellowsSegment, Robot
+from soft_arm_sim.errors import SimulationError
+
+
+def chain_rest_length_m(segment: BellowsSegment) -> float:
+    """Length of a segment with all slides at zero [m]: its length at ambient pressure."""
+    curve = segment.actuators.curve
+    return float(np.interp(0.0, curve.pressure_pa, curve.length_m))
+
+
+def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoco.MjSpec:
+    """The arm as a chain of pseudo-rigid bodies, masses only; cameras and visible shapes are added by others.
+
+    A segment of N cells has N + 1 slides (the first and last span half a cell) and N hinge pairs. Midpoint joints make the chain second
+    order in 1/N; alternating the order of the pair cancels the twist that a chain of universal joints builds up.
+    Bodies are `<segment>_<i>`, i = 0..N; joints `<segment>_slide_<i>`, `<segment>_x_<i>`, `<segment>_y_<i>`; the site `tip` is the end of
+    the last segment. Positive x (y) hinges bend towards +x (+y).
+
+    Raises:
+        SimulationError: If a segment needs a twist that the chain has not.
+    """
+    spec = mujoco.MjSpec()
+    R_parent_base = Rotation.from_euler('xyz', robot.base.rpy_deg, degrees=True)
+    spec.option.gravity = R_parent_base.inv().apply([0.0, 0.0, -gravity_m_s2])
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    parent, offset = spec.worldbody, 0.0
+    for segment in robot.segments:
+        if not segment.closing_twist:
+            raise SimulationError(f'segment {segment.name}: closing_twist is false, but bellows do not twist the arm; set it to true')
+        parent = _add_segment(parent, offset, segment)
+        offset = segment.rigid_length_m
+    tip = [0.0, 0.0, offset]
+    parent.add_site(name='tip', pos=tip)
+    _add_mass(parent, robot.ring.mass_kg, robot.ring.radius_m, robot.ring.height_m, offset)
+    _add_mass(parent, tip_payload_kg, robot.ring.radius_m, robot.ring.height_m, offset)
+    return spec
+
+
+def _add_segment(parent, offset: float, segment: BellowsSegment):
+    n = segment.sections
+    cell = chain_rest_length_m(segment) / n
+    for i in range(n + 1):
+        body = parent.add_body(name=f'{segment.name}_{i}', pos=[0.0, 0.0, offset + (cell / 2 if i in (0, n) else cell)])
+        body.add_joint(name=f'{segment.name}_slide_{i}', type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, 0, 1])
+        if i < n:
+            hinges = [(f'{segment.name}_x_{i}', [0, 1, 0]), (f'{segment.name}_y_{i}', [-1, 0, 0])]
+            for name, axis in hinges if i % 2 == 0 else hinges[::-1]:
+                body.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_HINGE, axis=axis)
+            _add_mass(body, segment.body_mass_kg / n, segment.actuators.centre_radius_m, cell, 0.0)
+        parent, offset = body, 0.0
+    disc = segment.disc
+    _add_mass(parent, disc.mass_kg, disc.radius_m, disc.thickness_m, -disc.thickness_m / 2)
+    return parent
+
+
+def _add_mass(body, mass_kg: float, radius_m: float, height_m: float, z_m: float):
+    if mass_kg > 0:
+        body.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[radius_m, height_m / 2, 0], pos=[0, 0, z_m], mass=mass_kg, group=5)

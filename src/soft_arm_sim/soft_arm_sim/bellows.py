@@ -1,0 +1,143 @@
+"""Laws of one bellows: length curve, force, and the way from valve target to effective pressure.
+
+The force law follows from the measured curve L = f(p) and the effective area A alone: F = A (p_eff - f^-1(L)) pushes the ends
+apart, vanishes on the curve, and its stiffness A / f'(p) is largest in vacuum.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+from scipy.optimize import brentq, least_squares
+
+from soft_arm_sim.errors import SimulationError
+
+CURVE_RESIDUAL_LIMIT_M = 2e-3
+MIN_CURVE_ARGUMENT = 0.05   # below it the inverse goes on along its tangent, so that no state of the chain is impossible
+
+
+def fit_exponential(pressure_pa, length_m) -> tuple[float, float, float]:
+    """Curve L(p) = rest + span (exp(p / scale) - 1) through measured points (exact for three of them).
+
+    Args:
+        pressure_pa: Gauge pressures [Pa], shape (n,), increasing, n >= 3.
+        length_m: Lengths [m], shape (n,), increasing.
+
+    Returns:
+        rest_m, span_m, scale_pa.
+
+    Raises:
+        SimulationError: If the points are concave, straight, or further than 2 mm from any such curve.
+    """
+    p, length = np.asarray(pressure_pa, float), np.asarray(length_m, float)
+    middle = len(p) // 2
+    ratio = (length[-1] - length[middle]) / (length[middle] - length[0])
+
+    def convexity(scale):
+        return (math.exp(p[-1] / scale) - math.exp(p[middle] / scale)) / (math.exp(p[middle] / scale) - math.exp(p[0] / scale)) - ratio
+
+    reach = p[-1] - p[0]
+    if ratio * (p[middle] - p[0]) / (p[-1] - p[middle]) < 1.01:
+        raise SimulationError(f'pressure-length curve {list(length)} m at {list(p)} Pa: the plant needs bellows that grow softer with '
+                              'pressure (a convex curve); correct the points in the robot file')
+    scale = brentq(convexity, reach / 50, reach * 200)
+    span = (length[-1] - length[0]) / (math.exp(p[-1] / scale) - math.exp(p[0] / scale))
+    rest = length[0] - span * math.expm1(p[0] / scale)
+    if len(p) > 3:
+        fit = least_squares(lambda x: x[0] + x[1] * np.expm1(p / (x[2] * scale)) - length, [rest, span, 1.0], x_scale=[rest, span, 1.0])
+        rest, span, scale = fit.x[0], fit.x[1], fit.x[2] * scale
+    worst = np.abs(rest + span * np.expm1(p / scale) - length).max()
+    if worst > CURVE_RESIDUAL_LIMIT_M:
+        raise SimulationError(f'pressure-length curve: {worst * 1e3:.1f} mm from an exponential, limit {CURVE_RESIDUAL_LIMIT_M * 1e3:.0f} '
+                              'mm; correct the points in the robot file')
+    return float(rest), float(span), float(scale)
+
+
+@njit(cache=True)
+def step_pressures(dt_s, target_pa, lag_s, rate_limit_pa_s, thresholds_pa, weights, creep_share, creep_time_s,
+                   pressure_pa, play_pa, crept_pa, effective_pa):
+    """Advance valve lag, Prandtl-Ishlinskii hysteresis and creep of every chamber by `dt_s`, in place.
+
+    Args:
+        dt_s: Step [s].
+        target_pa: What the valve settles to [Pa], shape (n,).
+        lag_s: Time constant of the valve [s].
+        rate_limit_pa_s: Largest pressure rate [Pa/s].
+        thresholds_pa: Play half-widths [Pa], shape (k,).
+        weights: Play weights, shape (k,); the linear part has weight 1 - sum.
+        creep_share: Share of the effective pressure that lags.
+        creep_time_s: Its time constant [s].
+        pressure_pa: State: chamber pressures [Pa], shape (n,).
+        play_pa: State: play operators [Pa], shape (n, k).
+        crept_pa: State: crept pressures [Pa], shape (n,).
+        effective_pa: Result: effective pressures [Pa], shape (n,).
+    """
+    linear = 1.0 - weights.sum()
+    for i in range(len(pressure_pa)):
+        rate = (target_pa[i] - pressure_pa[i]) / lag_s
+        pressure_pa[i] += dt_s * min(max(rate, -rate_limit_pa_s), rate_limit_pa_s)
+        p = pressure_pa[i]
+        y = linear * p
+        for k in range(len(thresholds_pa)):
+            play_pa[i, k] = max(p - thresholds_pa[k], min(p + thresholds_pa[k], play_pa[i, k]))
+            y += weights[k] * play_pa[i, k]
+        crept_pa[i] += dt_s * (y - crept_pa[i]) / creep_time_s
+        effective_pa[i] = (1.0 - creep_share) * y + creep_share * crept_pa[i]
+
+
+@njit(cache=True)
+def chain_forces(qpos, effective_pa, rest_m, span_m, scale_pa, area_m2, radius_m, cosine, sine, cells, rest_length_m, bellows_start,
+                 slide_start, slide_dof, hinge_start, hinge_x_dof, hinge_y_dof, damping_time_s, force, damping):
+    """Generalised forces of all bellows on the pseudo-rigid chain, in place; energy-consistent over half cells.
+
+    A cell bends by its two hinges at its centre; half cell t long (from the slide beside it) on the tangent polygon has arc length
+    t (a/2) / tan(a/2) for a bend angle a, which makes the polygon's corners land on the true arc.
+
+    Args:
+        qpos: Joint positions [m, rad], shape (nq,); every joint has one degree of freedom.
+        effective_pa, rest_m, span_m, scale_pa, area_m2, radius_m, cosine, sine: Per bellows, shape (n,): effective pressure [Pa],
+            curve L = rest + span (exp(p/scale) - 1), area [m^2], distance from the axis [m] and direction.
+        cells: Cells of each segment, shape (s,).
+        rest_length_m: Segment lengths with all slides at zero [m], shape (s,).
+        bellows_start, slide_start, hinge_start: First bellows, slide and hinge pair of each segment, shape (s + 1,).
+        slide_dof, hinge_x_dof, hinge_y_dof: Addresses in `qpos`.
+        damping_time_s: Damping / stiffness [s].
+        force: Result [N, N m], shape (nq,).
+        damping: Result, diagonal [N s/m, N m s/rad], shape (nq,).
+    """
+    for s in range(len(cells)):
+        n = cells[s]
+        half = 0.5 * rest_length_m[s] / n
+        for i in range(slide_start[s], slide_start[s + 1]):
+            force[slide_dof[i]] = 0.0
+            damping[slide_dof[i]] = 0.0
+        for c in range(n):
+            x, y = hinge_x_dof[hinge_start[s] + c], hinge_y_dof[hinge_start[s] + c]
+            ux, uy = qpos[x], qpos[y]
+            a2 = ux * ux + uy * uy
+            arc = 1.0 - a2 / 12.0 - a2 * a2 / 720.0          # (a/2) / tan(a/2)
+            d_arc = -1.0 / 6.0 - a2 / 180.0                  # its derivative over a
+            force[x] = force[y] = damping[x] = damping[y] = 0.0
+            for side in range(2):
+                local = c + side
+                slide = slide_dof[slide_start[s] + local]
+                share = 1.0 if local == 0 or local == n else 0.5
+                tangent = half + share * qpos[slide]
+                for b in range(bellows_start[s], bellows_start[s + 1]):
+                    length = 2 * n * (tangent * arc - 0.5 * radius_m[b] * (ux * cosine[b] + uy * sine[b]))
+                    argument = 1.0 + (length - rest_m[b]) / span_m[b]
+                    if argument > MIN_CURVE_ARGUMENT:
+                        p = scale_pa[b] * math.log(argument)
+                    else:
+                        p = scale_pa[b] * (math.log(MIN_CURVE_ARGUMENT) + argument / MIN_CURVE_ARGUMENT - 1.0)
+                        argument = MIN_CURVE_ARGUMENT
+                    push = area_m2[b] * (effective_pa[b] - p)
+                    stiffness = 2 * n * area_m2[b] * scale_pa[b] / (span_m[b] * argument)
+                    gx = tangent * d_arc * ux - 0.5 * radius_m[b] * cosine[b]
+                    gy = tangent * d_arc * uy - 0.5 * radius_m[b] * sine[b]
+                    force[slide] += push * arc * share
+                    force[x] += push * gx
+                    force[y] += push * gy
+                    damping[slide] += damping_time_s * stiffness * share
+                    damping[x] += damping_time_s * stiffness * gx * gx
+                    damping[y] += damping_time_s * stiffness * gy * gy
