@@ -176,6 +176,13 @@ class Robot(_Strict):
         """Hash of every value in the file; caches and calibrations carry it."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
+    @property
+    def kinematic_fingerprint(self) -> str:
+        """Hash of the values that poses depend on: names, layout and limits of the segments, not masses, colours or where it hangs."""
+        layout = [(s.name, s.kind, s.closing_twist, s.rigid_length_m, s.actuators.names, s.actuators.angles_deg, s.actuators.centre_radius_m,
+                   s.actuators.length_limits_m, s.actuators.pressure_limits_pa) for s in self.segments]
+        return hashlib.sha256(repr(layout).encode()).hexdigest()[:16]
+
 
 def shipped_robots() -> dict[str, Path]:
     """Robot files that come with this package, by name."""
