@@ -6,51 +6,9 @@ apart, vanishes on the curve, and its stiffness A / f'(p) is largest in vacuum.
 
 import math
 
-import numpy as np
 from numba import njit
-from scipy.optimize import brentq, least_squares
 
-from soft_arm_sim.errors import SimulationError
-
-CURVE_RESIDUAL_LIMIT_M = 2e-3
 MIN_CURVE_ARGUMENT = 0.05   # below it the inverse goes on along its tangent, so that no state of the chain is impossible
-
-
-def fit_exponential(pressure_pa, length_m) -> tuple[float, float, float]:
-    """Curve L(p) = rest + span (exp(p / scale) - 1) through measured points (exact for three of them).
-
-    Args:
-        pressure_pa: Gauge pressures [Pa], shape (n,), increasing, n >= 3.
-        length_m: Lengths [m], shape (n,), increasing.
-
-    Returns:
-        rest_m, span_m, scale_pa.
-
-    Raises:
-        SimulationError: If the points are concave, straight, or further than 2 mm from any such curve.
-    """
-    p, length = np.asarray(pressure_pa, float), np.asarray(length_m, float)
-    middle = len(p) // 2
-    ratio = (length[-1] - length[middle]) / (length[middle] - length[0])
-
-    def convexity(scale):
-        return (math.exp(p[-1] / scale) - math.exp(p[middle] / scale)) / (math.exp(p[middle] / scale) - math.exp(p[0] / scale)) - ratio
-
-    reach = p[-1] - p[0]
-    if ratio * (p[middle] - p[0]) / (p[-1] - p[middle]) < 1.01:
-        raise SimulationError(f'pressure-length curve {list(length)} m at {list(p)} Pa: the plant needs bellows that grow softer with '
-                              'pressure (a convex curve); correct the points in the robot file')
-    scale = brentq(convexity, reach / 50, reach * 200)
-    span = (length[-1] - length[0]) / (math.exp(p[-1] / scale) - math.exp(p[0] / scale))
-    rest = length[0] - span * math.expm1(p[0] / scale)
-    if len(p) > 3:
-        fit = least_squares(lambda x: x[0] + x[1] * np.expm1(p / (x[2] * scale)) - length, [rest, span, 1.0], x_scale=[rest, span, 1.0])
-        rest, span, scale = fit.x[0], fit.x[1], fit.x[2] * scale
-    worst = np.abs(rest + span * np.expm1(p / scale) - length).max()
-    if worst > CURVE_RESIDUAL_LIMIT_M:
-        raise SimulationError(f'pressure-length curve: {worst * 1e3:.1f} mm from an exponential, limit {CURVE_RESIDUAL_LIMIT_M * 1e3:.0f} '
-                              'mm; correct the points in the robot file')
-    return float(rest), float(span), float(scale)
 
 
 @njit(cache=True)
@@ -125,9 +83,10 @@ def chain_forces(qpos, effective_pa, rest_m, span_m, scale_pa, area_m2, radius_m
                 tangent = half + share * qpos[slide]
                 for b in range(bellows_start[s], bellows_start[s + 1]):
                     length = 2 * n * (tangent * arc - 0.5 * radius_m[b] * (ux * cosine[b] + uy * sine[b]))
-                    argument = 1.0 + (length - rest_m[b]) / span_m[b]
+                    strain = (length - rest_m[b]) / span_m[b]
+                    argument = 1.0 + strain
                     if argument > MIN_CURVE_ARGUMENT:
-                        p = scale_pa[b] * math.log(argument)
+                        p = scale_pa[b] * math.log1p(strain)
                     else:
                         p = scale_pa[b] * (math.log(MIN_CURVE_ARGUMENT) + argument / MIN_CURVE_ARGUMENT - 1.0)
                         argument = MIN_CURVE_ARGUMENT

@@ -7,11 +7,13 @@ import mujoco
 import numpy as np
 
 from soft_arm_description.robot import Robot
+from soft_arm_kinematics.pressure_length import curve_of_robot_file
 from soft_arm_sim.arm_model import build_arm, chain_rest_length_m
-from soft_arm_sim.bellows import chain_forces, fit_exponential, step_pressures
+from soft_arm_sim.bellows import chain_forces, step_pressures
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.plant_parameters import PlantParameters
 
+NEARLY_STRAIGHT_PER_PA = 1e-9
 RESTING_PA_S = 50.0
 RESTING_M_S = 1e-4
 
@@ -137,10 +139,9 @@ class Plant:
         self._length_offset_m = bellows.length_offset_std_m * random.standard_normal(n)
 
     def _curves(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        fits = np.array([fit_exponential(s.actuators.curve.pressure_pa, s.actuators.curve.length_m)
-                         for s in self.robot.segments for _ in s.actuators.names])
-        rest, span, scale = fits.T
-        return rest + self._length_offset_m, span * self._length_gain, scale.copy()
+        curve = curve_of_robot_file(self.robot)
+        growth = np.where(np.abs(curve.growth_per_pa) < NEARLY_STRAIGHT_PER_PA, NEARLY_STRAIGHT_PER_PA, curve.growth_per_pa)
+        return curve.length_0_m + self._length_offset_m, curve.slope_0_m_per_pa / growth * self._length_gain, 1.0 / growth
 
     def _bellows(self) -> tuple[np.ndarray, ...]:
         each = [(s.actuators, angle) for s in self.robot.segments for angle in s.actuators.angles_rad]
