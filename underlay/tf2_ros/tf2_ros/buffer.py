@@ -1,0 +1,159 @@
+"""The tree of frames and its recent history."""
+
+import bisect
+import math
+import threading
+from dataclasses import dataclass, field
+
+from geometry_msgs.msg import TransformStamped
+from rclpy.duration import Duration
+from rclpy.time import Time
+from tf2_ros.exceptions import ConnectivityException, ExtrapolationException, InvalidArgumentException, LookupException, TransformException
+from tf2_ros.rigid import IDENTITY, compose, interpolate, inverse
+
+
+@dataclass
+class _Edge:
+    """One frame below its parent: T_parent_child at increasing stamps, or one value for all times if static."""
+
+    parent: str
+    static: bool
+    stamps_ns: list[int] = field(default_factory=list)
+    values: list = field(default_factory=list)
+
+    def at(self, stamp_ns, child):
+        if self.static:
+            return self.values[-1]
+        i = bisect.bisect_left(self.stamps_ns, stamp_ns)
+        if i < len(self.stamps_ns) and self.stamps_ns[i] == stamp_ns:
+            return self.values[i]
+        if i == 0 or i == len(self.stamps_ns):
+            side, edge, known = ('past', 'earliest', self.stamps_ns[0]) if i == 0 else ('future', 'latest', self.stamps_ns[-1])
+            raise ExtrapolationException(
+                f'Lookup would require extrapolation into the {side}. Requested time {stamp_ns / 1e9:.6f} but the {edge} data is at '
+                f'time {known / 1e9:.6f}, when looking up frame [{child}] in [{self.parent}]'
+            )
+        before, after = self.stamps_ns[i - 1], self.stamps_ns[i]
+        return interpolate(self.values[i - 1], self.values[i], (stamp_ns - before) / (after - before))
+
+
+class Buffer:
+    """Transforms of the last `cache_time` (10 s unless given), interpolated between stamps; may be read from any thread."""
+
+    def __init__(self, cache_time=None, node=None):  # node: as in tf2_ros, where it adds a debug service; none here
+        self._cache_ns = Duration(seconds=10).nanoseconds if cache_time is None else cache_time.nanoseconds
+        self._edges: dict[str, _Edge] = {}
+        self._changed = threading.Condition()
+
+    def set_transform(self, transform, authority):
+        """Add a TransformStamped of a moving frame; data older than the cache, or with a stamp already held, is ignored."""
+        self._set(transform, static=False)
+
+    def set_transform_static(self, transform, authority):
+        """Add a TransformStamped that holds for all times."""
+        self._set(transform, static=True)
+
+    def clear(self):
+        """Forget every moving frame; static ones stay, since they are sent only once."""
+        with self._changed:
+            self._edges = {child: edge for child, edge in self._edges.items() if edge.static}
+
+    def can_transform(self, target_frame, source_frame, time, timeout=None, return_debug_tuple=False):
+        """Whether `lookup_transform` would answer, waiting up to `timeout` for it (some other thread must spin the node)."""
+        error = ''
+        with self._changed:
+            if timeout is not None and timeout.nanoseconds > 0:
+                self._changed.wait_for(lambda: self._why_not(target_frame, source_frame, time) is None, timeout.nanoseconds / 1e9)
+            error = self._why_not(target_frame, source_frame, time)
+        return (error is None, str(error or '')) if return_debug_tuple else error is None
+
+    def lookup_transform(self, target_frame, source_frame, time, timeout=None):
+        """TransformStamped of `source_frame` in `target_frame` at `time` (zero: the latest that all frames between have)."""
+        self.can_transform(target_frame, source_frame, time, timeout)
+        with self._changed:
+            stamp_ns, (position, rotation) = self._lookup(target_frame, source_frame, time.nanoseconds)
+        answer = TransformStamped(child_frame_id=source_frame)
+        answer.header.frame_id = target_frame
+        answer.header.stamp = Time(nanoseconds=stamp_ns).to_msg()
+        translation, quaternion = answer.transform.translation, answer.transform.rotation
+        translation.x, translation.y, translation.z = position
+        quaternion.x, quaternion.y, quaternion.z, quaternion.w = rotation
+        return answer
+
+    def all_frames_as_string(self):
+        """One line per frame, for a person."""
+        with self._changed:
+            return '\n'.join(f'Frame {child} exists with parent {edge.parent}.' for child, edge in self._edges.items())
+
+    def _set(self, transform, static):
+        child, parent = transform.child_frame_id.lstrip('/'), transform.header.frame_id.lstrip('/')
+        translation, rotation = transform.transform.translation, transform.transform.rotation
+        value = ((translation.x, translation.y, translation.z), (rotation.x, rotation.y, rotation.z, rotation.w))
+        if not child or not parent or child == parent:
+            raise InvalidArgumentException(f'transform from [{parent}] to [{child}]: both frames must be named, and differ')
+        if not all(map(math.isfinite, value[0] + value[1])) or abs(math.hypot(*value[1]) - 1.0) > 1e-3:
+            raise InvalidArgumentException(f'transform from [{parent}] to [{child}] is not a rigid motion: xyz {value[0]}, xyzw {value[1]}')
+        stamp_ns = Time.from_msg(transform.header.stamp).nanoseconds
+        with self._changed:
+            edge = self._edges.get(child)
+            if edge is None or edge.static != static or edge.parent != parent:
+                edge = self._edges[child] = _Edge(parent, static)
+            if static:
+                edge.values = [value]
+            else:
+                self._insert(edge, stamp_ns, value)
+            self._changed.notify_all()
+
+    def _insert(self, edge, stamp_ns, value):
+        i = bisect.bisect_left(edge.stamps_ns, stamp_ns)
+        repeated = i < len(edge.stamps_ns) and edge.stamps_ns[i] == stamp_ns
+        if repeated or (edge.stamps_ns and stamp_ns < edge.stamps_ns[-1] - self._cache_ns):
+            return
+        edge.stamps_ns.insert(i, stamp_ns)
+        edge.values.insert(i, value)
+        old = bisect.bisect_left(edge.stamps_ns, edge.stamps_ns[-1] - self._cache_ns)
+        del edge.stamps_ns[:old], edge.values[:old]
+
+    def _why_not(self, target, source, time):
+        try:
+            self._lookup(target, source, time.nanoseconds)
+        except TransformException as error:
+            return error
+        return None
+
+    def _lookup(self, target, source, stamp_ns):
+        up_from_source, up_from_target = self._path_between(source, target)
+        moving = [edge for edge in (self._edges[child] for child in up_from_source + up_from_target) if not edge.static]
+        if stamp_ns == 0 and moving:
+            stamp_ns = min(edge.stamps_ns[-1] for edge in moving)
+        return stamp_ns, compose(inverse(self._climb(up_from_target, stamp_ns)), self._climb(up_from_source, stamp_ns))
+
+    def _climb(self, children, stamp_ns):
+        total = IDENTITY
+        for child in children:
+            total = compose(self._edges[child].at(stamp_ns, child), total)
+        return total
+
+    def _path_between(self, source, target):
+        """Frames to climb from each side to the nearest common ancestor; the ancestor itself is in neither."""
+        parents = {edge.parent for edge in self._edges.values()}
+        for role, frame in (('target_frame', target), ('source_frame', source)):
+            if frame not in self._edges and frame not in parents:
+                raise LookupException(f'"{frame}" passed to lookupTransform argument {role} does not exist.')
+        from_source, from_target = self._to_root(source), self._to_root(target)
+        common = next((frame for frame in from_source if frame in from_target), None)
+        if common is None:
+            raise ConnectivityException(
+                f'Could not find a connection between [{target}] and [{source}] because they are not part of the same tree. '
+                'Tf has two or more unconnected trees.'
+            )
+        return from_source[: from_source.index(common)], from_target[: from_target.index(common)]
+
+    def _to_root(self, frame):
+        path = [frame]
+        while path[-1] in self._edges:
+            parent = self._edges[path[-1]].parent
+            if parent in path:
+                raise LookupException(f'The tf tree is invalid because it contains a loop: {" -> ".join([*path, parent])}')
+            path.append(parent)
+        return path
