@@ -1,0 +1,5 @@
+"""Errors of this package: one line each, with value, unit, limit and remedy."""
+
+
+class VisionError(ValueError):
+    """Input, calibration file or point set that cannot be used."""

@@ -1,0 +1,51 @@
+"""Pinhole intrinsics of one image, from a pixel to its viewing ray."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import cv2
+import numpy as np
+
+from soft_arm_vision.errors import VisionError
+
+
+@dataclass(frozen=True)
+class Intrinsics:
+    """Pinhole camera with OpenCV's plumb-bob distortion; pixel centres are at whole numbers.
+
+    Attributes:
+        width, height: Image size [px].
+        fx, fy, cx, cy: Focal lengths and principal point [px].
+        distortion: k1, k2, p1, p2, k3; empty or zeros when the image is rectified.
+    """
+
+    width: int
+    height: int
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    distortion: tuple[float, ...] = ()
+
+    def __post_init__(self):
+        if not (self.fx > 0 and self.fy > 0):
+            raise VisionError(f'focal lengths fx={self.fx}, fy={self.fy} px must be positive: is the camera calibrated?')
+
+    def ray_grid(self) -> np.ndarray:
+        """Normalised coordinates (x/z, y/z) of every pixel, shape (height, width, 2), float32; cached."""
+        return _ray_grid(self)
+
+    def rays(self, pixels: np.ndarray) -> np.ndarray:
+        """Normalised coordinates (x/z, y/z) of pixels (u, v), shape (n, 2)."""
+        pixels = np.asarray(pixels, float)
+        if any(self.distortion):
+            k = np.array([[self.fx, 0, self.cx], [0, self.fy, self.cy], [0, 0, 1.0]])
+            return cv2.undistortPoints(pixels.reshape(-1, 1, 2), k, np.asarray(self.distortion)).reshape(-1, 2)
+        return (pixels - (self.cx, self.cy)) / (self.fx, self.fy)
+
+
+@lru_cache(maxsize=4)
+def _ray_grid(intrinsics: Intrinsics) -> np.ndarray:
+    v, u = np.mgrid[0:intrinsics.height, 0:intrinsics.width]
+    rays = intrinsics.rays(np.column_stack([u.ravel(), v.ravel()]))
+    return rays.reshape(intrinsics.height, intrinsics.width, 2).astype(np.float32)

@@ -1,0 +1,154 @@
+"""From a colour and a depth image to the pose of the positioning ring, frame after frame."""
+
+from dataclasses import dataclass, field
+from time import process_time
+
+import cv2
+import numpy as np
+
+from soft_arm_description.robot import Ring
+from soft_arm_vision import cloud
+from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.outline import Outline, mask_edges, rim_points
+from soft_arm_vision.ring_fit import FitRefused, RingFit, fit_ring
+from soft_arm_vision.segmenter import ColourSegmenter, Instance, Segmenter
+
+VOXEL_M = 0.002
+TRACKED_FRAMES = 5      # a pose older than this many frames is no start for the next
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What one frame showed.
+
+    Attributes:
+        fit: Pose of the ring in the optical frame, or None.
+        reason: Why there is none, or None.
+        instance: Mask that was used, or None.
+        warm: Whether the previous pose was a good enough start.
+        cpu_s: Processor time of each stage [s].
+    """
+
+    fit: RingFit | None
+    reason: str | None
+    instance: Instance | None = None
+    warm: bool = False
+    cpu_s: dict[str, float] = field(default_factory=dict)
+
+
+class RingDetector:
+    """Segmentation, cloud and fit, started from the previous pose where there is one.
+
+    The two ends of a ring look alike. The axis is given the sign that agrees with the previous pose; without one, the sign
+    that agrees with `expected_axis`.
+    """
+
+    def __init__(self, ring: Ring, segmenter: Segmenter | None = None, seed: int = 0):
+        self._ring = ring
+        self._segmenter = segmenter or ColourSegmenter(ring)
+        self._rng = np.random.default_rng(seed)
+        self._previous: RingFit | None = None
+        self._previous_middle: np.ndarray | None = None
+        self._missed = 0
+
+    def detect(self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, expected_axis=None) -> Detection:
+        """Look for the ring in one frame.
+
+        Args:
+            colour: RGB, shape (h, w, 3), uint8.
+            depth: Aligned depth, shape (h, w): uint16 millimetres or float metres.
+            intrinsics: Of both images.
+            expected_axis: Function of the centre [m] (3,) that gives roughly the axis (3,), both in the optical frame; used for the
+                sign when no previous pose is known. None: the end that looks at the camera is taken as the ring's end.
+        """
+        shape = (intrinsics.height, intrinsics.width)
+        if colour.shape != (*shape, 3) or depth.shape != shape:
+            return self._missing(f'colour {colour.shape}, depth {depth.shape} and camera info {shape} differ in size', None, {})
+        clock, cpu_s = process_time(), {}
+
+        def lap(stage):
+            nonlocal clock
+            now = process_time()
+            cpu_s[stage], clock = now - clock, now
+
+        depth_m = cloud.depth_in_metres(depth)
+        instances = self._segmenter.segment(colour, depth_m, intrinsics)
+        lap('segment')
+        if not instances:
+            return self._missing('no ring in view', None, cpu_s)
+        instance = instances[0]
+        rows, columns = _widened(instance, shape)
+        mask = np.pad(instance.mask, ((instance.row - rows.start, rows.stop - instance.window[0].stop),
+                                      (instance.column - columns.start, columns.stop - instance.window[1].stop)))
+        depth_m = depth_m[rows, columns]
+        solid = cloud.solid_pixels(mask, depth_m)
+        points = cloud.back_project(solid, depth_m, intrinsics, (rows.start, columns.start))
+        pixel_count = len(points)
+        points = cloud.voxel_filter(points, VOXEL_M)
+        edges = mask_edges(mask, depth_m) + (columns.start, rows.start)
+        outline = Outline(intrinsics.rays(edges), 2 / (intrinsics.fx + intrinsics.fy))
+        lap('cloud')
+        try:
+            fit, warm = self._fit(points, pixel_count, outline)
+        except FitRefused as refusal:
+            lap('fit')
+            return self._missing(str(refusal), instance, cpu_s)
+        fit = self._signed(fit, expected_axis)
+        self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
+        lap('fit')
+        return Detection(fit, None, instance, warm, cpu_s)
+
+    def _fit(self, points, pixel_count, outline) -> tuple[RingFit, bool]:
+        height_m = self._ring.height_m
+        radius = np.array([self._ring.radius_m])
+        if self._previous is not None and len(points):
+            moved = np.median(points, axis=0) - self._previous_middle
+            start = Cylinders((self._previous.centre + moved)[None], self._previous.axis[None], radius)
+            try:
+                return fit_ring(points, start, height_m, pixel_count, outline), True
+            except FitRefused:
+                pass        # moved too far: look for it anew
+        found = ransac_cylinder(points, radius_m=self._ring.radius_m, rng=self._rng)
+        if found is None:
+            raise FitRefused(f'too few depth points: {len(points)} make no cylinder')
+        return fit_ring(points, found[0], height_m, pixel_count, outline), False
+
+    def _signed(self, fit: RingFit, expected_axis) -> RingFit:
+        if self._previous is not None:
+            expected = self._previous.axis
+        else:
+            expected = -fit.centre if expected_axis is None else expected_axis(fit.centre)
+        return fit if fit.axis @ expected >= 0 else RingFit(
+            fit.centre, -fit.axis, fit.covariance, fit.inlier_share, fit.edge_share, fit.depth_sigma_m)
+
+    def _missing(self, reason, instance, cpu_s) -> Detection:
+        self._missed += 1
+        if self._missed > TRACKED_FRAMES:
+            self._previous = None
+        return Detection(None, reason, instance, False, cpu_s)
+
+
+def _widened(instance: Instance, shape: tuple[int, int]) -> tuple[slice, slice]:
+    """The instance's window with one more pixel on each side, inside the image."""
+    return tuple(slice(max(0, s.start - 1), min(size, s.stop + 1)) for s, size in zip(instance.window, shape, strict=True))
+
+
+def draw_overlay(colour: np.ndarray, detection: Detection, ring: Ring, intrinsics: Intrinsics) -> np.ndarray:
+    """Copy of the colour image with the mask's contour, both rims and the axis, or the reason why there is none."""
+    picture = colour.copy()
+    if detection.instance is not None:
+        contours, _ = cv2.findContours(detection.instance.mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE,
+                                       offset=(detection.instance.column, detection.instance.row))
+        cv2.drawContours(picture, contours, -1, (0, 255, 0), 1)
+    if detection.fit is None:
+        cv2.putText(picture, detection.reason, (8, 20), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 0, 0), 1, cv2.LINE_AA)
+        return picture
+    for end in (-0.5, 0.5):
+        rim = rim_points(detection.fit.centre + end * ring.height_m * detection.fit.axis, detection.fit.axis, ring.radius_m)
+        pixels = rim[:, :2] / rim[:, 2:] * (intrinsics.fx, intrinsics.fy) + (intrinsics.cx, intrinsics.cy)
+        cv2.polylines(picture, [np.round(pixels).astype(np.int32)], True, (0, 0, 255), 1, cv2.LINE_AA)
+    axis = np.stack([detection.fit.centre, detection.fit.centre + ring.radius_m * detection.fit.axis])
+    tail, head = np.round(axis[:, :2] / axis[:, 2:] * (intrinsics.fx, intrinsics.fy) + (intrinsics.cx, intrinsics.cy)).astype(int).tolist()
+    cv2.arrowedLine(picture, tail, head, (255, 0, 255), 2, cv2.LINE_AA)
+    return picture

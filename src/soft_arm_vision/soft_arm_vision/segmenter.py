@@ -1,0 +1,113 @@
+"""Where the ring is in the picture: instance masks from colour and depth."""
+
+import colorsys
+from dataclasses import dataclass
+from typing import Protocol
+
+import cv2
+import numpy as np
+
+from soft_arm_description.robot import Ring
+from soft_arm_vision.intrinsics import Intrinsics
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One instance: its mask inside a window of the image.
+
+    Attributes:
+        mask: Shape (h, w), bool.
+        row, column: The window's first pixel in the whole image.
+        score: 0..1, how sure the segmenter is.
+    """
+
+    mask: np.ndarray
+    row: int
+    column: int
+    score: float
+
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """Rows and columns of the window in the whole image."""
+        return slice(self.row, self.row + self.mask.shape[0]), slice(self.column, self.column + self.mask.shape[1])
+
+
+class Segmenter(Protocol):
+    """Finds rings; the best comes first, no ring is an empty list."""
+
+    def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
+        """Segment one frame.
+
+        Args:
+            colour: RGB, shape (h, w, 3), uint8.
+            depth_m: Aligned depth [m], 0 where there is none, shape (h, w).
+            intrinsics: Of both images.
+        """
+
+
+class ColourSegmenter:
+    """Ring by its colour, its depth and its size; looks first where it last saw it."""
+
+    HUE_TOLERANCE_DEG = 20.0     # exposure and white balance move the hue, dim light hardly does
+    MIN_SATURATION = 110         # of 255
+    MIN_VALUE = 40               # of 255
+    DEPTH_RANGE_M = (0.15, 2.0)
+    MARGIN_PX = 40               # a ring at 0.5 m moving 1 m/s shifts by this much between two frames at 30 Hz
+
+    def __init__(self, ring: Ring):
+        self._ring = ring
+        hue = 180 * colorsys.rgb_to_hsv(*ring.colour_rgb)[0]    # OpenCV's hue: half degrees
+        self._hues = (hue - self.HUE_TOLERANCE_DEG / 2, hue + self.HUE_TOLERANCE_DEG / 2)
+        self._last: Instance | None = None
+
+    def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
+        """See `Segmenter.segment`."""
+        found = []
+        if self._last is not None and colour.shape[:2] == depth_m.shape:
+            rows, columns = self._last.window
+            window = (slice(max(0, rows.start - self.MARGIN_PX), rows.stop + self.MARGIN_PX),
+                      slice(max(0, columns.start - self.MARGIN_PX), columns.stop + self.MARGIN_PX))
+            found = self._in_window(colour, depth_m, intrinsics, window)
+        if not found:
+            found = self._in_window(colour, depth_m, intrinsics, (slice(0, colour.shape[0]), slice(0, colour.shape[1])))
+        self._last = found[0] if found else None
+        return found
+
+    def _in_window(self, colour, depth_m, intrinsics, window) -> list[Instance]:
+        candidates = self._has_colour(colour[window])
+        depth_m = depth_m[window]
+        low, high = self.DEPTH_RANGE_M
+        candidates[(depth_m > 0) & ((depth_m < low) | (depth_m > high))] = 0     # holes of the depth stay in
+        count, labels, stats, _ = cv2.connectedComponentsWithStats(candidates, connectivity=4)
+        found = []
+        for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:5]:
+            x, y, w, h, area = stats[label]
+            box = slice(y, y + h), slice(x, x + w)
+            mask = labels[box] == label
+            score = self._plausibility(area, w, h, depth_m[box][mask], intrinsics)
+            if score > 0:
+                found.append(Instance(mask, int(window[0].start + y), int(window[1].start + x), score))
+        return sorted(found, key=lambda instance: -instance.score)
+
+    def _has_colour(self, colour: np.ndarray) -> np.ndarray:
+        hsv = cv2.cvtColor(colour, cv2.COLOR_RGB2HSV)
+        mask = np.zeros(hsv.shape[:2], np.uint8)
+        for turn in (-180, 0, 180):     # hue is a circle
+            low, high = max(self._hues[0] + turn, 0), min(self._hues[1] + turn, 179)
+            if low <= high:
+                mask |= cv2.inRange(hsv, (low, self.MIN_SATURATION, self.MIN_VALUE), (high, 255, 255))
+        return mask
+
+    def _plausibility(self, area, width, height, depth_m, intrinsics) -> float:
+        """0 for a size that no view of the ring has at that depth, else how much of a side view is seen."""
+        depth_m = depth_m[depth_m > 0]
+        if area < 60 or len(depth_m) < 0.1 * area:
+            return 0.0
+        metres_per_px = np.median(depth_m) / intrinsics.fx
+        radius, ring_height = self._ring.radius_m, self._ring.height_m
+        side_m2 = 2 * radius * ring_height
+        seen_m2 = area * metres_per_px ** 2
+        diagonal_m = np.hypot(2 * radius, ring_height)
+        if max(width, height) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (np.pi * radius ** 2 + side_m2):
+            return 0.0
+        return 0.0 if seen_m2 < 0.15 * side_m2 else float(min(1.0, seen_m2 / side_m2))
