@@ -1,0 +1,210 @@
+"""Closed-loop tip control: internal-model control with a learnt model error.
+
+Every tick the controller solves model(lengths) + error(lengths) = target for the actuator lengths and sends their pressures, shaped
+for the valves' rate and lag. The feedback is the error estimate alone (see `estimator`), so there is no integrator to wind up: at a
+limit the solution is the nearest the limits allow, and it leaves the limit as soon as the target does.
+
+After a goal is reached the tip goes on being held there until the next goal. A fault or a cancelled goal holds the last pressures.
+"""
+
+import enum
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from soft_arm_control.dynamics import Dynamics
+from soft_arm_control.error_map import ErrorMap
+from soft_arm_control.errors import GoalError
+from soft_arm_control.estimator import TipEstimator
+from soft_arm_control.goal import Goal
+from soft_arm_control.tracking import solve_lengths
+from soft_arm_control.valves import REFERENCE_TIME_CONSTANT_S, ValveShaper
+from soft_arm_kinematics.arm import Arm
+
+
+class Outcome(enum.Enum):
+    """How a goal ended."""
+
+    REACHED = 'reached'
+    TIMEOUT = 'timeout'
+    RING_LOST = 'ring lost'
+    CAMERA_STALE = 'camera stale'
+    DRIVER_LOST = 'driver lost'
+    SATURATED = 'saturated'
+    CANCELLED = 'cancelled'
+
+
+@dataclass(frozen=True)
+class ControllerSettings:
+    """Deadlines, and what counts as reached."""
+
+    camera_timeout_s: float = 0.5
+    ring_timeout_s: float = 0.5
+    pressures_timeout_s: float = 0.3
+    hold_s: float = 0.25             # the error must stay within tolerance for this long
+    saturated_m: float = 0.0005      # a solution this far off its target is held back by the limits ..
+    saturated_s: float = 1.0         # .. and ends the goal after this long
+    known_m: float = 0.0005          # an estimate with a smaller deviation is worth remembering
+
+
+@dataclass(frozen=True)
+class Status:
+    """The loop after a tick. None where there is no such value."""
+
+    phase: str                       # idle, approach, correct, settle, hold
+    elapsed_s: float
+    error_m: float | None            # estimated tip from the target
+    tip_m: np.ndarray | None         # (3,), estimated
+    waypoint: int
+    outcome: Outcome | None = None   # set in the tick that ends the goal
+    message: str = ''
+    settle_s: float | None = None
+
+
+class TipController:
+    """The loop's state. All times are on one clock [s]; samples carry their stamps, `step` the present."""
+
+    def __init__(self, arm: Arm, dynamics: Dynamics, settings: ControllerSettings = ControllerSettings()):
+        self._arm, self._dynamics, self._settings = arm, dynamics, settings
+        self.error_map = ErrorMap(np.mean(arm.length_limits_m, axis=0))
+        self.estimator = TipEstimator(arm, self.error_map, dynamics.mechanical_lag_s)
+        self._preview_s = dynamics.mechanical_lag_s + dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
+        self._pressures_s = self._image_s = self._ring_s = -np.inf
+        self._measured_pa: np.ndarray | None = None
+        self._valves: ValveShaper | None = None
+        self._applied_pa: np.ndarray | None = None
+        self._lengths_m: np.ndarray | None = None
+        self._goal: Goal | None = None
+        self._reached = False            # and held on
+        self._start_s = self._step_s = 0.0
+        self._inside_s = self._free_s = None   # since when inside the tolerance, and last time clear of the limits
+        self._errors_m: list[float] = []
+
+    @property
+    def applied_pa(self) -> np.ndarray | None:
+        """Last commanded pressures [Pa], shape (n,); None before the first goal."""
+        return self._applied_pa
+
+    @property
+    def active(self) -> bool:
+        """Whether a goal is being worked on."""
+        return self._goal is not None and not self._reached
+
+    @property
+    def path_errors_m(self) -> np.ndarray:
+        """Measured distances [m] of the ring from the present or last goal's path, one for each image."""
+        return np.array(self._errors_m)
+
+    def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
+        """Take measured gauge pressures [Pa], shape (n,)."""
+        self._measured_pa, self._pressures_s = np.asarray(pressures_pa, float), stamp_s
+        self.estimator.add_pressures(stamp_s, self._measured_pa)
+
+    def add_image(self, stamp_s: float) -> None:
+        """Note that the camera lives, whether or not the ring is in the image."""
+        self._image_s = max(stamp_s, self._image_s)
+
+    def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> None:
+        """Take a ring centre [m], base frame, with its covariance [m^2], seen in the image stamped `stamp_s`."""
+        self.add_image(stamp_s)
+        self._ring_s = max(stamp_s, self._ring_s)
+        if self.estimator.add_ring(stamp_s, ring_m, covariance_m2) and self.active and stamp_s > self._start_s:
+            self._errors_m.append(float(np.linalg.norm(ring_m - self._goal.at(stamp_s - self._start_s)[0])))
+
+    def start(self, goal: Goal, now_s: float) -> None:
+        """Begin a goal; one that is under way is replaced without a jump.
+
+        Raises:
+            GoalError: If no pressures have been measured yet, or the goal is of another arm.
+        """
+        if self._measured_pa is None or now_s - self._pressures_s > self._settings.pressures_timeout_s:
+            raise GoalError('no measured pressures: start the pneumatic driver and activate it')
+        if goal.lengths_m.shape[1:] != self._measured_pa.shape:
+            raise GoalError(f'goal with {goal.lengths_m.shape[1]} lengths: the arm has {len(self._measured_pa)} actuators')
+        if self.estimator.deviation_m < self._settings.known_m:
+            self.estimator.remember()
+        if self._valves is None:
+            self._valves = ValveShaper(self._dynamics, self._arm.pressure_limits_pa, self._measured_pa)
+        self._goal, self._reached, self._start_s, self._step_s = goal, False, now_s, now_s
+        self._inside_s, self._free_s, self._errors_m = None, now_s, []
+        self._lengths_m = goal.at(0.0)[1]
+
+    def cancel(self) -> None:
+        """Give up the goal, if any, and hold the last pressures."""
+        self._goal = None
+
+    def step(self, now_s: float) -> tuple[np.ndarray | None, Status]:
+        """One tick: the pressures to command [Pa], shape (n,), None before the first goal, and the status."""
+        if self._goal is None:
+            return self._applied_pa, Status('idle', 0.0, None, self._tip(), 0)
+        dt_s, self._step_s = min(now_s - self._step_s, 0.1), now_s
+        fault = self._fault(now_s)
+        if fault is not None:
+            return self._end(now_s, *fault)
+        elapsed_s = now_s - self._start_s
+        short_m = self._move(*self._goal.at(elapsed_s + self._preview_s), dt_s)
+        if short_m <= self._settings.saturated_m:
+            self._free_s = now_s
+        return self._judge(now_s, elapsed_s, short_m)
+
+    def _move(self, target_m, preferred_m, dt_s) -> float:
+        """Command the pressures for a target; return how far [m] the limits keep the solution from it."""
+        goal, short_m, lengths_m = self._goal, 0.0, preferred_m
+        if not goal.open_loop:
+            wanted_pa = self._arm.pressures(self._lengths_m)
+            error_m = self.estimator.error_m(self._lengths_m, self.estimator.direction_towards(wanted_pa))
+            lengths_m, short_m = solve_lengths(self._arm, self._lengths_m, target_m - error_m, preferred_m, self._arm.length_limits_m,
+                                               goal.free)
+        self._lengths_m = np.clip(lengths_m, *self._arm.length_limits_m)
+        self._applied_pa = self._valves.step(self._arm.pressures(self._lengths_m), self._measured_pa, dt_s)
+        return short_m
+
+    def _judge(self, now_s, elapsed_s, short_m):
+        s, goal = self._settings, self._goal
+        tip_m = self._tip()
+        error_m = float(np.linalg.norm(tip_m - goal.at(elapsed_s)[0]))
+        arrived = self._valves.resting and elapsed_s >= goal.duration_s
+        inside = arrived if goal.open_loop else elapsed_s >= goal.duration_s and error_m <= goal.tolerance_m
+        self._inside_s = (now_s if self._inside_s is None else self._inside_s) if inside else None
+        phase = 'hold' if self._reached else 'settle' if inside else 'correct' if arrived else 'approach'
+        status = Status(phase, elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s))
+        if self._reached:
+            return self._applied_pa, status
+        if inside and now_s - self._inside_s >= s.hold_s:
+            self._reached = True
+            return self._applied_pa, replace(status, outcome=Outcome.REACHED, settle_s=self._inside_s - self._start_s)
+        if now_s - self._free_s > s.saturated_s:
+            return self._end(now_s, Outcome.SATURATED, f'length limits leave the tip {1e3 * short_m:.1f} mm from the target: '
+                             'choose a target further inside the workspace or free the held segments')
+        if elapsed_s - goal.duration_s > goal.timeout_s:
+            return self._end(now_s, Outcome.TIMEOUT, f'tip is {1e3 * error_m:.2f} mm from the target after {goal.timeout_s:.1f} s, '
+                             f'tolerance {1e3 * goal.tolerance_m:.2f} mm: allow more of either')
+        return self._applied_pa, status
+
+    def _fault(self, now_s) -> tuple[Outcome, str] | None:
+        s = self._settings
+        if now_s - self._pressures_s > s.pressures_timeout_s:
+            return Outcome.DRIVER_LOST, (f'no measured pressures for {_age(now_s, self._pressures_s)}, limit {s.pressures_timeout_s} s: '
+                                         'check the driver')
+        if self._goal.open_loop:
+            return None
+        if now_s - self._image_s > s.camera_timeout_s:
+            return Outcome.CAMERA_STALE, f'no image for {_age(now_s, self._image_s)}, limit {s.camera_timeout_s} s: check the camera'
+        if now_s - self._ring_s > s.ring_timeout_s:
+            return Outcome.RING_LOST, (f'no ring seen for {_age(now_s, self._ring_s)}, limit {s.ring_timeout_s} s: check that nothing '
+                                       'covers it and that the ring detector runs')
+        return None
+
+    def _end(self, now_s, outcome, message):
+        """Drop the goal, hold the last pressures. A fault while a reached target is held ends the holding and is reported too."""
+        goal, self._goal = self._goal, None
+        tip_m, elapsed_s = self._tip(), now_s - self._start_s
+        error_m = None if tip_m is None else float(np.linalg.norm(tip_m - goal.at(elapsed_s)[0]))
+        return self._applied_pa, Status('idle', elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s), outcome, message)
+
+    def _tip(self) -> np.ndarray | None:
+        return None if self._measured_pa is None else self.estimator.tip_m()
+
+
+def _age(now_s: float, seen_s: float) -> str:
+    return 'ever' if np.isinf(seen_s) else f'{now_s - seen_s:.2f} s'

@@ -1,0 +1,149 @@
+"""Where the tip is: the model fed with measured pressures, plus an estimate of the model's error from the camera.
+
+The model tip at an image's stamp is the forward kinematics of the pressures measured then, seen through the identified lag of
+the mechanics. What the camera sees minus that is the model error: partly known beforehand from the error map, the rest a random
+walk whose steps grow with the distance travelled. As the comparison is made at the image's own stamp, neither the camera's delay
+nor the valves' lag can wind anything up.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_control.error_map import ErrorMap
+from soft_arm_kinematics.arm import Arm
+
+
+@dataclass(frozen=True)
+class EstimatorSettings:
+    """Statistics of the model error that the error map does not know."""
+
+    initial_deviation_m: float = 0.010
+    drift_m_per_sqrt_s: float = 0.0004      # creep
+    drift_m2_per_m: float = 7.5e-5          # variance per metre of tip travel: 5 % of the way, correlated over 30 mm
+    timing_s: float = 0.02                  # what a moving tip makes uncertain in a comparison
+    direction_pa: float = 8.0e3             # travel after which a bellows counts as moving the other way
+    history_s: float = 2.0
+    gate_deviations: float = 6.0            # a ring further off than this many deviations is not believed ..
+    gate_images: int = 5                    # .. unless so many in a row agree
+
+
+@dataclass(frozen=True)
+class _Sample:
+    stamp_s: float
+    pressures_pa: np.ndarray
+    direction: np.ndarray
+
+
+class TipEstimator:
+    """Model error of the tip, tracked image by image."""
+
+    def __init__(self, arm: Arm, error_map: ErrorMap, mechanical_lag_s: float, settings: EstimatorSettings = EstimatorSettings()):
+        self._arm, self._map, self._lag_s, self._settings = arm, error_map, mechanical_lag_s, settings
+        self._history: deque[_Sample] = deque()
+        self._rest_m = np.zeros(3)
+        self._covariance_m2 = settings.initial_deviation_m**2 * np.eye(3)
+        self._last: tuple[float, np.ndarray] | None = None    # stamp and model tip of the last comparison
+        self._refused = 0
+
+    @property
+    def covariance_m2(self) -> np.ndarray:
+        """Of the estimated model error [m^2], shape (3, 3)."""
+        return self._covariance_m2
+
+    @property
+    def direction(self) -> np.ndarray:
+        """Last direction of motion of each actuator, -1 .. +1, shape (n,)."""
+        return self._history[-1].direction
+
+    @property
+    def deviation_m(self) -> float:
+        """Largest standard deviation of the estimated model error along any axis [m]."""
+        return float(np.sqrt(np.linalg.eigvalsh(self._covariance_m2)[-1]))
+
+    def direction_towards(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """What `direction` will be after a straight move to these pressures, shape (n,)."""
+        last = self._history[-1]
+        return np.clip(last.direction + (pressures_pa - last.pressures_pa) / self._settings.direction_pa, -1.0, 1.0)
+
+    def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
+        """Take measured gauge pressures [Pa], shape (n,); out-of-order samples are dropped."""
+        pressures_pa = np.asarray(pressures_pa, float)
+        if not self._history:
+            self._history.append(_Sample(stamp_s, pressures_pa, np.zeros_like(pressures_pa)))
+            return
+        last = self._history[-1]
+        if stamp_s <= last.stamp_s:
+            return
+        share = 1.0 - np.exp(-(stamp_s - last.stamp_s) / self._lag_s) if self._lag_s > 0 else 1.0
+        lagged_pa = last.pressures_pa + share * (pressures_pa - last.pressures_pa)
+        direction = np.clip(last.direction + (lagged_pa - last.pressures_pa) / self._settings.direction_pa, -1.0, 1.0)
+        self._history.append(_Sample(stamp_s, lagged_pa, direction))
+        while stamp_s - self._history[0].stamp_s > self._settings.history_s:
+            self._history.popleft()
+
+    def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> bool:
+        """Compare a seen ring centre [m] with the model at the image's stamp; return whether it was used.
+
+        Not used: an image older than the history or the last one, or a ring that contradicts the estimate (an outlier).
+        """
+        sample = self._at(stamp_s)
+        if sample is None or (self._last is not None and stamp_s <= self._last[0]):
+            return False
+        s, lengths_m = self._settings, self._lengths(sample)
+        tip_m = self._arm.tip_from_lengths(lengths_m)
+        variance_m2 = 0.0
+        speed_m_s = 0.0
+        if self._last is not None:
+            dt_s, travel_m = stamp_s - self._last[0], float(np.linalg.norm(tip_m - self._last[1]))
+            variance_m2 = s.drift_m_per_sqrt_s**2 * dt_s + s.drift_m2_per_m * travel_m
+            speed_m_s = travel_m / dt_s
+        prior_m2 = self._covariance_m2 + variance_m2 * np.eye(3)
+        innovation_m = ring_m - tip_m - self._map.at(lengths_m, sample.direction) - self._rest_m
+        total_m2 = prior_m2 + covariance_m2 + (s.timing_s * speed_m_s) ** 2 * np.eye(3)
+        weighed = np.linalg.solve(total_m2, np.column_stack((innovation_m, prior_m2)))
+        self._last = (stamp_s, tip_m)
+        if innovation_m @ weighed[:, 0] > s.gate_deviations**2 and self._refused < s.gate_images:
+            self._covariance_m2 = prior_m2
+            self._refused += 1
+            return False
+        self._refused = 0
+        self._rest_m = self._rest_m + prior_m2 @ weighed[:, 0]
+        self._covariance_m2 = prior_m2 - prior_m2 @ weighed[:, 1:]
+        return True
+
+    def error_m(self, lengths_m: np.ndarray, direction: np.ndarray | None = None) -> np.ndarray:
+        """Expected true tip minus model tip at these lengths [m], shape (3,)."""
+        return self._map.at(lengths_m, self.direction if direction is None else direction) + self._rest_m
+
+    def remember(self) -> None:
+        """Write the present estimate into the error map. Call it at rest."""
+        sample = self._history[-1]
+        lengths_m = self._lengths(sample)
+        total_m = self.error_m(lengths_m)
+        self._map.add(lengths_m, sample.direction, total_m)
+        self._rest_m = total_m - self._map.at(lengths_m, sample.direction)
+
+    def tip_m(self) -> np.ndarray:
+        """Where the tip is now [m], shape (3,): model at the newest measured pressures plus the estimated error."""
+        lengths_m = self._lengths(self._history[-1])
+        return self._arm.tip_from_lengths(lengths_m) + self.error_m(lengths_m)
+
+    def _lengths(self, sample: _Sample) -> np.ndarray:
+        return self._arm.lengths(np.clip(sample.pressures_pa, *self._arm.pressure_limits_pa))   # sensors read a little past full vacuum
+
+    def _at(self, stamp_s: float) -> _Sample | None:
+        """History interpolated at a stamp; None outside it (up to 50 ms ahead the newest sample stands in)."""
+        if not self._history or stamp_s < self._history[0].stamp_s or stamp_s > self._history[-1].stamp_s + 0.05:
+            return None
+        after = None
+        for sample in reversed(self._history):
+            if sample.stamp_s <= stamp_s:
+                if after is None:
+                    return sample
+                share = (stamp_s - sample.stamp_s) / (after.stamp_s - sample.stamp_s)
+                return _Sample(stamp_s, sample.pressures_pa + share * (after.pressures_pa - sample.pressures_pa),
+                               sample.direction + share * (after.direction - sample.direction))
+            after = sample
+        return None

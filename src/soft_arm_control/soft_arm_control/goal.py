@@ -1,0 +1,60 @@
+"""What the controller is asked for: a tip target, or a timed path of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_control.errors import GoalError
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Waypoints of the tip with the actuator lengths to stay near; one waypoint is a single target.
+
+    Attributes:
+        points_m: (k, 3) tip positions, base frame [m].
+        lengths_m: (k, n) preferred actuator lengths [m].
+        times_s: (k,) from the start [s], strictly increasing; before the first and after the last the tip stays there.
+        free: (n,) bool, actuators that the feedback may move.
+        tolerance_m: The measured error must stay within this [m].
+        timeout_s: After the last waypoint [s].
+        open_loop: The model only.
+    """
+
+    points_m: np.ndarray
+    lengths_m: np.ndarray
+    times_s: np.ndarray
+    free: np.ndarray
+    tolerance_m: float
+    timeout_s: float
+    open_loop: bool = False
+
+    def __post_init__(self):
+        for name in ('points_m', 'lengths_m', 'times_s', 'tolerance_m', 'timeout_s'):
+            if not np.all(np.isfinite(getattr(self, name))):
+                raise GoalError(f'{name} {np.asarray(getattr(self, name)).tolist()} must be finite')
+        if len(self.points_m) == 0 or len(self.points_m) != len(self.times_s):
+            raise GoalError(f'{len(self.points_m)} waypoints and {len(self.times_s)} times_s: give the same number of each, at least 1')
+        if self.times_s[0] < 0 or not np.all(np.diff(self.times_s) > 0):
+            raise GoalError(f'times_s {np.asarray(self.times_s).tolist()} must be >= 0 and strictly increasing [s]')
+        for name in ('tolerance_m', 'timeout_s'):
+            if getattr(self, name) <= 0:
+                raise GoalError(f'{name} = {getattr(self, name)} must be > 0')
+
+    @property
+    def duration_s(self) -> float:
+        """Time of the last waypoint [s]."""
+        return float(self.times_s[-1])
+
+    def at(self, elapsed_s: float) -> tuple[np.ndarray, np.ndarray]:
+        """Target [m], shape (3,), and preferred lengths [m], shape (n,), `elapsed_s` after the start."""
+        k = int(np.searchsorted(self.times_s, elapsed_s))
+        if k == 0 or k == len(self.times_s):
+            k = min(k, len(self.times_s) - 1)
+            return self.points_m[k], self.lengths_m[k]
+        share = (elapsed_s - self.times_s[k - 1]) / (self.times_s[k] - self.times_s[k - 1])
+        return tuple(a[k - 1] + share * (a[k] - a[k - 1]) for a in (self.points_m, self.lengths_m))
+
+    def waypoint(self, elapsed_s: float) -> int:
+        """Index of the waypoint now headed for."""
+        return min(int(np.searchsorted(self.times_s, elapsed_s)), len(self.times_s) - 1)
