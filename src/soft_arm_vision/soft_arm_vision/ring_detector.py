@@ -10,7 +10,7 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision import cloud
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.outline import Outline, mask_edges, rim_points
+from soft_arm_vision.outline import BESIDE_PX, Outline, mask_edges, rim_points
 from soft_arm_vision.ring_fit import FitRefused, RingFit, fit_ring
 from soft_arm_vision.segmenter import ColourSegmenter, Instance, Segmenter
 
@@ -86,8 +86,8 @@ class RingDetector:
         points = cloud.back_project(solid, depth_m, intrinsics, (rows.start, columns.start))
         pixel_count = len(points)
         points = cloud.voxel_filter(points, VOXEL_M)
-        edges = mask_edges(mask, depth_m) + (columns.start, rows.start)
-        outline = Outline(intrinsics.rays(edges), 2 / (intrinsics.fx + intrinsics.fy))
+        edges, backed = mask_edges(mask, depth_m)
+        outline = Outline(intrinsics.rays(edges + (columns.start, rows.start)), backed, 2 / (intrinsics.fx + intrinsics.fy))
         lap('cloud')
         try:
             fit, warm = self._fit(points, pixel_count, outline)
@@ -100,19 +100,18 @@ class RingDetector:
         return Detection(fit, None, instance, warm, cpu_s)
 
     def _fit(self, points, pixel_count, outline) -> tuple[RingFit, bool]:
-        height_m = self._ring.height_m
         radius = np.array([self._ring.radius_m])
         if self._previous is not None and len(points):
             moved = np.median(points, axis=0) - self._previous_middle
             start = Cylinders((self._previous.centre + moved)[None], self._previous.axis[None], radius)
             try:
-                return fit_ring(points, start, height_m, pixel_count, outline), True
+                return fit_ring(points, start, self._ring, pixel_count, outline), True
             except FitRefused:
                 pass        # moved too far: look for it anew
         found = ransac_cylinder(points, radius_m=self._ring.radius_m, rng=self._rng)
         if found is None:
             raise FitRefused(f'too few depth points: {len(points)} make no cylinder')
-        return fit_ring(points, found[0], height_m, pixel_count, outline), False
+        return fit_ring(points, found[0], self._ring, pixel_count, outline), False
 
     def _signed(self, fit: RingFit, expected_axis) -> RingFit:
         if self._previous is not None:
@@ -130,8 +129,8 @@ class RingDetector:
 
 
 def _widened(instance: Instance, shape: tuple[int, int]) -> tuple[slice, slice]:
-    """The instance's window with one more pixel on each side, inside the image."""
-    return tuple(slice(max(0, s.start - 1), min(size, s.stop + 1)) for s, size in zip(instance.window, shape, strict=True))
+    """The instance's window with some room on each side, inside the image."""
+    return tuple(slice(max(0, s.start - BESIDE_PX - 1), min(size, s.stop + BESIDE_PX + 1)) for s, size in zip(instance.window, shape, strict=True))
 
 
 def draw_overlay(colour: np.ndarray, detection: Detection, ring: Ring, intrinsics: Intrinsics) -> np.ndarray:

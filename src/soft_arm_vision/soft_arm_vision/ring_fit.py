@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from soft_arm_description.robot import Ring
 from soft_arm_vision.cylinder_fit import Cylinders, optimise, perpendiculars, surface_frame, tukey
 from soft_arm_vision.outline import Outline, outline_residual
 
@@ -13,6 +14,8 @@ DEPTH_CORRELATION_PX = 2.0              # stereo matching smooths its error over
 EDGE_CORRELATION = 4.0                  # neighbouring edge points that err together
 EDGE_SIGMA_FLOOR_PX = 0.3
 EDGE_BIAS_PX = 0.1                      # what no averaging removes: threshold, blur, registration of depth to colour
+EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)    # Tukey's cut, step by step, depth alone at first; ends when converged
+CONVERGED_M, CONVERGED_RAD = 2e-5, 5e-4
 EXTENT_SIGMA_M = 0.7e-3                 # centre along the axis from the wall's extent, where the outline is of no use
 MIN_POINTS = 60
 MIN_INLIER_SHARE = 0.45
@@ -45,13 +48,13 @@ class RingFit:
     depth_sigma_m: float
 
 
-def fit_ring(points: np.ndarray, start: Cylinders, height_m: float, pixel_count: int, outline: Outline | None = None) -> RingFit:
+def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel_count: int, outline: Outline | None = None) -> RingFit:
     """Refine a cylinder to the ring's pose.
 
     Args:
         points: Of the ring's mask [m] in the optical frame, shape (n, 3); outliers are tolerated.
         start: One cylinder near the ring, of the ring's radius.
-        height_m: The ring's height.
+        ring: Its radius, height and thickness.
         pixel_count: Depth pixels that the points stand for; with the noise's correlation they set how much is known.
         outline: Edge points of the mask.
 
@@ -62,7 +65,7 @@ def fit_ring(points: np.ndarray, start: Cylinders, height_m: float, pixel_count:
         raise FitRefused(f'too few depth points: {len(points)}, at least {MIN_POINTS} are needed')
     camera = np.zeros(3)
     start = optimise(points, start, cut_m=6e-3, iterations=2, viewpoint=camera)
-    radius = float(start.radius[0])
+    height_m = ring.height_m
     axis = start.axis[0]
     centre, extent = _centre_from_extent(points, start)
     if not 0.3 * height_m < extent < 1.5 * height_m:
@@ -71,7 +74,7 @@ def fit_ring(points: np.ndarray, start: Cylinders, height_m: float, pixel_count:
     spread = np.square(points[:, 2] / REFERENCE_DEPTH_M)
     independent = min(1.0, pixel_count / (4 * np.pi * DEPTH_CORRELATION_PX ** 2) / len(points))
     sigma_m = 1.5e-3
-    for edge_cut_px in (6.0, 3.0, 2.0, 1.5, 1.5):
+    for edge_cut_px in EDGE_CUTS_PX:
         e1, e2 = perpendiculars(axis)
         axial, normal, residual = (part[0] for part in surface_frame(points, Cylinders(centre[None], axis[None], start.radius)))
         incidence = np.einsum('ni,ni->n', normal, rays)
@@ -87,8 +90,8 @@ def fit_ring(points: np.ndarray, start: Cylinders, height_m: float, pixel_count:
         hessian = jacobian.T @ (jacobian * information[:, None])
         gradient = jacobian.T @ (information * residual)
         edge_share = 0.0
-        if outline is not None:
-            edge_share, edge_hessian, edge_gradient = _edge_terms(outline, centre, (e1, e2, axis), radius, height_m, edge_cut_px)
+        if outline is not None and edge_cut_px is not None:
+            edge_share, edge_hessian, edge_gradient = _edge_terms(outline, centre, (e1, e2, axis), ring, edge_cut_px)
             hessian, gradient = hessian + edge_hessian, gradient + edge_gradient
         if edge_share < 0.3:        # no rims to see: the wall's extent must do
             middle, _ = _centre_from_extent(points, Cylinders(centre[None], axis[None], start.radius))
@@ -98,6 +101,8 @@ def fit_ring(points: np.ndarray, start: Cylinders, height_m: float, pixel_count:
         centre = centre + step[0] * e1 + step[1] * e2 + step[2] * axis
         axis = axis + step[3] * e1 + step[4] * e2
         axis = axis / np.linalg.norm(axis)
+        if edge_cut_px == EDGE_CUTS_PX[-1] and np.abs(step[:3]).max() < CONVERGED_M and np.abs(step[3:]).max() < CONVERGED_RAD:
+            break
     inlier_share = float((weight > 0).mean())
     if inlier_share < MIN_INLIER_SHARE:
         raise FitRefused(f'bad fit: {100 * inlier_share:.0f} % of the points lie on the ring, at least {100 * MIN_INLIER_SHARE:.0f} % are needed')
@@ -118,10 +123,10 @@ def _centre_from_extent(points: np.ndarray, cylinder: Cylinders) -> tuple[np.nda
     return cylinder.point[0] + 0.5 * (low + high) * cylinder.axis[0], float(high - low)
 
 
-def _edge_terms(outline: Outline, centre: np.ndarray, axes, radius_m: float, height_m: float, cut_px: float):
+def _edge_terms(outline: Outline, centre: np.ndarray, axes, ring: Ring, cut_px: float):
     """Share of explained edge points, and their part of the normal equations of the five unknowns."""
     e1, e2, axis = axes
-    edge = outline_residual(outline, centre, axis, radius_m, height_m)
+    edge = outline_residual(outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m)
     pixels = edge.distance / outline.pixel
     weight = tukey(pixels, cut_px)
     close = weight > 0
