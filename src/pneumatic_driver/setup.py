@@ -6,6 +6,7 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(exclude=['test', 'test.*']),
+    package_data={package_name: ['maps/*.yaml']},
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
@@ -18,7 +19,8 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': [],
-        'softarm.commands': [],
+        'console_scripts': [
+            'pneumatic_driver = pneumatic_driver.ros.driver_node:main',
+        ],
     },
 )

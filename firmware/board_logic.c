@@ -1,0 +1,202 @@
+#include "board_logic.h"
+
+#define STATE_COUNT 19
+#define SETTINGS_START 100
+#define SETTINGS_COUNT 12
+#define MAP_ID 0x5A06
+#define FAULT_CLEAR_KEY 0xA55A
+
+#define TARGET_LIMIT 10000      /* 100 kPa */
+#define PRESSURE_LIMIT 10500    /* 105 kPa: cut above; below -105 kPa no gas can be, so the sensor or its wire is broken */
+#define PRESSURE_LIMIT_MS 15
+#define SUPPLY_MIN 12000        /* 120 kPa */
+#define SUPPLY_MIN_MS 100
+#define TICK_BUDGET_MS 20
+
+#define FAULT_SENSOR_SHIFT 6
+#define FAULT_WATCHDOG (1u << 12)
+#define FAULT_SUPPLY (1u << 13)
+
+enum { HEARTBEAT = 6, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW };
+
+static uint16_t add_saturating(uint16_t value, uint16_t more)
+{
+    return value > 0xFFFFu - more ? 0xFFFFu : value + more;
+}
+
+static void vent(struct board *board)
+{
+    uint8_t k;
+    board->mode = BOARD_VENT;
+    board->enable = 0;
+    for (k = 0; k < BOARD_CHANNELS; k++) {
+        board->target[k] = 0;
+        board->drive_pa[k] = 0;
+    }
+}
+
+void board_init(struct board *board)
+{
+    uint8_t k;
+    *board = (struct board){.watchdog_ms = 300, .slew_kpa_s = 2000, .silence_ms = 0xFFFF};
+    for (k = 0; k < BOARD_CHANNELS; k++)
+        board->pressure[k] = 0;
+    vent(board);
+}
+
+static void check_measurements(struct board *board, uint16_t dt_ms)
+{
+    uint8_t k;
+    for (k = 0; k < BOARD_CHANNELS; k++) {
+        board->over_ms[k] = board->pressure[k] > PRESSURE_LIMIT ? add_saturating(board->over_ms[k], dt_ms) : 0;
+        board->sensor_ms[k] = board->pressure[k] < -PRESSURE_LIMIT ? add_saturating(board->sensor_ms[k], dt_ms) : 0;
+        if (board->over_ms[k] >= PRESSURE_LIMIT_MS)
+            board->faults |= 1u << k;
+        if (board->sensor_ms[k] >= PRESSURE_LIMIT_MS)
+            board->faults |= 1u << (FAULT_SENSOR_SHIFT + k);
+    }
+    board->supply_low_ms = board->mode != BOARD_VENT && board->supply < SUPPLY_MIN ? add_saturating(board->supply_low_ms, dt_ms) : 0;
+    if (board->supply_low_ms >= SUPPLY_MIN_MS)
+        board->faults |= FAULT_SUPPLY;
+}
+
+static void move_drives(struct board *board, uint16_t dt_ms)
+{
+    const int32_t step_pa = (int32_t)board->slew_kpa_s * dt_ms;   /* kPa/s times ms is Pa */
+    uint8_t k;
+    for (k = 0; k < BOARD_CHANNELS; k++) {
+        int32_t error_pa = 10 * (int32_t)board->target[k] - board->drive_pa[k];
+        if (board->mode == BOARD_VENT || !(board->enable >> k & 1))
+            board->drive_pa[k] = 0;
+        else if (board->mode == BOARD_RUN)
+            board->drive_pa[k] += error_pa > step_pa ? step_pa : error_pa < -step_pa ? -step_pa : error_pa;
+    }
+}
+
+void board_tick(struct board *board, uint16_t dt_ms, const int16_t pressure[BOARD_CHANNELS], int16_t supply)
+{
+    uint8_t k;
+    board->uptime_ms += dt_ms;
+    if (dt_ms > TICK_BUDGET_MS)
+        board->overruns = add_saturating(board->overruns, 1);
+    for (k = 0; k < BOARD_CHANNELS; k++)
+        board->pressure[k] = pressure[k];
+    board->supply = supply;
+    check_measurements(board, dt_ms);
+    board->silence_ms = add_saturating(board->silence_ms, dt_ms);
+    if (board->mode != BOARD_VENT && board->silence_ms >= board->watchdog_ms)
+        board->faults |= FAULT_WATCHDOG;
+    if (board->faults)
+        vent(board);
+    move_drives(board, dt_ms);
+}
+
+static uint16_t state(const struct board *board, uint16_t address)
+{
+    if (address < 6)
+        return (uint16_t)board->pressure[address];
+    if (address < 12)
+        return (uint16_t)((board->drive_pa[address - 6] + 100000) / 10);
+    switch (address) {
+    case 12:
+        return (board->mode == BOARD_RUN) | (board->mode == BOARD_HOLD) << 1 | (board->faults != 0) << 2 |
+               (board->silence_ms < board->watchdog_ms) << 3;
+    case 13: return board->faults;
+    case 14: return (uint16_t)(board->uptime_ms / 1000);
+    case 15: return board->heartbeat;
+    case 16: return board->overruns;
+    case 17: return (uint16_t)board->supply;
+    default: return MAP_ID;
+    }
+}
+
+static uint16_t setting(const struct board *board, uint16_t index)
+{
+    if (index < HEARTBEAT)
+        return (uint16_t)board->target[index];
+    switch (index) {
+    case HEARTBEAT: return board->heartbeat;
+    case ENABLE: return board->enable;
+    case MODE: return board->mode;
+    case WATCHDOG: return board->watchdog_ms;
+    case SLEW: return board->slew_kpa_s;
+    default: return 0;   /* the key is never read back */
+    }
+}
+
+uint8_t board_read(const struct board *board, uint16_t address, uint16_t count, uint16_t *values)
+{
+    uint16_t i;
+    if (count < 1 || count > 125)
+        return MODBUS_ILLEGAL_VALUE;
+    if (address < STATE_COUNT && count <= STATE_COUNT - address) {
+        for (i = 0; i < count; i++)
+            values[i] = state(board, address + i);
+        return MODBUS_OK;
+    }
+    if (address >= SETTINGS_START && address < SETTINGS_START + SETTINGS_COUNT && count <= SETTINGS_START + SETTINGS_COUNT - address) {
+        for (i = 0; i < count; i++)
+            values[i] = setting(board, address - SETTINGS_START + i);
+        return MODBUS_OK;
+    }
+    return MODBUS_ILLEGAL_ADDRESS;
+}
+
+static uint8_t refuse(const struct board *board, uint16_t index, uint16_t value)
+{
+    if (index < HEARTBEAT)
+        return (int16_t)value > TARGET_LIMIT || (int16_t)value < -TARGET_LIMIT ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
+    switch (index) {
+    case ENABLE: return value >= 1u << BOARD_CHANNELS ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
+    case MODE: return value > BOARD_RUN ? MODBUS_ILLEGAL_VALUE : value != BOARD_VENT && board->faults ? MODBUS_DEVICE_FAILURE : MODBUS_OK;
+    case WATCHDOG: return value < 50 || value > 300 ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
+    case FAULT_CLEAR: return value != FAULT_CLEAR_KEY ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
+    case SLEW: return value < 1 || value > 5000 ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
+    default: return MODBUS_OK;
+    }
+}
+
+static void set_mode(struct board *board, uint16_t mode)
+{
+    uint16_t enable = board->enable;
+    if (mode == BOARD_VENT || board->mode == BOARD_VENT) {
+        vent(board);   /* leaving vent starts from ambient: no earlier set point comes back */
+        board->silence_ms = mode == BOARD_VENT ? board->silence_ms : 0;
+        board->enable = mode == BOARD_VENT ? 0 : enable;
+    }
+    board->mode = mode;
+}
+
+uint8_t board_write(struct board *board, uint16_t address, uint16_t count, const uint16_t *values)
+{
+    uint16_t i;
+    if (count < 1 || count > 123)
+        return MODBUS_ILLEGAL_VALUE;
+    if (address < SETTINGS_START || address >= SETTINGS_START + SETTINGS_COUNT || count > SETTINGS_START + SETTINGS_COUNT - address)
+        return MODBUS_ILLEGAL_ADDRESS;
+    address -= SETTINGS_START;
+    for (i = 0; i < count; i++) {
+        uint8_t code = refuse(board, address + i, values[i]);
+        if (code)
+            return code;
+    }
+    for (i = 0; i < count; i++) {
+        uint16_t index = address + i, value = values[i];
+        if (index < HEARTBEAT)
+            board->target[index] = (int16_t)value;
+        else if (index == HEARTBEAT) {
+            board->silence_ms = value != board->heartbeat ? 0 : board->silence_ms;
+            board->heartbeat = value;
+        } else if (index == ENABLE)
+            board->enable = value;
+        else if (index == MODE)
+            set_mode(board, value);
+        else if (index == WATCHDOG)
+            board->watchdog_ms = value;
+        else if (index == FAULT_CLEAR)
+            board->faults = 0;   /* what still holds is latched again by the next tick */
+        else if (index == SLEW)
+            board->slew_kpa_s = value;
+    }
+    return MODBUS_OK;
+}

@@ -1,0 +1,37 @@
+/* Six-channel valve board: registers and safety, free of hardware. soft_arm_sim/valve_board.py is the same in Python, and a test
+ * sends both the same traffic. Pressures are gauge, in steps of 10 Pa; the register map is pneumatic_driver/maps/valve_board.yaml. */
+#ifndef BOARD_LOGIC_H
+#define BOARD_LOGIC_H
+
+#include <stdint.h>
+
+#define BOARD_CHANNELS 6
+
+enum { BOARD_VENT = 0, BOARD_HOLD = 1, BOARD_RUN = 2 };
+
+/* Modbus exception codes; 0 is success. */
+enum { MODBUS_OK = 0, MODBUS_ILLEGAL_FUNCTION = 1, MODBUS_ILLEGAL_ADDRESS = 2, MODBUS_ILLEGAL_VALUE = 3, MODBUS_DEVICE_FAILURE = 4 };
+
+struct board {
+    int16_t pressure[BOARD_CHANNELS];  /* [10 Pa] */
+    int16_t supply;                    /* [10 Pa] */
+    int16_t target[BOARD_CHANNELS];    /* [10 Pa] */
+    int32_t drive_pa[BOARD_CHANNELS];  /* what the valves are asked for now */
+    uint16_t heartbeat, enable, mode, watchdog_ms, slew_kpa_s;
+    uint16_t faults, overruns;
+    uint32_t uptime_ms;
+    uint16_t silence_ms, supply_low_ms;
+    uint16_t over_ms[BOARD_CHANNELS], sensor_ms[BOARD_CHANNELS];
+};
+
+/* Boot: everything vented, nothing enabled. */
+void board_init(struct board *board);
+
+/* One pass of the loop: new measurements in [10 Pa], dt_ms since the last pass. */
+void board_tick(struct board *board, uint16_t dt_ms, const int16_t pressure[BOARD_CHANNELS], int16_t supply);
+
+/* Registers, as Modbus sees them. Return 0 or a Modbus exception code; a refused write changes nothing. */
+uint8_t board_read(const struct board *board, uint16_t address, uint16_t count, uint16_t *values);
+uint8_t board_write(struct board *board, uint16_t address, uint16_t count, const uint16_t *values);
+
+#endif

@@ -1,0 +1,420 @@
+"""Register maps: what a Modbus device's registers mean, as a YAML file; one schema for TCP and RTU.
+
+A map is data, never code: addresses, types, scales, limits, how the device is enabled and how it is vented. Numbers in the file, and
+those given to `encode`, are in the register's own `unit`; `decode` gives SI units (pressures gauge). Unknown or missing keys, overlaps
+and values that a register cannot hold are refused when the file is loaded.
+"""
+
+import importlib.resources
+import ipaddress
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from pneumatic_driver.errors import RegisterMapError
+
+SI_PER_UNIT = {'': 1.0, 'Pa': 1.0, 'kPa': 1e3, 'mbar': 1e2, 'bar': 1e5, 's': 1.0, 'ms': 1e-3, 'kPa/s': 1e3, 'V': 1.0, 'mA': 1e-3}
+_FORMATS = {'int16': '>h', 'uint16': '>H', 'int32': '>i', 'float32': '>f'}
+_RAW_LIMITS = {'int16': (-(2**15), 2**15 - 1), 'uint16': (0, 2**16 - 1), 'int32': (-(2**31), 2**31 - 1)}
+
+Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$')]
+Address = Annotated[int, Field(ge=0, le=65535)]
+Count = Annotated[int, Field(ge=1, le=125)]
+Bit = Annotated[int, Field(ge=0, le=15)]
+Pair = Annotated[tuple[float, float], Field(strict=False)]
+Value = float | str | list[float]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra='forbid', frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Device(_Strict):
+    """Which device the map is for; `verified` only when the map was checked against the device itself."""
+
+    name: Name
+    vendor: str
+    verified: bool
+    source: str
+
+
+class TcpLink(_Strict):
+    """Modbus TCP."""
+
+    kind: Literal['tcp']
+    host: str
+    port: Annotated[int, Field(ge=1, le=65535)]
+    unit_id: Annotated[int, Field(ge=0, le=255)]
+    timeout_s: Annotated[float, Field(gt=0, le=1)]
+
+    @property
+    def local(self) -> bool:
+        """Whether the device is on this machine: an emulator."""
+        if self.host == 'localhost':
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:   # a host name: it may be anywhere
+            return False
+
+    def __str__(self) -> str:
+        return f'tcp {self.host}:{self.port} unit {self.unit_id}'
+
+
+class RtuLink(_Strict):
+    """Modbus RTU on a serial port."""
+
+    kind: Literal['rtu']
+    device: str
+    baudrate: Annotated[int, Field(ge=1200, le=2_000_000)]
+    parity: Literal['N', 'E', 'O']
+    stopbits: Literal[1, 2]
+    unit_id: Annotated[int, Field(ge=1, le=247)]
+    timeout_s: Annotated[float, Field(gt=0, le=1)]
+    local: bool = Field(default=False, exclude=True, init=False)
+
+    def __str__(self) -> str:
+        return f'rtu {self.device} {self.baudrate} baud unit {self.unit_id}'
+
+
+class Conventions(_Strict):
+    """How the device numbers and carries its registers; `cycle_fc` 23 writes and reads in one request where the device can."""
+
+    address_base: Literal[0, 1]
+    word_order: Literal['big', 'little']
+    read_fc: Literal[3, 4]
+    write_fc: Literal[6, 16]
+    cycle_fc: Literal[23] | None = None
+
+
+class Limits(_Strict):
+    """What a command may ask of the device."""
+
+    pressure_kpa: Pair
+    slew_kpa_s: Annotated[float, Field(gt=0)]
+
+    @field_validator('pressure_kpa')
+    @classmethod
+    def _ordered(cls, pair):
+        if not pair[0] < pair[1]:
+            raise ValueError(f'[{pair[0]}, {pair[1]}] kPa: the first must be smaller than the second')
+        return pair
+
+
+class Register(_Strict):
+    """One value, or `count` equal values at consecutive addresses."""
+
+    addr: Address
+    type: Literal['int16', 'uint16', 'int32', 'float32']
+    scale: float = 1.0
+    offset: float = 0.0
+    unit: str = ''
+    access: Literal['r', 'rw', 'w']
+    range: Pair | None = None
+    safe: float | None = None
+    bit: Bit | None = None
+    count: Count = 1
+    names: dict[Name, int] = {}
+    flags: dict[Name, Bit] = {}
+
+    @model_validator(mode='after')
+    def _check(self):
+        if self.unit not in SI_PER_UNIT:
+            raise ValueError(f'unit {self.unit!r} is unknown: use one of {sorted(SI_PER_UNIT)}')
+        if self.scale == 0:
+            raise ValueError('scale 0 loses every value: give the unit per count')
+        if 'w' in self.access and (self.range is None or self.safe is None):
+            raise ValueError('a register that is written needs range and safe')
+        if (self.flags or self.bit is not None) and (self.type != 'uint16' or self.scale != 1 or self.offset != 0 or self.count != 1):
+            raise ValueError('bits need type uint16, scale 1, offset 0 and count 1')
+        if self.bit is not None and self.range is not None and not 0 <= self.range[0] <= self.range[1] <= 1:
+            raise ValueError(f'range [{self.range[0]}, {self.range[1]}] of a single bit must lie in [0, 1]')
+        if self.range is not None:
+            self._check_range()
+        return self
+
+    def _check_range(self):
+        low, high = self.range
+        if low > high:
+            raise ValueError(f'range [{low}, {high}] {self.unit}: the first must not be greater than the second')
+        if self.safe is not None and not low <= self.safe <= high:
+            raise ValueError(f'safe {self.safe} {self.unit} is outside the range [{low}, {high}]')
+        for value in {low, high} | ({self.safe} if self.safe is not None else set()):
+            raw = self.raw(value * SI_PER_UNIT[self.unit])
+            back = self.si(raw) / SI_PER_UNIT[self.unit]
+            if abs(back - value) > 0.5 * abs(self.scale) + 1e-6 * abs(value):
+                raise ValueError(f'{value} {self.unit} comes back from the register as {back}: correct scale, offset or range')
+
+    @property
+    def words_each(self) -> int:
+        """16-bit words of one value."""
+        return 2 if self.type in ('int32', 'float32') else 1
+
+    @property
+    def words(self) -> int:
+        """16-bit words of all its values."""
+        return self.words_each * self.count
+
+    def raw(self, value_si: float) -> float:
+        """Number that goes on the wire for a value in SI units.
+
+        Raises:
+            ValueError: If the value is not finite or the type cannot hold it.
+        """
+        if not math.isfinite(value_si):
+            raise ValueError(f'{value_si} is not a finite number')
+        counts = (value_si / SI_PER_UNIT[self.unit] - self.offset) / self.scale
+        if self.type == 'float32':
+            return counts
+        low, high = _RAW_LIMITS[self.type]
+        if not low <= round(counts) <= high:
+            value = value_si / SI_PER_UNIT[self.unit]
+            raise ValueError(f'{value:g} {self.unit} needs {round(counts)} counts: {self.type} holds [{low}, {high}]')
+        return round(counts)
+
+    def si(self, raw: float) -> float:
+        """Value in SI units of a number from the wire."""
+        return (raw * self.scale + self.offset) * SI_PER_UNIT[self.unit]
+
+
+class Poll(_Strict):
+    """One block of consecutive registers that is read at a fixed rate."""
+
+    name: Name
+    start: Address
+    count: Count
+    rate_hz: Annotated[float, Field(gt=0, le=200)]
+
+
+class Heartbeat(_Strict):
+    """Register that the host counts up, and where the device echoes it; the device vents when it stands still."""
+
+    counter: Name
+    echo: Name
+    device_timeout_s: Annotated[float, Field(gt=0)]
+
+
+class Identity(_Strict):
+    """Register and value by which the device says that it speaks this map."""
+
+    id_register: Name
+    value: float
+
+
+class Interlock(_Strict):
+    """Registers of which at most one may differ from its safe value."""
+
+    never_both: Annotated[list[Name], Field(min_length=2)]
+
+
+class RegisterMap(_Strict):
+    """A validated register map."""
+
+    device: Device
+    link: Annotated[TcpLink | RtuLink, Field(discriminator='kind')]
+    conventions: Conventions
+    limits: Limits
+    registers: dict[Name, Register]
+    polls: Annotated[list[Poll], Field(min_length=1)]
+    heartbeat: Heartbeat | None = None
+    identity: Identity | None = None
+    enable_sequence: list[dict[Name, Value]] = []
+    safe_sequence: Annotated[list[dict[Name, Value]], Field(min_length=1)]
+    fault_clear_sequence: list[dict[Name, Value]] = []
+    interlocks: list[Interlock] = []
+
+    @model_validator(mode='after')
+    def _check(self):
+        self._check_overlaps()
+        self._check_polls()
+        named = [n for i in self.interlocks for n in i.never_both]
+        named += [self.heartbeat.counter, self.heartbeat.echo] if self.heartbeat else []
+        named += [self.identity.id_register] if self.identity else []
+        for name in named:
+            self.register(name)
+        for step in self.enable_sequence + self.safe_sequence + self.fault_clear_sequence:
+            self.encode(step)
+        return self
+
+    def _check_overlaps(self):
+        ordered = sorted(self.registers.items(), key=lambda item: (item[1].addr, item[1].bit or 0))
+        for (name, register), (other_name, other) in pairwise(ordered):
+            shared_word = register.addr == other.addr and register.bit is not None and other.bit is not None and register.bit != other.bit
+            if register.addr + register.words > other.addr and not shared_word:
+                raise ValueError(f'registers {name!r} (addresses {register.addr}..{register.addr + register.words - 1}) and {other_name!r} '
+                                 f'({other.addr}..{other.addr + other.words - 1}) overlap: move one')
+
+    def _check_polls(self):
+        for poll in self.polls:
+            covered = [r for r in self.registers.values()
+                       if 'r' in r.access and poll.start <= r.addr and r.addr + r.words <= poll.start + poll.count]
+            if not covered:
+                raise ValueError(f'poll {poll.name!r} ({poll.start}..{poll.start + poll.count - 1}) covers no readable register')
+        for name, register in self.registers.items():
+            if register.access == 'r' and not any(
+                    p.start <= register.addr and register.addr + register.words <= p.start + p.count for p in self.polls):
+                raise ValueError(f'register {name!r} (address {register.addr}) is in no poll: extend a poll or remove it')
+
+    def register(self, name: str) -> Register:
+        """The register of that name.
+
+        Raises:
+            RegisterMapError: If there is none.
+        """
+        if name not in self.registers:
+            raise RegisterMapError(f'no register {name!r}: the map has {sorted(self.registers)}')
+        return self.registers[name]
+
+    def encode(self, values: Mapping[str, Value], last: Mapping[str, Value] | None = None) -> list[tuple[int, list[int]]]:
+        """Words to write.
+
+        Args:
+            values: Value by register name: a number in the register's `unit`, one of its `names`, or a list of `count` numbers.
+            last: What was written before; single bits that share a word and interlocks depend on it.
+
+        Returns:
+            (address, words) of each run of consecutive addresses, ascending.
+
+        Raises:
+            RegisterMapError: If a register is unknown or read-only, a value is outside its range, or an interlock forbids them.
+        """
+        after = {**(last or {}), **values}
+        for interlock in self.interlocks:
+            active = [n for n in interlock.never_both if n in after and self._number(n, after[n]) != self.register(n).safe]
+            if len(active) > 1:
+                safe = self.register(active[0]).safe
+                raise RegisterMapError(f'{active[0]!r} and {active[1]!r} must never be active together: set one of them to {safe:g} first')
+        words: dict[int, int] = {}
+        for name, value in values.items():
+            words.update(self._words(name, value, after))
+        spans: list[tuple[int, list[int]]] = []
+        for address in sorted(words):
+            if spans and spans[-1][0] + len(spans[-1][1]) == address and self.conventions.write_fc != 6:
+                spans[-1][1].append(words[address])
+            else:
+                spans.append((address, [words[address]]))
+        return spans
+
+    def decode(self, start: int, words: Sequence[int]) -> dict[str, float | list[float] | dict[str, bool]]:
+        """Values in SI units of every readable register inside a block of words; registers with `flags` give {name: bool}."""
+        values = {}
+        for name, register in self.registers.items():
+            first = register.addr - start
+            if 'r' not in register.access or first < 0 or first + register.words > len(words):
+                continue
+            each, at = register.words_each, range(first, first + register.words, register.words_each)
+            numbers = [self._unpack(register.type, words[i:i + each]) for i in at]
+            if register.flags:
+                values[name] = {flag: bool(int(numbers[0]) >> bit & 1) for flag, bit in register.flags.items()}
+            elif register.bit is not None:
+                values[name] = float(int(numbers[0]) >> register.bit & 1)
+            else:
+                si = [register.si(n) for n in numbers]
+                values[name] = si if register.count > 1 else si[0]
+        return values
+
+    def _number(self, name: str, value: Value) -> float:
+        register = self.register(name)
+        if isinstance(value, str):
+            if value not in register.names:
+                raise RegisterMapError(f'register {name!r}: {value!r} is not one of {sorted(register.names)}')
+            return float(register.names[value])
+        return value
+
+    def _words(self, name: str, value: Value, after: Mapping[str, Value]) -> dict[int, int]:
+        register = self.register(name)
+        if 'w' not in register.access:
+            raise RegisterMapError(f'register {name!r} is read-only (access {register.access!r}): it cannot be written')
+        numbers = [float(v) for v in value] if isinstance(value, (list, tuple)) else [self._number(name, value)] * register.count
+        if len(numbers) != register.count:
+            raise RegisterMapError(f'register {name!r} takes {register.count} values, given {len(numbers)}')
+        low, high = register.range
+        words = {}
+        for i, number in enumerate(numbers):
+            if not (math.isfinite(number) and low <= number <= high):
+                raise RegisterMapError(f'register {name!r}: {number:g} {register.unit} is outside [{low:g}, {high:g}] {register.unit}: '
+                                       f'nothing was written')
+            if register.bit is not None:
+                return {register.addr: self._shared_word(register.addr, after)}
+            packed = self._pack(register.type, register.raw(number * SI_PER_UNIT[register.unit]))
+            words.update({register.addr + i * register.words_each + k: w for k, w in enumerate(packed)})
+        return words
+
+    def _shared_word(self, address: int, after: Mapping[str, Value]) -> int:
+        return sum(int(self._number(n, after.get(n, r.safe))) << r.bit for n, r in self.registers.items()
+                   if r.addr == address and r.bit is not None and 'w' in r.access)
+
+    def _pack(self, kind: str, raw: float) -> list[int]:
+        data = struct.pack(_FORMATS[kind], raw if kind == 'float32' else int(raw))
+        words = [int.from_bytes(data[i:i + 2], 'big') for i in range(0, len(data), 2)]
+        return words if self.conventions.word_order == 'big' else words[::-1]
+
+    def _unpack(self, kind: str, words: Sequence[int]) -> float:
+        ordered = words if self.conventions.word_order == 'big' else list(words)[::-1]
+        return struct.unpack(_FORMATS[kind], b''.join(w.to_bytes(2, 'big') for w in ordered))[0]
+
+    def with_link(self, host: str = '', port: int = 0, serial_device: str = '') -> 'RegisterMap':
+        """The same map on another link: a TCP host and port, or a serial device; empty values keep the file's."""
+        if serial_device:
+            link = RtuLink(kind='rtu', device=serial_device, baudrate=250_000, parity='N', stopbits=1,
+                           unit_id=self.link.unit_id, timeout_s=min(self.link.timeout_s, 0.05))
+        elif (host or port) and self.link.kind != 'tcp':
+            raise RegisterMapError(f'host {host!r} and port {port} were given, but the map is for {self.link}: give the serial device')
+        else:
+            link = self.link.model_copy(update={k: v for k, v in (('host', host), ('port', port)) if v})
+        return self.model_copy(update={'link': link})
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML without silently dropped keys: a register that is given twice is an error."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [key.value for key, _ in node.value]
+        twice = [k for k in keys if keys.count(k) > 1]
+        if twice:
+            raise yaml.constructor.ConstructorError(None, None, f'key {twice[0]!r} is given twice', node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def shipped_maps() -> dict[str, Path]:
+    """Register maps that come with this package, by name."""
+    folder = importlib.resources.files('pneumatic_driver').joinpath('maps')
+    return {Path(str(f)).stem: Path(str(f)) for f in folder.iterdir() if f.name.endswith('.yaml')}
+
+
+def load_map(name_or_path: str | Path) -> RegisterMap:
+    """Read and validate a register map.
+
+    Args:
+        name_or_path: Name of a shipped map (`valve_board`) or path of a YAML file.
+
+    Raises:
+        RegisterMapError: If the file is missing, is not YAML, or has a missing, unknown or impossible value.
+    """
+    shipped = shipped_maps()
+    path = shipped.get(str(name_or_path), Path(name_or_path))
+    try:
+        content = yaml.load(path.read_text(), Loader=_UniqueKeyLoader)
+    except OSError as error:
+        raise RegisterMapError(f'register map {str(name_or_path)!r}: {error.strerror}; give a path or one of {sorted(shipped)}') from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RegisterMapError(f'{path}: not YAML: {" ".join(str(error).split())}') from error
+    try:
+        return RegisterMap.model_validate(content)
+    except ValidationError as error:
+        raise RegisterMapError(f'{path}: {_one_line(error)}') from error
+
+
+def _one_line(error: ValidationError) -> str:
+    first, *rest = error.errors()
+    key = '.'.join(str(part) for part in first['loc']) or 'map'
+    text = {'missing': 'key is missing: add it', 'extra_forbidden': 'unknown key: remove it or correct its spelling'}.get(
+        first['type'], first['msg'].removeprefix('Value error, '))
+    given = '' if first['type'] == 'missing' or isinstance(first['input'], (dict, list, Register)) else f' (given {first["input"]!r})'
+    return f'{key}: {text}{given}' + (f' (and {len(rest)} more)' if rest else '')

@@ -1,0 +1,283 @@
+"""Emulated six-channel valve board: a Modbus TCP server with the behaviour of firmware/board_logic.c.
+
+`BoardLogic` is the firmware's logic, register for register and in whole numbers, free of sockets and clocks. `ValveBoard` serves it
+on a port and connects it to a plant; `ValveBoardServer` runs that in a thread of its own.
+"""
+
+import asyncio
+import threading
+import time
+from typing import Protocol
+
+import numpy as np
+from pymodbus.constants import ExcCodes
+from pymodbus.server import ModbusTcpServer
+from pymodbus.simulator import DataType, SimData, SimDevice
+
+CHANNELS = 6
+PA_PER_COUNT = 10
+VENT, HOLD, RUN = range(3)
+STATE_COUNT, SETTINGS_START, SETTINGS_COUNT = 19, 100, 12
+HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW = range(6, SETTINGS_COUNT)   # settings after the six targets
+MAP_ID = 0x5A06
+FAULT_CLEAR_KEY = 0xA55A
+FAULT_WATCHDOG, FAULT_SUPPLY, FAULT_SENSOR_SHIFT = 1 << 12, 1 << 13, 6
+
+TARGET_LIMIT = 10_000
+PRESSURE_LIMIT, PRESSURE_LIMIT_MS = 10_500, 15
+SUPPLY_MIN, SUPPLY_MIN_MS = 12_000, 100
+TICK_BUDGET_MS = 20
+_UINT16 = 0xFFFF
+
+ILLEGAL_ADDRESS, ILLEGAL_VALUE, DEVICE_FAILURE = 2, 3, 4
+_ALLOWED = {ENABLE: range(1 << CHANNELS), MODE: range(RUN + 1), WATCHDOG: range(50, 301), FAULT_CLEAR: (FAULT_CLEAR_KEY,),
+            SLEW: range(1, 5001)}
+
+
+class PortInUseError(OSError):
+    """The board cannot listen on its port."""
+
+
+class Plant(Protocol):
+    """What the board's valves and sensors are connected to; called from the board's thread."""
+
+    def set_valve_targets_pa(self, targets_pa: np.ndarray) -> None:
+        """Take the pressures that the valves are asked for [Pa] gauge, shape (6,)."""
+
+    def sensor_pressures_pa(self) -> np.ndarray:
+        """Pressures as the sensors read them [Pa] gauge, shape (6,)."""
+
+
+def _int16(word: int) -> int:
+    return word - 0x10000 if word & 0x8000 else word
+
+
+class BoardLogic:
+    """Registers and safety of the board; pressures in counts of 10 Pa. Boot: vented, nothing enabled."""
+
+    def __init__(self):
+        self.pressures = [0] * CHANNELS
+        self.supply = 0
+        self.heartbeat, self.watchdog_ms, self.slew_kpa_s = 0, 300, 2000
+        self.faults, self.overruns, self.uptime_ms = 0, 0, 0
+        self.silence_ms, self.supply_low_ms = _UINT16, 0
+        self._over_ms, self._sensor_ms = [0] * CHANNELS, [0] * CHANNELS
+        self._vent()
+
+    def _vent(self) -> None:
+        self.mode, self.enable = VENT, 0
+        self.targets = [0] * CHANNELS
+        self.drives_pa = [0] * CHANNELS
+
+    def tick(self, dt_ms: int, pressures: list[int], supply: int) -> None:
+        """One pass of the board's loop, `dt_ms` after the last, with new measurements [10 Pa]."""
+        self.uptime_ms += dt_ms
+        if dt_ms > TICK_BUDGET_MS:
+            self.overruns = min(self.overruns + 1, _UINT16)
+        self.pressures, self.supply = list(pressures), supply
+        self._check_measurements(dt_ms)
+        self.silence_ms = min(self.silence_ms + dt_ms, _UINT16)
+        if self.mode != VENT and self.silence_ms >= self.watchdog_ms:
+            self.faults |= FAULT_WATCHDOG
+        if self.faults:
+            self._vent()
+        self._move_drives(dt_ms)
+
+    def _check_measurements(self, dt_ms: int) -> None:
+        for k, pressure in enumerate(self.pressures):
+            self._over_ms[k] = min(self._over_ms[k] + dt_ms, _UINT16) if pressure > PRESSURE_LIMIT else 0
+            self._sensor_ms[k] = min(self._sensor_ms[k] + dt_ms, _UINT16) if pressure < -PRESSURE_LIMIT else 0
+            if self._over_ms[k] >= PRESSURE_LIMIT_MS:
+                self.faults |= 1 << k
+            if self._sensor_ms[k] >= PRESSURE_LIMIT_MS:
+                self.faults |= 1 << (FAULT_SENSOR_SHIFT + k)
+        low = self.mode != VENT and self.supply < SUPPLY_MIN
+        self.supply_low_ms = min(self.supply_low_ms + dt_ms, _UINT16) if low else 0
+        if self.supply_low_ms >= SUPPLY_MIN_MS:
+            self.faults |= FAULT_SUPPLY
+
+    def _move_drives(self, dt_ms: int) -> None:
+        step_pa = self.slew_kpa_s * dt_ms   # kPa/s times ms is Pa
+        for k, target in enumerate(self.targets):
+            if self.mode == VENT or not self.enable >> k & 1:
+                self.drives_pa[k] = 0
+            elif self.mode == RUN:
+                self.drives_pa[k] += max(-step_pa, min(step_pa, target * PA_PER_COUNT - self.drives_pa[k]))
+
+    def _state(self) -> list[int]:
+        drives = [(drive_pa + 100_000) // PA_PER_COUNT for drive_pa in self.drives_pa]
+        status = (self.mode == RUN) | (self.mode == HOLD) << 1 | (self.faults != 0) << 2 | (self.silence_ms < self.watchdog_ms) << 3
+        return [*self.pressures, *drives, status, self.faults, self.uptime_ms // 1000, self.heartbeat, self.overruns, self.supply, MAP_ID]
+
+    def _settings(self) -> list[int]:
+        return [*self.targets, self.heartbeat, self.enable, self.mode, self.watchdog_ms, 0, self.slew_kpa_s]   # the key is never read back
+
+    def read(self, address: int, count: int) -> list[int] | int:
+        """Words at an address, or the Modbus exception code."""
+        if not 1 <= count <= 125:
+            return ILLEGAL_VALUE
+        for start, words in ((0, self._state()), (SETTINGS_START, self._settings())):
+            if start <= address and address + count <= start + len(words):
+                return [word & _UINT16 for word in words[address - start:address - start + count]]
+        return ILLEGAL_ADDRESS
+
+    def write(self, address: int, values: list[int]) -> int:
+        """Write words at an address; the Modbus exception code, 0 if done. A refused write changes nothing."""
+        if not 1 <= len(values) <= 123:
+            return ILLEGAL_VALUE
+        first = address - SETTINGS_START
+        if first < 0 or first + len(values) > SETTINGS_COUNT:
+            return ILLEGAL_ADDRESS
+        settings = list(enumerate(values, start=first))
+        for index, value in settings:
+            if code := self._refuse(index, value):
+                return code
+        for index, value in settings:
+            self._set(index, value)
+        return 0
+
+    def _refuse(self, index: int, value: int) -> int:
+        if index < HEARTBEAT:
+            return 0 if -TARGET_LIMIT <= _int16(value) <= TARGET_LIMIT else ILLEGAL_VALUE
+        if index in _ALLOWED and value not in _ALLOWED[index]:
+            return ILLEGAL_VALUE
+        return DEVICE_FAILURE if index == MODE and value != VENT and self.faults else 0
+
+    def _set(self, index: int, value: int) -> None:
+        if index < HEARTBEAT:
+            self.targets[index] = _int16(value)
+        elif index == HEARTBEAT:
+            self.silence_ms = 0 if value != self.heartbeat else self.silence_ms
+            self.heartbeat = value
+        elif index == ENABLE:
+            self.enable = value
+        elif index == MODE:
+            self._set_mode(value)
+        elif index == WATCHDOG:
+            self.watchdog_ms = value
+        elif index == FAULT_CLEAR:
+            self.faults = 0   # what still holds is latched again by the next tick
+        elif index == SLEW:
+            self.slew_kpa_s = value
+
+    def _set_mode(self, mode: int) -> None:
+        enable = self.enable
+        if VENT in (mode, self.mode):
+            self._vent()   # leaving vent starts from ambient: no earlier set point comes back
+            if mode != VENT:
+                self.silence_ms, self.enable = 0, enable
+        self.mode = mode
+
+
+class ValveBoard:
+    """The board on a TCP port, with its valves and sensors connected to a plant.
+
+    Args:
+        plant: What the board drives and measures.
+        host: Address to listen on.
+        port: TCP port; 0 takes a free one, see `port` after `start`.
+        tick_period_s: Period of the board's loop [s].
+        supply_pa: Supply pressure that the board measures [Pa] gauge.
+    """
+
+    # A stall of the emulator's own process is not the host's silence: no more than this counts for one tick.
+    _LONGEST_TICK_S = 0.05
+
+    def __init__(self, plant: Plant, host: str = '127.0.0.1', port: int = 5020, tick_period_s: float = 0.005, supply_pa: float = 200e3):
+        self.plant, self.host, self.port = plant, host, port
+        self.logic = BoardLogic()
+        self.supply_pa = supply_pa
+        self._tick_period_s = tick_period_s
+        self._server: ModbusTcpServer | None = None
+        self._ticking: asyncio.Task | None = None
+        self._rest_s = 0.0
+
+    def tick(self, dt_s: float) -> None:
+        """One pass of the board's loop: sensors in, logic, valves out."""
+        self._rest_s += min(dt_s, self._LONGEST_TICK_S)
+        dt_ms = int(self._rest_s * 1e3)
+        self._rest_s -= dt_ms * 1e-3
+        counts = np.clip(np.rint(np.asarray(self.plant.sensor_pressures_pa()) / PA_PER_COUNT), -0x8000, 0x7FFF)
+        self.logic.tick(dt_ms, [int(c) for c in counts], int(self.supply_pa / PA_PER_COUNT))
+        self.plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
+
+    async def start(self) -> None:
+        """Listen and run.
+
+        Raises:
+            PortInUseError: If the port cannot be listened on.
+        """
+        registers = [SimData(address=0, values=[0] * STATE_COUNT, datatype=DataType.REGISTERS),
+                     SimData(address=SETTINGS_START, values=[0] * SETTINGS_COUNT, datatype=DataType.REGISTERS)]
+        # Without device 0 the server would answer a wrong unit id with a traceback in its log.
+        devices = [SimDevice(id=1, simdata=registers, action=self._access), SimDevice(id=0, simdata=registers, action=self._no_such_unit)]
+        self._server = ModbusTcpServer(devices, address=(self.host, self.port))
+        try:
+            await self._server.serve_forever(background=True)
+        except RuntimeError as error:
+            raise PortInUseError(f'valve board: cannot listen on {self.host}:{self.port}, probably another program does: '
+                                 f'stop it (ss -ltnp) or choose another port') from error
+        self.port = self._server.transport.sockets[0].getsockname()[1]
+        self._ticking = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Close the port and every connection; the valves lose power, which vents them."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+            await asyncio.gather(self._ticking, return_exceptions=True)
+        if self._server is not None:
+            await self._server.shutdown()
+        self.plant.set_valve_targets_pa(np.zeros(CHANNELS))
+
+    async def _run(self) -> None:
+        last_s = time.monotonic()
+        while True:
+            await asyncio.sleep(self._tick_period_s)
+            now_s = time.monotonic()
+            self.tick(now_s - last_s)
+            last_s = now_s
+
+    async def _access(self, function_code: int, start: int, address: int, count: int, registers: list[int], values) -> ExcCodes | None:
+        if function_code not in (3, 4, 6, 16, 23):
+            return ExcCodes.ILLEGAL_FUNCTION
+        if values is not None:
+            return ExcCodes(code) if (code := self.logic.write(address, list(values))) else None
+        words = self.logic.read(address, count)
+        if isinstance(words, int):
+            return ExcCodes(words)
+        registers[address - start:address - start + count] = words
+        return None
+
+    async def _no_such_unit(self, *_request) -> ExcCodes:
+        return ExcCodes.GATEWAY_NO_RESPONSE
+
+
+class ValveBoardServer:
+    """A `ValveBoard` in a thread with its own event loop; `start` and `stop` may be called from any thread."""
+
+    def __init__(self, board: ValveBoard):
+        self.board = board
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name='valve_board', daemon=True)
+
+    def start(self, timeout_s: float = 5.0) -> None:
+        """Listen and run; returns when the port is open.
+
+        Raises:
+            PortInUseError: If the port cannot be listened on.
+        """
+        self._thread.start()
+        try:
+            asyncio.run_coroutine_threadsafe(self.board.start(), self._loop).result(timeout_s)
+        except PortInUseError:
+            self.stop()
+            raise
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """Close the port and end the thread."""
+        if not self._thread.is_alive():
+            return
+        asyncio.run_coroutine_threadsafe(self.board.stop(), self._loop).result(timeout_s)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout_s)
+        self._loop.close()
