@@ -37,7 +37,7 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
         parent = _add_segment(parent, offset, segment)
         offset = segment.rigid_length_m
     tip = [0.0, 0.0, offset]
-    parent.add_site(name='tip', pos=tip)
+    parent.add_site(name='tip', pos=tip, group=5)
     _add_mass(parent, robot.ring.mass_kg, robot.ring.radius_m, robot.ring.height_m, offset)
     _add_mass(parent, tip_payload_kg, robot.ring.radius_m, robot.ring.height_m, offset)
     return spec

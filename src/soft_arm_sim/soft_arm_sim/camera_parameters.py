@@ -1,0 +1,93 @@
+"""The virtual D435i's file (intrinsics, mounting, noise) and the calibration jig's."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+from scipy.spatial.transform import Rotation
+
+from soft_arm_sim.parameter_file import CONFIG, NotNegative, Positive, Share, Strict, Vector3, load_parameters
+
+
+class Image(Strict):
+    """Pinhole intrinsics of the colour image, to which depth is aligned; pixel centres have whole coordinates."""
+
+    width_px: Annotated[int, Field(ge=64, le=1920)]
+    height_px: Annotated[int, Field(ge=64, le=1080)]
+    fx_px: Positive
+    fy_px: Positive
+    cx_px: Positive
+    cy_px: Positive
+    rate_hz: Positive
+
+
+class Mounting(Strict):
+    """Pose of the colour camera in the arm's base frame: nominal, and the unknown error that calibration has to find."""
+
+    position_m: Vector3
+    look_at_m: Vector3
+    image_down: Vector3
+    error_position_m: Vector3
+    error_rpy_deg: Vector3
+
+    @property
+    def T_base_optical_nominal(self) -> np.ndarray:
+        """Nominal pose of the optical frame (z forward, x right, y down), shape (4, 4)."""
+        z = np.subtract(self.look_at_m, self.position_m)
+        z = z / np.linalg.norm(z)
+        x = np.cross(self.image_down, z)
+        x = x / np.linalg.norm(x)
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = np.stack((x, np.cross(z, x), z), axis=1), self.position_m
+        return T
+
+    @property
+    def T_base_optical(self) -> np.ndarray:
+        """True pose of the optical frame, shape (4, 4); only tests may compare with it."""
+        T_error = np.eye(4)
+        T_error[:3, :3] = Rotation.from_euler('xyz', self.error_rpy_deg, degrees=True).as_matrix()
+        T_error[:3, 3] = self.error_position_m
+        return self.T_base_optical_nominal @ T_error
+
+
+class Noise(Strict):
+    """Imperfections of stereo depth and of the colour image."""
+
+    depth_sigma_m_per_m2: NotNegative
+    depth_correlation_px: Positive
+    depth_quantum_m: Positive
+    depth_scale_error: float
+    depth_range_m: tuple[Positive, Positive]
+    border_width_px: Annotated[int, Field(ge=1, le=8)]
+    border_step_m: Positive
+    flying_pixel_share: Share
+    border_hole_share: Share
+    hole_share: Share
+    hole_size_px: Positive
+    colour_sigma: NotNegative
+
+
+class CameraParameters(Strict):
+    """Everything about the virtual camera."""
+
+    image: Image
+    mounting: Mounting
+    noise: Noise
+
+
+class CalibrationJig(Strict):
+    """Pegs that hold the positioning ring, its axis along base z, at known places."""
+
+    pegs_m: Annotated[tuple[Vector3, ...], Field(min_length=3)]
+    repeatability_m: NotNegative
+
+
+def load_camera_parameters(path: str | Path = CONFIG / 'virtual_camera.yaml') -> CameraParameters:
+    """Read a camera file; see `parameter_file.load_parameters` for errors."""
+    return load_parameters(CameraParameters, path)
+
+
+def load_calibration_jig(path: str | Path = CONFIG / 'calibration_jig.yaml') -> CalibrationJig:
+    """Read a jig file; see `parameter_file.load_parameters` for errors."""
+    return load_parameters(CalibrationJig, path)

@@ -1,0 +1,96 @@
+"""Imperfections of a stereo depth camera, from fields drawn once: a frame costs two passes over the image."""
+
+import numpy as np
+from numba import njit
+from scipy.ndimage import gaussian_filter
+
+from soft_arm_sim.camera_parameters import Noise
+
+FIELDS = 4
+
+
+class DepthNoise:
+    """Turns exact depth and colour into what the sensor reports.
+
+    Args:
+        noise: Its parameters.
+        shape: (height, width) of the image [px].
+        seed: Of the fields and of their order.
+    """
+
+    def __init__(self, noise: Noise, shape: tuple[int, int], seed: int):
+        self._noise, self._random = noise, np.random.default_rng(seed)
+        fields = [gaussian_filter(self._random.standard_normal(shape, dtype=np.float32), noise.depth_correlation_px, mode='wrap')
+                  for _ in range(FIELDS)]
+        self._axial = np.stack([f / f.std() for f in fields])
+        holes = gaussian_filter(self._random.standard_normal(shape, dtype=np.float32), noise.hole_size_px, mode='wrap')
+        self._holes = holes < np.quantile(holes, noise.hole_share)
+        self._chance = self._random.random(shape, dtype=np.float32)
+        self._mix = self._random.random(shape, dtype=np.float32)
+        self._colour = np.clip(np.rint(noise.colour_sigma * self._random.standard_normal((*shape, 3))), -128, 127).astype(np.int8)
+
+    def depth(self, depth_m: np.ndarray) -> np.ndarray:
+        """Reported depth in quanta (uint16, 0 = none) of exact depth [m], both (height, width)."""
+        noise, result = self._noise, np.empty(depth_m.shape, np.uint16)
+        shift = self._random.integers(depth_m.size, size=3)
+        sign = float(self._random.choice((-1.0, 1.0)))
+        axial = self._axial[self._random.integers(FIELDS)]
+        _sense_depth(depth_m, axial.ravel(), self._holes.ravel(), self._chance.ravel(), self._mix.ravel(), shift,
+                     sign * noise.depth_sigma_m_per_m2, 1.0 + noise.depth_scale_error, noise.depth_quantum_m, *noise.depth_range_m,
+                     noise.border_width_px, noise.border_step_m, noise.flying_pixel_share, noise.border_hole_share, result)
+        return result
+
+    def colour(self, rgb: np.ndarray) -> np.ndarray:
+        """Noisy copy of a colour image, (height, width, 3) uint8."""
+        result = np.empty_like(rgb)
+        _sense_colour(rgb.reshape(-1), self._colour.reshape(-1), self._random.integers(rgb.size), result.reshape(-1))
+        return result
+
+
+@njit(cache=True, nogil=True)
+def _sense_depth(depth_m, axial, holes, chance, mix, shift, sigma, scale, quantum_m, nearest_m, farthest_m, border, step_m, flying,
+                 border_hole, result):
+    height, width = depth_m.shape
+    size = height * width
+    for v in range(height):
+        for u in range(width):
+            z = depth_m[v, u]
+            other, step = z, np.float32(0.0)
+            for k in range(4):
+                if k == 0:
+                    n = depth_m[v, max(u - border, 0)]
+                elif k == 1:
+                    n = depth_m[v, min(u + border, width - 1)]
+                elif k == 2:
+                    n = depth_m[max(v - border, 0), u]
+                else:
+                    n = depth_m[min(v + border, height - 1), u]
+                if abs(n - z) > step:
+                    other, step = n, abs(n - z)
+            pixel = v * width + u
+            i = pixel + shift[0]
+            i = i - size if i >= size else i
+            h = pixel + shift[1]
+            h = h - size if h >= size else h
+            lost = holes[h]
+            if step > step_m:
+                c = pixel + shift[2]
+                c = c - size if c >= size else c
+                if chance[c] < flying:
+                    z += (other - z) * mix[c]
+                elif chance[c] < flying + border_hole:
+                    lost = True
+            z = z * scale + sigma * z * z * axial[i]
+            if lost or z < nearest_m or z > farthest_m:
+                result[v, u] = 0
+            else:
+                result[v, u] = np.uint16(z / quantum_m + 0.5)
+
+
+@njit(cache=True, nogil=True)
+def _sense_colour(rgb, noise, shift, result):
+    size = len(rgb)
+    for i in range(size):
+        j = i + shift
+        value = np.int16(rgb[i]) + np.int16(noise[j - size if j >= size else j])
+        result[i] = np.uint8(min(max(value, 0), 255))
