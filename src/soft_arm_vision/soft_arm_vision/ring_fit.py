@@ -11,9 +11,9 @@ from soft_arm_vision.outline import Outline, outline_residual
 REFERENCE_DEPTH_M = 0.47
 DEPTH_SIGMA_LIMITS_M = (0.4e-3, 3e-3)   # at the reference depth; it grows with the square of depth
 DEPTH_CORRELATION_PX = 2.0              # stereo matching smooths its error over this many pixels
-EDGE_CORRELATION = 4.0                  # neighbouring edge points that err together
+EDGE_CORRELATION = 2.0                  # neighbouring edge points that err together
 EDGE_SIGMA_FLOOR_PX = 0.3
-EDGE_BIAS_PX = 0.1                      # what no averaging removes: threshold, blur, registration of depth to colour
+EDGE_BIAS_PX = 0.05                      # what no averaging removes: threshold, blur, registration of depth to colour
 EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)    # Tukey's cut, step by step, depth alone at first; ends when converged
 CONVERGED_M, CONVERGED_RAD = 2e-5, 5e-4
 EXTENT_SIGMA_M = 0.7e-3                 # centre along the axis from the wall's extent, where the outline is of no use
