@@ -1,3 +1,5 @@
+from glob import glob
+
 from setuptools import find_packages, setup
 
 package_name = 'soft_arm_bringup'
@@ -9,6 +11,10 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
+        ('bin', ['bin/softarm']),  # found on PATH once the workspace is sourced
+        # as in the source tree, so that $(dirname)/config means the same from either place
+        ('share/' + package_name + '/launch', glob('*.launch.xml')),
+        *(('share/' + package_name + f'/launch/config/{rig}', glob(f'config/{rig}/*.yaml')) for rig in ('virtual', 'lab')),
     ],
     install_requires=['setuptools'],
     zip_safe=True,
@@ -18,7 +24,11 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': [],
-        'softarm.commands': [],
+        'softarm.commands': [
+            'launch = soft_arm_bringup.launch_command:main',
+            'run = soft_arm_bringup.run_command:main',
+            'bag = soft_arm_bringup.bag_command:main',
+            'doctor = soft_arm_bringup.doctor_command:main',
+        ],
     },
 )

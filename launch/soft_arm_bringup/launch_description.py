@@ -1,0 +1,312 @@
+"""What an XML launch file asks for: its arguments, and the processes with their command lines.
+
+Reads the part of ROS 2's XML launch format that this workspace uses, with the meaning that `ros2 launch` (Jazzy) gives it: an include
+is not a scope, a group is; a node's parameters are passed as files, later ones win. Anything else is refused by name and line.
+"""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
+from soft_arm_bringup import substitutions
+from soft_arm_bringup.launch_xml import Element, LaunchError, read
+
+_CONDITIONS = {'if', 'unless'}
+_PROCESS = {'output', 'respawn', 'respawn_delay', 'on_exit', 'launch-prefix', 'cwd'}
+_OUTPUTS = ('screen', 'log', 'both')
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A declared argument of a launch file; `default` None means that it must be given."""
+
+    name: str
+    default: str | None
+    description: str
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process to start and how to treat it."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    output: str = 'log'
+    respawn: bool = False
+    respawn_delay_s: float = 0.0
+    shutdown_on_exit: bool = False
+    directory: str | None = None
+
+
+@dataclass
+class Description:
+    """Everything a launch file and its includes declare and start."""
+
+    arguments: dict[str, Argument] = field(default_factory=dict)
+    processes: list[Process] = field(default_factory=list)
+
+
+def declared_arguments(path: Path) -> dict[str, Argument]:
+    """Every argument that a launch file and its includes declare, whether or not their conditions hold."""
+    reader = _Reader(scratch=None)
+    reader.file(path)
+    return reader.description.arguments
+
+
+def describe(path: Path, given: dict[str, str], scratch: Path) -> Description:
+    """Interpret a launch file.
+
+    Args:
+        path: The launch file.
+        given: Values of arguments, as on the command line.
+        scratch: Folder for the parameter files that single parameters are written to.
+
+    Raises:
+        LaunchError: If anything in it is unknown, undeclared, missing or malformed.
+    """
+    declared = declared_arguments(path)
+    undeclared = sorted(set(given) - set(declared))
+    if undeclared:
+        raise LaunchError(f'{path}: argument {undeclared[0]!r} is not declared; declared: {", ".join(sorted(declared)) or "none"}')
+    reader = _Reader(scratch)
+    reader.variables.update(given)
+    reader.file(path)
+    return reader.description
+
+
+class _Reader:
+    """One pass over the files. Without a scratch folder it only collects the declared arguments."""
+
+    def __init__(self, scratch: Path | None):
+        self.description = Description()
+        self.variables: dict[str, str] = {}
+        self._environment = dict(os.environ)
+        self._namespace = ''
+        self._scratch = scratch
+        self._files: list[Path] = []
+        self._actions: dict[str, Callable[[Element], None]] = {
+            'arg': self._arg,
+            'let': self._let,
+            'node': self._node,
+            'executable': self._executable,
+            'include': self._include,
+            'group': self._group,
+            'push_ros_namespace': self._push_namespace,
+            'push-ros-namespace': self._push_namespace,
+            'set_env': self._set_env,
+            'unset_env': self._unset_env,
+        }
+
+    def file(self, path: Path) -> None:
+        path = path.resolve()
+        if path in self._files:
+            raise LaunchError(f'{path} includes itself: {" -> ".join(p.name for p in [*self._files, path])}')
+        self._files.append(path)
+        root = read(path)
+        root.check({'version'}, set(self._actions))
+        self._run(root.children)
+        self._files.pop()
+
+    def _run(self, elements: list[Element]) -> None:
+        for element in elements:
+            listing = self._scratch is None
+            if listing and element.tag in ('node', 'executable', 'push_ros_namespace', 'push-ros-namespace'):
+                continue
+            if listing or self._holds(element):
+                self._actions[element.tag](element)
+
+    def _holds(self, element: Element) -> bool:
+        if 'if' in element.attributes and 'unless' in element.attributes:
+            raise element.error(f'<{element.tag}> has both if and unless; give one')
+        for name in _CONDITIONS & set(element.attributes):
+            value = self._expand(element, element.attributes[name])
+            return self._boolean(element, name, value) == (name == 'if')
+        return True
+
+    def _expand(self, element: Element, text: str) -> str:
+        try:
+            return substitutions.expand(text, self.variables, self._environment, str(element.file.parent))
+        except substitutions.SubstitutionError as error:
+            raise element.error(str(error)) from error
+
+    def _value(self, element: Element, name: str, default: str | None = None) -> str:
+        if default is not None and name not in element.attributes:
+            return default
+        return self._expand(element, element.required(name))
+
+    def _words(self, element: Element, name: str) -> list[str]:
+        try:
+            words = substitutions.split(element.attributes.get(name, ''))
+        except ValueError as error:
+            raise element.error(f'{name}={element.attributes[name]!r}: {error}') from error
+        return [self._expand(element, word) for word in words]
+
+    def _boolean(self, element: Element, name: str, value: str) -> bool:
+        known = {'true': True, '1': True, 'false': False, '0': False}
+        if value.strip().lower() not in known:
+            raise element.error(f'{name}={value!r} of <{element.tag}> is neither true, 1, false nor 0')
+        return known[value.strip().lower()]
+
+    def _arg(self, element: Element) -> None:
+        element.check({'name', 'default', 'description'} | _CONDITIONS, {'choice'})
+        name = element.required('name')
+        for choice in element.children:
+            choice.check({'value'})
+        choices = tuple(choice.required('value') for choice in element.children)
+        default = element.attributes.get('default')
+        self.description.arguments.setdefault(name, Argument(name, default, element.attributes.get('description', ''), choices))
+        if name not in self.variables:
+            if default is None and self._scratch is not None:
+                raise element.error(f'argument {name!r} has no default: give {name}:=VALUE ({element.attributes.get("description", "")})')
+            self.variables[name] = self._expand(element, default or '')
+        if choices and self._scratch is not None and self.variables[name] not in choices:
+            raise element.error(f'argument {name!r} is {self.variables[name]!r}; choose from: {", ".join(choices)}')
+
+    def _let(self, element: Element) -> None:
+        element.check({'name', 'value'} | _CONDITIONS)
+        self.variables[element.required('name')] = self._value(element, 'value')
+
+    def _include(self, element: Element) -> None:
+        element.check({'file'} | _CONDITIONS, {'arg'})
+        for argument in element.children:
+            argument.check({'name', 'value'})
+            self.variables[argument.required('name')] = self._value(argument, 'value')
+        path = Path(self._value(element, 'file'))
+        if not path.is_file():
+            raise element.error(f'included file {path} does not exist')
+        self.file(path)
+
+    def _group(self, element: Element) -> None:
+        element.check({'scoped'} | _CONDITIONS, set(self._actions))
+        kept = dict(self.variables), dict(self._environment), self._namespace
+        self._run(element.children)
+        if self._boolean(element, 'scoped', element.attributes.get('scoped', 'true')):
+            self.variables, self._environment, self._namespace = kept
+
+    def _push_namespace(self, element: Element) -> None:
+        element.check({'namespace'} | _CONDITIONS)
+        self._namespace = self._inside(self._namespace, self._value(element, 'namespace'))
+
+    def _set_env(self, element: Element) -> None:
+        element.check({'name', 'value'} | _CONDITIONS)
+        self._environment[element.required('name')] = self._value(element, 'value')
+
+    def _unset_env(self, element: Element) -> None:
+        element.check({'name'} | _CONDITIONS)
+        self._environment.pop(element.required('name'), None)
+
+    def _executable(self, element: Element) -> None:
+        element.check({'cmd', 'name'} | _PROCESS | _CONDITIONS, {'env'})
+        element.required('cmd')
+        command = self._words(element, 'cmd')
+        if not command:
+            raise element.error('cmd of <executable> is empty')
+        self._add(element, self._value(element, 'name', os.path.basename(command[0])), command)
+
+    def _node(self, element: Element) -> None:
+        element.check({'pkg', 'exec', 'name', 'namespace', 'args', 'ros_args'} | _PROCESS | _CONDITIONS, {'param', 'remap', 'env'})
+        executable = self._value(element, 'exec')
+        namespace = self._inside(self._namespace, self._value(element, 'namespace', ''))
+        name = self._value(element, 'name', '')
+        ros_arguments = self._words(element, 'ros_args')
+        if name:
+            ros_arguments += ['-r', f'__node:={name}']
+        if namespace:
+            ros_arguments += ['-r', f'__ns:={namespace}']
+        # Without a name the executable chooses it, so the parameters go to whatever it is.
+        who = f'{namespace.rstrip("/")}/{name}' if name else '/**'
+        for child in element.children:
+            if child.tag == 'param':
+                ros_arguments += ['--params-file', self._param(child, who)]
+        for child in element.children:
+            if child.tag == 'remap':
+                child.check({'from', 'to'})
+                ros_arguments += ['-r', f'{self._value(child, "from")}:={self._value(child, "to")}']
+        command = [self._find(element, executable), *self._words(element, 'args'), '--ros-args', *ros_arguments]
+        self._add(element, executable, command)
+
+    def _param(self, element: Element, who: str) -> str:
+        element.check({'name', 'value', 'from'})
+        if ('from' in element.attributes) == ('name' in element.attributes):
+            raise element.error('<param> takes either name and value, or from')
+        if 'from' in element.attributes:
+            path = self._value(element, 'from')
+            if not os.path.isfile(path):
+                raise element.error(f'parameter file {path} does not exist')
+            return path
+        text = self._value(element, 'value')
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            value = text
+        path = self._scratch / f'launch_params_{len(list(self._scratch.iterdir()))}.yaml'
+        path.write_text(yaml.safe_dump({who: {'ros__parameters': {element.required('name'): text if value is None else value}}}))
+        return str(path)
+
+    def _find(self, element: Element, executable: str) -> str:
+        package = self._value(element, 'pkg')
+        try:
+            return find_executable(package, executable)
+        except LookupError as error:
+            raise element.error(error.args[0]) from error
+
+    def _add(self, element: Element, name: str, command: list[str]) -> None:
+        environment = dict(self._environment)
+        for child in element.children:
+            if child.tag == 'env':
+                child.check({'name', 'value'})
+                environment[child.required('name')] = self._value(child, 'value')
+        output = self._value(element, 'output', 'log')
+        if output not in _OUTPUTS:
+            raise element.error(f'output={output!r} is not one of: {", ".join(_OUTPUTS)}')
+        if element.attributes.get('on_exit', 'shutdown') != 'shutdown':
+            raise element.error(f'on_exit={element.attributes["on_exit"]!r} is not known; the only one is shutdown')
+        delay = self._value(element, 'respawn_delay', '0')
+        try:
+            delay_s = float(delay)
+        except ValueError as error:
+            raise element.error(f'respawn_delay={delay!r} is not a number of seconds') from error
+        self.description.processes.append(
+            Process(
+                name=f'{name}-{len(self.description.processes) + 1}',
+                command=(*self._words(element, 'launch-prefix'), *command),
+                environment=environment,
+                output=output,
+                respawn=self._boolean(element, 'respawn', self._value(element, 'respawn', 'false')),
+                respawn_delay_s=delay_s,
+                shutdown_on_exit='on_exit' in element.attributes,
+                directory=self._value(element, 'cwd', '') or None,
+            )
+        )
+
+    @staticmethod
+    def _inside(outer: str, inner: str) -> str:
+        """Namespace `inner` below `outer`; an absolute one replaces it."""
+        if not inner or inner.startswith('/'):
+            return inner or outer
+        return f'{outer.rstrip("/")}/{inner}'
+
+
+def find_executable(package: str, executable: str) -> str:
+    """Path of a package's executable.
+
+    Raises:
+        LookupError: If the package or the executable is not there; the message names those that are.
+    """
+    try:
+        prefix = get_package_prefix(package)
+    except (PackageNotFoundError, ValueError) as error:
+        raise LookupError(f'package {package!r} is not found on {socket.gethostname()}: build it and source env.sh') from error
+    folder = Path(prefix) / 'lib' / package
+    path = folder / executable
+    if not (path.is_file() and os.access(path, os.X_OK)):
+        present = sorted(p.name for p in folder.iterdir() if os.access(p, os.X_OK)) if folder.is_dir() else []
+        raise LookupError(f'package {package!r} has no executable {executable!r}; it has: {", ".join(present) or "none"}')
+    return str(path)

@@ -1,0 +1,59 @@
+"""Shared memory that Fast DDS leaves behind when a node is killed: found by its free locks, removed."""
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+_DIRECTORY = Path('/dev/shm')
+_LOCKS = ('_el', '_sl')  # held exclusively by a segment's writer, shared by a port's readers
+_SETTLED_S = 5.0  # a node that is just starting has made its files and not yet locked them
+
+
+def stale_files(directory: Path = _DIRECTORY) -> list[Path]:
+    """Files of this user that belong to no living node."""
+    names = {entry.name for entry in os.scandir(directory) if entry.name.startswith('fastrtps_') and _is_ours(entry)}
+    owners = {name[:-3] if name.endswith(_LOCKS) else name for name in names}
+    dead = [owner for owner in owners if not _in_use(directory, owner)]
+    related = [directory / name for owner in dead for name in (owner, *(owner + lock for lock in _LOCKS), f'sem.{owner}_mutex')]
+    return sorted(path for path in related if path.exists())
+
+
+def remove_stale(directory: Path = _DIRECTORY) -> int:
+    """Remove what `stale_files` finds; return the number of bytes that this freed."""
+    freed = 0
+    for path in stale_files(directory):
+        try:
+            size = path.stat().st_size
+            path.unlink()
+        except FileNotFoundError:
+            continue  # another cleaner was faster
+        freed += size
+    return freed
+
+
+def _is_ours(entry) -> bool:
+    try:
+        return entry.stat(follow_symlinks=False).st_uid == os.getuid()
+    except FileNotFoundError:
+        return False
+
+
+def _in_use(directory: Path, owner: str) -> bool:
+    locks = [directory / (owner + lock) for lock in _LOCKS]
+    found = False
+    for lock in locks:
+        try:
+            descriptor = os.open(lock, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        found = True
+        try:
+            if time.time() - os.fstat(descriptor).st_mtime < _SETTLED_S:
+                return True
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+    return not found

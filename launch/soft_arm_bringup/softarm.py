@@ -1,0 +1,65 @@
+"""The `softarm` command: one door to what the packages offer on the command line.
+
+A package offers a command by an entry point in its setup.py, `name = module:main`, where `main(argv)` returns the exit code:
+in group `softarm.commands` for `softarm NAME`, in `softarm.calibrate`, `softarm.experiment` and `softarm.bench` for `softarm GROUP NAME`.
+"""
+
+import ast
+import difflib
+import importlib.util
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+
+_GROUPS = {
+    'calibrate': 'calibrate the rig',
+    'experiment': 'run an experiment and report on it',
+    'bench': 'measure how fast something is',
+}
+
+
+def main() -> int:
+    """Console script; returns the exit code."""
+    sys.stdout.reconfigure(line_buffering=True)
+    try:
+        return _dispatch('softarm', 'softarm.commands', sys.argv[1:], _GROUPS)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; nothing to tell it
+        return 1
+
+
+def _dispatch(prog: str, group: str, argv: list[str], groups: dict[str, str]) -> int:
+    offered = {point.name: point for point in entry_points(group=group)}
+    names = sorted([*offered, *groups])
+    if not argv or argv[0] in ('-h', '--help'):
+        print(f'usage: {prog} NAME ...\n')
+        print(
+            '\n'.join(f'  {name:14s}{groups[name] if name in groups else _summary(offered[name])}' for name in names)
+            or '  nothing is installed'
+        )
+        print(f'\n{prog} NAME --help says more.')
+        return 0 if argv else 2
+    name, rest = argv[0], argv[1:]
+    if name in groups:
+        return _dispatch(f'{prog} {name}', f'softarm.{name}', rest, {})
+    if name not in offered:
+        nearest = difflib.get_close_matches(name, names, n=1)
+        hint = f'did you mean {nearest[0]!r}?' if nearest else f'there are: {", ".join(names) or "none"}'
+        print(f'{prog}: there is no {name!r}; {hint}', file=sys.stderr)
+        return 2
+    return offered[name].load()(rest) or 0
+
+
+def _summary(point: EntryPoint) -> str:
+    """First line of the module's docstring after its colon; read, not imported, since some take long to import."""
+    specification = importlib.util.find_spec(point.module)
+    if specification is None or specification.origin is None:
+        return f'(broken: there is no module {point.module})'
+    docstring = ast.get_docstring(ast.parse(Path(specification.origin).read_text())) or ''
+    return docstring.split('\n')[0].split(': ')[-1].rstrip('.')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

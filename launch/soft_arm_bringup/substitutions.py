@@ -1,0 +1,79 @@
+"""The $(...) substitutions of ROS 2 launch files."""
+
+import os
+import re
+import shlex
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
+
+_KNOWN = 'var, env, find-pkg-share, find-pkg-prefix, dirname'
+
+
+class SubstitutionError(ValueError):
+    """A substitution that is not known or has no value."""
+
+
+def expand(text: str, variables: dict[str, str], environment: dict[str, str], directory: str) -> str:
+    """The text with every $(...) replaced, innermost first.
+
+    Args:
+        text: Value of an attribute.
+        variables: Launch configurations, for $(var NAME).
+        environment: Environment variables, for $(env NAME [DEFAULT]).
+        directory: Folder of the launch file, for $(dirname).
+    """
+    while (end := text.find(')', text.find('$('))) >= 0 and (start := text.rfind('$(', 0, end)) >= 0:
+        text = text[:start] + _value(text[start + 2 : end], variables, environment, directory) + text[end + 1 :]
+    if '$(' in text:
+        raise SubstitutionError(f'{text!r} lacks a closing parenthesis')
+    return text
+
+
+def split(text: str) -> list[str]:
+    """Words of a command line as a shell would split it, each $(...) kept whole; expand each word afterwards."""
+    kept, plain, depth, start = [], '', 0, 0
+    for i, character in enumerate(text):
+        if text.startswith('$(', i):
+            start = i if depth == 0 else start
+            depth += 1
+        if depth == 0:
+            plain += character
+        elif character == ')':
+            depth -= 1
+            if depth == 0:
+                plain += f'\0{len(kept)}\0'
+                kept.append(text[start : i + 1])
+    if depth:
+        raise SubstitutionError(f'{text!r} lacks a closing parenthesis')
+    return [re.sub('\0(\\d+)\0', lambda match: kept[int(match[1])], word) for word in shlex.split(plain)]
+
+
+def _value(inside: str, variables, environment, directory) -> str:
+    kind, *arguments = inside.split(None, 2) or ['']
+    match kind, arguments:
+        case 'dirname', []:
+            return directory
+        case 'var', [name]:
+            if name not in variables:
+                raise SubstitutionError(
+                    f'launch configuration {name!r} is not declared; declared: {", ".join(sorted(variables)) or "none"}'
+                )
+            return variables[name]
+        case 'env', [name, *default]:
+            if name not in environment and not default:
+                raise SubstitutionError(f'environment variable {name!r} is not set and $(env {name}) gives no default')
+            return environment.get(name, default[0].strip('\'"') if default else '')
+        case 'find-pkg-share', [package]:
+            return _of_package(get_package_share_directory, package)
+        case 'find-pkg-prefix', [package]:
+            return _of_package(get_package_prefix, package)
+    raise SubstitutionError(f'unknown substitution $({inside}); known: {_KNOWN}')
+
+
+def _of_package(look_up, package: str) -> str:
+    try:
+        return look_up(package)
+    except (PackageNotFoundError, ValueError) as error:
+        raise SubstitutionError(
+            f'package {package!r} is not found under {os.environ.get("AMENT_PREFIX_PATH", "")!r}: build and source it'
+        ) from error
