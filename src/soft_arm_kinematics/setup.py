@@ -19,7 +19,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [],
-        'softarm.calibrate': ['curve = soft_arm_kinematics.calibrate_curve:main'],
-        'softarm.commands': ['kinematics = soft_arm_kinematics.cli:main'],
+        'softarm.calibrate': ['curve = soft_arm_kinematics.cli.calibrate_curve:main'],
+        'softarm.commands': ['kinematics = soft_arm_kinematics.cli.kinematics:main'],
     },
 )

@@ -54,7 +54,7 @@ class PressureLength(_Strict):
     @model_validator(mode='after')
     def _check(self):
         if len(self.pressure_pa) != len(self.length_m) or len(self.pressure_pa) < 3:
-            raise ValueError(f'{len(self.pressure_pa)} pressures and {len(self.length_m)} lengths: give the same number of each, at least 3')
+            raise ValueError(f'{len(self.pressure_pa)} pressures and {len(self.length_m)} lengths: give as many of each, at least 3')
         for key in ('pressure_pa', 'length_m'):
             if not np.all(np.diff(getattr(self, key)) > 0):
                 raise ValueError(f'{key} {list(getattr(self, key))} must be strictly increasing')
@@ -179,8 +179,8 @@ class Robot(_Strict):
     @property
     def kinematic_fingerprint(self) -> str:
         """Hash of the values that poses depend on: names, layout and limits of the segments, not masses, colours or where it hangs."""
-        layout = [(s.name, s.kind, s.closing_twist, s.rigid_length_m, s.actuators.names, s.actuators.angles_deg, s.actuators.centre_radius_m,
-                   s.actuators.length_limits_m, s.actuators.pressure_limits_pa) for s in self.segments]
+        layout = [(s.name, s.kind, s.closing_twist, s.rigid_length_m, s.actuators.names, s.actuators.angles_deg,
+                   s.actuators.centre_radius_m, s.actuators.length_limits_m, s.actuators.pressure_limits_pa) for s in self.segments]
         return hashlib.sha256(repr(layout).encode()).hexdigest()[:16]
 
 

@@ -22,6 +22,9 @@ class Arm:
         n_segments, n_actuators: Sizes.
         length_limits_m: (2, n) shortest and longest length [m] that the robot file and the curve both allow.
         pressure_limits_pa: (2, n) pressures [Pa] of those lengths.
+        closing_twists, rigid_lengths_m: Convention and rigid end [m] of every segment.
+        arcs_from_lengths_matrix: (3 n_segments, n), arcs = matrix @ lengths.
+        lengths_from_arcs_matrix: (n, 3 n_segments), lengths = matrix @ arcs.
     """
 
     def __init__(self, robot: Robot, curve: PressureLengthCurve | None = None):
@@ -38,28 +41,29 @@ class Arm:
         self.n_actuators = len(robot.chambers)
         self.closing_twists = tuple(s.closing_twist for s in robot.segments)
         self.rigid_lengths_m = np.array([s.rigid_length_m for s in robot.segments])
-        self._arcs_from_lengths = np.zeros((3 * self.n_segments, self.n_actuators))
-        self._lengths_from_arcs = np.zeros((self.n_actuators, 3 * self.n_segments))
+        self.arcs_from_lengths_matrix = np.zeros((3 * self.n_segments, self.n_actuators))
+        self.lengths_from_arcs_matrix = np.zeros((self.n_actuators, 3 * self.n_segments))
         first = 0
         for i, segment in enumerate(robot.segments):
             rows, columns = slice(3 * i, 3 * i + 3), slice(first, first + len(segment.actuators.names))
             layout = segment.actuators.angles_rad, segment.actuators.centre_radius_m
-            self._arcs_from_lengths[rows, columns] = pcc.arcs_matrix(*layout)
-            self._lengths_from_arcs[columns, rows] = pcc.lengths_matrix(*layout)
+            self.arcs_from_lengths_matrix[rows, columns] = pcc.arcs_matrix(*layout)
+            self.lengths_from_arcs_matrix[columns, rows] = pcc.lengths_matrix(*layout)
             first = columns.stop
         low = np.maximum(robot.length_limits_m[0], self.curve.length_range_m[0])
         high = np.minimum(robot.length_limits_m[1], self.curve.length_range_m[1])
         low = np.maximum(low, self.curve.lengths(np.clip(robot.pressure_limits_pa[0], *self.curve.pressure_range_pa)))
         high = np.minimum(high, self.curve.lengths(np.clip(robot.pressure_limits_pa[1], *self.curve.pressure_range_pa)))
         if not (low < high).all():
-            raise KinematicsError(f'the curve of {robot.chambers[int(np.argmin(high - low))]} lies outside its length limits: calibrate again')
+            name = robot.chambers[int(np.argmin(high - low))]
+            raise KinematicsError(f'the curve of {name} lies outside its length limits: calibrate again')
         self.length_limits_m = np.stack([low, high])
         self.pressure_limits_pa = self.curve.pressures(self.length_limits_m)
 
     @property
     def fingerprint(self) -> str:
         """Hash of what the poses and limits of this arm depend on."""
-        numbers = self._arcs_from_lengths, self.rigid_lengths_m, self.length_limits_m, np.array(self.closing_twists, dtype=float)
+        numbers = self.arcs_from_lengths_matrix, self.rigid_lengths_m, self.length_limits_m, np.array(self.closing_twists, dtype=float)
         return hashlib.sha256(b''.join(np.ascontiguousarray(n).tobytes() for n in numbers)).hexdigest()[:16]
 
     def lengths(self, pressures_pa: np.ndarray) -> np.ndarray:
@@ -73,15 +77,15 @@ class Arm:
     def arcs(self, lengths_m: np.ndarray) -> np.ndarray:
         """Arcs (..., n_segments, 3) of lengths (..., n) [m]."""
         lengths_m = self._checked(lengths_m)
-        return (lengths_m @ self._arcs_from_lengths.T).reshape(lengths_m.shape[:-1] + (self.n_segments, 3))
+        return (lengths_m @ self.arcs_from_lengths_matrix.T).reshape(lengths_m.shape[:-1] + (self.n_segments, 3))
 
     def lengths_from_arcs(self, arcs: np.ndarray) -> np.ndarray:
         """Lengths (..., n) [m] of arcs (..., n_segments, 3); limits are not applied."""
         arcs = np.asarray(arcs, dtype=float)
-        return arcs.reshape(arcs.shape[:-2] + (-1,)) @ self._lengths_from_arcs.T
+        return arcs.reshape(arcs.shape[:-2] + (-1,)) @ self.lengths_from_arcs_matrix.T
 
     def polar(self, lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """theta [rad], phi [rad] and ell [m] of every segment, each (..., n_segments)."""
+        """Bend theta [rad], direction phi [rad] and ell [m] of every segment, each (..., n_segments)."""
         return pcc.polar_from_arcs(self.arcs(lengths_m))
 
     def fk_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
@@ -116,21 +120,21 @@ class Arm:
         return self.fk_pressures(pressures_pa)[..., :3, 3]
 
     def jacobian_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
-        """d tip position / d lengths, (..., 3, n), dimensionless [m/m]."""
+        """Derivative of the tip position by the lengths, (..., 3, n), dimensionless [m/m]."""
         return self.twist_jacobian_lengths(lengths_m)[..., :3, :]
 
     def jacobian_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """d tip position / d pressures, (..., 3, n) [m/Pa]. Raises CurveError outside the calibrated range."""
+        """Derivative of the tip position by the pressures, (..., 3, n) [m/Pa]. Raises CurveError outside the calibrated range."""
         return self.jacobian_lengths(self.lengths(pressures_pa)) * self.curve.slopes(pressures_pa)[..., None, :]
 
     def axis_jacobian_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
-        """d tip axis (z of the tip frame) / d lengths, (..., 3, n) [1/m]."""
+        """Derivative of the tip axis (z of the tip frame) by the lengths, (..., 3, n) [1/m]."""
         axis = self.fk_lengths(lengths_m)[..., :3, 2]
         return np.cross(self.twist_jacobian_lengths(lengths_m)[..., 3:, :], axis[..., :, None], axis=-2)
 
     def twist_jacobian_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
         """Twist of the tip in the base per unit rate of the lengths, (..., 6, n): velocity [m/m], then angular velocity [rad/m]."""
-        return self.twist_jacobian_arcs(self.arcs(lengths_m)) @ self._arcs_from_lengths
+        return self.twist_jacobian_arcs(self.arcs(lengths_m)) @ self.arcs_from_lengths_matrix
 
     def twist_jacobian_arcs(self, arcs: np.ndarray) -> np.ndarray:
         """Twist of the tip in the base per unit rate of the arcs, (..., 6, 3 n_segments)."""

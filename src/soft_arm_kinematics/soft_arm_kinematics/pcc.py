@@ -12,6 +12,7 @@ All functions broadcast over leading shapes.
 """
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 SERIES_BELOW = 1.0  # theta^2 [rad^2] below which the functions of theta are summed as series; both forms are exact to a few ulp there
 
@@ -50,7 +51,7 @@ def bend_functions(theta2: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def polar_from_arcs(arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """theta [rad] >= 0, phi [rad] in (-pi, pi] (0 where theta = 0) and ell [m] of arcs (..., 3)."""
+    """Bend theta [rad] >= 0, direction phi [rad] in (-pi, pi] (0 where theta = 0) and ell [m] of arcs (..., 3)."""
     arcs = np.asarray(arcs, dtype=float)
     return np.hypot(arcs[..., 0], arcs[..., 1]), np.arctan2(arcs[..., 1], arcs[..., 0]), arcs[..., 2]
 
@@ -136,3 +137,15 @@ def arc_jacobians(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
         jacobians[..., 3:, 0] += axis * (-uy / safe)[..., None]
         jacobians[..., 3:, 1] += axis * (ux / safe)[..., None]
     return jacobians
+
+
+def wrap(angle_rad):
+    """The same angle in [-pi, pi) [rad]."""
+    return (np.asarray(angle_rad) + np.pi) % (2.0 * np.pi) - np.pi
+
+
+def q_xyzw(transforms: np.ndarray) -> np.ndarray:
+    """Unit quaternions (..., 4), order x y z w, w >= 0, of transforms or rotations (..., 3+, 3+)."""
+    transforms = np.asarray(transforms, dtype=float)
+    rotations = transforms[..., :3, :3].reshape(-1, 3, 3)
+    return Rotation.from_matrix(rotations).as_quat(canonical=True).reshape(transforms.shape[:-2] + (4,))

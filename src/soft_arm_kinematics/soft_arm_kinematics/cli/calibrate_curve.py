@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         path = args.out or calibration_path(args.rig, 'pressure_length')
-        curve = fit_curve(load_robot(args.robot), read_points(args.data), f'{args.data.name}', args.date)
+        curve = fit_curve(load_robot(args.robot), read_points(args.data), args.data.name, args.date)
         curve.save(path)
     except (KinematicsError, RobotFileError, CalibrationError) as error:
         print(f'softarm calibrate curve: {error}', file=sys.stderr)
@@ -33,8 +33,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f'softarm calibrate curve: {path}: {error.strerror}; give a folder that can be written with --out', file=sys.stderr)
         return 2
     if args.json:
-        print(json.dumps({'path': str(path), 'residual_rms_m': dict(zip(curve.chambers, curve.residual_rms_m.tolist())),
-                          'residual_max_m': dict(zip(curve.chambers, curve.residual_max_m.tolist()))}))
+        print(json.dumps({'path': str(path), 'residual_rms_m': dict(zip(curve.chambers, curve.residual_rms_m.tolist(), strict=True)),
+                          'residual_max_m': dict(zip(curve.chambers, curve.residual_max_m.tolist(), strict=True))}))
         return 0
     print(f'{"chamber":10} {"range [kPa]":>18} {"length [mm]":>18} {"rms [mm]":>9} {"worst [mm]":>10}')
     for i, name in enumerate(curve.chambers):

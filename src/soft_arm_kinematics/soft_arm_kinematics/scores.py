@@ -1,0 +1,51 @@
+"""The arm paper's three principles for choosing among solutions, as penalties: lower is better."""
+
+import numpy as np
+
+from soft_arm_kinematics import pcc
+from soft_arm_kinematics.arm import Arm
+
+
+def principle_scores(arm: Arm, lengths_m: np.ndarray, present_lengths_m: np.ndarray) -> np.ndarray:
+    """Unweighted scores of the three principles.
+
+    Args:
+        arm: The arm.
+        lengths_m: (k, n) solutions [m].
+        present_lengths_m: (n,) where the arm is now [m].
+
+    Returns:
+        (k, 3):
+        0. angle change [rad]: change of each segment's bending vector; the last of s segments counts 1/s, the first counts 1, so
+           that joints near the tip move first.
+        1. bend growth [rad]: sum over the segments of the growth of theta; negative where the arm straightens.
+        2. stiffness [1]: how far neighbouring bending planes differ (0 where equal or one segment is straight, 2 where opposite and
+           equally bent), plus the share of the pressure range that lies between the chambers and full vacuum.
+    """
+    arcs, present = arm.arcs(lengths_m), arm.arcs(present_lengths_m)
+    bends, theta = arcs[..., :2], np.hypot(arcs[..., 0], arcs[..., 1])
+    cheaper = (arm.n_segments - np.arange(arm.n_segments)) / arm.n_segments
+    change = np.linalg.norm(bends - present[..., :2], axis=-1) @ cheaper
+    growth = np.sum(theta - np.hypot(present[..., 0], present[..., 1]), axis=-1)
+    inner, outer = bends[:, :-1], bends[:, 1:]
+    product = theta[:, :-1] * theta[:, 1:]
+    planes = np.sum(2.0 * (product - np.sum(inner * outer, axis=-1)) / np.maximum(theta[:, :-1] ** 2 + theta[:, 1:] ** 2, 1e-12), axis=-1)
+    low, high = arm.pressure_limits_pa
+    unused_vacuum = np.mean((arm.pressures(lengths_m) - low) / (high - low), axis=-1)
+    return np.stack([change, growth, planes + unused_vacuum], axis=-1)
+
+
+def explanations(arm: Arm, lengths_m: np.ndarray, present_lengths_m: np.ndarray) -> list[str]:
+    """One sentence for each solution (k, n) that says in the principles' terms what it does."""
+    arcs, present = arm.arcs(lengths_m), arm.arcs(present_lengths_m)
+    theta, phi, _ = pcc.polar_from_arcs(arcs)
+    changes_deg = np.rad2deg(np.linalg.norm((arcs - present)[..., :2], axis=-1))
+    growths_deg = np.rad2deg(np.sum(theta - pcc.polar_from_arcs(present)[0], axis=-1))
+    planes_deg = np.rad2deg(np.abs(pcc.wrap(np.diff(phi, axis=-1)))).max(axis=-1, initial=0.0)
+    low, high = arm.pressure_limits_pa
+    vacuums = 1.0 - np.mean((arm.pressures(lengths_m) - low) / (high - low), axis=-1)
+    return [
+        f'Bends {", ".join(f"{name} by {deg:.1f} deg" for name, deg in zip(arm.robot.segment_names, change_deg, strict=True))}; '
+        f'total bend {"grows" if growth_deg > 0 else "shrinks"} by {abs(growth_deg):.1f} deg; '
+        f'planes differ by at most {plane_deg:.0f} deg; {100 * vacuum:.0f} % of the vacuum is used.'
+        for change_deg, growth_deg, plane_deg, vacuum in zip(changes_deg, growths_deg, planes_deg, vacuums, strict=True)]
