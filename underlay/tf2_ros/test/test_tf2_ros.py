@@ -109,10 +109,16 @@ def test_unknown_and_unconnected_frames(buffer):
     assert not possible and 'palm' in why
 
 
-@pytest.mark.parametrize('bad', [stamped('base', 'base'), stamped('', 'tip'), stamped('base', 'tip', (math.nan, 0, 0))])
-def test_bad_transforms_are_refused(buffer, bad):
-    with pytest.raises(InvalidArgumentException):
-        buffer.set_transform(bad, 'test')
+@pytest.mark.parametrize('bad', [stamped('base', 'base'), stamped('', 'tip', at_s=103.0), stamped('base', 'tip', (math.nan, 0, 0), at_s=103.0)])
+def test_bad_transforms_are_dropped(buffer, bad):
+    before = buffer.lookup_transform('world', 'tip', LATEST)
+    buffer.set_transform(bad, 'test')
+    assert buffer.lookup_transform('world', 'tip', LATEST) == before
+
+
+def test_empty_frame_names_are_refused(buffer):
+    with pytest.raises(InvalidArgumentException, match='source_frame'):
+        buffer.lookup_transform('base', '', LATEST)
 
 
 def test_waiting_ends_when_the_transform_arrives():

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.duration import Duration
+from rclpy.logging import get_logger
 from rclpy.time import Time
 from tf2_ros.exceptions import ConnectivityException, ExtrapolationException, InvalidArgumentException, LookupException, TransformException
 from tf2_ros.rigid import IDENTITY, compose, interpolate, inverse
+
+_LOGGER = get_logger('tf2_buffer')
 
 
 @dataclass
@@ -47,11 +50,11 @@ class Buffer:
 
     def set_transform(self, transform, authority):
         """Add a TransformStamped of a moving frame; data older than the cache, or with a stamp already held, is ignored."""
-        self._set(transform, static=False)
+        self._set(transform, authority, static=False)
 
     def set_transform_static(self, transform, authority):
         """Add a TransformStamped that holds for all times."""
-        self._set(transform, static=True)
+        self._set(transform, authority, static=True)
 
     def clear(self):
         """Forget every moving frame; static ones stay, since they are sent only once."""
@@ -85,14 +88,19 @@ class Buffer:
         with self._changed:
             return '\n'.join(f'Frame {child} exists with parent {edge.parent}.' for child, edge in self._edges.items())
 
-    def _set(self, transform, static):
+    def _set(self, transform, authority, static):
         child, parent = transform.child_frame_id.lstrip('/'), transform.header.frame_id.lstrip('/')
         translation, rotation = transform.transform.translation, transform.transform.rotation
         value = ((translation.x, translation.y, translation.z), (rotation.x, rotation.y, rotation.z, rotation.w))
+        # As tf2 does, what cannot be used is reported and dropped: one bad sender must not end every listener.
         if not child or not parent or child == parent:
-            raise InvalidArgumentException(f'transform from [{parent}] to [{child}]: both frames must be named, and differ')
+            _LOGGER.error(f'Ignoring transform from [{parent}] to [{child}] of "{authority}": both frames must be named, and differ')
+            return
         if not all(map(math.isfinite, value[0] + value[1])) or abs(math.hypot(*value[1]) - 1.0) > 1e-3:
-            raise InvalidArgumentException(f'transform from [{parent}] to [{child}] is not a rigid motion: xyz {value[0]}, xyzw {value[1]}')
+            _LOGGER.error(
+                f'Ignoring transform from [{parent}] to [{child}] of "{authority}", no rigid motion: xyz {value[0]}, xyzw {value[1]}'
+            )
+            return
         stamp_ns = Time.from_msg(transform.header.stamp).nanoseconds
         with self._changed:
             edge = self._edges.get(child)
@@ -138,6 +146,8 @@ class Buffer:
         """Frames to climb from each side to the nearest common ancestor; the ancestor itself is in neither."""
         parents = {edge.parent for edge in self._edges.values()}
         for role, frame in (('target_frame', target), ('source_frame', source)):
+            if not frame:
+                raise InvalidArgumentException(f'Invalid argument passed to lookupTransform argument {role}: frame_ids cannot be empty')
             if frame not in self._edges and frame not in parents:
                 raise LookupException(f'"{frame}" passed to lookupTransform argument {role} does not exist.')
         from_source, from_target = self._to_root(source), self._to_root(target)

@@ -18,4 +18,4 @@ class ExtrapolationException(TransformException):
 
 
 class InvalidArgumentException(TransformException):
-    """A frame name is empty, or a transform is not a rigid motion."""
+    """A frame name is empty."""
