@@ -109,7 +109,9 @@ def test_unknown_and_unconnected_frames(buffer):
     assert not possible and 'palm' in why
 
 
-@pytest.mark.parametrize('bad', [stamped('base', 'base'), stamped('', 'tip', at_s=103.0), stamped('base', 'tip', (math.nan, 0, 0), at_s=103.0)])
+@pytest.mark.parametrize(
+    'bad', [stamped('base', 'base'), stamped('', 'tip', at_s=103.0), stamped('base', 'tip', (math.nan, 0, 0), at_s=103.0)]
+)
 def test_bad_transforms_are_dropped(buffer, bad):
     before = buffer.lookup_transform('world', 'tip', LATEST)
     buffer.set_transform(bad, 'test')
