@@ -19,7 +19,6 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': [],
-        'softarm.commands': [],
+        'console_scripts': ['virtual_rig = soft_arm_sim.ros.virtual_rig_node:main'],
     },
 )

@@ -29,7 +29,8 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
     R_parent_base = Rotation.from_euler('xyz', robot.base.rpy_deg, degrees=True)
     spec.option.gravity = R_parent_base.inv().apply([0.0, 0.0, -gravity_m_s2])
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    off = mujoco.mjtDisableBit
+    spec.option.disableflags |= int(off.mjDSBL_CONTACT) | int(off.mjDSBL_CONSTRAINT) | int(off.mjDSBL_AUTORESET)
     parent, offset = spec.worldbody, 0.0
     for segment in robot.segments:
         if not segment.closing_twist:

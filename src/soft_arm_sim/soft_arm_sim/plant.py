@@ -99,6 +99,9 @@ class Plant:
             (curves, *chain) = self._chain
             chain_forces(data.qpos, self._effective_pa, *curves, *chain, force, damping)
             mujoco.mj_step(self._model, data)
+        if not np.isfinite(data.qpos).all():
+            raise SimulationError(f'the plant is unstable at {self.time_s:.3f} s: decrease time_step_s or increase damping_time_s in the '
+                                  'plant file')
 
     def true_tip(self) -> np.ndarray:
         """T_base_tip, shape (4, 4): the end of the last segment, which is the ring's centre, z along the ring's axis."""

@@ -1,0 +1,124 @@
+"""The virtual rig: the plant in real time behind its devices.
+
+Out: the D435i's topics under /camera/camera (30 Hz, names and encodings of realsense2_camera), its inner frames on /tf_static, a valve
+board on Modbus TCP (loopback). In: that board's registers; `~/place_ring` is the operator's hand. The plant's true tip leaves only
+on `~/debug/tip_truth`, for reports. Without commands the board's watchdog vents.
+"""
+
+from dataclasses import dataclass
+
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from sensor_msgs.msg import CameraInfo, Image
+from tf2_ros import StaticTransformBroadcaster
+
+from soft_arm_description.robot import load_robot
+from soft_arm_msgs.srv import PlaceRing
+from soft_arm_node_kit import qos
+from soft_arm_node_kit.diagnostics import OK, WARN, RateMeter, Reporter
+from soft_arm_node_kit.parameters import declare, parameter
+from soft_arm_node_kit.runner import run
+from soft_arm_sim.camera import VirtualCamera
+from soft_arm_sim.camera_parameters import load_calibration_jig, load_camera_parameters
+from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.parameter_file import CONFIG
+from soft_arm_sim.plant import Plant
+from soft_arm_sim.plant_parameters import load_plant_parameters
+from soft_arm_sim.ros.conversions import camera_info_message, image_message, inner_frame_messages, pose_message
+from soft_arm_sim.running_plant import RunningPlant
+from soft_arm_sim.valve_board import ValveBoard, ValveBoardServer
+
+TRUTH_PERIOD_S = 0.02
+SLOW_RATE, SLOW_FACTOR = 0.9, 0.97     # shares of what is due, below which the rig reports a warning
+
+
+@dataclass(frozen=True)
+class VirtualRigParameters:
+    """Parameters of the node."""
+
+    robot: str = parameter('two_module_arm', 'shipped robot or path of a robot file')
+    plant_file: str = parameter(str(CONFIG / 'two_module_arm.plant.yaml'), 'valves, sensors, material, mismatch')
+    plant_seed: int = parameter(1, 'draws the mismatch of this arm', minimum=0)
+    camera_file: str = parameter(str(CONFIG / 'virtual_camera.yaml'), 'intrinsics, mounting and noise of the camera')
+    jig_file: str = parameter(str(CONFIG / 'calibration_jig.yaml'), 'pegs that hold the ring')
+    modbus_port: int = parameter(5020, 'TCP port of the valve board on 127.0.0.1', minimum=0, maximum=65535)
+
+
+class CameraNode(Node):
+    """/camera/camera: publishes frames as realsense2_camera does with align_depth and enable_sync."""
+
+    def __init__(self, camera: VirtualCamera):
+        # The arguments of this process name and place the virtual rig, not its camera.
+        super().__init__('camera', namespace='/camera', use_global_arguments=False, start_parameter_services=False)
+        self._camera, self.meter = camera, RateMeter()
+        self._topics = [(self.create_publisher(Image, f'~/{name}/image_raw', qos.IMAGE),
+                         self.create_publisher(CameraInfo, f'~/{name}/camera_info', qos.STATE), encoding)
+                        for name, encoding in (('color', 'rgb8'), ('aligned_depth_to_color', '16UC1'))]
+        self._tf = StaticTransformBroadcaster(self)
+        self._tf.sendTransform(inner_frame_messages(self.get_clock().now().to_msg()))
+
+    def publish(self, qpos) -> None:
+        """Capture now and publish colour, depth and camera infos with one stamp."""
+        stamp = self.get_clock().now().to_msg()
+        frame = self._camera.capture(qpos)
+        for pixels, (images, infos, encoding) in zip((frame.rgb, frame.depth), self._topics, strict=True):
+            infos.publish(camera_info_message(self._camera.parameters.image, stamp))
+            images.publish(image_message(pixels, encoding, stamp))
+        self.meter.tick()
+
+
+class VirtualRigNode(Node):
+    """Owns the plant's thread, the board's thread and the camera, which renders in the executor's thread."""
+
+    def __init__(self):
+        super().__init__('virtual_rig')
+        parameters = declare(self, VirtualRigParameters)
+        robot = load_robot(parameters.robot)
+        self._frame = robot.base.frame
+        camera_parameters, jig = load_camera_parameters(parameters.camera_file), load_calibration_jig(parameters.jig_file)
+        self._plant = RunningPlant(Plant(robot, load_plant_parameters(parameters.plant_file), parameters.plant_seed))
+        self._board = ValveBoardServer(ValveBoard(self._plant, port=parameters.modbus_port))
+        self._board.start()
+        self._plant.start()
+        self._camera = VirtualCamera(robot, camera_parameters, jig, parameters.plant_seed)
+        self._camera_node = CameraNode(self._camera)
+        self._truth = self.create_publisher(PoseStamped, '~/debug/tip_truth', qos.STATE)
+        self._service = self.create_service(PlaceRing, '~/place_ring', self._place_ring)
+        self._rate_hz = camera_parameters.image.rate_hz
+        self._timers = [self.create_timer(1.0 / self._rate_hz, self._capture), self.create_timer(TRUTH_PERIOD_S, self._publish_truth)]
+        self._reporter = Reporter(self, f'{robot.name} seed {parameters.plant_seed}', self._status)
+        self.get_logger().info(f'{robot.name}, plant seed {parameters.plant_seed}, valve board on 127.0.0.1:{self._board.board.port}')
+
+    def destroy_node(self) -> None:
+        """Vent and close the board, end the plant, free the camera."""
+        self._board.stop()
+        self._plant.stop()
+        self._camera.close()
+        self._camera_node.destroy_node()
+        super().destroy_node()
+
+    def _capture(self) -> None:
+        self._camera_node.publish(self._plant.snapshot().qpos)
+
+    def _publish_truth(self) -> None:
+        stamp = self.get_clock().now().to_msg()
+        self._truth.publish(pose_message(self._plant.snapshot().T_base_tip, self._frame, stamp))
+
+    def _place_ring(self, request: PlaceRing.Request, response: PlaceRing.Response) -> PlaceRing.Response:
+        try:
+            self._camera.place_ring(request.peg)
+            response.success = True
+        except SimulationError as error:
+            response.message = str(error)
+        return response
+
+    def _status(self) -> tuple[bytes, str, dict]:
+        factor, rate_hz = self._plant.real_time_factor(), self._camera_node.meter.rate_hz
+        slow = factor < SLOW_FACTOR or rate_hz < SLOW_RATE * self._rate_hz
+        message = 'slower than real time: fewer programs, or more cores' if slow else 'in real time'
+        return WARN if slow else OK, message, {'real_time_factor': factor, 'camera_hz': rate_hz}
+
+
+def main() -> int:
+    """Run the node."""
+    return run(VirtualRigNode)

@@ -1,0 +1,81 @@
+"""A plant in real time: stepped by its own thread, driven and read by the valve board's channels."""
+
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.plant import Plant
+
+PERIOD_S = 0.004
+GIVE_UP_S = 0.1     # a longer delay is not caught up: the arm would jump
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Plant at one moment: joint positions, shape (nq,), and T_base_tip, shape (4, 4)."""
+
+    qpos: np.ndarray
+    T_base_tip: np.ndarray
+
+
+class RunningPlant:
+    """Steps a plant beside the wall clock between `start` and `stop`; any thread may call any method.
+
+    To the valve board it is six valves and six sensors, in the order of the robot file's channel map.
+    """
+
+    def __init__(self, plant: Plant):
+        self._plant = plant
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name='plant', daemon=True)
+        self._channel_of_chamber = np.array([plant.robot.channels[name] for name in plant.robot.chambers])
+        self._marks = (time.monotonic(), plant.time_s)
+
+    def start(self) -> None:
+        """Begin to step."""
+        self._marks = (time.monotonic(), self._plant.time_s)
+        self._thread.start()
+
+    def stop(self, timeout_s: float = 2.0) -> None:
+        """End the thread."""
+        self._ending.set()
+        self._thread.join(timeout_s)
+
+    def snapshot(self) -> Snapshot:
+        """The plant now.
+
+        Raises:
+            SimulationError: If the plant's thread has ended, for example because the plant became unstable.
+        """
+        if not self._thread.is_alive():
+            raise SimulationError('the plant does not run; its error is above')
+        with self._lock:
+            return Snapshot(self._plant.qpos, self._plant.true_tip())
+
+    def real_time_factor(self) -> float:
+        """Simulated over wall time since the last call."""
+        (wall_s, simulated_s), self._marks = self._marks, (time.monotonic(), self._plant.time_s)
+        return (self._marks[1] - simulated_s) / max(self._marks[0] - wall_s, 1e-6)
+
+    def set_valve_targets_pa(self, targets_pa: np.ndarray) -> None:
+        """Pressures that the board asks its valves for [Pa] gauge, by channel."""
+        self._plant.set_valve_targets_pa(np.asarray(targets_pa)[self._channel_of_chamber])
+
+    def sensor_pressures_pa(self) -> np.ndarray:
+        """Pressures that the board's sensors read [Pa] gauge, by channel."""
+        pressures = np.zeros(self._channel_of_chamber.max() + 1)
+        pressures[self._channel_of_chamber] = self._plant.sensor_pressures_pa()
+        return pressures
+
+    def _run(self) -> None:
+        due_s = time.monotonic()
+        while not self._ending.wait(max(due_s + PERIOD_S - time.monotonic(), 0.0)):
+            due_s += PERIOD_S
+            if time.monotonic() - due_s > GIVE_UP_S:
+                due_s = time.monotonic()
+            with self._lock:
+                self._plant.step(PERIOD_S)
