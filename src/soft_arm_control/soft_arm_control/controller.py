@@ -21,6 +21,8 @@ from soft_arm_control.tracking import solve_lengths
 from soft_arm_control.valves import REFERENCE_TIME_CONSTANT_S, ValveShaper
 from soft_arm_kinematics.arm import Arm
 
+HELD_WITHIN_PA = 4.0e3   # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum
+
 
 class Outcome(enum.Enum):
     """How a goal ended."""
@@ -76,7 +78,7 @@ class TipController:
         self._lengths_m: np.ndarray | None = None
         self._goal: Goal | None = None
         self._reached = False            # and held on
-        self._start_s = self._step_s = 0.0
+        self._start_s = 0.0
         self._inside_s = self._free_s = None   # since when inside the tolerance, and last time clear of the limits
         self._errors_m: list[float] = []
 
@@ -125,7 +127,7 @@ class TipController:
             self.estimator.remember()
         if self._valves is None:
             self._valves = ValveShaper(self._dynamics, self._arm.pressure_limits_pa, self._measured_pa)
-        self._goal, self._reached, self._start_s, self._step_s = goal, False, now_s, now_s
+        self._goal, self._reached, self._start_s = goal, False, now_s
         self._inside_s, self._free_s, self._errors_m = None, now_s, []
         self._lengths_m = goal.at(0.0)[1]
 
@@ -134,29 +136,31 @@ class TipController:
         self._goal = None
 
     def step(self, now_s: float) -> tuple[np.ndarray | None, Status]:
-        """One tick: the pressures to command [Pa], shape (n,), None before the first goal, and the status."""
+        """One tick, `valves.PERIOD_S` after the last: the pressures to command [Pa], shape (n,), None before the first goal, and the status."""
         if self._goal is None:
             return self._applied_pa, Status('idle', 0.0, None, self._tip(), 0)
-        dt_s, self._step_s = min(now_s - self._step_s, 0.1), now_s
         fault = self._fault(now_s)
         if fault is not None:
             return self._end(now_s, *fault)
         elapsed_s = now_s - self._start_s
-        short_m = self._move(*self._goal.at(elapsed_s + self._preview_s), dt_s)
+        short_m = self._move(*self._goal.at(elapsed_s + self._preview_s))
         if short_m <= self._settings.saturated_m:
             self._free_s = now_s
         return self._judge(now_s, elapsed_s, short_m)
 
-    def _move(self, target_m, preferred_m, dt_s) -> float:
+    def _move(self, target_m, preferred_m) -> float:
         """Command the pressures for a target; return how far [m] the limits keep the solution from it."""
-        goal, short_m, lengths_m = self._goal, 0.0, preferred_m
+        goal, arm = self._goal, self._arm
+        preferred_m = lengths_m = np.clip(preferred_m, *arm.length_limits_m)
+        short_m = 0.0
         if not goal.open_loop:
-            wanted_pa = self._arm.pressures(self._lengths_m)
-            error_m = self.estimator.error_m(self._lengths_m, self.estimator.direction_towards(wanted_pa))
-            lengths_m, short_m = solve_lengths(self._arm, self._lengths_m, target_m - error_m, preferred_m, self._arm.length_limits_m,
-                                               goal.free)
-        self._lengths_m = np.clip(lengths_m, *self._arm.length_limits_m)
-        self._applied_pa = self._valves.step(self._arm.pressures(self._lengths_m), self._measured_pa, dt_s)
+            preferred_pa = arm.pressures(preferred_m)
+            held_pa = np.clip(self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA)
+            start_m = np.where(goal.free, self._lengths_m, arm.lengths(np.clip(held_pa, *arm.pressure_limits_pa)))
+            lengths_m, short_m = solve_lengths(arm, start_m, target_m - self.estimator.error_m(start_m), preferred_m,
+                                               arm.length_limits_m, goal.free)
+        self._lengths_m = np.where(goal.free, lengths_m, preferred_m)
+        self._applied_pa = self._valves.step(arm.pressures(self._lengths_m), self._measured_pa)
         return short_m
 
     def _judge(self, now_s, elapsed_s, short_m):

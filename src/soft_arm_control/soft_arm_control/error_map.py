@@ -1,8 +1,8 @@
 """What has been learnt about the model's error over the configurations visited in this run.
 
-A Gaussian process (Rasmussen & Williams 2006, ch. 2) over the actuator lengths and, because bellows are hysteretic, over the
-direction in which each was last moved. A constant and a linear term carry what was seen to configurations not yet visited; the
-local term holds each neighbourhood to what was measured there.
+A Gaussian process (Rasmussen & Williams 2006, ch. 2) over the actuator lengths. A constant and a linear term carry what was seen to
+configurations not yet visited; the local term holds each neighbourhood to what was measured there. The direction of motion is left
+out on purpose: as an input it made the loop oscillate where a run had shown one direction only (hysteresis then is the estimator's).
 """
 
 from dataclasses import dataclass
@@ -20,48 +20,41 @@ class ErrorMapSettings:
     length_scale_m: float = 0.040
     constant_m: float = 0.008
     linear_m: float = 0.006
-    direction_m: float = 0.002
     local_m: float = 0.002
     noise_m: float = 0.0003
     capacity: int = 80
 
 
 class ErrorMap:
-    """Model error of the tip [m], base frame, as a function of lengths and direction of motion."""
+    """Model error of the tip [m], base frame, as a function of the lengths."""
 
     def __init__(self, middle_lengths_m: np.ndarray, settings: ErrorMapSettings = ErrorMapSettings()):
         self._middle_m, self._settings = np.asarray(middle_lengths_m, float), settings
         n = len(self._middle_m)
-        self._x, self._d, self._errors_m = np.empty((0, n)), np.empty((0, n)), np.empty((0, 3))
+        self._x, self._errors_m = np.empty((0, n)), np.empty((0, 3))
         self._weights_m = np.empty((0, 3))
 
     def __len__(self) -> int:
         return len(self._x)
 
-    def add(self, lengths_m: np.ndarray, direction: np.ndarray, error_m: np.ndarray) -> None:
+    def add(self, lengths_m: np.ndarray, error_m: np.ndarray) -> None:
         """Remember the error seen at rest at these lengths; the oldest is forgotten beyond the capacity.
 
         Args:
             lengths_m: Actuator lengths [m], shape (n,).
-            direction: Last direction of motion of each actuator, -1 shortening .. +1 lengthening, shape (n,).
             error_m: True tip minus model tip [m], shape (3,).
         """
         keep = -(self._settings.capacity - 1)
         self._x = np.vstack((self._x[keep:], (lengths_m - self._middle_m) / self._settings.length_scale_m))
-        self._d = np.vstack((self._d[keep:], direction))
         self._errors_m = np.vstack((self._errors_m[keep:], error_m))
-        gram = self._kernel(self._x, self._d) + self._settings.noise_m**2 * np.eye(len(self._x))
+        gram = self._kernel(self._x) + self._settings.noise_m**2 * np.eye(len(self._x))
         self._weights_m = np.linalg.solve(gram, self._errors_m)
 
-    def at(self, lengths_m: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    def at(self, lengths_m: np.ndarray) -> np.ndarray:
         """Expected error [m], shape (3,); zero before anything was learnt."""
-        return self._row(lengths_m, direction) @ self._weights_m
+        return self._kernel(((lengths_m - self._middle_m) / self._settings.length_scale_m)[None])[0] @ self._weights_m
 
-    def _row(self, lengths_m, direction):
-        return self._kernel(((lengths_m - self._middle_m) / self._settings.length_scale_m)[None], np.asarray(direction)[None])[0]
-
-    def _kernel(self, x, d):
+    def _kernel(self, x):
         s = self._settings
         square = np.sum((x[:, None] - self._x[None]) ** 2, axis=-1)
-        return (s.constant_m**2 + s.linear_m**2 * (x @ self._x.T) + s.direction_m**2 * (d @ self._d.T)
-                + s.local_m**2 * np.exp(-0.5 * square))
+        return s.constant_m**2 + s.linear_m**2 * (x @ self._x.T) + s.local_m**2 * np.exp(-0.5 * square)

@@ -23,7 +23,6 @@ class EstimatorSettings:
     drift_m_per_sqrt_s: float = 0.0004      # creep
     drift_m2_per_m: float = 7.5e-5          # variance per metre of tip travel: 5 % of the way, correlated over 30 mm
     timing_s: float = 0.02                  # what a moving tip makes uncertain in a comparison
-    direction_pa: float = 8.0e3             # travel after which a bellows counts as moving the other way
     history_s: float = 2.0
     gate_deviations: float = 6.0            # a ring further off than this many deviations is not believed ..
     gate_images: int = 5                    # .. unless so many in a row agree
@@ -33,7 +32,6 @@ class EstimatorSettings:
 class _Sample:
     stamp_s: float
     pressures_pa: np.ndarray
-    direction: np.ndarray
 
 
 class TipEstimator:
@@ -53,33 +51,22 @@ class TipEstimator:
         return self._covariance_m2
 
     @property
-    def direction(self) -> np.ndarray:
-        """Last direction of motion of each actuator, -1 .. +1, shape (n,)."""
-        return self._history[-1].direction
-
-    @property
     def deviation_m(self) -> float:
         """Largest standard deviation of the estimated model error along any axis [m]."""
         return float(np.sqrt(np.linalg.eigvalsh(self._covariance_m2)[-1]))
-
-    def direction_towards(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """What `direction` will be after a straight move to these pressures, shape (n,)."""
-        last = self._history[-1]
-        return np.clip(last.direction + (pressures_pa - last.pressures_pa) / self._settings.direction_pa, -1.0, 1.0)
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Take measured gauge pressures [Pa], shape (n,); out-of-order samples are dropped."""
         pressures_pa = np.asarray(pressures_pa, float)
         if not self._history:
-            self._history.append(_Sample(stamp_s, pressures_pa, np.zeros_like(pressures_pa)))
+            self._history.append(_Sample(stamp_s, pressures_pa))
             return
         last = self._history[-1]
         if stamp_s <= last.stamp_s:
             return
         share = 1.0 - np.exp(-(stamp_s - last.stamp_s) / self._lag_s) if self._lag_s > 0 else 1.0
         lagged_pa = last.pressures_pa + share * (pressures_pa - last.pressures_pa)
-        direction = np.clip(last.direction + (lagged_pa - last.pressures_pa) / self._settings.direction_pa, -1.0, 1.0)
-        self._history.append(_Sample(stamp_s, lagged_pa, direction))
+        self._history.append(_Sample(stamp_s, lagged_pa))
         while stamp_s - self._history[0].stamp_s > self._settings.history_s:
             self._history.popleft()
 
@@ -100,7 +87,7 @@ class TipEstimator:
             variance_m2 = s.drift_m_per_sqrt_s**2 * dt_s + s.drift_m2_per_m * travel_m
             speed_m_s = travel_m / dt_s
         prior_m2 = self._covariance_m2 + variance_m2 * np.eye(3)
-        innovation_m = ring_m - tip_m - self._map.at(lengths_m, sample.direction) - self._rest_m
+        innovation_m = ring_m - tip_m - self._map.at(lengths_m) - self._rest_m
         total_m2 = prior_m2 + covariance_m2 + (s.timing_s * speed_m_s) ** 2 * np.eye(3)
         weighed = np.linalg.solve(total_m2, np.column_stack((innovation_m, prior_m2)))
         self._last = (stamp_s, tip_m)
@@ -113,17 +100,17 @@ class TipEstimator:
         self._covariance_m2 = prior_m2 - prior_m2 @ weighed[:, 1:]
         return True
 
-    def error_m(self, lengths_m: np.ndarray, direction: np.ndarray | None = None) -> np.ndarray:
+    def error_m(self, lengths_m: np.ndarray) -> np.ndarray:
         """Expected true tip minus model tip at these lengths [m], shape (3,)."""
-        return self._map.at(lengths_m, self.direction if direction is None else direction) + self._rest_m
+        return self._map.at(lengths_m) + self._rest_m
 
     def remember(self) -> None:
         """Write the present estimate into the error map. Call it at rest."""
         sample = self._history[-1]
         lengths_m = self._lengths(sample)
         total_m = self.error_m(lengths_m)
-        self._map.add(lengths_m, sample.direction, total_m)
-        self._rest_m = total_m - self._map.at(lengths_m, sample.direction)
+        self._map.add(lengths_m, total_m)
+        self._rest_m = total_m - self._map.at(lengths_m)
 
     def tip_m(self) -> np.ndarray:
         """Where the tip is now [m], shape (3,): model at the newest measured pressures plus the estimated error."""
@@ -143,7 +130,6 @@ class TipEstimator:
                 if after is None:
                     return sample
                 share = (stamp_s - sample.stamp_s) / (after.stamp_s - sample.stamp_s)
-                return _Sample(stamp_s, sample.pressures_pa + share * (after.pressures_pa - sample.pressures_pa),
-                               sample.direction + share * (after.direction - sample.direction))
+                return _Sample(stamp_s, sample.pressures_pa + share * (after.pressures_pa - sample.pressures_pa))
             after = sample
         return None

@@ -13,7 +13,7 @@ def solve_lengths(arm: Arm, start_m: np.ndarray, target_m: np.ndarray, preferred
                   free: np.ndarray, iterations: int = ITERATIONS) -> tuple[np.ndarray, float]:
     """Solve tip(lengths) = target near `start_m`.
 
-    Actuators that are not free stay at their preferred lengths. One that reaches a limit stays there and the others take over;
+    Actuators that are not free stay where they start. One that reaches a limit stays there and the others take over;
     what is left of motion is spent on nearing the preferred lengths, where it does not move the tip.
 
     Args:
@@ -28,7 +28,7 @@ def solve_lengths(arm: Arm, start_m: np.ndarray, target_m: np.ndarray, preferred
     Returns:
         Lengths [m] within the limits, shape (n,), and the distance [m] of their tip from the target.
     """
-    lengths_m = np.clip(np.where(free, start_m, preferred_m), *limits_m)
+    lengths_m = np.clip(start_m, *limits_m)
     jacobian, tip_m = arm.jacobian_lengths(lengths_m), arm.tip_from_lengths(lengths_m)
     for _ in range(iterations):
         lengths_m = _step(lengths_m, target_m - tip_m, jacobian, preferred_m, limits_m, free)
