@@ -5,6 +5,7 @@ board on Modbus TCP (loopback). In: that board's registers; `~/place_ring` is th
 on `~/debug/tip_truth`, for reports. Without commands the board's watchdog vents.
 """
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseStamped
@@ -75,26 +76,31 @@ class VirtualRigNode(Node):
         parameters = declare(self, VirtualRigParameters)
         robot = load_robot(parameters.robot)
         self._frame = robot.base.frame
+        plant = Plant(robot, load_plant_parameters(parameters.plant_file), parameters.plant_seed)
         camera_parameters, jig = load_camera_parameters(parameters.camera_file), load_calibration_jig(parameters.jig_file)
-        self._plant = RunningPlant(Plant(robot, load_plant_parameters(parameters.plant_file), parameters.plant_seed))
-        self._board = ValveBoardServer(ValveBoard(self._plant, port=parameters.modbus_port))
-        self._board.start()
-        self._plant.start()
-        self._camera = VirtualCamera(robot, camera_parameters, jig, parameters.plant_seed)
-        self._camera_node = CameraNode(self._camera)
+        with ExitStack() as devices:      # what has been opened is closed when the next cannot be
+            self._camera = VirtualCamera(robot, camera_parameters, jig, parameters.plant_seed)
+            devices.callback(self._camera.close)
+            self._plant = RunningPlant(plant)
+            self._plant.start()
+            devices.callback(self._plant.stop)
+            board = ValveBoard(self._plant, port=parameters.modbus_port)
+            server = ValveBoardServer(board)
+            server.start()
+            devices.callback(server.stop)
+            self._camera_node = CameraNode(self._camera)
+            devices.callback(self._camera_node.destroy_node)
+            self._devices = devices.pop_all()
         self._truth = self.create_publisher(PoseStamped, '~/debug/tip_truth', qos.STATE)
         self._service = self.create_service(PlaceRing, '~/place_ring', self._place_ring)
         self._rate_hz = camera_parameters.image.rate_hz
         self._timers = [self.create_timer(1.0 / self._rate_hz, self._capture), self.create_timer(TRUTH_PERIOD_S, self._publish_truth)]
         self._reporter = Reporter(self, f'{robot.name} seed {parameters.plant_seed}', self._status)
-        self.get_logger().info(f'{robot.name}, plant seed {parameters.plant_seed}, valve board on 127.0.0.1:{self._board.board.port}')
+        self.get_logger().info(f'{robot.name}, plant seed {parameters.plant_seed}, valve board on 127.0.0.1:{board.port}')
 
     def destroy_node(self) -> None:
         """Vent and close the board, end the plant, free the camera."""
-        self._board.stop()
-        self._plant.stop()
-        self._camera.close()
-        self._camera_node.destroy_node()
+        self._devices.close()
         super().destroy_node()
 
     def _capture(self) -> None:
