@@ -1,0 +1,195 @@
+"""What `softarm doctor` looks at: the environment, and the running graph. Every check says what it found, and how to mend it."""
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError as NotInstalledError
+from importlib.metadata import version
+from pathlib import Path
+
+import rclpy
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+
+from soft_arm_bringup.bag import BagError, message_class
+from soft_arm_bringup.shared_memory import stale_files
+
+_LIBRARIES = ('numpy', 'scipy', 'numba', 'pydantic', 'pymodbus', 'mujoco', 'opencv-python-headless', 'rosbags')
+_PACKAGES = (
+    'soft_arm_msgs',
+    'soft_arm_node_kit',
+    'soft_arm_description',
+    'soft_arm_kinematics',
+    'soft_arm_vision',
+    'soft_arm_control',
+    'pneumatic_driver',
+    'soft_arm_sim',
+    'soft_arm_bringup',
+    'tf2_ros',
+    'cv_bridge',
+)
+# Topics that always run when the rig does, and their rates [Hz].
+_EXPECTED_HZ = {
+    '/soft_arm/pressures': 50.0,
+    '/soft_arm/configuration': 50.0,
+    '/soft_arm/ring_pose': 30.0,
+    '/camera/camera/color/image_raw': 30.0,
+    '/camera/camera/color/camera_info': 30.0,
+    '/camera/camera/aligned_depth_to_color/image_raw': 30.0,
+}
+_TOLERANCE = 0.2
+_WATCHED = ('/soft_arm/', '/camera/')
+_DISCOVERY_S = 3.0  # announcement period of Fast DDS
+_SAMPLE_S = 2.0
+_RENDER = 'import mujoco; context = mujoco.GLContext(64, 64); context.make_current(); context.free()'
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the page; `remedy` None means that it is as it should be."""
+
+    name: str
+    found: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic of the running graph; rates in Hz, None where nothing was received or nothing is expected."""
+
+    name: str
+    rate_hz: float | None
+    expected_hz: float | None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the rate is missing or off by more than a fifth."""
+        if self.expected_hz is None:
+            return False
+        return self.rate_hz is None or abs(self.rate_hz - self.expected_hz) > _TOLERANCE * self.expected_hz
+
+
+def check_environment() -> list[Check]:
+    """Python, libraries, ROS, graphics, DDS and the built packages."""
+    return [_python(), *map(_library, _LIBRARIES), _ros(), _graphics(), _dds(), _built(), _memory()]
+
+
+def look_at_graph() -> tuple[list[str], list[Topic]]:
+    """Nodes that run, and the rates of the rig's topics over two seconds; takes five."""
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    node = Node('doctor', context=context, enable_rosout=False, start_parameter_services=False)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        _spin(executor, _DISCOVERY_S)
+        names = (f'{namespace.rstrip("/")}/{name}' for name, namespace in node.get_node_names_and_namespaces())
+        nodes = sorted(name for name in names if name != '/doctor')
+        watched = {name: types[0] for name, types in node.get_topic_names_and_types() if name.startswith(_WATCHED)}
+        arrivals = {name: [] for name in watched}
+        for name, type_name in watched.items():
+            _listen(node, name, type_name, arrivals[name])
+        _spin(executor, _SAMPLE_S)
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
+    expected = _EXPECTED_HZ if any(name.startswith('/soft_arm/') for name in nodes) else {}
+    return nodes, [Topic(name, _rate(arrivals.get(name, [])), expected.get(name)) for name in sorted({*watched, *expected})]
+
+
+def _listen(node: Node, name: str, type_name: str, arrivals: list[float]) -> None:
+    try:
+        kind = message_class(type_name)
+    except BagError:
+        return  # a type that is not installed here: listed, without a rate
+    best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)  # matches every publisher
+    node.create_subscription(kind, name, lambda _raw: arrivals.append(time.monotonic()), best_effort, raw=True)
+
+
+def _spin(executor: SingleThreadedExecutor, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        executor.spin_once(timeout_sec=left)
+
+
+def _rate(arrivals: list[float]) -> float | None:
+    if len(arrivals) < 2:
+        return None
+    return (len(arrivals) - 1) / (arrivals[-1] - arrivals[0])
+
+
+def _python() -> Check:
+    found = f'{sys.version.split()[0]} at {sys.executable}'
+    good = sys.version_info[:2] in ((3, 11), (3, 12))
+    return Check('Python', found, None if good else 'use Python 3.11 or 3.12: make setup PYTHON=/path/to/python3.12')
+
+
+def _library(name: str) -> Check:
+    try:
+        return Check(name, version(name))
+    except NotInstalledError:
+        return Check(name, 'not installed', 'run: make setup')
+
+
+def _ros() -> Check:
+    distribution = os.environ.get('ROS_DISTRO', '')
+    if distribution != 'jazzy':
+        return Check('ROS', distribution or 'not set', 'run: . ./env.sh (on a ROS machine after sourcing /opt/ros/jazzy/setup.bash)')
+    try:
+        return Check('ROS', f'jazzy from PyPI wheels, rclpy {version("ros-jazzy-rclpy")}')
+    except NotInstalledError:
+        return Check('ROS', f'jazzy from {get_package_prefix("rclpy")}')
+
+
+def _graphics() -> Check:
+    """Rendering without a display, in a process of its own: a broken driver may crash it."""
+    backend = os.environ.get('MUJOCO_GL', 'not set')
+    try:
+        result = subprocess.run([sys.executable, '-c', _RENDER], capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return Check('OpenGL', f'MUJOCO_GL={backend}: no answer within 60 s', 'check the graphics driver, or try MUJOCO_GL=osmesa')
+    if result.returncode == 0:
+        return Check('OpenGL', f'renders without a display, MUJOCO_GL={backend}')
+    reason = (result.stderr.strip().splitlines() or [f'exit code {result.returncode}'])[-1]
+    return Check(
+        'OpenGL',
+        f'MUJOCO_GL={backend}: {reason}',
+        'run: . ./env.sh; sudo apt-get install -y libegl1 libegl-mesa0 libgl1 libopengl0 libgl1-mesa-dri',
+    )
+
+
+def _dds() -> Check:
+    domain, reach = os.environ.get('ROS_DOMAIN_ID', '0'), os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
+    profile = os.environ.get('FASTRTPS_DEFAULT_PROFILES_FILE', '')
+    found = f'domain {domain}, reaches {reach}, profile {profile or "of the vendor"}'
+    if profile and not Path(profile).is_file():
+        return Check('DDS', found, f'{profile} does not exist: unset FASTRTPS_DEFAULT_PROFILES_FILE and source env.sh again')
+    return Check('DDS', found)
+
+
+def _built() -> Check:
+    missing = [name for name in _PACKAGES if not _is_built(name)]
+    if missing:
+        return Check('packages', f'missing: {", ".join(missing)}', 'run: make build, then . ./env.sh')
+    return Check('packages', f'all {len(_PACKAGES)} built and sourced')
+
+
+def _is_built(name: str) -> bool:
+    try:
+        get_package_prefix(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _memory() -> Check:
+    megabytes = sum(path.stat().st_size for path in stale_files()) / 1e6
+    remedy = 'run: softarm doctor --remove-stale-memory' if megabytes > 100 else None
+    return Check('shared memory', f'{megabytes:.0f} MB left by dead nodes', remedy)

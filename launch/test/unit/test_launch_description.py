@@ -1,0 +1,186 @@
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from soft_arm_bringup.launch_description import declared_arguments, describe
+from soft_arm_bringup.launch_xml import LaunchError
+from soft_arm_bringup.substitutions import SubstitutionError, expand, split
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package `demo` with one executable `talker`, in the ament index."""
+    prefix = tmp_path / 'prefix'
+    (prefix / 'share/ament_index/resource_index/packages').mkdir(parents=True)
+    (prefix / 'share/ament_index/resource_index/packages/demo').touch()
+    (prefix / 'share/demo').mkdir()
+    executable = prefix / 'lib/demo/talker'
+    executable.parent.mkdir(parents=True)
+    executable.write_text('#!/bin/sh\n')
+    executable.chmod(executable.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
+    return prefix
+
+
+@pytest.fixture
+def launch(tmp_path):
+    """Describes a launch file given by its body."""
+    scratch = tmp_path / 'scratch'
+    scratch.mkdir()
+
+    def describe_body(body, **given):
+        path = tmp_path / 'test.launch.xml'
+        path.write_text(f'<launch>\n{body}\n</launch>')
+        return describe(path, given, scratch)
+
+    return describe_body
+
+
+def arguments_after(process, flag):
+    return [value for name, value in zip(process.command, process.command[1:], strict=False) if name == flag]
+
+
+def test_a_node_gets_name_namespace_remaps_and_arguments(launch, package):
+    [process] = launch("""
+        <arg name="robot" default="arm"/>
+        <node pkg="demo" exec="talker" name="driver" namespace="left" args="--file $(var robot).yaml 'two words'" output="screen">
+          <remap from="a" to="/b"/>
+        </node>""").processes
+    assert process.command[0] == str(package / 'lib/demo/talker')
+    assert process.command[1:4] == ('--file', 'arm.yaml', 'two words')
+    assert arguments_after(process, '-r') == ['__node:=driver', '__ns:=/left', 'a:=/b']
+    assert (process.name, process.output, process.respawn) == ('talker-1', 'screen', False)
+
+
+def test_parameters_go_to_this_node_with_yaml_types_and_later_ones_last(launch, package, tmp_path):
+    (tmp_path / 'all.yaml').write_text('/**:\n  ros__parameters:\n    x: 1\n')
+    [process] = launch("""
+        <node pkg="demo" exec="talker" name="driver" namespace="arm">
+          <param from="$(dirname)/all.yaml"/>
+          <param name="rate_hz" value="50.0"/>
+          <param name="on" value="true"/>
+          <param name="label" value="'7'"/>
+          <param name="words" value="a b"/>
+        </node>""").processes
+    first, *files = arguments_after(process, '--params-file')
+    assert first == str(tmp_path / 'all.yaml')
+    loaded = [yaml.safe_load(Path(file).read_text())['/arm/driver']['ros__parameters'] for file in files]
+    assert loaded == [{'rate_hz': 50.0}, {'on': True}, {'label': '7'}, {'words': 'a b'}]
+
+
+def test_parameters_of_a_node_without_a_name_go_to_any(launch, package):
+    [process] = launch('<node pkg="demo" exec="talker"><param name="x" value="1"/></node>').processes
+    assert list(yaml.safe_load(Path(arguments_after(process, '--params-file')[0]).read_text())) == ['/**']
+
+
+def test_groups_are_scopes_and_includes_are_not(launch, package, tmp_path):
+    (tmp_path / 'inner.launch.xml').write_text("""<launch>
+      <arg name="who" default="nobody"/>
+      <let name="leaked" value="yes"/>
+      <set_env name="SOFT_ARM_TEST" value="1"/>
+      <node pkg="demo" exec="talker" name="$(var who)"/>
+    </launch>""")
+    processes = launch("""
+        <group>
+          <push-ros-namespace namespace="outer"/>
+          <group>
+            <push_ros_namespace namespace="inner"/>
+            <include file="$(dirname)/inner.launch.xml"><arg name="who" value="first"/></include>
+          </group>
+          <node pkg="demo" exec="talker" name="second"/>
+          <node pkg="demo" exec="talker" name="absolute" namespace="/other"/>
+        </group>
+        <include file="$(dirname)/inner.launch.xml"/>
+        <executable cmd="echo $(var leaked)"/>""").processes
+    assert [arguments_after(p, '-r') for p in processes[:4]] == [
+        ['__node:=first', '__ns:=/outer/inner'],
+        ['__node:=second', '__ns:=/outer'],
+        ['__node:=absolute', '__ns:=/other'],
+        ['__node:=nobody'],
+    ]
+    assert processes[0].environment.get('SOFT_ARM_TEST') == '1'
+    assert processes[1].environment.get('SOFT_ARM_TEST') is None
+    assert processes[4].command == ('echo', 'yes')
+
+
+@pytest.mark.parametrize('value, started', [('true', ['yes']), ('1', ['yes']), ('False', ['no']), ('0', ['no'])])
+def test_conditions(launch, value, started):
+    body = '<arg name="on"/><executable cmd="yes" if="$(var on)"/><executable cmd="no" unless="$(var on)"/>'
+    assert [p.command[0] for p in launch(body, on=value).processes] == started
+
+
+def test_process_attributes(launch):
+    body = """<executable cmd="yes" launch-prefix="nice -n 5" respawn="true" respawn_delay="0.5" on_exit="shutdown" output="both" cwd="/tmp">
+        <env name="A" value="b"/></executable>"""
+    [process] = launch(body).processes
+    assert process.command == ('nice', '-n', '5', 'yes')
+    assert (process.respawn, process.respawn_delay_s, process.shutdown_on_exit, process.output, process.directory) == (
+        True,
+        0.5,
+        True,
+        'both',
+        '/tmp',
+    )
+    assert process.environment['A'] == 'b'
+
+
+def test_declared_arguments_are_listed_without_values(tmp_path):
+    (tmp_path / 'inner.launch.xml').write_text('<launch><arg name="deep" description="from the include"/></launch>')
+    path = tmp_path / 'a.launch.xml'
+    path.write_text("""<launch><arg name="needed"/><arg name="rig" default="virtual"><choice value="virtual"/><choice value="lab"/></arg>
+      <group if="$(var needed)"><include file="$(dirname)/inner.launch.xml"/></group><node pkg="not_there" exec="x"/></launch>""")
+    declared = declared_arguments(path)
+    assert list(declared) == ['needed', 'rig', 'deep']
+    assert declared['needed'].default is None
+    assert declared['rig'].choices == ('virtual', 'lab')
+    assert declared['deep'].description == 'from the include'
+
+
+@pytest.mark.parametrize(
+    'body, given, message',
+    [
+        ('<nod pkg="demo" exec="talker"/>', {}, ':2: unknown tag <nod>.*known: arg, executable'),
+        ('\n<node pkg="demo" exec="talker" nam="x"/>', {}, ":3: unknown attribute 'nam' of <node>"),
+        ('<node pkg="demo"/>', {}, ":2: <node> lacks the attribute 'exec'"),
+        ('<node pkg="demo" exec="talkr"/>', {}, "no executable 'talkr'; it has: talker"),
+        ('<node pkg="dem" exec="talker"/>', {}, "package 'dem' is not found"),
+        ('<node pkg="demo" exec="talker"><parameter name="x" value="1"/></node>', {}, 'unknown tag <parameter> inside <node>'),
+        ('<node pkg="demo" exec="talker"><param name="x" from="y"/></node>', {}, 'either name and value, or from'),
+        ('<node pkg="demo" exec="talker"><param from="/nowhere.yaml"/></node>', {}, '/nowhere.yaml does not exist'),
+        ('<executable cmd="echo $(var x)"/>', {}, ":2: launch configuration 'x' is not declared; declared: none"),
+        ('<executable cmd="echo $(eval 1 + 1)"/>', {}, r'unknown substitution \$\(eval'),
+        ('<executable cmd="echo $(env SOFT_ARM_NOT_SET)"/>', {}, 'SOFT_ARM_NOT_SET'),
+        ('<executable cmd="echo" if="maybe"/>', {}, "if='maybe' of <executable> is neither"),
+        ('<executable cmd="echo" if="1" unless="1"/>', {}, 'both if and unless'),
+        ('<executable cmd="echo" output="loud"/>', {}, "output='loud' is not one of"),
+        ('<executable cmd="echo" on_exit="restart"/>', {}, 'the only one is shutdown'),
+        ('<executable cmd="echo" respawn_delay="soon"/>', {}, 'not a number of seconds'),
+        ('<arg name="x"/>', {}, "argument 'x' has no default: give x:=VALUE"),
+        ('<arg name="x"><choice value="a"/></arg>', {'x': 'b'}, "argument 'x' is 'b'; choose from: a"),
+        ('<arg name="x" default=""/>', {'y': '1'}, "argument 'y' is not declared; declared: x"),
+        ('<include file="$(dirname)/none.xml"/>', {}, 'none.xml does not exist'),
+        ('<include file="$(dirname)/test.launch.xml"/>', {}, 'includes itself'),
+        ('<executable cmd="echo">', {}, 'mismatched tag'),
+        ('text', {}, "text 'text'"),
+    ],
+)
+def test_refusals_name_file_line_and_word(launch, package, body, given, message):
+    with pytest.raises(LaunchError, match=message) as refusal:
+        launch(body, **given)
+    assert 'test.launch.xml' in str(refusal.value)
+
+
+def test_substitutions_nest_and_default(tmp_path):
+    variables = {'rig': 'lab', 'lab': '10.0.0.1'}
+    assert expand('$(var $(var rig)):$(env PORT 502)', variables, {}, '/x') == '10.0.0.1:502'
+    assert expand('$(dirname)/config/$(var rig).yaml', variables, {}, '/x') == '/x/config/lab.yaml'
+    assert expand('a (b) c', variables, {}, '/x') == 'a (b) c'
+    with pytest.raises(SubstitutionError, match='closing parenthesis'):
+        expand('$(var rig', variables, {}, '/x')
+
+
+def test_splitting_keeps_substitutions_and_quotes_whole():
+    assert split('a "$(var x) y" $(env B $(var c))z') == ['a', '$(var x) y', '$(env B $(var c))z']
+    assert split('  ') == []

@@ -1,0 +1,159 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+DEADLINE_S = 60.0
+
+
+class Running:
+    """A launch file that runs in a process of its own; its output is collected line by line."""
+
+    def __init__(self, path, *arguments):
+        self.lines = []
+        self._changed = threading.Condition()
+        command = [sys.executable, '-m', 'soft_arm_bringup.softarm', 'launch', str(path), *arguments]
+        environment = {**os.environ, 'ROS_LOG_DIR': str(path.parent)}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            with self._changed:
+                self.lines.append(line.rstrip())
+                self._changed.notify_all()
+
+    def wait_for(self, text, count=1):
+        with self._changed:
+            assert self._changed.wait_for(lambda: sum(text in line for line in self.lines) >= count, DEADLINE_S), self.lines
+
+    def end(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        return self.code()
+
+    def code(self):
+        code = self.process.wait(DEADLINE_S)
+        self._reader.join()
+        return code
+
+    def text(self):
+        return '\n'.join(self.lines)
+
+
+@pytest.fixture
+def launch(tmp_path):
+    started = []
+
+    def start(body, *arguments):
+        path = tmp_path / 'test.launch.xml'
+        path.write_text(f'<launch>{body}</launch>')
+        started.append(Running(path, *arguments))
+        return started[-1]
+
+    yield start
+    for running in started:
+        if running.process.poll() is None:
+            running.process.kill()
+        running.code()
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f'/proc/{pid}/stat') as stat:
+        return stat.read().rsplit(')', 1)[1].split()[0] != 'Z'
+
+
+def wait_until_dead(pid):
+    end = time.monotonic() + DEADLINE_S
+    gone = threading.Event()
+    while is_alive(pid):
+        assert time.monotonic() < end, f'process {pid} is still there'
+        gone.wait(0.02)
+
+
+def test_runs_to_the_end_with_prefixed_output(launch):
+    running = launch('<executable name="greeter" cmd="sh -c \'echo hello; echo oops >&amp;2\'" output="screen"/>')
+    assert running.code() == 0
+    assert '[greeter-1] hello' in running.lines
+    assert '[greeter-1] oops' in running.lines
+    assert '[INFO] [greeter-1]: process has finished cleanly' in running.text()
+
+
+def test_stdout_goes_only_to_the_log_unless_the_screen_is_asked_for(launch, tmp_path):
+    running = launch('<executable name="quiet" cmd="echo hello"/>')
+    assert running.code() == 0
+    assert '[quiet-1] hello' not in running.lines
+    [log] = tmp_path.glob('*/launch.log')
+    assert '[quiet-1] hello' in log.read_text()
+
+
+def test_a_death_is_reported_and_leaves_the_others_running(launch):
+    running = launch('<executable name="dies" cmd="sh -c \'exit 3\'"/><executable name="lives" cmd="sleep 1000"/>')
+    running.wait_for('[dies-1]: process has died')
+    assert 'exit code 3' in running.text()
+    assert running.process.poll() is None
+    assert running.end() == 0
+
+
+def test_on_exit_shutdown_ends_the_others(launch):
+    running = launch('<executable cmd="true" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>')
+    assert running.code() == 0
+    assert '[lives-2]: process has died' in running.text()
+
+
+def test_respawn(launch):
+    running = launch('<executable name="again" cmd="true" respawn="true"/>')
+    running.wait_for('[again-1]: process started', count=3)
+    assert running.end() == 0
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_reaches_the_whole_group_as_sigint(launch, number):
+    script = "trap 'echo interrupted; exit 0' INT; sleep 1000 &amp; echo child $!; wait; wait"
+    running = launch(f'<executable name="parent" cmd="bash -c &quot;{script}&quot;" output="screen"/>')
+    running.wait_for('child')
+    child = int(next(line for line in running.lines if '[parent-1] child' in line).split()[-1])
+    assert running.end(number) == 0
+    assert '[parent-1] interrupted' in running.lines
+    wait_until_dead(child)
+
+
+def test_who_ignores_signals_is_killed_in_the_end(launch):
+    running = launch(
+        '<executable name="deaf" cmd="bash -c &quot;trap \'\' INT TERM; echo ready; while :; do sleep 1000; done&quot;" output="screen"/>'
+    )
+    running.wait_for('ready')
+    assert running.end() == 0
+    assert "after receiving 'SIGINT', escalating to 'SIGTERM'" in running.text()
+    assert "after receiving 'SIGTERM', escalating to 'SIGKILL'" in running.text()
+
+
+def test_a_launcher_that_is_killed_leaves_nothing(launch):
+    running = launch('<executable name="orphan" cmd="bash -c \'echo mine $$; exec sleep 1000\'" output="screen"/>')
+    running.wait_for('[orphan-1] mine')
+    pid = int(next(line for line in running.lines if '[orphan-1] mine' in line).split()[-1])
+    running.process.kill()
+    wait_until_dead(pid)
+
+
+def test_what_cannot_be_started_is_an_error(launch):
+    running = launch('<executable cmd="/nowhere/to/be/found"/><executable cmd="sleep 1000"/>')
+    assert running.code() == 1
+    assert 'cannot start /nowhere/to/be/found' in running.text()
+
+
+@pytest.mark.parametrize(
+    'arguments, message', [(['x=1'], "'x=1' is not of the form NAME:=VALUE"), (['x:=1'], "argument 'x' is not declared")]
+)
+def test_bad_arguments_start_nothing(launch, arguments, message):
+    running = launch('<executable cmd="sleep 1000"/>', *arguments)
+    assert running.code() == 2
+    assert len(running.lines) == 1 and message in running.lines[0]

@@ -1,0 +1,34 @@
+import subprocess
+import sys
+
+import pytest
+
+
+def softarm(*arguments):
+    result = subprocess.run([sys.executable, '-m', 'soft_arm_bringup.softarm', *arguments], capture_output=True, text=True, timeout=60)
+    return result.returncode, result.stdout, result.stderr
+
+
+def test_help_lists_the_commands_with_what_they_do():
+    code, out, _ = softarm('--help')
+    assert code == 0
+    for name in ('launch', 'run', 'bag', 'doctor', 'calibrate', 'experiment', 'bench'):
+        line = next(line for line in out.splitlines() if line.split()[:1] == [name])
+        assert len(line.split()) > 2 and 'broken' not in line
+
+
+@pytest.mark.parametrize(
+    'arguments, message',
+    [
+        (['lanch'], "softarm: there is no 'lanch'; did you mean 'launch'?"),
+        (['qqq'], "softarm: there is no 'qqq'; there are: bag, "),
+        (['calibrate', 'qqqq'], "softarm calibrate: there is no 'qqqq'; there are: "),
+        (['run', 'no_such_package', 'x'], "package 'no_such_package' is not found"),
+        (['launch', 'no.launch.xml'], 'no.launch.xml: No such file'),
+        (['bag', 'info', 'no_bag'], 'no_bag'),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
+    code, out, error = softarm(*arguments)
+    assert (code, out) == (2, '')
+    assert message in error and error.count('\n') == 1
