@@ -10,6 +10,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
+        ('share/' + package_name + '/rviz', ['rviz/soft_arm.rviz']),
     ],
     install_requires=['setuptools'],
     zip_safe=True,
@@ -19,7 +20,6 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': [],
-        'softarm.commands': [],
+        'console_scripts': ['robot_urdf = soft_arm_description.cli:main'],
     },
 )

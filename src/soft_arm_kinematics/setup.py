@@ -18,7 +18,10 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': [],
+        'console_scripts': [
+            'forward_kinematics = soft_arm_kinematics.ros.forward_kinematics_node:main',
+            'inverse_kinematics = soft_arm_kinematics.ros.inverse_kinematics_node:main',
+        ],
         'softarm.calibrate': ['curve = soft_arm_kinematics.cli.calibrate_curve:main'],
         'softarm.commands': ['kinematics = soft_arm_kinematics.cli.kinematics:main'],
     },

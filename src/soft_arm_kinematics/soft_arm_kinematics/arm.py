@@ -111,6 +111,14 @@ class Arm:
             poses[..., i, :, :] = pose
         return poses
 
+    def backbone(self, lengths_m: np.ndarray, points: int) -> np.ndarray:
+        """Centre line from base to tip at one length vector (n,) [m]: (1 + n_segments * points, 3) positions [m] in the base."""
+        arcs = self.arcs(lengths_m)
+        starts = np.concatenate([np.eye(4)[None], self.fk_arcs(arcs)[:-1]])
+        parts = arcs[:, None, :] * (np.arange(1, points + 1) / points)[:, None]
+        ends = (starts[:, None] @ pcc.arc_transforms(parts))[..., :3, 3]
+        return np.concatenate([np.zeros((1, 3)), ends.reshape(-1, 3)])
+
     def tip_from_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
         """Tip position [m], (..., 3), at lengths (..., n) [m]."""
         return self.fk_lengths(lengths_m)[..., :3, 3]

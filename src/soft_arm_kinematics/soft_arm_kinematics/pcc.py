@@ -51,9 +51,10 @@ def bend_functions(theta2: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def polar_from_arcs(arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bend theta [rad] >= 0, direction phi [rad] in (-pi, pi] (0 where theta = 0) and ell [m] of arcs (..., 3)."""
+    """Bend theta [rad] >= 0, direction phi [rad] in (-pi, pi] (0 where theta < 1e-12) and ell [m] of arcs (..., 3)."""
     arcs = np.asarray(arcs, dtype=float)
-    return np.hypot(arcs[..., 0], arcs[..., 1]), np.arctan2(arcs[..., 1], arcs[..., 0]), arcs[..., 2]
+    theta = np.hypot(arcs[..., 0], arcs[..., 1])
+    return theta, np.where(theta < 1e-12, 0.0, np.arctan2(arcs[..., 1], arcs[..., 0])), arcs[..., 2]
 
 
 def arcs_from_polar(theta_rad, phi_rad, ell_m) -> np.ndarray:

@@ -40,7 +40,8 @@ def _parser():
     ik.add_argument('--max-solutions', type=int, metavar='N', help=f'largest number (default: all with --json, else {SHOWN})')
     ik.set_defaults(command=_ik)
     for command in (fk, ik):
-        command._negative_number_matcher = re.compile(r'^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-inf$')   # Python < 3.14 takes -30e3 for an option
+        # Python < 3.14 takes -30e3 for an option
+        command._negative_number_matcher = re.compile(r'^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-inf$')
         command.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
         command.add_argument('--rig', default='virtual', help='rig whose calibration is used (default: %(default)s)')
         command.add_argument('--json', action='store_true', help='print JSON')

@@ -1,0 +1,94 @@
+"""Between messages and plain values; the only place where both meet."""
+
+import numpy as np
+from geometry_msgs.msg import Point, TransformStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+from visualization_msgs.msg import Marker
+
+from soft_arm_description.robot import Robot
+from soft_arm_kinematics import pcc
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.inverse import IkResult
+from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
+from soft_arm_msgs.msg import IkSolution as IkSolutionMsg
+from soft_arm_msgs.srv import SolveIK
+
+BODY_RGB = 0.75, 0.78, 0.82
+
+
+def pressures_from_msg(message: ChamberPressures, robot: Robot) -> np.ndarray:
+    """Pressures [Pa] in robot-file order.
+
+    Raises:
+        KinematicsError: If a chamber is missing or a value is not finite.
+    """
+    given = dict(zip(message.names, message.pressures_pa, strict=False))
+    missing = [name for name in robot.chambers if name not in given]
+    if missing:
+        raise KinematicsError(f'pressures of {list(message.names)} lack chamber {missing[0]}: the driver must use the same robot file')
+    values_pa = np.array([given[name] for name in robot.chambers])
+    if not np.isfinite(values_pa).all():
+        raise KinematicsError(f'pressure of {robot.chambers[int(np.argmin(np.isfinite(values_pa)))]} is not finite: check its sensor')
+    return values_pa
+
+
+def transform_msg(transform: np.ndarray, parent: str, child: str, stamp) -> TransformStamped:
+    """TF message of a pose (4, 4)."""
+    message = TransformStamped(header=Header(stamp=stamp, frame_id=parent), child_frame_id=child)
+    translation, rotation = message.transform.translation, message.transform.rotation
+    translation.x, translation.y, translation.z = transform[:3, 3].tolist()
+    rotation.x, rotation.y, rotation.z, rotation.w = pcc.q_xyzw(transform).tolist()
+    return message
+
+
+def configuration_msg(polar, robot: Robot, stamp) -> ArmConfiguration:
+    """Configuration message of theta, phi, ell, each (n_segments,)."""
+    theta, phi, ell = polar
+    return ArmConfiguration(header=Header(stamp=stamp, frame_id=robot.base.frame), segments=list(robot.segment_names),
+                            theta_rad=theta.tolist(), phi_rad=phi.tolist(), ell_m=ell.tolist())
+
+
+def body_msg(backbone_m: np.ndarray, robot: Robot, stamp) -> Marker:
+    """The arm's centre line as one strip as wide as its body; a strip is cheap where a mesh of the bellows costs 30 ms a message."""
+    bellows = robot.segments[0].actuators
+    marker = Marker(header=Header(stamp=stamp, frame_id=robot.base.frame), ns='body', type=Marker.LINE_STRIP, action=Marker.ADD,
+                    points=[Point(x=x, y=y, z=z) for x, y, z in backbone_m.tolist()])
+    marker.scale.x = 2.0 * (bellows.centre_radius_m + bellows.radius_m)
+    marker.color.r, marker.color.g, marker.color.b = BODY_RGB
+    marker.color.a = 1.0
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
+def joint_state_msg(names: list[str], values: np.ndarray, stamp) -> JointState:
+    """Joint states of the URDF's rigid sections."""
+    return JointState(header=Header(stamp=stamp), name=names, position=values.tolist())
+
+
+def target_from_msg(request: SolveIK.Request) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, int | None]:
+    """Target [m], axis or None, present lengths [m] or None, and largest number of solutions or None."""
+    axis = np.array([request.axis.x, request.axis.y, request.axis.z])
+    present_m = np.array(request.present_lengths_m)
+    return (np.array([request.target.x, request.target.y, request.target.z]), axis if axis.any() else None,
+            present_m if present_m.size else None, request.max_solutions or None)
+
+
+def fill_response(response: SolveIK.Response, result: IkResult, robot: Robot, stamp) -> SolveIK.Response:
+    """Write a result into the service's response."""
+    response.solutions = [_solution_msg(s, robot, stamp) for s in result.solutions]
+    response.nearest = Point(**dict(zip('xyz', result.nearest_m.tolist(), strict=True)))
+    response.distance_m = result.distance_m
+    response.error_msg = result.message
+    if not result.solutions:
+        response.error_code = SolveIK.Response.NO_SOLUTION if result.reachable else SolveIK.Response.OUTSIDE_WORKSPACE
+    return response
+
+
+def _solution_msg(solution, robot, stamp):
+    return IkSolutionMsg(
+        configuration=configuration_msg((solution.theta_rad, solution.phi_rad, solution.ell_m), robot, stamp),
+        lengths_m=solution.lengths_m.tolist(), names=list(robot.chambers), pressures_pa=solution.pressures_pa.tolist(),
+        residual_m=solution.residual_m, score=solution.score, score_angle_change=solution.score_angle_change,
+        score_bend_growth=solution.score_bend_growth, score_stiffness=solution.score_stiffness,
+        pressure_margin_pa=solution.pressure_margin_pa)

@@ -1,0 +1,110 @@
+"""Forward kinematics: measured pressures in; configuration, frames and pictures of the arm out.
+
+In: `pressures` (ChamberPressures). Out: `configuration` (ArmConfiguration) and /tf for every message; `body` (Marker) and
+`joint_states` (the URDF's sections) at no more than `picture_rate_hz`; static /tf of the base. When pressures stop, nothing more is
+published and /diagnostics says so.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.time import Time
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
+from visualization_msgs.msg import Marker
+
+from soft_arm_description.urdf import joint_names
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.ros import conversions
+from soft_arm_kinematics.sections import joint_values
+from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
+from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.parameters import parameter
+
+POINTS_PER_SEGMENT = 20
+
+
+@dataclass(frozen=True)
+class ForwardKinematicsParameters:
+    """Parameters of the node."""
+
+    robot: str = parameter(description='name or path of the robot file')
+    rig: str = parameter(description='rig whose calibration is used')
+    picture_rate_hz: float = parameter(15.0, 'most often that body and joint_states are published [Hz]', minimum=0.1, maximum=50.0)
+
+
+class ForwardKinematicsNode(Node):
+    """Translates pressures into the arm's shape."""
+
+    def __init__(self):
+        super().__init__('forward_kinematics')
+        settings = parameters.declare(self, ForwardKinematicsParameters)
+        self._arm = load_arm(settings.robot, settings.rig)
+        self._robot = self._arm.robot
+        self._picture_period_s = 1.0 / settings.picture_rate_hz
+        self._last_picture: Time | None = None
+        self._joint_names = joint_names(self._robot)
+        self._clipped_pa, self._fault, self._rate = 0.0, '', diagnostics.RateMeter()
+        self._configuration = self.create_publisher(ArmConfiguration, 'configuration', qos.STATE)
+        self._body = self.create_publisher(Marker, 'body', qos.STATE)
+        self._joint_states = self.create_publisher(JointState, 'joint_states', qos.STATE)
+        self._frames = TransformBroadcaster(self)
+        self._static_frames = StaticTransformBroadcaster(self)
+        self._static_frames.sendTransform(self._base_msg())
+        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
+        diagnostics.Reporter(self, self._robot.name, self._status)
+
+    def _base_msg(self):
+        base = self._robot.base
+        T_parent_base = np.eye(4)
+        T_parent_base[:3, :3] = Rotation.from_euler('xyz', base.rpy_deg, degrees=True).as_matrix()
+        T_parent_base[:3, 3] = base.position_m
+        return conversions.transform_msg(T_parent_base, base.parent_frame, base.frame, self.get_clock().now().to_msg())
+
+    def _on_pressures(self, message: ChamberPressures) -> None:
+        try:
+            measured_pa = conversions.pressures_from_msg(message, self._robot)
+        except KinematicsError as error:
+            self._fault = str(error)
+            return
+        pressures_pa = self._arm.curve.limit(measured_pa)
+        self._clipped_pa, self._fault = float(np.abs(measured_pa - pressures_pa).max()), ''
+        self._rate.tick()
+        self._publish(self._arm.lengths(pressures_pa), message.header.stamp)
+
+    def _publish(self, lengths_m: np.ndarray, stamp) -> None:
+        base, poses = self._robot.base.frame, self._arm.fk_segments(lengths_m)
+        frames = [f'soft_arm_{name}_tip' for name in self._robot.segment_names] + ['soft_arm_tip_by_model']
+        self._frames.sendTransform([conversions.transform_msg(pose, base, frame, stamp)
+                                    for pose, frame in zip([*poses, poses[-1]], frames, strict=True)])
+        self._configuration.publish(conversions.configuration_msg(self._arm.polar(lengths_m), self._robot, stamp))
+        if self._picture_due():
+            self._body.publish(conversions.body_msg(self._arm.backbone(lengths_m, POINTS_PER_SEGMENT), self._robot, stamp))
+            self._joint_states.publish(conversions.joint_state_msg(self._joint_names, joint_values(self._arm, lengths_m), stamp))
+
+    def _picture_due(self) -> bool:
+        now = self.get_clock().now()
+        if self._last_picture is not None and 0 <= (now - self._last_picture).nanoseconds * 1e-9 < self._picture_period_s:
+            return False
+        self._last_picture = now
+        return True
+
+    def _status(self):
+        curve = self._arm.curve
+        values = {'pressures_hz': self._rate.rate_hz, 'calibration_date': curve.date, 'robot_fingerprint': curve.robot_fingerprint}
+        if self._fault:
+            return diagnostics.ERROR, self._fault, values
+        if not self._rate.rate_hz:
+            return diagnostics.STALE, 'no pressures come in: is the driver active?', values
+        if self._clipped_pa > 0.0:
+            return diagnostics.WARN, (f'a pressure is {self._clipped_pa:.0f} Pa beyond the calibrated range, whose end is used: '
+                                      'calibrate over a wider range'), values
+        return diagnostics.OK, 'following the pressures', values
+
+
+def main() -> int:
+    """Entry point."""
+    return runner.run(ForwardKinematicsNode)
