@@ -18,7 +18,7 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': [],
-        'softarm.commands': [],
+        'console_scripts': ['ring_detector = soft_arm_vision.ros.ring_detector_node:main'],
+        'softarm.calibrate': ['extrinsics = soft_arm_vision.cli.calibrate_extrinsics:main'],
     },
 )

@@ -5,8 +5,8 @@ import numpy as np
 
 from soft_arm_vision.intrinsics import Intrinsics
 
-BORDER_PX = 2               # depth within this distance of the mask's edge is mixed with the background
-MAX_LOCAL_RANGE_M = 0.012   # a 3 x 3 patch of the ring seen at 80 deg stays below this, a flying pixel does not
+BORDER_PX = 2  # depth within this distance of the mask's edge is mixed with the background
+MAX_LOCAL_RANGE_M = 0.012  # a 3 x 3 patch of the ring seen at 80 deg stays below this, a flying pixel does not
 
 
 def depth_in_metres(depth: np.ndarray) -> np.ndarray:

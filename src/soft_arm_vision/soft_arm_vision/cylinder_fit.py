@@ -14,10 +14,10 @@ from scipy.spatial import cKDTree
 CONFIDENCE = 0.999
 MIN_HYPOTHESES = 128
 MAX_HYPOTHESES = 1024
-BLOCK = 128             # hypotheses scored together
-SEEDS = 150             # points with a normal
+BLOCK = 128  # hypotheses scored together
+SEEDS = 150  # points with a normal
 NEIGHBOURS = 30
-SCORED = 400            # points that a hypothesis is scored on
+SCORED = 400  # points that a hypothesis is scored on
 OPTIMISED = 5
 
 
@@ -86,8 +86,15 @@ def seed_normals(points: np.ndarray, rng: np.random.Generator, viewpoint: np.nda
     return seeds, np.where(away[:, None], -normals, normals)
 
 
-def hypothesise(seeds: np.ndarray, normals: np.ndarray, count: int, rng: np.random.Generator,
-                radius_m: float | None, radius_limits_m: tuple[float, float], threshold_m: float) -> Cylinders:
+def hypothesise(
+    seeds: np.ndarray,
+    normals: np.ndarray,
+    count: int,
+    rng: np.random.Generator,
+    radius_m: float | None,
+    radius_limits_m: tuple[float, float],
+    threshold_m: float,
+) -> Cylinders:
     """Cylinders through random pairs of oriented points; pairs that contradict themselves are left out.
 
     Args:
@@ -102,11 +109,11 @@ def hypothesise(seeds: np.ndarray, normals: np.ndarray, count: int, rng: np.rand
     p1, p2, n1, n2 = seeds[i], seeds[j], normals[i], normals[j]
     axis = np.cross(n1, n2)
     sine = np.linalg.norm(axis, axis=1)
-    keep = sine > 0.35          # nearly parallel normals say nothing of the axis
+    keep = sine > 0.35  # nearly parallel normals say nothing of the axis
     p1, p2, n1, n2 = p1[keep], p2[keep], n1[keep], n2[keep]
     axis = axis[keep] / sine[keep, None]
     gap = p2 - p1
-    gap = gap - np.einsum('ni,ni->n', gap, axis)[:, None] * axis        # in the cross-section
+    gap = gap - np.einsum('ni,ni->n', gap, axis)[:, None] * axis  # in the cross-section
     if radius_m is None:
         radius = np.einsum('ni,ni->n', gap, n2 - n1) / np.maximum(np.einsum('ni,ni->n', n2 - n1, n2 - n1), 1e-9)
     else:
@@ -117,8 +124,9 @@ def hypothesise(seeds: np.ndarray, normals: np.ndarray, count: int, rng: np.rand
     return Cylinders(point[keep], axis[keep], radius[keep])
 
 
-def optimise(points: np.ndarray, cylinders: Cylinders, *, cut_m: float, iterations: int, viewpoint: np.ndarray | None,
-             free_radius: bool = False) -> Cylinders:
+def optimise(
+    points: np.ndarray, cylinders: Cylinders, *, cut_m: float, iterations: int, viewpoint: np.ndarray | None, free_radius: bool = False
+) -> Cylinders:
     """Robust Gauss-Newton on axis, lateral position and, if free, radius, all cylinders at once.
 
     Args:
@@ -163,9 +171,15 @@ def msac_cost(points: np.ndarray, cylinders: Cylinders, threshold_m: float, view
     return cost.mean(axis=1), (cost < 1).mean(axis=1)
 
 
-def ransac_cylinder(points: np.ndarray, *, radius_m: float | None, threshold_m: float = 0.003, rng: np.random.Generator,
-                    viewpoint: tuple[float, float, float] | None = (0.0, 0.0, 0.0),
-                    radius_limits_m: tuple[float, float] = (0.0, 1.0)) -> tuple[Cylinders, float] | None:
+def ransac_cylinder(
+    points: np.ndarray,
+    *,
+    radius_m: float | None,
+    threshold_m: float = 0.003,
+    rng: np.random.Generator,
+    viewpoint: tuple[float, float, float] | None = (0.0, 0.0, 0.0),
+    radius_limits_m: tuple[float, float] = (0.0, 1.0),
+) -> tuple[Cylinders, float] | None:
     """Find one cylinder in a cloud.
 
     Args:
@@ -184,7 +198,7 @@ def ransac_cylinder(points: np.ndarray, *, radius_m: float | None, threshold_m: 
     view = None if viewpoint is None else np.asarray(viewpoint, float)
     seeds, normals = seed_normals(points, rng, points.mean(axis=0) if view is None else view)
     if view is None:
-        normals = -normals      # outward from the middle of the cloud
+        normals = -normals  # outward from the middle of the cloud
     scored = points[rng.permutation(len(points))[:SCORED]]
     limits = (0.0, np.inf) if radius_m is not None else radius_limits_m
     best, costs, drawn, needed = None, np.empty(0), 0, MIN_HYPOTHESES
@@ -193,7 +207,11 @@ def ransac_cylinder(points: np.ndarray, *, radius_m: float | None, threshold_m: 
         drawn += BLOCK
         if len(block.radius):
             cost, share = msac_cost(scored, block, threshold_m, view)
-            best = block if best is None else Cylinders(*(np.concatenate([getattr(c, f) for c in (best, block)]) for f in ('point', 'axis', 'radius')))
+            best = (
+                block
+                if best is None
+                else Cylinders(*(np.concatenate([getattr(c, f) for c in (best, block)]) for f in ('point', 'axis', 'radius')))
+            )
             costs = np.concatenate([costs, cost])
             order = np.argsort(costs)[:OPTIMISED]
             best, costs = best[order], costs[order]
@@ -207,4 +225,4 @@ def ransac_cylinder(points: np.ndarray, *, radius_m: float | None, threshold_m: 
         best = optimise(scored, best, cut_m=cut, iterations=3, viewpoint=view, free_radius=radius_m is None)
     cost, share = msac_cost(scored, best, threshold_m, view)
     top = int(np.argmin(cost))
-    return best[top:top + 1], float(share[top])
+    return best[top : top + 1], float(share[top])

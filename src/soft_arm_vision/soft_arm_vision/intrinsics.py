@@ -46,6 +46,6 @@ class Intrinsics:
 
 @lru_cache(maxsize=4)
 def _ray_grid(intrinsics: Intrinsics) -> np.ndarray:
-    v, u = np.mgrid[0:intrinsics.height, 0:intrinsics.width]
+    v, u = np.mgrid[0 : intrinsics.height, 0 : intrinsics.width]
     rays = intrinsics.rays(np.column_stack([u.ravel(), v.ravel()]))
     return rays.reshape(intrinsics.height, intrinsics.width, 2).astype(np.float32)

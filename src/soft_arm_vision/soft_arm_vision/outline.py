@@ -12,11 +12,11 @@ import numpy as np
 from soft_arm_vision.cylinder_fit import perpendiculars
 
 RIM_POINTS = 72
-BESIDE_PX = 4               # depth nearer to an edge than this is mixed
+BESIDE_PX = 4  # depth nearer to an edge than this is mixed
 OCCLUDER_GAP_M = 0.015
-BACKED_GAP_M = 0.1          # the arm begins less than this behind the edge
+BACKED_GAP_M = 0.1  # the arm begins less than this behind the edge
 _ANGLES = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-_RIM = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5   # polygon of the circle's mean radius
+_RIM = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5  # polygon of the circle's mean radius
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,13 @@ class Outline:
 
 @dataclass(frozen=True)
 class OutlineResidual:
-    """Signed distance of edge points from the model's outline (outside positive), shape (n,), in normalised coordinates; for
-    each, the point of the model [m] it belongs to (n, 3) and the derivative of the outline's advance by that point (n, 3) [1/m]."""
+    """How far edge points lie from the model's edges.
+
+    Attributes:
+        distance: Signed, outside positive, in normalised coordinates, shape (n,).
+        contact: The model's point that belongs to each [m], shape (n, 3).
+        gradient: Derivative of the model edge's advance by that point [1/m], shape (n, 3).
+    """
 
     distance: np.ndarray
     contact: np.ndarray
@@ -80,8 +85,9 @@ def rim_points(centre: np.ndarray, axis: np.ndarray, radius_m: float) -> np.ndar
     return centre + radius_m * (_RIM[0][:, None] * e1 + _RIM[1][:, None] * e2)
 
 
-def outline_residual(outline: Outline, centre: np.ndarray, axis: np.ndarray, radius_m: float, height_m: float,
-                     thickness_m: float) -> OutlineResidual:
+def outline_residual(
+    outline: Outline, centre: np.ndarray, axis: np.ndarray, radius_m: float, height_m: float, thickness_m: float
+) -> OutlineResidual:
     """Distances of the edge points from the ring's edges in the picture.
 
     Where the arm leaves the ring towards the camera it hides the far rim; the mask then ends at the inner edge of the near one.
@@ -100,7 +106,7 @@ def outline_residual(outline: Outline, centre: np.ndarray, axis: np.ndarray, rad
     hull = cv2.convexHull(_project(rims).astype(np.float32), returnPoints=False)[:, 0]
     start, end = rims[hull], rims[np.roll(hull, -1)]
     for which, outwards in enumerate((axis, -axis)):
-        if -ends[which] @ outwards > 0:        # the camera looks into this end
+        if -ends[which] @ outwards > 0:  # the camera looks into this end
             far = (hull // RIM_POINTS == which) & (np.roll(hull, -1) // RIM_POINTS == which)
             inner = rim_points(ends[which], axis, radius_m - thickness_m)
             near = np.einsum('ni,ni->n', inner - ends[which], inner) < 0
@@ -127,7 +133,7 @@ def outline_residual(outline: Outline, centre: np.ndarray, axis: np.ndarray, rad
     rows = np.arange(len(nearest))
     share = t[rows, nearest] / length[nearest]
     z0, z1 = start[nearest, 2], end[nearest, 2]
-    share = share * z0 / (z1 * (1 - share) + share * z0)        # from the picture to the edge in space
+    share = share * z0 / (z1 * (1 - share) + share * z0)  # from the picture to the edge in space
     contact = start[nearest] + share[:, None] * (end[nearest] - start[nearest])
     normal = normal[nearest]
     distance = offset_u[rows, nearest] * normal[:, 0] + offset_v[rows, nearest] * normal[:, 1]

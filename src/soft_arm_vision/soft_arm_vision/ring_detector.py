@@ -15,7 +15,7 @@ from soft_arm_vision.ring_fit import FitRefused, RingFit, fit_ring
 from soft_arm_vision.segmenter import ColourSegmenter, Instance, Segmenter
 
 VOXEL_M = 0.002
-TRACKED_FRAMES = 5      # a pose older than this many frames is no start for the next
+TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,13 @@ class RingDetector:
             return self._missing('no ring in view', None, cpu_s)
         instance = instances[0]
         rows, columns = _widened(instance, shape)
-        mask = np.pad(instance.mask, ((instance.row - rows.start, rows.stop - instance.window[0].stop),
-                                      (instance.column - columns.start, columns.stop - instance.window[1].stop)))
+        mask = np.pad(
+            instance.mask,
+            (
+                (instance.row - rows.start, rows.stop - instance.window[0].stop),
+                (instance.column - columns.start, columns.stop - instance.window[1].stop),
+            ),
+        )
         depth_m = depth_m[rows, columns]
         solid = cloud.solid_pixels(mask, depth_m)
         points = cloud.back_project(solid, depth_m, intrinsics, (rows.start, columns.start))
@@ -91,7 +96,7 @@ class RingDetector:
         lap('cloud')
         try:
             fit, warm = self._fit(points, pixel_count, outline)
-        except FitRefused as refusal:
+        except (FitRefused, np.linalg.LinAlgError) as refusal:
             lap('fit')
             return self._missing(str(refusal), instance, cpu_s)
         fit = self._signed(fit, expected_axis)
@@ -107,7 +112,7 @@ class RingDetector:
             try:
                 return fit_ring(points, start, self._ring, pixel_count, outline), True
             except FitRefused:
-                pass        # moved too far: look for it anew
+                pass  # moved too far: look for it anew
         found = ransac_cylinder(points, radius_m=self._ring.radius_m, rng=self._rng)
         if found is None:
             raise FitRefused(f'too few depth points: {len(points)} make no cylinder')
@@ -118,8 +123,11 @@ class RingDetector:
             expected = self._previous.axis
         else:
             expected = -fit.centre if expected_axis is None else expected_axis(fit.centre)
-        return fit if fit.axis @ expected >= 0 else RingFit(
-            fit.centre, -fit.axis, fit.covariance, fit.inlier_share, fit.edge_share, fit.depth_sigma_m)
+        return (
+            fit
+            if fit.axis @ expected >= 0
+            else RingFit(fit.centre, -fit.axis, fit.covariance, fit.inlier_share, fit.edge_share, fit.depth_sigma_m)
+        )
 
     def _missing(self, reason, instance, cpu_s) -> Detection:
         self._missed += 1
@@ -130,15 +138,21 @@ class RingDetector:
 
 def _widened(instance: Instance, shape: tuple[int, int]) -> tuple[slice, slice]:
     """The instance's window with some room on each side, inside the image."""
-    return tuple(slice(max(0, s.start - BESIDE_PX - 1), min(size, s.stop + BESIDE_PX + 1)) for s, size in zip(instance.window, shape, strict=True))
+    return tuple(
+        slice(max(0, s.start - BESIDE_PX - 1), min(size, s.stop + BESIDE_PX + 1)) for s, size in zip(instance.window, shape, strict=True)
+    )
 
 
 def draw_overlay(colour: np.ndarray, detection: Detection, ring: Ring, intrinsics: Intrinsics) -> np.ndarray:
     """Copy of the colour image with the mask's contour, both rims and the axis, or the reason why there is none."""
     picture = colour.copy()
     if detection.instance is not None:
-        contours, _ = cv2.findContours(detection.instance.mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE,
-                                       offset=(detection.instance.column, detection.instance.row))
+        contours, _ = cv2.findContours(
+            detection.instance.mask.astype(np.uint8),
+            cv2.RETR_EXTERNAL,
+            cv2.CHAIN_APPROX_NONE,
+            offset=(detection.instance.column, detection.instance.row),
+        )
         cv2.drawContours(picture, contours, -1, (0, 255, 0), 1)
     if detection.fit is None:
         cv2.putText(picture, detection.reason, (8, 20), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 0, 0), 1, cv2.LINE_AA)

@@ -9,18 +9,18 @@ from soft_arm_vision.cylinder_fit import Cylinders, optimise, perpendiculars, su
 from soft_arm_vision.outline import Outline, outline_residual
 
 REFERENCE_DEPTH_M = 0.47
-DEPTH_SIGMA_LIMITS_M = (0.4e-3, 3e-3)   # at the reference depth; it grows with the square of depth
-DEPTH_CORRELATION_PX = 2.0              # stereo matching smooths its error over this many pixels
-EDGE_CORRELATION = 2.0                  # neighbouring edge points that err together
+DEPTH_SIGMA_LIMITS_M = (0.4e-3, 3e-3)  # at the reference depth; it grows with the square of depth
+DEPTH_CORRELATION_PX = 2.0  # stereo matching smooths its error over this many pixels
+EDGE_CORRELATION = 2.0  # neighbouring edge points that err together
 EDGE_SIGMA_FLOOR_PX = 0.3
-EDGE_BIAS_PX = 0.05                      # what no averaging removes: threshold, blur, registration of depth to colour
-EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)    # Tukey's cut, step by step, depth alone at first; ends when converged
+EDGE_BIAS_PX = 0.05  # what no averaging removes: threshold, blur, registration of depth to colour
+EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)  # Tukey's cut, step by step, depth alone at first; ends when converged
 CONVERGED_M, CONVERGED_RAD = 2e-5, 5e-4
-EXTENT_SIGMA_M = 0.7e-3                 # centre along the axis from the wall's extent, where the outline is of no use
+EXTENT_SIGMA_M = 0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
 MIN_POINTS = 60
 MIN_INLIER_SHARE = 0.45
 MAX_SIGMA_M = 6e-3
-ROLL_VARIANCE_RAD2 = np.pi ** 2 / 3     # nothing is known of the rotation about the axis
+ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
 
 
 class FitRefused(ValueError):
@@ -72,13 +72,13 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel_count: int,
         raise FitRefused(f'bad fit: the wall found is {1e3 * extent:.1f} mm high, the ring {1e3 * height_m:.1f} mm')
     rays = points / np.linalg.norm(points, axis=1, keepdims=True)
     spread = np.square(points[:, 2] / REFERENCE_DEPTH_M)
-    independent = min(1.0, pixel_count / (4 * np.pi * DEPTH_CORRELATION_PX ** 2) / len(points))
+    independent = min(1.0, pixel_count / (4 * np.pi * DEPTH_CORRELATION_PX**2) / len(points))
     sigma_m = 1.5e-3
     for edge_cut_px in EDGE_CUTS_PX:
         e1, e2 = perpendiculars(axis)
         axial, normal, residual = (part[0] for part in surface_frame(points, Cylinders(centre[None], axis[None], start.radius)))
         incidence = np.einsum('ni,ni->n', normal, rays)
-        scale = spread * np.maximum(-incidence, 0.2)        # noise lies along the ray
+        scale = spread * np.maximum(-incidence, 0.2)  # noise lies along the ray
         seen = (incidence < 0) & (np.abs(axial) < 0.75 * height_m)
         weight = tukey(residual / scale, 4 * sigma_m) * seen
         if weight.sum() < MIN_INLIER_SHARE * MIN_POINTS:
@@ -93,10 +93,10 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel_count: int,
         if outline is not None and edge_cut_px is not None:
             edge_share, edge_hessian, edge_gradient = _edge_terms(outline, centre, (e1, e2, axis), ring, edge_cut_px)
             hessian, gradient = hessian + edge_hessian, gradient + edge_gradient
-        if edge_share < 0.3:        # no rims to see: the wall's extent must do
+        if edge_share < 0.3:  # no rims to see: the wall's extent must do
             middle, _ = _centre_from_extent(points, Cylinders(centre[None], axis[None], start.radius))
-            hessian[2, 2] += 1 / EXTENT_SIGMA_M ** 2
-            gradient[2] += (middle - centre) @ axis / EXTENT_SIGMA_M ** 2
+            hessian[2, 2] += 1 / EXTENT_SIGMA_M**2
+            gradient[2] += (middle - centre) @ axis / EXTENT_SIGMA_M**2
         step = np.linalg.solve(hessian + 1e-9 * np.trace(hessian) * np.eye(5), gradient)
         centre = centre + step[0] * e1 + step[1] * e2 + step[2] * axis
         axis = axis + step[3] * e1 + step[4] * e2
@@ -105,7 +105,9 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel_count: int,
             break
     inlier_share = float((weight > 0).mean())
     if inlier_share < MIN_INLIER_SHARE:
-        raise FitRefused(f'bad fit: {100 * inlier_share:.0f} % of the points lie on the ring, at least {100 * MIN_INLIER_SHARE:.0f} % are needed')
+        raise FitRefused(
+            f'bad fit: {100 * inlier_share:.0f} % of the points lie on the ring, at least {100 * MIN_INLIER_SHARE:.0f} % are needed'
+        )
     covariance = _covariance(np.linalg.inv(hessian), (e1, e2, axis), centre, 0.0 if outline is None else EDGE_BIAS_PX * outline.pixel)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
@@ -135,10 +137,16 @@ def _edge_terms(outline: Outline, centre: np.ndarray, axes, ring: Ring, cut_px: 
         return 0.0, np.zeros((5, 5)), np.zeros(5)
     sigma = outline.pixel * max(EDGE_SIGMA_FLOOR_PX, 1.4826 * np.median(np.abs(pixels[close])))
     lever = edge.contact - centre
-    jacobian = np.column_stack([edge.gradient @ e1, edge.gradient @ e2, edge.gradient @ axis,
-                                np.einsum('ni,ni->n', edge.gradient, np.cross(e2, lever)),
-                                -np.einsum('ni,ni->n', edge.gradient, np.cross(e1, lever))])
-    information = weight / (EDGE_CORRELATION * sigma ** 2)
+    jacobian = np.column_stack(
+        [
+            edge.gradient @ e1,
+            edge.gradient @ e2,
+            edge.gradient @ axis,
+            np.einsum('ni,ni->n', edge.gradient, np.cross(e2, lever)),
+            -np.einsum('ni,ni->n', edge.gradient, np.cross(e1, lever)),
+        ]
+    )
+    information = weight / (EDGE_CORRELATION * sigma**2)
     return share, jacobian.T @ (jacobian * information[:, None]), jacobian.T @ (information * edge.distance)
 
 
@@ -147,7 +155,7 @@ def _covariance(unknowns: np.ndarray, axes, centre: np.ndarray, bias: float) -> 
     e1, e2, axis = axes
     spread = np.zeros((6, 5))
     spread[:3, 0], spread[:3, 1], spread[:3, 2] = e1, e2, axis
-    spread[3:, 3], spread[3:, 4] = e2, -e1      # the axis moves along e1 when it turns about e2
+    spread[3:, 3], spread[3:, 4] = e2, -e1  # the axis moves along e1 when it turns about e2
     covariance = spread @ unknowns @ spread.T
     covariance[:3, :3] += np.square(bias * centre[2]) * np.eye(3)
     covariance[3:, 3:] += ROLL_VARIANCE_RAD2 * np.outer(axis, axis)

@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 
 from soft_arm_description.robot import Ring
+from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
 
@@ -48,15 +49,15 @@ class Segmenter(Protocol):
 class ColourSegmenter:
     """Ring by its colour, its depth and its size; looks first where it last saw it."""
 
-    HUE_TOLERANCE_DEG = 20.0     # exposure and white balance move the hue, dim light hardly does
-    MIN_SATURATION = 110         # of 255
-    MIN_VALUE = 40               # of 255
+    HUE_TOLERANCE_DEG = 20.0  # exposure and white balance move the hue, dim light hardly does
+    MIN_SATURATION = 110  # of 255
+    MIN_VALUE = 40  # of 255
     DEPTH_RANGE_M = (0.15, 2.0)
-    MARGIN_PX = 40               # a ring at 0.5 m moving 1 m/s shifts by this much between two frames at 30 Hz
+    MARGIN_PX = 40  # a ring at 0.5 m moving 1 m/s shifts by this much between two frames at 30 Hz
 
     def __init__(self, ring: Ring):
         self._ring = ring
-        hue = 180 * colorsys.rgb_to_hsv(*ring.colour_rgb)[0]    # OpenCV's hue: half degrees
+        hue = 180 * colorsys.rgb_to_hsv(*ring.colour_rgb)[0]  # OpenCV's hue: half degrees
         self._hues = (hue - self.HUE_TOLERANCE_DEG / 2, hue + self.HUE_TOLERANCE_DEG / 2)
         self._last: Instance | None = None
 
@@ -65,9 +66,12 @@ class ColourSegmenter:
         found = []
         if self._last is not None and colour.shape[:2] == depth_m.shape:
             rows, columns = self._last.window
-            window = (slice(max(0, rows.start - self.MARGIN_PX), rows.stop + self.MARGIN_PX),
-                      slice(max(0, columns.start - self.MARGIN_PX), columns.stop + self.MARGIN_PX))
+            window = (
+                slice(max(0, rows.start - self.MARGIN_PX), rows.stop + self.MARGIN_PX),
+                slice(max(0, columns.start - self.MARGIN_PX), columns.stop + self.MARGIN_PX),
+            )
             found = self._in_window(colour, depth_m, intrinsics, window)
+            found = [] if found and _cut(found[0], window, depth_m.shape) else found
         if not found:
             found = self._in_window(colour, depth_m, intrinsics, (slice(0, colour.shape[0]), slice(0, colour.shape[1])))
         self._last = found[0] if found else None
@@ -77,7 +81,7 @@ class ColourSegmenter:
         candidates = self._has_colour(colour[window])
         depth_m = depth_m[window]
         low, high = self.DEPTH_RANGE_M
-        candidates[(depth_m > 0) & ((depth_m < low) | (depth_m > high))] = 0     # holes of the depth stay in
+        candidates[(depth_m > 0) & ((depth_m < low) | (depth_m > high))] = 0  # holes of the depth stay in
         count, labels, stats, _ = cv2.connectedComponentsWithStats(candidates, connectivity=4)
         found = []
         for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:5]:
@@ -92,7 +96,7 @@ class ColourSegmenter:
     def _has_colour(self, colour: np.ndarray) -> np.ndarray:
         hsv = cv2.cvtColor(colour, cv2.COLOR_RGB2HSV)
         mask = np.zeros(hsv.shape[:2], np.uint8)
-        for turn in (-180, 0, 180):     # hue is a circle
+        for turn in (-180, 0, 180):  # hue is a circle
             low, high = max(self._hues[0] + turn, 0), min(self._hues[1] + turn, 179)
             if low <= high:
                 mask |= cv2.inRange(hsv, (low, self.MIN_SATURATION, self.MIN_VALUE), (high, 255, 255))
@@ -106,8 +110,27 @@ class ColourSegmenter:
         metres_per_px = np.median(depth_m) / intrinsics.fx
         radius, ring_height = self._ring.radius_m, self._ring.height_m
         side_m2 = 2 * radius * ring_height
-        seen_m2 = area * metres_per_px ** 2
+        seen_m2 = area * metres_per_px**2
         diagonal_m = np.hypot(2 * radius, ring_height)
-        if max(width, height) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (np.pi * radius ** 2 + side_m2):
+        if max(width, height) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (np.pi * radius**2 + side_m2):
             return 0.0
         return 0.0 if seen_m2 < 0.15 * side_m2 else float(min(1.0, seen_m2 / side_m2))
+
+
+def _cut(instance: Instance, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:
+    """Whether the instance ends where the window does, but not the image: the ring has left the window."""
+    return any(s.start == w.start > 0 or s.stop == w.stop < size for s, w, size in zip(instance.window, window, shape, strict=True))
+
+
+SEGMENTERS = {'colour': ColourSegmenter}
+
+
+def make_segmenter(name: str, ring: Ring) -> Segmenter:
+    """Segmenter by name.
+
+    Raises:
+        VisionError: If there is no such segmenter.
+    """
+    if name not in SEGMENTERS:
+        raise VisionError(f'segmenter {name!r} is not known: use one of {sorted(SEGMENTERS)}')
+    return SEGMENTERS[name](ring)

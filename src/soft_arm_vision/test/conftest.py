@@ -22,7 +22,7 @@ class Frame:
     intrinsics: Intrinsics
     centre: np.ndarray
     axis: np.ndarray
-    visible: np.ndarray     # true pixels of the ring
+    visible: np.ndarray  # true pixels of the ring
 
 
 def _nearest_on_wall(rays, centre, axis, radius, low, high, far_side):
@@ -30,7 +30,7 @@ def _nearest_on_wall(rays, centre, axis, radius, low, high, far_side):
     cross_rays, cross_centre = rays - np.outer(rays @ axis, axis), centre - (centre @ axis) * axis
     a = np.einsum('ni,ni->n', cross_rays, cross_rays)
     b = cross_rays @ cross_centre
-    root = b ** 2 - a * (cross_centre @ cross_centre - radius ** 2)
+    root = b**2 - a * (cross_centre @ cross_centre - radius**2)
     t = (b + (1 if far_side else -1) * np.sqrt(np.maximum(root, 0))) / a
     height = t * (rays @ axis) - centre @ axis
     return np.where((root > 0) & (height >= low) & (height <= high), t, np.inf)
@@ -43,7 +43,9 @@ def _on_face(rays, centre, axis, height, inner, outer):
     return np.where((distance >= inner) & (distance <= outer) & (t > 0), t, np.inf)
 
 
-def render(centre, axis, *, ring=None, seed=0, noise=1.0, intrinsics=INTRINSICS, arm=True, wall_m=0.9, occluder=None, ring_present=True) -> Frame:
+def render(
+    centre, axis, *, ring=None, seed=0, noise=1.0, intrinsics=INTRINSICS, arm=True, wall_m=0.9, occluder=None, ring_present=True
+) -> Frame:
     """Frame of a ring.
 
     Args:
@@ -61,16 +63,22 @@ def render(centre, axis, *, ring=None, seed=0, noise=1.0, intrinsics=INTRINSICS,
     ring = ring or load_robot('two_module_arm').ring
     centre, axis = np.asarray(centre, float), np.asarray(axis, float) / np.linalg.norm(axis)
     rng = np.random.default_rng(seed)
-    v, u = np.mgrid[0:intrinsics.height, 0:intrinsics.width]
+    v, u = np.mgrid[0 : intrinsics.height, 0 : intrinsics.width]
     rays = np.column_stack([intrinsics.rays(np.column_stack([u.ravel(), v.ravel()])), np.ones(u.size)])
     half, outer, inner = ring.height_m / 2, ring.radius_m, ring.radius_m - ring.thickness_m
     surfaces = []
     if ring_present:
-        surfaces += [(RING_RGB, _nearest_on_wall(rays, centre, axis, outer, -half, half, False)),
-                     (RING_RGB, _nearest_on_wall(rays, centre, axis, inner, -half, half, True)),
-                     (RING_RGB, _on_face(rays, centre, axis, half, inner, outer)), (RING_RGB, _on_face(rays, centre, axis, -half, inner, outer))]
+        surfaces += [
+            (RING_RGB, _nearest_on_wall(rays, centre, axis, outer, -half, half, False)),
+            (RING_RGB, _nearest_on_wall(rays, centre, axis, inner, -half, half, True)),
+            (RING_RGB, _on_face(rays, centre, axis, half, inner, outer)),
+            (RING_RGB, _on_face(rays, centre, axis, -half, inner, outer)),
+        ]
     if arm:
-        surfaces += [(ARM_RGB, _nearest_on_wall(rays, centre, axis, 0.036, -0.12, 0.0, False)), (ARM_RGB, _on_face(rays, centre, axis, 0.0, 0.0, 0.036))]
+        surfaces += [
+            (ARM_RGB, _nearest_on_wall(rays, centre, axis, 0.036, -0.12, 0.0, False)),
+            (ARM_RGB, _on_face(rays, centre, axis, 0.0, 0.0, 0.036)),
+        ]
     surfaces.append((WALL_RGB, np.full(len(rays), wall_m)))
     depths = np.stack([s[1] for s in surfaces])
     nearest = depths.argmin(axis=0)
@@ -95,7 +103,7 @@ def _d435i(z, visible, noise_mm, rng):
     noisy = z + 1e-3 * noise_mm * (z / 0.47) ** 2 * field / field.std()
     border = binary_dilation(visible, iterations=2) & ~binary_erosion(visible, iterations=2) & (rng.random(z.shape) < 0.5)
     shift = rng.integers(-3, 4, size=(2, *z.shape))
-    v, u = np.mgrid[0:z.shape[0], 0:z.shape[1]]
+    v, u = np.mgrid[0 : z.shape[0], 0 : z.shape[1]]
     other = z[np.clip(v + shift[0], 0, z.shape[0] - 1), np.clip(u + shift[1], 0, z.shape[1] - 1)]
     share = rng.random(z.shape)
     return np.where(border, share * z + (1 - share) * other, noisy)

@@ -1,0 +1,141 @@
+"""`softarm calibrate extrinsics`: where the camera stands, from a ring measured on the nine pegs of a jig."""
+
+import argparse
+import importlib.resources
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.robot import Robot, RobotFileError, load_robot
+from soft_arm_vision import extrinsics
+from soft_arm_vision.calibration_points import COLUMNS, read_correspondences, read_jig
+from soft_arm_vision.errors import VisionError
+
+OPTICAL_FRAME = 'camera_color_optical_frame'
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    args = _parser().parse_args(argv)
+    try:
+        if args.sets < 1 or args.frames < 1:
+            raise VisionError(f'--sets {args.sets} and --frames {args.frames} must be at least 1')
+        robot = load_robot(args.robot)
+        path = args.out or calibration_path(args.rig, 'extrinsics')
+        if args.points:
+            camera_m, base_m, place, camera_frame = *read_correspondences(args.points), OPTICAL_FRAME
+            method = f'least squares on {len(place)} correspondences of {args.points.name}'
+        else:
+            camera_m, base_m, place, camera_frame = _measure(args, robot)
+            method = f'least squares, {args.sets} sets of {len(np.unique(place))} places, {args.frames} frames each'
+        result = extrinsics.solve(camera_m, base_m, place)
+        extrinsics.save(path, result, base_frame=robot.base.frame, camera_frame=camera_frame, method=method, fingerprint=robot.fingerprint)
+    except (VisionError, RobotFileError, CalibrationError) as error:
+        print(f'softarm calibrate extrinsics: {error}; nothing was saved', file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f'softarm calibrate extrinsics: {path}: {error.strerror}; give a folder that can be written with --out', file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print('softarm calibrate extrinsics: interrupted; nothing was saved', file=sys.stderr)
+        return 130
+    _report(result, base_m, place, path, args.json)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='softarm calibrate extrinsics',
+        description="Find the pose of the camera in the arm's base frame: "
+        'the ring is measured on the pegs of a jig, several times. On the virtual rig this runs by itself (the rig is '
+        'started if none runs); on another rig you are told which peg comes next.',
+    )
+    parser.add_argument('--rig', default='virtual', help='rig whose calibration/<rig>/extrinsics.yaml is written (default: %(default)s)')
+    parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
+    parser.add_argument('--out', type=Path, help='write here instead')
+    parser.add_argument('--jig', type=Path, help="YAML file with the ring's centre on each peg, pegs_m (default: the virtual rig's)")
+    parser.add_argument('--sets', type=int, default=10, help='times that every peg is measured (default: %(default)s)')
+    parser.add_argument('--frames', type=int, default=10, help='frames averaged at each peg (default: %(default)s)')
+    parser.add_argument('--points', type=Path, help=f'CSV of correspondences measured elsewhere, columns {",".join(COLUMNS)}')
+    parser.add_argument('--json', action='store_true', help='print the result as JSON')
+    return parser
+
+
+def _measure(args, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+    """Camera points, base points, places and the images' frame."""
+    from soft_arm_vision.ros.jig_session import JigSession  # ROS only where it is needed: --help and --points do without
+
+    virtual = args.rig == 'virtual'
+    if args.jig is None and not virtual:
+        raise VisionError(
+            f'the places of the pegs of rig {args.rig!r} are not known: give them with --jig, or correspondences with --points'
+        )
+    jig = args.jig or Path(str(importlib.resources.files('soft_arm_sim'))) / 'config' / 'calibration_jig.yaml'
+    pegs_m = read_jig(jig)
+    order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
+    centres_m = []
+    with JigSession(robot.ring, virtual) as session:
+        if virtual:
+            print(
+                f'virtual rig: {"started" if session.started_rig else "already running, its ring goes onto the jig meanwhile"}',
+                file=sys.stderr,
+            )
+        for number, peg in tqdm(order, desc='ring on jig', unit='peg', disable=not virtual):
+            if virtual:
+                session.place(peg)
+            else:
+                x_mm, y_mm, z_mm = 1e3 * pegs_m[peg]
+                print(
+                    f'set {number + 1} of {args.sets}: ring on peg {peg} ({x_mm:.1f}, {y_mm:.1f}, {z_mm:.1f}) mm, then Enter',
+                    file=sys.stderr,
+                )
+                if not sys.stdin.readline():
+                    raise VisionError('no answer on standard input: run this in a terminal')
+            centres_m.append(session.measure(args.frames))
+        frame = session.camera_frame
+    place = np.array([peg for _, peg in order])
+    return np.array(centres_m), pegs_m[place], place, frame
+
+
+def _report(result: extrinsics.Extrinsics, base_m, place, path: Path, as_json: bool) -> None:
+    T = result.T_base_camera
+    by_place = {int(p): float(np.sqrt(np.mean(np.square(result.residuals_m[place == p])))) for p in np.unique(place)}
+    if as_json:
+        print(
+            json.dumps(
+                {
+                    'path': str(path),
+                    'T_base_camera': T.tolist(),
+                    'residual_m': result.residual_m,
+                    'leave_one_out_m': result.leave_one_out_m,
+                    'position_sigma_m': result.position_sigma_m.tolist(),
+                    'rotation_sigma_rad': result.rotation_sigma_rad.tolist(),
+                    'scale': result.scale,
+                    'points': result.points,
+                    'outliers': int((~result.kept).sum()),
+                    'residual_by_place_m': by_place,
+                }
+            )
+        )
+        return
+    print(f'{"place":>5} {"x [mm]":>8} {"y [mm]":>8} {"z [mm]":>8} {"points":>7} {"residual [mm]":>14}')
+    for p, residual_m in by_place.items():
+        x_mm, y_mm, z_mm = 1e3 * base_m[place == p][0]
+        print(f'{p:5d} {x_mm:8.1f} {y_mm:8.1f} {z_mm:8.1f} {result.kept[place == p].sum():7d} {1e3 * residual_m:14.2f}')
+    print(
+        f'residual {1e3 * result.residual_m:.2f} mm rms, at places left out {1e3 * result.leave_one_out_m:.2f} mm; '
+        f'{result.points} points kept, {(~result.kept).sum()} outliers'
+    )
+    place_mm, position_mm = _listed(1e3 * T[:3, 3], 1), _listed(1e3 * result.position_sigma_m, 2)
+    rotation_deg = _listed(np.rad2deg(result.rotation_sigma_rad), 3)
+    print(f'camera at ({place_mm}) mm; sigma of position ({position_mm}) mm, of rotation ({rotation_deg}) deg')
+    print(f'the camera sees lengths {100 * (result.scale - 1):+.2f} % too long (not part of the pose)')
+    print(f'saved to {path}')
+
+
+def _listed(values: np.ndarray, digits: int) -> str:
+    return ', '.join(f'{value:.{digits}f}' for value in values)

@@ -1,0 +1,242 @@
+"""Camera -> arm base from corresponding points: least squares, outliers, uncertainty, and refusal of a bad set."""
+
+import datetime
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+from scipy.spatial.transform import Rotation
+
+from soft_arm_vision.errors import VisionError
+
+MIN_POINTS = 9
+MIN_SPREAD_M = 0.040  # second singular value of one set's points, about sqrt(9) times their spread across
+MAX_RESIDUAL_M = 2.5e-3  # root mean square
+OUTLIER_FLOOR_M = 3e-3  # closer than this is never an outlier
+MAX_OUTLIER_SHARE = 0.2
+MAX_SCALE_ERROR = 0.03
+
+
+class CalibrationRefused(VisionError):
+    """A point set that would give a wrong pose of the camera; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Extrinsics:
+    """Pose of the camera's optical frame in the arm's base frame.
+
+    Attributes:
+        T_base_camera: Shape (4, 4).
+        residual_m: Root mean square distance of the kept points [m] (fiducial registration error).
+        leave_one_out_m: The same for points left out of the fit, place by place [m]; what to expect at a target between the points.
+        position_sigma_m: Standard deviation of the base position at the points' middle, per axis of the base frame [m], shape (3,).
+        rotation_sigma_rad: Standard deviation of the rotation about the axes of the base frame [rad], shape (3,).
+        scale: Size of the camera's points against the true ones; a diagnostic of the depth scale, not part of the pose.
+        points: Number of points kept.
+        kept: Which points were kept, shape (n,), bool.
+        residuals_m: Distance of every point [m], shape (n,).
+    """
+
+    T_base_camera: np.ndarray
+    residual_m: float
+    leave_one_out_m: float
+    position_sigma_m: np.ndarray
+    rotation_sigma_rad: np.ndarray
+    scale: float
+    points: int
+    kept: np.ndarray
+    residuals_m: np.ndarray
+
+
+def register(camera_m: np.ndarray, base_m: np.ndarray) -> np.ndarray:
+    """Rigid transform that takes camera points to base points with least squares (Kabsch), shape (4, 4), never a mirror image."""
+    camera_mean, base_mean = camera_m.mean(axis=0), base_m.mean(axis=0)
+    u, _, vt = np.linalg.svd((base_m - base_mean).T @ (camera_m - camera_mean))
+    T_base_camera = np.eye(4)
+    T_base_camera[:3, :3] = u @ np.diag([1, 1, np.linalg.det(u @ vt)]) @ vt
+    T_base_camera[:3, 3] = base_mean - T_base_camera[:3, :3] @ camera_mean
+    return T_base_camera
+
+
+def transform(T: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Points (n, 3) through a 4x4 pose."""
+    return points @ T[:3, :3].T + T[:3, 3]
+
+
+def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = None) -> Extrinsics:
+    """Camera pose from corresponding points.
+
+    Args:
+        camera_m: Measured points in the optical frame, shape (n, 3).
+        base_m: The same points in the base frame, shape (n, 3).
+        place: Number of the place (peg) each point was measured at, shape (n,); None: each its own. Left out place by place.
+
+    Raises:
+        CalibrationRefused: If there are too few points, they lie on a line, mirror each other, do not correspond, or fit badly.
+    """
+    camera_m, base_m = np.asarray(camera_m, float), np.asarray(base_m, float)
+    if camera_m.shape != base_m.shape or camera_m.ndim != 2 or camera_m.shape[1] != 3:
+        raise CalibrationRefused(f'camera points {camera_m.shape} and base points {base_m.shape}: give (n, 3) of each')
+    place = np.arange(len(camera_m)) if place is None else np.asarray(place)
+    if not (np.isfinite(camera_m).all() and np.isfinite(base_m).all()):
+        raise CalibrationRefused('a coordinate is not a number: measure that point again')
+    if len(np.unique(place)) < MIN_POINTS:
+        raise CalibrationRefused(f'{len(np.unique(place))} places are too few: measure at least {MIN_POINTS}')
+    spread_m = _spread_m(base_m, place)
+    if spread_m < MIN_SPREAD_M:
+        raise CalibrationRefused(
+            f'the points lie nearly on a line or on one spot: second singular value {1e3 * spread_m:.0f} mm, '
+            f'at least {1e3 * MIN_SPREAD_M:.0f} mm is needed: spread them over two directions'
+        )
+    scale = _scale(camera_m, base_m)
+    if not 0.5 < scale < 2:
+        raise CalibrationRefused(f'the camera sees the points {scale:.3g} times as large as they are: check the units, both are in m')
+    kept = np.ones(len(camera_m), bool)
+    for _ in range(10):
+        T = register(camera_m[kept], base_m[kept])
+        residuals = np.linalg.norm(transform(T, camera_m) - base_m, axis=1)
+        limit = max(OUTLIER_FLOOR_M, 3.5 * float(np.median(residuals)))
+        now = residuals <= limit
+        if (now == kept).all():
+            break
+        kept = now
+    share = 1 - kept.mean()
+    rms = float(np.sqrt(np.mean(np.square(residuals[kept])))) if kept.any() else np.inf
+    scale = _scale(camera_m[kept], base_m[kept]) if kept.any() else scale
+    if share <= MAX_OUTLIER_SHARE and rms < 4 * MAX_RESIDUAL_M and abs(scale - 1) > MAX_SCALE_ERROR:
+        raise CalibrationRefused(
+            f'the camera sees the points {100 * (scale - 1):+.1f} % larger than they are, {100 * MAX_SCALE_ERROR:.0f} % is '
+            'allowed: check the depth scale and the positions of the places'
+        )
+    if share > MAX_OUTLIER_SHARE or rms > MAX_RESIDUAL_M or len(np.unique(place[kept])) < MIN_POINTS - 1:
+        raise CalibrationRefused(_why_bad(camera_m, base_m, place, residuals, kept, rms))
+    position, rotation = _uncertainty(base_m[kept], rms)
+    return Extrinsics(
+        T, rms, _leave_one_out(camera_m[kept], base_m[kept], place[kept]), position, rotation, scale, int(kept.sum()), kept, residuals
+    )
+
+
+def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: str, method: str, fingerprint: str) -> None:
+    """Write the calibration file (YAML), whole or not at all."""
+    T = extrinsics.T_base_camera
+    content = {
+        'date': datetime.datetime.now(datetime.UTC).strftime('%Y-%m-%dT%H:%M:%SZ'),
+        'method': method,
+        'robot_fingerprint': fingerprint,
+        'base_frame': base_frame,
+        'camera_frame': camera_frame,
+        'T_base_camera': {'position_m': _rounded(T[:3, 3]), 'q_xyzw': _rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9)},
+        'points': extrinsics.points,
+        'outliers': int((~extrinsics.kept).sum()),
+        'residual_m': round(extrinsics.residual_m, 7),
+        'leave_one_out_m': round(extrinsics.leave_one_out_m, 7),
+        'position_sigma_m': _rounded(extrinsics.position_sigma_m, 7),
+        'rotation_sigma_rad': _rounded(extrinsics.rotation_sigma_rad, 7),
+        'scale': round(extrinsics.scale, 6),
+    }
+    part = path.with_suffix('.part')
+    part.write_text(
+        '# Camera -> arm base; made by `softarm calibrate extrinsics`.\n'
+        + yaml.safe_dump(content, sort_keys=False, default_flow_style=None)
+    )
+    part.replace(path)
+
+
+def load(path: Path) -> tuple[np.ndarray, str, str]:
+    """Read a calibration file.
+
+    Returns:
+        T_base_camera (4, 4), base frame, camera frame.
+
+    Raises:
+        VisionError: If the file is missing or is not an extrinsic calibration.
+    """
+    try:
+        content = yaml.safe_load(path.read_text())
+        pose = content['T_base_camera']
+        position, q_xyzw = np.array(pose['position_m'], float), np.array(pose['q_xyzw'], float)
+        base_frame, camera_frame = content['base_frame'], content['camera_frame']
+    except OSError as error:
+        raise VisionError(f'extrinsics {path}: {error.strerror}; run `softarm calibrate extrinsics`') from error
+    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+        raise VisionError(
+            f'extrinsics {path}: not a calibration of camera -> base ({error}); run `softarm calibrate extrinsics`'
+        ) from error
+    if (
+        position.shape != (3,)
+        or q_xyzw.shape != (4,)
+        or not np.isfinite([*position, *q_xyzw]).all()
+        or abs(np.linalg.norm(q_xyzw) - 1) > 1e-3
+    ):
+        raise VisionError(f'extrinsics {path}: position_m {position} and q_xyzw {q_xyzw} are no pose; run `softarm calibrate extrinsics`')
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = Rotation.from_quat(q_xyzw).as_matrix(), position
+    return T, base_frame, camera_frame
+
+
+def _rounded(values: np.ndarray, digits: int = 7) -> list[float]:
+    return [round(float(v), digits) for v in values]
+
+
+def _spread_m(points: np.ndarray, place: np.ndarray) -> float:
+    """Second singular value of the places' mean points [m]."""
+    means = np.stack([points[place == p].mean(axis=0) for p in np.unique(place)])
+    return float(np.linalg.svd(means - means.mean(axis=0), compute_uv=False)[1])
+
+
+def _scale(camera_m: np.ndarray, base_m: np.ndarray) -> float:
+    camera, base = camera_m - camera_m.mean(axis=0), base_m - base_m.mean(axis=0)
+    return float(np.sqrt(np.square(camera).sum() / np.square(base).sum()))
+
+
+def _why_bad(camera_m, base_m, place, residuals, kept, rms) -> str:
+    mirrored = camera_m * [1, 1, -1]
+    mirror = np.median(np.linalg.norm(transform(register(mirrored, base_m), mirrored) - base_m, axis=1))
+    if mirror < 0.3 * np.median(residuals):
+        return (
+            'the two point sets are mirror images of each other: one frame is left-handed or an axis has the wrong sign '
+            f'(residual {1e3 * mirror:.1f} mm mirrored, {1e3 * np.median(residuals):.1f} mm as given)'
+        )
+    swap = _swapped(camera_m, base_m, place)
+    if swap is not None:
+        return f'places {swap[0]} and {swap[1]} correspond better the other way round: were they swapped?'
+    worst = int(np.argmax(residuals))
+    return (
+        f'bad fit: residual {1e3 * rms:.1f} mm rms ({1e3 * MAX_RESIDUAL_M:.1f} mm allowed), '
+        f'{(~kept).sum()} of {len(kept)} points are outliers ({100 * MAX_OUTLIER_SHARE:.0f} % allowed), '
+        f'worst is place {place[worst]} with {1e3 * residuals[worst]:.1f} mm: check the order of the places and measure again'
+    )
+
+
+def _swapped(camera_m, base_m, place) -> tuple[int, int] | None:
+    """Two places whose exchange makes the whole set fit, if there are any."""
+    places = np.unique(place)
+    camera = np.stack([np.median(camera_m[place == p], axis=0) for p in places])
+    base = np.stack([base_m[place == p][0] for p in places])
+    for i in range(len(places)):
+        for j in range(i):
+            order = np.arange(len(places))
+            order[[i, j]] = order[[j, i]]
+            residuals = np.linalg.norm(transform(register(camera, base[order]), camera) - base[order], axis=1)
+            if residuals.max() < 2 * MAX_RESIDUAL_M:
+                return int(places[j]), int(places[i])
+    return None
+
+
+def _leave_one_out(camera_m, base_m, place) -> float:
+    squared = []
+    for p in np.unique(place):
+        out = place == p
+        T = register(camera_m[~out], base_m[~out])
+        squared.append(np.square(transform(T, camera_m[out]) - base_m[out]).sum(axis=1))
+    return float(np.sqrt(np.concatenate(squared).mean()))
+
+
+def _uncertainty(base_m: np.ndarray, rms: float) -> tuple[np.ndarray, np.ndarray]:
+    """Standard deviations of position at the points' middle and of rotation, about the base frame's axes."""
+    n = len(base_m)
+    variance = rms**2 * n / (3 * n - 6)  # per coordinate: 3n of them less the six unknowns
+    lever = base_m - base_m.mean(axis=0)
+    inertia = np.square(lever).sum() * np.eye(3) - lever.T @ lever
+    return np.full(3, np.sqrt(variance / n)), np.sqrt(variance * np.diag(np.linalg.inv(inertia)))

@@ -1,0 +1,70 @@
+"""Messages <-> plain values of this package."""
+
+import numpy as np
+from geometry_msgs.msg import Pose, PoseWithCovarianceStamped, Transform, TransformStamped
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import CameraInfo
+
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring_fit import RingFit
+
+
+def intrinsics_from(info: CameraInfo) -> Intrinsics:
+    """Intrinsics of a camera_info.
+
+    Raises:
+        VisionError: If it is not calibrated.
+    """
+    return Intrinsics(info.width, info.height, info.k[0], info.k[4], info.k[2], info.k[5], tuple(info.d))
+
+
+def stamp_ns(stamp) -> int:
+    """builtin_interfaces/Time as nanoseconds."""
+    return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
+def pose_in_base(fit: RingFit, T_base_camera: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pose of the ring in the base frame: T_base_tip (4, 4) and covariance (6, 6) of position and rotation about the base frame's axes.
+
+    A ring does not show its rotation about its axis; the pose is the smallest turn that takes base z to the ring's axis, as one arc does.
+    """
+    R = T_base_camera[:3, :3]
+    axis = R @ fit.axis
+    T = np.eye(4)
+    T[:3, :3] = _turn_to(axis)
+    T[:3, 3] = R @ fit.centre + T_base_camera[:3, 3]
+    both = np.kron(np.eye(2), R)
+    return T, both @ fit.covariance @ both.T
+
+
+def pose_message(header, T: np.ndarray, covariance: np.ndarray) -> PoseWithCovarianceStamped:
+    """PoseWithCovarianceStamped of a 4x4 pose and its (6, 6) covariance."""
+    message = PoseWithCovarianceStamped(header=header)
+    message.pose.pose = Pose()
+    _set(message.pose.pose.position, T[:3, 3])
+    _set(message.pose.pose.orientation, Rotation.from_matrix(T[:3, :3]).as_quat())
+    message.pose.covariance = covariance.ravel()
+    return message
+
+
+def transform_message(stamp, parent: str, child: str, T: np.ndarray) -> TransformStamped:
+    """TransformStamped of a 4x4 pose of child in parent."""
+    message = TransformStamped(child_frame_id=child, transform=Transform())
+    message.header.stamp, message.header.frame_id = stamp, parent
+    _set(message.transform.translation, T[:3, 3])
+    _set(message.transform.rotation, Rotation.from_matrix(T[:3, :3]).as_quat())
+    return message
+
+
+def _set(target, values: np.ndarray) -> None:
+    for name, value in zip('xyzw', values, strict=False):
+        setattr(target, name, float(value))
+
+
+def _turn_to(axis: np.ndarray) -> np.ndarray:
+    """Smallest rotation that takes z to a unit vector, shape (3, 3)."""
+    across = np.array([-axis[1], axis[0], 0.0])
+    sine = np.linalg.norm(across)
+    if sine < 1e-9:
+        return np.diag([1.0, 1.0, 1.0]) if axis[2] > 0 else np.diag([1.0, -1.0, -1.0])
+    return Rotation.from_rotvec(across / sine * np.arctan2(sine, axis[2])).as_matrix()

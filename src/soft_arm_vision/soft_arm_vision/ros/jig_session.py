@@ -1,0 +1,176 @@
+"""Measures a ring on a calibration jig through the camera's topics; starts the virtual rig if it is wanted and none runs."""
+
+import os
+import queue
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+
+import numpy as np
+import rclpy
+from cv_bridge import CvBridge
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import CameraInfo, Image
+
+from soft_arm_description.robot import Ring
+from soft_arm_msgs.srv import PlaceRing
+from soft_arm_node_kit import qos
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ring_detector import RingDetector
+from soft_arm_vision.ros.conversions import intrinsics_from, stamp_ns
+from soft_arm_vision.ros.newest_pair import NewestPair
+
+CAMERA = '/camera/camera'
+SETTLING_S = 0.1  # frames stamped sooner than this after a placement are not used
+FIND_RIG_S, START_RIG_S, CAMERA_S, SERVICE_S, STOP_S = 2.0, 30.0, 10.0, 5.0, 10.0
+
+
+class JigSession:
+    """A camera, and on the virtual rig the hand that moves the ring. Use as a context manager.
+
+    Args:
+        ring: The ring that is measured.
+        virtual: Move the ring of the virtual rig; it is started, and stopped at the end, if none is running.
+    """
+
+    def __init__(self, ring: Ring, virtual: bool):
+        self._ring, self._virtual = ring, virtual
+        self._rig, self._pair, self._detector, self._info = None, None, RingDetector(ring), None
+        self._bridge, self._results = CvBridge(), queue.SimpleQueue()
+        self.started_rig = False
+
+    def __enter__(self) -> 'JigSession':
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node('calibrate_extrinsics', context=self._context, enable_rosout=False, start_parameter_services=False)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        try:
+            if self._virtual:
+                self._find_rig()
+            self._pair = NewestPair(self._detect)
+            for kind, topic, put in (
+                (CameraInfo, 'color/camera_info', self._on_info),
+                (Image, 'color/image_raw', self._pair.put_colour),
+                (Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth),
+            ):
+                self._node.create_subscription(kind, f'{CAMERA}/{topic}', put, qos.SENSOR)
+            self._spin_until(
+                lambda: self._info is not None,
+                CAMERA_S,
+                f'no camera info on {CAMERA}/color/camera_info within {CAMERA_S:.0f} s: is the camera running?',
+            )
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error):
+        try:
+            if self._virtual and self._info is not None and not self.started_rig:
+                self.place(-1)
+        finally:
+            if self._pair is not None:
+                self._pair.close()
+            self._executor.shutdown()
+            self._node.destroy_node()
+            rclpy.try_shutdown(context=self._context)
+            if self._rig is not None:
+                _stop(self._rig)
+
+    @property
+    def camera_frame(self) -> str:
+        """Frame of the images."""
+        return self._info.header.frame_id
+
+    def place(self, peg: int) -> None:
+        """Put the virtual rig's ring on a peg, or back on the arm with -1.
+
+        Raises:
+            VisionError: If the rig does not do it.
+        """
+        future = self._place.call_async(PlaceRing.Request(peg=peg))
+        self._spin_until(future.done, SERVICE_S, f'the virtual rig did not answer place_ring within {SERVICE_S:.0f} s')
+        if not future.result().success:
+            raise VisionError(f'peg {peg}: {future.result().message}')
+
+    def measure(self, frames: int) -> np.ndarray:
+        """Mean centre of the ring over frames taken from now on [m], optical frame, shape (3,).
+
+        Raises:
+            VisionError: If the ring is not seen in enough of them in time.
+        """
+        after_ns = self._node.get_clock().now().nanoseconds + int(1e9 * SETTLING_S)
+        centres, reasons = [], []
+
+        def enough() -> bool:
+            while not self._results.empty():
+                taken_ns, detection = self._results.get()
+                if taken_ns < after_ns:
+                    continue
+                if detection.fit is None:
+                    reasons.append(detection.reason)
+                else:
+                    centres.append(detection.fit.centre)
+            return len(centres) >= frames
+
+        limit_s = 3.0 + frames / 5
+        self._spin_until(
+            enough,
+            limit_s,
+            lambda: (
+                f'{len(centres)} of {frames} frames showed the ring within {limit_s:.0f} s: '
+                + (reasons[-1] if reasons else self._pair.trouble or 'no images came')
+            ),
+        )
+        return np.mean(centres[:frames], axis=0)
+
+    def _find_rig(self) -> None:
+        self._place = self._node.create_client(PlaceRing, '/virtual_rig/place_ring')
+        if self._place.wait_for_service(timeout_sec=FIND_RIG_S):
+            return
+        self._rig = subprocess.Popen(
+            ['softarm', 'run', 'soft_arm_sim', 'virtual_rig', '--ros-args', '-p', 'modbus_port:=0'],
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        self.started_rig = True
+        deadline = time.monotonic() + START_RIG_S
+        while not self._place.wait_for_service(timeout_sec=0.5):
+            if self._rig.poll() is not None:
+                raise VisionError(f'the virtual rig ended with exit code {self._rig.returncode}; its message stands above')
+            if time.monotonic() > deadline:
+                raise VisionError(f'the virtual rig did not start within {START_RIG_S:.0f} s')
+
+    def _on_info(self, info: CameraInfo) -> None:
+        self._info = info
+
+    def _detect(self, colour: Image, depth: Image) -> None:
+        """In the worker thread."""
+        if self._info is None:
+            return
+        images = self._bridge.imgmsg_to_cv2(colour, 'rgb8'), self._bridge.imgmsg_to_cv2(depth, 'passthrough')
+        self._results.put((stamp_ns(colour.header.stamp), self._detector.detect(*images, intrinsics_from(self._info))))
+
+    def _spin_until(self, done: Callable[[], bool], limit_s: float, message: str | Callable[[], str]) -> None:
+        deadline = time.monotonic() + limit_s
+        while not done():
+            if time.monotonic() > deadline:
+                raise VisionError(message if isinstance(message, str) else message())
+            if self._pair is not None and not self._pair.alive:
+                raise VisionError('the images cannot be used; the error stands above')
+            self._executor.spin_once(timeout_sec=0.1)
+
+
+def _stop(process: subprocess.Popen) -> None:
+    """End a process group: SIGINT, and SIGKILL if it does not listen."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(timeout=STOP_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

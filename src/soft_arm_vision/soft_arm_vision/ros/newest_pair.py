@@ -1,0 +1,81 @@
+"""Pairs colour and depth of one frameset and hands the newest pair to a thread."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+from sensor_msgs.msg import Image
+
+from soft_arm_vision.ros.conversions import stamp_ns
+
+KEPT = 4  # framesets whose other half may still come
+
+
+class NewestPair:
+    """Newest colour and depth image of exactly the same stamp; older pairs are dropped while the work takes longer than a frame.
+
+    Args:
+        work: Called in the thread with (colour, depth); the lock is not held.
+    """
+
+    def __init__(self, work: Callable[[Image, Image], None]):
+        self._work, self._changed = work, threading.Condition()
+        self._waiting = {'colour': OrderedDict(), 'depth': OrderedDict()}
+        self._pair, self._closing = None, False
+        self.skipped = 0  # pairs that were dropped because a newer one came
+        self._thread = threading.Thread(target=self._run, name='ring_detector', daemon=True)
+        self._thread.start()
+
+    def put_colour(self, image: Image) -> None:
+        """Store a colour image."""
+        self._put('colour', 'depth', image)
+
+    def put_depth(self, image: Image) -> None:
+        """Store a depth image."""
+        self._put('depth', 'colour', image)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread still runs."""
+        return self._thread.is_alive()
+
+    @property
+    def trouble(self) -> str | None:
+        """Why there are no pairs, if images come but do not match."""
+        with self._changed:
+            colour, depth = (next(reversed(self._waiting[kind]), None) for kind in ('colour', 'depth'))
+        if colour is None and depth is None:
+            return None
+        if colour is None or depth is None:
+            return 'only colour images come: is align_depth on?' if depth is None else 'only depth images come'
+        return f'stamps of colour and depth differ by {abs(colour - depth) / 1e6:.0f} ms: turn enable_sync on'
+
+    def close(self) -> None:
+        """End the thread; waits for the frame in work."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(timeout=5.0)
+
+    def _put(self, kind: str, other: str, image: Image) -> None:
+        stamp = stamp_ns(image.header.stamp)
+        with self._changed:
+            match = self._waiting[other].pop(stamp, None)
+            if match is None:
+                waiting = self._waiting[kind]
+                waiting[stamp] = image
+                while len(waiting) > KEPT:
+                    waiting.popitem(last=False)
+                return
+            self.skipped += self._pair is not None
+            self._pair = (image, match) if kind == 'colour' else (match, image)
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._pair is not None or self._closing)
+                if self._closing:
+                    return
+                pair, self._pair = self._pair, None
+            self._work(*pair)

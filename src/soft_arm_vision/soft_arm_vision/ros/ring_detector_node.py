@@ -1,0 +1,129 @@
+"""Node `ring_detector`: colour and aligned depth in, pose of the positioning ring in the arm's base frame out."""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from cv_bridge import CvBridge, CvBridgeError
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from rclpy.node import Node
+from sensor_msgs.msg import CameraInfo, Image
+from tf2_ros import TransformBroadcaster
+
+from soft_arm_description.calibration import calibration_path
+from soft_arm_description.robot import load_robot
+from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_vision import extrinsics
+from soft_arm_vision.arc_prior import expected_axis
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ring_detector import RingDetector, draw_overlay
+from soft_arm_vision.ros import conversions
+from soft_arm_vision.ros.camera_frame import CameraFrame
+from soft_arm_vision.ros.newest_pair import NewestPair
+from soft_arm_vision.segmenter import make_segmenter
+
+
+@dataclass(frozen=True)
+class RingDetectorParameters:
+    """Parameters of the node."""
+
+    robot: str = parameters.parameter('two_module_arm', 'name of a shipped robot or path of a robot file')
+    rig: str = parameters.parameter('virtual', 'whose calibration/<rig>/extrinsics.yaml is used')
+    extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
+    segmenter: str = parameters.parameter('colour', 'how the ring is found: colour')
+    camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
+    stale_s: float = parameters.parameter(0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0)
+
+
+class RingDetectorNode(Node):
+    """Stores the newest pair of images; a thread of its own finds the ring in it."""
+
+    def __init__(self):
+        super().__init__('ring_detector')
+        given = parameters.declare(self, RingDetectorParameters)
+        self._ring, self._stale_s = load_robot(given.robot).ring, given.stale_s
+        path = given.extrinsics_file or calibration_path(given.rig, 'extrinsics')
+        self._T_base_camera, self._base_frame, self._camera_frame = extrinsics.load(path)
+        self._detector = RingDetector(self._ring, make_segmenter(given.segmenter, self._ring))
+        self._bridge, self._intrinsics, self._trouble = CvBridge(), None, 'no camera info yet'
+        self._found, self._frames = diagnostics.RateMeter(), diagnostics.RateMeter()
+        self._pose = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
+        self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
+        self._tf = TransformBroadcaster(self)
+        self._camera = CameraFrame(self, self._T_base_camera, self._base_frame, self._camera_frame, given.camera_root_frame)
+        self._reporter = diagnostics.Reporter(self, given.robot, self._status)
+        self._pair = NewestPair(self._on_pair)
+        self.create_subscription(CameraInfo, 'color/camera_info', self._on_info, qos.SENSOR)
+        self.create_subscription(Image, 'color/image_raw', self._pair.put_colour, qos.SENSOR)
+        self.create_subscription(Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth, qos.SENSOR)
+
+    def destroy_node(self):
+        """Stop the thread, then the node."""
+        self._pair.close()
+        super().destroy_node()
+
+    def _on_info(self, info: CameraInfo) -> None:
+        if info.header.frame_id != self._camera_frame:
+            self._trouble = f'images are in frame {info.header.frame_id!r}, the extrinsics in {self._camera_frame!r}: calibrate this camera'
+            self._intrinsics = None
+            return
+        try:
+            self._intrinsics = conversions.intrinsics_from(info)
+        except VisionError as error:
+            self._intrinsics, self._trouble = None, str(error)
+
+    def _on_pair(self, colour_message: Image, depth_message: Image) -> None:
+        """In the worker thread."""
+        self._frames.tick()
+        intrinsics = self._intrinsics
+        if intrinsics is None:
+            return
+        try:
+            colour = self._bridge.imgmsg_to_cv2(colour_message, 'rgb8')
+            depth = self._bridge.imgmsg_to_cv2(depth_message, 'passthrough')
+        except CvBridgeError as error:
+            self._trouble = str(error)
+            return
+        detection = self._detector.detect(colour, depth, intrinsics, self._expected_axis)
+        if self._overlay.get_subscription_count():
+            picture = draw_overlay(colour, detection, self._ring, intrinsics)
+            self._overlay.publish(self._bridge.cv2_to_imgmsg(picture, 'rgb8', colour_message.header))
+        self._trouble = detection.reason
+        if detection.fit is not None:
+            self._publish(colour_message.header.stamp, detection.fit)
+
+    def _publish(self, stamp, fit) -> None:
+        T_base_tip, covariance = conversions.pose_in_base(fit, self._T_base_camera)
+        transform = conversions.transform_message(stamp, self._base_frame, 'soft_arm_tip_by_vision', T_base_tip)
+        self._pose.publish(conversions.pose_message(transform.header, T_base_tip, covariance))
+        self._tf.sendTransform(transform)
+        self._found.tick()
+
+    def _expected_axis(self, centre_m: np.ndarray) -> np.ndarray:
+        """Where the ring's axis points if the arm is one arc, in the optical frame."""
+        return expected_axis(centre_m, self._T_base_camera)
+
+    def _status(self):
+        if not self._pair.alive:
+            raise RuntimeError('the detector thread has ended; its error stands above')
+        age_s = self._found.age_s
+        values = {
+            'detection_rate_hz': self._found.rate_hz,
+            'frame_rate_hz': self._frames.rate_hz,
+            'age_s': 'none' if age_s is None else age_s,
+            'pairs_skipped': self._pair.skipped,
+        }
+        if self._frames.age_s is None:
+            return diagnostics.ERROR, self._pair.trouble or 'no pairs of colour and depth: is the camera running with align_depth?', values
+        if age_s is None or age_s > self._stale_s:
+            return diagnostics.ERROR, f'ring lost: {self._trouble}', values
+        return diagnostics.OK, 'ring in view', values
+
+
+def main(args=None) -> int:
+    """Run the node."""
+    return runner.run(RingDetectorNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
