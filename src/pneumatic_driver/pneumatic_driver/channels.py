@@ -1,0 +1,54 @@
+"""Which chamber of the robot hangs on which channel of the board."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pneumatic_driver.errors import CommandError
+from soft_arm_description.robot import Robot
+
+
+class ChannelMap:
+    """Chambers of a robot file, with their pressure limits, on the channels of a board.
+
+    Args:
+        robot: Gives chambers, channels and limits.
+        channels: How many channels the board has.
+
+    Raises:
+        CommandError: If the robot file names a channel that the board lacks.
+    """
+
+    def __init__(self, robot: Robot, channels: int):
+        self.chambers = robot.chambers
+        self._limits_pa = dict(zip(robot.chambers, robot.pressure_limits_pa.T, strict=True))
+        self._indices = np.array([robot.channels[name] for name in robot.chambers])
+        self._channels = channels
+        if self._indices.max() >= channels:
+            raise CommandError(f'robot {robot.name!r} uses channel {self._indices.max()}, the board has 0..{channels - 1}: '
+                               f'correct channels in the robot file')
+
+    def to_channels(self, names: Sequence[str], pressures_pa: Sequence[float]) -> np.ndarray:
+        """Set points by channel, shape (channels,) [Pa] gauge; channels without a chamber get ambient pressure.
+
+        Raises:
+            CommandError: If the names are not exactly the robot's chambers, or a pressure is not finite or outside the chamber's limits.
+        """
+        if len(names) != len(pressures_pa):
+            raise CommandError(f'{len(names)} names and {len(pressures_pa)} pressures: give one pressure for each name')
+        unknown, missing = sorted(set(names) - set(self.chambers)), sorted(set(self.chambers) - set(names))
+        if unknown or missing or len(names) != len(self.chambers):
+            fault = f'unknown chamber {unknown[0]!r}' if unknown else f'no pressure for {missing[0]!r}' if missing else 'a name is repeated'
+            raise CommandError(f'{fault}: name each of {list(self.chambers)} once; nothing moves')
+        given_pa = dict(zip(names, pressures_pa, strict=True))
+        for name, pressure_pa in given_pa.items():
+            low_pa, high_pa = self._limits_pa[name]
+            if not (np.isfinite(pressure_pa) and low_pa <= pressure_pa <= high_pa):
+                raise CommandError(f'{name}: {pressure_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa; nothing moves')
+        targets_pa = np.zeros(self._channels)
+        targets_pa[self._indices] = [given_pa[name] for name in self.chambers]
+        return targets_pa
+
+    def to_chambers(self, by_channel: np.ndarray) -> np.ndarray:
+        """Values by channel in the order of `chambers`."""
+        return by_channel[self._indices]

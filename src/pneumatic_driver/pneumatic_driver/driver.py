@@ -1,0 +1,255 @@
+"""Keeps one valve board in exchange at a fixed rate, in a thread of its own, and vents it whenever it must.
+
+The board is driven only while armed, and only while commands come: it is vented when they stop, when the link is lost, when it reports
+a fault, and when the driver closes. Link loss and faults disarm: nothing moves again before `arm`. Old set points are never replayed.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+
+import numpy as np
+
+from pneumatic_driver.board import Board, Exchange
+from pneumatic_driver.errors import CommandError, LinkError, PneumaticDriverError, RefusedError
+
+_log = logging.getLogger(__name__)
+
+# Without a good answer for this long the link counts as lost; the board's own watchdog is set a little above it.
+LINK_TIMEOUT_S = 0.2
+RECONNECT_PERIOD_S = 0.2
+_CALL_TIMEOUT_S = 3.0   # enable or vent: a few requests, each with the link's own time-out
+
+
+class Driver:
+    """A board that is exchanged with at a fixed rate.
+
+    Args:
+        board: The board; the driver's thread alone talks to it.
+        rate_hz: Exchanges per second [Hz].
+        command_timeout_s: Without a command for this long the board is vented [s].
+        on_exchange: Called in the driver's thread after every exchange.
+        on_disarm: Called in the driver's thread with the reason, when the driver disarmed by itself.
+    """
+
+    def __init__(self, board: Board, rate_hz: float, command_timeout_s: float,
+                 on_exchange: Callable[[Exchange], None] = lambda exchange: None, on_disarm: Callable[[str], None] = lambda reason: None):
+        self._board, self._period_s, self._command_timeout_s = board, 1.0 / rate_hz, command_timeout_s
+        self._on_exchange, self._on_disarm = on_exchange, on_disarm
+        self._armed = False
+        self._targets_pa = np.zeros(board.channels)
+        self._commanded_s = 0.0
+        self._uptime_s = 0.0
+        self.latest: Exchange | None = None
+        self.overruns = 0   # cycles that started late by more than a period
+        self.link_error: str | None = None
+        self._loop = asyncio.new_event_loop()
+        self._lock = asyncio.Lock()   # between the cycle and the calls below
+        self._cycling: asyncio.Task | None = None
+        self._thread = threading.Thread(target=self._loop.run_forever, name='pneumatic_driver', daemon=True)
+        self._thread.start()
+
+    @property
+    def armed(self) -> bool:
+        """Whether commands move the arm."""
+        return self._armed
+
+    @property
+    def stale(self) -> bool:
+        """Whether the board is armed but vented, because no command has come in time."""
+        return self._armed and not self._board.enabled
+
+    def connect(self) -> None:
+        """Connect, verify, vent and begin to read.
+
+        Raises:
+            LinkError: If the board does not answer or is another.
+        """
+        self._call(self._connect())
+
+    def arm(self) -> None:
+        """Enable the board, from ambient pressure. A fault that only says that the host was silent is cleared; others are not.
+
+        Raises:
+            LinkError: If the board does not answer.
+            RefusedError: If another fault is latched, or the map may not be used for writing.
+        """
+        self._call(self._arm())
+
+    def vent(self) -> None:
+        """Disarm and vent every chamber.
+
+        Raises:
+            LinkError: If the board does not answer; then its own watchdog vents it.
+        """
+        self._armed = False
+        self._call(self._vent())
+
+    def clear_faults(self) -> None:
+        """Disarm, vent, and clear the board's latched faults."""
+        self._armed = False
+        self._call(self._clear_faults())
+
+    def command(self, targets_pa: Sequence[float]) -> np.ndarray:
+        """Set points for the next cycle.
+
+        Args:
+            targets_pa: One per channel, gauge [Pa].
+
+        Returns:
+            What will be written: rounded to the board's steps.
+
+        Raises:
+            CommandError: If one cannot be held, or the driver is not armed; nothing changes.
+        """
+        applied_pa = self._board.checked(targets_pa)
+        if not self._armed:
+            raise CommandError('the arm is vented: activate the driver before commanding pressures')
+        self._targets_pa, self._commanded_s = applied_pa, time.monotonic()
+        return applied_pa
+
+    def disconnect(self) -> None:
+        """Vent and close the connection."""
+        self._armed = False
+        self._call(self._disconnect())
+
+    def close(self) -> None:
+        """`disconnect`, and end the thread. May be called again."""
+        if not self._thread.is_alive():
+            return
+        self.disconnect()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_CALL_TIMEOUT_S)
+        self._loop.close()
+
+    def _call(self, coroutine: Coroutine):
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result(_CALL_TIMEOUT_S)
+        except TimeoutError as error:
+            future.cancel()
+            raise LinkError(f'the board did not answer within {_CALL_TIMEOUT_S:g} s; its own watchdog vents it') from error
+
+    async def _connect(self) -> None:
+        async with self._lock:
+            await self._board.connect()
+            await self._board.vent()
+        if self._cycling is None:
+            self._cycling = self._loop.create_task(self._run())
+            self._cycling.add_done_callback(self._ended)
+
+    async def _arm(self) -> None:
+        async with self._lock:
+            if not self._board.connected:
+                raise LinkError(self.link_error or 'the board is not connected: configure the driver first')
+            if (await self._board.exchange()).faults == ('watchdog',):
+                await self._board.clear_faults()
+            await self._enable()
+
+    async def _enable(self) -> None:
+        await self._board.enable()
+        self._targets_pa, self._commanded_s, self._armed = np.zeros(self._board.channels), time.monotonic(), True
+
+    async def _vent(self) -> None:
+        async with self._lock:
+            try:
+                await self._board.vent()
+            finally:
+                if self._cycling is None:   # vented on a connection of its own
+                    self._board.close()
+
+    async def _clear_faults(self) -> None:
+        async with self._lock:
+            await self._board.vent()
+            await self._board.clear_faults()
+
+    async def _disconnect(self) -> None:
+        async with self._lock:
+            if self._cycling is not None:
+                self._cycling.cancel()
+                self._cycling = None
+            if self._board.connected:
+                await self._vent_in_cycle()
+            self._board.close()
+
+    async def _run(self) -> None:
+        due_s = self._loop.time()
+        while True:
+            async with self._lock:
+                connected = self._board.connected
+                if connected:
+                    await self._cycle()
+                else:
+                    self._lose('the connection was closed')
+                    await self._reconnect()
+            due_s += self._period_s if connected else RECONNECT_PERIOD_S
+            late_s = self._loop.time() - due_s
+            if late_s > self._period_s:
+                self.overruns += 1
+                due_s = self._loop.time()
+            await asyncio.sleep(max(0.0, due_s - self._loop.time()))
+
+    async def _cycle(self) -> None:
+        try:
+            await self._follow_commands()
+            exchange = await self._board.exchange(self._targets_pa if self._board.enabled else None)
+        except LinkError as error:
+            if not self._board.connected or self._board.age_s is None or self._board.age_s > LINK_TIMEOUT_S:
+                self._lose(str(error))
+            return
+        except RefusedError as error:
+            self._disarm(str(error))
+            await self._vent_in_cycle()
+            return
+        self.latest, self.link_error = exchange, None
+        restarted = exchange.uptime_s < self._uptime_s
+        self._uptime_s = exchange.uptime_s
+        if self._board.enabled and not exchange.running:
+            faults = ', '.join(exchange.faults) or ('it was restarted' if restarted else 'it left its run mode')
+            self._board.enabled = False
+            self._disarm(f'the board vented itself: {faults}')
+        self._on_exchange(exchange)
+
+    async def _vent_in_cycle(self) -> None:
+        try:
+            await self._board.vent()
+        except (LinkError, RefusedError) as error:
+            _log.error('not vented from here, the board must do it itself: %s', error)
+
+    async def _follow_commands(self) -> None:
+        fresh = time.monotonic() - self._commanded_s <= self._command_timeout_s
+        if self._armed and not fresh and self._board.enabled:
+            _log.warning('no command for %g s: vented; the next command moves the arm again', self._command_timeout_s)
+            await self._board.vent()
+        elif self._armed and fresh and not self._board.enabled:
+            targets_pa, commanded_s = self._targets_pa, self._commanded_s
+            await self._enable()
+            self._targets_pa, self._commanded_s = targets_pa, commanded_s
+
+    def _lose(self, error: str) -> None:
+        self._board.close()
+        self.link_error = self.link_error or error
+        self._disarm(f'link lost: {error}')
+
+    def _disarm(self, reason: str) -> None:
+        if not self._armed:
+            return
+        self._armed = False
+        self._on_disarm(reason)
+
+    def _ended(self, cycling: asyncio.Task) -> None:
+        if not cycling.cancelled() and (error := cycling.exception()) is not None:
+            self._board.close()   # the board hears no more from us and vents
+            self._armed = False
+            _log.critical('the exchange with the board broke off', exc_info=error)
+            self._on_disarm(f'the exchange with the board broke off: {error!r}')
+
+    async def _reconnect(self) -> None:
+        try:
+            await self._board.connect()
+            await self._board.vent()
+            _log.info('connected again; the arm stays vented until the driver is activated')
+        except PneumaticDriverError as error:
+            self.link_error = str(error)
