@@ -233,7 +233,7 @@ class _Reader:
         self._add(element, executable, command)
 
     def _param(self, element: Element, who: str) -> str:
-        element.check({'name', 'value', 'from'})
+        element.check({'name', 'value', 'from', 'type'})
         if ('from' in element.attributes) == ('name' in element.attributes):
             raise element.error('<param> takes either name and value, or from')
         if 'from' in element.attributes:
@@ -241,11 +241,13 @@ class _Reader:
             if not os.path.isfile(path):
                 raise element.error(f'parameter file {path} does not exist')
             return path
+        if element.attributes.get('type', 'str') != 'str':
+            raise element.error(f'type={element.attributes["type"]!r} is not known; the only one is str, without it the value says')
         text = self._value(element, 'value')
         try:
-            value = yaml.safe_load(text)
+            value = None if 'type' in element.attributes else yaml.safe_load(text)
         except yaml.YAMLError:
-            value = text
+            value = None
         path = self._scratch / f'launch_params_{len(list(self._scratch.iterdir()))}.yaml'
         path.write_text(yaml.safe_dump({who: {'ros__parameters': {element.required('name'): text if value is None else value}}}))
         return str(path)

@@ -63,11 +63,12 @@ def test_parameters_go_to_this_node_with_yaml_types_and_later_ones_last(launch, 
           <param name="on" value="true"/>
           <param name="label" value="'7'"/>
           <param name="words" value="a b"/>
+          <param name="text" type="str" value="1"/>
         </node>""").processes
     first, *files = arguments_after(process, '--params-file')
     assert first == str(tmp_path / 'all.yaml')
     loaded = [yaml.safe_load(Path(file).read_text())['/arm/driver']['ros__parameters'] for file in files]
-    assert loaded == [{'rate_hz': 50.0}, {'on': True}, {'label': '7'}, {'words': 'a b'}]
+    assert loaded == [{'rate_hz': 50.0}, {'on': True}, {'label': '7'}, {'words': 'a b'}, {'text': '1'}]
 
 
 def test_parameters_of_a_node_without_a_name_go_to_any(launch, package):
@@ -112,8 +113,8 @@ def test_conditions(launch, value, started):
 
 
 def test_process_attributes(launch):
-    body = """<executable cmd="yes" launch-prefix="nice -n 5" respawn="true" respawn_delay="0.5" on_exit="shutdown" output="both" cwd="/tmp">
-        <env name="A" value="b"/></executable>"""
+    body = """<executable cmd="yes" launch-prefix="nice -n 5" respawn="true" respawn_delay="0.5" on_exit="shutdown" output="both"
+        cwd="/tmp"><env name="A" value="b"/></executable>"""
     [process] = launch(body).processes
     assert process.command == ('nice', '-n', '5', 'yes')
     assert (process.respawn, process.respawn_delay_s, process.shutdown_on_exit, process.output, process.directory) == (
