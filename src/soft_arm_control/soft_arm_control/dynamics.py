@@ -75,6 +75,7 @@ class StepRecord:
 
     pressure_times_s: np.ndarray    # (n,)
     pressures_pa: np.ndarray        # (n,), of the chamber that was stepped
+    lengths_m: np.ndarray           # (n,), of its bellows at these pressures, by the calibrated curve
     ring_times_s: np.ndarray        # (m,), image stamps
     ring_m: np.ndarray              # (m, 3)
     ring_ages_s: np.ndarray         # (m,), from stamp to arrival
@@ -86,7 +87,7 @@ def identify(records: list[StepRecord]) -> tuple[Dynamics, dict[str, float]]:
     """Dynamics from recorded steps, and the residuals of the fits.
 
     The valve is fitted to the measured pressures (with a free final pressure: valves have offsets), the mechanical lag to the ring's
-    way from start to end against that of the measured pressures.
+    way from start to end against that of the bellows' length.
 
     Raises:
         CalibrationError: If a record is too short or nothing moved.
@@ -103,7 +104,7 @@ def identify(records: list[StepRecord]) -> tuple[Dynamics, dict[str, float]]:
     lag = least_squares(_lag_residuals, [0.05], args=(records,), bounds=([0.0], [0.5]))
     ages_s = np.concatenate([r.ring_ages_s for r in records])
     residuals = {'valve_rms_pa': float(np.sqrt(np.mean(valve.fun**2))), 'tip_rms_share': float(np.sqrt(np.mean(lag.fun**2)))}
-    return Dynamics(*valve.x, mechanical_lag_s=float(lag.x[0]), camera_delay_s=float(np.median(ages_s))), residuals
+    return Dynamics(*map(float, valve.x), mechanical_lag_s=float(lag.x[0]), camera_delay_s=float(np.median(ages_s))), residuals
 
 
 def _valve_residuals(x, records):
@@ -112,14 +113,14 @@ def _valve_residuals(x, records):
 
 
 def _lag_residuals(x, records):
-    """Ring's share of its way minus that of the lagged measured pressures."""
+    """Ring's share of its way minus that of the bellows' length by the curve, lagged."""
     parts = []
     for r in records:
         way_m = np.mean(r.ring_m[-5:], axis=0) - r.ring_m[0]
         ring_share = (r.ring_m - r.ring_m[0]) @ way_m / (way_m @ way_m)
-        pressure_share = (r.pressures_pa - r.pressures_pa[0]) / (np.mean(r.pressures_pa[-5:]) - r.pressures_pa[0])
+        length_share = (r.lengths_m - r.lengths_m[0]) / (np.mean(r.lengths_m[-5:]) - r.lengths_m[0])
         grid_s = np.arange(r.pressure_times_s[0], r.pressure_times_s[-1], 0.005)
-        share = np.interp(grid_s, r.pressure_times_s, pressure_share)
+        share = np.interp(grid_s, r.pressure_times_s, length_share)
         keep = 1.0 - np.exp(-0.005 / max(x[0], 1e-4))
         lagged = np.empty_like(share)
         state = share[0]

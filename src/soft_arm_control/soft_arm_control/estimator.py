@@ -22,7 +22,7 @@ class EstimatorSettings:
     initial_deviation_m: float = 0.010
     drift_m_per_sqrt_s: float = 0.0004      # creep
     drift_m2_per_m: float = 7.5e-5          # variance per metre of tip travel: 5 % of the way, correlated over 30 mm
-    timing_s: float = 0.02                  # what a moving tip makes uncertain in a comparison
+    timing_s: float = 0.03                  # what a moving tip makes uncertain in a comparison
     history_s: float = 2.0
     gate_deviations: float = 6.0            # a ring further off than this many deviations is not believed ..
     gate_images: int = 5                    # .. unless so many in a row agree
