@@ -1,11 +1,16 @@
 """MuJoCo chain of a robot file: slides and alternating hinge pairs at cell centres, in the arm's base frame."""
 
+import logging
+
 import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import BellowsSegment, Robot
 from soft_arm_sim.errors import SimulationError
+
+# On its own MuJoCo writes warnings into a file in the working directory.
+mujoco.set_mju_user_warning(logging.getLogger(__name__).warning)
 
 
 def chain_rest_length_m(segment: BellowsSegment) -> float:

@@ -15,7 +15,7 @@ from soft_arm_sim.plant_parameters import PlantParameters
 
 NEARLY_STRAIGHT_PER_PA = 1e-9
 RESTING_PA_S = 50.0
-RESTING_M_S = 1e-4
+RESTING_M_S = 1e-5
 
 
 class Plant:

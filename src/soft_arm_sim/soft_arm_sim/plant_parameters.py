@@ -5,8 +5,9 @@ one arm; everything else is the same for every seed.
 """
 
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from soft_arm_sim.parameter_file import CONFIG, NotNegative, Positive, Share, Strict, load_parameters
 
@@ -62,7 +63,7 @@ class Mechanics(Strict):
     gravity_m_s2: NotNegative
     damping_time_s: Positive
     tip_payload_kg: NotNegative
-    time_step_s: Positive
+    time_step_s: Annotated[float, Field(gt=0, le=0.01)]
 
 
 class PlantParameters(Strict):

@@ -1,0 +1,207 @@
+import numpy as np
+import pytest
+
+from soft_arm_description.robot import Robot, load_robot
+from soft_arm_kinematics.arm import Arm
+from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.plant import Plant
+from soft_arm_sim.plant_parameters import load_plant_parameters
+
+ROBOT = load_robot('two_module_arm')
+PARAMETERS = load_plant_parameters()
+IDEAL = PARAMETERS.ideal()
+
+
+def changed_robot(**changes):
+    """The shipped robot with changes to every segment, and to the whole file for keys that a segment has not."""
+    content = ROBOT.model_dump()
+    for key, value in changes.items():
+        for target in content['segments'] if key in content['segments'][0] else [content]:
+            target[key] = {**target[key], **value} if isinstance(value, dict) else value
+    return Robot.model_validate(content)
+
+
+def changed(parameters, group, **changes):
+    return parameters.model_copy(update={group: getattr(parameters, group).model_copy(update=changes)})
+
+
+def bend_lengths_m(theta_deg, phi_deg):
+    """The paper's experiments: module 1 at full vacuum, module 2 bent with its shortest bellows at full vacuum."""
+    shape = -0.030 * np.deg2rad(theta_deg) * np.cos(np.deg2rad(np.array([90, 210, 330]) - phi_deg))
+    return np.concatenate((np.full(3, 0.070), 0.070 + shape - shape.min()))
+
+
+def move(plant, arm, lengths_m):
+    """Open loop to the pressures of the model; the distance from where the model expects the tip [m]."""
+    pressures = arm.curve.pressures(lengths_m)
+    plant.set_valve_targets_pa(pressures)
+    plant.settle()
+    return np.linalg.norm(plant.true_tip()[:3, 3] - arm.fk_lengths(lengths_m)[:3, 3])
+
+
+def test_ideal_plant_follows_the_pcc_model():
+    arm, plant = Arm(ROBOT), Plant(ROBOT, IDEAL, 0)
+    for theta_deg, limit_m in ((30, 0.02e-3), (60, 0.1e-3), (120, 0.5e-3)):
+        for phi_deg in (30, 100, 250):
+            assert move(plant, arm, bend_lengths_m(theta_deg, phi_deg)) < limit_m
+
+
+def test_ideal_tip_axis_follows_the_pcc_model():
+    arm, plant, lengths = Arm(ROBOT), Plant(ROBOT, IDEAL, 0), bend_lengths_m(90, 75)
+    move(plant, arm, lengths)
+    assert plant.true_tip()[:3, 2] @ arm.fk_lengths(lengths)[:3, 2] > np.cos(np.deg2rad(0.3))
+
+
+def test_any_robot_file_with_bellows_makes_a_plant():
+    """Three segments of four bellows with a rigid end and few cells."""
+    content = ROBOT.model_dump()
+    segments = []
+    for i in range(3):
+        segment = {**content['segments'][0], 'name': f'part_{i}', 'sections': 6, 'rigid_length_m': 0.02}
+        names = tuple(f'p{i}_b{k}' for k in range(4))
+        segment['actuators'] = {**segment['actuators'], 'names': names, 'angles_deg': (0.0, 90.0, 180.0, 270.0)}
+        segments.append(segment)
+    content['segments'] = tuple(segments)
+    content['channels'] = {f'p{i}_b{k}': 4 * i + k for i in range(3) for k in range(4)}
+    robot = Robot.model_validate(content)
+    arm, plant = Arm(robot), Plant(robot, IDEAL, 0)
+    bent = 0.1 + 0.012 * np.array([1.0, 0.0, -1.0, 0.0])
+    assert move(plant, arm, np.concatenate((bent, np.full(4, 0.09), bent[[1, 2, 3, 0]]))) < 0.5e-3
+
+
+def tip_of_loaded(robot, parameters, payload_kg, pressure_pa=0.0):
+    plant = Plant(robot, changed(parameters, 'mechanics', gravity_m_s2=9.81, tip_payload_kg=payload_kg), 0)
+    plant.set_valve_targets_pa(np.full(6, pressure_pa))
+    plant.settle()
+    return plant.true_tip()[:3, 3]
+
+
+LIGHT = changed_robot(body_mass_kg=1e-3, disc={'mass_kg': 1e-3}, ring={'mass_kg': 1e-3})
+
+
+@pytest.mark.parametrize('pressure_pa', [-60e3, 0.0, 40e3])
+def test_a_small_weight_stretches_the_arm_by_force_over_stiffness(pressure_pa):
+    weight_kg = 0.02
+    stretch = (tip_of_loaded(LIGHT, IDEAL, weight_kg, pressure_pa) - tip_of_loaded(LIGHT, IDEAL, 0.0, pressure_pa))[2]
+    slope_m_per_pa = Arm(ROBOT).curve.slopes(np.full(6, pressure_pa))[0]
+    compliance_m_per_n = 2 * slope_m_per_pa / (3 * 7.0e-4)      # two segments in series, three bellows side by side
+    assert stretch == pytest.approx(weight_kg * 9.81 * compliance_m_per_n, rel=0.02)
+
+
+def test_a_horizontal_arm_sags_like_a_beam_and_less_in_vacuum():
+    """Cantilever of length l with a small weight F: F l^3 / (3 EI), EI = l k h^2 sum(cos^2) of the bellows' stiffness k per segment."""
+    level = LIGHT.model_copy(update={'base': LIGHT.base.model_copy(update={'rpy_deg': (0.0, 90.0, 0.0)})})
+    weight_kg, sags = 0.005, []
+    for pressure_pa in (-60e3, 0.0):
+        sag = np.linalg.norm(tip_of_loaded(level, IDEAL, weight_kg, pressure_pa) - tip_of_loaded(level, IDEAL, 0.0, pressure_pa))
+        curve = Arm(ROBOT).curve
+        segment_m, slope = curve.lengths(np.full(6, pressure_pa))[0], curve.slopes(np.full(6, pressure_pa))[0]
+        bending_n_m2 = segment_m * 7.0e-4 / slope * 0.030 ** 2 * 1.5
+        assert sag == pytest.approx(weight_kg * 9.81 * (2 * segment_m) ** 3 / (3 * bending_n_m2), rel=0.03)
+        sags.append(sag)
+    assert sags[0] < 0.5 * sags[1]
+
+
+def test_the_arm_hangs_towards_gravity_whatever_its_base():
+    upright = changed_robot(base={'rpy_deg': (0.0, 0.0, 0.0)})
+    assert tip_of_loaded(upright, IDEAL, 0.0)[2] < 0.206 < tip_of_loaded(ROBOT, IDEAL, 0.0)[2]
+
+
+def test_hysteresis_depends_on_the_direction_and_repeats():
+    plant = Plant(ROBOT, PARAMETERS, 3)
+    curve, tips = Arm(ROBOT).curve, []
+    for theta_deg in (0, 60, 120, 60, 0, 60):
+        plant.set_valve_targets_pa(curve.pressures(bend_lengths_m(theta_deg, 30)))
+        plant.settle()
+        tips.append(plant.true_tip()[:3, 3])
+    assert np.linalg.norm(tips[1] - tips[3]) > 4e-3
+    assert np.linalg.norm(tips[1] - tips[5]) < 0.2e-3
+
+
+def test_a_settled_arm_stays():
+    """The chain has no shape of its own to drift along."""
+    plant = Plant(ROBOT, PARAMETERS, 4)
+    plant.set_valve_targets_pa(Arm(ROBOT).curve.pressures(bend_lengths_m(90, 30)))
+    plant.settle()
+    plant.step(5.0)
+    tip, qpos = plant.true_tip(), plant.qpos
+    plant.step(30.0)
+    assert np.abs(plant.qpos - qpos).max() < 1e-6
+    assert np.abs(plant.true_tip() - tip).max() < 1e-6
+
+
+def test_the_same_seed_is_the_same_arm_and_another_is_not():
+    tips = []
+    for seed in (5, 5, 6):
+        plant = Plant(ROBOT, PARAMETERS, seed)
+        plant.set_valve_targets_pa([20e3, 0, -40e3, -60e3, 30e3, 10e3])
+        plant.step(1.0)
+        tips.append((plant.true_tip(), plant.sensor_pressures_pa()))
+    assert (tips[0][0] == tips[1][0]).all() and (tips[0][1] == tips[1][1]).all()
+    assert np.linalg.norm(tips[0][0][:3, 3] - tips[2][0][:3, 3]) > 0.5e-3
+
+
+def test_the_time_step_is_short_enough():
+    tips = []
+    for time_step_s in (PARAMETERS.mechanics.time_step_s, 0.0005):
+        plant = Plant(ROBOT, changed(PARAMETERS, 'mechanics', time_step_s=time_step_s), 1)
+        plant.set_valve_targets_pa(Arm(ROBOT).curve.pressures(bend_lengths_m(90, 30)))
+        path = []
+        for _ in range(10):
+            plant.step(0.1)
+            path.append(plant.true_tip()[:3, 3])
+        tips.append(np.array(path))
+    assert np.ptp(tips[0], axis=0).max() > 0.03
+    assert np.abs(tips[0] - tips[1]).max() < 1e-3
+
+
+def test_open_loop_errors_are_of_the_papers_order():
+    """8.77 mm (bend) in the paper; the plant is not fitted to it."""
+    arm, errors = Arm(ROBOT), []
+    for seed in (1, 2):
+        plant = Plant(ROBOT, PARAMETERS, seed)
+        errors += [move(plant, arm, bend_lengths_m(theta_deg, 30)) for theta_deg in (0, 40, 80, 120)]
+    assert 3e-3 < np.mean(errors) < 15e-3
+
+
+def test_steps_add_up():
+    plant = Plant(ROBOT, IDEAL, 0)
+    start_s = plant.time_s
+    for _ in range(1000):
+        plant.step(0.0033)
+    assert plant.time_s - start_s == pytest.approx(3.3, abs=0.0021)
+
+
+def test_targets_beyond_the_limits_are_held_and_returned():
+    plant = Plant(ROBOT, IDEAL, 0)
+    applied = plant.set_valve_targets_pa([200e3, -200e3, 0, 1, 2, 3])
+    assert applied.tolist() == [96e3, -96e3, 0, 1, 2, 3]
+    plant.settle()
+    assert plant.true_pressures_pa[:2] == pytest.approx([96e3, -96e3], abs=60)
+
+
+@pytest.mark.parametrize('targets', [[0.0] * 5, [0.0] * 5 + [float('nan')]])
+def test_impossible_targets_are_refused_and_nothing_moves(targets):
+    plant = Plant(ROBOT, IDEAL, 0)
+    plant.set_valve_targets_pa([1e3] * 6)
+    with pytest.raises(SimulationError, match='6 finite'):
+        plant.set_valve_targets_pa(targets)
+    plant.settle()
+    assert plant.true_pressures_pa == pytest.approx([1e3] * 6, abs=60)
+
+
+def test_sensors_read_with_offset_and_noise():
+    plant = Plant(ROBOT, PARAMETERS, 1)
+    readings = np.array([plant.sensor_pressures_pa() for _ in range(2000)]) - plant.true_pressures_pa
+    assert readings.std(axis=0) == pytest.approx(np.full(6, 50.0), rel=0.08)
+    assert 20 < np.abs(readings.mean(axis=0)).max() < 1000
+
+
+def test_an_unstable_plant_says_so():
+    with pytest.raises(SimulationError, match='time_step_s'):
+        Plant(ROBOT, changed(IDEAL, 'mechanics', time_step_s=0.01, damping_time_s=1e-6, gravity_m_s2=9.81), 0)
+
+
+def test_a_segment_that_would_have_to_twist_is_refused():
+    with pytest.raises(SimulationError, match='closing_twist'):
+        Plant(changed_robot(closing_twist=False), IDEAL, 0)

@@ -1,0 +1,58 @@
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from soft_arm_description.robot import load_robot
+from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.plant import Plant
+from soft_arm_sim.plant_parameters import load_plant_parameters
+from soft_arm_sim.running_plant import RunningPlant
+
+IDEAL = load_plant_parameters().ideal()
+
+
+def until(condition, limit_s=20.0):
+    deadline, pause = time.monotonic() + limit_s, threading.Event()
+    while not condition() and time.monotonic() < deadline:
+        pause.wait(0.01)
+    assert condition()
+
+
+@pytest.fixture
+def running():
+    robot = load_robot('two_module_arm')
+    channels = dict(zip(robot.chambers, (5, 3, 4, 0, 2, 1), strict=True))
+    plant = RunningPlant(Plant(robot.model_copy(update={'channels': channels}), IDEAL, 0))
+    plant.start()
+    yield plant
+    plant.stop()
+
+
+def test_channels_are_the_robot_files(running):
+    asked = np.array([1e3, 2e3, 3e3, 4e3, 5e3, 6e3])
+    running.set_valve_targets_pa(asked)
+    until(lambda: np.abs(running.sensor_pressures_pa() - asked).max() < 10)
+    assert running._plant.true_pressures_pa == pytest.approx(asked[[5, 3, 4, 0, 2, 1]], abs=15)
+
+
+def test_it_runs_with_the_wall_clock(running):
+    running.real_time_factor()
+    start_s = running._plant.time_s
+    until(lambda: running._plant.time_s > start_s + 0.5)
+    assert 0.2 < running.real_time_factor() < 1.1
+
+
+def test_snapshot_belongs_to_one_moment(running):
+    running.set_valve_targets_pa(np.array([96e3, -96e3, 0, 0, 96e3, -96e3]))
+    snapshot = running.snapshot()
+    until(lambda: np.abs(running.snapshot().qpos - snapshot.qpos).max() > 0.01)
+    assert np.linalg.norm(running.snapshot().T_base_tip[:3, 3] - snapshot.T_base_tip[:3, 3]) > 1e-3
+
+
+def test_a_stopped_plant_gives_no_snapshot(running):
+    running.stop()
+    with pytest.raises(SimulationError, match='does not run'):
+        running.snapshot()
+    assert not [t for t in threading.enumerate() if t.name == 'plant']

@@ -1,0 +1,221 @@
+"""The emulated valve board: what its logic promises, and that it serves it on a port."""
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+from pymodbus.client import AsyncModbusTcpClient
+
+from soft_arm_sim.valve_board import (
+    FAULT_CLEAR_KEY,
+    FAULT_WATCHDOG,
+    HOLD,
+    MAP_ID,
+    RUN,
+    VENT,
+    BoardLogic,
+    PortInUseError,
+    ValveBoard,
+    ValveBoardServer,
+)
+
+SUPPLY = 20_000
+STILL = [0] * 6
+ENABLE, MODE, WATCHDOG, KEY, SLEW = 107, 108, 109, 110, 111
+
+
+def running(targets=(1000, -2000, 3000, -4000, 5000, -6000), slew_kpa_s=5000) -> BoardLogic:
+    logic = BoardLogic()
+    assert logic.write(ENABLE, [63, RUN]) == 0
+    assert logic.write(SLEW, [slew_kpa_s]) == 0
+    assert logic.write(100, [t & 0xFFFF for t in targets]) == 0
+    return logic
+
+
+def beat(logic: BoardLogic) -> None:
+    assert logic.write(106, [(logic.heartbeat + 1) % 65536]) == 0
+
+
+def run_for(logic: BoardLogic, duration_ms: int, pressures=STILL, supply=SUPPLY, alive=True) -> None:
+    for _ in range(0, duration_ms, 5):
+        if alive:
+            beat(logic)
+        logic.tick(5, list(pressures), supply)
+
+
+def test_boots_vented_and_says_who_it_is():
+    logic = BoardLogic()
+    logic.tick(5, STILL, SUPPLY)
+    assert logic.drives_pa == [0] * 6
+    words = logic.read(0, 19)
+    assert words[6:12] == [10_000] * 6 and words[12] == 0 and words[13] == 0 and words[18] == MAP_ID
+    assert logic.read(109, 1) == [300]
+
+
+def test_follows_targets_within_its_slew_limit():
+    logic = running(slew_kpa_s=100)
+    run_for(logic, 50)
+    assert logic.drives_pa == [5000, -5000, 5000, -5000, 5000, -5000]
+    run_for(logic, 600)
+    assert logic.drives_pa == [10_000, -20_000, 30_000, -40_000, 50_000, -60_000]
+
+
+def test_only_enabled_channels_are_driven():
+    logic = running()
+    logic.write(ENABLE, [0b000101])
+    run_for(logic, 50)
+    assert logic.drives_pa == [10_000, 0, 30_000, 0, 0, 0]
+
+
+def test_hold_freezes_and_vent_lets_go_at_once():
+    logic = running()
+    run_for(logic, 50)
+    logic.write(MODE, [HOLD])
+    logic.write(100, [0] * 6)
+    run_for(logic, 50)
+    assert logic.drives_pa == [10_000, -20_000, 30_000, -40_000, 50_000, -60_000]
+    logic.write(MODE, [VENT])
+    logic.tick(5, STILL, SUPPLY)
+    assert logic.drives_pa == [0] * 6
+
+
+@pytest.mark.parametrize('timeout_ms', [50, 250, 300])
+def test_silent_host_vents_in_time_and_latches(timeout_ms):
+    logic = running()
+    logic.write(WATCHDOG, [timeout_ms])
+    beat(logic)
+    run_for(logic, timeout_ms - 5, alive=False)
+    assert logic.mode == RUN
+    run_for(logic, 5, alive=False)
+    assert (logic.mode, logic.drives_pa, logic.faults) == (VENT, [0] * 6, FAULT_WATCHDOG)
+    beat(logic)
+    assert logic.write(MODE, [RUN]) == 4 and logic.mode == VENT
+
+
+def test_heartbeat_that_stands_still_is_silence():
+    logic = running()
+    beat(logic)
+    for _ in range(60):
+        logic.write(100, STILL + [logic.heartbeat])
+        logic.tick(5, STILL, SUPPLY)
+    assert logic.faults == FAULT_WATCHDOG
+
+
+def test_leaving_vent_starts_from_ambient():
+    logic = running()
+    run_for(logic, 100)
+    logic.write(MODE, [VENT])
+    logic.write(100, [5000] * 6)
+    logic.write(ENABLE, [63, RUN])
+    run_for(logic, 100)
+    assert logic.drives_pa == [0] * 6
+
+
+@pytest.mark.parametrize(('pressure', 'bit'), [(10_501, 4), (-10_501, 10)])
+def test_measured_pressure_beyond_the_limit_vents_everything_and_needs_the_key(pressure, bit):
+    logic = running()
+    run_for(logic, 10, [0, 0, 0, 0, pressure, 0])
+    run_for(logic, 5)
+    run_for(logic, 10, [0, 0, 0, 0, pressure, 0])
+    assert logic.faults == 0   # shorter than 15 ms at a time: a spike
+    run_for(logic, 5, [0, 0, 0, 0, pressure, 0])
+    assert (logic.faults, logic.drives_pa) == (1 << bit, [0] * 6)
+    run_for(logic, 500)
+    assert logic.faults == 1 << bit
+    assert [logic.write(KEY, [k]) for k in (0, 1, 0x5AA5)] == [3, 3, 3] and logic.faults
+    assert logic.write(KEY, [FAULT_CLEAR_KEY]) == 0
+    logic.tick(5, STILL, SUPPLY)
+    assert (logic.faults, logic.mode) == (0, VENT)
+
+
+def test_fault_that_still_holds_comes_back_after_the_key():
+    logic = running()
+    run_for(logic, 50, [11_000] * 6)
+    logic.write(KEY, [FAULT_CLEAR_KEY])
+    logic.tick(5, [11_000] * 6, SUPPLY)
+    assert logic.faults == 0b111111
+
+
+def test_supply_loss_vents():
+    logic = running()
+    run_for(logic, 95, supply=11_000)
+    assert logic.faults == 0
+    run_for(logic, 5, supply=11_000)
+    assert (logic.faults, logic.mode) == (1 << 13, VENT)
+
+
+@pytest.mark.parametrize(('address', 'values', 'code'), [
+    (100, [10_001], 3), (100, [55_535], 3), (105, [10_001, 1], 3), (107, [64], 3), (108, [3], 3), (109, [0], 3), (109, [301], 3), (111, [0], 3),
+    (0, [1], 2), (18, [1], 2), (112, [1], 2), (111, [1, 1], 2), (99, [1], 2)])
+def test_refused_writes_change_nothing(address, values, code):
+    logic = running()
+    before = logic.read(100, 12)
+    assert logic.write(address, values) == code
+    assert logic.read(100, 12) == before
+
+
+class Plant:
+    def __init__(self):
+        self.targets_pa, self.moved = np.zeros(6), threading.Event()
+
+    def set_valve_targets_pa(self, targets_pa):
+        self.targets_pa = targets_pa
+        if targets_pa.any():
+            self.moved.set()
+
+    def sensor_pressures_pa(self):
+        return np.array([0.0, 14.9, -14.9, 1e3, -1e3, 1e9])
+
+
+@pytest.fixture
+def server():
+    server = ValveBoardServer(ValveBoard(Plant(), port=0))
+    server.start()
+    yield server
+    server.stop()
+    assert not [t for t in threading.enumerate() if t.name == 'valve_board']
+
+
+def test_serves_the_registers_and_moves_the_plant(server):
+    async def scenario():
+        async with AsyncModbusTcpClient('127.0.0.1', port=server.board.port, timeout=1, retries=0) as client:
+            assert (await client.read_input_registers(18, count=1)).registers == [MAP_ID]
+            assert (await client.write_registers(107, [1, RUN])).isError() is False
+            answer = await client.readwrite_registers(read_address=0, read_count=19, write_address=100, values=[500, 0, 0, 0, 0, 0, 9])
+            codes = [(await client.write_register(100, 20_000)).exception_code, (await client.read_holding_registers(50, count=1)).exception_code,
+                     (await client.read_coils(0, count=1)).exception_code, (await client.read_holding_registers(0, device_id=7)).exception_code]
+            return answer.registers, codes
+
+    words, codes = asyncio.run(scenario())
+    assert words[15] == 9 and words[12] & 1
+    assert codes == [3, 2, 1, 11]
+    assert server.board.plant.moved.wait(1.0)
+
+
+def test_sensor_values_beyond_a_register_are_limited_not_wrapped():
+    board = ValveBoard(Plant())
+    board.tick(0.005)
+    assert board.logic.pressures == [0, 1, -1, 100, -100, 0x7FFF]
+
+
+def test_ticks_shorter_than_a_millisecond_add_up():
+    board = ValveBoard(Plant())
+    for _ in range(100):
+        board.tick(0.0004)
+    assert 39 <= board.logic.uptime_ms <= 40
+
+
+def test_stopped_board_vents(server):
+    server.board.logic.write(ENABLE, [63, RUN])
+    server.board.logic.write(100, [100] * 6)
+    assert server.board.plant.moved.wait(1.0)
+    server.stop()
+    assert not server.board.plant.targets_pa.any()
+
+
+def test_port_in_use_is_one_clear_line(server):
+    second = ValveBoardServer(ValveBoard(Plant(), port=server.board.port))
+    with pytest.raises(PortInUseError, match=f'cannot listen on 127.0.0.1:{server.board.port}, probably another program') as error:
+        second.start()
+    assert '\n' not in str(error.value)
