@@ -15,7 +15,7 @@ from pymodbus.constants import ExcCodes
 from pymodbus.exceptions import ModbusException
 
 from pneumatic_driver.errors import CommandError, LinkError, RefusedError, RegisterMapError
-from pneumatic_driver.register_map import SI_PER_UNIT, RegisterMap
+from pneumatic_driver.register_map import SI_PER_UNIT, RegisterMap, Value
 
 _log = logging.getLogger(__name__)
 _NEEDED = ('pressure', 'target', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns')
@@ -73,6 +73,7 @@ class Board:
         self._pa_per_unit = SI_PER_UNIT[register_map.registers['target'].unit]
         self._client: AsyncModbusTcpClient | AsyncModbusSerialClient | None = None
         self._heartbeat = 0
+        self._written: dict[str, Value] = {}   # by the sequences: interlocks and shared words depend on it
         self._last_good_s: float | None = None
 
     @property
@@ -218,8 +219,10 @@ class Board:
         self._heartbeat = (self._heartbeat + 1) % 0x10000
         return {self.map.heartbeat.counter: float(self._heartbeat)}
 
-    async def _write_step(self, step) -> None:
-        for address, values in self.map.encode(step):
+    async def _write_step(self, step: dict[str, Value]) -> None:
+        spans = self.map.encode(step, self._written)
+        self._written |= step
+        for address, values in spans:
             await self._write(address, values)
 
     def _wire(self, address: int) -> int:

@@ -1,0 +1,187 @@
+"""The real node, as its own process, against the emulated board: what operators and a crash do to it."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rclpy
+from ament_index_python.packages import get_package_prefix
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.executors import SingleThreadedExecutor
+from std_srvs.srv import Trigger
+
+from soft_arm_msgs.msg import ChamberPressures
+
+from ..boards import wait_for
+
+CHAMBERS = ['m1_b1', 'm1_b2', 'm1_b3', 'm2_b1', 'm2_b2', 'm2_b3']
+TARGETS = [10e3, -20e3, 30e3, -40e3, 50e3, -60e3]
+EXECUTABLE = Path(get_package_prefix('pneumatic_driver')) / 'lib' / 'pneumatic_driver' / 'pneumatic_driver'
+
+
+class Operator:
+    """A ROS client of the driver, with the driver's process."""
+
+    def __init__(self, namespace: str):
+        self._namespace = namespace
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node('operator', namespace=namespace, context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self.pressures = []
+        self._node.create_subscription(ChamberPressures, 'pressures', self.pressures.append, 10)
+        self._commands = self._node.create_publisher(ChamberPressures, 'pressure_command', 1)
+        self.process = None
+
+    def start(self, **parameters) -> None:
+        arguments = [f'{name}:={value}' for name, value in parameters.items()]
+        arguments = [part for argument in arguments for part in ('-p', argument)]
+        self.process = subprocess.Popen([EXECUTABLE, '--ros-args', '-r', f'__ns:={self._namespace}', *arguments], stderr=subprocess.PIPE, text=True)
+
+    def wait(self, condition, deadline_s: float = 10.0, command=None, what: str = 'the condition'):
+        def step():
+            if command is not None:
+                self.command(CHAMBERS, command)
+            self._executor.spin_once(timeout_sec=0.02)
+            assert self.process.poll() is None, self.process.stderr.read()
+            return condition()
+
+        return wait_for(step, deadline_s, what)
+
+    def command(self, names, pressures_pa) -> None:
+        self._commands.publish(ChamberPressures(names=names, pressures_pa=[float(p) for p in pressures_pa]))
+
+    def call(self, kind, name, request=None):
+        client = self._node.create_client(kind, name)
+        self.wait(client.service_is_ready, what=f'service {name}')
+        future = client.call_async(request or kind.Request())
+        self.wait(future.done, what=f'answer of {name}')
+        self._node.destroy_client(client)
+        return future.result()
+
+    def transition(self, number: int) -> bool:
+        return self.call(ChangeState, 'pneumatic_driver/change_state', ChangeState.Request(transition=Transition(id=number))).success
+
+    @property
+    def state(self) -> str:
+        return self.call(GetState, 'pneumatic_driver/get_state').current_state.label
+
+    def close(self) -> None:
+        if self.process is not None:
+            if self.process.poll() is None:
+                self.process.kill()
+            self.process.communicate(timeout=5.0)
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+
+@pytest.fixture
+def operator(request):
+    operator = Operator(f'/test_{os.getpid()}_{abs(hash(request.node.name)) % 10_000}')
+    yield operator
+    operator.close()
+
+
+def start_and_move(operator, board, **parameters):
+    operator.start(robot='two_module_arm', port=board.board.port, autostart=True, **parameters)
+    operator.wait(lambda: board.plant.follows(TARGETS), 15.0, command=TARGETS, what='the plant following')
+
+
+def test_pressures_come_back_named_stamped_and_in_order(operator, tcp_board):
+    start_and_move(operator, tcp_board)
+    operator.pressures.clear()
+    operator.wait(lambda: len(operator.pressures) > 25, command=TARGETS)
+    assert operator.state == 'active'
+    last = operator.pressures[-1]
+    assert last.names == CHAMBERS
+    np.testing.assert_allclose(last.pressures_pa, TARGETS, atol=10)
+    stamps = [m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in operator.pressures]
+    assert stamps == sorted(stamps) and len(set(stamps)) == len(stamps)
+    assert abs(stamps[-1] - time.clock_gettime(time.CLOCK_REALTIME)) < 1.0
+
+
+def test_sigkill_is_followed_by_a_vent_of_the_board(operator, tcp_board):
+    start_and_move(operator, tcp_board)
+    operator.process.kill()
+    killed_s = time.monotonic()
+    wait_for(lambda: tcp_board.plant.vented, 1.0)
+    assert tcp_board.plant.changes[-1][0] - killed_s <= 0.3
+    assert tcp_board.board.logic.faults == 1 << 12
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
+def test_signals_vent_and_exit_clean(operator, tcp_board, number):
+    start_and_move(operator, tcp_board)
+    operator.process.send_signal(number)
+    assert operator.process.wait(5.0) == 0
+    assert tcp_board.plant.vented
+    assert tcp_board.board.logic.faults == 0   # the driver vented it, not the watchdog
+
+
+def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
+    operator.start(robot='two_module_arm', port=tcp_board.board.port)
+    assert operator.state == 'unconfigured'
+    tcp_board.write(107, [63, 2])
+    tcp_board.write(100, [1000] * 6)
+    assert operator.call(Trigger, 'vent').success and tcp_board.plant.vented   # works before configure
+
+    assert operator.transition(Transition.TRANSITION_CONFIGURE)
+    operator.wait(lambda: operator.pressures, what='pressures while inactive')
+    assert operator.transition(Transition.TRANSITION_ACTIVATE)
+    operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
+    changes = len(tcp_board.plant.changes)
+    for names, pressures in ((['m9_b1', *CHAMBERS[1:]], [0.0] * 6), (CHAMBERS[:5], [0.0] * 5), (CHAMBERS, [0.0] * 5),
+                             (CHAMBERS, [97e3, *TARGETS[1:]]), (CHAMBERS, [float('nan')] * 6), ([CHAMBERS[0]] * 6, [0.0] * 6)):
+        operator.command(names, pressures)
+        operator.wait(lambda: True)
+    seen = len(operator.pressures)
+    operator.wait(lambda: len(operator.pressures) > seen + 10, command=TARGETS)
+    assert len(tcp_board.plant.changes) == changes and tcp_board.plant.follows(TARGETS)
+
+    assert operator.transition(Transition.TRANSITION_DEACTIVATE)
+    wait_for(lambda: tcp_board.plant.vented, 0.3)
+    assert operator.transition(Transition.TRANSITION_CLEANUP)
+    assert operator.state == 'unconfigured'
+
+
+def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
+    start_and_move(operator, tcp_board)
+    operator.wait(lambda: tcp_board.plant.vented)   # no commands any more
+    assert operator.state == 'active'
+    operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
+    assert operator.call(Trigger, 'vent').success
+    assert tcp_board.plant.vented and operator.state == 'inactive'
+    seen = len(operator.pressures)
+    operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)   # autostart does not bring it back
+    assert tcp_board.plant.vented and operator.state == 'inactive'
+
+
+@pytest.mark.parametrize('auto_recover', [False, True])
+def test_board_that_is_switched_off_and_on(operator, tcp_board, auto_recover):
+    start_and_move(operator, tcp_board, auto_recover=auto_recover)
+    tcp_board.stop()
+    operator.wait(lambda: operator.state == 'inactive')
+    tcp_board.restart()
+    if auto_recover:
+        operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
+    else:
+        seen = len(operator.pressures)
+        operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)
+        assert tcp_board.plant.vented and operator.state == 'inactive'
+
+
+@pytest.mark.parametrize(('parameters', 'words'), [
+    ({'robot': 'no_such_robot'}, 'no_such_robot'), ({}, "parameter 'robot' is missing"), ({'robot': 'two_module_arm', 'map': 'nowhere'}, 'nowhere'),
+    ({'robot': 'two_module_arm', 'command_timeout_s': 0.0}, 'command_timeout_s'), ({'robot': 'two_module_arm', 'hots': 'x'}, "'hots'")])
+def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
+    operator.start(**parameters)
+    _, stderr = operator.process.communicate(timeout=15.0)
+    assert operator.process.returncode == 2
+    assert words in stderr and len(stderr.strip().splitlines()) == 1
