@@ -195,10 +195,10 @@ class Board:
         self.enabled = True
 
     async def vent(self) -> None:
-        """Vent every chamber, connecting first if there is no connection.
+        """Vent every chamber, connecting first if there is no connection, and see that the board says so.
 
         Raises:
-            LinkError: If the board does not answer; then its own watchdog vents it.
+            LinkError: If the board does not answer, or still runs; then its own watchdog vents it.
         """
         self.enabled = False
         if self.read_only:
@@ -207,6 +207,8 @@ class Board:
             await self.connect()
         for step in self.map.safe_sequence:
             await self._write_step(step)
+        if (await self.exchange()).running:
+            raise self._failed('the board says that it still follows set points after it was told to vent')
 
     async def clear_faults(self) -> None:
         """Give the key that clears latched faults; the board stays vented, and latches again what still holds."""

@@ -42,7 +42,8 @@ class Operator:
     def start(self, **parameters) -> None:
         arguments = [f'{name}:={value}' for name, value in parameters.items()]
         arguments = [part for argument in arguments for part in ('-p', argument)]
-        self.process = subprocess.Popen([EXECUTABLE, '--ros-args', '-r', f'__ns:={self._namespace}', *arguments], stderr=subprocess.PIPE, text=True)
+        command = [EXECUTABLE, '--ros-args', '-r', f'__ns:={self._namespace}', *arguments]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
     def wait(self, condition, deadline_s: float = 10.0, command=None, what: str = 'the condition'):
         def step():
@@ -130,7 +131,8 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     assert operator.state == 'unconfigured'
     tcp_board.write(107, [63, 2])
     tcp_board.write(100, [1000] * 6)
-    assert operator.call(Trigger, 'vent').success and tcp_board.plant.vented   # works before configure
+    assert operator.call(Trigger, 'vent').success   # works before configure
+    wait_for(lambda: tcp_board.plant.vented, 0.3)
 
     assert operator.transition(Transition.TRANSITION_CONFIGURE)
     operator.wait(lambda: operator.pressures, what='pressures while inactive')
@@ -157,7 +159,8 @@ def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
     assert operator.state == 'active'
     operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
     assert operator.call(Trigger, 'vent').success
-    assert tcp_board.plant.vented and operator.state == 'inactive'
+    wait_for(lambda: tcp_board.plant.vented, 0.3)
+    assert operator.state == 'inactive'
     seen = len(operator.pressures)
     operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)   # autostart does not bring it back
     assert tcp_board.plant.vented and operator.state == 'inactive'
@@ -178,7 +181,8 @@ def test_board_that_is_switched_off_and_on(operator, tcp_board, auto_recover):
 
 
 @pytest.mark.parametrize(('parameters', 'words'), [
-    ({'robot': 'no_such_robot'}, 'no_such_robot'), ({}, "parameter 'robot' is missing"), ({'robot': 'two_module_arm', 'map': 'nowhere'}, 'nowhere'),
+    ({'robot': 'no_such_robot'}, 'no_such_robot'), ({}, "parameter 'robot' is missing"),
+    ({'robot': 'two_module_arm', 'map': 'nowhere'}, 'nowhere'),
     ({'robot': 'two_module_arm', 'command_timeout_s': 0.0}, 'command_timeout_s'), ({'robot': 'two_module_arm', 'hots': 'x'}, "'hots'")])
 def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
     operator.start(**parameters)
