@@ -68,7 +68,7 @@ def test_ring_centre_back_projected_from_exact_depth_is_the_tip(camera, bent):
 def test_depth_is_what_a_ray_meets(camera, bent):
     truth = camera.capture_truth(bent.qpos)
     T, model, data = PARAMETERS.mounting.T_base_optical, camera._model, camera._data
-    exact = (mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_MESH)     # round shapes are drawn with facets, which rays do not see
+    exact = [int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_MESH)]    # rays do not see the facets of drawn round shapes
     hit, compared = np.zeros(1, np.int32), 0
     for u, v in np.random.default_rng(0).integers((4, 4), (IMAGE.width_px - 4, IMAGE.height_px - 4), (400, 2)):
         ray = np.array([(u - IMAGE.cx_px) / IMAGE.fx_px, (v - IMAGE.cy_px) / IMAGE.fy_px, 1.0])
