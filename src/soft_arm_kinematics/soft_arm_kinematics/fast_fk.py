@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit, prange
 
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.pcc import STRAIGHT_RAD
 
 
 @njit(cache=True, inline='always')
@@ -47,7 +48,7 @@ def _poses(lengths, matrix, twists, rigid, poses):
             yx, yy, yz = yx - uy * sx, yy - uy * sy, yz - uy * sz
             if not twists[i]:
                 theta = np.sqrt(theta2)
-                cos, sin = (ux / theta, uy / theta) if theta > 0.0 else (1.0, 0.0)
+                cos, sin = (ux / theta, uy / theta) if theta >= STRAIGHT_RAD else (1.0, 0.0)
                 xx, yx = cos * xx + sin * yx, cos * yx - sin * xx
                 xy, yy = cos * xy + sin * yy, cos * yy - sin * xy
                 xz, yz = cos * xz + sin * yz, cos * yz - sin * xz

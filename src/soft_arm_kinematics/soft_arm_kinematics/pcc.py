@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 SERIES_BELOW = 1.0  # theta^2 [rad^2] below which the functions of theta are summed as series; both forms are exact to a few ulp there
+STRAIGHT_RAD = 1e-12  # bend below which the direction of bending is rounding noise and phi = 0 is taken
 
 
 def _series(x, first: int):
@@ -51,10 +52,10 @@ def bend_functions(theta2: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def polar_from_arcs(arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bend theta [rad] >= 0, direction phi [rad] in (-pi, pi] (0 where theta < 1e-12) and ell [m] of arcs (..., 3)."""
+    """Bend theta [rad] >= 0, direction phi [rad] in (-pi, pi] (0 below STRAIGHT_RAD) and ell [m] of arcs (..., 3)."""
     arcs = np.asarray(arcs, dtype=float)
     theta = np.hypot(arcs[..., 0], arcs[..., 1])
-    return theta, np.where(theta < 1e-12, 0.0, np.arctan2(arcs[..., 1], arcs[..., 0])), arcs[..., 2]
+    return theta, np.where(theta < STRAIGHT_RAD, 0.0, np.arctan2(arcs[..., 1], arcs[..., 0])), arcs[..., 2]
 
 
 def arcs_from_polar(theta_rad, phi_rad, ell_m) -> np.ndarray:
@@ -101,7 +102,7 @@ def arc_transforms(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
     transforms[..., 0, 3], transforms[..., 1, 3], transforms[..., 2, 3] = ell * b * ux, ell * b * uy, ell * a
     transforms[..., 3, 3] = 1.0
     if not closing_twist:
-        phi = np.arctan2(uy, ux)
+        _, phi, _ = polar_from_arcs(arcs)
         cos, sin = np.cos(phi)[..., None], np.sin(phi)[..., None]
         x, y = transforms[..., :3, 0].copy(), transforms[..., :3, 1].copy()
         transforms[..., :3, 0], transforms[..., :3, 1] = cos * x + sin * y, cos * y - sin * x
@@ -134,7 +135,7 @@ def arc_jacobians(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
     jacobians[..., 5, 0], jacobians[..., 5, 1] = -b * uy, b * ux
     if not closing_twist:
         axis = np.stack([a * ux, a * uy, 1.0 - b * theta2], axis=-1)
-        safe = np.where(theta2 > 0.0, theta2, np.inf)
+        safe = np.where(theta2 < STRAIGHT_RAD**2, np.inf, theta2)
         jacobians[..., 3:, 0] += axis * (-uy / safe)[..., None]
         jacobians[..., 3:, 1] += axis * (ux / safe)[..., None]
     return jacobians

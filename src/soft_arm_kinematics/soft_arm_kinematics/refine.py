@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.pcc import STRAIGHT_RAD
 
 AXIS_WEIGHT_M = 0.1  # 1 rad of axis error counts as so many metres of position error
 MAX_STEPS = 60
@@ -61,7 +62,7 @@ def _tip(lengths, matrix, twists, rigid, frames, twist_arcs, jacobian):
         local[3, 0], local[3, 1], local[3, 2] = -c * ux * uy, -1.0 + c * ux * ux, 0.0
         local[4, 0], local[4, 1], local[4, 2] = 1.0 - c * uy * uy, c * ux * uy, 0.0
         local[5, 0], local[5, 1], local[5, 2] = -b * uy, b * ux, 0.0
-        if not twists[i] and theta2 > 0.0:
+        if not twists[i] and theta2 >= STRAIGHT_RAD**2:
             theta = np.sqrt(theta2)
             cos, sin = ux / theta, uy / theta
             for r in range(3):

@@ -6,6 +6,7 @@ a module held at full vacuum) lies there.
 
 import logging
 import os
+import struct
 import zipfile
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from soft_arm_kinematics.fast_fk import fk_batch
 
 TABLE_VERSION = 1  # raise when the sampling below changes: older cache files are then rebuilt
 LIMIT_SHARE = 0.13  # share of the samples of one actuator that lie on its lower limit, and on its upper one
+_UNREADABLE = OSError, ValueError, KeyError, EOFError, NotImplementedError, RuntimeError, struct.error, zipfile.BadZipFile
 _CHECKED_ROWS = 256  # rows recomputed when a cache file is loaded
 
 _log = logging.getLogger(__name__)
@@ -74,7 +76,7 @@ def load_table(arm: Arm, points: int, folder: Path | None = None) -> WorkspaceTa
         return _read(arm, points, path)
     except FileNotFoundError:
         pass
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         _log.warning('%s: %s; building the table again', path, error)
     table = build_table(arm, points)
     part = path.with_name(f'{path.stem}.{os.getpid()}.part.npz')

@@ -1,5 +1,7 @@
 """Between messages and plain values; the only place where both meet."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from geometry_msgs.msg import Point, TransformStamped
 from sensor_msgs.msg import JointState
@@ -9,10 +11,12 @@ from visualization_msgs.msg import Marker
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics import pcc
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.inverse import IkResult
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_msgs.msg import IkSolution as IkSolutionMsg
 from soft_arm_msgs.srv import SolveIK
+
+if TYPE_CHECKING:   # forward kinematics does not load the compiler
+    from soft_arm_kinematics.inverse import IkResult
 
 BODY_RGB = 0.75, 0.78, 0.82
 
@@ -74,7 +78,7 @@ def target_from_msg(request: SolveIK.Request) -> tuple[np.ndarray, np.ndarray | 
             present_m if present_m.size else None, request.max_solutions or None)
 
 
-def fill_response(response: SolveIK.Response, result: IkResult, robot: Robot, stamp) -> SolveIK.Response:
+def fill_response(response: SolveIK.Response, result: 'IkResult', robot: Robot, stamp) -> SolveIK.Response:
     """Write a result into the service's response."""
     response.solutions = [_solution_msg(s, robot, stamp) for s in result.solutions]
     response.nearest = Point(**dict(zip('xyz', result.nearest_m.tolist(), strict=True)))

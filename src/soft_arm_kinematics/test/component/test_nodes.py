@@ -1,0 +1,146 @@
+"""Both nodes in this process, heard over DDS by a probe node."""
+
+import time
+
+import numpy as np
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker
+
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.ros.forward_kinematics_node import ForwardKinematicsNode
+from soft_arm_kinematics.ros.inverse_kinematics_node import InverseKinematicsNode
+from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
+from soft_arm_msgs.srv import SolveIK
+from soft_arm_node_kit import qos
+
+DEADLINE_S = 20.0
+
+
+class Graph:
+    """The nodes, a probe and what it heard."""
+
+    def __init__(self):
+        arguments = ['--ros-args', '-r', '__ns:=/soft_arm', '-p', 'robot:=two_module_arm', '-p', 'rig:=virtual']
+        rclpy.init(args=arguments)
+        self.probe = rclpy.create_node('probe')
+        self.nodes = [ForwardKinematicsNode(), InverseKinematicsNode(), self.probe]
+        self.executor = SingleThreadedExecutor()
+        for node in self.nodes:
+            self.executor.add_node(node)
+        self.heard: dict[str, list] = {}
+        for topic, kind in (('configuration', ArmConfiguration), ('body', Marker), ('/tf', TFMessage), ('joint_states', JointState),
+                            ('/tf_static', TFMessage)):
+            profile = qos.LATCHED if topic == '/tf_static' else qos.STATE
+            self.probe.create_subscription(kind, topic, lambda m, t=topic: self.heard.setdefault(t, []).append(m), profile)
+        self.pressures = self.probe.create_publisher(ChamberPressures, 'pressures', qos.STATE)
+        self.solve = self.probe.create_client(SolveIK, 'solve_ik')
+
+    def until(self, condition):
+        end_s = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < end_s, f'nothing within {DEADLINE_S} s; heard {sorted(self.heard)}'
+            self.executor.spin_once(timeout_sec=0.1)
+
+    def send(self, pressures_pa, names=None):
+        arm = self.nodes[0]._arm
+        message = ChamberPressures(names=list(names or arm.robot.chambers), pressures_pa=[float(p) for p in pressures_pa])
+        message.header.stamp = self.probe.get_clock().now().to_msg()
+        self.pressures.publish(message)
+        return message.header.stamp
+
+    def ask(self, x, y, z, **request):
+        message = SolveIK.Request(**request)
+        message.target.x, message.target.y, message.target.z = float(x), float(y), float(z)
+        self.until(self.solve.service_is_ready)
+        future = self.solve.call_async(message)
+        self.until(future.done)
+        return future.result()
+
+
+@pytest.fixture(scope='module')
+def graph(ros_domain):
+    running = Graph()
+    yield running
+    for node in running.nodes:
+        node.destroy_node()
+    running.executor.shutdown()
+    rclpy.try_shutdown()
+
+
+def test_shape_follows_pressures(graph):
+    pressures_pa = [10e3, 0.0, -20e3, 50e3, 30e3, -60e3]
+    graph.until(lambda: graph.pressures.get_subscription_count() == 2)
+    stamp = graph.send(pressures_pa)
+    graph.until(lambda: {'configuration', 'body', '/tf', 'joint_states', '/tf_static'} <= set(graph.heard))
+    arm = load_arm('two_module_arm', 'virtual')
+    theta, phi, ell = arm.polar(arm.lengths(pressures_pa))
+    heard = graph.heard['configuration'][-1]
+    assert heard.header.stamp == stamp and list(heard.segments) == ['module_1', 'module_2']
+    assert np.array([heard.theta_rad, heard.phi_rad, heard.ell_m]) == pytest.approx(np.array([theta, phi, ell]))
+    frames = {t.child_frame_id: t for t in graph.heard['/tf'][-1].transforms}
+    assert set(frames) == {'soft_arm_module_1_tip', 'soft_arm_module_2_tip', 'soft_arm_tip_by_model'}
+    tip = frames['soft_arm_tip_by_model']
+    assert tip.header.frame_id == 'soft_arm_base_link' and tip.header.stamp == stamp
+    tip_m = arm.tip_from_pressures(pressures_pa)
+    assert [getattr(tip.transform.translation, k) for k in 'xyz'] == pytest.approx(tip_m)
+    last = graph.heard['body'][-1].points[-1]
+    assert [last.x, last.y, last.z] == pytest.approx(tip_m)
+    assert graph.heard['/tf_static'][-1].transforms[0].child_frame_id == 'soft_arm_base_link'
+
+
+def test_pressures_without_a_chamber_are_not_guessed(graph):
+    before = len(graph.heard['configuration'])
+    graph.send([0.0] * 5, names=['m1_b1', 'm1_b2', 'm1_b3', 'm2_b1', 'm2_b2'])
+    graph.until(lambda: graph.nodes[0]._status()[0] == b'\x02')
+    assert 'm2_b3' in graph.nodes[0]._status()[1]
+    assert len(graph.heard['configuration']) == before
+
+
+def test_pictures_are_rate_limited(graph):
+    before = len(graph.heard['body']), len(graph.heard['configuration'])
+    start_s = time.monotonic()
+    for sent in range(1, 21):
+        graph.send([0.0] * 6)
+        graph.until(lambda sent=sent: len(graph.heard['configuration']) >= before[1] + sent)
+    assert len(graph.heard['body']) - before[0] <= 15.0 * (time.monotonic() - start_s) + 1
+
+
+def test_solutions_reach_the_target(graph):
+    answer = graph.ask(0.06, -0.03, 0.22, max_solutions=5)
+    assert answer.error_code == SolveIK.Response.NONE and answer.error_msg == '' and len(answer.solutions) == 5
+    arm = load_arm('two_module_arm', 'virtual')
+    for solution in answer.solutions:
+        assert arm.tip_from_pressures(np.array(solution.pressures_pa)) == pytest.approx([0.06, -0.03, 0.22], abs=1e-6)
+        assert list(solution.names) == list(arm.robot.chambers)
+    scores = [s.score for s in answer.solutions]
+    assert scores == sorted(scores)
+
+
+def test_present_lengths_default_to_the_measured_pressures(graph):
+    arm = load_arm('two_module_arm', 'virtual')
+    pressures_pa = [40e3, -20e3, 10e3, 0.0, 30e3, -30e3]
+    graph.send(pressures_pa)
+    lengths_m = arm.lengths(pressures_pa)
+    graph.until(lambda: graph.nodes[1]._lengths_m is not None and np.allclose(graph.nodes[1]._lengths_m, lengths_m))
+    answer = graph.ask(*arm.tip_from_lengths(lengths_m))
+    assert min(s.score_angle_change for s in answer.solutions) == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize('target, code, word', [
+    ((0.0, 0.0, 1.0), SolveIK.Response.OUTSIDE_WORKSPACE, '610.000 mm'),
+    ((float('nan'), 0.0, 0.2), SolveIK.Response.INVALID_TARGET, 'finite'),
+])
+def test_refusals_have_a_code_and_one_line(graph, target, code, word):
+    answer = graph.ask(*target)
+    assert answer.error_code == code and word in answer.error_msg and not answer.solutions
+
+
+def test_axis_that_cannot_be_had_has_its_own_code(graph):
+    request = SolveIK.Request()
+    request.axis.x = 1.0
+    answer = graph.ask(0.0, 0.0, 0.385, axis=request.axis)
+    assert answer.error_code == SolveIK.Response.NO_SOLUTION and 'axis' in answer.error_msg

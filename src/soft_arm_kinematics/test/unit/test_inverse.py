@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from soft_arm_kinematics import inverse
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.inverse import InverseKinematics
+from soft_arm_kinematics.refine import merge_near, refine
+from soft_arm_kinematics.scores import principle_scores
+from soft_arm_kinematics.workspace import build_table, load_table
+
+
+@pytest.fixture(scope='module')
+def solver(paper_arm):
+    return InverseKinematics(paper_arm, build_table(paper_arm, 100_000))
+
+
+@pytest.fixture(scope='module')
+def reachable(paper_arm):
+    lengths_m = np.random.default_rng(7).uniform(*paper_arm.length_limits_m, (60, 6))
+    lengths_m[:10, :3] = paper_arm.length_limits_m[0, :3]   # module 1 at full vacuum, as in the paper's bend experiment
+    return lengths_m, paper_arm.fk_lengths(lengths_m)
+
+
+def test_forward_of_inverse_is_the_target(paper_arm, solver, reachable):
+    low, high = paper_arm.length_limits_m
+    for target in reachable[1][:, :3, 3]:
+        result = solver.solve(target)
+        assert result.reachable and result.solutions and result.distance_m == 0.0
+        for s in result.solutions:
+            assert np.linalg.norm(paper_arm.tip_from_lengths(s.lengths_m) - target) <= 1e-6
+            assert np.linalg.norm(paper_arm.tip_from_pressures(s.pressures_pa) - target) <= 1.1e-6
+            assert np.all((s.lengths_m >= low) & (s.lengths_m <= high))
+
+
+def test_position_and_axis(paper_arm, solver, reachable):
+    for pose in reachable[1][:20]:
+        result = solver.solve(pose[:3, 3], axis=3.0 * pose[:3, 2])
+        assert result.solutions
+        for s in result.solutions:
+            found = paper_arm.fk_lengths(s.lengths_m)
+            assert found[:3, 3] == pytest.approx(pose[:3, 3], abs=1e-6)
+            assert found[:3, 2] == pytest.approx(pose[:3, 2], abs=2e-5)
+
+
+def test_solutions_are_ordered_and_apart(solver, reachable):
+    for target in reachable[1][:10, :3, 3]:
+        solutions = solver.solve(target).solutions
+        scores = [s.score for s in solutions]
+        assert scores == sorted(scores)
+        lengths_m = np.array([s.lengths_m for s in solutions])
+        gaps_m = np.abs(lengths_m[:, None] - lengths_m[None]).max(axis=-1)
+        assert gaps_m[~np.eye(len(gaps_m), dtype=bool)].min(initial=np.inf) >= inverse.MERGE_SPACING_M
+        assert len(solver.solve(target, max_solutions=2).solutions) == min(2, len(solutions))
+
+
+def test_score_is_the_weighted_sum(paper_arm, solver, reachable):
+    weights = paper_arm.robot.ik_weights
+    best = solver.solve(reachable[1][20, :3, 3]).solutions[0]
+    assert best.score == pytest.approx(weights.angle_change * best.score_angle_change + weights.bend_growth * best.score_bend_growth
+                                       + weights.stiffness * best.score_stiffness)
+    assert best.pressure_margin_pa == pytest.approx(np.min(96e3 - np.abs(best.pressures_pa)))
+    assert best.explanation.endswith('.') and 'module_2' in best.explanation
+
+
+def test_present_pose_is_the_first_choice_of_angle_change(solver, reachable):
+    lengths_m, poses = reachable
+    result = solver.solve(poses[20, :3, 3], present_lengths_m=lengths_m[20])
+    assert min(s.score_angle_change for s in result.solutions) == pytest.approx(0.0, abs=1e-9)
+
+
+def arcs_to_lengths(arm, *polar_deg):
+    from soft_arm_kinematics import pcc
+    theta, phi = np.deg2rad(np.array(polar_deg, dtype=float)).T
+    return arm.lengths_from_arcs(pcc.arcs_from_polar(theta, phi, 0.12))
+
+
+@pytest.mark.parametrize('better, worse, principle', [
+    (((0, 0), (40, 0)), ((40, 0), (0, 0)), 0),       # the joint near the tip moves first
+    (((10, 0), (10, 0)), ((30, 0), (30, 0)), 1),     # bends shrink
+    (((30, 50), (30, 50)), ((30, 50), (30, 80)), 2),   # bending planes agree
+])
+def test_principles(paper_arm, better, worse, principle):
+    rest = arcs_to_lengths(paper_arm, (0, 0), (0, 0))
+    scores = principle_scores(paper_arm, np.stack([arcs_to_lengths(paper_arm, *better), arcs_to_lengths(paper_arm, *worse)]), rest)
+    assert scores[0, principle] < scores[1, principle] - 1e-3
+
+
+def test_vacuum_is_stiffer(paper_arm):
+    rest = np.full(6, 0.103)
+    scores = principle_scores(paper_arm, np.stack([np.full(6, 0.08), np.full(6, 0.12)]), rest)
+    assert scores[0, 2] < scores[1, 2]
+
+
+@pytest.mark.parametrize('target_m', [(0.0, 0.0, 0.5), (0.3, 0.1, 0.25), (0.0, 0.0, 0.10), (0.02, -0.3, -0.1)])
+def test_outside_the_workspace(paper_arm, solver, target_m):
+    result = solver.solve(target_m)
+    assert not result.reachable and not result.solutions
+    assert result.distance_m == pytest.approx(np.linalg.norm(result.nearest_m - target_m), abs=1e-12)
+    assert solver.solve(result.nearest_m + 1e-9 * (result.nearest_m - target_m)).distance_m < 1e-6   # it can be reached
+    low, high = paper_arm.length_limits_m
+
+    def distance(lengths_m):
+        return np.linalg.norm(paper_arm.tip_from_lengths(np.clip(lengths_m, low, high)) - target_m)
+
+    starts = np.random.default_rng(11).uniform(low, high, (12, 6))
+    other_m = min(minimize(distance, start, bounds=list(zip(low, high, strict=True)), method='SLSQP', options={'ftol': 1e-12}).fun
+                  for start in starts)
+    assert result.distance_m <= other_m + 1e-6
+    assert f'{result.distance_m * 1e3:.3f} mm outside' in result.message
+
+
+def test_straight_ends_are_known(solver):
+    assert solver.solve([0.0, 0.0, 0.5]).distance_m == pytest.approx(0.5 - 0.39, abs=1e-7)
+    assert solver.solve([0.0, 0.0, 0.389]).reachable
+
+
+def test_axis_that_cannot_be_had(solver):
+    result = solver.solve([0.0, 0.0, 0.385], axis=[1.0, 0.0, 0.0])
+    assert result.reachable and not result.solutions and 'axis' in result.message
+
+
+@pytest.mark.parametrize('arguments', [
+    {'target_m': [0, 0, np.nan]}, {'target_m': [0, 0]}, {'target_m': [0, 0, 0.2], 'axis': [0, 0, 0]},
+    {'target_m': [0, 0, 0.2], 'present_lengths_m': [0.1] * 5}])
+def test_bad_requests_are_refused(solver, arguments):
+    with pytest.raises(KinematicsError) as caught:
+        solver.solve(**arguments)
+    assert '\n' not in str(caught.value)
+
+
+def test_refinement_works_for_every_arm(arm):
+    rng = np.random.default_rng(1)
+    low, high = arm.length_limits_m
+    wanted_m = rng.uniform(low, high, (20, arm.n_actuators))
+    for goal_m in wanted_m:
+        target_m = arm.tip_from_lengths(goal_m)
+        starts_m = goal_m + 0.01 * rng.standard_normal((10, arm.n_actuators))
+        lengths_m, residuals_m, _ = refine(arm, starts_m, target_m)
+        assert np.all(lengths_m >= low) and np.all(lengths_m <= high)
+        assert residuals_m == pytest.approx(np.linalg.norm(arm.tip_from_lengths(lengths_m) - target_m, axis=1), abs=1e-12)
+        assert residuals_m.min() < 1e-9
+
+
+def test_merging_keeps_the_first_of_each_group():
+    rows = np.array([[0.0, 0.0], [0.0005, 0.0], [0.0012, 0.0], [0.0016, 0.0], [0.0, 0.0015]])
+    assert merge_near(rows, 1e-3).tolist() == [0, 2, 4]
+
+
+def spoil_bytes(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def spoil_tips(path):
+    with np.load(path) as file:
+        lengths_m, tips_m = file['lengths_m'], file['tips_m']
+    np.savez(path, lengths_m=lengths_m, tips_m=tips_m + 1e-6)
+
+
+def spoil_all(path):
+    path.write_bytes(b'not a table')
+
+
+def spoil_size(path):
+    path.write_bytes(b'')
+
+
+@pytest.mark.parametrize('spoil', [spoil_bytes, spoil_tips, spoil_all, spoil_size])
+def test_corrupt_cache_is_rebuilt(paper_arm, tmp_path, spoil):
+    table = load_table(paper_arm, 2000, tmp_path)
+    (path,) = tmp_path.iterdir()
+    good = path.read_bytes()
+    spoil(path)
+    again = load_table(paper_arm, 2000, tmp_path)
+    assert np.array_equal(again.tips_m, table.tips_m) and np.array_equal(again.lengths_m, table.lengths_m)
+    assert path.read_bytes()[:100] == good[:100] and len(path.read_bytes()) == len(good)
+
+
+def test_cache_is_read_and_belongs_to_one_arm(paper_arm, arm, tmp_path):
+    load_table(paper_arm, 500, tmp_path)
+    (path,) = tmp_path.iterdir()
+    before = path.stat().st_mtime_ns
+    load_table(paper_arm, 500, tmp_path)
+    assert path.stat().st_mtime_ns == before
+    load_table(arm, 500, tmp_path)
+    assert len(list(tmp_path.iterdir())) == (1 if arm.fingerprint == paper_arm.fingerprint else 2)

@@ -1,0 +1,116 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soft_arm_description.calibration import calibration_path
+from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.cli.calibrate_curve import main
+from soft_arm_kinematics.errors import CurveError
+from soft_arm_kinematics.pressure_length import curve_of_robot_file, fit_curve, fit_exponential, load_curve
+
+ROBOT = load_robot('two_module_arm')
+CURVE = curve_of_robot_file(ROBOT)
+inside_pa = st.lists(st.floats(-96e3, 96e3), min_size=6, max_size=6).map(np.array)
+
+
+def test_three_points_give_the_papers_exponential():
+    assert CURVE.lengths([[-96e3] * 6, [0.0] * 6, [96e3] * 6])[:, 0] == pytest.approx([0.070, 0.103, 0.195], abs=1e-12)
+    assert 1.0 / CURVE.growth_per_pa[0] == pytest.approx(93.63e3, rel=1e-4)
+    assert CURVE.slope_0_m_per_pa[0] / CURVE.growth_per_pa[0] == pytest.approx(51.46e-3, rel=1e-3)
+
+
+@given(inside_pa)
+def test_both_directions_are_inverse(pressures_pa):
+    assert CURVE.pressures(CURVE.lengths(pressures_pa)) == pytest.approx(pressures_pa, abs=1e-6)
+
+
+@given(inside_pa, inside_pa)
+def test_more_pressure_is_longer(first_pa, second_pa):
+    apart = np.abs(first_pa - second_pa) > 1e-3
+    assert np.all(np.sign(CURVE.lengths(second_pa) - CURVE.lengths(first_pa))[apart] == np.sign(second_pa - first_pa)[apart])
+
+
+@given(inside_pa.map(lambda p: 0.99 * p))
+def test_slope_is_the_derivative(pressures_pa):
+    numeric = (CURVE.lengths(pressures_pa + 1.0) - CURVE.lengths(pressures_pa - 1.0)) / 2.0
+    assert CURVE.slopes(pressures_pa) == pytest.approx(numeric, rel=1e-7)
+
+
+@given(st.floats(0.08, 0.2), st.floats(1e-8, 1e-6), st.floats(-2e-5, 2e-5))
+def test_fit_recovers_dense_data(length_0, slope, growth):
+    p = np.linspace(-96e3, 96e3, 15)
+    data = length_0 + slope * (np.expm1(growth * p) / growth if abs(growth) > 1e-12 else p)
+    fitted_0, fitted_slope, fitted_growth = fit_exponential(p, data)
+    again = fitted_0 + fitted_slope * (np.expm1(fitted_growth * p) / fitted_growth if fitted_growth else p)
+    assert again == pytest.approx(data, abs=1e-6 * np.ptp(data))
+
+
+def test_residual_is_that_of_the_data():
+    rng = np.random.default_rng(3)
+    p = np.linspace(-96e3, 96e3, 200)
+    data = {name: (p, CURVE.lengths(np.repeat(p[:, None], 6, axis=1))[:, 0] + 1e-3 * rng.standard_normal(200)) for name in ROBOT.chambers}
+    fitted = fit_curve(ROBOT, data, 'noise')
+    assert fitted.residual_rms_m == pytest.approx(np.full(6, 1e-3), rel=0.2)
+    assert np.all(fitted.residual_max_m > 2e-3)
+
+
+@pytest.mark.parametrize('value_pa, words', [(97e3, ['m1_b3', '97000', '96000', 'Pa']), (np.nan, ['m1_b3', 'nan']), (-np.inf, ['inf'])])
+def test_extrapolation_is_refused(value_pa, words):
+    pressures_pa = np.zeros(6)
+    pressures_pa[2] = value_pa
+    with pytest.raises(CurveError) as caught:
+        CURVE.lengths(pressures_pa)
+    assert all(word in str(caught.value) for word in words)
+    with pytest.raises(CurveError):
+        CURVE.pressures(np.full(6, 0.196))
+
+
+@pytest.mark.parametrize('pressures_pa, lengths_m', [
+    ([0.0, 0.0, 1e4], [0.1, 0.1, 0.11]), ([0.0, 1e4, 2e4], [0.1, 0.09, 0.08]), ([0.0, 1e4, 2e4], [0.1, np.nan, 0.12]),
+    ([0.0, 1e4, 2e4], [0.1, 0.2, 0.1])])
+def test_data_without_a_rising_curve_are_refused(pressures_pa, lengths_m):
+    with pytest.raises(CurveError):
+        fit_exponential(np.array(pressures_pa), np.array(lengths_m))
+
+
+def test_saved_curve_comes_back(tmp_path):
+    CURVE.save(tmp_path / 'pressure_length.yaml')
+    again = load_curve(tmp_path / 'pressure_length.yaml', ROBOT)
+    pressures_pa = np.linspace(-96e3, 96e3, 6)
+    assert np.array_equal(again.lengths(pressures_pa), CURVE.lengths(pressures_pa))
+    assert (again.date, again.method, again.robot_fingerprint) == (CURVE.date, CURVE.method, ROBOT.kinematic_fingerprint)
+
+
+def test_curve_of_another_robot_is_refused(tmp_path):
+    CURVE.save(tmp_path / 'c.yaml')
+    text = (tmp_path / 'c.yaml').read_text()
+    (tmp_path / 'c.yaml').write_text(text.replace(ROBOT.kinematic_fingerprint, '0' * 16))
+    with pytest.raises(CurveError, match='made for robot'):
+        load_curve(tmp_path / 'c.yaml', ROBOT)
+    (tmp_path / 'c.yaml').write_text(text[:200])
+    with pytest.raises(CurveError, match='softarm calibrate curve'):
+        load_curve(tmp_path / 'c.yaml', ROBOT)
+    with pytest.raises(CurveError, match='softarm calibrate curve'):
+        load_curve(tmp_path / 'none.yaml', ROBOT)
+
+
+def test_shipped_virtual_curve_is_table_3():
+    shipped = load_curve(calibration_path('virtual', 'pressure_length'), ROBOT)
+    pressures_pa = np.linspace(-96e3, 96e3, 6)
+    assert shipped.lengths(pressures_pa) == pytest.approx(CURVE.lengths(pressures_pa), abs=1e-12)
+
+
+def test_calibrate_command(tmp_path, capsys):
+    data = tmp_path / 'points.csv'
+    rows = [f'{name},{p},{length}' for name in ROBOT.chambers for p, length in ((-96e3, 0.07), (0, 0.103), (96e3, 0.195))]
+    data.write_text('\n'.join(['chamber,pressure_pa,length_m', *rows]))
+    assert main(['--data', str(data), '--out', str(tmp_path / 'out.yaml'), '--json']) == 0
+    assert max(json.loads(capsys.readouterr().out)['residual_max_m'].values()) < 1e-12
+    assert load_curve(tmp_path / 'out.yaml', ROBOT).length_0_m == pytest.approx(np.full(6, 0.103))
+    data.write_text('\n'.join(['chamber,pressure_pa,length_m', *rows[:-3]]))
+    assert main(['--data', str(data), '--out', str(tmp_path / 'bad.yaml')]) == 2
+    message = capsys.readouterr().err
+    assert 'm2_b3' in message and message.count('\n') == 1 and not (tmp_path / 'bad.yaml').exists()
