@@ -38,7 +38,8 @@ def _nearest_on_wall(rays, centre, axis, radius, low, high, far_side):
 
 def _on_face(rays, centre, axis, height, inner, outer):
     """Depth of the rays' hit on a flat annulus across the axis."""
-    t = ((centre + height * axis) @ axis) / (rays @ axis)
+    along = rays @ axis
+    t = ((centre + height * axis) @ axis) / np.where(np.abs(along) < 1e-9, 1e-9, along)
     distance = np.linalg.norm(t[:, None] * rays - centre - height * axis, axis=1)
     return np.where((distance >= inner) & (distance <= outer) & (t > 0), t, np.inf)
 

@@ -1,0 +1,160 @@
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from soft_arm_vision import extrinsics
+from soft_arm_vision.calibration_points import COLUMNS, read_jig
+from soft_arm_vision.cli.calibrate_extrinsics import main
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.extrinsics import CalibrationRefused
+
+PEGS_M = np.array([[x, y, 0.22 + x + 0.02 * ((i + j) % 2)] for i, x in enumerate((-0.06, 0, 0.06)) for j, y in enumerate((-0.05, 0, 0.05))])
+PLACE = np.tile(np.arange(9), 10)
+
+
+def setup(seed=0, sigma_m=4e-4):
+    rng = np.random.default_rng(seed)
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = Rotation.random(random_state=seed).as_matrix(), rng.uniform(-0.4, 0.4, 3)
+    base_m = PEGS_M[PLACE]
+    return T, extrinsics.transform(np.linalg.inv(T), base_m) + rng.normal(0, sigma_m, base_m.shape), base_m
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_pose_is_found_and_its_uncertainty_is_honest(seed):
+    T, camera_m, base_m = setup(seed)
+    found = extrinsics.solve(camera_m, base_m, PLACE)
+    at_middle = extrinsics.transform(found.T_base_camera @ np.linalg.inv(T), base_m.mean(axis=0)[None])[0] - base_m.mean(axis=0)
+    turn = Rotation.from_matrix(found.T_base_camera[:3, :3] @ T[:3, :3].T).as_rotvec()
+    assert np.all(np.abs(at_middle) < 4 * found.position_sigma_m)
+    assert np.all(np.abs(turn) < 4 * found.rotation_sigma_rad)
+    assert found.residual_m == pytest.approx(np.sqrt(3) * 4e-4, rel=0.2)
+    assert found.leave_one_out_m > found.residual_m
+    assert found.points == 90
+
+
+def test_exact_points_give_the_exact_pose():
+    T, camera_m, base_m = setup(3, sigma_m=0)
+    np.testing.assert_allclose(extrinsics.solve(camera_m, base_m, PLACE).T_base_camera, T, atol=1e-12)
+
+
+def test_outliers_are_left_out():
+    T, camera_m, base_m = setup(1)
+    camera_m[[4, 40, 70]] += [0.03, -0.02, 0.01]
+    found = extrinsics.solve(camera_m, base_m, PLACE)
+    assert np.flatnonzero(~found.kept).tolist() == [4, 40, 70]
+    assert np.linalg.norm(found.T_base_camera[:3, 3] - T[:3, 3]) < 2e-3
+
+
+def test_depth_scale_is_reported_not_applied():
+    _, camera_m, base_m = setup(2)
+    found = extrinsics.solve(1.004 * camera_m, base_m, PLACE)
+    assert found.scale == pytest.approx(1.004, abs=1e-3)
+    np.testing.assert_allclose(np.linalg.det(found.T_base_camera[:3, :3]), 1)
+
+
+def swap_pegs(camera_m, base_m):
+    base_m = base_m.copy()
+    base_m[PLACE == 2], base_m[PLACE == 5] = PEGS_M[5], PEGS_M[2]
+    return camera_m, base_m
+
+
+def nan(camera_m, base_m):
+    camera_m = camera_m.copy()
+    camera_m[7, 1] = np.nan
+    return camera_m, base_m
+
+
+@pytest.mark.parametrize(
+    ('spoil', 'message'),
+    [
+        (lambda c, b: (c[:8], b[:8]), '8 places are too few: measure at least 9'),
+        (lambda c, b: (c * [1, 1, -1], b), 'mirror images'),
+        (lambda c, b: (1e3 * c, b), 'check the units'),
+        (lambda c, b: (1.05 * c, b), r'\+5\.\d % larger.* depth scale'),
+        (lambda c, b: (c, b * [1, 0, 0]), 'nearly on a line'),
+        (swap_pegs, 'places 2 and 5 correspond better the other way round'),
+        (nan, 'not a number'),
+        (lambda c, b: (c + np.random.default_rng(0).normal(0, 8e-3, c.shape), b), 'bad fit: residual'),
+        (lambda c, b: (c, b[:50]), r'give \(n, 3\) of each'),
+    ],
+)
+def test_bad_sets_are_refused_with_one_line(spoil, message):
+    _, camera_m, base_m = setup(4)
+    camera_m, base_m = spoil(camera_m, base_m)
+    with pytest.raises(CalibrationRefused, match=message) as refusal:
+        extrinsics.solve(camera_m, base_m, PLACE[: len(camera_m)])
+    assert '\n' not in str(refusal.value)
+
+
+def write_points(path, camera_m, base_m):
+    rows = [','.join(COLUMNS)]
+    for place, base, camera in zip(PLACE, base_m, camera_m, strict=True):
+        rows.append(','.join(repr(float(value)) for value in (place, *base, *camera)))
+    path.write_text('\n'.join(rows))
+    return path
+
+
+def test_command_saves_what_it_can_load(tmp_path, capsys):
+    T, camera_m, base_m = setup(6)
+    out = tmp_path / 'extrinsics.yaml'
+    assert main(['--points', str(write_points(tmp_path / 'points.csv', camera_m, base_m)), '--out', str(out), '--json']) == 0
+    answer = json.loads(capsys.readouterr().out)
+    loaded, base_frame, camera_frame = extrinsics.load(out)
+    np.testing.assert_allclose(loaded, answer['T_base_camera'], atol=1e-6)
+    assert np.linalg.norm(loaded[:3, 3] - T[:3, 3]) < 1e-3
+    assert (base_frame, camera_frame) == ('soft_arm_base_link', 'camera_color_optical_frame')
+
+
+def test_bad_set_leaves_the_old_file(tmp_path, capsys):
+    _, camera_m, base_m = setup(6)
+    out = tmp_path / 'extrinsics.yaml'
+    out.write_text('old')
+    assert main(['--points', str(write_points(tmp_path / 'points.csv', camera_m * [1, 1, -1], base_m)), '--out', str(out)]) == 2
+    error = capsys.readouterr().err
+    assert re.fullmatch(r'softarm calibrate extrinsics: .*mirror.*\n', error)
+    assert out.read_text() == 'old'
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'message'),
+    [
+        (['--points', '/nowhere.csv'], 'No such file'),
+        (['--rig', 'moon'], "rig 'moon' is not known"),
+        (['--sets', '0'], 'at least 1'),
+        (['--rig', 'lab'], 'give them with --jig'),
+        (['--robot', 'teapot'], 'teapot'),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count('\n') == 1
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '',
+        'a: 1',
+        'T_base_camera: {position_m: [0, 0], q_xyzw: [0, 0, 0, 1]}\nbase_frame: a\ncamera_frame: b',
+        'T_base_camera: {position_m: [0, 0, 0], q_xyzw: [0, 0, 0, 2]}\nbase_frame: a\ncamera_frame: b',
+    ],
+)
+def test_file_that_is_no_calibration_is_refused(tmp_path, text):
+    path = tmp_path / 'extrinsics.yaml'
+    path.write_text(text)
+    with pytest.raises(VisionError, match='softarm calibrate extrinsics'):
+        extrinsics.load(path)
+
+
+def test_jig_files(tmp_path):
+    with pytest.raises(VisionError, match='--jig'):
+        read_jig(tmp_path / 'none.yaml')
+    path = tmp_path / 'jig.yaml'
+    path.write_text('pegs_m: [[0, 1]]')
+    with pytest.raises(VisionError, match=r'\[x, y, z\]'):
+        read_jig(path)

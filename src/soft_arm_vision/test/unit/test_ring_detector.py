@@ -1,0 +1,146 @@
+import re
+
+import numpy as np
+import pytest
+
+from soft_arm_vision.arc_prior import expected_axis
+from soft_arm_vision.ring_detector import RingDetector, draw_overlay
+
+CENTRE, AXIS = np.array([0.02, -0.01, 0.47]), np.array([0.3, 1, 0.2])
+
+
+def detect(detector, frame, **changed):
+    frame = {'colour': frame.colour, 'depth': frame.depth, 'intrinsics': frame.intrinsics} | changed
+    return detector.detect(frame['colour'], frame['depth'], frame['intrinsics'])
+
+
+def axis_error_deg(fit, frame):
+    return np.degrees(np.arccos(min(1.0, abs(fit.axis @ frame.axis))))
+
+
+@pytest.fixture(scope='module')
+def study(render_ring, ring):
+    """Errors of 40 rings at 0.35-0.6 m under the D435i's noise, cold and warm: centre [m], axis [deg], normalised squared error, warm."""
+    rng, rows = np.random.default_rng(11), []
+    for seed in range(20):
+        z = rng.uniform(0.35, 0.6)
+        centre = np.array([rng.uniform(-0.3, 0.3) * z, rng.uniform(-0.2, 0.2) * z, z])
+        bend, lean = np.deg2rad(rng.uniform(-120, 120)), np.deg2rad(rng.normal(0, 20))
+        axis = np.array([np.sin(bend) * np.cos(lean), np.cos(bend) * np.cos(lean), np.sin(lean)])
+        detector = RingDetector(ring, seed=seed)
+        for number in range(2):
+            frame = render_ring(centre + number * np.array([4e-3, -3e-3, 2e-3]), axis, seed=2 * seed + number)
+            detection = detect(detector, frame)
+            assert detection.fit is not None, detection.reason
+            error = detection.fit.centre - frame.centre
+            normalised = error @ np.linalg.solve(detection.fit.covariance[:3, :3], error)
+            rows.append((np.linalg.norm(error), axis_error_deg(detection.fit, frame), normalised, detection.warm))
+    return np.array(rows)
+
+
+def test_centre_is_found(study):
+    assert study[:, 0].mean() < 0.25e-3
+    assert np.percentile(study[:, 0], 95) < 0.6e-3
+
+
+def test_axis_is_found(study):
+    assert study[:, 1].mean() < 0.2
+
+
+def test_covariance_is_honest(study):
+    assert 0.2 < study[:, 2].mean() < 5.0  # three degrees of freedom: 3 if it were exact
+
+
+def test_second_frame_starts_from_the_first(study):
+    assert study[1::2, 3].mean() > 0.9 and not study[::2, 3].any()
+
+
+def test_metres_and_millimetres_give_the_same(render_ring, ring):
+    frame = render_ring(CENTRE, AXIS)
+    first = detect(RingDetector(ring), frame).fit
+    second = detect(RingDetector(ring), frame, depth=(frame.depth / 1000).astype(np.float32)).fit
+    np.testing.assert_allclose(first.centre, second.centre, atol=5e-5)  # rounding moves a few points to the next voxel
+
+
+def test_nan_and_holes_are_survived(render_ring, ring):
+    frame = render_ring(CENTRE, AXIS)
+    depth = (frame.depth / 1000).astype(np.float32)
+    depth[np.random.default_rng(0).random(depth.shape) < 0.05] = np.nan
+    fit = detect(RingDetector(ring), frame, depth=depth).fit
+    assert np.linalg.norm(fit.centre - CENTRE) < 1e-3
+
+
+def test_half_hidden_ring_is_right_and_less_sure(render_ring, ring):
+    seen, hidden = render_ring(CENTRE, AXIS), render_ring(CENTRE, AXIS, occluder=(330, 420))
+    assert hidden.visible.sum() < 0.7 * seen.visible.sum()
+    full, part = detect(RingDetector(ring), seen).fit, detect(RingDetector(ring), hidden).fit
+    assert np.trace(part.covariance[:3, :3]) > 1.5 * np.trace(full.covariance[:3, :3])
+    error = part.centre - CENTRE
+    assert error @ np.linalg.solve(part.covariance[:3, :3], error) < 16
+
+
+@pytest.mark.parametrize(
+    ('fault', 'reason'),
+    [
+        ('no ring', 'no ring in view'),
+        ('covered', 'no ring in view'),
+        ('no depth', 'no ring in view'),
+        ('wrong size', 'differ in size'),
+        ('flat board', 'bad fit|no ring in view|too few'),
+    ],
+)
+def test_faults_have_a_reason_and_no_pose(render_ring, ring, fault, reason):
+    frame = render_ring(CENTRE, AXIS, ring_present=fault in ('covered', 'no depth', 'wrong size'))
+    changed = {}
+    if fault == 'covered':
+        changed = {'colour': np.zeros_like(frame.colour), 'depth': np.zeros_like(frame.depth)}
+    elif fault == 'no depth':
+        changed = {'depth': np.zeros_like(frame.depth)}
+    elif fault == 'wrong size':
+        changed = {'depth': frame.depth[::2, ::2]}
+    elif fault == 'flat board':
+        colour, depth = frame.colour.copy(), frame.depth.copy()
+        colour[200:230, 260:370], depth[200:230, 260:370] = (255, 115, 13), 470
+        changed = {'colour': colour, 'depth': depth}
+
+    detection = detect(RingDetector(ring), frame, **changed)
+    assert detection.fit is None
+    assert re.search(reason, detection.reason), detection.reason
+
+
+def test_recovers_after_a_loss(render_ring, ring):
+    detector = RingDetector(ring)
+    assert detect(detector, render_ring(CENTRE, AXIS)).fit is not None
+    assert detect(detector, render_ring(CENTRE, AXIS, ring_present=False)).fit is None
+    elsewhere = render_ring(CENTRE + [-0.12, 0.06, 0.05], [1, 0.3, -0.2], seed=5)
+    found = detect(detector, elsewhere).fit
+    assert np.linalg.norm(found.centre - elsewhere.centre) < 1e-3
+    assert axis_error_deg(found, elsewhere) < 1
+
+
+@pytest.mark.parametrize('sign', [1, -1])
+def test_sign_follows_the_hint_and_then_the_previous_pose(render_ring, ring, sign):
+    frame, detector = render_ring(CENTRE, AXIS), RingDetector(ring)
+    first = detector.detect(frame.colour, frame.depth, frame.intrinsics, lambda _: sign * frame.axis).fit
+    second = detector.detect(frame.colour, frame.depth, frame.intrinsics, lambda _: -sign * frame.axis).fit
+    assert sign * first.axis @ frame.axis > 0.99
+    assert sign * second.axis @ frame.axis > 0.99
+
+
+@pytest.mark.parametrize('bend_deg', range(0, 121, 10))
+def test_arc_tells_the_ends_apart(bend_deg):
+    straight_m, arc_m, bend = 0.07, 0.13, np.deg2rad(bend_deg)
+    radius_m = arc_m / max(bend, 1e-9)
+    tip = np.array([radius_m * (1 - np.cos(bend)), 0, straight_m + radius_m * np.sin(bend)])
+    T_base_camera = np.array([[0, 0, 1, 0.1], [1, 0, 0, -0.4], [0, 1, 0, 0.2], [0, 0, 0, 1.0]])
+    centre = T_base_camera[:3, :3].T @ (tip - T_base_camera[:3, 3])
+    assert T_base_camera[:3, :3] @ expected_axis(centre, T_base_camera) @ [np.sin(bend), 0, np.cos(bend)] > 0.5
+
+
+def test_overlay_marks_the_ring(render_ring, ring):
+    frame = render_ring(CENTRE, AXIS)
+    detection = detect(RingDetector(ring), frame)
+    changed = np.any(draw_overlay(frame.colour, detection, ring, frame.intrinsics) != frame.colour, axis=2)
+    rows, columns = np.nonzero(changed)
+    assert abs(rows.mean() - (240 + 607.3 * CENTRE[1] / CENTRE[2])) < 40
+    assert abs(columns.mean() - (320 + 607.3 * CENTRE[0] / CENTRE[2])) < 40

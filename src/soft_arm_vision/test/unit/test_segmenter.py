@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.segmenter import ColourSegmenter, make_segmenter
+
+CENTRE, AXIS = [0.02, -0.01, 0.47], [0.3, 1, 0.2]
+
+
+def whole(instance, shape):
+    mask = np.zeros(shape, bool)
+    mask[instance.window] = instance.mask
+    return mask
+
+
+def overlap(frame, instance):
+    mask = whole(instance, frame.visible.shape)
+    return (mask & frame.visible).sum() / (mask | frame.visible).sum()
+
+
+@pytest.mark.parametrize('exposure', [0.35, 0.7, 1.0, 1.5])
+def test_exposure_is_tolerated(render_ring, ring, exposure):
+    frame = render_ring(CENTRE, AXIS)
+    colour = np.clip(frame.colour * exposure, 0, 255).astype(np.uint8)
+    found = ColourSegmenter(ring).segment(colour, depth_in_metres(frame.depth), frame.intrinsics)
+    assert overlap(frame, found[0]) > 0.93
+
+
+def test_no_ring_and_things_of_its_colour(render_ring, ring):
+    frame = render_ring(CENTRE, AXIS, ring_present=False)
+    depth_m = depth_in_metres(frame.depth)
+    segmenter = ColourSegmenter(ring)
+    assert segmenter.segment(frame.colour, depth_m, frame.intrinsics) == []
+    for size in (4, 400):  # a speck, and a board that is too large at its depth
+        colour = frame.colour.copy()
+        colour[40 : 40 + size, 40 : 40 + size] = (255, 115, 13)
+        assert segmenter.segment(colour, depth_m, frame.intrinsics) == []
+
+
+def test_ring_of_another_colour_is_not_one(render_ring, ring):
+    frame = render_ring(CENTRE, AXIS)
+    swapped = np.ascontiguousarray(frame.colour[:, :, ::-1])
+    assert ColourSegmenter(ring).segment(swapped, depth_in_metres(frame.depth), frame.intrinsics) == []
+
+
+@pytest.mark.parametrize('shift_m', [0.03, 0.055, 0.3])
+def test_ring_that_jumps_out_of_the_window_is_found_whole(render_ring, ring, shift_m):
+    segmenter = ColourSegmenter(ring)
+    for x in (-0.15, -0.15 + shift_m):
+        frame = render_ring([x, 0, 0.47], AXIS)
+        found = segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics)
+    assert overlap(frame, found[0]) > 0.93
+
+
+def test_unknown_segmenter(ring):
+    with pytest.raises(VisionError, match="'magic' is not known: use one of"):
+        make_segmenter('magic', ring)
