@@ -1,6 +1,6 @@
 #!/bin/bash
 # Build the workspace. Python sources are linked, so only what is generated or copied counts: messages, build files, the set of files.
-set -euo pipefail
+set -eo pipefail  # not -u: colcon's setup files use variables that may be unset
 cd "$(dirname "$0")/.."
 . ./env.sh
 paths='src launch' python=.venv/bin/python
