@@ -75,10 +75,13 @@ sys.exit(run(Example))
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_closes_the_node(number):
-    process = subprocess.Popen([sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == 'up\n'
-    process.send_signal(number)
-    assert process.communicate(timeout=20)[0] == 'closed\n'
+    with subprocess.Popen([sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == 'up\n'
+            process.send_signal(number)
+            assert process.communicate(timeout=20)[0] == 'closed\n'
+        finally:
+            process.kill()
     assert process.returncode == 0
 
 
