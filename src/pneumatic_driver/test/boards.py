@@ -25,11 +25,14 @@ class RecordingPlant:
         self.targets_pa = np.zeros(6)
         self.forced_pa = None
         self.changes = []   # (monotonic time [s], targets [Pa])
+        self.board_clock_s = time.monotonic
+        self.changed_board_s = 0.0   # the last change, on the board's own clock: a stall of this machine does not count
 
     def set_valve_targets_pa(self, targets_pa):
         targets_pa = np.array(targets_pa, dtype=float)
         if not np.array_equal(targets_pa, self.targets_pa):
             self.changes.append((time.monotonic(), targets_pa))
+            self.changed_board_s = self.board_clock_s()
         self.targets_pa = targets_pa
 
     def sensor_pressures_pa(self):
@@ -53,12 +56,16 @@ class TcpBoard:
     def restart(self, port: int | None = None):
         """Power the board on: a new board on the same port."""
         self.board = ValveBoard(self.plant, port=self.link['port'] if port is None else port)
+        self.plant.board_clock_s = lambda: 1e-3 * self.board.logic.uptime_ms
         self._server = ValveBoardServer(self.board)
         self._server.start()
         self.link = {'host': '127.0.0.1', 'port': self.board.port}
 
     def write(self, address: int, values: list[int]) -> int:
         return self.board.logic.write(address, values)
+
+    def board_faults(self) -> int:
+        return self.board.logic.read(13, 1)[0]
 
     def stop(self):
         self._server.stop()

@@ -36,6 +36,9 @@ class RtuBoard(PtySlave):
     def write(self, address, values):
         return self.board.write(address, values)
 
+    def board_faults(self) -> int:
+        return self.board.read(13, 1)[0]
+
 
 @pytest.fixture
 def tcp_board():
