@@ -34,6 +34,8 @@ class Outcome(enum.Enum):
     DRIVER_LOST = 'driver lost'
     SATURATED = 'saturated'
     CANCELLED = 'cancelled'
+    INVALID_GOAL = 'invalid goal'
+    OUTSIDE_WORKSPACE = 'outside workspace'
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class TipController:
         self._applied_pa: np.ndarray | None = None
         self._lengths_m: np.ndarray | None = None
         self._goal: Goal | None = None
+        self._target_m: np.ndarray | None = None
         self._reached = False            # and held on
         self._start_s = 0.0
         self._inside_s = self._free_s = None   # since when inside the tolerance, and last time clear of the limits
@@ -86,6 +89,16 @@ class TipController:
     def applied_pa(self) -> np.ndarray | None:
         """Last commanded pressures [Pa], shape (n,); None before the first goal."""
         return self._applied_pa
+
+    @property
+    def measured_pa(self) -> np.ndarray | None:
+        """Last measured pressures [Pa], shape (n,)."""
+        return self._measured_pa
+
+    @property
+    def target_m(self) -> np.ndarray | None:
+        """Where the tip shall be at the last tick [m], shape (3,); None without a goal."""
+        return self._target_m if self._goal is not None else None
 
     @property
     def active(self) -> bool:
@@ -136,7 +149,7 @@ class TipController:
         self._goal = None
 
     def step(self, now_s: float) -> tuple[np.ndarray | None, Status]:
-        """One tick, `valves.PERIOD_S` after the last: the pressures to command [Pa], shape (n,), None before the first goal, and the status."""
+        """One tick, `valves.PERIOD_S` after the last: pressures to command [Pa], None before the first goal, and the status."""
         if self._goal is None:
             return self._applied_pa, Status('idle', 0.0, None, self._tip(), 0)
         fault = self._fault(now_s)
@@ -166,7 +179,8 @@ class TipController:
     def _judge(self, now_s, elapsed_s, short_m):
         s, goal = self._settings, self._goal
         tip_m = self._tip()
-        error_m = float(np.linalg.norm(tip_m - goal.at(elapsed_s)[0]))
+        self._target_m = goal.at(elapsed_s)[0]
+        error_m = float(np.linalg.norm(tip_m - self._target_m))
         arrived = self._valves.resting and elapsed_s >= goal.duration_s
         inside = arrived if goal.open_loop else elapsed_s >= goal.duration_s and error_m <= goal.tolerance_m
         self._inside_s = (now_s if self._inside_s is None else self._inside_s) if inside else None

@@ -15,3 +15,7 @@ class CalibrationError(ControlError):
 
 class ExperimentError(ControlError):
     """An experiment that cannot run, or a run that cannot be scored."""
+
+
+class OutsideWorkspaceError(GoalError):
+    """A target that the model does not reach."""

@@ -1,0 +1,68 @@
+"""`softarm calibrate dynamics`: identify valve lag, rate limit, delays and mechanical lag from step responses."""
+
+import argparse
+import datetime
+import json
+import os
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from tqdm import tqdm
+
+from soft_arm_control.dynamics import identify, save_dynamics
+from soft_arm_control.errors import ControlError
+from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.robot import RobotFileError
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.errors import KinematicsError
+
+ALIVE_S = 60.0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns the exit code."""
+    parser = argparse.ArgumentParser(prog='softarm calibrate dynamics', description='Step one chamber up and down and identify how fast '
+                                     'the rig is. The arm moves. Without --use-running a virtual rig is started for it.')
+    parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
+    parser.add_argument('--rig', default='virtual', help='rig that is calibrated (default: %(default)s)')
+    parser.add_argument('--plant-seed', type=int, default=1, help='virtual arm to start (default: %(default)s)')
+    parser.add_argument('--use-running', action='store_true', help='use the rig that runs in this ROS domain')
+    parser.add_argument('--dry-run', action='store_true', help='do not save')
+    parser.add_argument('--json', action='store_true', help='print JSON')
+    options = parser.parse_args(argv)
+    try:
+        return _run(options)
+    except (ControlError, KinematicsError, RobotFileError, CalibrationError) as error:
+        print(f'softarm calibrate dynamics: {error}', file=sys.stderr)
+        return 2
+
+
+def _run(options) -> int:
+    from soft_arm_control.ros.dynamics_measurement import STEPS, measure  # ROS only when it is needed
+    from soft_arm_control.ros.rig_process import VirtualRig, free_domain
+    from soft_arm_control.ros.rig_session import RigSession
+
+    arm, path = load_arm(options.robot, options.rig), calibration_path(options.rig, 'dynamics')
+    with ExitStack() as stack:
+        if not options.use_running:
+            os.environ['ROS_DOMAIN_ID'] = str(free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0'))))
+            log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'rig.log'
+            rig = stack.enter_context(VirtualRig(options.plant_seed, log))
+        session = stack.enter_context(RigSession(arm.robot))
+        progress = stack.enter_context(tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig'))
+        check = (lambda: None) if options.use_running else rig.check
+        session.wait_for(lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5, ALIVE_S, 'pressures and ring poses',
+                         check)
+        progress.set_description('steps')
+        dynamics, residuals = identify(measure(session, arm, progress.update))
+    if not options.dry_run:
+        save_dynamics(path, dynamics, residuals, arm.robot.fingerprint, datetime.date.today())
+    if options.json:
+        print(json.dumps({'values': vars(dynamics), 'residuals': residuals, 'file': None if options.dry_run else str(path)}))
+        return 0
+    for name, value in (*vars(dynamics).items(), *residuals.items()):
+        print(f'{name:24s} {value:12.4f}')
+    print('not saved' if options.dry_run else f'saved in {path}')
+    return 0

@@ -1,0 +1,89 @@
+"""From what is asked (points, perhaps lengths, held segments) to a goal that the controller can start."""
+
+import numpy as np
+
+from soft_arm_control.errors import GoalError, OutsideWorkspaceError
+from soft_arm_control.goal import Goal
+from soft_arm_control.tracking import solve_lengths
+from soft_arm_description.robot import Robot
+from soft_arm_kinematics.arm import Arm
+
+ITERATIONS, ROUNDS = 3, 20     # rounds of a fresh Jacobian
+REACHED_M = 0.0005             # the model must come this near
+LIMIT_SLACK_M = 1.0e-6
+
+
+def free_actuators(robot: Robot, held_segments: list[str]) -> np.ndarray:
+    """Which actuators the feedback may move, bool, shape (n,).
+
+    Raises:
+        GoalError: If a segment is not known or none is left free.
+    """
+    unknown = sorted(set(held_segments) - set(robot.segment_names))
+    if unknown:
+        raise GoalError(f'held segment {unknown[0]!r} is not known: use some of {list(robot.segment_names)}')
+    free = np.array([s.name not in held_segments for s in robot.segments for _ in s.actuators.names])
+    if not free.any():
+        raise GoalError(f'held segments {held_segments}: leave at least one of {list(robot.segment_names)} free')
+    return free
+
+
+def checked_point(point_m) -> np.ndarray:
+    """A target [m], shape (3,). Raises GoalError if it is not finite."""
+    point_m = np.asarray(point_m, float)
+    if not np.isfinite(point_m).all():
+        raise GoalError(f'target {point_m.tolist()} m: give finite numbers')
+    return point_m
+
+
+def plan(arm: Arm, points_m: list, lengths_m: list, times_s, held_segments: list[str], present_m: np.ndarray, tolerance_m: float,
+         timeout_s: float, open_loop: bool) -> Goal:
+    """Find the actuator lengths of every waypoint by the model, each from the one before, and make the goal.
+
+    Args:
+        arm: The model.
+        points_m: Tip positions [m].
+        lengths_m: For each point preferred lengths [m], or an empty sequence where there are none.
+        times_s: Of the waypoints [s].
+        held_segments: Segments that the feedback must not move. They go to the lengths given, or stay as they are.
+        present_m: Measured lengths [m], where the search starts.
+        tolerance_m, timeout_s, open_loop: As in `Goal`.
+
+    Raises:
+        GoalError: If something is not finite or of the wrong size, or a length is outside its limits.
+        OutsideWorkspaceError: If the model cannot reach a point with the held segments held.
+    """
+    free = free_actuators(arm.robot, held_segments)
+    if not points_m:
+        raise GoalError('no waypoints: give at least 1')
+    now_m, found_m = np.clip(present_m, *arm.length_limits_m), []
+    points_m = [checked_point(p) for p in points_m]
+    for point_m, given_m in zip(points_m, lengths_m, strict=True):
+        start_m = now_m if len(given_m) == 0 else _checked_lengths(arm, given_m)
+        now_m = start_m if open_loop and len(given_m) else _solve(arm, start_m, point_m, free)
+        found_m.append(now_m)
+    return Goal(np.array(points_m), np.array(found_m), np.asarray(times_s, float), free, tolerance_m, timeout_s, open_loop)
+
+
+def _checked_lengths(arm, lengths_m):
+    lengths_m, (low_m, high_m) = np.asarray(lengths_m, float), arm.length_limits_m
+    if lengths_m.shape != low_m.shape or not np.isfinite(lengths_m).all():
+        raise GoalError(f'lengths_m {lengths_m.tolist()}: give {len(low_m)} finite lengths [m], one for each of {list(arm.robot.chambers)}')
+    bad = (lengths_m < low_m - LIMIT_SLACK_M) | (lengths_m > high_m + LIMIT_SLACK_M)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise GoalError(f'length of {arm.robot.chambers[i]} is {1e3 * lengths_m[i]:.2f} mm, limits '
+                        f'{1e3 * low_m[i]:.2f} .. {1e3 * high_m[i]:.2f} mm: choose a length inside')
+    return np.clip(lengths_m, low_m, high_m)
+
+
+def _solve(arm, start_m, point_m, free):
+    lengths_m, off_m = start_m, np.inf
+    for _ in range(ROUNDS):
+        lengths_m, off_m = solve_lengths(arm, lengths_m, point_m, start_m, arm.length_limits_m, free, ITERATIONS)
+        if off_m < REACHED_M / 10:
+            break
+    if off_m > REACHED_M:
+        raise OutsideWorkspaceError(f'target {np.round(1e3 * point_m, 2).tolist()} mm: the model stays {1e3 * off_m:.2f} mm away, '
+                                    f'limit {1e3 * REACHED_M:.1f} mm; move it inside the workspace, or hold fewer segments')
+    return lengths_m

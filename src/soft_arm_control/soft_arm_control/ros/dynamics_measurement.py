@@ -1,0 +1,59 @@
+"""Step responses of one chamber on a running rig, for `softarm calibrate dynamics`."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from soft_arm_control.dynamics import StepRecord
+from soft_arm_control.ros.rig_session import RigSession
+from soft_arm_kinematics.arm import Arm
+
+STEP_PA = 80.0e3          # large enough to show the valve's rate limit
+REST_S = 2.5
+STEPS = 6
+
+
+def measure(session: RigSession, arm: Arm, on_step: Callable[[], None]) -> list[StepRecord]:
+    """Step the last segment's first chamber down and up; its neighbours stay at ambient pressure, the others too.
+
+    Args:
+        session: Connection to a rig whose driver and ring detector run, and whose controller has no goal.
+        arm: For the chamber's limits and its length at a pressure.
+        on_step: Called after each step.
+
+    Raises:
+        ExperimentError: If samples stop coming.
+    """
+    chamber = arm.n_actuators - len(arm.robot.segments[-1].actuators.names)
+    low_pa, high_pa = arm.pressure_limits_pa[:, chamber]
+    middle_pa, half_pa = (low_pa + high_pa) / 2, min(STEP_PA, 0.9 * (high_pa - low_pa)) / 2
+    session.command_pa, records = np.zeros(arm.n_actuators), []
+    try:
+        _step(session, chamber, middle_pa - half_pa)
+        for k in range(STEPS):
+            start_pa = float(session.command_pa[chamber])
+            start_s = _step(session, chamber, middle_pa + (half_pa if k % 2 == 0 else -half_pa))
+            records.append(_record(session, arm, chamber, start_s, start_pa))
+            on_step()
+    finally:
+        session.command_pa = None
+    return records
+
+
+def _step(session, chamber, pressure_pa) -> float:
+    command_pa = session.command_pa.copy()
+    command_pa[chamber] = pressure_pa
+    session.command_pa = command_pa        # a new array: the spin thread sends it whole
+    start_s = session.now_s()
+    session.wait_for(lambda: min(session.pressures.stamps_s[-1], session.rings.stamps_s[-1]) > start_s + REST_S, 2 * REST_S + 2,
+                     'pressures and ring poses after a step')
+    return start_s
+
+
+def _record(session, arm, chamber, start_s, start_pa) -> StepRecord:
+    stop_s = start_s + REST_S
+    pressure_s, pressures_pa, _ = session.pressures.since(start_s, stop_s)
+    ring_s, rings_m, arrivals_s = session.rings.since(start_s, stop_s)
+    lengths_m = arm.lengths(arm.curve.limit(pressures_pa))[:, chamber]
+    return StepRecord(pressure_s - start_s, pressures_pa[:, chamber], lengths_m, ring_s - start_s, rings_m, arrivals_s - ring_s, start_pa,
+                      float(session.command_pa[chamber]))

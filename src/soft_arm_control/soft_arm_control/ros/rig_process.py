@@ -1,0 +1,82 @@
+"""The virtual rig as a child process: started headless on a free DDS domain and port, ended completely."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from soft_arm_control.errors import ExperimentError
+
+DOMAINS = range(10, 100)           # above, DDS ports reach into the ephemeral ones
+END_S = 20.0                       # `softarm launch` itself escalates after 5 and 10 s
+
+
+def free_domain(avoid: int) -> int:
+    """A DDS domain in which nobody on this host seems to take part.
+
+    Raises:
+        ExperimentError: If all are taken.
+    """
+    for domain in random.sample(DOMAINS, len(DOMAINS)):
+        if domain != avoid and all(_can_bind(socket.SOCK_DGRAM, 7400 + 250 * domain + offset) for offset in (0, 10, 11)):
+            return domain
+    raise ExperimentError(f'every DDS domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use: end some programs')
+
+
+def free_port() -> int:
+    """A TCP port that is free on loopback now."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
+
+
+def _can_bind(kind, port: int) -> bool:
+    with socket.socket(type=kind) as probe:
+        try:
+            probe.bind(('', port))
+        except OSError:
+            return False
+    return True
+
+
+class VirtualRig:
+    """Context manager around `softarm launch launch/sim.launch.xml`; its output goes to a log file."""
+
+    def __init__(self, plant_seed: int, log: Path):
+        workspace = os.environ.get('SOFT_ARM_WS')
+        if workspace is None:
+            raise ExperimentError('SOFT_ARM_WS is not set: run `. env.sh` first')
+        launch_file = Path(workspace) / 'launch' / 'sim.launch.xml'
+        self._command = ['softarm', 'launch', str(launch_file), f'plant_seed:={plant_seed}', f'modbus_port:={free_port()}']
+        self._log_path = log
+
+    def __enter__(self) -> 'VirtualRig':
+        self._log_path.parent.mkdir(parents=True, exist_ok=True)
+        with self._log_path.open('w') as log:
+            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                             start_new_session=True)
+        return self
+
+    def __exit__(self, *_) -> None:
+        end(self._process)
+
+    def check(self) -> None:
+        """Raise ExperimentError, with the log's last line, if the rig has ended."""
+        if self._process.poll() is not None:
+            lines = self._log_path.read_text(errors='replace').strip().splitlines() or ['(no output)']
+            raise ExperimentError(f'the virtual rig ended with code {self._process.returncode}: {lines[-1]}; see {self._log_path}')
+
+
+def end(process: subprocess.Popen) -> None:
+    """SIGINT to the process group, SIGKILL if it does not end."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        if process.poll() is not None:
+            break
+        os.killpg(process.pid, number)
+        try:
+            process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            continue
+    process.wait()

@@ -1,0 +1,167 @@
+"""A program's connection to a running rig: records what it says, commands it, waits with deadlines."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from rclpy.action import ActionClient
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import CameraInfo
+
+from soft_arm_control.errors import ExperimentError
+from soft_arm_control.ros import conversions
+from soft_arm_control.valves import PERIOD_S
+from soft_arm_description.robot import Robot
+from soft_arm_msgs.action import FollowPath, MoveTip
+from soft_arm_msgs.msg import ChamberPressures, TipTarget
+from soft_arm_node_kit import qos
+
+NAMESPACE = 'soft_arm'
+TRUTH_TOPIC = '/virtual_rig/debug/tip_truth'
+
+
+@dataclass
+class Series:
+    """Samples with stamp and arrival [s], grown by the spin thread."""
+
+    stamps_s: list[float] = field(default_factory=list)
+    arrivals_s: list[float] = field(default_factory=list)
+    values: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, stamp_s: float, arrival_s: float, value) -> None:
+        """Append one sample."""
+        self.arrivals_s.append(arrival_s)
+        self.values.append(value)
+        self.stamps_s.append(stamp_s)      # last: its length is what readers use
+
+    def since(self, start_s: float, stop_s: float = np.inf) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Stamps, values and arrivals of the samples stamped in [start_s, stop_s]."""
+        stamps_s = np.array(self.stamps_s)
+        rows = np.flatnonzero((stamps_s >= start_s) & (stamps_s <= stop_s))
+        return stamps_s[rows], np.array([self.values[i] for i in rows]), np.array([self.arrivals_s[i] for i in rows])
+
+    def rate_hz(self, start_s: float) -> float:
+        """Samples per second [Hz] since a time."""
+        stamps_s = [s for s in self.stamps_s if s >= start_s]
+        return (len(stamps_s) - 1) / (stamps_s[-1] - stamps_s[0]) if len(stamps_s) > 2 else 0.0
+
+
+class RigSession:
+    """Context manager; its node spins in a thread. Takes part in the domain of ROS_DOMAIN_ID."""
+
+    def __init__(self, robot: Robot):
+        self._robot = robot
+        self.truth, self.pressures, self.rings, self.images = Series(), Series(), Series(), Series()
+        self.diagnostics: dict[str, dict[str, str]] = {}     # newest values of each node
+        self.command_pa: np.ndarray | None = None            # sent at 50 Hz while set
+        self._changed, self._stopping = threading.Condition(), threading.Event()
+
+    def __enter__(self) -> 'RigSession':
+        self._context = Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self.node = node = Node('experiment', context=self._context, namespace=NAMESPACE, use_global_arguments=False)
+        node.create_subscription(PoseStamped, TRUTH_TOPIC, self._on_truth, qos.STATE)
+        node.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
+        node.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
+        node.create_subscription(CameraInfo, '/camera/camera/color/camera_info', self._on_image, qos.SENSOR)
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
+        self._command = node.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
+        self._move, self._follow = ActionClient(node, MoveTip, 'move_tip'), ActionClient(node, FollowPath, 'follow_path')
+        node.create_timer(PERIOD_S, self._send_command)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(node)
+        self._thread = threading.Thread(target=self._spin, name='rig session')
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._stopping.set()
+        self._thread.join()
+        self._executor.shutdown()
+        self.node.destroy_node()
+        self._context.try_shutdown()
+
+    def now_s(self) -> float:
+        """The rig's clock [s]."""
+        return self.node.get_clock().now().nanoseconds * 1e-9
+
+    def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: str, check: Callable[[], None] = lambda: None) -> None:
+        """Wait until a condition holds; it is looked at after every message, `check` may raise.
+
+        Raises:
+            ExperimentError: If it does not hold in time.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        with self._changed:
+            while not condition():
+                check()
+                left_s = deadline_s - time.monotonic()
+                if left_s <= 0:
+                    raise ExperimentError(f'waited {timeout_s:.0f} s for {what}: see `softarm doctor` and the rig\'s log')
+                self._changed.wait(min(left_s, 0.5))
+
+    def missing(self) -> str:
+        """What a rig that is ready has and this one has not; empty when it is ready."""
+        seen = {'pressures': self.pressures, 'ring_pose': self.rings, 'camera_info': self.images}
+        lacking = [name for name, series in seen.items() if len(series.stamps_s) < 5]
+        lacking += [name for name, client in (('move_tip', self._move), ('follow_path', self._follow)) if not client.server_is_ready()]
+        return ', '.join(lacking)
+
+    def move_tip(self, point_m, lengths_m, held: list[str], open_loop: bool, tolerance_m: float, timeout_s: float):
+        """Send a goal; returns a function that gives its result, or None while it runs."""
+        goal = MoveTip.Goal(target=_target(point_m, lengths_m), tolerance_m=tolerance_m, timeout_s=timeout_s, open_loop=open_loop,
+                            held_segments=held)
+        return self._send(self._move, goal)
+
+    def follow_path(self, points_m, lengths_m, times_s, held: list[str]):
+        """Send a path, closed loop; returns a function that gives its result, or None while it runs."""
+        waypoints = [_target(p, lengths) for p, lengths in zip(points_m, lengths_m, strict=True)]
+        return self._send(self._follow, FollowPath.Goal(waypoints=waypoints, times_s=[float(t) for t in times_s], held_segments=held))
+
+    def _send(self, client, goal):
+        results = []
+
+        def accepted(future):
+            future.result().get_result_async().add_done_callback(lambda done: results.append(done.result().result))
+
+        client.send_goal_async(goal).add_done_callback(accepted)
+        return lambda: results[0] if results else None
+
+    def _spin(self) -> None:
+        while not self._stopping.is_set():
+            self._executor.spin_once(timeout_sec=0.1)
+            with self._changed:
+                self._changed.notify_all()
+
+    def _on_truth(self, message: PoseStamped) -> None:
+        self.truth.add(conversions.stamp_s(message.header.stamp), self.now_s(), conversions.point_from_msg(message.pose.position))
+
+    def _on_pressures(self, message: ChamberPressures) -> None:
+        self.pressures.add(conversions.stamp_s(message.header.stamp), self.now_s(), conversions.pressures_from_msg(message, self._robot))
+
+    def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
+        stamp_s, ring_m, _ = conversions.ring_from_msg(message)
+        self.rings.add(stamp_s, self.now_s(), ring_m)
+
+    def _on_image(self, message: CameraInfo) -> None:
+        self.images.add(conversions.stamp_s(message.header.stamp), self.now_s(), None)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            self.diagnostics[status.name] = {v.key: v.value for v in status.values}
+
+    def _send_command(self) -> None:
+        if self.command_pa is not None:
+            self._command.publish(conversions.pressures_message(self.command_pa, self._robot, self.node.get_clock().now().to_msg()))
+
+
+def _target(point_m, lengths_m) -> TipTarget:
+    return TipTarget(position=conversions.point_message(point_m), lengths_m=[float(v) for v in lengths_m])

@@ -1,0 +1,129 @@
+"""Node `tip_controller`: brings the tip to targets, closed through the camera.
+
+In: actions `move_tip` and `follow_path` (see goal_server.py); `pressures` (50 Hz), `ring_pose` (30 Hz), `color/camera_info` (that the
+camera lives). Out: `pressure_command` at 50 Hz from the first goal on, `target` for rviz, diagnostics.
+A lost ring or a stale camera ends the goal and the last pressures are held; without measured pressures the goal is aborted.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from rclpy.node import Node
+from sensor_msgs.msg import CameraInfo
+from visualization_msgs.msg import Marker
+
+from soft_arm_control.controller import Outcome, Status, TipController
+from soft_arm_control.dynamics import load_dynamics
+from soft_arm_control.errors import GoalError
+from soft_arm_control.ros import conversions
+from soft_arm_control.ros.goal_server import GoalServer
+from soft_arm_control.valves import PERIOD_S
+from soft_arm_description.calibration import calibration_path
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_msgs.msg import ChamberPressures
+from soft_arm_node_kit import diagnostics, qos
+from soft_arm_node_kit.parameters import declare, parameter
+from soft_arm_node_kit.runner import run
+
+LATENCIES_KEPT = 3000
+MARKER_TICKS = 5
+
+
+@dataclass(frozen=True)
+class TipControllerParameters:
+    """Parameters of the node."""
+
+    robot: str = parameter(description='name or path of the robot file')
+    rig: str = parameter(description='rig whose calibration is used')
+    tolerance_m: float = parameter(0.001, 'of a goal that gives none [m]', minimum=1e-4, maximum=0.1)
+    timeout_s: float = parameter(10.0, 'of a goal that gives none [s]', minimum=0.1, maximum=600.0)
+
+
+class TipControllerNode(Node):
+    """Translates; `soft_arm_control.controller.TipController` controls."""
+
+    def __init__(self):
+        super().__init__('tip_controller')
+        p = declare(self, TipControllerParameters)
+        self._arm = load_arm(p.robot, p.rig)
+        self._controller = TipController(self._arm, load_dynamics(calibration_path(p.rig, 'dynamics')))
+        self._status, self._problem, self._ticks = Status('idle', 0.0, None, None, 0), '', 0
+        self._unanswered_stamp_s: float | None = None       # newest ring that no command has followed yet
+        self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
+        self._rates = {name: diagnostics.RateMeter() for name in ('pressures_hz', 'ring_pose_hz', 'camera_hz', 'command_hz')}
+        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
+        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
+        self.create_subscription(CameraInfo, 'color/camera_info', self._on_camera_info, qos.SENSOR)
+        self._command = self.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
+        self._marker = self.create_publisher(Marker, 'target', qos.LATCHED)
+        self._goals = GoalServer(self, self._arm, self._controller, p.tolerance_m, p.timeout_s)
+        self.create_timer(PERIOD_S, self._tick)
+        self._reporter = diagnostics.Reporter(self, self._arm.robot.name, self._report)
+
+    def destroy_node(self) -> None:
+        """Close the actions with the node."""
+        self._goals.destroy()
+        super().destroy_node()
+
+    def _on_pressures(self, message: ChamberPressures) -> None:
+        self._rates['pressures_hz'].tick()
+        try:
+            pressures_pa = conversions.pressures_from_msg(message, self._arm.robot)
+        except GoalError as error:
+            self._problem = str(error)
+            return
+        self._controller.add_pressures(conversions.stamp_s(message.header.stamp), pressures_pa)
+
+    def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
+        self._rates['ring_pose_hz'].tick()
+        self._unanswered_stamp_s, ring_m, covariance_m2 = conversions.ring_from_msg(message)
+        self._controller.add_ring(self._unanswered_stamp_s, ring_m, covariance_m2)
+
+    def _on_camera_info(self, message: CameraInfo) -> None:
+        self._rates['camera_hz'].tick()
+        self._controller.add_image(conversions.stamp_s(message.header.stamp))
+
+    def _tick(self) -> None:
+        now = self.get_clock().now()
+        now_s = now.nanoseconds * 1e-9
+        pressures_pa, status = self._controller.step(now_s)
+        if pressures_pa is not None:
+            self._publish(pressures_pa, now)
+        if status.outcome is not None:
+            self._note(status)
+        self._goals.after_tick(status, now_s)
+        self._status = status
+
+    def _publish(self, pressures_pa: np.ndarray, now) -> None:
+        self._command.publish(conversions.pressures_message(pressures_pa, self._arm.robot, now.to_msg()))
+        self._rates['command_hz'].tick()
+        if self._unanswered_stamp_s is not None:
+            self._latencies_s.append(self.get_clock().now().nanoseconds * 1e-9 - self._unanswered_stamp_s)
+            self._unanswered_stamp_s = None
+        self._ticks += 1
+        target_m = self._controller.target_m
+        if target_m is not None and self._ticks % MARKER_TICKS == 0:
+            self._marker.publish(conversions.target_marker(target_m, self._arm.robot.base.frame, now.to_msg()))
+
+    def _note(self, status: Status) -> None:
+        good = status.outcome in (Outcome.REACHED, Outcome.CANCELLED)
+        self._problem = '' if good else f'{status.outcome.value}: {status.message}'
+        if not good:
+            self.get_logger().warning(self._problem)
+
+    def _report(self) -> tuple[bytes, str, dict]:
+        values = {name: meter.rate_hz for name, meter in self._rates.items()}
+        if self._latencies_s:
+            for percent in (50, 99):
+                values[f'image_to_command_p{percent}_s'] = float(np.percentile(self._latencies_s, percent))
+        values['known_configurations'] = len(self._controller.error_map)
+        if self._problem:
+            return diagnostics.WARN, self._problem, values
+        return diagnostics.OK, self._status.phase, values
+
+
+def main() -> int:
+    """Entry point."""
+    return run(TipControllerNode)
