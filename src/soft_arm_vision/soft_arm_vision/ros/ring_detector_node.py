@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from cv_bridge import CvBridge, CvBridgeError
@@ -42,7 +43,7 @@ class RingDetectorNode(Node):
         super().__init__('ring_detector')
         given = parameters.declare(self, RingDetectorParameters)
         self._ring, self._stale_s = load_robot(given.robot).ring, given.stale_s
-        path = given.extrinsics_file or calibration_path(given.rig, 'extrinsics')
+        path = Path(given.extrinsics_file) if given.extrinsics_file else calibration_path(given.rig, 'extrinsics')
         self._T_base_camera, self._base_frame, self._camera_frame = extrinsics.load(path)
         self._detector = RingDetector(self._ring, make_segmenter(given.segmenter, self._ring))
         self._bridge, self._intrinsics, self._trouble = CvBridge(), None, 'no camera info yet'

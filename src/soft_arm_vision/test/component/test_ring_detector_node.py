@@ -1,0 +1,167 @@
+"""The node in this process, fed with synthetic images over DDS by a probe."""
+
+import time
+
+import numpy as np
+import pytest
+import rclpy
+from cv_bridge import CvBridge
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.time import Time
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import CameraInfo, Image
+from tf2_msgs.msg import TFMessage
+from tf2_ros import StaticTransformBroadcaster
+
+from soft_arm_node_kit import qos
+from soft_arm_vision import extrinsics
+from soft_arm_vision.ros.ring_detector_node import RingDetectorNode
+
+DEADLINE_S = 20.0
+FRAME = 'camera_color_optical_frame'
+T_BASE_CAMERA = np.array([[0, 0, 1, -0.45], [1, 0, 0, 0.01], [0, 1, 0, 0.2], [0, 0, 0, 1.0]])
+CENTRE, AXIS = np.array([0.03, -0.01, 0.45]), np.array([0.3, 1, 0.1])
+
+
+class Graph:
+    """The node, a probe that plays the camera, and what it heard."""
+
+    def __init__(self, extrinsics_file):
+        rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm', '-p', f'extrinsics_file:={extrinsics_file}'])
+        self.probe, self.node = rclpy.create_node('probe', use_global_arguments=False), RingDetectorNode()
+        self.executor = SingleThreadedExecutor()
+        for node in (self.probe, self.node):
+            self.executor.add_node(node)
+        self.poses, self.tf, self.tf_static, self.status, self.overlays = [], [], [], [], []
+        for kind, topic, profile, store in (
+            (PoseWithCovarianceStamped, '/soft_arm/ring_pose', qos.STATE, self.poses.append),
+            (TFMessage, '/tf', qos.STATE, lambda m: self.tf.extend(m.transforms)),
+            (TFMessage, '/tf_static', qos.LATCHED, lambda m: self.tf_static.extend(m.transforms)),
+            (DiagnosticArray, '/diagnostics', qos.STATE, lambda m: self.status.extend(m.status)),
+        ):
+            self.probe.create_subscription(kind, topic, store, profile)
+        self.info = self.probe.create_publisher(CameraInfo, '/soft_arm/color/camera_info', qos.STATE)
+        self.colour = self.probe.create_publisher(Image, '/soft_arm/color/image_raw', qos.IMAGE)
+        self.depth = self.probe.create_publisher(Image, '/soft_arm/aligned_depth_to_color/image_raw', qos.IMAGE)
+        self.bridge, self.sent = CvBridge(), 0
+        self.until(lambda: all(topic.get_subscription_count() for topic in (self.info, self.colour, self.depth)))
+
+    def until(self, condition, each=lambda: None):
+        end_s, next_s = time.monotonic() + DEADLINE_S, 0.0
+        while not condition():
+            assert time.monotonic() < end_s, f'not within {DEADLINE_S} s: {len(self.poses)} poses, {[s.message for s in self.status[-2:]]}'
+            if time.monotonic() > next_s:
+                next_s = time.monotonic() + 0.1
+                each()
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def send(self, frame, depth_delay_s=0.0, frame_id=FRAME):
+        """Publish one frameset; its stamp [ns]."""
+        self.sent += 1
+        stamp_ns = self.sent * 100_000_000
+        info = CameraInfo(width=frame.intrinsics.width, height=frame.intrinsics.height, distortion_model='plumb_bob', d=[0.0] * 5)
+        info.k = [frame.intrinsics.fx, 0.0, frame.intrinsics.cx, 0.0, frame.intrinsics.fy, frame.intrinsics.cy, 0.0, 0.0, 1.0]
+        colour, depth = self.bridge.cv2_to_imgmsg(frame.colour, 'rgb8'), self.bridge.cv2_to_imgmsg(frame.depth, '16UC1')
+        for message, delay_s in ((info, 0.0), (colour, 0.0), (depth, depth_delay_s)):
+            message.header.frame_id = frame_id
+            message.header.stamp = Time(nanoseconds=stamp_ns + int(1e9 * delay_s)).to_msg()
+        self.info.publish(info)
+        self.colour.publish(colour)
+        self.depth.publish(depth)
+        return stamp_ns
+
+    def close(self):
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.probe.destroy_node()
+        rclpy.try_shutdown()
+
+
+@pytest.fixture
+def graph(tmp_path):
+    points = np.random.default_rng(0).uniform(-0.1, 0.1, (20, 3)) + CENTRE
+    solved = extrinsics.solve(points, extrinsics.transform(T_BASE_CAMERA, points))
+    extrinsics.save(tmp_path / 'e.yaml', solved, base_frame='soft_arm_base_link', camera_frame=FRAME, method='test', fingerprint='test')
+    graph = Graph(tmp_path / 'e.yaml')
+    yield graph
+    graph.close()
+
+
+def test_pose_is_in_the_base_frame_with_the_images_stamp(graph, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    graph.until(lambda: graph.poses and graph.tf, each=lambda: graph.send(frame))
+    message = graph.poses[0]
+    assert message.header.frame_id == 'soft_arm_base_link'
+    assert Time.from_msg(message.header.stamp).nanoseconds % 100_000_000 == 0
+    truth = T_BASE_CAMERA[:3, :3] @ frame.centre + T_BASE_CAMERA[:3, 3]
+    position = message.pose.pose.position
+    np.testing.assert_allclose([position.x, position.y, position.z], truth, atol=1e-3)
+    orientation = message.pose.pose.orientation
+    axis = Rotation.from_quat([orientation.x, orientation.y, orientation.z, orientation.w]).apply([0, 0, 1])
+    assert axis @ T_BASE_CAMERA[:3, :3] @ frame.axis > 0.999
+    covariance = np.reshape(message.pose.covariance, (6, 6))
+    assert np.all(np.linalg.eigvalsh(covariance) > 0)
+    assert axis @ covariance[3:, 3:] @ axis > 1  # the rotation about the axis is not known
+    transform = graph.tf[0]
+    assert (transform.header.frame_id, transform.child_frame_id) == ('soft_arm_base_link', 'soft_arm_tip_by_vision')
+    np.testing.assert_allclose(transform.transform.translation.x, position.x)
+
+
+def test_lost_ring_stops_the_pose_says_why_and_comes_back(graph, render_ring):
+    seen, lost = render_ring(CENTRE, AXIS), render_ring(CENTRE, AXIS, ring_present=False)
+    graph.until(lambda: graph.poses, each=lambda: graph.send(seen))
+    first_lost_ns = graph.send(lost)
+    graph.until(lambda: graph.status and graph.status[-1].message == 'ring lost: no ring in view', each=lambda: graph.send(lost))
+    assert all(Time.from_msg(pose.header.stamp).nanoseconds < first_lost_ns for pose in graph.poses)
+    graph.until(lambda: graph.status[-1].message == 'ring in view', each=lambda: graph.send(seen))
+
+
+def test_colour_and_depth_of_different_times_are_never_paired(graph, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    graph.until(
+        lambda: graph.status and 'stamps of colour and depth differ by 30 ms' in graph.status[-1].message,
+        each=lambda: graph.send(frame, depth_delay_s=0.03),
+    )
+    assert not graph.poses
+
+
+def test_camera_that_was_not_calibrated_gives_no_pose(graph, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    graph.until(
+        lambda: graph.status and "images are in frame 'other'" in graph.status[-1].message, each=lambda: graph.send(frame, frame_id='other')
+    )
+    assert not graph.poses
+
+
+def test_cameras_frames_hang_in_the_base_frame(graph):
+    broadcaster = StaticTransformBroadcaster(graph.probe)
+    link = TransformStamped(child_frame_id=FRAME)
+    link.header.frame_id = 'camera_link'
+    link.transform.translation.y = 0.015
+    link.transform.rotation.x = link.transform.rotation.z = -0.5
+    link.transform.rotation.y = link.transform.rotation.w = 0.5
+    broadcaster.sendTransform(link)
+    graph.until(lambda: any(t.child_frame_id == 'camera_link' for t in graph.tf_static))
+    placed = next(t for t in graph.tf_static if t.child_frame_id == 'camera_link')
+    assert placed.header.frame_id == 'soft_arm_base_link'
+    turn = Rotation.from_quat([getattr(placed.transform.rotation, i) for i in 'xyzw'])
+    origin = np.array([getattr(placed.transform.translation, i) for i in 'xyz'])
+    np.testing.assert_allclose(origin + turn.apply([0, 0.015, 0]), T_BASE_CAMERA[:3, 3], atol=1e-6)
+
+
+def test_overlay_is_drawn_on_demand(graph, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    graph.probe.create_subscription(Image, '/soft_arm/ring_detector/debug/overlay', graph.overlays.append, qos.SENSOR)
+    graph.until(lambda: graph.overlays, each=lambda: graph.send(frame))
+    assert (graph.overlays[0].width, graph.overlays[0].encoding) == (640, 'rgb8')
+
+
+def test_missing_extrinsics_refuse_to_start(tmp_path):
+    rclpy.init(args=['--ros-args', '-p', f'extrinsics_file:={tmp_path}/none.yaml'])
+    try:
+        with pytest.raises(ValueError, match='softarm calibrate extrinsics'):
+            RingDetectorNode()
+    finally:
+        rclpy.try_shutdown()
