@@ -92,7 +92,7 @@ def test_vacuum_is_stiffer(paper_arm):
     assert scores[0, 2] < scores[1, 2]
 
 
-@pytest.mark.parametrize('target_m', [(0.0, 0.0, 0.5), (0.3, 0.1, 0.25), (0.0, 0.0, 0.10), (0.02, -0.3, -0.1)])
+@pytest.mark.parametrize('target_m', [(0.0, 0.0, 0.5), (0.3, 0.1, 0.25), (-0.02, -0.02, 0.5), (0.12, 0.04, -0.24)])
 def test_outside_the_workspace(paper_arm, solver, target_m):
     result = solver.solve(target_m)
     assert not result.reachable and not result.solutions
