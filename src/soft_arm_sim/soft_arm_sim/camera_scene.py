@@ -12,10 +12,11 @@ RING_FACETS = 128             # 0.014 mm of faceting on a 45 mm ring
 NEAR_M, FAR_M = 0.05, 3.0
 TABLE_Z_M = 0.47
 WALL_DISTANCE_M = 0.55
+TILE_M = 0.3
 BELLOWS_COLOURS = ([0.16, 0.16, 0.19, 1.0], [0.10, 0.10, 0.12, 1.0])
 ARM_GROUP, RING_GROUP, JIG_GROUP = 1, 2, 0
 
-_GEOM, _TEXTURE = mujoco.mjtGeom, mujoco.mjtBuiltin
+_GEOM = mujoco.mjtGeom
 
 
 def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
@@ -28,7 +29,7 @@ def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = image.width_px, image.height_px
     visual.quality.offsamples, visual.quality.shadowsize = 0, 0          # each costs more than all the rest of the frame
-    visual.quality.numslices, visual.quality.numstacks, visual.quality.numquads = 14, 6, 1
+    visual.quality.numslices, visual.quality.numstacks, visual.quality.numquads = 14, 2, 1
     visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
     visual.headlight.ambient, visual.headlight.diffuse, visual.headlight.specular = [0.45] * 3, [0.0] * 3, [0.0] * 3
     spec.stat.extent = 1.0
@@ -79,11 +80,12 @@ def _add_ring_mesh(spec, ring: Ring):
                   inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL)
 
 
-def _add_material(spec, name: str, light, dark, repeat: float):
-    spec.add_texture(name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, builtin=_TEXTURE.mjBUILTIN_CHECKER, rgb1=light, rgb2=dark,
-                     width=64, height=64)
-    material = spec.add_material(name=name, texrepeat=[repeat, repeat], specular=0.1)
-    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = name
+def _add_tiles(spec, centre, across, along, tile_m: float, count: tuple[int, int], quat, size, colours):
+    """Flat checkerboard of boxes: sampling a texture would cost more than all the rest of the background."""
+    for i in range(count[0]):
+        for k in range(count[1]):
+            place = centre + (i - (count[0] - 1) / 2) * tile_m * across + (k - (count[1] - 1) / 2) * tile_m * along
+            spec.worldbody.add_geom(type=_GEOM.mjGEOM_BOX, size=size, pos=place, quat=quat, rgba=[*colours[(i + k) % 2], 1])
 
 
 def _add_room(spec, robot: Robot, camera_position_m):
@@ -92,16 +94,17 @@ def _add_room(spec, robot: Robot, camera_position_m):
     away = away / np.linalg.norm(away)
     across = np.array([-away[1], away[0], 0.0])
     turn = [np.cos(np.arctan2(away[1], away[0]) / 2), 0, 0, np.sin(np.arctan2(away[1], away[0]) / 2)]
-    _add_material(spec, 'wall', [0.74, 0.76, 0.78], [0.71, 0.73, 0.76], 8)
-    _add_material(spec, 'table', [0.56, 0.47, 0.38], [0.53, 0.44, 0.36], 12)
-    world.add_geom(type=_GEOM.mjGEOM_BOX, size=[0.02, 1.2, 0.9], pos=away * WALL_DISTANCE_M, quat=turn, material='wall')
-    world.add_geom(type=_GEOM.mjGEOM_BOX, size=[1.0, 1.2, 0.02], pos=[0, 0, TABLE_Z_M + 0.02], quat=turn, material='table')
+    half = TILE_M / 2
+    _add_tiles(spec, away * WALL_DISTANCE_M, across, np.array([0.0, 0.0, 1.0]), TILE_M, (8, 6), turn, [0.02, half, half],
+               ([0.74, 0.76, 0.78], [0.70, 0.72, 0.75]))
+    _add_tiles(spec, np.array([0, 0, TABLE_Z_M + 0.02]), across, away, TILE_M, (8, 8), turn, [half, half, 0.02],
+               ([0.56, 0.47, 0.38], [0.52, 0.43, 0.35]))
     flange = np.array(robot.base.flange_m)
     world.add_geom(type=_GEOM.mjGEOM_BOX, size=flange / 2, pos=[0, 0, -flange[2] / 2], rgba=[0.62, 0.63, 0.65, 1])
     clutter = (   # type, size, away, across, height above the table, colour
         (_GEOM.mjGEOM_BOX, [0.05, 0.06, 0.09], 0.25, 0.22, 0.09, [0.45, 0.46, 0.48, 1]),
         (_GEOM.mjGEOM_CYLINDER, [0.03, 0.07, 0], 0.20, -0.20, 0.07, [0.15, 0.30, 0.62, 1]),
-        (_GEOM.mjGEOM_SPHERE, [0.04, 0, 0], 0.10, 0.16, 0.04, [0.20, 0.50, 0.28, 1]),
+        (_GEOM.mjGEOM_CYLINDER, [0.04, 0.03, 0], 0.10, 0.16, 0.03, [0.20, 0.50, 0.28, 1]),
         (_GEOM.mjGEOM_BOX, [0.02, 0.10, 0.16], 0.45, -0.28, 0.16, [0.80, 0.80, 0.78, 1]),
         (_GEOM.mjGEOM_CYLINDER, [0.025, 0.12, 0], 0.40, 0.02, 0.12, [0.40, 0.18, 0.36, 1]))
     for shape, size, depth, side, height, colour in clutter:
