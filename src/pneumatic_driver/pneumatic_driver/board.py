@@ -3,6 +3,7 @@
 Nothing here retries a write, and nothing brings a set point back: after a new connection the board is vented until `enable`.
 """
 
+import asyncio
 import logging
 import time
 from collections import deque
@@ -110,15 +111,25 @@ class Board:
             raise
 
     async def _verify(self) -> None:
-        identity = self.map.identity
+        identity, link = self.map.identity, self.map.link
         if identity is None:
             return
-        register = self.map.registers[identity.id_register]
-        words = await self._read(register.addr, register.words)
-        found = self.map.decode(register.addr, words)[identity.id_register]
+        found = await self._identity(time.monotonic() + (link.boot_s if link.kind == 'rtu' else 0.0))
         if found != identity.value:
-            raise LinkError(f'{self.map.link}: the board says map id {found:g}, map {self.map.device.name!r} is for {identity.value:g}: '
+            raise LinkError(f'{link}: the board says map id {found:g}, map {self.map.device.name!r} is for {identity.value:g}: '
                             f'use the map of this board, or flash the firmware of this map')
+
+    async def _identity(self, deadline_s: float) -> float:
+        name = self.map.identity.id_register
+        register = self.map.registers[name]
+        while True:
+            try:
+                words = await self._read(register.addr, register.words)
+                return self.map.decode(register.addr, words)[name]
+            except LinkError:
+                if time.monotonic() >= deadline_s or not self.connected:
+                    raise
+                await asyncio.sleep(self.map.link.timeout_s)
 
     def close(self) -> None:
         """Close the connection; the board's own watchdog vents it if it was enabled."""

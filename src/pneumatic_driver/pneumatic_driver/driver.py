@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 # Without a good answer for this long the link counts as lost; the board's own watchdog is set a little above it.
 LINK_TIMEOUT_S = 0.2
 RECONNECT_PERIOD_S = 0.2
-_CALL_TIMEOUT_S = 3.0   # enable or vent: a few requests, each with the link's own time-out
+_CALL_TIMEOUT_S = 6.0   # a few requests, each with the link's own time-out, and perhaps a board that boots
 
 
 class Driver:

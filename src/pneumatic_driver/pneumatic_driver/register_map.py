@@ -68,7 +68,7 @@ class TcpLink(_Strict):
 
 
 class RtuLink(_Strict):
-    """Modbus RTU on a serial port."""
+    """Modbus RTU on a serial port. Opening the port resets many boards: `boot_s` is how long they may be silent after that."""
 
     kind: Literal['rtu']
     device: str
@@ -77,6 +77,7 @@ class RtuLink(_Strict):
     stopbits: Literal[1, 2]
     unit_id: Annotated[int, Field(ge=1, le=247)]
     timeout_s: Annotated[float, Field(gt=0, le=1)]
+    boot_s: Annotated[float, Field(ge=0, le=5)] = 2.5
     local: bool = Field(default=False, exclude=True, init=False)
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from pneumatic_driver.errors import CommandError, LinkError, RefusedError
 from pneumatic_driver.register_map import load_map
 
 from ..boards import wait_for
-from ..conftest import board_of
+from ..conftest import RtuBoard, board_of
 
 TARGETS = [10_000.0, -20_000.0, 30_000.0, -96_000.0, 96_000.0, 10.0]
 
@@ -136,6 +137,22 @@ def test_latched_fault_needs_the_key(rig):
         board.close()
 
     asyncio.run(asyncio.wait_for(scenario(), 5.0))
+
+
+def test_board_that_boots_when_its_serial_port_is_opened(library):
+    rig = RtuBoard(library)
+    rig.frozen = True
+    waker = threading.Timer(0.4, setattr, (rig, 'frozen', False))
+    waker.start()
+
+    async def scenario():
+        board = board_of(rig)
+        await board.connect()
+        board.close()
+
+    asyncio.run(scenario())
+    waker.join()
+    rig.stop()
 
 
 def test_nobody_listens():
