@@ -244,13 +244,21 @@ class _Reader:
         if element.attributes.get('type', 'str') != 'str':
             raise element.error(f'type={element.attributes["type"]!r} is not known; the only one is str, without it the value says')
         text = self._value(element, 'value')
-        try:
-            value = None if 'type' in element.attributes else yaml.safe_load(text)
-        except yaml.YAMLError:
-            value = None
+        value = text if 'type' in element.attributes else self._by_yaml_rules(element, text)
         path = self._scratch / f'launch_params_{len(list(self._scratch.iterdir()))}.yaml'
-        path.write_text(yaml.safe_dump({who: {'ros__parameters': {element.required('name'): text if value is None else value}}}))
+        path.write_text(yaml.safe_dump({who: {'ros__parameters': {element.required('name'): value}}}))
         return str(path)
+
+    def _by_yaml_rules(self, element: Element, text: str):
+        """What launch takes for the value; only text without a substitution may be no YAML, and is then what it is."""
+        try:
+            value = yaml.safe_load(text) if text else ''
+        except (yaml.YAMLError, ValueError):  # ValueError: a date of month 13
+            value = None if '$(' in element.attributes['value'] else text
+        kinds = {type(one) for one in value} if isinstance(value, list) else {type(value)}
+        if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
+            raise element.error(f'value={text!r} is by YAML rules no value of a parameter: give type="str", or a list of one kind')
+        return value
 
     def _find(self, element: Element, executable: str) -> str:
         package = self._value(element, 'pkg')

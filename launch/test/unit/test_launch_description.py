@@ -64,11 +64,12 @@ def test_parameters_go_to_this_node_with_yaml_types_and_later_ones_last(launch, 
           <param name="label" value="'7'"/>
           <param name="words" value="a b"/>
           <param name="text" type="str" value="1"/>
+          <param name="mail" value="@b"/>
         </node>""").processes
     first, *files = arguments_after(process, '--params-file')
     assert first == str(tmp_path / 'all.yaml')
     loaded = [yaml.safe_load(Path(file).read_text())['/arm/driver']['ros__parameters'] for file in files]
-    assert loaded == [{'rate_hz': 50.0}, {'on': True}, {'label': '7'}, {'words': 'a b'}, {'text': '1'}]
+    assert loaded == [{'rate_hz': 50.0}, {'on': True}, {'label': '7'}, {'words': 'a b'}, {'text': '1'}, {'mail': '@b'}]
 
 
 def test_parameters_of_a_node_without_a_name_go_to_any(launch, package):
@@ -150,6 +151,9 @@ def test_declared_arguments_are_listed_without_values(tmp_path):
         ('<node pkg="demo" exec="talker"><parameter name="x" value="1"/></node>', {}, 'unknown tag <parameter> inside <node>'),
         ('<node pkg="demo" exec="talker"><param name="x" from="y"/></node>', {}, 'either name and value, or from'),
         ('<node pkg="demo" exec="talker"><param from="/nowhere.yaml"/></node>', {}, '/nowhere.yaml does not exist'),
+        ('<node pkg="demo" exec="talker"><param name="x" value="null"/></node>', {}, "value='null' is by YAML rules no value"),
+        ('<node pkg="demo" exec="talker"><param name="x" value="[1, 2.5]"/></node>', {}, 'a list of one kind'),
+        ('<arg name="a" default="@b"/><node pkg="demo" exec="talker"><param name="x" value="$(var a)"/></node>', {}, 'type="str"'),
         ('<executable cmd="echo $(var x)"/>', {}, ":2: launch configuration 'x' is not declared; declared: none"),
         ('<executable cmd="echo $(eval 1 + 1)"/>', {}, r'unknown substitution \$\(eval'),
         ('<executable cmd="echo $(env SOFT_ARM_NOT_SET)"/>', {}, 'SOFT_ARM_NOT_SET'),
