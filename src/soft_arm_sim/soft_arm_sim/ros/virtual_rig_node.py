@@ -5,6 +5,7 @@ board on Modbus TCP (loopback). In: that board's registers; `~/place_ring` is th
 on `~/debug/tip_truth`, for reports. Without commands the board's watchdog vents.
 """
 
+import logging
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -127,4 +128,5 @@ class VirtualRigNode(Node):
 
 def main() -> int:
     """Run the node."""
+    logging.getLogger('pymodbus.logging').setLevel(logging.CRITICAL)     # a port in use is reported once, by the board
     return run(VirtualRigNode)
