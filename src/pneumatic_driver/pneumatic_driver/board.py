@@ -16,7 +16,8 @@ from pymodbus.constants import ExcCodes
 from pymodbus.exceptions import ModbusException
 
 from pneumatic_driver.errors import CommandError, LinkError, RefusedError, RegisterMapError
-from pneumatic_driver.register_map import SI_PER_UNIT, RegisterMap, Value
+from pneumatic_driver.register import SI_PER_UNIT
+from pneumatic_driver.register_map import RegisterMap, Value
 
 _log = logging.getLogger(__name__)
 _NEEDED = ('pressure', 'target', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns')

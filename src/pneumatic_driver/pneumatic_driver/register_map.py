@@ -8,34 +8,21 @@ and values that a register cannot hold are refused when the file is loaded.
 import importlib.resources
 import ipaddress
 import math
-import struct
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from pneumatic_driver.errors import RegisterMapError
+from pneumatic_driver.register import SI_PER_UNIT, Address, Count, Name, Pair, Register, Strict
 
-SI_PER_UNIT = {'': 1.0, 'Pa': 1.0, 'kPa': 1e3, 'mbar': 1e2, 'bar': 1e5, 's': 1.0, 'ms': 1e-3, 'kPa/s': 1e3, 'V': 1.0, 'mA': 1e-3}
-_FORMATS = {'int16': '>h', 'uint16': '>H', 'int32': '>i', 'float32': '>f'}
-_RAW_LIMITS = {'int16': (-(2**15), 2**15 - 1), 'uint16': (0, 2**16 - 1), 'int32': (-(2**31), 2**31 - 1)}
-
-Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$')]
-Address = Annotated[int, Field(ge=0, le=65535)]
-Count = Annotated[int, Field(ge=1, le=125)]
-Bit = Annotated[int, Field(ge=0, le=15)]
-Pair = Annotated[tuple[float, float], Field(strict=False)]
 Value = float | str | list[float]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra='forbid', frozen=True, strict=True, allow_inf_nan=False)
-
-
-class Device(_Strict):
+class Device(Strict):
     """Which device the map is for; `verified` only when the map was checked against the device itself."""
 
     name: Name
@@ -44,7 +31,7 @@ class Device(_Strict):
     source: str
 
 
-class TcpLink(_Strict):
+class TcpLink(Strict):
     """Modbus TCP."""
 
     kind: Literal['tcp']
@@ -67,7 +54,7 @@ class TcpLink(_Strict):
         return f'tcp {self.host}:{self.port} unit {self.unit_id}'
 
 
-class RtuLink(_Strict):
+class RtuLink(Strict):
     """Modbus RTU on a serial port. Opening the port resets many boards: `boot_s` is how long they may be silent after that."""
 
     kind: Literal['rtu']
@@ -84,7 +71,7 @@ class RtuLink(_Strict):
         return f'rtu {self.device} {self.baudrate} baud unit {self.unit_id}'
 
 
-class Conventions(_Strict):
+class Conventions(Strict):
     """How the device numbers and carries its registers; `cycle_fc` 23 writes and reads in one request where the device can."""
 
     address_base: Literal[0, 1]
@@ -94,7 +81,7 @@ class Conventions(_Strict):
     cycle_fc: Literal[23] | None = None
 
 
-class Limits(_Strict):
+class Limits(Strict):
     """What a command may ask of the device."""
 
     pressure_kpa: Pair
@@ -108,83 +95,7 @@ class Limits(_Strict):
         return pair
 
 
-class Register(_Strict):
-    """One value, or `count` equal values at consecutive addresses."""
-
-    addr: Address
-    type: Literal['int16', 'uint16', 'int32', 'float32']
-    scale: float = 1.0
-    offset: float = 0.0
-    unit: str = ''
-    access: Literal['r', 'rw', 'w']
-    range: Pair | None = None
-    safe: float | None = None
-    bit: Bit | None = None
-    count: Count = 1
-    names: dict[Name, int] = {}
-    flags: dict[Name, Bit] = {}
-
-    @model_validator(mode='after')
-    def _check(self):
-        if self.unit not in SI_PER_UNIT:
-            raise ValueError(f'unit {self.unit!r} is unknown: use one of {sorted(SI_PER_UNIT)}')
-        if self.scale == 0:
-            raise ValueError('scale 0 loses every value: give the unit per count')
-        if 'w' in self.access and (self.range is None or self.safe is None):
-            raise ValueError('a register that is written needs range and safe')
-        if (self.flags or self.bit is not None) and (self.type != 'uint16' or self.scale != 1 or self.offset != 0 or self.count != 1):
-            raise ValueError('bits need type uint16, scale 1, offset 0 and count 1')
-        if self.bit is not None and self.range is not None and not 0 <= self.range[0] <= self.range[1] <= 1:
-            raise ValueError(f'range [{self.range[0]}, {self.range[1]}] of a single bit must lie in [0, 1]')
-        if self.range is not None:
-            self._check_range()
-        return self
-
-    def _check_range(self):
-        low, high = self.range
-        if low > high:
-            raise ValueError(f'range [{low}, {high}] {self.unit}: the first must not be greater than the second')
-        if self.safe is not None and not low <= self.safe <= high:
-            raise ValueError(f'safe {self.safe} {self.unit} is outside the range [{low}, {high}]')
-        for value in {low, high} | ({self.safe} if self.safe is not None else set()):
-            raw = self.raw(value * SI_PER_UNIT[self.unit])
-            back = self.si(raw) / SI_PER_UNIT[self.unit]
-            if abs(back - value) > 0.5 * abs(self.scale) + 1e-6 * abs(value):
-                raise ValueError(f'{value} {self.unit} comes back from the register as {back}: correct scale, offset or range')
-
-    @property
-    def words_each(self) -> int:
-        """16-bit words of one value."""
-        return 2 if self.type in ('int32', 'float32') else 1
-
-    @property
-    def words(self) -> int:
-        """16-bit words of all its values."""
-        return self.words_each * self.count
-
-    def raw(self, value_si: float) -> float:
-        """Number that goes on the wire for a value in SI units.
-
-        Raises:
-            ValueError: If the value is not finite or the type cannot hold it.
-        """
-        if not math.isfinite(value_si):
-            raise ValueError(f'{value_si} is not a finite number')
-        counts = (value_si / SI_PER_UNIT[self.unit] - self.offset) / self.scale
-        if self.type == 'float32':
-            return counts
-        low, high = _RAW_LIMITS[self.type]
-        if not low <= round(counts) <= high:
-            value = value_si / SI_PER_UNIT[self.unit]
-            raise ValueError(f'{value:g} {self.unit} needs {round(counts)} counts: {self.type} holds [{low}, {high}]')
-        return round(counts)
-
-    def si(self, raw: float) -> float:
-        """Value in SI units of a number from the wire."""
-        return (raw * self.scale + self.offset) * SI_PER_UNIT[self.unit]
-
-
-class Poll(_Strict):
+class Poll(Strict):
     """One block of consecutive registers that is read at a fixed rate."""
 
     name: Name
@@ -193,7 +104,7 @@ class Poll(_Strict):
     rate_hz: Annotated[float, Field(gt=0, le=200)]
 
 
-class Heartbeat(_Strict):
+class Heartbeat(Strict):
     """Register that the host counts up, and where the device echoes it; the device vents when it stands still."""
 
     counter: Name
@@ -201,20 +112,20 @@ class Heartbeat(_Strict):
     device_timeout_s: Annotated[float, Field(gt=0)]
 
 
-class Identity(_Strict):
+class Identity(Strict):
     """Register and value by which the device says that it speaks this map."""
 
     id_register: Name
     value: float
 
 
-class Interlock(_Strict):
+class Interlock(Strict):
     """Registers of which at most one may differ from its safe value."""
 
     never_both: Annotated[list[Name], Field(min_length=2)]
 
 
-class RegisterMap(_Strict):
+class RegisterMap(Strict):
     """A validated register map."""
 
     device: Device
@@ -309,8 +220,7 @@ class RegisterMap(_Strict):
             first = register.addr - start
             if 'r' not in register.access or first < 0 or first + register.words > len(words):
                 continue
-            each, at = register.words_each, range(first, first + register.words, register.words_each)
-            numbers = [self._unpack(register.type, words[i:i + each]) for i in at]
+            numbers = register.unpack(words[first:first + register.words], self.conventions.word_order)
             if register.flags:
                 values[name] = {flag: bool(int(numbers[0]) >> bit & 1) for flag, bit in register.flags.items()}
             elif register.bit is not None:
@@ -343,22 +253,13 @@ class RegisterMap(_Strict):
                                        f'nothing was written')
             if register.bit is not None:
                 return {register.addr: self._shared_word(register.addr, after)}
-            packed = self._pack(register.type, register.raw(number * SI_PER_UNIT[register.unit]))
+            packed = register.pack(register.raw(number * SI_PER_UNIT[register.unit]), self.conventions.word_order)
             words.update({register.addr + i * register.words_each + k: w for k, w in enumerate(packed)})
         return words
 
     def _shared_word(self, address: int, after: Mapping[str, Value]) -> int:
         return sum(int(self._number(n, after.get(n, r.safe))) << r.bit for n, r in self.registers.items()
                    if r.addr == address and r.bit is not None and 'w' in r.access)
-
-    def _pack(self, kind: str, raw: float) -> list[int]:
-        data = struct.pack(_FORMATS[kind], raw if kind == 'float32' else int(raw))
-        words = [int.from_bytes(data[i:i + 2], 'big') for i in range(0, len(data), 2)]
-        return words if self.conventions.word_order == 'big' else words[::-1]
-
-    def _unpack(self, kind: str, words: Sequence[int]) -> float:
-        ordered = words if self.conventions.word_order == 'big' else list(words)[::-1]
-        return struct.unpack(_FORMATS[kind], b''.join(w.to_bytes(2, 'big') for w in ordered))[0]
 
     def with_link(self, host: str = '', port: int = 0, serial_device: str = '') -> 'RegisterMap':
         """The same map on another link: a TCP host and port, or a serial device; empty values keep the file's."""
@@ -404,7 +305,7 @@ def load_map(name_or_path: str | Path) -> RegisterMap:
         content = yaml.load(path.read_text(), Loader=_UniqueKeyLoader)
     except OSError as error:
         raise RegisterMapError(f'register map {str(name_or_path)!r}: {error.strerror}; give a path or one of {sorted(shipped)}') from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:   # ValueError: bytes that are no text, dates that are none
         raise RegisterMapError(f'{path}: not YAML: {" ".join(str(error).split())}') from error
     try:
         return RegisterMap.model_validate(content)

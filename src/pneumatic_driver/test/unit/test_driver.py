@@ -132,6 +132,15 @@ def test_restarted_board_is_not_driven_on(tcp_board, make_driver):
     assert tcp_board.plant.vented
 
 
+def test_second_driver_on_the_same_board_vents_the_first(tcp_board, make_driver):
+    first = make_driver(tcp_board)
+    driver = moving(first, tcp_board)
+    make_driver(tcp_board).driver.connect()
+    keep_commanding(driver, lambda: first.reasons)
+    assert first.reasons == ['the board vented itself: it left its run mode']
+    wait_for(lambda: tcp_board.plant.vented)
+
+
 def test_silent_board_is_noticed_and_vents_itself(tcp_board, proxy, make_driver):
     recorder = make_driver(proxy)
     driver = moving(recorder, tcp_board)

@@ -1,0 +1,114 @@
+"""One register of a Modbus device: type, scale, unit, limits, and its words on the wire."""
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+SI_PER_UNIT = {'': 1.0, 'Pa': 1.0, 'kPa': 1e3, 'mbar': 1e2, 'bar': 1e5, 's': 1.0, 'ms': 1e-3, 'kPa/s': 1e3, 'V': 1.0, 'mA': 1e-3}
+_FORMATS = {'int16': '>h', 'uint16': '>H', 'int32': '>i', 'float32': '>f'}
+_RAW_LIMITS = {'int16': (-(2**15), 2**15 - 1), 'uint16': (0, 2**16 - 1), 'int32': (-(2**31), 2**31 - 1)}
+
+Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$')]
+Address = Annotated[int, Field(ge=0, le=65535)]
+Count = Annotated[int, Field(ge=1, le=125)]
+Bit = Annotated[int, Field(ge=0, le=15)]
+Pair = Annotated[tuple[float, float], Field(strict=False)]
+
+
+class Strict(BaseModel):
+    """No unknown keys, no converted types, no infinite numbers."""
+
+    model_config = ConfigDict(extra='forbid', frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Register(Strict):
+    """One value, or `count` equal values at consecutive addresses."""
+
+    addr: Address
+    type: Literal['int16', 'uint16', 'int32', 'float32']
+    scale: float = 1.0
+    offset: float = 0.0
+    unit: str = ''
+    access: Literal['r', 'rw', 'w']
+    range: Pair | None = None
+    safe: float | None = None
+    bit: Bit | None = None
+    count: Count = 1
+    names: dict[Name, int] = {}
+    flags: dict[Name, Bit] = {}
+
+    @model_validator(mode='after')
+    def _check(self):
+        if self.unit not in SI_PER_UNIT:
+            raise ValueError(f'unit {self.unit!r} is unknown: use one of {sorted(SI_PER_UNIT)}')
+        if self.scale == 0:
+            raise ValueError('scale 0 loses every value: give the unit per count')
+        if 'w' in self.access and (self.range is None or self.safe is None):
+            raise ValueError('a register that is written needs range and safe')
+        if (self.flags or self.bit is not None) and (self.type != 'uint16' or self.scale != 1 or self.offset != 0 or self.count != 1):
+            raise ValueError('bits need type uint16, scale 1, offset 0 and count 1')
+        if self.bit is not None and self.range is not None and not 0 <= self.range[0] <= self.range[1] <= 1:
+            raise ValueError(f'range [{self.range[0]}, {self.range[1]}] of a single bit must lie in [0, 1]')
+        if self.range is not None:
+            self._check_range()
+        return self
+
+    def _check_range(self):
+        low, high = self.range
+        if low > high:
+            raise ValueError(f'range [{low}, {high}] {self.unit}: the first must not be greater than the second')
+        if self.safe is not None and not low <= self.safe <= high:
+            raise ValueError(f'safe {self.safe} {self.unit} is outside the range [{low}, {high}]')
+        for value in {low, high} | ({self.safe} if self.safe is not None else set()):
+            raw = self.raw(value * SI_PER_UNIT[self.unit])
+            back = self.si(raw) / SI_PER_UNIT[self.unit]
+            if abs(back - value) > 0.5 * abs(self.scale) + 1e-6 * abs(value):
+                raise ValueError(f'{value} {self.unit} comes back from the register as {back}: correct scale, offset or range')
+
+    @property
+    def words_each(self) -> int:
+        """16-bit words of one value."""
+        return 2 if self.type in ('int32', 'float32') else 1
+
+    @property
+    def words(self) -> int:
+        """16-bit words of all its values."""
+        return self.words_each * self.count
+
+    def raw(self, value_si: float) -> float:
+        """Number that goes on the wire for a value in SI units.
+
+        Raises:
+            ValueError: If the value is not finite or the type cannot hold it.
+        """
+        if not math.isfinite(value_si):
+            raise ValueError(f'{value_si} is not a finite number')
+        counts = (value_si / SI_PER_UNIT[self.unit] - self.offset) / self.scale
+        if self.type == 'float32':
+            return counts
+        low, high = _RAW_LIMITS[self.type]
+        if not low <= round(counts) <= high:
+            value = value_si / SI_PER_UNIT[self.unit]
+            raise ValueError(f'{value:g} {self.unit} needs {round(counts)} counts: {self.type} holds [{low}, {high}]')
+        return round(counts)
+
+    def si(self, raw: float) -> float:
+        """Value in SI units of a number from the wire."""
+        return (raw * self.scale + self.offset) * SI_PER_UNIT[self.unit]
+
+    def pack(self, raw: float, word_order: str) -> list[int]:
+        """16-bit words of one raw number."""
+        data = struct.pack(_FORMATS[self.type], raw if self.type == 'float32' else int(raw))
+        words = [int.from_bytes(data[i:i + 2], 'big') for i in range(0, len(data), 2)]
+        return words if word_order == 'big' else words[::-1]
+
+    def unpack(self, words: Sequence[int], word_order: str) -> list[float]:
+        """Raw numbers, `count` of them, of the register's words."""
+        numbers = []
+        for i in range(0, self.words, self.words_each):
+            one = words[i:i + self.words_each] if word_order == 'big' else list(words[i:i + self.words_each])[::-1]
+            numbers.append(struct.unpack(_FORMATS[self.type], b''.join(w.to_bytes(2, 'big') for w in one))[0])
+        return numbers
