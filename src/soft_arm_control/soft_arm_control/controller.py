@@ -136,7 +136,8 @@ class TipController:
             raise GoalError('no measured pressures: start the pneumatic driver and activate it')
         if goal.lengths_m.shape[1:] != self._measured_pa.shape:
             raise GoalError(f'goal with {goal.lengths_m.shape[1]} lengths: the arm has {len(self._measured_pa)} actuators')
-        if self.estimator.deviation_m < self._settings.known_m:
+        before = self._goal
+        if before is not None and not before.open_loop and self.estimator.deviation_m < self._settings.known_m:
             self.estimator.remember()
         if self._valves is None:
             self._valves = ValveShaper(self._dynamics, self._arm.pressure_limits_pa, self._measured_pa)

@@ -53,7 +53,7 @@ def _run(options) -> int:
         session = stack.enter_context(RigSession(arm.robot))
         progress = stack.enter_context(tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig'))
         check = (lambda: None) if options.use_running else rig.check
-        session.wait_for(lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5, ALIVE_S, 'pressures and rings',
+        session.wait_for(lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5, ALIVE_S, session.missing,
                          check)
         progress.set_description('steps')
         dynamics, residuals = identify(measure(session, arm, progress.update))

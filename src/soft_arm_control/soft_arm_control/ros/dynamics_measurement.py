@@ -46,7 +46,7 @@ def _step(session, chamber, pressure_pa) -> float:
     session.command_pa = command_pa        # a new array: the spin thread sends it whole
     start_s = session.now_s()
     session.wait_for(lambda: min(session.pressures.stamps_s[-1], session.rings.stamps_s[-1]) > start_s + REST_S, 2 * REST_S + 2,
-                     'pressures and ring poses after a step')
+                     lambda: 'pressures and ring poses after a step')
     return start_s
 
 

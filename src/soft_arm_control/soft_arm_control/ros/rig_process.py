@@ -7,7 +7,13 @@ import socket
 import subprocess
 from pathlib import Path
 
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
 from soft_arm_control.errors import ExperimentError
+from soft_arm_msgs.srv import SolveIK
 
 DOMAINS = range(10, 100)           # above, DDS ports reach into the ephemeral ones
 END_S = 20.0                       # `softarm launch` itself escalates after 5 and 10 s
@@ -39,6 +45,19 @@ def _can_bind(kind, port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def rig_is_running(timeout_s: float) -> bool:
+    """Whether an arm's nodes take part in this process's ROS domain; a "no" takes `timeout_s`."""
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    node = Node('look_for_rig', context=context, use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
+    client = node.create_client(SolveIK, '/soft_arm/solve_ik')
+    try:
+        return client.wait_for_service(timeout_s)
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
 
 
 class VirtualRig:

@@ -93,7 +93,8 @@ class RigSession:
         """The rig's clock [s]."""
         return self.node.get_clock().now().nanoseconds * 1e-9
 
-    def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: str, check: Callable[[], None] = lambda: None) -> None:
+    def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: Callable[[], str],
+                 check: Callable[[], None] = lambda: None) -> None:
         """Wait until a condition holds; it is looked at after every message, `check` may raise.
 
         Raises:
@@ -105,7 +106,7 @@ class RigSession:
                 check()
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
-                    raise ExperimentError(f'waited {timeout_s:.0f} s for {what}: see `softarm doctor` and the rig\'s log')
+                    raise ExperimentError(f'waited {timeout_s:.0f} s for {what()}: see `softarm doctor` and the rig\'s log')
                 self._changed.wait(min(left_s, 0.5))
 
     def missing(self) -> str:

@@ -1,0 +1,141 @@
+"""`softarm experiment bend|deflection|all`: the paper's experiments, open loop and closed loop, with a report."""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from tqdm import tqdm
+
+from soft_arm_control.dynamics import load_dynamics
+from soft_arm_control.errors import ControlError
+from soft_arm_control.experiments import experiment
+from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.robot import RobotFileError
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.errors import KinematicsError
+
+ALIVE_S = 60.0
+LOOK_S = 3.5           # for a rig that already runs: DDS discovery takes up to 3 s
+QUICK_STEPS = {'bend': 7, 'deflection': 9}
+RECORDED = ('/soft_arm/pressure_command', '/soft_arm/pressures', '/soft_arm/ring_pose', '/soft_arm/configuration', '/soft_arm/target',
+            '/virtual_rig/debug/tip_truth', '/camera/camera/color/camera_info', '/diagnostics', '/tf', '/tf_static')
+
+
+def bend(argv: list[str] | None = None) -> int:
+    """Entry point of `softarm experiment bend`."""
+    return _main('bend', ('bend',), argv)
+
+
+def deflection(argv: list[str] | None = None) -> int:
+    """Entry point of `softarm experiment deflection`."""
+    return _main('deflection', ('deflection',), argv)
+
+
+def all_experiments(argv: list[str] | None = None) -> int:
+    """Entry point of `softarm experiment all`."""
+    return _main('all', ('bend', 'deflection'), argv)
+
+
+def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
+    parser = argparse.ArgumentParser(prog=f'softarm experiment {command}', description='The paper\'s experiments on a virtual rig that is '
+                                     'started for them, or on the one that runs in this ROS domain: open loop, then closed loop.')
+    parser.add_argument('--plant-seed', type=int, default=1, help='virtual arm to start (default: %(default)s)')
+    parser.add_argument('--steps', type=int, help='number of targets (default: the paper\'s)')
+    parser.add_argument('--rig', default='virtual', help='rig whose calibration is used (default: %(default)s)')
+    parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
+    parser.add_argument('--report', type=Path, metavar='OUT_DIR', default=Path('out'), help='folder of the reports (default: %(default)s)')
+    parser.add_argument('--quick', action='store_true', help='fewer and shorter steps')
+    parser.add_argument('--use-running', action='store_true', help='refuse to start a rig; use the one that runs')
+    parser.add_argument('--json', action='store_true', help='print JSON')
+    options = parser.parse_args(argv)
+    if options.plant_seed < 0:
+        parser.error(f'--plant-seed {options.plant_seed}: give a number >= 0')
+    signal.signal(signal.SIGTERM, signal.default_int_handler)      # ends as Ctrl-C does, and cleans up
+    try:
+        return _run(options, names)
+    except (ControlError, KinematicsError, RobotFileError, CalibrationError) as error:
+        print(f'softarm experiment {command}: {error}', file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f'softarm experiment {command}: interrupted, the rig is stopped', file=sys.stderr)
+        return 130
+
+
+def _run(options, names) -> int:
+    from soft_arm_control.report import settling_table, table, write_report  # plots and ROS only when they are needed
+    from soft_arm_control.ros.experiment_runner import ExperimentRunner, Pace
+    from soft_arm_control.ros.rig_session import RigSession
+
+    arm = load_arm(options.robot, options.rig)
+    dynamics = load_dynamics(calibration_path(options.rig, 'dynamics'))
+    steps = {name: options.steps or (QUICK_STEPS[name] if options.quick else None) for name in names}
+    experiments = [experiment(arm, name, steps[name]) for name in names]
+    pace = Pace(step_s=1.5, table_7_deg=(90.0,), lap=False) if options.quick else Pace()
+    total_s = sum(pace.duration_s(e.name, len(e.points_m)) for e in experiments)
+    folder = options.report / f'{"_".join(names)}_{options.plant_seed}'
+    with ExitStack() as stack:
+        seed, check = _rig(stack, options, folder)
+        stack.enter_context(_recording(folder / 'bag'))
+        session = stack.enter_context(RigSession(arm.robot))
+        progress = stack.enter_context(tqdm(total=round(total_s), unit='s', file=sys.stderr, desc='starting',
+                                            bar_format='{desc}{percentage:3.0f}%|{bar}| {n:.0f}/{total:.0f} s'))
+        session.wait_for(lambda: not session.missing(), ALIVE_S, session.missing, check)
+        runner = ExperimentRunner(session, arm, dynamics, pace, progress.update, check)
+        results = []
+        for e in experiments:
+            progress.set_description(e.name)
+            results.append(runner.run(e, seed))
+    reports = [write_report(result, folder / result.experiment.name if len(names) > 1 else folder) for result in results]
+    values = {result.experiment.name: result.as_json() for result in results}
+    values = values if len(names) > 1 else values[names[0]]
+    (folder / 'result.json').write_text(json.dumps(values, indent=1) + '\n')
+    if options.json:
+        print(json.dumps(values))
+        return 0
+    print(table(results))
+    for result in results:
+        if result.responses:
+            print('\n' + settling_table(result))
+    print('\nreport: ' + ', '.join(str(path) for path in reports))
+    return 0
+
+
+def _rig(stack: ExitStack, options, folder: Path):
+    """Use a rig that runs, or start one in a domain of its own; return its plant seed and a check that it lives."""
+    from soft_arm_control.ros.rig_process import VirtualRig, free_domain, rig_is_running
+
+    domain = int(os.environ.get('ROS_DOMAIN_ID', '0'))
+    if rig_is_running(LOOK_S):
+        print(f'a rig is already running in ROS domain {domain}: using it, --plant-seed is not used', file=sys.stderr)
+        return None, lambda: None
+    if options.use_running:
+        raise ControlError(f'no rig is running in ROS domain {domain}: start one with `softarm launch launch/sim.launch.xml`, '
+                           'or leave out --use-running')
+    os.environ['ROS_DOMAIN_ID'] = str(free_domain(domain))
+    rig = stack.enter_context(VirtualRig(options.plant_seed, folder / 'rig.log'))
+    return options.plant_seed, rig.check
+
+
+class _recording:
+    """Context manager: `softarm bag record` as a child, so that it takes no time from this process."""
+
+    def __init__(self, bag: Path):
+        self._bag = bag
+
+    def __enter__(self):
+        shutil.rmtree(self._bag, ignore_errors=True)     # of an earlier run
+        self._bag.parent.mkdir(parents=True, exist_ok=True)
+        with (self._bag.parent / 'bag.log').open('w') as log:
+            self._process = subprocess.Popen(['softarm', 'bag', 'record', *RECORDED, '-o', str(self._bag)], stdin=subprocess.DEVNULL,
+                                             stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+
+    def __exit__(self, *_):
+        from soft_arm_control.ros.rig_process import end
+
+        end(self._process)

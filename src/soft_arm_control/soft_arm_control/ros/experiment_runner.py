@@ -1,0 +1,130 @@
+"""Runs an experiment on a running rig: open loop, closed loop, then step responses or one continuous turn."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_control.dynamics import Dynamics
+from soft_arm_control.errors import ExperimentError
+from soft_arm_control.experiments import (
+    PAPER_DEFLECTION_RAD_S,
+    PHI_BEND_RAD,
+    TABLE_7_DEG,
+    Experiment,
+    angular_speed_rad_s,
+    end_of_step_m,
+    fastest_settling_s,
+    settling_time_s,
+    targets,
+)
+from soft_arm_control.results import Lap, Result, Run, StepResponse
+from soft_arm_control.ros.rig_session import TRUTH_TOPIC, RigSession
+from soft_arm_kinematics.arm import Arm
+from soft_arm_msgs.action import MoveTip
+
+FIRST_S = 4.0             # to the first target, from wherever the arm is
+RESPONSE_S = 2.5
+GOAL_TIMEOUT_S = 60.0     # steps end by the clock, not by the goal
+TOLERANCE_M = 0.001
+EXPECTED = (MoveTip.Result.NONE, MoveTip.Result.CANCELLED)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long an experiment takes over its parts."""
+
+    step_s: float = 2.0
+    table_7_deg: tuple[float, ...] = TABLE_7_DEG
+    lap: bool = True
+
+    def duration_s(self, name: str, steps: int) -> float:
+        """Of one experiment [s]."""
+        lap_s = self.lap * (FIRST_S + 2 * np.pi / PAPER_DEFLECTION_RAD_S)
+        extra_s = (1 + 2 * len(self.table_7_deg)) * RESPONSE_S if name == 'bend' else lap_s
+        return 2 * (FIRST_S + steps * self.step_s) + extra_s
+
+
+class ExperimentRunner:
+    """Drives one rig through experiments; `on_time(seconds)` is told how the time passes, `check()` may raise."""
+
+    def __init__(self, session: RigSession, arm: Arm, dynamics: Dynamics, pace: Pace, on_time: Callable[[float], None],
+                 check: Callable[[], None]):
+        self._session, self._arm, self._dynamics, self._pace = session, arm, dynamics, pace
+        self._on_time, self._check = on_time, check
+
+    def run(self, experiment: Experiment, plant_seed: int | None) -> Result:
+        """All parts of one experiment.
+
+        Raises:
+            ExperimentError: If a step gets no truth, or the rig ends.
+        """
+        start_s = self._session.now_s()
+        open_loop, closed_loop = self._pass(experiment, open_loop=True), self._pass(experiment, open_loop=False)
+        responses = self._responses(experiment) if experiment.name == 'bend' else ()
+        lap = self._lap(experiment) if experiment.name == 'deflection' and self._pace.lap else None
+        session = self._session
+        rates_hz = {name: round(series.rate_hz(start_s), 2) for name, series in
+                    (('camera', session.images), ('valves', session.pressures), ('ring_pose', session.rings))}
+        values = session.diagnostics.get('soft_arm/tip_controller', {})
+        latency_ms = {f'p{p}': round(1e3 * float(values[f'image_to_command_p{p}_s']), 1) for p in (50, 99)
+                      if f'image_to_command_p{p}_s' in values}
+        return Result(experiment, plant_seed, open_loop, closed_loop, responses, lap, rates_hz, latency_ms)
+
+    def _pass(self, experiment: Experiment, open_loop: bool) -> Run:
+        problems, stops_s = [], []
+        first_s = self._step(experiment, 0, open_loop, FIRST_S, problems)[1]
+        for k in range(len(experiment.points_m)):
+            stops_s.append(self._step(experiment, k, open_loop, self._pace.step_s, problems)[1])
+        times_s, tips_m, _ = self._session.truth.since(first_s, stops_s[-1])
+        ends_m = np.array([end_of_step_m(times_s, tips_m, stop_s) for stop_s in stops_s])
+        return Run(times_s - first_s, tips_m, ends_m, tuple(problems))
+
+    def _responses(self, experiment: Experiment) -> tuple[StepResponse, ...]:
+        degrees = self._pace.table_7_deg
+        steps = targets(self._arm, 'bend', np.deg2rad([0.0, *degrees]), np.full(1 + len(degrees), PHI_BEND_RAD))
+        self._step(steps, 0, False, RESPONSE_S, [])
+        found = []
+        for k, theta_deg in enumerate(degrees, start=1):
+            self._step(steps, 0, False, RESPONSE_S, [])
+            start_s, stop_s = self._step(steps, k, False, RESPONSE_S, [])
+            times_s, tips_m, _ = self._session.truth.since(start_s, stop_s)
+            start_m, target_m = steps.points_m[0], steps.points_m[k]
+            found.append(StepResponse(
+                theta_deg, settling_time_s(times_s - start_s, tips_m, start_m, target_m),
+                fastest_settling_s(self._arm, self._dynamics, steps.lengths_m[0], steps.lengths_m[k]),
+                float(np.linalg.norm(target_m - start_m)), times_s - start_s, np.linalg.norm(tips_m - target_m, axis=1)))
+        return tuple(found)
+
+    def _lap(self, experiment: Experiment) -> Lap:
+        phi_rad = np.linspace(0.0, 2 * np.pi, 73)
+        path = targets(self._arm, 'deflection', np.full_like(phi_rad, experiment.theta_rad[0]), phi_rad)
+        self._step(path, 0, False, FIRST_S, [])
+        times_s = phi_rad / PAPER_DEFLECTION_RAD_S + 0.1
+        start_s = self._session.now_s()
+        self._session.follow_path(path.points_m, path.lengths_m, times_s, list(path.held_segments))
+        self._wait_until(start_s + times_s[-1])
+        # the first and last half second are acceleration and braking
+        seen_s, tips_m, _ = self._session.truth.since(start_s + 0.5, start_s + times_s[-1] - 0.5)
+        wanted_m = np.stack([np.interp(seen_s - start_s, times_s, axis_m) for axis_m in path.points_m.T], axis=1)
+        off_m = np.linalg.norm(tips_m - wanted_m, axis=1)
+        return Lap(PAPER_DEFLECTION_RAD_S, *angular_speed_rad_s(seen_s, tips_m), float(off_m.mean()), float(np.percentile(off_m, 95)))
+
+    def _step(self, experiment: Experiment, k: int, open_loop: bool, duration_s: float, problems: list[str]) -> tuple[float, float]:
+        """Go to target k and stay until the time is up; return start and end [s]."""
+        start_s = self._session.now_s()
+        result = self._session.move_tip(experiment.points_m[k], experiment.lengths_m[k], list(experiment.held_segments), open_loop,
+                                        TOLERANCE_M, GOAL_TIMEOUT_S)
+        self._wait_until(start_s + duration_s)
+        ended = result()
+        if ended is not None and ended.error_code in (MoveTip.Result.INVALID_GOAL, MoveTip.Result.OUTSIDE_WORKSPACE):
+            raise ExperimentError(f'step {k}: {ended.error_msg}')
+        if ended is not None and ended.error_code not in EXPECTED:
+            problems.append(f'step {k}: {ended.error_msg}')
+        return start_s, start_s + duration_s
+
+    def _wait_until(self, stop_s: float) -> None:
+        truth, before_s = self._session.truth.stamps_s, self._session.now_s()
+        left_s = stop_s - before_s
+        self._session.wait_for(lambda: bool(truth) and truth[-1] >= stop_s, left_s + 5.0, lambda: f'the true tip on {TRUTH_TOPIC}', self._check)
+        self._on_time(left_s)
