@@ -9,7 +9,7 @@ WITH_ENV = . ./env.sh &&
 
 help: ## list the targets
 	@awk -F ': ## ' '/^[a-z]+:.*## /{split($$1, t, ":"); printf "  make %-8s %s\n", t[1], $$2}' $(MAKEFILE_LIST)
-	@echo '  PYTHON=/path/to/python3.12 chooses the interpreter (3.11 or 3.12)'
+	@echo '  PYTHON=/path/to/python3.12 chooses the interpreter (3.11, 3.12 or 3.13)'
 
 setup: ## install what is needed into .venv (ROS 2 from wheels where no ROS 2 is sourced)
 	@requirements/setup.sh

@@ -11,15 +11,15 @@ if [ -d "/opt/ros/${ROS_DISTRO:-none}" ]; then
   [ "$ROS_DISTRO" = jazzy ] || fail "ROS_DISTRO is $ROS_DISTRO; this workspace is for ROS 2 Jazzy"
   lock=requirements/ros_machine.txt site=--system-site-packages candidates=${PYTHON:-/usr/bin/python3}
 else
-  lock=requirements/wheels.txt site='' candidates=${PYTHON:-python3.12 python3.11 python3}
+  lock=requirements/wheels.txt site='' candidates=${PYTHON:-python3.12 python3.11 python3.13 python3}
 fi
 python='' tried=''
 for candidate in $candidates; do
   version=$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
   tried="$tried $candidate is $version,"
-  case $version in 3.11 | 3.12) python=$(command -v "$candidate") && break ;; esac
+  case $version in 3.11 | 3.12 | 3.13) python=$(command -v "$candidate") && break ;; esac
 done
-[ -n "$python" ] || fail "needs Python 3.11 or 3.12;${tried:- none found,} give one with PYTHON=/path/to/python3.12"
+[ -n "$python" ] || fail "needs Python 3.11, 3.12 or 3.13;${tried:- none found,} give one with PYTHON=/path/to/python3.12"
 
 place="$PWD $("$python" -c 'import sys; print(sys.executable)') $version"
 contents=$(cat "$lock" underlay/fix_cmake_exports.sh | sha256sum)

@@ -127,8 +127,8 @@ def _rate(arrivals: list[float]) -> float | None:
 
 def _python() -> Check:
     found = f'{sys.version.split()[0]} at {sys.executable}'
-    good = sys.version_info[:2] in ((3, 11), (3, 12))
-    return Check('Python', found, None if good else 'use Python 3.11 or 3.12: make setup PYTHON=/path/to/python3.12')
+    good = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    return Check('Python', found, None if good else 'use Python 3.11, 3.12 or 3.13: make setup PYTHON=/path/to/python3.12')
 
 
 def _library(name: str) -> Check:
