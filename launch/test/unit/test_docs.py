@@ -1,0 +1,35 @@
+"""docs/interfaces.md says everything the sources offer: messages, topics, services, actions, parameters, executables, commands."""
+
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / 'docs' / 'interfaces.md').read_text()
+NODE_SOURCES = [p for p in ROOT.glob('src/*/*/ros/*.py') if 'create_' in p.read_text() or 'ActionServer' in p.read_text()]
+PARAMETER_SOURCES = [p for p in ROOT.glob('src/*/*/ros/*.py') if re.search(r'\bparameter\(', p.read_text())]
+
+
+def found(pattern, sources):
+    return sorted({match for source in sources for match in re.findall(pattern, source.read_text())})
+
+
+INTERFACES = sorted(p.stem for p in (ROOT / 'src' / 'soft_arm_msgs').glob('*/*') if p.suffix in ('.msg', '.srv', '.action'))
+TOPICS = found(r"create_(?:publisher|subscription|service)\(\w+, '([^']+)'", NODE_SOURCES)
+ACTIONS = found(r"ActionServer\(\w+, \w+, '([^']+)'", NODE_SOURCES)
+PARAMETERS = found(r'(?m)^    (\w+): [\w\[\]]+ = (?:parameters\.)?parameter\(', PARAMETER_SOURCES)
+EXECUTABLES = sorted(f'{e.value.split(".")[0]}/{e.name}' for e in entry_points(group='console_scripts') if '.ros.' in e.value)
+COMMANDS = sorted(f'softarm {group.split(".")[1]} {e.name}'.replace('commands ', '') for group in
+                  ('softarm.commands', 'softarm.calibrate', 'softarm.experiment', 'softarm.bench') for e in entry_points(group=group))
+
+
+def test_something_was_found():
+    assert 'MoveTip' in INTERFACES and 'pressures' in TOPICS and 'move_tip' in ACTIONS
+    assert 'command_timeout_s' in PARAMETERS and 'soft_arm_sim/virtual_rig' in EXECUTABLES and 'softarm experiment bend' in COMMANDS
+
+
+@pytest.mark.parametrize('name', INTERFACES + TOPICS + ACTIONS + PARAMETERS + EXECUTABLES + COMMANDS)
+def test_is_on_the_page(name):
+    assert re.search(rf'[`/]{re.escape(name.removeprefix("~/"))}[`, ]', PAGE), f'{name} is missing in docs/interfaces.md'
