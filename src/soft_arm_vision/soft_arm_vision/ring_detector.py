@@ -1,6 +1,7 @@
 """From a colour and a depth image to the pose of the positioning ring, frame after frame."""
 
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from time import process_time
 
 import cv2
@@ -16,6 +17,7 @@ from soft_arm_vision.segmenter import ColourSegmenter, Instance, Segmenter
 
 VOXEL_M = 0.002
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
+STILL_AS_GOOD = 0.9
 
 
 @dataclass(frozen=True)
@@ -105,35 +107,44 @@ class RingDetector:
         return Detection(fit, None, instance, warm, cpu_s)
 
     def _fit(self, points, pixel_count, outline) -> tuple[RingFit, bool]:
-        radius = np.array([self._ring.radius_m])
+        """From the previous pose; from scratch where that explains less than before, and then the better of both."""
+        warm = None
         if self._previous is not None and len(points):
             moved = np.median(points, axis=0) - self._previous_middle
+            radius = np.array([self._ring.radius_m])
             start = Cylinders((self._previous.centre + moved)[None], self._previous.axis[None], radius)
-            try:
-                return fit_ring(points, start, self._ring, pixel_count, outline), True
-            except FitRefused:
-                pass  # moved too far: look for it anew
+            with suppress(FitRefused):  # it may have moved too far
+                warm = fit_ring(points, start, self._ring, pixel_count, outline)
+            if warm is not None and _explained(warm) > STILL_AS_GOOD * _explained(self._previous):
+                return warm, True
         found = ransac_cylinder(points, radius_m=self._ring.radius_m, rng=self._rng)
         if found is None:
             raise FitRefused(f'too few depth points: {len(points)} make no cylinder')
-        return fit_ring(points, found[0], self._ring, pixel_count, outline), False
+        try:
+            cold = fit_ring(points, found[0], self._ring, pixel_count, outline)
+        except FitRefused:
+            if warm is None:
+                raise
+            return warm, True
+        return (cold, False) if warm is None or _explained(cold) >= _explained(warm) else (warm, True)
 
     def _signed(self, fit: RingFit, expected_axis) -> RingFit:
         if self._previous is not None:
             expected = self._previous.axis
         else:
             expected = -fit.centre if expected_axis is None else expected_axis(fit.centre)
-        return (
-            fit
-            if fit.axis @ expected >= 0
-            else RingFit(fit.centre, -fit.axis, fit.covariance, fit.inlier_share, fit.edge_share, fit.depth_sigma_m)
-        )
+        return fit if fit.axis @ expected >= 0 else replace(fit, axis=-fit.axis)
 
     def _missing(self, reason, instance, cpu_s) -> Detection:
         self._missed += 1
         if self._missed > TRACKED_FRAMES:
             self._previous = None
         return Detection(None, reason, instance, False, cpu_s)
+
+
+def _explained(fit: RingFit) -> float:
+    """How much of the mask a fit explains, 0..2."""
+    return fit.inlier_share + fit.edge_share
 
 
 def _widened(instance: Instance, shape: tuple[int, int]) -> tuple[slice, slice]:
