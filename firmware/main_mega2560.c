@@ -82,8 +82,8 @@ static void start_hardware(void)
     DDRE |= _BV(PE3) | _BV(PE4) | _BV(PE5);
 
     TCCR2A = _BV(WGM21);        /* every 250 us */
-    TCCR2B = _BV(CS22);
-    OCR2A = F_CPU / 64 / 4000 - 1;
+    TCCR2B = _BV(CS21) | _BV(CS20);
+    OCR2A = F_CPU / 32 / 4000 - 1;
     TIMSK2 = _BV(OCIE2A);
 
     UBRR0 = F_CPU / 8 / BAUD - 1;
