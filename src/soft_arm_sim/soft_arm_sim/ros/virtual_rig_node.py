@@ -95,7 +95,8 @@ class VirtualRigNode(Node):
         self._truth = self.create_publisher(PoseStamped, '~/debug/tip_truth', qos.STATE)
         self._service = self.create_service(PlaceRing, '~/place_ring', self._place_ring)
         self._rate_hz = camera_parameters.image.rate_hz
-        self._timers = [self.create_timer(1.0 / self._rate_hz, self._capture), self.create_timer(TRUTH_PERIOD_S, self._publish_truth)]
+        self.create_timer(1.0 / self._rate_hz, self._capture)
+        self.create_timer(TRUTH_PERIOD_S, self._publish_truth)
         self._reporter = Reporter(self, f'{robot.name} seed {parameters.plant_seed}', self._status)
         self.get_logger().info(f'{robot.name}, plant seed {parameters.plant_seed}, valve board on 127.0.0.1:{board.port}')
 
