@@ -1,0 +1,37 @@
+"""rclpy keeps its own state in attributes of the node: a node that reuses one of the names breaks services that ROS tools call."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import rclpy
+from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
+
+SOURCES = sorted(Path(__file__).parents[3].glob('*/*/ros/*.py'))
+
+
+@pytest.fixture(scope='module')
+def names_of_rclpy():
+    rclpy.init()
+    nodes = Node('plain'), LifecycleNode('lifecycle')
+    yield {name for node in nodes for name in vars(node)}
+    for node in nodes:
+        node.destroy_node()
+    rclpy.shutdown()
+
+
+def assigned(source):
+    """Attributes of self that the classes of a file assign."""
+    for part in ast.walk(ast.parse(source)):
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and ast.unparse(part.value) == 'self':
+            yield part.attr
+
+
+def test_the_check_sees_a_clash(names_of_rclpy):
+    assert set(assigned('class N(Node):\n    def __init__(self):\n        p = self._parameters = 1')) & names_of_rclpy == {'_parameters'}
+
+
+@pytest.mark.parametrize('path', [p for p in SOURCES if p.name.endswith('_node.py')], ids=lambda path: path.stem)
+def test_no_node_reuses_a_name_of_rclpy(path, names_of_rclpy):
+    assert set(assigned(path.read_text())) & names_of_rclpy == set()
