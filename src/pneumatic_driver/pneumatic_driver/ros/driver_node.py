@@ -36,7 +36,7 @@ class PneumaticDriverNode(LifecycleNode):
 
     def __init__(self):
         super().__init__('pneumatic_driver')
-        p = self._parameters = declare(self, DriverParameters)
+        p = declare(self, DriverParameters)
         logging.getLogger('pymodbus').setLevel(logging.CRITICAL)   # its errors reach us as exceptions, said once
         self._phase = 'unconfigured'
         self._refused, self._reason, self._notices, self._published = 0, '', [], None
@@ -51,7 +51,7 @@ class PneumaticDriverNode(LifecycleNode):
         self.create_service(Trigger, 'vent', lambda _, response: self._on_trigger(self._driver.vent, 'vented', response))
         self.create_service(Trigger, 'clear_faults', lambda _, response: self._on_trigger(self._driver.clear_faults, 'cleared', response))
         self._reporter = diagnostics.Reporter(self, hardware_id=self._link, status=self._status)
-        self._autostart = p.autostart
+        self._autostart, self._auto_recover = p.autostart, p.auto_recover
         self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -129,7 +129,7 @@ class PneumaticDriverNode(LifecycleNode):
 
     def _disarmed(self, reason: str) -> None:
         self.get_logger().error(f'vented, inactive: {reason}')
-        self._autostart = self._autostart and self._parameters.auto_recover
+        self._autostart = self._autostart and self._auto_recover
         if self._phase == 'active':
             self.trigger_deactivate()
         self._reason = reason
