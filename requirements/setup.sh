@@ -11,17 +11,20 @@ if [ -d "/opt/ros/${ROS_DISTRO:-none}" ]; then
   [ "$ROS_DISTRO" = jazzy ] || fail "ROS_DISTRO is $ROS_DISTRO; this workspace is for ROS 2 Jazzy"
   lock=requirements/ros_machine.txt site=--system-site-packages candidates=${PYTHON:-/usr/bin/python3}
 else
-  lock=requirements/wheels.txt site='' candidates=${PYTHON:-python3.12 python3.11 python3.13 python3}
+  # once made, .venv keeps its interpreter until PYTHON asks for another
+  made_with=$(sed -n '1s/^[^ ]* \([^ ]*\) .*/\1/p' .venv/stamp 2>/dev/null || true)
+  lock=requirements/wheels.txt site='' candidates=${PYTHON:-$made_with python3.12 python3.11 python3.13 python3}
 fi
+# The interpreter itself, also where this or another virtual environment is active and its python comes first.
 python='' tried=''
 for candidate in $candidates; do
   version=$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
   tried="$tried $candidate is $version,"
-  case $version in 3.11 | 3.12 | 3.13) python=$(command -v "$candidate") && break ;; esac
+  case $version in 3.11 | 3.12 | 3.13) python=$("$candidate" -c 'import sys; print(sys._base_executable)') && break ;; esac
 done
 [ -n "$python" ] || fail "needs Python 3.11, 3.12 or 3.13;${tried:- none found,} give one with PYTHON=/path/to/python3.12"
 
-place="$PWD $("$python" -c 'import sys; print(sys.executable)') $version"
+place="$PWD $python $version"
 contents=$(cat "$lock" underlay/fix_cmake_exports.sh | sha256sum)
 if [ -f .venv/stamp ] && [ "$(cat .venv/stamp)" = "$place"$'\n'"$contents" ]; then exit 0; fi
 
