@@ -18,7 +18,7 @@ EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)  # Tukey's cut, step by
 CONVERGED_M, CONVERGED_RAD = 2e-5, 5e-4
 EXTENT_SIGMA_M = 0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
 MIN_POINTS = 60
-MIN_INLIER_SHARE = 0.45
+MIN_INLIER_SHARE = 0.4
 MIN_EDGE_SHARE = 0.8  # less, and part of the outline is not the ring's
 USABLE_EDGE_SHARE = 0.3
 MAX_SIGMA_M = 6e-3
@@ -91,9 +91,8 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel_count: int,
         share, least = 100 * wall.inlier_share, 100 * MIN_INLIER_SHARE
         raise FitRefused(f'bad fit: {share:.0f} % of the points lie on the ring, at least {least:.0f} % are needed')
     if outline is not None and edge_share < MIN_EDGE_SHARE:
-        raise FitRefused(
-            f"bad fit: {100 * edge_share:.0f} % of the mask's outline is the ring's, at least {100 * MIN_EDGE_SHARE:.0f} % is needed"
-        )
+        share, least = 100 * edge_share, 100 * MIN_EDGE_SHARE
+        raise FitRefused(f"bad fit: {share:.0f} % of the mask's outline is the ring's, at least {least:.0f} % is needed")
     covariance = _covariance(np.linalg.inv(hessian), axes, centre, 0.0 if outline is None else EDGE_BIAS_PX * outline.pixel)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
@@ -121,9 +120,8 @@ class _Wall:
         e1, e2, axis = axes
         axial, normal, residual = self._frame(centre, axis)
         incidence = np.einsum('ni,ni->n', normal, self._rays)
-        residual = np.where(
-            incidence < 0, residual, residual + self._ring.thickness_m
-        )  # beyond the near rim the far side's inner wall is seen
+        inside = incidence > 0  # the far side shows its inner wall
+        residual = residual + inside * self._ring.thickness_m
         scale = self._spread * np.maximum(np.abs(incidence), 0.2)  # noise lies along the ray
         seen = np.abs(axial) < 0.75 * self._ring.height_m
         weight = tukey(residual / scale, 4 * self.sigma_m) * seen

@@ -67,8 +67,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _measure(args, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Camera points, base points, places and the images' frame."""
-    from soft_arm_vision.ros.jig_session import JigSession  # ROS only where it is needed: --help and --points do without
-
     virtual = args.rig == 'virtual'
     if args.jig is None and not virtual:
         raise VisionError(
@@ -77,6 +75,8 @@ def _measure(args, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray, st
     jig = args.jig or Path(str(importlib.resources.files('soft_arm_sim'))) / 'config' / 'calibration_jig.yaml'
     pegs_m = read_jig(jig)
     order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
+    from soft_arm_vision.ros.jig_session import JigSession  # ROS only where it is needed: --help and --points do without
+
     centres_m = []
     with JigSession(robot.ring, virtual) as session:
         if virtual:
