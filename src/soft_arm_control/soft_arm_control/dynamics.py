@@ -33,19 +33,28 @@ class Dynamics:
                                        'identify it with `softarm calibrate dynamics`')
 
 
-def load_dynamics(path: Path) -> Dynamics:
-    """Read a dynamics file.
+def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
+    """Read a dynamics file and check that it was made for this robot.
+
+    Args:
+        path: The file.
+        fingerprint: `Robot.kinematic_fingerprint` of the robot in use.
 
     Raises:
-        CalibrationError: If it is missing or has a missing, unknown or impossible value.
+        CalibrationError: If it is missing, was made for another robot, or has a missing, unknown or impossible value.
     """
     try:
-        values = yaml.safe_load(path.read_text())['values']
-        return Dynamics(**{name: float(value) for name, value in values.items()})
+        content = yaml.safe_load(path.read_text())
+        made_for = content['robot_fingerprint']
+        dynamics = Dynamics(**{name: float(value) for name, value in content['values'].items()})
     except OSError as error:
         raise CalibrationError(f'{path}: {error.strerror}; make it with `softarm calibrate dynamics`') from error
     except (KeyError, TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
         raise CalibrationError(f'{path}: {" ".join(str(error).split())}; make it anew with `softarm calibrate dynamics`') from error
+    if made_for != fingerprint:
+        raise CalibrationError(f'{path}: made for another robot ({made_for}, this is {fingerprint}); make it anew with '
+                               '`softarm calibrate dynamics`')
+    return dynamics
 
 
 def save_dynamics(path: Path, dynamics: Dynamics, residuals: dict[str, float], fingerprint: str, date: datetime.date) -> None:

@@ -44,10 +44,9 @@ class ValveShaper:
         rate_pa_s = (wanted_pa - self._reference_pa) / REFERENCE_TIME_CONSTANT_S
         largest_pa_s = max(float(np.max(np.abs(rate_pa_s))), 1.0)
         rate_pa_s *= min(1.0, RATE_SHARE * d.valve_rate_limit_pa_s / largest_pa_s)   # all together: the tip takes the direct way
-        command_pa = self._reference_pa - self._offset_pa + d.valve_time_constant_s * rate_pa_s
-        applied_pa = np.clip(command_pa, *self._limits_pa)
-        rate_pa_s += (applied_pa - command_pa) / d.valve_time_constant_s
-        self._reference_pa = np.clip(self._reference_pa + PERIOD_S * rate_pa_s, *self._limits_pa)
+        leading_pa = np.clip(self._reference_pa + d.valve_time_constant_s * rate_pa_s, *self._limits_pa)
+        applied_pa = np.clip(leading_pa - self._offset_pa, *self._limits_pa)
+        self._reference_pa = self._reference_pa + PERIOD_S / d.valve_time_constant_s * (leading_pa - self._reference_pa)
         self._distance_pa = float(np.max(np.abs(wanted_pa - self._reference_pa)))
         self._sent_pa.append(applied_pa)
         return applied_pa

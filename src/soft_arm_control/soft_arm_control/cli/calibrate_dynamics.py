@@ -58,7 +58,7 @@ def _run(options) -> int:
         progress.set_description('steps')
         dynamics, residuals = identify(measure(session, arm, progress.update))
     if not options.dry_run:
-        save_dynamics(path, dynamics, residuals, arm.robot.fingerprint, datetime.date.today())
+        save_dynamics(path, dynamics, residuals, arm.robot.kinematic_fingerprint, datetime.date.today())
     if options.json:
         print(json.dumps({'values': vars(dynamics), 'residuals': residuals, 'file': None if options.dry_run else str(path)}))
         return 0

@@ -73,7 +73,7 @@ def _run(options, names) -> int:
     from soft_arm_control.ros.rig_session import RigSession
 
     arm = load_arm(options.robot, options.rig)
-    dynamics = load_dynamics(calibration_path(options.rig, 'dynamics'))
+    dynamics = load_dynamics(calibration_path(options.rig, 'dynamics'), arm.robot.kinematic_fingerprint)
     steps = {name: options.steps or (QUICK_STEPS[name] if options.quick else None) for name in names}
     experiments = [experiment(arm, name, steps[name]) for name in names]
     pace = Pace(step_s=1.5, table_7_deg=(90.0,), lap=False) if options.quick else Pace()

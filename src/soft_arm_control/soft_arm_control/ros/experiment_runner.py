@@ -126,5 +126,6 @@ class ExperimentRunner:
     def _wait_until(self, stop_s: float) -> None:
         truth, before_s = self._session.truth.stamps_s, self._session.now_s()
         left_s = stop_s - before_s
-        self._session.wait_for(lambda: bool(truth) and truth[-1] >= stop_s, left_s + 5.0, lambda: f'the true tip on {TRUTH_TOPIC}', self._check)
+        self._session.wait_for(lambda: bool(truth) and truth[-1] >= stop_s, left_s + 5.0, lambda: f'the true tip on {TRUTH_TOPIC}',
+                               self._check)
         self._on_time(left_s)

@@ -48,7 +48,8 @@ class TipControllerNode(Node):
         super().__init__('tip_controller')
         p = declare(self, TipControllerParameters)
         self._arm = load_arm(p.robot, p.rig)
-        self._controller = TipController(self._arm, load_dynamics(calibration_path(p.rig, 'dynamics')))
+        dynamics = load_dynamics(calibration_path(p.rig, 'dynamics'), self._arm.robot.kinematic_fingerprint)
+        self._controller = TipController(self._arm, dynamics)
         self._status, self._problem, self._ticks = Status('idle', 0.0, None, None, 0), '', 0
         self._unanswered_stamp_s: float | None = None       # newest ring that no command has followed yet
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)

@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+
+from soft_arm_control.controller import Outcome
+from soft_arm_control.errors import GoalError
+from soft_arm_control.experiments import experiment, settling_time_s, targets
+from soft_arm_control.goal import Goal
+
+MIDDLE = np.array([0.07, 0.07, 0.07, 0.1, 0.1, 0.1])
+
+
+@pytest.fixture
+def loop(make_loop):
+    return make_loop(21)
+
+
+def end_errors_m(loop, points_m, lengths_m, step_s, open_loop=False):
+    loop.controller.start(loop.goal(lengths_m[0], open_loop=open_loop), loop.now_s)
+    loop.run(2.5)
+    errors_m = []
+    for point_m, target_lengths_m in zip(points_m, lengths_m, strict=True):
+        loop.controller.start(loop.goal(target_lengths_m, open_loop=open_loop), loop.now_s)
+        loop.run(step_s)
+        errors_m.append(loop.errors_m(point_m, 0.3))
+    return np.array(errors_m)
+
+
+@pytest.mark.parametrize(('name', 'plant_seed'), [('bend', 31), ('bend', 32), ('deflection', 33)])
+def test_both_experiments_end_within_a_millimetre(arm, make_loop, name, plant_seed):
+    e = experiment(arm, name, 7)
+    loop = make_loop(plant_seed)
+    closed_m = end_errors_m(loop, e.points_m, e.lengths_m, 1.6)
+    assert closed_m.mean() < 0.5e-3 and np.percentile(closed_m, 95) < 1.0e-3
+    open_m = end_errors_m(loop, e.points_m, e.lengths_m, 1.2, open_loop=True)
+    assert open_m.mean() > 5 * closed_m.mean()
+
+
+def test_a_bias_of_the_camera_is_all_that_stays(arm, make_loop):
+    bias_m = np.array([0.0006, -0.0004, 0.0005])
+    loop, e = make_loop(34, bias_m), experiment(arm, 'bend', 3)
+    end_errors_m(loop, e.points_m, e.lengths_m, 2.5)
+    assert loop.tips_m[-1] - e.points_m[-1] == pytest.approx(-bias_m, abs=0.5e-3)
+
+
+def test_ninety_degrees_settle_in_the_papers_time(arm, make_loop):
+    loop, step = make_loop(35), targets(arm, 'bend', np.deg2rad([0.0, 90.0]), np.deg2rad([30.0, 30.0]))
+    end_errors_m(loop, step.points_m[:1], step.lengths_m[:1], 1.0)
+    start_s = loop.now_s
+    loop.controller.start(loop.goal(step.lengths_m[1]), start_s)
+    loop.run(2.5)
+    rows = np.array(loop.times_s) > start_s + 1e-6
+    settled_s = settling_time_s(np.array(loop.times_s)[rows] - start_s, np.array(loop.tips_m)[rows], *step.points_m)
+    assert settled_s < 1.58
+
+
+def test_reaches_holds_and_remembers(loop):
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    status = loop.until_end()
+    assert status.outcome is Outcome.REACHED and 0.2 < status.settle_s < 3.0
+    assert loop.run(1.0).phase == 'hold'
+    assert loop.errors_m(loop.arm.tip_from_lengths(MIDDLE), 0.3) < 1e-3
+    assert len(loop.controller.error_map) == 0
+    loop.controller.start(loop.goal(MIDDLE + 0.01 * (np.arange(6) > 2)), loop.now_s)
+    assert len(loop.controller.error_map) == 1
+
+
+def test_open_loop_teaches_nothing_and_needs_no_camera(loop):
+    loop.camera = False
+    loop.run(1.0)
+    loop.controller.start(loop.goal(MIDDLE, open_loop=True), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
+    loop.controller.start(loop.goal(MIDDLE, open_loop=True), loop.now_s)
+    assert len(loop.controller.error_map) == 0
+
+
+@pytest.mark.parametrize(('lost', 'outcome', 'word'), [('camera', Outcome.CAMERA_STALE, 'no image'), ('ring', Outcome.RING_LOST, 'no ring'),
+                                                       ('driver', Outcome.DRIVER_LOST, 'no measured pressures')])
+def test_a_lost_sense_ends_the_goal_and_holds_the_pressures(loop, lost, outcome, word):
+    loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-6), loop.now_s)
+    loop.run(1.0)
+    setattr(loop, lost, False)
+    status = loop.until_end(1.0)
+    assert status.outcome is outcome and word in status.message
+    held_pa = loop.controller.applied_pa
+    setattr(loop, lost, True)
+    assert loop.run(0.5).phase == 'idle'
+    assert (loop.controller.applied_pa == held_pa).all()
+
+
+def test_a_lost_ring_ends_holding_too(loop):
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.until_end()
+    loop.ring = False
+    assert loop.until_end(1.0).outcome is Outcome.RING_LOST
+    assert loop.run(0.2).phase == 'idle'
+
+
+def test_limits_in_the_way_are_reported_and_do_not_wind_up(loop):
+    lengths_m, free = loop.arm.length_limits_m[1].copy(), np.ones(6, bool)
+    beyond = Goal(loop.arm.tip_from_lengths(lengths_m)[None] + [[0, 0, 0.03]], lengths_m[None], np.zeros(1), free, 1e-3, 10.0)
+    loop.controller.start(beyond, loop.now_s)
+    status = loop.until_end()
+    assert status.outcome is Outcome.SATURATED and 'limits' in status.message
+    loop.controller.start(loop.goal(MIDDLE + 0.01, free), loop.now_s)
+    assert loop.until_end().settle_s < 3.5
+
+
+def test_times_out(loop):
+    loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-6, timeout_s=1.0), loop.now_s)
+    status = loop.until_end()
+    assert status.outcome is Outcome.TIMEOUT and 'tolerance 0.00 mm' in status.message
+
+
+def test_a_cancelled_goal_holds_the_last_pressures(loop):
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.run(0.4)
+    held_pa = loop.controller.applied_pa
+    loop.controller.cancel()
+    loop.run(0.4)
+    assert (loop.controller.applied_pa == held_pa).all() and not loop.controller.active
+
+
+def test_a_new_goal_takes_over_without_a_jump(loop):
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.run(0.4)
+    before_pa = loop.controller.applied_pa
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.run(0.02)
+    assert np.abs(loop.controller.applied_pa - before_pa).max() < 8e3     # a period at the rate limit, and its lead
+
+
+def test_nothing_is_commanded_before_the_first_goal(loop):
+    loop.driver = False
+    loop.run(0.5)
+    assert loop.controller.applied_pa is None
+    with pytest.raises(GoalError, match='no measured pressures'):
+        loop.controller.start(loop.goal(MIDDLE), loop.now_s)

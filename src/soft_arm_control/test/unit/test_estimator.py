@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from soft_arm_control.error_map import ErrorMap
+from soft_arm_control.estimator import TipEstimator
+
+ERROR = np.array([0.004, -0.003, 0.006])
+R = (3e-4) ** 2 * np.eye(3)
+
+
+@pytest.fixture
+def estimator(arm):
+    return TipEstimator(arm, ErrorMap(arm.length_limits_m.mean(axis=0)), mechanical_lag_s=0.05)
+
+
+def pressures_at(t_s):
+    """A fast move from 0.5 s to 1.0 s."""
+    return np.array([0, 0, 0, 1, -1, 0.5]) * 40e3 * np.clip((t_s - 0.5) / 0.5, 0.0, 1.0)
+
+
+def feed(estimator, arm, stop_s, delay_s, error_m=ERROR, outlier=None):
+    """50 Hz of pressures, 25 Hz of images that arrive late and show an arm without mechanical lag of its own but the model's."""
+    history, images = {}, []
+    lagged_pa = pressures_at(0.0)
+    for k in range(round(stop_s / 0.02)):
+        t_s = 0.02 * (k + 1)
+        lagged_pa = lagged_pa + (1 - np.exp(-0.02 / 0.05)) * (pressures_at(t_s) - lagged_pa)
+        history[k] = lagged_pa
+        estimator.add_pressures(t_s, pressures_at(t_s))
+        if k % 2 == 0:
+            images.append((t_s, arm.tip_from_lengths(arm.lengths(lagged_pa)) + error_m))
+        while images and images[0][0] <= t_s - delay_s:
+            stamp_s, ring_m = images.pop(0)
+            estimator.add_ring(stamp_s, ring_m + (0 if outlier is None else outlier(stamp_s)), R)
+    return lagged_pa
+
+
+@pytest.mark.parametrize('delay_s', [0.0, 0.06, 0.15])
+def test_a_move_and_a_late_camera_leave_no_error_behind(estimator, arm, delay_s):
+    feed(estimator, arm, 1.3, delay_s)
+    assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-4
+
+
+def test_the_tip_is_the_model_plus_the_error(estimator, arm):
+    lagged_pa = feed(estimator, arm, 2.0, 0.06)
+    assert np.linalg.norm(estimator.tip_m() - arm.tip_from_lengths(arm.lengths(lagged_pa)) - ERROR) < 1e-4
+
+
+def test_one_image_of_something_else_changes_nothing(estimator, arm):
+    feed(estimator, arm, 2.0, 0.06, outlier=lambda t_s: np.array([0.05, 0, 0]) if 1.79 < t_s < 1.83 else 0.0)
+    assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-4
+
+
+def test_a_lasting_change_is_believed(estimator, arm):
+    feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: np.array([0.05, 0, 0]) if t_s > 1.5 else 0.0)
+    assert estimator.error_m(np.full(6, 0.1))[0] == pytest.approx(0.054, abs=5e-4)
+
+
+def test_moving_makes_it_less_certain_and_seeing_more(estimator, arm):
+    feed(estimator, arm, 0.5, 0.0)
+    rest_m = estimator.deviation_m
+    assert rest_m < 3e-4
+    estimator.add_pressures(0.7, pressures_at(1.0))
+    estimator.add_pressures(1.0, pressures_at(1.0))
+    estimator.add_ring(1.0, arm.tip_from_lengths(arm.lengths(pressures_at(1.0))) + ERROR, R)
+    assert estimator.deviation_m > 1.2 * rest_m
+
+
+def test_old_and_repeated_images_are_not_used(estimator, arm):
+    feed(estimator, arm, 4.0, 0.0)
+    ring_m = arm.tip_from_lengths(arm.lengths(pressures_at(4.0)))
+    assert not estimator.add_ring(0.5, ring_m, R)          # before the history
+    assert estimator.add_ring(4.0, ring_m + ERROR, R)
+    assert not estimator.add_ring(4.0, ring_m + ERROR, R)
+
+
+def test_remembering_changes_nothing_here_and_helps_there(arm):
+    known = ErrorMap(arm.length_limits_m.mean(axis=0))
+    estimator = TipEstimator(arm, known, 0.05)
+    here_pa = feed(estimator, arm, 2.0, 0.06)
+    here_m = arm.lengths(here_pa)
+    before_m = estimator.error_m(here_m)
+    estimator.remember()
+    assert np.allclose(estimator.error_m(here_m), before_m, atol=1e-9)
+    assert np.linalg.norm(known.at(here_m) - ERROR) < 5e-4

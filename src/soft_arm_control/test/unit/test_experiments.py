@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+
+from soft_arm_control.errors import ExperimentError
+from soft_arm_control.experiments import (
+    CONTROL_MARGIN_M,
+    angular_speed_rad_s,
+    end_of_step_m,
+    experiment,
+    fastest_settling_s,
+    settling_time_s,
+    targets,
+)
+
+
+def test_bend_is_the_papers(arm):
+    bend = experiment(arm, 'bend')
+    theta, phi, _ = arm.polar(bend.lengths_m)
+    assert np.rad2deg(theta[:, 1]) == pytest.approx(np.arange(0, 121, 10))
+    assert np.rad2deg(phi[1:, 1]) == pytest.approx(np.full(12, 30.0))
+    assert arm.pressures(bend.lengths_m)[:, :3] == pytest.approx(np.full((13, 3), -96e3))
+    assert bend.held_segments == ('module_1',)
+
+
+def test_deflection_is_the_papers(arm):
+    deflection = experiment(arm, 'deflection')
+    theta, phi, _ = arm.polar(deflection.lengths_m)
+    assert np.rad2deg(theta[:, 1]) == pytest.approx(np.full(25, 30.0))
+    assert np.rad2deg(np.unwrap(phi[:, 1])) == pytest.approx(np.arange(0, 361, 15))
+
+
+@pytest.mark.parametrize('name', ['bend', 'deflection'])
+def test_the_shortest_bellows_keeps_the_stated_margin(arm, name):
+    lengths_m = experiment(arm, name).lengths_m
+    assert lengths_m[:, 3:].min(axis=1) == pytest.approx(0.070 + CONTROL_MARGIN_M)
+    assert (lengths_m <= arm.length_limits_m[1] - CONTROL_MARGIN_M).all()
+
+
+def test_the_number_of_steps_keeps_the_range(arm):
+    assert np.rad2deg(experiment(arm, 'bend', 4).theta_rad) == pytest.approx([0, 40, 80, 120])
+    with pytest.raises(ExperimentError, match='--steps 1'):
+        experiment(arm, 'bend', 1)
+
+
+def test_a_bend_beyond_the_bellows_is_refused(arm):
+    with pytest.raises(ExperimentError, match='limit 195.0 mm'):
+        targets(arm, 'bend', np.deg2rad([160.0]), np.deg2rad([30.0]))
+
+
+def test_only_the_end_of_a_step_counts():
+    times_s = np.arange(0, 2, 0.02)
+    tips_m = np.where(times_s[:, None] > 1.69, [0.001, 0.002, 0.003], 5.0)
+    assert end_of_step_m(times_s, tips_m, 1.98) == pytest.approx([0.001, 0.002, 0.003])
+    with pytest.raises(ExperimentError, match='no truth'):
+        end_of_step_m(times_s, tips_m, 9.0)
+
+
+def test_settling_time_is_the_last_entry_into_the_band():
+    times_s, tips_m = np.arange(6.0), np.zeros((6, 3))
+    tips_m[:, 0] = [0.0, 0.99, 1.03, 0.99, 1.0, 1.0]
+    ends = np.array([0.0, 0, 0]), np.array([1.0, 0, 0])
+    assert settling_time_s(times_s, tips_m, *ends) == 3.0
+    assert settling_time_s(times_s[:3], tips_m[:3], *ends) is None
+
+
+def test_the_valves_own_limit_is_their_rate_and_their_lag(arm, dynamics):
+    bend = targets(arm, 'bend', np.deg2rad([0.0, 90.0]), np.deg2rad([30.0, 30.0]))
+    found_s = fastest_settling_s(arm, dynamics, *bend.lengths_m)
+    alone_s = np.max(np.abs(np.diff(arm.pressures(bend.lengths_m), axis=0))) / dynamics.valve_rate_limit_pa_s
+    assert alone_s < found_s < alone_s + 0.25
+
+
+def test_angular_speed_of_an_even_turn():
+    times_s = np.arange(0, 12, 0.02)
+    tips_m = np.stack([np.cos(0.52 * times_s), np.sin(0.52 * times_s), 0 * times_s], axis=1)
+    mean, deviation = angular_speed_rad_s(times_s, tips_m)
+    assert mean == pytest.approx(0.52, rel=1e-3) and deviation < 1e-3

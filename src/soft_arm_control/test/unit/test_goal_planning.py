@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from soft_arm_control.errors import GoalError, OutsideWorkspaceError
+from soft_arm_control.goal import Goal
+from soft_arm_control.goal_planning import plan
+
+PRESENT = np.array([0.07, 0.07, 0.07, 0.1, 0.11, 0.12])
+
+
+def make(arm, points_m, lengths_m=None, times_s=(0.0,), held=(), open_loop=False):
+    return plan(arm, list(points_m), lengths_m or [[]] * len(points_m), times_s, list(held), PRESENT, 1e-3, 5.0, open_loop)
+
+
+def test_lengths_reach_the_points_one_from_the_other(arm):
+    points_m = [arm.tip_from_lengths(PRESENT + shift) for shift in (0.0, 0.01, 0.02)]
+    goal = make(arm, points_m, times_s=[0.0, 1.0, 2.0])
+    assert np.linalg.norm(arm.tip_from_lengths(goal.lengths_m) - points_m, axis=1).max() < 1e-4
+
+
+def test_held_segments_stay(arm):
+    goal = make(arm, [arm.tip_from_lengths(PRESENT + [0, 0, 0, 0.01, 0.02, 0.0])], held=['module_1'])
+    assert goal.lengths_m[0, :3] == pytest.approx(PRESENT[:3], abs=1e-12)
+    assert goal.lengths_m[0, 3:] == pytest.approx(PRESENT[3:] + [0.01, 0.02, 0.0], abs=1e-4)
+    assert goal.free.tolist() == [False] * 3 + [True] * 3
+
+
+def test_given_lengths_are_taken_as_they_are_in_open_loop(arm):
+    given = [0.08, 0.09, 0.1, 0.11, 0.12, 0.13]
+    goal = make(arm, [arm.tip_from_lengths(np.array(given)) + 0.002], [given], open_loop=True)
+    assert goal.lengths_m[0].tolist() == given
+
+
+@pytest.mark.parametrize(('change', 'match'), [
+    ({'points_m': [[np.nan, 0, 0]]}, 'finite'),
+    ({'points_m': []}, 'at least 1'),
+    ({'held': ['module_7']}, 'module_7'),
+    ({'held': ['module_1', 'module_2']}, 'free'),
+    ({'lengths_m': [[0.1, 0.1]]}, '6 finite lengths'),
+    ({'lengths_m': [[0.1] * 5 + [0.3]]}, r'm2_b3 is 300\.00 mm, limits 70\.00 \.\. 195\.00 mm'),
+    ({'points_m': [[0, 0, 0.2]] * 2, 'times_s': [1.0, 1.0]}, 'increasing'),
+    ({'times_s': [0.0, 1.0]}, '1 waypoints and 2 times_s'),
+])
+def test_bad_requests_get_one_line(arm, change, match):
+    with pytest.raises(GoalError, match=match) as error:
+        make(arm, **{'points_m': [[0.0, 0.0, 0.2]], **change})
+    assert '\n' not in str(error.value)
+
+
+def test_a_target_outside_the_workspace_says_how_far(arm):
+    with pytest.raises(OutsideWorkspaceError, match=r'stays 110\.\d\d mm away'):
+        make(arm, [[0.0, 0.0, 0.5]])
+
+
+def test_a_path_is_straight_between_waypoints_and_stays_at_its_ends():
+    goal = Goal(np.array([[0, 0, 0], [1, 2, 4.0]]), np.zeros((2, 6)), np.array([1.0, 3.0]), np.ones(6, bool), 1e-3, 1.0)
+    assert goal.at(0.0)[0].tolist() == [0, 0, 0]
+    assert goal.at(1.5)[0].tolist() == [0.25, 0.5, 1.0]
+    assert goal.at(9.0)[0].tolist() == [1, 2, 4]
+    assert [goal.waypoint(t) for t in (0.0, 1.5, 9.0)] == [0, 1, 1]
