@@ -17,8 +17,9 @@ from pneumatic_driver.errors import CommandError, LinkError, PneumaticDriverErro
 
 _log = logging.getLogger(__name__)
 
-# Without a good answer for this long the link counts as lost; the board's own watchdog is set a little above it.
-LINK_TIMEOUT_S = 0.2
+# Without a good answer for this long the link counts as lost: one request of a TCP link may time out, a second may not. By then the
+# board's own watchdog has vented it. Shorter would only make a busy machine look like a broken cable.
+LINK_TIMEOUT_S = 0.4
 RECONNECT_PERIOD_S = 0.2
 _CALL_TIMEOUT_S = 6.0   # a few requests, each with the link's own time-out, and perhaps a board that boots
 

@@ -64,17 +64,19 @@ class PneumaticDriverNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Vent. A board that does not answer is vented by its own watchdog: the node is inactive in any case."""
+        self._autostart = False   # who takes the arm out of service decides when it comes back
         self._transition(self._driver.vent, 'inactive')
         self._phase = 'inactive'
         return _SUCCESS
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Vent and close the connection."""
+        self._autostart = False
         return self._transition(self._driver.disconnect, 'unconfigured')
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Vent and close the connection for good."""
-        return self._transition(self._driver.close, 'finalized')
+        """Vent and close the connection; the service `vent` still works."""
+        return self._transition(self._driver.disconnect, 'finalized')
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Vent and close the connection."""
@@ -129,10 +131,10 @@ class PneumaticDriverNode(LifecycleNode):
 
     def _disarmed(self, reason: str) -> None:
         self.get_logger().error(f'vented, inactive: {reason}')
-        self._autostart = self._autostart and self._auto_recover
+        recover = self._autostart and self._auto_recover
         if self._phase == 'active':
             self.trigger_deactivate()
-        self._reason = reason
+        self._autostart, self._reason = recover, reason
 
     def _start_by_itself(self) -> None:
         if self._autostart and self._phase == 'unconfigured':

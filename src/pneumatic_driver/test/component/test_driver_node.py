@@ -151,6 +151,8 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     wait_for(lambda: tcp_board.plant.vented)
     assert operator.transition(Transition.TRANSITION_CLEANUP)
     assert operator.state == 'unconfigured'
+    assert operator.transition(Transition.TRANSITION_UNCONFIGURED_SHUTDOWN)
+    assert operator.state == 'finalized' and operator.call(Trigger, 'vent').success
 
 
 def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
@@ -163,6 +165,15 @@ def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
     assert operator.state == 'inactive'
     seen = len(operator.pressures)
     operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)   # autostart does not bring it back
+    assert tcp_board.plant.vented and operator.state == 'inactive'
+
+
+def test_deactivated_by_hand_it_stays_so(operator, tcp_board):
+    start_and_move(operator, tcp_board, auto_recover=True)
+    assert operator.transition(Transition.TRANSITION_DEACTIVATE)
+    wait_for(lambda: tcp_board.plant.vented)
+    seen = len(operator.pressures)
+    operator.wait(lambda: len(operator.pressures) > seen + 60, command=TARGETS)   # longer than the period of autostart
     assert tcp_board.plant.vented and operator.state == 'inactive'
 
 
