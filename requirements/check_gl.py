@@ -13,7 +13,9 @@ def main():
     ctypes.CDLL('libOpenGL.so.0')
     egl.eglGetProcAddress.restype = ctypes.c_void_p
     egl.eglInitialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    query_devices = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(egl.eglGetProcAddress(b'eglQueryDevicesEXT'))
+    query_devices = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(
+        egl.eglGetProcAddress(b'eglQueryDevicesEXT')
+    )
     get_display = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p)(
         egl.eglGetProcAddress(b'eglGetPlatformDisplayEXT')
     )
