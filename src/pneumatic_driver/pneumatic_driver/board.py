@@ -64,8 +64,9 @@ class Board:
     def __init__(self, register_map: RegisterMap, accept_unverified_map: str = ''):
         missing = [name for name in _NEEDED if name not in register_map.registers]
         if missing:
-            raise RegisterMapError(f'register map {register_map.device.name!r} has no register {missing[0]!r}: '
-                                   f'a valve board needs {list(_NEEDED)}')
+            raise RegisterMapError(
+                f'register map {register_map.device.name!r} has no register {missing[0]!r}: a valve board needs {list(_NEEDED)}'
+            )
         device, link = register_map.device, register_map.link
         self.read_only = not (device.verified or link.local or accept_unverified_map == device.name)
         self.map = register_map
@@ -75,7 +76,7 @@ class Board:
         self._pa_per_unit = SI_PER_UNIT[register_map.registers['target'].unit]
         self._client: AsyncModbusTcpClient | AsyncModbusSerialClient | None = None
         self._heartbeat = 0
-        self._written: dict[str, Value] = {}   # by the sequences: interlocks and shared words depend on it
+        self._written: dict[str, Value] = {}  # by the sequences: interlocks and shared words depend on it
         self._last_good_s: float | None = None
 
     @property
@@ -100,8 +101,9 @@ class Board:
         if link.kind == 'tcp':
             self._client = AsyncModbusTcpClient(link.host, port=link.port, **options)
         else:
-            self._client = AsyncModbusSerialClient(link.device, baudrate=link.baudrate, parity=link.parity, stopbits=link.stopbits,
-                                                   **options)
+            self._client = AsyncModbusSerialClient(
+                link.device, baudrate=link.baudrate, parity=link.parity, stopbits=link.stopbits, **options
+            )
         if not await self._client.connect():
             self.close()
             raise LinkError(f'{link}: no connection within {link.timeout_s:g} s: is the board powered, and is the address right?')
@@ -117,8 +119,10 @@ class Board:
             return
         found = await self._identity(time.monotonic() + (link.boot_s if link.kind == 'rtu' else 0.0))
         if found != identity.value:
-            raise LinkError(f'{link}: the board says map id {found:g}, map {self.map.device.name!r} is for {identity.value:g}: '
-                            f'use the map of this board, or flash the firmware of this map')
+            raise LinkError(
+                f'{link}: the board says map id {found:g}, map {self.map.device.name!r} is for {identity.value:g}: '
+                f'use the map of this board, or flash the firmware of this map'
+            )
 
     async def _identity(self, deadline_s: float) -> float:
         name = self.map.identity.id_register
@@ -172,8 +176,13 @@ class Board:
             spans = self.map.encode({'target': list(applied_pa / self._pa_per_unit), **self._next_heartbeat()})
         started_s = time.monotonic()
         if len(spans) == 1 and self.map.conventions.cycle_fc == 23:
-            words = await self._request('readwrite_registers', read_address=self._wire(poll.start), read_count=poll.count,
-                                        write_address=self._wire(spans[0][0]), values=spans[0][1])
+            words = await self._request(
+                'readwrite_registers',
+                read_address=self._wire(poll.start),
+                read_count=poll.count,
+                write_address=self._wire(spans[0][0]),
+                values=spans[0][1],
+            )
         else:
             for address, values in spans:
                 await self._write(address, values)
@@ -183,10 +192,17 @@ class Board:
             raise self._failed(f'the answer is to an earlier request: heartbeat {state[self.map.heartbeat.echo]:g}, sent {self._heartbeat}')
         self._last_good_s = time.monotonic()
         return Exchange(
-            at_s=self._last_good_s, round_trip_s=self._last_good_s - started_s, pressures_pa=np.array(state['pressure']),
-            targets_pa=applied_pa, drives_pa=np.array(state['drive']), running=state['status']['run'],
+            at_s=self._last_good_s,
+            round_trip_s=self._last_good_s - started_s,
+            pressures_pa=np.array(state['pressure']),
+            targets_pa=applied_pa,
+            drives_pa=np.array(state['drive']),
+            running=state['status']['run'],
             faults=tuple(name for name, latched in state['faults'].items() if latched),
-            uptime_s=state['uptime'], supply_pa=state['supply'], overruns=int(state['overruns']))
+            uptime_s=state['uptime'],
+            supply_pa=state['supply'],
+            overruns=int(state['overruns']),
+        )
 
     async def enable(self) -> None:
         """Let the board follow set points, from ambient pressure.
@@ -197,8 +213,10 @@ class Board:
         """
         if self.read_only:
             device = self.map.device
-            raise RefusedError(f'register map {device.name!r} was never verified on the device ({device.source}) and {self.map.link} is '
-                               f'not this machine: it may only read; check the map, or set accept_unverified_map:={device.name}')
+            raise RefusedError(
+                f'register map {device.name!r} was never verified on the device ({device.source}) and {self.map.link} is '
+                f'not this machine: it may only read; check the map, or set accept_unverified_map:={device.name}'
+            )
         faults = (await self.exchange()).faults
         if faults:
             raise RefusedError(f'the board has latched {", ".join(faults)}: find the cause, then clear the faults')
@@ -266,7 +284,7 @@ class Board:
         return answer.registers
 
     def _failed(self, what: str) -> LinkError:
-        if self._last_good_s is not None:   # a board that was never reached has left no trace
+        if self._last_good_s is not None:  # a board that was never reached has left no trace
             _log.warning('%s: %s; last frames: %s', self.map.link, what, ' | '.join(self.frames))
         age = 'none yet' if self.age_s is None else f'{1e3 * self.age_s:.0f} ms ago'
         return LinkError(f'{self.map.link}: {what} (last good answer {age})')

@@ -25,8 +25,10 @@ class ChannelMap:
         self._indices = np.array([robot.channels[name] for name in robot.chambers])
         self._channels = channels
         if self._indices.max() >= channels:
-            raise CommandError(f'robot {robot.name!r} uses channel {self._indices.max()}, the board has 0..{channels - 1}: '
-                               f'correct channels in the robot file')
+            raise CommandError(
+                f'robot {robot.name!r} uses channel {self._indices.max()}, the board has 0..{channels - 1}: '
+                f'correct channels in the robot file'
+            )
 
     def to_channels(self, names: Sequence[str], pressures_pa: Sequence[float]) -> np.ndarray:
         """Set points by channel, shape (channels,) [Pa] gauge; channels without a chamber get ambient pressure.

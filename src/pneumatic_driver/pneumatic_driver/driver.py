@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 # board's own watchdog has vented it. Shorter would only make a busy machine look like a broken cable.
 LINK_TIMEOUT_S = 0.4
 RECONNECT_PERIOD_S = 0.2
-_CALL_TIMEOUT_S = 6.0   # a few requests, each with the link's own time-out, and perhaps a board that boots
+_CALL_TIMEOUT_S = 6.0  # a few requests, each with the link's own time-out, and perhaps a board that boots
 
 
 class Driver:
@@ -35,8 +35,14 @@ class Driver:
         on_disarm: Called in the driver's thread with the reason, when the driver disarmed by itself.
     """
 
-    def __init__(self, board: Board, rate_hz: float, command_timeout_s: float,
-                 on_exchange: Callable[[Exchange], None] = lambda exchange: None, on_disarm: Callable[[str], None] = lambda reason: None):
+    def __init__(
+        self,
+        board: Board,
+        rate_hz: float,
+        command_timeout_s: float,
+        on_exchange: Callable[[Exchange], None] = lambda exchange: None,
+        on_disarm: Callable[[str], None] = lambda reason: None,
+    ):
         self._board, self._period_s, self._command_timeout_s = board, 1.0 / rate_hz, command_timeout_s
         self._on_exchange, self._on_disarm = on_exchange, on_disarm
         self._armed = False
@@ -44,10 +50,10 @@ class Driver:
         self._commanded_s = 0.0
         self._uptime_s = 0.0
         self.latest: Exchange | None = None
-        self.overruns = 0   # cycles that started late by more than a period
+        self.overruns = 0  # cycles that started late by more than a period
         self.link_error: str | None = None
         self._loop = asyncio.new_event_loop()
-        self._lock = asyncio.Lock()   # between the cycle and the calls below
+        self._lock = asyncio.Lock()  # between the cycle and the calls below
         self._cycling: asyncio.Task | None = None
         self._thread = threading.Thread(target=self._loop.run_forever, name='pneumatic_driver', daemon=True)
         self._thread.start()
@@ -158,7 +164,7 @@ class Driver:
             try:
                 await self._board.vent()
             finally:
-                if self._cycling is None:   # vented on a connection of its own
+                if self._cycling is None:  # vented on a connection of its own
                     self._board.close()
 
     async def _clear_faults(self) -> None:
@@ -242,7 +248,7 @@ class Driver:
 
     def _ended(self, cycling: asyncio.Task) -> None:
         if not cycling.cancelled() and (error := cycling.exception()) is not None:
-            self._board.close()   # the board hears no more from us and vents
+            self._board.close()  # the board hears no more from us and vents
             self._armed = False
             _log.critical('the exchange with the board broke off', exc_info=error)
             self._on_disarm(f'the exchange with the board broke off: {error!r}')

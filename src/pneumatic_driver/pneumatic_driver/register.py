@@ -102,13 +102,13 @@ class Register(Strict):
     def pack(self, raw: float, word_order: str) -> list[int]:
         """16-bit words of one raw number."""
         data = struct.pack(_FORMATS[self.type], raw if self.type == 'float32' else int(raw))
-        words = [int.from_bytes(data[i:i + 2], 'big') for i in range(0, len(data), 2)]
+        words = [int.from_bytes(data[i : i + 2], 'big') for i in range(0, len(data), 2)]
         return words if word_order == 'big' else words[::-1]
 
     def unpack(self, words: Sequence[int], word_order: str) -> list[float]:
         """Raw numbers, `count` of them, of the register's words."""
         numbers = []
         for i in range(0, self.words, self.words_each):
-            one = words[i:i + self.words_each] if word_order == 'big' else list(words[i:i + self.words_each])[::-1]
+            one = words[i : i + self.words_each] if word_order == 'big' else list(words[i : i + self.words_each])[::-1]
             numbers.append(struct.unpack(_FORMATS[self.type], b''.join(w.to_bytes(2, 'big') for w in one))[0])
         return numbers

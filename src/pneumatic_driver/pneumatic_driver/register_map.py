@@ -47,7 +47,7 @@ class TcpLink(Strict):
             return True
         try:
             return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:   # a host name: it may be anywhere
+        except ValueError:  # a host name: it may be anywhere
             return False
 
     def __str__(self) -> str:
@@ -159,18 +159,24 @@ class RegisterMap(Strict):
         for (name, register), (other_name, other) in pairwise(ordered):
             shared_word = register.addr == other.addr and register.bit is not None and other.bit is not None and register.bit != other.bit
             if register.addr + register.words > other.addr and not shared_word:
-                raise ValueError(f'registers {name!r} (addresses {register.addr}..{register.addr + register.words - 1}) and {other_name!r} '
-                                 f'({other.addr}..{other.addr + other.words - 1}) overlap: move one')
+                raise ValueError(
+                    f'registers {name!r} (addresses {register.addr}..{register.addr + register.words - 1}) and {other_name!r} '
+                    f'({other.addr}..{other.addr + other.words - 1}) overlap: move one'
+                )
 
     def _check_polls(self):
         for poll in self.polls:
-            covered = [r for r in self.registers.values()
-                       if 'r' in r.access and poll.start <= r.addr and r.addr + r.words <= poll.start + poll.count]
+            covered = [
+                r
+                for r in self.registers.values()
+                if 'r' in r.access and poll.start <= r.addr and r.addr + r.words <= poll.start + poll.count
+            ]
             if not covered:
                 raise ValueError(f'poll {poll.name!r} ({poll.start}..{poll.start + poll.count - 1}) covers no readable register')
         for name, register in self.registers.items():
             if register.access == 'r' and not any(
-                    p.start <= register.addr and register.addr + register.words <= p.start + p.count for p in self.polls):
+                p.start <= register.addr and register.addr + register.words <= p.start + p.count for p in self.polls
+            ):
                 raise ValueError(f'register {name!r} (address {register.addr}) is in no poll: extend a poll or remove it')
 
     def register(self, name: str) -> Register:
@@ -220,7 +226,7 @@ class RegisterMap(Strict):
             first = register.addr - start
             if 'r' not in register.access or first < 0 or first + register.words > len(words):
                 continue
-            numbers = register.unpack(words[first:first + register.words], self.conventions.word_order)
+            numbers = register.unpack(words[first : first + register.words], self.conventions.word_order)
             if register.flags:
                 values[name] = {flag: bool(int(numbers[0]) >> bit & 1) for flag, bit in register.flags.items()}
             elif register.bit is not None:
@@ -249,8 +255,9 @@ class RegisterMap(Strict):
         words = {}
         for i, number in enumerate(numbers):
             if not (math.isfinite(number) and low <= number <= high):
-                raise RegisterMapError(f'register {name!r}: {number:g} {register.unit} is outside [{low:g}, {high:g}] {register.unit}: '
-                                       f'nothing was written')
+                raise RegisterMapError(
+                    f'register {name!r}: {number:g} {register.unit} is outside [{low:g}, {high:g}] {register.unit}: nothing was written'
+                )
             if register.bit is not None:
                 return {register.addr: self._shared_word(register.addr, after)}
             packed = register.pack(register.raw(number * SI_PER_UNIT[register.unit]), self.conventions.word_order)
@@ -258,14 +265,24 @@ class RegisterMap(Strict):
         return words
 
     def _shared_word(self, address: int, after: Mapping[str, Value]) -> int:
-        return sum(int(self._number(n, after.get(n, r.safe))) << r.bit for n, r in self.registers.items()
-                   if r.addr == address and r.bit is not None and 'w' in r.access)
+        return sum(
+            int(self._number(n, after.get(n, r.safe))) << r.bit
+            for n, r in self.registers.items()
+            if r.addr == address and r.bit is not None and 'w' in r.access
+        )
 
     def with_link(self, host: str = '', port: int = 0, serial_device: str = '') -> 'RegisterMap':
         """The same map on another link: a TCP host and port, or a serial device; empty values keep the file's."""
         if serial_device:
-            link = RtuLink(kind='rtu', device=serial_device, baudrate=250_000, parity='N', stopbits=1,
-                           unit_id=self.link.unit_id, timeout_s=min(self.link.timeout_s, 0.05))
+            link = RtuLink(
+                kind='rtu',
+                device=serial_device,
+                baudrate=250_000,
+                parity='N',
+                stopbits=1,
+                unit_id=self.link.unit_id,
+                timeout_s=min(self.link.timeout_s, 0.05),
+            )
         elif (host or port) and self.link.kind != 'tcp':
             raise RegisterMapError(f'host {host!r} and port {port} were given, but the map is for {self.link}: give the serial device')
         else:
@@ -305,7 +322,7 @@ def load_map(name_or_path: str | Path) -> RegisterMap:
         content = yaml.load(path.read_text(), Loader=_UniqueKeyLoader)
     except OSError as error:
         raise RegisterMapError(f'register map {str(name_or_path)!r}: {error.strerror}; give a path or one of {sorted(shipped)}') from error
-    except (yaml.YAMLError, ValueError) as error:   # ValueError: bytes that are no text, dates that are none
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: bytes that are no text, dates that are none
         raise RegisterMapError(f'{path}: not YAML: {" ".join(str(error).split())}') from error
     try:
         return RegisterMap.model_validate(content)
@@ -317,6 +334,7 @@ def _one_line(error: ValidationError) -> str:
     first, *rest = error.errors()
     key = '.'.join(str(part) for part in first['loc']) or 'map'
     text = {'missing': 'key is missing: add it', 'extra_forbidden': 'unknown key: remove it or correct its spelling'}.get(
-        first['type'], first['msg'].removeprefix('Value error, '))
+        first['type'], first['msg'].removeprefix('Value error, ')
+    )
     given = '' if first['type'] == 'missing' or isinstance(first['input'], (dict, list, Register)) else f' (given {first["input"]!r})'
     return f'{key}: {text}{given}' + (f' (and {len(rest)} more)' if rest else '')

@@ -24,9 +24,9 @@ class RecordingPlant:
     def __init__(self):
         self.targets_pa = np.zeros(6)
         self.forced_pa = None
-        self.changes = []   # (monotonic time [s], targets [Pa])
+        self.changes = []  # (monotonic time [s], targets [Pa])
         self.board_clock_s = time.monotonic
-        self.changed_board_s = 0.0   # the last change, on the board's own clock: a stall of this machine does not count
+        self.changed_board_s = 0.0  # the last change, on the board's own clock: a stall of this machine does not count
 
     def set_valve_targets_pa(self, targets_pa):
         targets_pa = np.array(targets_pa, dtype=float)

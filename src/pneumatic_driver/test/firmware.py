@@ -32,7 +32,7 @@ class CBoard:
 
     def __init__(self, library: ctypes.CDLL):
         self._library = library
-        self._state = ctypes.create_string_buffer(1024)   # larger than struct board; only the C code looks inside
+        self._state = ctypes.create_string_buffer(1024)  # larger than struct board; only the C code looks inside
         library.board_init(self._state)
 
     def tick(self, dt_ms: int, pressures: list[int], supply: int) -> None:
@@ -77,7 +77,7 @@ class PtySlave:
     def _run(self) -> None:
         last_s, frame = time.monotonic(), b''
         while not self._stop.is_set():
-            ready, _, _ = select.select([self._master], [], [], 0.002)   # silence of a few characters ends a frame
+            ready, _, _ = select.select([self._master], [], [], 0.002)  # silence of a few characters ends a frame
             if ready:
                 frame += os.read(self._master, FRAME_MAX)
             elif frame:

@@ -11,7 +11,7 @@ class Proxy:
         self._target = port
         self.frozen = False
         self.answer_delay_s = 0.0
-        self.requests = []   # every request PDU that passed, without its transaction id
+        self.requests = []  # every request PDU that passed, without its transaction id
         self._writers = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name='proxy')
@@ -25,6 +25,7 @@ class Proxy:
 
     def cut(self) -> None:
         """Reset every connection."""
+
         async def abort():
             for writer in self._writers:
                 writer.transport.abort()

@@ -168,8 +168,9 @@ class Robot(_Strict):
     @property
     def rest_lengths_m(self) -> np.ndarray:
         """Length of each actuator at ambient pressure [m], shape (n,), interpolated on the measured points."""
-        return np.array([np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m)
-                         for s in self.segments for _ in s.actuators.names])
+        return np.array(
+            [np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m) for s in self.segments for _ in s.actuators.names]
+        )
 
     @property
     def fingerprint(self) -> str:
@@ -179,8 +180,20 @@ class Robot(_Strict):
     @property
     def kinematic_fingerprint(self) -> str:
         """Hash of the values that poses depend on: names, layout and limits of the segments, not masses, colours or where it hangs."""
-        layout = [(s.name, s.kind, s.closing_twist, s.rigid_length_m, s.actuators.names, s.actuators.angles_deg,
-                   s.actuators.centre_radius_m, s.actuators.length_limits_m, s.actuators.pressure_limits_pa) for s in self.segments]
+        layout = [
+            (
+                s.name,
+                s.kind,
+                s.closing_twist,
+                s.rigid_length_m,
+                s.actuators.names,
+                s.actuators.angles_deg,
+                s.actuators.centre_radius_m,
+                s.actuators.length_limits_m,
+                s.actuators.pressure_limits_pa,
+            )
+            for s in self.segments
+        ]
         return hashlib.sha256(repr(layout).encode()).hexdigest()[:16]
 
 
@@ -217,6 +230,7 @@ def _one_line(error: ValidationError) -> str:
     first, *rest = error.errors()
     key = '.'.join(str(part) for part in first['loc']) or 'file'
     text = {'missing': 'key is missing: add it', 'extra_forbidden': 'unknown key: remove it or correct its spelling'}.get(
-        first['type'], first['msg'].removeprefix('Value error, '))
+        first['type'], first['msg'].removeprefix('Value error, ')
+    )
     given = '' if first['type'] == 'missing' or isinstance(first['input'], (dict, list)) else f' (given {first["input"]!r})'
     return f'{key}: {text}{given}' + (f' (and {len(rest)} more)' if rest else '')

@@ -164,8 +164,9 @@ class Arm:
     def _checked(self, lengths_m):
         lengths_m = np.asarray(lengths_m, dtype=float)
         if lengths_m.shape[-1:] != (self.n_actuators,):
-            raise KinematicsError(f'lengths of shape {lengths_m.shape}: give {self.n_actuators} values [m], one for each of '
-                                  f'{", ".join(self.robot.chambers)}')
+            raise KinematicsError(
+                f'lengths of shape {lengths_m.shape}: give {self.n_actuators} values [m], one for each of {", ".join(self.robot.chambers)}'
+            )
         if not np.isfinite(lengths_m).all():
             raise KinematicsError(f'a length is {lengths_m[~np.isfinite(lengths_m)][0]} m: give finite values')
         return lengths_m

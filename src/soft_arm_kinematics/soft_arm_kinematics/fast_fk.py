@@ -25,7 +25,7 @@ def _bend(theta2):
 def _poses(lengths, matrix, twists, rigid, poses):
     segments, actuators = twists.size, matrix.shape[1]
     for m in prange(lengths.shape[0]):
-        xx, xy, xz, yx, yy, yz, zx, zy, zz = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0   # columns x, y, z of the rotation
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0  # columns x, y, z of the rotation
         px, py, pz = 0.0, 0.0, 0.0
         for i in range(segments):
             ux, uy, ell = 0.0, 0.0, 0.0
@@ -36,8 +36,8 @@ def _poses(lengths, matrix, twists, rigid, poses):
                 ell += matrix[3 * i + 2, j] * length
             theta2 = ux * ux + uy * uy
             a, b = _bend(theta2)
-            dx, dy, dz = a * ux, a * uy, 1.0 - b * theta2   # the arc's end axis
-            ex, ey, ez = ell * b * ux, ell * b * uy, ell * a   # the arc's end point
+            dx, dy, dz = a * ux, a * uy, 1.0 - b * theta2  # the arc's end axis
+            ex, ey, ez = ell * b * ux, ell * b * uy, ell * a  # the arc's end point
             px += xx * ex + yx * ey + zx * ez
             py += xy * ex + yy * ey + zy * ez
             pz += xz * ex + yz * ey + zz * ez

@@ -94,11 +94,25 @@ class InverseKinematics:
         if axis is not None:
             lengths_m, residuals_m, _ = refine(self.arm, starts_m, target_m)
         if (residuals_m <= RESIDUAL_M).any():
-            return IkResult(target_m, True, (), target_m, 0.0, f'target {_mm(target_m)} mm can be reached, but not with the tip axis along '
-                            f'{np.round(axis, 3).tolist()} inside the length limits: choose another axis, or none')
+            return IkResult(
+                target_m,
+                True,
+                (),
+                target_m,
+                0.0,
+                f'target {_mm(target_m)} mm can be reached, but not with the tip axis along '
+                f'{np.round(axis, 3).tolist()} inside the length limits: choose another axis, or none',
+            )
         nearest_m, distance_m = self._nearest(lengths_m[np.argsort(residuals_m)], target_m)
-        return IkResult(target_m, False, (), nearest_m, distance_m, f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm outside the '
-                        f'workspace: the nearest reachable point is {_mm(nearest_m)} mm, move the target there')
+        return IkResult(
+            target_m,
+            False,
+            (),
+            nearest_m,
+            distance_m,
+            f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm outside the '
+            f'workspace: the nearest reachable point is {_mm(nearest_m)} mm, move the target there',
+        )
 
     def _ranked(self, lengths_m, residuals_m, present_m, max_solutions):
         weights = self.arm.robot.ik_weights
@@ -112,20 +126,42 @@ class InverseKinematics:
         margins_pa = np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1)
         theta, phi, ell = self.arm.polar(lengths_m)
         sentences = explanations(self.arm, lengths_m, present_m)
-        return tuple(IkSolution(lengths_m[i], pressures_pa[i], theta[i], phi[i], ell[i], float(residuals_m[i]), float(total[i]),
-                                *scores[i].tolist(), float(margins_pa[i]), sentences[i]) for i in range(len(order)))
+        return tuple(
+            IkSolution(
+                lengths_m[i],
+                pressures_pa[i],
+                theta[i],
+                phi[i],
+                ell[i],
+                float(residuals_m[i]),
+                float(total[i]),
+                *scores[i].tolist(),
+                float(margins_pa[i]),
+                sentences[i],
+            )
+            for i in range(len(order))
+        )
 
     def _nearest(self, starts_m, target_m):
         """Nearest reachable point: the best local minima of the distance, polished with bounds."""
         low, high = self.arm.length_limits_m
 
-        def squared(share):   # lengths as shares of their range, so that all have the same scale
+        def squared(share):  # lengths as shares of their range, so that all have the same scale
             lengths_m = low + share * (high - low)
             error_m = self.arm.tip_from_lengths(lengths_m) - target_m
             return error_m @ error_m * 1e4, 2e4 * (error_m @ self.arm.jacobian_lengths(lengths_m)) * (high - low)
 
-        found = [minimize(squared, (start_m - low) / (high - low), jac=True, method='L-BFGS-B', bounds=[(0.0, 1.0)] * len(low),
-                          options={'ftol': 1e-15, 'gtol': 1e-10, 'maxiter': 300}) for start_m in starts_m[:_BOUNDARY_STARTS]]
+        found = [
+            minimize(
+                squared,
+                (start_m - low) / (high - low),
+                jac=True,
+                method='L-BFGS-B',
+                bounds=[(0.0, 1.0)] * len(low),
+                options={'ftol': 1e-15, 'gtol': 1e-10, 'maxiter': 300},
+            )
+            for start_m in starts_m[:_BOUNDARY_STARTS]
+        ]
         best = min(found, key=lambda f: f.fun)
         nearest_m = self.arm.tip_from_lengths(low + best.x * (high - low))
         return nearest_m, float(np.linalg.norm(nearest_m - target_m))

@@ -89,16 +89,29 @@ class PressureLengthCurve:
 
     def save(self, path: Path) -> None:
         """Write the curve as YAML."""
-        chambers = {name: {
-            'length_0_m': float(self.length_0_m[i]), 'slope_0_m_per_pa': float(self.slope_0_m_per_pa[i]),
-            'growth_per_pa': float(self.growth_per_pa[i]), 'pressure_range_pa': [float(p) for p in self.pressure_range_pa[:, i]],
-            'residual_rms_m': float(self.residual_rms_m[i]), 'residual_max_m': float(self.residual_max_m[i]),
-        } for i, name in enumerate(self.chambers)}
-        content = {'date': self.date, 'method': self.method, 'robot': self.robot, 'robot_fingerprint': self.robot_fingerprint,
-                   'chambers': chambers}
+        chambers = {
+            name: {
+                'length_0_m': float(self.length_0_m[i]),
+                'slope_0_m_per_pa': float(self.slope_0_m_per_pa[i]),
+                'growth_per_pa': float(self.growth_per_pa[i]),
+                'pressure_range_pa': [float(p) for p in self.pressure_range_pa[:, i]],
+                'residual_rms_m': float(self.residual_rms_m[i]),
+                'residual_max_m': float(self.residual_max_m[i]),
+            }
+            for i, name in enumerate(self.chambers)
+        }
+        content = {
+            'date': self.date,
+            'method': self.method,
+            'robot': self.robot,
+            'robot_fingerprint': self.robot_fingerprint,
+            'chambers': chambers,
+        }
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text('# Pressure-to-length curve: L = length_0_m + slope_0_m_per_pa (exp(growth_per_pa p) - 1) / growth_per_pa\n'
-                        + yaml.safe_dump(content, sort_keys=False))
+        path.write_text(
+            '# Pressure-to-length curve: L = length_0_m + slope_0_m_per_pa (exp(growth_per_pa p) - 1) / growth_per_pa\n'
+            + yaml.safe_dump(content, sort_keys=False)
+        )
 
     def _lengths(self, pressures_pa):
         k = self.growth_per_pa
@@ -108,15 +121,18 @@ class PressureLengthCurve:
     def _inside(self, values, limits, what, unit, scale):
         values = np.asarray(values, dtype=float)
         if values.shape[-1:] != (len(self.chambers),):
-            raise CurveError(f'{what} of shape {values.shape}: give {len(self.chambers)} values, one for each '
-                             f'of {", ".join(self.chambers)}')
+            raise CurveError(
+                f'{what} of shape {values.shape}: give {len(self.chambers)} values, one for each of {", ".join(self.chambers)}'
+            )
         slack = RELATIVE_TOLERANCE * (limits[1] - limits[0])
         bad = ~((values >= limits[0] - slack) & (values <= limits[1] + slack))
         if bad.any():
             index = tuple(np.argwhere(bad)[0])
             low, high = limits[:, index[-1]] * scale
-            raise CurveError(f'{what} of {self.chambers[index[-1]]} is {values[index] * scale:.7g} {unit}, outside the calibrated '
-                             f'{low:.7g}..{high:.7g} {unit}: give a value inside, or calibrate over a wider range')
+            raise CurveError(
+                f'{what} of {self.chambers[index[-1]]} is {values[index] * scale:.7g} {unit}, outside the calibrated '
+                f'{low:.7g}..{high:.7g} {unit}: give a value inside, or calibrate over a wider range'
+            )
         return np.clip(values, *limits)
 
 
@@ -149,13 +165,16 @@ def fit_exponential(pressures_pa: np.ndarray, lengths_m: np.ndarray) -> tuple[fl
     bound = np.log(LARGEST_RATIO)
     grid = np.linspace(-bound, bound, 29)
     best = int(np.argmin([linear_fit(g)[1] for g in grid]))
-    found = minimize_scalar(lambda g: linear_fit(g)[1], bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 28)]),
-                            method='bounded', options={'xatol': 1e-12})
+    found = minimize_scalar(
+        lambda g: linear_fit(g)[1], bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 28)]), method='bounded', options={'xatol': 1e-12}
+    )
     growth = _exact_growth(p / scale, length, found.x) if len(p) == 3 else float(found.x)
     (length_0, slope), _ = linear_fit(growth)
     if not slope > 0.0 or abs(growth) > 0.999 * bound:
-        raise CurveError(f'no rising curve fits: slope {slope / scale:.3g} m/Pa with a ratio {np.exp(abs(growth)):.3g} between its ends '
-                         f'(limit {LARGEST_RATIO:g}); check the units (Pa, m) and the sign of the pressures')
+        raise CurveError(
+            f'no rising curve fits: slope {slope / scale:.3g} m/Pa with a ratio {np.exp(abs(growth)):.3g} between its ends '
+            f'(limit {LARGEST_RATIO:g}); check the units (Pa, m) and the sign of the pressures'
+        )
     return float(length_0), float(slope / scale), float(growth / scale)
 
 
@@ -200,18 +219,31 @@ def fit_curve(robot: Robot, data: dict[str, tuple[np.ndarray, np.ndarray]], sour
         error_m = length_0 + slope * (np.expm1(growth * p) / growth if growth else p) - length
         parameters.append((length_0, slope, growth))
         ranges.append((p.min(), p.max()))
-        rms.append(np.sqrt(np.mean(error_m ** 2)))
+        rms.append(np.sqrt(np.mean(error_m**2)))
         worst.append(np.abs(error_m).max())
     length_0, slope, growth = np.array(parameters).T
-    return PressureLengthCurve(robot.chambers, length_0, slope, growth, np.array(ranges).T, np.array(rms), np.array(worst),
-                               f'exponential, least squares on {sum(len(v[0]) for v in data.values())} points; {source}',
-                               date or datetime.date.today().isoformat(), robot.name, robot.kinematic_fingerprint)
+    return PressureLengthCurve(
+        robot.chambers,
+        length_0,
+        slope,
+        growth,
+        np.array(ranges).T,
+        np.array(rms),
+        np.array(worst),
+        f'exponential, least squares on {sum(len(v[0]) for v in data.values())} points; {source}',
+        date or datetime.date.today().isoformat(),
+        robot.name,
+        robot.kinematic_fingerprint,
+    )
 
 
 def curve_of_robot_file(robot: Robot) -> PressureLengthCurve:
     """The curve through the points in the robot file itself, for use before a rig is calibrated."""
-    data = {name: (np.array(s.actuators.curve.pressure_pa), np.array(s.actuators.curve.length_m))
-            for s in robot.segments for name in s.actuators.names}
+    data = {
+        name: (np.array(s.actuators.curve.pressure_pa), np.array(s.actuators.curve.length_m))
+        for s in robot.segments
+        for name in s.actuators.names
+    }
     return fit_curve(robot, data, 'points of the robot file')
 
 
@@ -247,18 +279,30 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
     try:
         content = yaml.safe_load(Path(path).read_text())
         chambers = [content['chambers'][name] for name in robot.chambers]
-        columns = {key: np.array([c[key] for c in chambers], dtype=float).T for key in (
-            'length_0_m', 'slope_0_m_per_pa', 'growth_per_pa', 'pressure_range_pa', 'residual_rms_m', 'residual_max_m')}
-        curve = PressureLengthCurve(robot.chambers, **columns, method=content['method'], date=str(content['date']),
-                                    robot=content['robot'], robot_fingerprint=content['robot_fingerprint'])
+        columns = {
+            key: np.array([c[key] for c in chambers], dtype=float).T
+            for key in ('length_0_m', 'slope_0_m_per_pa', 'growth_per_pa', 'pressure_range_pa', 'residual_rms_m', 'residual_max_m')
+        }
+        curve = PressureLengthCurve(
+            robot.chambers,
+            **columns,
+            method=content['method'],
+            date=str(content['date']),
+            robot=content['robot'],
+            robot_fingerprint=content['robot_fingerprint'],
+        )
     except OSError as error:
         raise CurveError(f'{path}: {error.strerror}; make it with `softarm calibrate curve`') from error
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
-        raise CurveError(f'{path}: not a pressure-length calibration of {robot.name} ({" ".join(str(error).split())}); '
-                         'make it again with `softarm calibrate curve`') from error
+        raise CurveError(
+            f'{path}: not a pressure-length calibration of {robot.name} ({" ".join(str(error).split())}); '
+            'make it again with `softarm calibrate curve`'
+        ) from error
     if curve.robot_fingerprint != robot.kinematic_fingerprint:
-        raise CurveError(f'{path}: made for robot {curve.robot} {curve.robot_fingerprint}, but this is {robot.name} '
-                         f'{robot.kinematic_fingerprint}: lengths would be wrong; make it again with `softarm calibrate curve`')
+        raise CurveError(
+            f'{path}: made for robot {curve.robot} {curve.robot_fingerprint}, but this is {robot.name} '
+            f'{robot.kinematic_fingerprint}: lengths would be wrong; make it again with `softarm calibrate curve`'
+        )
     if not ((curve.slope_0_m_per_pa > 0).all() and (np.diff(curve.pressure_range_pa, axis=0) > 0).all()):
         raise CurveError(f'{path}: a slope or a pressure range is not positive; make it again with `softarm calibrate curve`')
     return curve

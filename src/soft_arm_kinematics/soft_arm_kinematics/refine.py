@@ -154,7 +154,7 @@ def _refine(starts, target, axis, use_axis, matrix, twists, rigid, low, high, le
         for _ in range(MAX_STEPS):
             if cost < STOP_M * STOP_M or damping > LARGEST_DAMPING:
                 break
-            if use_axis:   # rotation about the tip's own axis is free
+            if use_axis:  # rotation about the tip's own axis is free
                 for j in range(actuators):
                     spin = 0.0
                     for r in range(3):
@@ -205,9 +205,19 @@ def refine(arm: Arm, starts_m: np.ndarray, target_m: np.ndarray, axis: np.ndarra
     starts_m = np.ascontiguousarray(starts_m, dtype=float)
     lengths_m, residuals_m, axis_errors_rad = np.empty_like(starts_m), np.empty(len(starts_m)), np.empty(len(starts_m))
     wanted_axis = np.ascontiguousarray(np.zeros(3) if axis is None else axis, dtype=float)
-    _refine(starts_m, np.ascontiguousarray(target_m, dtype=float), wanted_axis, axis is not None,
-            arm.arcs_from_lengths_matrix, np.array(arm.closing_twists), arm.rigid_lengths_m, *arm.length_limits_m,
-            lengths_m, residuals_m, axis_errors_rad)
+    _refine(
+        starts_m,
+        np.ascontiguousarray(target_m, dtype=float),
+        wanted_axis,
+        axis is not None,
+        arm.arcs_from_lengths_matrix,
+        np.array(arm.closing_twists),
+        arm.rigid_lengths_m,
+        *arm.length_limits_m,
+        lengths_m,
+        residuals_m,
+        axis_errors_rad,
+    )
     return lengths_m, residuals_m, axis_errors_rad
 
 

@@ -22,7 +22,7 @@ def joint_values(arm: Arm, lengths_m: np.ndarray) -> np.ndarray:
         triples[0, 0] = phi[i]
         triples[:, 1] = 2.0 * half
         triples[0, 1] = half
-        triples[:, 2] = ell[i] / count * pcc.bend_functions(half ** 2)[0]
+        triples[:, 2] = ell[i] / count * pcc.bend_functions(half**2)[0]
         values.append(triples.ravel())
         values.append([half, -phi[i] if segment.closing_twist else 0.0])
     return np.concatenate(values)

@@ -90,7 +90,7 @@ def load_table(arm: Arm, points: int, folder: Path | None = None) -> WorkspaceTa
 
 
 def _read(arm: Arm, points: int, path: Path) -> WorkspaceTable:
-    with np.load(path, allow_pickle=False) as file:   # the archive's checksums are compared as it is read
+    with np.load(path, allow_pickle=False) as file:  # the archive's checksums are compared as it is read
         lengths_m, tips_m = file['lengths_m'], file['tips_m']
     if lengths_m.shape != (points, arm.n_actuators) or tips_m.shape != (points, 3):
         raise ValueError(f'holds arrays of shape {lengths_m.shape} and {tips_m.shape}')

@@ -14,8 +14,9 @@ def _variant(segments: int, closing_twist: bool, rigid_length_m: float, bellows:
         names = [f's{i}_b{j}' for j in range(bellows)]
         angles = first['actuators']['angles_deg'] if bellows == 3 else [10.0, 100.0, 190.0, 280.0]
         actuators = first['actuators'] | {'names': names, 'angles_deg': angles}
-        content['segments'].append(first | {'name': f's{i}', 'closing_twist': closing_twist, 'rigid_length_m': rigid_length_m,
-                                            'actuators': actuators})
+        content['segments'].append(
+            first | {'name': f's{i}', 'closing_twist': closing_twist, 'rigid_length_m': rigid_length_m, 'actuators': actuators}
+        )
     content['channels'] = {name: k for k, name in enumerate(n for s in content['segments'] for n in s['actuators']['names'])}
     return Arm(Robot.model_validate(content))
 

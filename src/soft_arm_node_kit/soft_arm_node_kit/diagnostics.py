@@ -22,9 +22,13 @@ class Reporter:
 
     def _publish(self) -> None:
         level, message, values = self._status()
-        status = DiagnosticStatus(level=level, name=self._node.get_fully_qualified_name().lstrip('/'), message=message,
-                                  hardware_id=self._hardware_id,
-                                  values=[KeyValue(key=k, value=f'{v:.6g}' if isinstance(v, float) else str(v)) for k, v in values.items()])
+        status = DiagnosticStatus(
+            level=level,
+            name=self._node.get_fully_qualified_name().lstrip('/'),
+            message=message,
+            hardware_id=self._hardware_id,
+            values=[KeyValue(key=k, value=f'{v:.6g}' if isinstance(v, float) else str(v)) for k, v in values.items()],
+        )
         array = DiagnosticArray(status=[status])
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)

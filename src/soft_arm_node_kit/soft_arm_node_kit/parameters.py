@@ -61,10 +61,9 @@ def _declare_one(node: Node, spec):
         raise ParameterError(f'{name} is missing ({spec.metadata["description"]}): set it in the parameter file or with -p {spec.name}:=..')
     override = node._parameter_overrides.get(spec.name)
     if override is not None and spec.type is float and override.type_.value == ParameterType.PARAMETER_INTEGER:
-        default = float(override.value)   # YAML writes 50 for 50.0
+        default = float(override.value)  # YAML writes 50 for 50.0
         override = None
-    descriptor = ParameterDescriptor(
-        type=_TYPES[spec.type], description=spec.metadata['description'], read_only=True, **_ranges(spec))
+    descriptor = ParameterDescriptor(type=_TYPES[spec.type], description=spec.metadata['description'], read_only=True, **_ranges(spec))
     initial = override.value if override is not None else default
     _check(name, initial, spec)
     try:

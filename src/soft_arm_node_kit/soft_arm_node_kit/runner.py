@@ -24,13 +24,13 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)   # rclpy's own would end the context before the node can close
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)  # rclpy's own would end the context before the node can close
     executor, node = SingleThreadedExecutor(), None
     try:
         node = make_node()
         executor.add_node(node)
         while not stopping and rclpy.ok():
-            executor.spin_once(timeout_sec=0.1)   # a signal is seen when the wait returns
+            executor.spin_once(timeout_sec=0.1)  # a signal is seen when the wait returns
     except ExternalShutdownException:
         pass
     except (ValueError, OSError) as error:

@@ -10,4 +10,4 @@ try:
     os.environ.setdefault('MUJOCO_GL', 'egl')
 except OSError:
     os.environ['MUJOCO_GL'] = 'disable'
-os.environ.setdefault('LP_NUM_THREADS', '0')   # llvmpipe in the calling thread: more threads only take cores from the others
+os.environ.setdefault('LP_NUM_THREADS', '0')  # llvmpipe in the calling thread: more threads only take cores from the others

@@ -8,12 +8,13 @@ import math
 
 from numba import njit
 
-MIN_CURVE_ARGUMENT = 0.05   # below it the inverse goes on along its tangent, so that no state of the chain is impossible
+MIN_CURVE_ARGUMENT = 0.05  # below it the inverse goes on along its tangent, so that no state of the chain is impossible
 
 
 @njit(cache=True)
-def step_pressures(dt_s, target_pa, lag_s, rate_limit_pa_s, thresholds_pa, weights, creep_share, creep_time_s,
-                   pressure_pa, play_pa, crept_pa, effective_pa):
+def step_pressures(
+    dt_s, target_pa, lag_s, rate_limit_pa_s, thresholds_pa, weights, creep_share, creep_time_s, pressure_pa, play_pa, crept_pa, effective_pa
+):
     """Advance valve lag, Prandtl-Ishlinskii hysteresis and creep of every chamber by `dt_s`, in place.
 
     Args:
@@ -44,8 +45,28 @@ def step_pressures(dt_s, target_pa, lag_s, rate_limit_pa_s, thresholds_pa, weigh
 
 
 @njit(cache=True)
-def chain_forces(qpos, effective_pa, rest_m, span_m, scale_pa, area_m2, radius_m, cosine, sine, cells, rest_length_m, bellows_start,
-                 slide_start, slide_dof, hinge_start, hinge_x_dof, hinge_y_dof, damping_time_s, force, damping):
+def chain_forces(
+    qpos,
+    effective_pa,
+    rest_m,
+    span_m,
+    scale_pa,
+    area_m2,
+    radius_m,
+    cosine,
+    sine,
+    cells,
+    rest_length_m,
+    bellows_start,
+    slide_start,
+    slide_dof,
+    hinge_start,
+    hinge_x_dof,
+    hinge_y_dof,
+    damping_time_s,
+    force,
+    damping,
+):
     """Generalised forces of all bellows on the pseudo-rigid chain, in place; energy-consistent over half cells.
 
     A cell bends by its two hinges at its centre; half cell t long (from the slide beside it) on the tangent polygon has arc length
@@ -73,8 +94,8 @@ def chain_forces(qpos, effective_pa, rest_m, span_m, scale_pa, area_m2, radius_m
             x, y = hinge_x_dof[hinge_start[s] + c], hinge_y_dof[hinge_start[s] + c]
             ux, uy = qpos[x], qpos[y]
             a2 = ux * ux + uy * uy
-            arc = 1.0 - a2 / 12.0 - a2 * a2 / 720.0          # (a/2) / tan(a/2)
-            d_arc = -1.0 / 6.0 - a2 / 180.0                  # its derivative over a
+            arc = 1.0 - a2 / 12.0 - a2 * a2 / 720.0  # (a/2) / tan(a/2)
+            d_arc = -1.0 / 6.0 - a2 / 180.0  # its derivative over a
             force[x] = force[y] = damping[x] = damping[y] = 0.0
             for side in range(2):
                 local = c + side

@@ -58,8 +58,12 @@ class VirtualCamera:
         self._camera.type, self._camera.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED, self._model.camera('colour').id
         self._option = mujoco.MjvOption()
         self._scene = mujoco.MjvScene(self._model, MAX_GEOMS)
-        for flag in (mujoco.mjtRndFlag.mjRND_SHADOW, mujoco.mjtRndFlag.mjRND_REFLECTION, mujoco.mjtRndFlag.mjRND_SKYBOX,
-                     mujoco.mjtRndFlag.mjRND_HAZE):
+        for flag in (
+            mujoco.mjtRndFlag.mjRND_SHADOW,
+            mujoco.mjtRndFlag.mjRND_REFLECTION,
+            mujoco.mjtRndFlag.mjRND_SKYBOX,
+            mujoco.mjtRndFlag.mjRND_HAZE,
+        ):
             self._scene.flags[flag] = 0
         self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
@@ -103,8 +107,11 @@ class VirtualCamera:
         index = (self._read()[0].astype(np.int32) @ [1, 256, 65536]) - 1
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
         rings = {self._model.geom(name).id for name in ('ring_on_arm', 'ring_on_peg')}
-        seen = [i for i in range(self._scene.ngeom) if self._scene.geoms[i].objid in rings
-                and self._scene.geoms[i].objtype == mujoco.mjtObj.mjOBJ_GEOM]
+        seen = [
+            i
+            for i in range(self._scene.ngeom)
+            if self._scene.geoms[i].objid in rings and self._scene.geoms[i].objtype == mujoco.mjtObj.mjOBJ_GEOM
+        ]
         return TrueFrame(rgb, depth_m, np.isin(index, [self._scene.geoms[i].segid for i in seen]))
 
     def close(self) -> None:
@@ -129,7 +136,7 @@ class VirtualCamera:
         depth = np.empty((rectangle.height, rectangle.width), np.float32)
         mujoco.mjr_render(rectangle, self._scene, self._context)
         mujoco.mjr_readPixels(rgb, depth, rectangle, self._context)
-        return np.ascontiguousarray(rgb[::-1]), np.ascontiguousarray(depth[::-1])   # OpenGL counts rows from below
+        return np.ascontiguousarray(rgb[::-1]), np.ascontiguousarray(depth[::-1])  # OpenGL counts rows from below
 
 
 class _Cells:
@@ -138,8 +145,10 @@ class _Cells:
     def __init__(self, model, segment):
         n, bellows = segment.sections, segment.actuators
         self._geoms = np.array([[model.geom(f'{name}_{i}').id for name in bellows.names] for i in range(n)])
-        self._slides, self._x, self._y = ([model.joint(f'{segment.name}_{joint}_{i}').qposadr[0] for i in range(count)]
-                                          for joint, count in (('slide', n + 1), ('x', n), ('y', n)))
+        self._slides, self._x, self._y = (
+            [model.joint(f'{segment.name}_{joint}_{i}').qposadr[0] for i in range(count)]
+            for joint, count in (('slide', n + 1), ('x', n), ('y', n))
+        )
         self._cell_m = chain_rest_length_m(segment) / n
         self._directions = bellows.centre_radius_m * np.stack((np.cos(bellows.angles_rad), np.sin(bellows.angles_rad)))
 

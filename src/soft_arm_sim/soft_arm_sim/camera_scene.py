@@ -8,7 +8,7 @@ from soft_arm_description.robot import BellowsSegment, Ring, Robot
 from soft_arm_sim.arm_model import build_arm
 from soft_arm_sim.camera_parameters import CameraParameters
 
-RING_FACETS = 128             # 0.014 mm of faceting on a 45 mm ring
+RING_FACETS = 128  # 0.014 mm of faceting on a 45 mm ring
 NEAR_M, FAR_M = 0.05, 3.0
 TABLE_Z_M = 0.47
 WALL_DISTANCE_M = 0.55
@@ -28,7 +28,7 @@ def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
     image = parameters.image
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = image.width_px, image.height_px
-    visual.quality.offsamples, visual.quality.shadowsize = 0, 0          # each costs more than all the rest of the frame
+    visual.quality.offsamples, visual.quality.shadowsize = 0, 0  # each costs more than all the rest of the frame
     visual.quality.numslices, visual.quality.numstacks, visual.quality.numquads = 14, 2, 1
     visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
     visual.headlight.ambient, visual.headlight.diffuse, visual.headlight.specular = [0.45] * 3, [0.0] * 3, [0.0] * 3
@@ -39,8 +39,9 @@ def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
     last = robot.segments[-1]
     tip_body = spec.body(f'{last.name}_{last.sections}')
     colour = [*robot.ring.colour_rgb, 1.0]
-    tip_body.add_geom(name='ring_on_arm', type=_GEOM.mjGEOM_MESH, meshname='ring', pos=[0, 0, last.rigid_length_m], rgba=colour, mass=0,
-                      group=RING_GROUP)
+    tip_body.add_geom(
+        name='ring_on_arm', type=_GEOM.mjGEOM_MESH, meshname='ring', pos=[0, 0, last.rigid_length_m], rgba=colour, mass=0, group=RING_GROUP
+    )
     jig = spec.worldbody.add_body(name='jig', mocap=True)
     jig.add_geom(name='ring_on_peg', type=_GEOM.mjGEOM_MESH, meshname='ring', rgba=colour, mass=0, group=RING_GROUP)
     jig.add_geom(name='peg', type=_GEOM.mjGEOM_CYLINDER, size=[0.005, 0.15, 0], pos=[0, 0, 0.15], rgba=[0.5, 0.5, 0.52, 1], group=JIG_GROUP)
@@ -55,13 +56,25 @@ def _add_segment(spec, segment: BellowsSegment, ring: Ring):
         body = spec.body(f'{segment.name}_{i}')
         for name, angle in zip(bellows.names, bellows.angles_rad, strict=True):
             centre = bellows.centre_radius_m * np.array([np.cos(angle), np.sin(angle)])
-            radius = bellows.radius_m * (1.0 if i % 2 == 0 else 0.88)      # alternate rings look like convolutions
-            body.add_geom(name=f'{name}_{i}', type=_GEOM.mjGEOM_CYLINDER, size=[radius, 0.005, 0], pos=[*centre, 0.0], mass=0,
-                          rgba=BELLOWS_COLOURS[i % 2], group=ARM_GROUP)
+            radius = bellows.radius_m * (1.0 if i % 2 == 0 else 0.88)  # alternate rings look like convolutions
+            body.add_geom(
+                name=f'{name}_{i}',
+                type=_GEOM.mjGEOM_CYLINDER,
+                size=[radius, 0.005, 0],
+                pos=[*centre, 0.0],
+                mass=0,
+                rgba=BELLOWS_COLOURS[i % 2],
+                group=ARM_GROUP,
+            )
     disc = segment.disc
     spec.body(f'{segment.name}_{segment.sections}').add_geom(
-        type=_GEOM.mjGEOM_CYLINDER, size=[min(disc.radius_m, ring.radius_m - ring.thickness_m), disc.thickness_m / 2, 0],
-        pos=[0, 0, -disc.thickness_m / 2], rgba=[0.88, 0.88, 0.86, 1], mass=0, group=ARM_GROUP)
+        type=_GEOM.mjGEOM_CYLINDER,
+        size=[min(disc.radius_m, ring.radius_m - ring.thickness_m), disc.thickness_m / 2, 0],
+        pos=[0, 0, -disc.thickness_m / 2],
+        rgba=[0.88, 0.88, 0.86, 1],
+        mass=0,
+        group=ARM_GROUP,
+    )
 
 
 def _add_ring_mesh(spec, ring: Ring):
@@ -76,8 +89,12 @@ def _add_ring_mesh(spec, ring: Ring):
         for k in range(4):
             nxt = (k + 1) % 4
             faces += [[here + k, there + nxt, here + nxt], [here + k, there + k, there + nxt]]
-    spec.add_mesh(name='ring', uservert=np.ravel(vertices).tolist(), userface=np.ravel(faces).tolist(),
-                  inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL)
+    spec.add_mesh(
+        name='ring',
+        uservert=np.ravel(vertices).tolist(),
+        userface=np.ravel(faces).tolist(),
+        inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
+    )
 
 
 def _add_tiles(spec, centre, across, along, tile_m: float, count: tuple[int, int], quat, size, colours):
@@ -95,18 +112,37 @@ def _add_room(spec, robot: Robot, camera_position_m):
     across = np.array([-away[1], away[0], 0.0])
     turn = [np.cos(np.arctan2(away[1], away[0]) / 2), 0, 0, np.sin(np.arctan2(away[1], away[0]) / 2)]
     half = TILE_M / 2
-    _add_tiles(spec, away * WALL_DISTANCE_M, across, np.array([0.0, 0.0, 1.0]), TILE_M, (8, 6), turn, [0.02, half, half],
-               ([0.74, 0.76, 0.78], [0.70, 0.72, 0.75]))
-    _add_tiles(spec, np.array([0, 0, TABLE_Z_M + 0.02]), across, away, TILE_M, (8, 8), turn, [half, half, 0.02],
-               ([0.56, 0.47, 0.38], [0.52, 0.43, 0.35]))
+    _add_tiles(
+        spec,
+        away * WALL_DISTANCE_M,
+        across,
+        np.array([0.0, 0.0, 1.0]),
+        TILE_M,
+        (8, 6),
+        turn,
+        [0.02, half, half],
+        ([0.74, 0.76, 0.78], [0.70, 0.72, 0.75]),
+    )
+    _add_tiles(
+        spec,
+        np.array([0, 0, TABLE_Z_M + 0.02]),
+        across,
+        away,
+        TILE_M,
+        (8, 8),
+        turn,
+        [half, half, 0.02],
+        ([0.56, 0.47, 0.38], [0.52, 0.43, 0.35]),
+    )
     flange = np.array(robot.base.flange_m)
     world.add_geom(type=_GEOM.mjGEOM_BOX, size=flange / 2, pos=[0, 0, -flange[2] / 2], rgba=[0.62, 0.63, 0.65, 1])
-    clutter = (   # type, size, away, across, height above the table, colour
+    clutter = (  # type, size, away, across, height above the table, colour
         (_GEOM.mjGEOM_BOX, [0.05, 0.06, 0.09], 0.25, 0.22, 0.09, [0.45, 0.46, 0.48, 1]),
         (_GEOM.mjGEOM_CYLINDER, [0.03, 0.07, 0], 0.20, -0.20, 0.07, [0.15, 0.30, 0.62, 1]),
         (_GEOM.mjGEOM_CYLINDER, [0.04, 0.03, 0], 0.10, 0.16, 0.03, [0.20, 0.50, 0.28, 1]),
         (_GEOM.mjGEOM_BOX, [0.02, 0.10, 0.16], 0.45, -0.28, 0.16, [0.80, 0.80, 0.78, 1]),
-        (_GEOM.mjGEOM_CYLINDER, [0.025, 0.12, 0], 0.40, 0.02, 0.12, [0.40, 0.18, 0.36, 1]))
+        (_GEOM.mjGEOM_CYLINDER, [0.025, 0.12, 0], 0.40, 0.02, 0.12, [0.40, 0.18, 0.36, 1]),
+    )
     for shape, size, depth, side, height, colour in clutter:
         world.add_geom(type=shape, size=size, pos=[*(away * depth + across * side)[:2], TABLE_Z_M - height], quat=turn, rgba=colour)
     for side in (-0.6, 0.7):
@@ -117,7 +153,7 @@ def _add_room(spec, robot: Robot, camera_position_m):
 def _add_camera(spec, parameters: CameraParameters):
     image, T = parameters.image, parameters.mounting.T_base_optical
     pixel_m = 1e-6
-    x, y, z, w = Rotation.from_matrix(T[:3, :3] * [1, -1, -1]).as_quat()      # OpenGL looks along -z, y up
+    x, y, z, w = Rotation.from_matrix(T[:3, :3] * [1, -1, -1]).as_quat()  # OpenGL looks along -z, y up
     camera = spec.worldbody.add_camera(name='colour', pos=T[:3, 3], quat=[w, x, y, z])
     camera.resolution = [image.width_px, image.height_px]
     camera.sensor_size = [image.width_px * pixel_m, image.height_px * pixel_m]

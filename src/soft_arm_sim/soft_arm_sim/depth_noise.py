@@ -20,8 +20,10 @@ class DepthNoise:
 
     def __init__(self, noise: Noise, shape: tuple[int, int], seed: int):
         self._noise, self._random = noise, np.random.default_rng(seed)
-        fields = [gaussian_filter(self._random.standard_normal(shape, dtype=np.float32), noise.depth_correlation_px, mode='wrap')
-                  for _ in range(FIELDS)]
+        fields = [
+            gaussian_filter(self._random.standard_normal(shape, dtype=np.float32), noise.depth_correlation_px, mode='wrap')
+            for _ in range(FIELDS)
+        ]
         self._axial = np.stack([f / f.std() for f in fields])
         holes = gaussian_filter(self._random.standard_normal(shape, dtype=np.float32), noise.hole_size_px, mode='wrap')
         self._holes = holes < np.quantile(holes, noise.hole_share)
@@ -35,9 +37,23 @@ class DepthNoise:
         shift = self._random.integers(depth_m.size, size=3)
         sign = float(self._random.choice((-1.0, 1.0)))
         axial = self._axial[self._random.integers(FIELDS)]
-        _sense_depth(depth_m, axial.ravel(), self._holes.ravel(), self._chance.ravel(), self._mix.ravel(), shift,
-                     sign * noise.depth_sigma_m_per_m2, 1.0 + noise.depth_scale_error, noise.depth_quantum_m, *noise.depth_range_m,
-                     noise.border_width_px, noise.border_step_m, noise.flying_pixel_share, noise.border_hole_share, result)
+        _sense_depth(
+            depth_m,
+            axial.ravel(),
+            self._holes.ravel(),
+            self._chance.ravel(),
+            self._mix.ravel(),
+            shift,
+            sign * noise.depth_sigma_m_per_m2,
+            1.0 + noise.depth_scale_error,
+            noise.depth_quantum_m,
+            *noise.depth_range_m,
+            noise.border_width_px,
+            noise.border_step_m,
+            noise.flying_pixel_share,
+            noise.border_hole_share,
+            result,
+        )
         return result
 
     def colour(self, rgb: np.ndarray) -> np.ndarray:
@@ -48,8 +64,9 @@ class DepthNoise:
 
 
 @njit(cache=True, nogil=True)
-def _sense_depth(depth_m, axial, holes, chance, mix, shift, sigma, scale, quantum_m, nearest_m, farthest_m, border, step_m, flying,
-                 border_hole, result):
+def _sense_depth(
+    depth_m, axial, holes, chance, mix, shift, sigma, scale, quantum_m, nearest_m, farthest_m, border, step_m, flying, border_hole, result
+):
     height, width = depth_m.shape
     size = height * width
     for v in range(height):

@@ -41,5 +41,6 @@ def load_parameters(model: type[Model], path: str | Path) -> Model:
         first = error.errors()[0]
         key = '.'.join(str(part) for part in first['loc']) or 'file'
         text = {'missing': 'key is missing: add it', 'extra_forbidden': 'unknown key: remove it or correct its spelling'}.get(
-            first['type'], f'{first["msg"].removeprefix("Value error, ")} (given {first["input"]!r})')
+            first['type'], f'{first["msg"].removeprefix("Value error, ")} (given {first["input"]!r})'
+        )
         raise SimulationError(f'{path}: {key}: {text}') from error

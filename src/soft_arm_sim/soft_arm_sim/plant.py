@@ -41,9 +41,18 @@ class Plant:
         self._noise = np.random.default_rng([seed, 1])
         self._pressure_pa, self._crept_pa, self._effective_pa = np.zeros((3, n))
         self._play_pa = np.zeros((n, len(parameters.hysteresis.thresholds_pa)))
-        self._pneumatics = (parameters.valve.lag_s, parameters.valve.rate_limit_pa_s, np.array(parameters.hysteresis.thresholds_pa, float),
-                            np.array(parameters.hysteresis.weights, float), parameters.creep.share, parameters.creep.time_constant_s,
-                            self._pressure_pa, self._play_pa, self._crept_pa, self._effective_pa)
+        self._pneumatics = (
+            parameters.valve.lag_s,
+            parameters.valve.rate_limit_pa_s,
+            np.array(parameters.hysteresis.thresholds_pa, float),
+            np.array(parameters.hysteresis.weights, float),
+            parameters.creep.share,
+            parameters.creep.time_constant_s,
+            self._pressure_pa,
+            self._play_pa,
+            self._crept_pa,
+            self._effective_pa,
+        )
         self._chain = (self._curves(), *self._bellows(), *self._addresses())
         self._valve_target_pa = self._valve_offset_pa.copy()
         self.settle()
@@ -100,8 +109,9 @@ class Plant:
             chain_forces(data.qpos, self._effective_pa, *curves, *chain, force, damping)
             mujoco.mj_step(self._model, data)
         if not np.isfinite(data.qpos).all():
-            raise SimulationError(f'the plant is unstable at {self.time_s:.3f} s: decrease time_step_s or increase damping_time_s in the '
-                                  'plant file')
+            raise SimulationError(
+                f'the plant is unstable at {self.time_s:.3f} s: decrease time_step_s or increase damping_time_s in the plant file'
+            )
 
     def true_tip(self) -> np.ndarray:
         """T_base_tip, shape (4, 4): the end of the last segment, which is the ring's centre, z along the ring's axis."""
@@ -130,8 +140,10 @@ class Plant:
             moving_pa = np.abs(np.stack((self._valve_target_pa - self._pressure_pa, (self._crept_pa - crept) / 0.05))).max()
             if moving_pa < RESTING_PA_S and np.abs(self._data.qvel).max() < RESTING_M_S:
                 return self.time_s - start
-        raise SimulationError(f'the plant still moves at {np.abs(self._data.qvel).max():.2g} m/s after {limit_s} s; '
-                              'check damping_time_s and time_step_s in the plant file')
+        raise SimulationError(
+            f'the plant still moves at {np.abs(self._data.qvel).max():.2g} m/s after {limit_s} s; '
+            'check damping_time_s and time_step_s in the plant file'
+        )
 
     def _draw_mismatch(self, random, n: int) -> None:
         valve, sensor, bellows = self.parameters.valve, self.parameters.sensor, self.parameters.bellows
@@ -163,6 +175,14 @@ class Plant:
         def starts(counts):
             return np.concatenate(([0], np.cumsum(counts)))
 
-        return (cells, np.array([chain_rest_length_m(s) for s in segments]), starts([len(s.actuators.names) for s in segments]),
-                starts(cells + 1), addresses('slide', 1), starts(cells), addresses('x', 0), addresses('y', 0),
-                self.parameters.mechanics.damping_time_s)
+        return (
+            cells,
+            np.array([chain_rest_length_m(s) for s in segments]),
+            starts([len(s.actuators.names) for s in segments]),
+            starts(cells + 1),
+            addresses('slide', 1),
+            starts(cells),
+            addresses('x', 0),
+            addresses('y', 0),
+            self.parameters.mechanics.damping_time_s,
+        )

@@ -78,13 +78,16 @@ class PlantParameters(Strict):
 
     def ideal(self) -> 'PlantParameters':
         """The same arm without gravity, hysteresis, creep, mismatch and sensor error: it follows the PCC model."""
-        return self.model_copy(update={
-            'valve': self.valve.model_copy(update={'gain_std': 0.0, 'offset_std_pa': 0.0}),
-            'sensor': Sensor(offset_std_pa=0.0, noise_rms_pa=0.0),
-            'hysteresis': Hysteresis(thresholds_pa=(), weights=()),
-            'creep': self.creep.model_copy(update={'share': 0.0}),
-            'bellows': Bellows(length_gain_std=0.0, length_offset_std_m=0.0),
-            'mechanics': self.mechanics.model_copy(update={'gravity_m_s2': 0.0, 'tip_payload_kg': 0.0})})
+        return self.model_copy(
+            update={
+                'valve': self.valve.model_copy(update={'gain_std': 0.0, 'offset_std_pa': 0.0}),
+                'sensor': Sensor(offset_std_pa=0.0, noise_rms_pa=0.0),
+                'hysteresis': Hysteresis(thresholds_pa=(), weights=()),
+                'creep': self.creep.model_copy(update={'share': 0.0}),
+                'bellows': Bellows(length_gain_std=0.0, length_offset_std_m=0.0),
+                'mechanics': self.mechanics.model_copy(update={'gravity_m_s2': 0.0, 'tip_payload_kg': 0.0}),
+            }
+        )
 
 
 def load_plant_parameters(path: str | Path = CONFIG / 'two_module_arm.plant.yaml') -> PlantParameters:

@@ -10,7 +10,7 @@ from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.plant import Plant
 
 PERIOD_S = 0.004
-GIVE_UP_S = 0.1     # a longer delay is not caught up: the arm would jump
+GIVE_UP_S = 0.1  # a longer delay is not caught up: the arm would jump
 
 
 @dataclass(frozen=True, eq=False)

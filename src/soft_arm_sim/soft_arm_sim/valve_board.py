@@ -18,7 +18,7 @@ CHANNELS = 6
 PA_PER_COUNT = 10
 VENT, HOLD, RUN = range(3)
 STATE_COUNT, SETTINGS_START, SETTINGS_COUNT = 19, 100, 12
-HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW = range(6, SETTINGS_COUNT)   # settings after the six targets
+HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW = range(6, SETTINGS_COUNT)  # settings after the six targets
 MAP_ID = 0x5A06
 FAULT_CLEAR_KEY = 0xA55A
 FAULT_WATCHDOG, FAULT_SUPPLY, FAULT_SENSOR_SHIFT = 1 << 12, 1 << 13, 6
@@ -30,8 +30,13 @@ TICK_BUDGET_MS = 20
 _UINT16 = 0xFFFF
 
 ILLEGAL_ADDRESS, ILLEGAL_VALUE, DEVICE_FAILURE = 2, 3, 4
-_ALLOWED = {ENABLE: range(1 << CHANNELS), MODE: range(RUN + 1), WATCHDOG: range(50, 301), FAULT_CLEAR: (FAULT_CLEAR_KEY,),
-            SLEW: range(1, 5001)}
+_ALLOWED = {
+    ENABLE: range(1 << CHANNELS),
+    MODE: range(RUN + 1),
+    WATCHDOG: range(50, 301),
+    FAULT_CLEAR: (FAULT_CLEAR_KEY,),
+    SLEW: range(1, 5001),
+}
 
 
 class PortInUseError(OSError):
@@ -97,7 +102,7 @@ class BoardLogic:
             self.faults |= FAULT_SUPPLY
 
     def _move_drives(self, dt_ms: int) -> None:
-        step_pa = self.slew_kpa_s * dt_ms   # kPa/s times ms is Pa
+        step_pa = self.slew_kpa_s * dt_ms  # kPa/s times ms is Pa
         for k, target in enumerate(self.targets):
             if self.mode == VENT or not self.enable >> k & 1:
                 self.drives_pa[k] = 0
@@ -110,7 +115,7 @@ class BoardLogic:
         return [*self.pressures, *drives, status, self.faults, self.uptime_ms // 1000, self.heartbeat, self.overruns, self.supply, MAP_ID]
 
     def _settings(self) -> list[int]:
-        return [*self.targets, self.heartbeat, self.enable, self.mode, self.watchdog_ms, 0, self.slew_kpa_s]   # the key is never read back
+        return [*self.targets, self.heartbeat, self.enable, self.mode, self.watchdog_ms, 0, self.slew_kpa_s]  # the key is never read back
 
     def read(self, address: int, count: int) -> list[int] | int:
         """Words at an address, or the Modbus exception code."""
@@ -118,7 +123,7 @@ class BoardLogic:
             return ILLEGAL_VALUE
         for start, words in ((0, self._state()), (SETTINGS_START, self._settings())):
             if start <= address and address + count <= start + len(words):
-                return [word & _UINT16 for word in words[address - start:address - start + count]]
+                return [word & _UINT16 for word in words[address - start : address - start + count]]
         return ILLEGAL_ADDRESS
 
     def write(self, address: int, values: list[int]) -> int:
@@ -156,14 +161,14 @@ class BoardLogic:
         elif index == WATCHDOG:
             self.watchdog_ms = value
         elif index == FAULT_CLEAR:
-            self.faults = 0   # what still holds is latched again by the next tick
+            self.faults = 0  # what still holds is latched again by the next tick
         elif index == SLEW:
             self.slew_kpa_s = value
 
     def _set_mode(self, mode: int) -> None:
         enable = self.enable
         if VENT in (mode, self.mode):
-            self._vent()   # leaving vent starts from ambient: no earlier set point comes back
+            self._vent()  # leaving vent starts from ambient: no earlier set point comes back
             if mode != VENT:
                 self.silence_ms, self.enable = 0, enable
         self.mode = mode
@@ -207,16 +212,20 @@ class ValveBoard:
         Raises:
             PortInUseError: If the port cannot be listened on.
         """
-        registers = [SimData(address=0, values=[0] * STATE_COUNT, datatype=DataType.REGISTERS),
-                     SimData(address=SETTINGS_START, values=[0] * SETTINGS_COUNT, datatype=DataType.REGISTERS)]
+        registers = [
+            SimData(address=0, values=[0] * STATE_COUNT, datatype=DataType.REGISTERS),
+            SimData(address=SETTINGS_START, values=[0] * SETTINGS_COUNT, datatype=DataType.REGISTERS),
+        ]
         # Without device 0 the server would answer a wrong unit id with a traceback in its log.
         devices = [SimDevice(id=1, simdata=registers, action=self._access), SimDevice(id=0, simdata=registers, action=self._no_such_unit)]
         self._server = ModbusTcpServer(devices, address=(self.host, self.port))
         try:
             await self._server.serve_forever(background=True)
         except RuntimeError as error:
-            raise PortInUseError(f'valve board: cannot listen on {self.host}:{self.port}, probably another program does: '
-                                 f'stop it (ss -ltnp) or choose another port') from error
+            raise PortInUseError(
+                f'valve board: cannot listen on {self.host}:{self.port}, probably another program does: '
+                f'stop it (ss -ltnp) or choose another port'
+            ) from error
         self.port = self._server.transport.sockets[0].getsockname()[1]
         self._ticking = asyncio.create_task(self._run())
 
@@ -245,7 +254,7 @@ class ValveBoard:
         words = self.logic.read(address, count)
         if isinstance(words, int):
             return ExcCodes(words)
-        registers[address - start:address - start + count] = words
+        registers[address - start : address - start + count] = words
         return None
 
     async def _no_such_unit(self, *_request) -> ExcCodes:

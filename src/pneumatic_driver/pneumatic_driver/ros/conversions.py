@@ -19,5 +19,11 @@ def pressures_message(stamp: Time, names: Sequence[str], pressures_pa: np.ndarra
 
 def exchange_values(exchange: Exchange) -> dict[str, float | int | str]:
     """What diagnostics say about the newest exchange."""
-    return {'age_s': time.monotonic() - exchange.at_s, 'round_trip_s': exchange.round_trip_s, 'faults': ' '.join(exchange.faults) or 'none',
-            'supply_pa': exchange.supply_pa, 'board_uptime_s': exchange.uptime_s, 'board_overruns': exchange.overruns}
+    return {
+        'age_s': time.monotonic() - exchange.at_s,
+        'round_trip_s': exchange.round_trip_s,
+        'faults': ' '.join(exchange.faults) or 'none',
+        'supply_pa': exchange.supply_pa,
+        'board_uptime_s': exchange.uptime_s,
+        'board_overruns': exchange.overruns,
+    }

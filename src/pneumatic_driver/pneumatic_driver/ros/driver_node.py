@@ -37,7 +37,7 @@ class PneumaticDriverNode(LifecycleNode):
     def __init__(self):
         super().__init__('pneumatic_driver')
         p = declare(self, DriverParameters)
-        logging.getLogger('pymodbus').setLevel(logging.CRITICAL)   # its errors reach us as exceptions, said once
+        logging.getLogger('pymodbus').setLevel(logging.CRITICAL)  # its errors reach us as exceptions, said once
         self._phase = 'unconfigured'
         self._refused, self._reason, self._notices, self._published = 0, '', [], None
         board = Board(load_map(p.map).with_link(p.host, p.port, p.serial_device), p.accept_unverified_map)
@@ -64,7 +64,7 @@ class PneumaticDriverNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Vent. A board that does not answer is vented by its own watchdog: the node is inactive in any case."""
-        self._autostart = False   # who takes the arm out of service decides when it comes back
+        self._autostart = False  # who takes the arm out of service decides when it comes back
         self._transition(self._driver.vent, 'inactive')
         self._phase = 'inactive'
         return _SUCCESS
@@ -105,7 +105,7 @@ class PneumaticDriverNode(LifecycleNode):
             self.get_logger().error(f'pressure_command refused: {error}', throttle_duration_sec=1.0)
 
     def _on_trigger(self, action, done: str, response: Trigger.Response) -> Trigger.Response:
-        self._autostart = False   # whoever vents decides when the arm comes back
+        self._autostart = False  # whoever vents decides when the arm comes back
         try:
             action()
             response.success, response.message = True, f'{done}; activate the node to move again'

@@ -123,7 +123,7 @@ def test_signals_vent_and_exit_clean(operator, tcp_board, number):
     operator.process.send_signal(number)
     assert operator.process.wait(5.0) == 0
     assert tcp_board.plant.vented
-    assert tcp_board.board.logic.faults == 0   # the driver vented it, not the watchdog
+    assert tcp_board.board.logic.faults == 0  # the driver vented it, not the watchdog
 
 
 def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
@@ -131,7 +131,7 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     assert operator.state == 'unconfigured'
     tcp_board.write(107, [63, 2])
     tcp_board.write(100, [1000] * 6)
-    assert operator.call(Trigger, 'vent').success   # works before configure
+    assert operator.call(Trigger, 'vent').success  # works before configure
     wait_for(lambda: tcp_board.plant.vented)
 
     assert operator.transition(Transition.TRANSITION_CONFIGURE)
@@ -139,8 +139,14 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     assert operator.transition(Transition.TRANSITION_ACTIVATE)
     operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
     changes = len(tcp_board.plant.changes)
-    for names, pressures in ((['m9_b1', *CHAMBERS[1:]], [0.0] * 6), (CHAMBERS[:5], [0.0] * 5), (CHAMBERS, [0.0] * 5),
-                             (CHAMBERS, [97e3, *TARGETS[1:]]), (CHAMBERS, [float('nan')] * 6), ([CHAMBERS[0]] * 6, [0.0] * 6)):
+    for names, pressures in (
+        (['m9_b1', *CHAMBERS[1:]], [0.0] * 6),
+        (CHAMBERS[:5], [0.0] * 5),
+        (CHAMBERS, [0.0] * 5),
+        (CHAMBERS, [97e3, *TARGETS[1:]]),
+        (CHAMBERS, [float('nan')] * 6),
+        ([CHAMBERS[0]] * 6, [0.0] * 6),
+    ):
         operator.command(names, pressures)
         operator.wait(lambda: True)
     seen = len(operator.pressures)
@@ -157,14 +163,14 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
 
 def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
     start_and_move(operator, tcp_board)
-    operator.wait(lambda: tcp_board.plant.vented)   # no commands any more
+    operator.wait(lambda: tcp_board.plant.vented)  # no commands any more
     assert operator.state == 'active'
     operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
     assert operator.call(Trigger, 'vent').success
     wait_for(lambda: tcp_board.plant.vented)
     assert operator.state == 'inactive'
     seen = len(operator.pressures)
-    operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)   # autostart does not bring it back
+    operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)  # autostart does not bring it back
     assert tcp_board.plant.vented and operator.state == 'inactive'
 
 
@@ -173,7 +179,7 @@ def test_deactivated_by_hand_it_stays_so(operator, tcp_board):
     assert operator.transition(Transition.TRANSITION_DEACTIVATE)
     wait_for(lambda: tcp_board.plant.vented)
     seen = len(operator.pressures)
-    operator.wait(lambda: len(operator.pressures) > seen + 60, command=TARGETS)   # longer than the period of autostart
+    operator.wait(lambda: len(operator.pressures) > seen + 60, command=TARGETS)  # longer than the period of autostart
     assert tcp_board.plant.vented and operator.state == 'inactive'
 
 
@@ -191,10 +197,16 @@ def test_board_that_is_switched_off_and_on(operator, tcp_board, auto_recover):
         assert tcp_board.plant.vented and operator.state == 'inactive'
 
 
-@pytest.mark.parametrize(('parameters', 'words'), [
-    ({'robot': 'no_such_robot'}, 'no_such_robot'), ({}, "parameter 'robot' is missing"),
-    ({'robot': 'two_module_arm', 'map': 'nowhere'}, 'nowhere'),
-    ({'robot': 'two_module_arm', 'command_timeout_s': 0.0}, 'command_timeout_s'), ({'robot': 'two_module_arm', 'hots': 'x'}, "'hots'")])
+@pytest.mark.parametrize(
+    ('parameters', 'words'),
+    [
+        ({'robot': 'no_such_robot'}, 'no_such_robot'),
+        ({}, "parameter 'robot' is missing"),
+        ({'robot': 'two_module_arm', 'map': 'nowhere'}, 'nowhere'),
+        ({'robot': 'two_module_arm', 'command_timeout_s': 0.0}, 'command_timeout_s'),
+        ({'robot': 'two_module_arm', 'hots': 'x'}, "'hots'"),
+    ],
+)
 def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
     operator.start(**parameters)
     _, stderr = operator.process.communicate(timeout=15.0)

@@ -79,7 +79,7 @@ def test_no_set_points_without_enable(rig):
             await board.exchange(TARGETS)
         await board.enable()
         await board.exchange(TARGETS)
-        await board.connect()   # a new connection
+        await board.connect()  # a new connection
         with pytest.raises(CommandError, match='enable it first'):
             await board.exchange(TARGETS)
         board.close()
@@ -106,8 +106,11 @@ def test_exceptions_of_the_board_are_named(rig):
     async def scenario():
         board = board_of(rig)
         await board.connect()
-        for address, values, text in ((100, [20_000], r'exception 3 \(illegal value\)'), (50, [1], r'exception 2 \(illegal address\)'),
-                                      (110, [1], r'exception 3 \(illegal value\)')):
+        for address, values, text in (
+            (100, [20_000], r'exception 3 \(illegal value\)'),
+            (50, [1], r'exception 2 \(illegal address\)'),
+            (110, [1], r'exception 3 \(illegal value\)'),
+        ):
             with pytest.raises(RefusedError, match=text):
                 await board._write(address, values)
         board.close()

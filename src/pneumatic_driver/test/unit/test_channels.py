@@ -21,15 +21,19 @@ def test_names_may_come_in_any_order_and_channels_without_a_chamber_stay_at_ambi
     np.testing.assert_array_equal(channels.to_chambers(targets_pa), VALUES)
 
 
-@pytest.mark.parametrize(('names', 'pressures', 'words'), [
-    (['m9_b1', *ROBOT.chambers[1:]], VALUES, "unknown chamber 'm9_b1'"),
-    (ROBOT.chambers[1:], VALUES[1:], "no pressure for 'm1_b1'"),
-    ([*ROBOT.chambers, 'm1_b1'], [*VALUES, 0.0], 'a name is repeated'),
-    (ROBOT.chambers, VALUES[1:], '6 names and 5 pressures'),
-    ([], [], "no pressure for 'm1_b1'"),
-    (ROBOT.chambers, [*VALUES[1:], 96.1e3], r'm2_b3: 96100 Pa is outside \[-96000, 96000\] Pa'),
-    (ROBOT.chambers, [math.nan, *VALUES[1:]], 'm1_b1: nan Pa is outside'),
-    (ROBOT.chambers, [-math.inf, *VALUES[1:]], 'm1_b1: -inf Pa is outside')])
+@pytest.mark.parametrize(
+    ('names', 'pressures', 'words'),
+    [
+        (['m9_b1', *ROBOT.chambers[1:]], VALUES, "unknown chamber 'm9_b1'"),
+        (ROBOT.chambers[1:], VALUES[1:], "no pressure for 'm1_b1'"),
+        ([*ROBOT.chambers, 'm1_b1'], [*VALUES, 0.0], 'a name is repeated'),
+        (ROBOT.chambers, VALUES[1:], '6 names and 5 pressures'),
+        ([], [], "no pressure for 'm1_b1'"),
+        (ROBOT.chambers, [*VALUES[1:], 96.1e3], r'm2_b3: 96100 Pa is outside \[-96000, 96000\] Pa'),
+        (ROBOT.chambers, [math.nan, *VALUES[1:]], 'm1_b1: nan Pa is outside'),
+        (ROBOT.chambers, [-math.inf, *VALUES[1:]], 'm1_b1: -inf Pa is outside'),
+    ],
+)
 def test_wrong_commands_are_refused(names, pressures, words):
     with pytest.raises(CommandError, match=words):
         ChannelMap(ROBOT, 6).to_channels(names, pressures)

@@ -48,7 +48,7 @@ def test_follows_commands_at_50_hz(rig, make_driver):
     first, started_s = len(recorder.exchanges), time.monotonic()
     keep_commanding(driver, lambda: len(recorder.exchanges) >= first + 50)
     rate_hz = 50 / (time.monotonic() - started_s)
-    assert rate_hz < 55   # never faster than asked; how much slower depends on the machine
+    assert rate_hz < 55  # never faster than asked; how much slower depends on the machine
     assert recorder.reasons == []
     at_s = [e.at_s for e in recorder.exchanges]
     assert at_s == sorted(at_s)
@@ -61,7 +61,7 @@ def test_stale_command_vents_and_the_next_command_moves_again(rig, make_driver):
     commanded_s = time.monotonic()
     wait_for(lambda: rig.plant.vented)
     vented_s = rig.plant.changes[-1][0]
-    assert vented_s - commanded_s >= 0.10   # not before it was due
+    assert vented_s - commanded_s >= 0.10  # not before it was due
     assert driver.stale and driver.armed and recorder.reasons == []
     keep_commanding(driver, lambda: rig.plant.follows(TARGETS))
     assert not driver.stale
@@ -77,14 +77,14 @@ def test_vent_disarms(rig, make_driver):
     driver.arm()
     latest = driver.latest
     wait_for(lambda: driver.latest is not latest and driver.latest.running)
-    assert len(rig.plant.changes) == changes   # armed again, and nothing moved: the old set points are gone
+    assert len(rig.plant.changes) == changes  # armed again, and nothing moved: the old set points are gone
 
 
 def test_vent_without_connect(rig, make_driver):
     rig.write(107, [63, 2])
     rig.write(100, [1000] * 6 + [1])
     wait_for(lambda: not rig.plant.vented)
-    rig.write(106, [2])   # a heartbeat: its watchdog gives us 0.3 s more
+    rig.write(106, [2])  # a heartbeat: its watchdog gives us 0.3 s more
     make_driver(rig).driver.vent()
     wait_for(lambda: rig.plant.vented)
     assert rig.board_faults() == 0
@@ -94,7 +94,7 @@ def test_close_vents(rig, make_driver):
     driver = moving(make_driver(rig), rig)
     driver.close()
     wait_for(lambda: rig.plant.vented)
-    assert rig.board_faults() == 0   # the driver vented it, not the board's watchdog
+    assert rig.board_faults() == 0  # the driver vented it, not the board's watchdog
     driver.close()
 
 
@@ -125,7 +125,7 @@ def test_fault_of_the_board_disarms_and_arming_needs_the_key(rig, make_driver):
 def test_restarted_board_is_not_driven_on(tcp_board, make_driver):
     recorder = make_driver(tcp_board)
     driver = moving(recorder, tcp_board)
-    tcp_board.board.logic.__init__()   # a reset while the connection stays
+    tcp_board.board.logic.__init__()  # a reset while the connection stays
     keep_commanding(driver, lambda: recorder.reasons)
     assert recorder.reasons[0].startswith('the board vented itself')
     keep_commanding(driver, lambda: driver.latest.targets_pa is None)
@@ -156,7 +156,7 @@ def test_silent_board_is_noticed_and_vents_itself(tcp_board, proxy, make_driver)
 def test_reconnects_within_a_second_and_replays_nothing(tcp_board, proxy, make_driver, how):
     recorder = make_driver(proxy)
     took_s = []
-    while not took_s or (took_s[-1] > 1.0 and len(took_s) < 3):   # a busy machine gets three attempts
+    while not took_s or (took_s[-1] > 1.0 and len(took_s) < 3):  # a busy machine gets three attempts
         driver = moving(recorder, tcp_board)
         recorder.reasons.clear()
         if how == 'power':
@@ -182,7 +182,7 @@ def test_slow_board_gets_no_write_twice_and_its_late_answers_count_for_nothing(t
         with pytest.raises(LinkError, match='last good answer'):
             await board.exchange([100.0] * 6)
         proxy.answer_delay_s = 0.0
-        for _ in range(2):   # the late answer arrives now; it belongs to no request
+        for _ in range(2):  # the late answer arrives now; it belongs to no request
             await asyncio.sleep(0.2)
             try:
                 exchange = await board.exchange([200.0] * 6)
@@ -193,7 +193,7 @@ def test_slow_board_gets_no_write_twice_and_its_late_answers_count_for_nothing(t
 
     asyncio.run(scenario())
     writes = [request for request in proxy.requests if request[1] == 23]
-    assert len(writes) == 3 and len(set(writes)) == 3   # each exchange once, told apart by its heartbeat
+    assert len(writes) == 3 and len(set(writes)) == 3  # each exchange once, told apart by its heartbeat
 
 
 def test_late_answer_on_a_serial_line_is_told_by_its_heartbeat(tcp_board):

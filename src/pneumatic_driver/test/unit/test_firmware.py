@@ -106,7 +106,7 @@ def frame(text: str) -> bytes:
 
 def test_rtu_frames_byte_for_byte(library):
     board = CBoard(library)
-    assert crc(bytes.fromhex('0103000000 0A'.replace(' ', ''))) == bytes.fromhex('C5CD')   # the textbook's example
+    assert crc(bytes.fromhex('0103000000 0A'.replace(' ', ''))) == bytes.fromhex('C5CD')  # the textbook's example
     assert board.answer(frame('01 04 0012 0001')) == frame('01 04 02 5A06')
     assert board.answer(frame('01 03 0012 0001')) == frame('01 03 02 5A06')
     assert board.answer(frame('01 06 006D 00FA')) == frame('01 06 006D 00FA')
@@ -114,9 +114,18 @@ def test_rtu_frames_byte_for_byte(library):
     assert board.answer(frame('01 17 0064 0002 0064 0002 04 0005 0006')) == frame('01 17 04 0005 0006')
 
 
-@pytest.mark.parametrize(('request_frame', 'code'), [
-    ('01 01 0000 0001', 1), ('01 04 0013 0001', 2), ('01 06 0064 7FFF', 3), ('01 03 0000 0000', 3), ('01 10 0064 0002 02 0001', 3),
-    ('01 17 0200 0001 0064 0001 02 0005', 2), ('01 17 0000 0001 0064 0001 02 7FFF', 3)])
+@pytest.mark.parametrize(
+    ('request_frame', 'code'),
+    [
+        ('01 01 0000 0001', 1),
+        ('01 04 0013 0001', 2),
+        ('01 06 0064 7FFF', 3),
+        ('01 03 0000 0000', 3),
+        ('01 10 0064 0002 02 0001', 3),
+        ('01 17 0200 0001 0064 0001 02 0005', 2),
+        ('01 17 0000 0001 0064 0001 02 7FFF', 3),
+    ],
+)
 def test_rtu_exceptions_change_nothing(library, request_frame, code):
     board = CBoard(library)
     before = board.read(100, 12)
@@ -132,7 +141,7 @@ def test_rtu_stays_silent_on_broken_frames_and_other_units(library):
     assert board.answer(b'') == board.answer(good[:3]) == b''
     assert board.answer(frame('02 06 0064 0005')) == b''
     assert board.read(100, 1) == [0]
-    assert board.answer(frame('00 06 0064 0005')) == b''   # broadcast: done, not answered
+    assert board.answer(frame('00 06 0064 0005')) == b''  # broadcast: done, not answered
     assert board.read(100, 1) == [5]
 
 

@@ -63,37 +63,40 @@ def test_shipped_maps_load(name):
     assert load_map(name).device.name == name
 
 
-@pytest.mark.parametrize(('change', 'words'), [
-    (put('device', None), 'device: key is missing: add it'),
-    (put('registers', 'pressure', 'adr', 1), 'registers.pressure.adr: unknown key'),
-    (put('registers', 'pressure', 'scale', 0.0), 'scale 0'),
-    (put('registers', 'pressure', 'scale', float('nan')), 'finite'),
-    (put('registers', 'pressure', 'addr', '1'), 'valid integer'),
-    (put('registers', 'pressure', 'addr', 65536), '65535'),
-    (put('registers', 'pressure', 'unit', 'psi'), "unit 'psi' is unknown"),
-    (put('registers', 'pressure', 'type', 'int8'), "'int16'"),
-    (put('registers', 'flow', 'addr', 1), "registers 'pressure' (addresses 1..1) and 'flow' (1..2) overlap"),
-    (put('registers', 'total', 'addr', 3), "'flow' (addresses 2..3) and 'total' (3..4) overlap"),
-    (put('registers', 'neg_enable', 'bit', 0), "'pos_enable' (addresses 11..11) and 'neg_enable' (11..11) overlap"),
-    (put('registers', 'pos_target', 'range', [100.0, 0.0]), 'must not be greater'),
-    (put('registers', 'pos_target', 'range', [0.0, 4000.0]), '40000 counts: int16 holds [-32768, 32767]'),
-    (put('registers', 'pos_target', 'safe', -1.0), 'safe -1.0 kPa is outside the range'),
-    (put('registers', 'pos_target', 'range', None), 'needs range and safe'),
-    (put('registers', 'pos_enable', 'scale', 2.0), 'bits need'),
-    (put('limits', 'pressure_kpa', [10.0, -10.0]), 'must be smaller'),
-    (put('polls', 0, 'count', 3), "register 'total' (address 4) is in no poll"),
-    (put('polls', [{'name': 'empty', 'start': 40, 'count': 2, 'rate_hz': 1.0}]), "poll 'empty' (40..41) covers no readable register"),
-    (put('safe_sequence', []), 'at least 1'),
-    (put('safe_sequence', [{'pos_enabel': 0.0}]), "no register 'pos_enabel'"),
-    (put('safe_sequence', [{'pressure': 0.0}]), 'read-only'),
-    (put('safe_sequence', [{'pos_target': 101.0}]), '101 kPa is outside [0, 100] kPa'),
-    (put('safe_sequence', [{'pos_enable': 1.0, 'neg_enable': 1.0}]), 'must never be active together'),
-    (put('interlocks', [{'never_both': ['pos_enable', 'nothing']}]), "no register 'nothing'"),
-    (put('heartbeat', {'counter': 'beat', 'echo': 'flow', 'device_timeout_s': 0.5}), "no register 'beat'"),
-    (put('identity', {'id_register': 'who', 'value': 3.0}), "no register 'who'"),
-    (put('link', 'kind', 'udp'), "'tcp', 'rtu'"),
-    (put('link', 'timeout_s', 3.0), 'less than or equal to 1'),
-])
+@pytest.mark.parametrize(
+    ('change', 'words'),
+    [
+        (put('device', None), 'device: key is missing: add it'),
+        (put('registers', 'pressure', 'adr', 1), 'registers.pressure.adr: unknown key'),
+        (put('registers', 'pressure', 'scale', 0.0), 'scale 0'),
+        (put('registers', 'pressure', 'scale', float('nan')), 'finite'),
+        (put('registers', 'pressure', 'addr', '1'), 'valid integer'),
+        (put('registers', 'pressure', 'addr', 65536), '65535'),
+        (put('registers', 'pressure', 'unit', 'psi'), "unit 'psi' is unknown"),
+        (put('registers', 'pressure', 'type', 'int8'), "'int16'"),
+        (put('registers', 'flow', 'addr', 1), "registers 'pressure' (addresses 1..1) and 'flow' (1..2) overlap"),
+        (put('registers', 'total', 'addr', 3), "'flow' (addresses 2..3) and 'total' (3..4) overlap"),
+        (put('registers', 'neg_enable', 'bit', 0), "'pos_enable' (addresses 11..11) and 'neg_enable' (11..11) overlap"),
+        (put('registers', 'pos_target', 'range', [100.0, 0.0]), 'must not be greater'),
+        (put('registers', 'pos_target', 'range', [0.0, 4000.0]), '40000 counts: int16 holds [-32768, 32767]'),
+        (put('registers', 'pos_target', 'safe', -1.0), 'safe -1.0 kPa is outside the range'),
+        (put('registers', 'pos_target', 'range', None), 'needs range and safe'),
+        (put('registers', 'pos_enable', 'scale', 2.0), 'bits need'),
+        (put('limits', 'pressure_kpa', [10.0, -10.0]), 'must be smaller'),
+        (put('polls', 0, 'count', 3), "register 'total' (address 4) is in no poll"),
+        (put('polls', [{'name': 'empty', 'start': 40, 'count': 2, 'rate_hz': 1.0}]), "poll 'empty' (40..41) covers no readable register"),
+        (put('safe_sequence', []), 'at least 1'),
+        (put('safe_sequence', [{'pos_enabel': 0.0}]), "no register 'pos_enabel'"),
+        (put('safe_sequence', [{'pressure': 0.0}]), 'read-only'),
+        (put('safe_sequence', [{'pos_target': 101.0}]), '101 kPa is outside [0, 100] kPa'),
+        (put('safe_sequence', [{'pos_enable': 1.0, 'neg_enable': 1.0}]), 'must never be active together'),
+        (put('interlocks', [{'never_both': ['pos_enable', 'nothing']}]), "no register 'nothing'"),
+        (put('heartbeat', {'counter': 'beat', 'echo': 'flow', 'device_timeout_s': 0.5}), "no register 'beat'"),
+        (put('identity', {'id_register': 'who', 'value': 3.0}), "no register 'who'"),
+        (put('link', 'kind', 'udp'), "'tcp', 'rtu'"),
+        (put('link', 'timeout_s', 3.0), 'less than or equal to 1'),
+    ],
+)
 def test_wrong_maps_are_refused_in_one_line(tmp_path, change, words):
     with pytest.raises(RegisterMapError) as error:
         load(change, tmp_path)
@@ -102,9 +105,14 @@ def test_wrong_maps_are_refused_in_one_line(tmp_path, change, words):
 
 
 def test_files_that_are_no_maps(tmp_path):
-    for text, words in (('{', 'not YAML'), ('', 'valid dictionary'), ('- 1', 'valid dictionary'),
-                        (MAP + 'limits: {pressure_kpa: [-1.0, 1.0], slew_kpa_s: 1.0}\n', "key 'limits' is given twice"),
-                        ('\x00', 'not YAML'), ('device: 2020-13-45', 'not YAML')):
+    for text, words in (
+        ('{', 'not YAML'),
+        ('', 'valid dictionary'),
+        ('- 1', 'valid dictionary'),
+        (MAP + 'limits: {pressure_kpa: [-1.0, 1.0], slew_kpa_s: 1.0}\n', "key 'limits' is given twice"),
+        ('\x00', 'not YAML'),
+        ('device: 2020-13-45', 'not YAML'),
+    ):
         with pytest.raises(RegisterMapError, match=words):
             load(tmp_path=tmp_path, text=text)
     with pytest.raises(RegisterMapError, match="'nowhere': No such file .* one of .*valve_board"):
@@ -137,7 +145,7 @@ def test_any_value_anywhere_is_taken_or_refused_in_one_line(tmp_path_factory, va
 @given(st.floats(-96.0, 96.0))
 def test_int16_round_trip_to_half_a_step(pressure_kpa):
     register_map = load_map('valve_board')
-    (address, words), = register_map.encode({'target': [pressure_kpa] * 6})
+    ((address, words),) = register_map.encode({'target': [pressure_kpa] * 6})
     assert address == 100 and register_map.decode(100, words + [0] * 6)['target'] == pytest.approx([1e3 * pressure_kpa] * 6, abs=5.0 + 1e-6)
 
 
@@ -148,7 +156,7 @@ def test_float32_round_trip_in_both_word_orders(tmp_path_factory, word_order, va
     content['conventions']['word_order'] = word_order
     content['polls'].append({'name': 'speed', 'start': 20, 'count': 2, 'rate_hz': 1.0})
     register_map = RegisterMap.model_validate(content)
-    (address, words), = register_map.encode({'speed': value})
+    ((address, words),) = register_map.encode({'speed': value})
     assert register_map.decode(address, words)['speed'] == value
     high, low = struct.unpack('>HH', struct.pack('>f', value))
     assert words == ([high, low] if word_order == 'big' else [low, high])
@@ -199,7 +207,17 @@ def test_link_can_be_replaced():
         serial.with_link(host='10.0.0.1')
 
 
-@pytest.mark.parametrize(('host', 'local'), [('127.0.0.1', True), ('127.9.9.9', True), ('localhost', True), ('::1', True),
-                                             ('10.0.0.1', False), ('localhost.evil.org', False), ('valves', False)])
+@pytest.mark.parametrize(
+    ('host', 'local'),
+    [
+        ('127.0.0.1', True),
+        ('127.9.9.9', True),
+        ('localhost', True),
+        ('::1', True),
+        ('10.0.0.1', False),
+        ('localhost.evil.org', False),
+        ('valves', False),
+    ],
+)
 def test_only_loopback_is_local(host, local):
     assert load_map('valve_board').with_link(host).link.local is local

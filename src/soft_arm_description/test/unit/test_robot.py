@@ -8,11 +8,13 @@ from soft_arm_description.robot import RobotFileError, load_robot, shipped_robot
 @pytest.fixture
 def changed(tmp_path):
     """Load the shipped arm after one change of its file."""
+
     def load(change):
         content = yaml.safe_load(shipped_robots()['two_module_arm'].read_text())
         change(content)
         (tmp_path / 'robot.yaml').write_text(yaml.safe_dump(content))
         return load_robot(tmp_path / 'robot.yaml')
+
     return load
 
 
@@ -23,17 +25,20 @@ def test_shipped_arm_is_table_3():
     assert robot.rest_lengths_m == pytest.approx([0.103] * 6)
 
 
-@pytest.mark.parametrize('change, words', [
-    (lambda c: c.pop('ring'), ['ring', 'missing']),
-    (lambda c: c.update(colour='red'), ['colour', 'unknown']),
-    (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=-0.03), ['centre_radius_m', '-0.03']),
-    (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=float('nan')), ['centre_radius_m', 'nan']),
-    (lambda c: c['segments'][0]['actuators'].update(length_limits_m=[0.2, 0.1]), ['length_limits_m', '0.2', 'smaller']),
-    (lambda c: c['segments'][0]['actuators']['curve'].update(length_m=[0.07, 0.07, 0.195]), ['length_m', 'increasing']),
-    (lambda c: c['segments'][1].update(name='module_1'), ['module_1', 'twice']),
-    (lambda c: c['channels'].pop('m1_b1'), ['channels', 'm1_b1']),
-    (lambda c: c['channels'].update(m1_b1=5), ['share']),
-])
+@pytest.mark.parametrize(
+    'change, words',
+    [
+        (lambda c: c.pop('ring'), ['ring', 'missing']),
+        (lambda c: c.update(colour='red'), ['colour', 'unknown']),
+        (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=-0.03), ['centre_radius_m', '-0.03']),
+        (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=float('nan')), ['centre_radius_m', 'nan']),
+        (lambda c: c['segments'][0]['actuators'].update(length_limits_m=[0.2, 0.1]), ['length_limits_m', '0.2', 'smaller']),
+        (lambda c: c['segments'][0]['actuators']['curve'].update(length_m=[0.07, 0.07, 0.195]), ['length_m', 'increasing']),
+        (lambda c: c['segments'][1].update(name='module_1'), ['module_1', 'twice']),
+        (lambda c: c['channels'].pop('m1_b1'), ['channels', 'm1_b1']),
+        (lambda c: c['channels'].update(m1_b1=5), ['share']),
+    ],
+)
 def test_bad_file_is_named_in_one_line(changed, change, words):
     with pytest.raises(RobotFileError) as caught:
         changed(change)

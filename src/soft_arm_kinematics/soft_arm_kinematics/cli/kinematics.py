@@ -52,12 +52,30 @@ def _fk(arm: Arm, args) -> int:
     lengths_m = arm.lengths(args.pressures_pa)
     theta, phi, ell = arm.polar(lengths_m)
     poses = arm.fk_segments(lengths_m)
-    segments = [{'name': name, 'theta_rad': float(theta[i]), 'phi_rad': float(phi[i]), 'ell_m': float(ell[i]),
-                 'tip_m': poses[i, :3, 3].tolist(), 'tip_q_xyzw': pcc.q_xyzw(poses[i]).tolist()}
-                for i, name in enumerate(arm.robot.segment_names)]
+    segments = [
+        {
+            'name': name,
+            'theta_rad': float(theta[i]),
+            'phi_rad': float(phi[i]),
+            'ell_m': float(ell[i]),
+            'tip_m': poses[i, :3, 3].tolist(),
+            'tip_q_xyzw': pcc.q_xyzw(poses[i]).tolist(),
+        }
+        for i, name in enumerate(arm.robot.segment_names)
+    ]
     if args.json:
-        print(json.dumps({'robot': arm.robot.name, 'frame': arm.robot.base.frame, 'tip_m': segments[-1]['tip_m'],
-                          'tip_q_xyzw': segments[-1]['tip_q_xyzw'], 'lengths_m': lengths_m.tolist(), 'segments': segments}))
+        print(
+            json.dumps(
+                {
+                    'robot': arm.robot.name,
+                    'frame': arm.robot.base.frame,
+                    'tip_m': segments[-1]['tip_m'],
+                    'tip_q_xyzw': segments[-1]['tip_q_xyzw'],
+                    'lengths_m': lengths_m.tolist(),
+                    'segments': segments,
+                }
+            )
+        )
         return 0
     print('chamber   ' + ' '.join(f'{name:>9}' for name in arm.robot.chambers))
     print('[kPa]     ' + ' '.join(f'{p / 1e3:9.2f}' for p in args.pressures_pa))
@@ -65,8 +83,10 @@ def _fk(arm: Arm, args) -> int:
     print('\nsegment    theta [deg]  phi [deg]  ell [mm]   tip x, y, z [mm]')
     for s in segments:
         x, y, z = np.array(s['tip_m']) * 1e3
-        print(f'{s["name"]:10} {np.rad2deg(s["theta_rad"]):11.2f} {np.rad2deg(s["phi_rad"]):10.2f} {s["ell_m"] * 1e3:9.2f}   '
-              f'{x:.2f}, {y:.2f}, {z:.2f}')
+        print(
+            f'{s["name"]:10} {np.rad2deg(s["theta_rad"]):11.2f} {np.rad2deg(s["phi_rad"]):10.2f} {s["ell_m"] * 1e3:9.2f}   '
+            f'{x:.2f}, {y:.2f}, {z:.2f}'
+        )
     return 0
 
 
@@ -80,17 +100,31 @@ def _ik(arm: Arm, args) -> int:
     if args.json:
         arrays = 'lengths_m', 'pressures_pa', 'theta_rad', 'phi_rad', 'ell_m'
         scalars = 'residual_m', 'score', 'score_angle_change', 'score_bend_growth', 'score_stiffness', 'pressure_margin_pa', 'explanation'
-        print(json.dumps({
-            'robot': arm.robot.name, 'frame': arm.robot.base.frame, 'target_m': result.target_m.tolist(), 'reachable': result.reachable,
-            'nearest_m': result.nearest_m.tolist(), 'distance_m': result.distance_m, 'message': result.message,
-            'solutions': [{key: getattr(s, key).tolist() for key in arrays} | {key: getattr(s, key) for key in scalars}
-                          for s in result.solutions]}))
+        print(
+            json.dumps(
+                {
+                    'robot': arm.robot.name,
+                    'frame': arm.robot.base.frame,
+                    'target_m': result.target_m.tolist(),
+                    'reachable': result.reachable,
+                    'nearest_m': result.nearest_m.tolist(),
+                    'distance_m': result.distance_m,
+                    'message': result.message,
+                    'solutions': [
+                        {key: getattr(s, key).tolist() for key in arrays} | {key: getattr(s, key) for key in scalars}
+                        for s in result.solutions
+                    ],
+                }
+            )
+        )
     if not result.solutions:
         raise KinematicsError(result.message)
     if not args.json:
         print('     score   angle    bend   stiff  margin [kPa]   pressures [kPa]: ' + ' '.join(arm.robot.chambers))
         for i, s in enumerate(result.solutions, start=1):
-            print(f'{i:3} {s.score:6.3f} {s.score_angle_change:7.3f} {s.score_bend_growth:7.3f} {s.score_stiffness:7.3f} '
-                  f'{s.pressure_margin_pa / 1e3:13.2f}   ' + ' '.join(f'{p / 1e3:7.2f}' for p in s.pressures_pa))
+            print(
+                f'{i:3} {s.score:6.3f} {s.score_angle_change:7.3f} {s.score_bend_growth:7.3f} {s.score_stiffness:7.3f} '
+                f'{s.pressure_margin_pa / 1e3:13.2f}   ' + ' '.join(f'{p / 1e3:7.2f}' for p in s.pressures_pa)
+            )
         print(f'\nbest: {result.solutions[0].explanation}')
     return 0

@@ -15,7 +15,7 @@ from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_msgs.msg import IkSolution as IkSolutionMsg
 from soft_arm_msgs.srv import SolveIK
 
-if TYPE_CHECKING:   # forward kinematics does not load the compiler
+if TYPE_CHECKING:  # forward kinematics does not load the compiler
     from soft_arm_kinematics.inverse import IkResult
 
 BODY_RGB = 0.75, 0.78, 0.82
@@ -49,15 +49,25 @@ def transform_msg(transform: np.ndarray, parent: str, child: str, stamp) -> Tran
 def configuration_msg(polar, robot: Robot, stamp) -> ArmConfiguration:
     """Configuration message of theta, phi, ell, each (n_segments,)."""
     theta, phi, ell = polar
-    return ArmConfiguration(header=Header(stamp=stamp, frame_id=robot.base.frame), segments=list(robot.segment_names),
-                            theta_rad=theta.tolist(), phi_rad=phi.tolist(), ell_m=ell.tolist())
+    return ArmConfiguration(
+        header=Header(stamp=stamp, frame_id=robot.base.frame),
+        segments=list(robot.segment_names),
+        theta_rad=theta.tolist(),
+        phi_rad=phi.tolist(),
+        ell_m=ell.tolist(),
+    )
 
 
 def body_msg(backbone_m: np.ndarray, robot: Robot, stamp) -> Marker:
     """The arm's centre line as one strip as wide as its body; a strip is cheap where a mesh of the bellows costs 30 ms a message."""
     bellows = robot.segments[0].actuators
-    marker = Marker(header=Header(stamp=stamp, frame_id=robot.base.frame), ns='body', type=Marker.LINE_STRIP, action=Marker.ADD,
-                    points=[Point(x=x, y=y, z=z) for x, y, z in backbone_m.tolist()])
+    marker = Marker(
+        header=Header(stamp=stamp, frame_id=robot.base.frame),
+        ns='body',
+        type=Marker.LINE_STRIP,
+        action=Marker.ADD,
+        points=[Point(x=x, y=y, z=z) for x, y, z in backbone_m.tolist()],
+    )
     marker.scale.x = 2.0 * (bellows.centre_radius_m + bellows.radius_m)
     marker.color.r, marker.color.g, marker.color.b = BODY_RGB
     marker.color.a = 1.0
@@ -74,8 +84,12 @@ def target_from_msg(request: SolveIK.Request) -> tuple[np.ndarray, np.ndarray | 
     """Target [m], axis or None, present lengths [m] or None, and largest number of solutions or None."""
     axis = np.array([request.axis.x, request.axis.y, request.axis.z])
     present_m = np.array(request.present_lengths_m)
-    return (np.array([request.target.x, request.target.y, request.target.z]), axis if axis.any() else None,
-            present_m if present_m.size else None, request.max_solutions or None)
+    return (
+        np.array([request.target.x, request.target.y, request.target.z]),
+        axis if axis.any() else None,
+        present_m if present_m.size else None,
+        request.max_solutions or None,
+    )
 
 
 def fill_response(response: SolveIK.Response, result: 'IkResult', robot: Robot, stamp) -> SolveIK.Response:
@@ -92,7 +106,13 @@ def fill_response(response: SolveIK.Response, result: 'IkResult', robot: Robot, 
 def _solution_msg(solution, robot, stamp):
     return IkSolutionMsg(
         configuration=configuration_msg((solution.theta_rad, solution.phi_rad, solution.ell_m), robot, stamp),
-        lengths_m=solution.lengths_m.tolist(), names=list(robot.chambers), pressures_pa=solution.pressures_pa.tolist(),
-        residual_m=solution.residual_m, score=solution.score, score_angle_change=solution.score_angle_change,
-        score_bend_growth=solution.score_bend_growth, score_stiffness=solution.score_stiffness,
-        pressure_margin_pa=solution.pressure_margin_pa)
+        lengths_m=solution.lengths_m.tolist(),
+        names=list(robot.chambers),
+        pressures_pa=solution.pressures_pa.tolist(),
+        residual_m=solution.residual_m,
+        score=solution.score,
+        score_angle_change=solution.score_angle_change,
+        score_bend_growth=solution.score_bend_growth,
+        score_stiffness=solution.score_stiffness,
+        pressure_margin_pa=solution.pressure_margin_pa,
+    )

@@ -78,8 +78,9 @@ class ForwardKinematicsNode(Node):
     def _publish(self, lengths_m: np.ndarray, stamp) -> None:
         base, poses = self._robot.base.frame, self._arm.fk_segments(lengths_m)
         frames = [f'soft_arm_{name}_tip' for name in self._robot.segment_names] + ['soft_arm_tip_by_model']
-        self._frames.sendTransform([conversions.transform_msg(pose, base, frame, stamp)
-                                    for pose, frame in zip([*poses, poses[-1]], frames, strict=True)])
+        self._frames.sendTransform(
+            [conversions.transform_msg(pose, base, frame, stamp) for pose, frame in zip([*poses, poses[-1]], frames, strict=True)]
+        )
         self._configuration.publish(conversions.configuration_msg(self._arm.polar(lengths_m), self._robot, stamp))
         if self._picture_due():
             self._body.publish(conversions.body_msg(self._arm.backbone(lengths_m, POINTS_PER_SEGMENT), self._robot, stamp))
@@ -100,8 +101,11 @@ class ForwardKinematicsNode(Node):
         if not self._rate.rate_hz:
             return diagnostics.STALE, 'no pressures come in: is the driver active?', values
         if self._clipped_pa > 0.0:
-            return diagnostics.WARN, (f'a pressure is {self._clipped_pa:.0f} Pa beyond the calibrated range, whose end is used: '
-                                      'calibrate over a wider range'), values
+            return (
+                diagnostics.WARN,
+                (f'a pressure is {self._clipped_pa:.0f} Pa beyond the calibrated range, whose end is used: calibrate over a wider range'),
+                values,
+            )
         return diagnostics.OK, 'following the pressures', values
 
 

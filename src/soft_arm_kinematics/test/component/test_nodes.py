@@ -32,8 +32,13 @@ class Graph:
         for node in self.nodes:
             self.executor.add_node(node)
         self.heard: dict[str, list] = {}
-        for topic, kind in (('configuration', ArmConfiguration), ('body', Marker), ('/tf', TFMessage), ('joint_states', JointState),
-                            ('/tf_static', TFMessage)):
+        for topic, kind in (
+            ('configuration', ArmConfiguration),
+            ('body', Marker),
+            ('/tf', TFMessage),
+            ('joint_states', JointState),
+            ('/tf_static', TFMessage),
+        ):
             profile = qos.LATCHED if topic == '/tf_static' else qos.STATE
             self.probe.create_subscription(kind, topic, lambda m, t=topic: self.heard.setdefault(t, []).append(m), profile)
         self.pressures = self.probe.create_publisher(ChamberPressures, 'pressures', qos.STATE)
@@ -130,10 +135,13 @@ def test_present_lengths_default_to_the_measured_pressures(graph):
     assert min(s.score_angle_change for s in answer.solutions) == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize('target, code, word', [
-    ((0.0, 0.0, 1.0), SolveIK.Response.OUTSIDE_WORKSPACE, '610.000 mm'),
-    ((float('nan'), 0.0, 0.2), SolveIK.Response.INVALID_TARGET, 'finite'),
-])
+@pytest.mark.parametrize(
+    'target, code, word',
+    [
+        ((0.0, 0.0, 1.0), SolveIK.Response.OUTSIDE_WORKSPACE, '610.000 mm'),
+        ((float('nan'), 0.0, 0.2), SolveIK.Response.INVALID_TARGET, 'finite'),
+    ],
+)
 def test_refusals_have_a_code_and_one_line(graph, target, code, word):
     answer = graph.ask(*target)
     assert answer.error_code == code and word in answer.error_msg and not answer.solutions

@@ -10,12 +10,13 @@ from soft_arm_kinematics.fast_fk import fk_batch
 def random_lengths(arm, count, seed=0):
     low, high = arm.length_limits_m
     lengths_m = np.random.default_rng(seed).uniform(low, high, (count, arm.n_actuators))
-    lengths_m[0] = 0.1   # straight
+    lengths_m[0] = 0.1  # straight
     return lengths_m
 
 
 def test_arm_is_the_product_of_its_modules(paper_arm):
     from soft_arm_kinematics import pcc
+
     lengths_m = random_lengths(paper_arm, 5)
     first, second = (pcc.arc_transforms(paper_arm.arcs(lengths_m)[:, i]) for i in (0, 1))
     assert paper_arm.fk_lengths(lengths_m) == pytest.approx(first @ second, abs=1e-15)
@@ -50,7 +51,7 @@ def test_leading_shapes_broadcast(paper_arm):
 def test_jacobians_by_central_differences(arm):
     lengths_m = random_lengths(arm, 20)
     if not all(arm.closing_twists):
-        lengths_m = lengths_m[1:]   # the open convention has no orientation derivative at zero bend
+        lengths_m = lengths_m[1:]  # the open convention has no orientation derivative at zero bend
     step = 1e-6
     position, axis = arm.jacobian_lengths(lengths_m), arm.axis_jacobian_lengths(lengths_m)
     for k in range(arm.n_actuators):
@@ -71,9 +72,9 @@ def test_pressure_jacobian(paper_arm):
 
 def test_compiled_poses_equal_the_plain_ones(arm):
     lengths_m = random_lengths(arm, 200)
-    lengths_m[1:20] = 0.1 + 1e-6 * np.random.default_rng(2).standard_normal((19, arm.n_actuators))   # nearly straight
+    lengths_m[1:20] = 0.1 + 1e-6 * np.random.default_rng(2).standard_normal((19, arm.n_actuators))  # nearly straight
     if not all(arm.closing_twists):
-        lengths_m = lengths_m[1:]   # at zero bend the open convention's phi is decided by the last bit
+        lengths_m = lengths_m[1:]  # at zero bend the open convention's phi is decided by the last bit
     assert fk_batch(arm, lengths_m) == pytest.approx(arm.fk_lengths(lengths_m), abs=1e-13 if all(arm.closing_twists) else 1e-7)
 
 

@@ -35,17 +35,20 @@ def test_tables_for_people(capsys):
     assert 'best: Bends' in capsys.readouterr().out
 
 
-@pytest.mark.parametrize('argv, words', [
-    ([*FK, '0', '0', 'nan', '0', '0', '0'], ['m1_b3', 'nan']),
-    ([*FK, '0', '0', '0', '0', '0', '97e3'], ['m2_b3', '97000', '96000', 'Pa']),
-    ([*FK, '0'], ['6']),
-    ([*FK, *['0'] * 6, '--robot', 'nothing.yaml'], ['nothing.yaml']),
-    ([*FK, *['0'] * 6, '--rig', 'moon'], ['moon', 'virtual']),
-    ([*FK, *['0'] * 6, '--rig', 'lab'], ['softarm calibrate curve']),
-    (['ik', '--target-m', '0', '0', '1'], ['610.000 mm', '390.00']),
-    (['ik', '--target-m', '0', 'inf', '1'], ['inf', 'finite']),
-    (['ik', '--target-m', '0', '0', '0.2', '--max-solutions', '0'], ['max-solutions']),
-])
+@pytest.mark.parametrize(
+    'argv, words',
+    [
+        ([*FK, '0', '0', 'nan', '0', '0', '0'], ['m1_b3', 'nan']),
+        ([*FK, '0', '0', '0', '0', '0', '97e3'], ['m2_b3', '97000', '96000', 'Pa']),
+        ([*FK, '0'], ['6']),
+        ([*FK, *['0'] * 6, '--robot', 'nothing.yaml'], ['nothing.yaml']),
+        ([*FK, *['0'] * 6, '--rig', 'moon'], ['moon', 'virtual']),
+        ([*FK, *['0'] * 6, '--rig', 'lab'], ['softarm calibrate curve']),
+        (['ik', '--target-m', '0', '0', '1'], ['610.000 mm', '390.00']),
+        (['ik', '--target-m', '0', 'inf', '1'], ['inf', 'finite']),
+        (['ik', '--target-m', '0', '0', '0.2', '--max-solutions', '0'], ['max-solutions']),
+    ],
+)
 def test_bad_input_is_one_line(capsys, argv, words):
     assert main(argv) == 2
     message = capsys.readouterr().err
@@ -53,6 +56,8 @@ def test_bad_input_is_one_line(capsys, argv, words):
 
 
 def test_core_never_imports_ros():
-    code = ('import sys, soft_arm_kinematics.cli.kinematics, soft_arm_kinematics.cli.calibrate_curve, soft_arm_kinematics.inverse; '
-            'sys.exit(any(m.split(".")[0] in ("rclpy", "soft_arm_msgs", "geometry_msgs") for m in sys.modules))')
+    code = (
+        'import sys, soft_arm_kinematics.cli.kinematics, soft_arm_kinematics.cli.calibrate_curve, soft_arm_kinematics.inverse; '
+        'sys.exit(any(m.split(".")[0] in ("rclpy", "soft_arm_msgs", "geometry_msgs") for m in sys.modules))'
+    )
     assert subprocess.run([sys.executable, '-c', code], timeout=60).returncode == 0

@@ -18,7 +18,7 @@ def solver(paper_arm):
 @pytest.fixture(scope='module')
 def reachable(paper_arm):
     lengths_m = np.random.default_rng(7).uniform(*paper_arm.length_limits_m, (60, 6))
-    lengths_m[:10, :3] = paper_arm.length_limits_m[0, :3]   # module 1 at full vacuum, as in the paper's bend experiment
+    lengths_m[:10, :3] = paper_arm.length_limits_m[0, :3]  # module 1 at full vacuum, as in the paper's bend experiment
     return lengths_m, paper_arm.fk_lengths(lengths_m)
 
 
@@ -57,8 +57,11 @@ def test_solutions_are_ordered_and_apart(solver, reachable):
 def test_score_is_the_weighted_sum(paper_arm, solver, reachable):
     weights = paper_arm.robot.ik_weights
     best = solver.solve(reachable[1][20, :3, 3]).solutions[0]
-    assert best.score == pytest.approx(weights.angle_change * best.score_angle_change + weights.bend_growth * best.score_bend_growth
-                                       + weights.stiffness * best.score_stiffness)
+    assert best.score == pytest.approx(
+        weights.angle_change * best.score_angle_change
+        + weights.bend_growth * best.score_bend_growth
+        + weights.stiffness * best.score_stiffness
+    )
     assert best.pressure_margin_pa == pytest.approx(np.min(96e3 - np.abs(best.pressures_pa)))
     assert best.explanation.endswith('.') and 'module_2' in best.explanation
 
@@ -71,15 +74,19 @@ def test_present_pose_is_the_first_choice_of_angle_change(solver, reachable):
 
 def arcs_to_lengths(arm, *polar_deg):
     from soft_arm_kinematics import pcc
+
     theta, phi = np.deg2rad(np.array(polar_deg, dtype=float)).T
     return arm.lengths_from_arcs(pcc.arcs_from_polar(theta, phi, 0.12))
 
 
-@pytest.mark.parametrize('better, worse, principle', [
-    (((0, 0), (40, 0)), ((40, 0), (0, 0)), 0),       # the joint near the tip moves first
-    (((10, 0), (10, 0)), ((30, 0), (30, 0)), 1),     # bends shrink
-    (((30, 50), (30, 50)), ((30, 50), (30, 80)), 2),   # bending planes agree
-])
+@pytest.mark.parametrize(
+    'better, worse, principle',
+    [
+        (((0, 0), (40, 0)), ((40, 0), (0, 0)), 0),  # the joint near the tip moves first
+        (((10, 0), (10, 0)), ((30, 0), (30, 0)), 1),  # bends shrink
+        (((30, 50), (30, 50)), ((30, 50), (30, 80)), 2),  # bending planes agree
+    ],
+)
 def test_principles(paper_arm, better, worse, principle):
     rest = arcs_to_lengths(paper_arm, (0, 0), (0, 0))
     scores = principle_scores(paper_arm, np.stack([arcs_to_lengths(paper_arm, *better), arcs_to_lengths(paper_arm, *worse)]), rest)
@@ -97,15 +104,16 @@ def test_outside_the_workspace(paper_arm, solver, target_m):
     result = solver.solve(target_m)
     assert not result.reachable and not result.solutions
     assert result.distance_m == pytest.approx(np.linalg.norm(result.nearest_m - target_m), abs=1e-12)
-    assert solver.solve(result.nearest_m + 1e-9 * (result.nearest_m - target_m)).distance_m < 1e-6   # it can be reached
+    assert solver.solve(result.nearest_m + 1e-9 * (result.nearest_m - target_m)).distance_m < 1e-6  # it can be reached
     low, high = paper_arm.length_limits_m
 
     def distance(lengths_m):
         return np.linalg.norm(paper_arm.tip_from_lengths(np.clip(lengths_m, low, high)) - target_m)
 
     starts = np.random.default_rng(11).uniform(low, high, (12, 6))
-    other_m = min(minimize(distance, start, bounds=list(zip(low, high, strict=True)), method='SLSQP', options={'ftol': 1e-12}).fun
-                  for start in starts)
+    other_m = min(
+        minimize(distance, start, bounds=list(zip(low, high, strict=True)), method='SLSQP', options={'ftol': 1e-12}).fun for start in starts
+    )
     assert result.distance_m <= other_m + 1e-6
     assert f'{result.distance_m * 1e3:.3f} mm outside' in result.message
 
@@ -120,9 +128,15 @@ def test_axis_that_cannot_be_had(solver):
     assert result.reachable and not result.solutions and 'axis' in result.message
 
 
-@pytest.mark.parametrize('arguments', [
-    {'target_m': [0, 0, np.nan]}, {'target_m': [0, 0]}, {'target_m': [0, 0, 0.2], 'axis': [0, 0, 0]},
-    {'target_m': [0, 0, 0.2], 'present_lengths_m': [0.1] * 5}])
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        {'target_m': [0, 0, np.nan]},
+        {'target_m': [0, 0]},
+        {'target_m': [0, 0, 0.2], 'axis': [0, 0, 0]},
+        {'target_m': [0, 0, 0.2], 'present_lengths_m': [0.1] * 5},
+    ],
+)
 def test_bad_requests_are_refused(solver, arguments):
     with pytest.raises(KinematicsError) as caught:
         solver.solve(**arguments)

@@ -88,7 +88,7 @@ def test_series_and_closed_form_meet():
 def test_jacobian_of_an_arc(theta, phi, ell, closing_twist):
     arc = pcc.arcs_from_polar(theta, phi, ell)
     if not closing_twist and theta < 1e-2:
-        return   # the open convention has no orientation derivative at zero bend
+        return  # the open convention has no orientation derivative at zero bend
     step, analytic = 1e-6, pcc.arc_jacobians(arc, closing_twist)
     here = pcc.arc_transforms(arc, closing_twist)
     for k in range(3):

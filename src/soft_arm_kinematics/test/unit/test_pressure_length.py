@@ -68,9 +68,15 @@ def test_extrapolation_is_refused(value_pa, words):
         CURVE.pressures(np.full(6, 0.196))
 
 
-@pytest.mark.parametrize('pressures_pa, lengths_m', [
-    ([0.0, 0.0, 1e4], [0.1, 0.1, 0.11]), ([0.0, 1e4, 2e4], [0.1, 0.09, 0.08]), ([0.0, 1e4, 2e4], [0.1, np.nan, 0.12]),
-    ([0.0, 1e4, 2e4], [0.1, 0.2, 0.1])])
+@pytest.mark.parametrize(
+    'pressures_pa, lengths_m',
+    [
+        ([0.0, 0.0, 1e4], [0.1, 0.1, 0.11]),
+        ([0.0, 1e4, 2e4], [0.1, 0.09, 0.08]),
+        ([0.0, 1e4, 2e4], [0.1, np.nan, 0.12]),
+        ([0.0, 1e4, 2e4], [0.1, 0.2, 0.1]),
+    ],
+)
 def test_data_without_a_rising_curve_are_refused(pressures_pa, lengths_m):
     with pytest.raises(CurveError):
         fit_exponential(np.array(pressures_pa), np.array(lengths_m))

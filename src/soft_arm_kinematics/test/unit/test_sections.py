@@ -12,7 +12,7 @@ def link_poses(urdf, values):
     """Poses of all links in the root, by multiplying the URDF's own joints."""
     tree = ElementTree.fromstring(urdf)
     poses = {tree.find('link').get('name'): np.eye(4)}
-    for joint in tree.findall('joint'):   # written from base to tip
+    for joint in tree.findall('joint'):  # written from base to tip
         step = np.eye(4)
         step[:3, 3] = [float(x) for x in joint.find('origin').get('xyz').split()]
         move = np.eye(4)

@@ -42,14 +42,17 @@ def test_integer_for_a_float_is_taken(declared):
     assert declared(port=502, rate_hz=20).rate_hz == 20.0
 
 
-@pytest.mark.parametrize('overrides, words', [
-    ({}, ['port', 'missing']),
-    ({'port': 0}, ['port', '0', '65535']),
-    ({'port': 502, 'rate_hz': float('nan')}, ['rate_hz', 'finite']),
-    ({'port': 502, 'rate_hz': 0.5}, ['rate_hz', '0.5', '1.0']),
-    ({'port': 'x'}, ['port', 'int']),
-    ({'port': 502, 'speed': 1.0}, ['unknown', 'speed']),
-])
+@pytest.mark.parametrize(
+    'overrides, words',
+    [
+        ({}, ['port', 'missing']),
+        ({'port': 0}, ['port', '0', '65535']),
+        ({'port': 502, 'rate_hz': float('nan')}, ['rate_hz', 'finite']),
+        ({'port': 502, 'rate_hz': 0.5}, ['rate_hz', '0.5', '1.0']),
+        ({'port': 'x'}, ['port', 'int']),
+        ({'port': 502, 'speed': 1.0}, ['unknown', 'speed']),
+    ],
+)
 def test_bad_parameters_are_named(declared, overrides, words):
     with pytest.raises(ParameterError) as caught:
         declared(**overrides)
@@ -57,7 +60,7 @@ def test_bad_parameters_are_named(declared, overrides, words):
     assert '\n' not in str(caught.value)
 
 
-NODE = '''
+NODE = """
 import sys
 from rclpy.node import Node
 from soft_arm_node_kit.runner import run
@@ -70,7 +73,7 @@ class Example(Node):
         print('closed', flush=True)
         super().destroy_node()
 sys.exit(run(Example))
-'''
+"""
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])

@@ -13,24 +13,39 @@ from soft_arm_sim.camera_parameters import Image
 
 OPTICAL_FRAME = 'camera_color_optical_frame'
 # Of the D435i: the colour sensor lies 15 mm beside the camera's origin; an optical frame looks along its z.
-INNER_FRAMES = (('camera_link', 'camera_color_frame', (0.0, 0.015, 0.0), (0.0, 0.0, 0.0, 1.0)),
-                ('camera_color_frame', OPTICAL_FRAME, (0.0, 0.0, 0.0), (-0.5, 0.5, -0.5, 0.5)))
+INNER_FRAMES = (
+    ('camera_link', 'camera_color_frame', (0.0, 0.015, 0.0), (0.0, 0.0, 0.0, 1.0)),
+    ('camera_color_frame', OPTICAL_FRAME, (0.0, 0.0, 0.0), (-0.5, 0.5, -0.5, 0.5)),
+)
 
 
 def image_message(pixels: np.ndarray, encoding: str, stamp) -> ImageMessage:
     """Image in the optical frame; `pixels` is (h, w, 3) uint8 for rgb8, (h, w) uint16 for 16UC1."""
-    message = ImageMessage(header=Header(stamp=stamp, frame_id=OPTICAL_FRAME), encoding=encoding, is_bigendian=0,
-                           height=pixels.shape[0], width=pixels.shape[1], step=pixels.strides[0])
-    message.data = array('B', pixels.tobytes())   # any other type is checked byte by byte
+    message = ImageMessage(
+        header=Header(stamp=stamp, frame_id=OPTICAL_FRAME),
+        encoding=encoding,
+        is_bigendian=0,
+        height=pixels.shape[0],
+        width=pixels.shape[1],
+        step=pixels.strides[0],
+    )
+    message.data = array('B', pixels.tobytes())  # any other type is checked byte by byte
     return message
 
 
 def camera_info_message(image: Image, stamp) -> CameraInfo:
     """Camera info of an undistorted pinhole."""
     fx, fy, cx, cy = image.fx_px, image.fy_px, image.cx_px, image.cy_px
-    return CameraInfo(header=Header(stamp=stamp, frame_id=OPTICAL_FRAME), height=image.height_px, width=image.width_px,
-                      distortion_model='plumb_bob', d=[0.0] * 5, k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
-                      r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], p=[fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0])
+    return CameraInfo(
+        header=Header(stamp=stamp, frame_id=OPTICAL_FRAME),
+        height=image.height_px,
+        width=image.width_px,
+        distortion_model='plumb_bob',
+        d=[0.0] * 5,
+        k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
+        r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+        p=[fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
+    )
 
 
 def pose_message(T: np.ndarray, frame: str, stamp) -> PoseStamped:

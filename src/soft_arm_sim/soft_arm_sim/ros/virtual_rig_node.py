@@ -31,7 +31,7 @@ from soft_arm_sim.running_plant import RunningPlant
 from soft_arm_sim.valve_board import ValveBoard, ValveBoardServer
 
 TRUTH_PERIOD_S = 0.02
-SLOW_RATE, SLOW_FACTOR = 0.9, 0.97     # shares of what is due, below which the rig reports a warning
+SLOW_RATE, SLOW_FACTOR = 0.9, 0.97  # shares of what is due, below which the rig reports a warning
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,14 @@ class CameraNode(Node):
         # The arguments of this process name and place the virtual rig, not its camera.
         super().__init__('camera', namespace='/camera', use_global_arguments=False, start_parameter_services=False)
         self._camera, self.meter = camera, RateMeter()
-        self._topics = [(self.create_publisher(Image, f'~/{name}/image_raw', qos.IMAGE),
-                         self.create_publisher(CameraInfo, f'~/{name}/camera_info', qos.STATE), encoding)
-                        for name, encoding in (('color', 'rgb8'), ('aligned_depth_to_color', '16UC1'))]
+        self._topics = [
+            (
+                self.create_publisher(Image, f'~/{name}/image_raw', qos.IMAGE),
+                self.create_publisher(CameraInfo, f'~/{name}/camera_info', qos.STATE),
+                encoding,
+            )
+            for name, encoding in (('color', 'rgb8'), ('aligned_depth_to_color', '16UC1'))
+        ]
         self._tf = StaticTransformBroadcaster(self)
         self._tf.sendTransform(inner_frame_messages(self.get_clock().now().to_msg()))
 
@@ -79,7 +84,7 @@ class VirtualRigNode(Node):
         self._frame = robot.base.frame
         plant = Plant(robot, load_plant_parameters(parameters.plant_file), parameters.plant_seed)
         camera_parameters, jig = load_camera_parameters(parameters.camera_file), load_calibration_jig(parameters.jig_file)
-        with ExitStack() as devices:      # what has been opened is closed when the next cannot be
+        with ExitStack() as devices:  # what has been opened is closed when the next cannot be
             self._camera = VirtualCamera(robot, camera_parameters, jig, parameters.plant_seed)
             devices.callback(self._camera.close)
             self._plant = RunningPlant(plant)
@@ -129,5 +134,5 @@ class VirtualRigNode(Node):
 
 def main() -> int:
     """Run the node."""
-    logging.getLogger('pymodbus.logging').setLevel(logging.CRITICAL)     # a port in use is reported once, by the board
+    logging.getLogger('pymodbus.logging').setLevel(logging.CRITICAL)  # a port in use is reported once, by the board
     return run(VirtualRigNode)

@@ -46,10 +46,15 @@ class Listener:
         self.node, self.executor = rclpy.create_node('listener'), SingleThreadedExecutor()
         self.executor.add_node(self.node)
         self.messages = {}
-        for name, kind, profile in ((f'{COLOUR}/image_raw', Image, qos.SENSOR), (f'{DEPTH}/image_raw', Image, qos.SENSOR),
-                                    (f'{COLOUR}/camera_info', CameraInfo, qos.STATE), (f'{DEPTH}/camera_info', CameraInfo, qos.STATE),
-                                    ('/virtual_rig/debug/tip_truth', PoseStamped, qos.STATE), ('/tf_static', TFMessage, qos.LATCHED),
-                                    ('/diagnostics', DiagnosticArray, qos.STATE)):
+        for name, kind, profile in (
+            (f'{COLOUR}/image_raw', Image, qos.SENSOR),
+            (f'{DEPTH}/image_raw', Image, qos.SENSOR),
+            (f'{COLOUR}/camera_info', CameraInfo, qos.STATE),
+            (f'{DEPTH}/camera_info', CameraInfo, qos.STATE),
+            ('/virtual_rig/debug/tip_truth', PoseStamped, qos.STATE),
+            ('/tf_static', TFMessage, qos.LATCHED),
+            ('/diagnostics', DiagnosticArray, qos.STATE),
+        ):
             self.messages[name] = []
             self.node.create_subscription(kind, name, self.messages[name].append, profile)
 
@@ -97,9 +102,9 @@ def test_colour_and_depth_are_as_realsense2_camera_publishes_them(rig):
         assert image.header.frame_id == 'camera_color_optical_frame'
         assert len(image.data) == 480 * step
     depths = np.frombuffer(depth.data, '<u2')
-    assert 300 < np.median(depths[depths > 0]) < 1500       # mm
+    assert 300 < np.median(depths[depths > 0]) < 1500  # mm
     rgb = np.frombuffer(colour.data, np.uint8).reshape(-1, 3).astype(int)
-    assert ((rgb[:, 0] > 150) & (rgb[:, 2] < 90)).sum() > 1000      # the ring
+    assert ((rgb[:, 0] > 150) & (rgb[:, 2] < 90)).sum() > 1000  # the ring
 
 
 def test_infos_carry_the_intrinsics(rig):
@@ -156,7 +161,7 @@ def test_the_valve_board_moves_the_arm_and_its_watchdog_vents(rig):
     with ModbusTcpClient('127.0.0.1', port=port, timeout=2) as client:
         rest_m = height_m()
         assert listener.messages['/virtual_rig/debug/tip_truth'][-1].header.frame_id == 'soft_arm_base_link'
-        client.write_registers(106, [1, 0x3F, 2], device_id=1)       # heartbeat, enable, run; targets before that would be dropped
+        client.write_registers(106, [1, 0x3F, 2], device_id=1)  # heartbeat, enable, run; targets before that would be dropped
         client.write_registers(100, [-9000 & 0xFFFF] * 6, device_id=1)
         beats = itertools.count(2)
 
@@ -165,7 +170,7 @@ def test_the_valve_board_moves_the_arm_and_its_watchdog_vents(rig):
             return height_m() < rest_m - 0.03
 
         listener.until(contracted)
-    listener.until(lambda: height_m() > rest_m - 0.01)     # no heartbeat any more
+    listener.until(lambda: height_m() > rest_m - 0.01)  # no heartbeat any more
 
 
 def test_the_ring_goes_to_a_peg_and_back(rig):
@@ -201,8 +206,10 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(rig):
     assert f'127.0.0.1:{port}' in errors and len(errors.splitlines()) == 1
 
 
-@pytest.mark.parametrize('parameter, words', [('robot:=nothing', ['nothing']), ('plant_seed:=-1', ['plant_seed', '-1']),
-                                              ('camera_file:=/nowhere.yaml', ['/nowhere.yaml'])])
+@pytest.mark.parametrize(
+    'parameter, words',
+    [('robot:=nothing', ['nothing']), ('plant_seed:=-1', ['plant_seed', '-1']), ('camera_file:=/nowhere.yaml', ['/nowhere.yaml'])],
+)
 def test_bad_parameters_are_one_line_and_exit_code_2(rig, parameter, words):
     process = start(parameter, 'modbus_port:=0')
     _, errors = process.communicate(timeout=LIMIT_S)

@@ -65,6 +65,7 @@ def force():
         force, damping = np.zeros((2, len(qpos)))
         chain_forces(qpos, effective_pa, *curves, *chain, force, damping)
         return force, damping
+
     return at
 
 

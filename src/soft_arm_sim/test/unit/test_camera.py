@@ -49,10 +49,10 @@ def fitted_centre(points, axis, place):
     across = np.stack((x, np.cross(axis, x)))
     outer = points[np.abs(np.linalg.norm((points - place) @ across.T, axis=1) - RING.radius_m) < 0.8e-3]
     height = outer @ axis
-    side = outer[np.abs(height - place @ axis) < RING.height_m / 2 - 0.3e-3]      # without the rims
+    side = outer[np.abs(height - place @ axis) < RING.height_m / 2 - 0.3e-3]  # without the rims
     assert len(side) > 1500
     plane = side @ across.T
-    solution = np.linalg.lstsq(np.column_stack((2 * plane, np.ones(len(plane)))), (plane ** 2).sum(axis=1), rcond=None)[0]
+    solution = np.linalg.lstsq(np.column_stack((2 * plane, np.ones(len(plane)))), (plane**2).sum(axis=1), rcond=None)[0]
     centre = solution[:2]
     return centre @ across + axis * (height.min() + height.max()) / 2, np.sqrt(solution[2] + centre @ centre)
 
@@ -68,12 +68,12 @@ def test_ring_centre_back_projected_from_exact_depth_is_the_tip(camera, bent):
 def test_depth_is_what_a_ray_meets(camera, bent):
     truth = camera.capture_truth(bent.qpos)
     T, model, data = PARAMETERS.mounting.T_base_optical, camera._model, camera._data
-    exact = [int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_MESH)]    # rays do not see the facets of drawn round shapes
+    exact = [int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_MESH)]  # rays do not see the facets of drawn round shapes
     hit, compared = np.zeros(1, np.int32), 0
     for u, v in np.random.default_rng(0).integers((4, 4), (IMAGE.width_px - 4, IMAGE.height_px - 4), (400, 2)):
         ray = np.array([(u - IMAGE.cx_px) / IMAGE.fx_px, (v - IMAGE.cy_px) / IMAGE.fy_px, 1.0])
         depth_m = mujoco.mj_ray(model, data, T[:3, 3], T[:3, :3] @ ray, np.array([1, 1, 1, 0, 0, 0], np.uint8), 1, -1, hit)
-        if np.ptp(truth.depth_m[v - 1:v + 2, u - 1:u + 2]) < 0.01 and model.geom_type[hit[0]] in exact:
+        if np.ptp(truth.depth_m[v - 1 : v + 2, u - 1 : u + 2]) < 0.01 and model.geom_type[hit[0]] in exact:
             assert truth.depth_m[v, u] == pytest.approx(depth_m, abs=0.05e-3)
             compared += 1
     assert compared > 200
@@ -100,8 +100,7 @@ def test_the_ring_on_a_peg_is_whole_in_the_picture_and_where_the_jig_says(camera
     truth = camera.capture_truth(bent.qpos)
     v, u = np.nonzero(truth.ring_mask)
     assert min(u.min(), v.min()) > 5 and u.max() < IMAGE.width_px - 6 and v.max() < IMAGE.height_px - 6
-    centre, _ = fitted_centre(points_in_base(truth.depth_m, truth.ring_mask), np.array([0.0, 0.0, 1.0]),
-                              camera.ring_on_jig_m)
+    centre, _ = fitted_centre(points_in_base(truth.depth_m, truth.ring_mask), np.array([0.0, 0.0, 1.0]), camera.ring_on_jig_m)
     assert np.linalg.norm(centre - camera.ring_on_jig_m) < 0.2e-3
     assert 0 < np.linalg.norm(camera.ring_on_jig_m - JIG.pegs_m[peg]) < 6 * JIG.repeatability_m
 

@@ -6,8 +6,11 @@ from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.parameter_file import CONFIG
 from soft_arm_sim.plant_parameters import load_plant_parameters
 
-LOADERS = {'two_module_arm.plant.yaml': load_plant_parameters, 'virtual_camera.yaml': load_camera_parameters,
-           'calibration_jig.yaml': load_calibration_jig}
+LOADERS = {
+    'two_module_arm.plant.yaml': load_plant_parameters,
+    'virtual_camera.yaml': load_camera_parameters,
+    'calibration_jig.yaml': load_calibration_jig,
+}
 
 
 def without(content, path):
@@ -24,18 +27,21 @@ def put(content, path, value):
     content[key] = value
 
 
-@pytest.mark.parametrize('name, path, value, words', [
-    ('two_module_arm.plant.yaml', 'valve.lag_s', None, ['valve.lag_s', 'missing']),
-    ('two_module_arm.plant.yaml', 'valve.lag', 0.2, ['valve.lag', 'unknown']),
-    ('two_module_arm.plant.yaml', 'valve.lag_s', 0.0, ['valve.lag_s', 'greater than 0', '0.0']),
-    ('two_module_arm.plant.yaml', 'valve.lag_s', float('nan'), ['valve.lag_s', 'finite']),
-    ('two_module_arm.plant.yaml', 'hysteresis.weights', [0.5, 0.4, 0.2], ['hysteresis', '1.100', 'below 1']),
-    ('two_module_arm.plant.yaml', 'hysteresis.weights', [0.5], ['hysteresis', '3 thresholds_pa', '1 weights']),
-    ('two_module_arm.plant.yaml', 'mechanics.time_step_s', 0.1, ['time_step_s', '0.01']),
-    ('virtual_camera.yaml', 'image.width_px', 10, ['image.width_px', '64']),
-    ('virtual_camera.yaml', 'noise.flying_pixel_share', 1.5, ['flying_pixel_share', '1.5']),
-    ('calibration_jig.yaml', 'pegs_m', [[0.0, 0.0, 0.2]], ['pegs_m', '3']),
-])
+@pytest.mark.parametrize(
+    'name, path, value, words',
+    [
+        ('two_module_arm.plant.yaml', 'valve.lag_s', None, ['valve.lag_s', 'missing']),
+        ('two_module_arm.plant.yaml', 'valve.lag', 0.2, ['valve.lag', 'unknown']),
+        ('two_module_arm.plant.yaml', 'valve.lag_s', 0.0, ['valve.lag_s', 'greater than 0', '0.0']),
+        ('two_module_arm.plant.yaml', 'valve.lag_s', float('nan'), ['valve.lag_s', 'finite']),
+        ('two_module_arm.plant.yaml', 'hysteresis.weights', [0.5, 0.4, 0.2], ['hysteresis', '1.100', 'below 1']),
+        ('two_module_arm.plant.yaml', 'hysteresis.weights', [0.5], ['hysteresis', '3 thresholds_pa', '1 weights']),
+        ('two_module_arm.plant.yaml', 'mechanics.time_step_s', 0.1, ['time_step_s', '0.01']),
+        ('virtual_camera.yaml', 'image.width_px', 10, ['image.width_px', '64']),
+        ('virtual_camera.yaml', 'noise.flying_pixel_share', 1.5, ['flying_pixel_share', '1.5']),
+        ('calibration_jig.yaml', 'pegs_m', [[0.0, 0.0, 0.2]], ['pegs_m', '3']),
+    ],
+)
 def test_a_bad_value_is_one_line_with_file_key_and_value(tmp_path, name, path, value, words):
     content = yaml.safe_load((CONFIG / name).read_text())
     without(content, path) if value is None else put(content, path, value)

@@ -84,7 +84,7 @@ def test_a_small_weight_stretches_the_arm_by_force_over_stiffness(pressure_pa):
     weight_kg = 0.02
     stretch = (tip_of_loaded(LIGHT, IDEAL, weight_kg, pressure_pa) - tip_of_loaded(LIGHT, IDEAL, 0.0, pressure_pa))[2]
     slope_m_per_pa = Arm(ROBOT).curve.slopes(np.full(6, pressure_pa))[0]
-    compliance_m_per_n = 2 * slope_m_per_pa / (3 * 7.0e-4)      # two segments in series, three bellows side by side
+    compliance_m_per_n = 2 * slope_m_per_pa / (3 * 7.0e-4)  # two segments in series, three bellows side by side
     assert stretch == pytest.approx(weight_kg * 9.81 * compliance_m_per_n, rel=0.02)
 
 
@@ -96,7 +96,7 @@ def test_a_horizontal_arm_sags_like_a_beam_and_less_in_vacuum():
         sag = np.linalg.norm(tip_of_loaded(level, IDEAL, weight_kg, pressure_pa) - tip_of_loaded(level, IDEAL, 0.0, pressure_pa))
         curve = Arm(ROBOT).curve
         segment_m, slope = curve.lengths(np.full(6, pressure_pa))[0], curve.slopes(np.full(6, pressure_pa))[0]
-        bending_n_m2 = segment_m * 7.0e-4 / slope * 0.030 ** 2 * 1.5
+        bending_n_m2 = segment_m * 7.0e-4 / slope * 0.030**2 * 1.5
         assert sag == pytest.approx(weight_kg * 9.81 * (2 * segment_m) ** 3 / (3 * bending_n_m2), rel=0.03)
         sags.append(sag)
     assert sags[0] < 0.5 * sags[1]

@@ -118,7 +118,7 @@ def test_measured_pressure_beyond_the_limit_vents_everything_and_needs_the_key(p
     run_for(logic, 10, [0, 0, 0, 0, pressure, 0])
     run_for(logic, 5)
     run_for(logic, 10, [0, 0, 0, 0, pressure, 0])
-    assert logic.faults == 0   # shorter than 15 ms at a time: a spike
+    assert logic.faults == 0  # shorter than 15 ms at a time: a spike
     run_for(logic, 5, [0, 0, 0, 0, pressure, 0])
     assert (logic.faults, logic.drives_pa) == (1 << bit, [0] * 6)
     run_for(logic, 500)
@@ -145,9 +145,24 @@ def test_supply_loss_vents():
     assert (logic.faults, logic.mode) == (1 << 13, VENT)
 
 
-@pytest.mark.parametrize(('address', 'values', 'code'), [
-    (100, [10_001], 3), (100, [55_535], 3), (105, [10_001, 1], 3), (107, [64], 3), (108, [3], 3), (109, [0], 3), (109, [301], 3),
-    (111, [0], 3), (0, [1], 2), (18, [1], 2), (112, [1], 2), (111, [1, 1], 2), (99, [1], 2)])
+@pytest.mark.parametrize(
+    ('address', 'values', 'code'),
+    [
+        (100, [10_001], 3),
+        (100, [55_535], 3),
+        (105, [10_001, 1], 3),
+        (107, [64], 3),
+        (108, [3], 3),
+        (109, [0], 3),
+        (109, [301], 3),
+        (111, [0], 3),
+        (0, [1], 2),
+        (18, [1], 2),
+        (112, [1], 2),
+        (111, [1, 1], 2),
+        (99, [1], 2),
+    ],
+)
 def test_refused_writes_change_nothing(address, values, code):
     logic = running()
     before = logic.read(100, 12)
@@ -183,8 +198,12 @@ def test_serves_the_registers_and_moves_the_plant(server):
             assert (await client.read_input_registers(18, count=1)).registers == [MAP_ID]
             assert (await client.write_registers(107, [1, RUN])).isError() is False
             answer = await client.readwrite_registers(read_address=0, read_count=19, write_address=100, values=[500, 0, 0, 0, 0, 0, 9])
-            refused = [await client.write_register(100, 20_000), await client.read_holding_registers(50, count=1),
-                       await client.read_coils(0, count=1), await client.read_holding_registers(0, device_id=7)]
+            refused = [
+                await client.write_register(100, 20_000),
+                await client.read_holding_registers(50, count=1),
+                await client.read_coils(0, count=1),
+                await client.read_holding_registers(0, device_id=7),
+            ]
             return answer.registers, [answer.exception_code for answer in refused]
 
     words, codes = asyncio.run(scenario())
