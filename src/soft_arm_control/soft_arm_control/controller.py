@@ -71,7 +71,7 @@ class TipController:
     def __init__(self, arm: Arm, dynamics: Dynamics, settings: ControllerSettings = ControllerSettings()):
         self._arm, self._dynamics, self._settings = arm, dynamics, settings
         self.error_map = ErrorMap(np.mean(arm.length_limits_m, axis=0))
-        self.estimator = TipEstimator(arm, self.error_map, dynamics.mechanical_lag_s)
+        self.estimator = TipEstimator(arm, self.error_map, dynamics)
         self._preview_s = dynamics.mechanical_lag_s + dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
         self._pressures_s = self._image_s = self._ring_s = -np.inf
         self._measured_pa: np.ndarray | None = None
@@ -174,7 +174,10 @@ class TipController:
             lengths_m, short_m = solve_lengths(arm, start_m, target_m - self.estimator.error_m(start_m), preferred_m,
                                                arm.length_limits_m, goal.free)
         self._lengths_m = np.where(goal.free, lengths_m, preferred_m)
-        self._applied_pa = self._valves.step(arm.pressures(self._lengths_m), self._measured_pa)
+        wanted_pa = arm.pressures(self._lengths_m)
+        if not goal.open_loop:
+            wanted_pa = np.clip(np.where(goal.free, self.estimator.pressures_for(wanted_pa), wanted_pa), *arm.pressure_limits_pa)
+        self._applied_pa = self._valves.step(wanted_pa, self._measured_pa)
         return short_m
 
     def _judge(self, now_s, elapsed_s, short_m):

@@ -1,33 +1,43 @@
 """How fast the rig is: identified by `softarm calibrate dynamics`, kept in calibration/<rig>/dynamics.yaml."""
 
 import datetime
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import yaml
 from scipy.optimize import least_squares
+from scipy.signal import lfilter
 
 from soft_arm_control.errors import CalibrationError
+
+MOST_CREEP = 0.3
+AT_REST_SHARE = 0.01
+GRID_S = 0.005     # of the simulated responses
 
 
 @dataclass(frozen=True)
 class Dynamics:
     """Valves: dp/dt = clip((command - p) / valve_time_constant, +-valve_rate_limit), `valve_delay_s` after the command.
 
-    Mechanics: the tip follows the pressures with a first-order lag. The camera's delay is from an image's stamp to its ring pose.
+    Mechanics: the tip follows the pressures with a first-order lag. Creep: a share of the pressure's effect comes late, with a time
+    constant of its own. The camera's delay is from an image's stamp to its ring pose.
     """
 
     valve_time_constant_s: float
     valve_rate_limit_pa_s: float
     valve_delay_s: float
     mechanical_lag_s: float
+    creep_share: float
+    creep_time_constant_s: float
     camera_delay_s: float
 
     def __post_init__(self):
-        for name in ('valve_time_constant_s', 'valve_rate_limit_pa_s', 'valve_delay_s', 'mechanical_lag_s', 'camera_delay_s'):
-            value = getattr(self, name)
-            positive = name in ('valve_time_constant_s', 'valve_rate_limit_pa_s')
+        for name, value in vars(self).items():
+            positive = name in ('valve_time_constant_s', 'valve_rate_limit_pa_s', 'creep_time_constant_s')
+            if name == 'creep_share' and value > MOST_CREEP:
+                raise CalibrationError(f'creep_share = {value}: must be <= {MOST_CREEP}; identify it with `softarm calibrate dynamics`')
             if not np.isfinite(value) or value < 0 or (positive and value == 0):
                 raise CalibrationError(f'{name} = {value}: must be finite and {"> 0" if positive else ">= 0"}; '
                                        'identify it with `softarm calibrate dynamics`')
@@ -84,7 +94,6 @@ class StepRecord:
 
     pressure_times_s: np.ndarray    # (n,)
     pressures_pa: np.ndarray        # (n,), of the chamber that was stepped
-    lengths_m: np.ndarray           # (n,), of its bellows at these pressures, by the calibrated curve
     ring_times_s: np.ndarray        # (m,), image stamps
     ring_m: np.ndarray              # (m, 3)
     ring_ages_s: np.ndarray         # (m,), from stamp to arrival
@@ -92,11 +101,16 @@ class StepRecord:
     command_pa: float
 
 
-def identify(records: list[StepRecord]) -> tuple[Dynamics, dict[str, float]]:
+def identify(records: list[StepRecord], tips_at: Callable[[np.ndarray], np.ndarray]) -> tuple[Dynamics, dict[str, float]]:
     """Dynamics from recorded steps, and the residuals of the fits.
 
-    The valve is fitted to the measured pressures (with a free final pressure: valves have offsets), the mechanical lag to the ring's
-    way from start to end against that of the bellows' length.
+    The valve is fitted to the measured pressures (with a free final pressure: valves have offsets). The mechanical lag is fitted to the
+    ring's way against that of the model's tip, with offset and gain of each record free, since the model is not exact; the creep to what
+    the ring still moves after the pressure has come to rest, because before that hysteresis looks much the same.
+
+    Args:
+        records: Steps, up and down.
+        tips_at: The model: pressures of the stepped chamber [Pa], shape (k,), to tips [m], shape (k, 3).
 
     Raises:
         CalibrationError: If a record is too short or nothing moved.
@@ -110,10 +124,14 @@ def identify(records: list[StepRecord]) -> tuple[Dynamics, dict[str, float]]:
                                    f'{record.command_pa - record.start_pa:.0f} Pa; is the valve connected and the supply on?')
     valve = least_squares(_valve_residuals, [0.1, 1.0e5, 0.02], args=(records,), x_scale=[0.1, 1e5, 0.02],
                           bounds=([0.005, 5e3, 0.0], [2.0, 2e6, 0.3]))
-    lag = least_squares(_lag_residuals, [0.05], args=(records,), bounds=([0.0], [0.5]))
+    lag = least_squares(lambda x: _way_residuals(x[0], 0.0, 1.0, records, tips_at), [0.05], bounds=([0.0], [0.3]))
+    creep = least_squares(lambda x: _rest_residuals_m(lag.x[0], *x, records, tips_at), [0.02, 0.8], x_scale=[0.01, 0.3],
+                          bounds=([0.0, 0.3], [MOST_CREEP, 3.0]))
+    lag = least_squares(lambda x: _way_residuals(x[0], *creep.x, records, tips_at), lag.x, bounds=([0.0], [0.3]))
     ages_s = np.concatenate([r.ring_ages_s for r in records])
-    residuals = {'valve_rms_pa': float(np.sqrt(np.mean(valve.fun**2))), 'tip_rms_share': float(np.sqrt(np.mean(lag.fun**2)))}
-    return Dynamics(*map(float, valve.x), mechanical_lag_s=float(lag.x[0]), camera_delay_s=float(np.median(ages_s))), residuals
+    residuals = {'valve_rms_pa': float(np.sqrt(np.mean(valve.fun**2))), 'tip_rms_share': float(np.sqrt(np.mean(lag.fun**2))),
+                 'creep_rms_m': float(np.sqrt(np.mean(creep.fun**2)))}
+    return Dynamics(*map(float, (*valve.x, *lag.x, *creep.x)), camera_delay_s=float(np.median(ages_s))), residuals
 
 
 def _valve_residuals(x, records):
@@ -121,20 +139,43 @@ def _valve_residuals(x, records):
                            for r in records])
 
 
-def _lag_residuals(x, records):
-    """Ring's share of its way minus that of the bellows' length by the curve, lagged."""
+def _ways_m(r, lag_s, creep, creep_s, tips_at):
+    """Model and ring along the straight line from their first to their last few points [m], at the images."""
+    grid_s = np.arange(r.pressure_times_s[0], r.pressure_times_s[-1], GRID_S)
+    lagged_pa = _lag(np.interp(grid_s, r.pressure_times_s, r.pressures_pa), lag_s)
+    effective_pa = (1.0 - creep) * lagged_pa + creep * _lag(lagged_pa, creep_s)
+    return _along(tips_at(np.interp(r.ring_times_s, grid_s, effective_pa))), _along(r.ring_m)
+
+
+def _along(points_m):
+    way_m = np.mean(points_m[-5:], axis=0) - points_m[0]
+    return points_m @ way_m / np.linalg.norm(way_m)
+
+
+def _way_residuals(lag_s, creep, creep_s, records, tips_at):
+    """Model less ring, as shares of the whole way."""
     parts = []
     for r in records:
-        way_m = np.mean(r.ring_m[-5:], axis=0) - r.ring_m[0]
-        ring_share = (r.ring_m - r.ring_m[0]) @ way_m / (way_m @ way_m)
-        length_share = (r.lengths_m - r.lengths_m[0]) / (np.mean(r.lengths_m[-5:]) - r.lengths_m[0])
-        grid_s = np.arange(r.pressure_times_s[0], r.pressure_times_s[-1], 0.005)
-        share = np.interp(grid_s, r.pressure_times_s, length_share)
-        keep = 1.0 - np.exp(-0.005 / max(x[0], 1e-4))
-        lagged = np.empty_like(share)
-        state = share[0]
-        for i, value in enumerate(share):
-            state += keep * (value - state)
-            lagged[i] = state
-        parts.append(np.interp(r.ring_times_s, grid_s, lagged) - ring_share)
+        model_m, ring_m = _ways_m(r, lag_s, creep, creep_s, tips_at)
+        gain, offset_m = np.polyfit(model_m, ring_m, 1)
+        parts.append((gain * model_m + offset_m - ring_m) / np.ptp(ring_m))
     return np.concatenate(parts)
+
+
+def _rest_residuals_m(lag_s, creep, creep_s, records, tips_at):
+    """Model less ring [m] after the pressure has come to rest, each record about its mean."""
+    parts = []
+    for r in records:
+        end_pa = np.mean(r.pressures_pa[-5:])
+        moving = np.abs(r.pressures_pa - end_pa) > AT_REST_SHARE * abs(end_pa - r.pressures_pa[0])
+        rest = r.ring_times_s > r.pressure_times_s[np.flatnonzero(moving)[-1]] + 3 * lag_s
+        model_m, ring_m = _ways_m(r, lag_s, creep, creep_s, tips_at)
+        off_m = (np.polyfit(model_m, ring_m, 1)[0] * model_m - ring_m)[rest]
+        parts.append(off_m - off_m.mean())
+    return np.concatenate(parts)
+
+
+def _lag(values, time_constant_s):
+    """First-order lag of samples on the grid, at rest at the first."""
+    keep = np.exp(-GRID_S / max(time_constant_s, 1e-4))
+    return values[0] + lfilter([1.0 - keep], [1.0, -keep], values - values[0])

@@ -1,9 +1,9 @@
 """Where the tip is: the model fed with measured pressures, plus an estimate of the model's error from the camera.
 
-The model tip at an image's stamp is the forward kinematics of the pressures measured then, seen through the identified lag of
-the mechanics. What the camera sees minus that is the model error: partly known beforehand from the error map, the rest a random
-walk whose steps grow with the distance travelled. As the comparison is made at the image's own stamp, neither the camera's delay
-nor the valves' lag can wind anything up.
+The model tip at an image's stamp is the forward kinematics of the pressures measured then, seen through the identified lag of the
+mechanics and creep of the bellows. What the camera sees minus that is the model error: partly known beforehand from the error map, the
+rest a random walk whose steps grow with the distance travelled. As the comparison is made at the image's own stamp, neither the
+camera's delay nor the valves' lag can wind anything up.
 """
 
 from collections import deque
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from soft_arm_control.dynamics import Dynamics
 from soft_arm_control.error_map import ErrorMap
 from soft_arm_kinematics.arm import Arm
 
@@ -31,14 +32,15 @@ class EstimatorSettings:
 @dataclass(frozen=True)
 class _Sample:
     stamp_s: float
-    pressures_pa: np.ndarray
+    pressures_pa: np.ndarray    # effective: lagged, with creep
 
 
 class TipEstimator:
     """Model error of the tip, tracked image by image."""
 
-    def __init__(self, arm: Arm, error_map: ErrorMap, mechanical_lag_s: float, settings: EstimatorSettings = EstimatorSettings()):
-        self._arm, self._map, self._lag_s, self._settings = arm, error_map, mechanical_lag_s, settings
+    def __init__(self, arm: Arm, error_map: ErrorMap, dynamics: Dynamics, settings: EstimatorSettings = EstimatorSettings()):
+        self._arm, self._map, self._dynamics, self._settings = arm, error_map, dynamics, settings
+        self._lagged_pa = self._crept_pa = np.zeros(arm.n_actuators)
         self._history: deque[_Sample] = deque()
         self._rest_m = np.zeros(3)
         self._covariance_m2 = settings.initial_deviation_m**2 * np.eye(3)
@@ -59,14 +61,16 @@ class TipEstimator:
         """Take measured gauge pressures [Pa], shape (n,); out-of-order samples are dropped."""
         pressures_pa = np.asarray(pressures_pa, float)
         if not self._history:
+            self._lagged_pa = self._crept_pa = pressures_pa
             self._history.append(_Sample(stamp_s, pressures_pa))
             return
         last = self._history[-1]
         if stamp_s <= last.stamp_s:
             return
-        share = 1.0 - np.exp(-(stamp_s - last.stamp_s) / self._lag_s) if self._lag_s > 0 else 1.0
-        lagged_pa = last.pressures_pa + share * (pressures_pa - last.pressures_pa)
-        self._history.append(_Sample(stamp_s, lagged_pa))
+        d, dt_s = self._dynamics, stamp_s - last.stamp_s
+        self._lagged_pa = self._lagged_pa + _share(dt_s, d.mechanical_lag_s) * (pressures_pa - self._lagged_pa)
+        self._crept_pa = self._crept_pa + _share(dt_s, d.creep_time_constant_s) * (self._lagged_pa - self._crept_pa)
+        self._history.append(_Sample(stamp_s, (1.0 - d.creep_share) * self._lagged_pa + d.creep_share * self._crept_pa))
         while stamp_s - self._history[0].stamp_s > self._settings.history_s:
             self._history.popleft()
 
@@ -112,6 +116,11 @@ class TipEstimator:
         self._map.add(lengths_m, total_m)
         self._rest_m = total_m - self._map.at(lengths_m)
 
+    def pressures_for(self, effective_pa: np.ndarray) -> np.ndarray:
+        """Pressures [Pa] that have now the effect that `effective_pa` have at rest: creep is made up for. Limits are not applied."""
+        share = self._dynamics.creep_share
+        return (effective_pa - share * self._crept_pa) / (1.0 - share)
+
     def tip_m(self) -> np.ndarray:
         """Where the tip is now [m], shape (3,): model at the newest measured pressures plus the estimated error."""
         lengths_m = self._lengths(self._history[-1])
@@ -133,3 +142,8 @@ class TipEstimator:
                 return _Sample(stamp_s, sample.pressures_pa + share * (after.pressures_pa - sample.pressures_pa))
             after = sample
         return None
+
+
+def _share(dt_s: float, time_constant_s: float) -> float:
+    """Share of the way that a first-order lag goes in a time."""
+    return 1.0 - np.exp(-dt_s / time_constant_s) if time_constant_s > 0 else 1.0

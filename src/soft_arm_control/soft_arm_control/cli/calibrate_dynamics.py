@@ -9,6 +9,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
 from soft_arm_control.dynamics import identify, save_dynamics
@@ -40,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(options) -> int:
-    from soft_arm_control.ros.dynamics_measurement import STEPS, measure  # ROS only when it is needed
+    from soft_arm_control.ros.dynamics_measurement import STEPS, measure, stepped_chamber  # ROS only when it is needed
     from soft_arm_control.ros.rig_process import VirtualRig, free_domain
     from soft_arm_control.ros.rig_session import RigSession
 
@@ -56,7 +57,7 @@ def _run(options) -> int:
         session.wait_for(lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5, ALIVE_S, session.missing,
                          check)
         progress.set_description('steps')
-        dynamics, residuals = identify(measure(session, arm, progress.update))
+        dynamics, residuals = identify(measure(session, arm, progress.update), lambda p: _tips_m(arm, stepped_chamber(arm), p))
     if not options.dry_run:
         save_dynamics(path, dynamics, residuals, arm.robot.kinematic_fingerprint, datetime.date.today())
     if options.json:
@@ -66,3 +67,9 @@ def _run(options) -> int:
         print(f'{name:24s} {value:12.4f}')
     print('not saved' if options.dry_run else f'saved in {path}')
     return 0
+
+
+def _tips_m(arm, chamber, pressures_pa):
+    every_pa = np.zeros((len(pressures_pa), arm.n_actuators))
+    every_pa[:, chamber] = pressures_pa
+    return arm.tip_from_pressures(arm.curve.limit(every_pa))

@@ -9,8 +9,13 @@ from soft_arm_control.ros.rig_session import RigSession
 from soft_arm_kinematics.arm import Arm
 
 STEP_PA = 80.0e3          # large enough to show the valve's rate limit
-REST_S = 2.5
+REST_S = 4.0
 STEPS = 6
+
+
+def stepped_chamber(arm: Arm) -> int:
+    """Index of the chamber that is stepped: the last segment's first."""
+    return arm.n_actuators - len(arm.robot.segments[-1].actuators.names)
 
 
 def measure(session: RigSession, arm: Arm, on_step: Callable[[], None]) -> list[StepRecord]:
@@ -18,13 +23,13 @@ def measure(session: RigSession, arm: Arm, on_step: Callable[[], None]) -> list[
 
     Args:
         session: Connection to a rig whose driver and ring detector run, and whose controller has no goal.
-        arm: For the chamber's limits and its length at a pressure.
+        arm: For the chamber's limits.
         on_step: Called after each step.
 
     Raises:
         ExperimentError: If samples stop coming.
     """
-    chamber = arm.n_actuators - len(arm.robot.segments[-1].actuators.names)
+    chamber = stepped_chamber(arm)
     low_pa, high_pa = arm.pressure_limits_pa[:, chamber]
     middle_pa, half_pa = (low_pa + high_pa) / 2, min(STEP_PA, 0.9 * (high_pa - low_pa)) / 2
     session.command_pa, records = np.zeros(arm.n_actuators), []
@@ -33,7 +38,7 @@ def measure(session: RigSession, arm: Arm, on_step: Callable[[], None]) -> list[
         for k in range(STEPS):
             start_pa = float(session.command_pa[chamber])
             start_s = _step(session, chamber, middle_pa + (half_pa if k % 2 == 0 else -half_pa))
-            records.append(_record(session, arm, chamber, start_s, start_pa))
+            records.append(_record(session, chamber, start_s, start_pa))
             on_step()
     finally:
         session.command_pa = None
@@ -50,10 +55,9 @@ def _step(session, chamber, pressure_pa) -> float:
     return start_s
 
 
-def _record(session, arm, chamber, start_s, start_pa) -> StepRecord:
+def _record(session, chamber, start_s, start_pa) -> StepRecord:
     stop_s = start_s + REST_S
     pressure_s, pressures_pa, _ = session.pressures.since(start_s, stop_s)
     ring_s, rings_m, arrivals_s = session.rings.since(start_s, stop_s)
-    lengths_m = arm.lengths(arm.curve.limit(pressures_pa))[:, chamber]
-    return StepRecord(pressure_s - start_s, pressures_pa[:, chamber], lengths_m, ring_s - start_s, rings_m, arrivals_s - ring_s, start_pa,
+    return StepRecord(pressure_s - start_s, pressures_pa[:, chamber], ring_s - start_s, rings_m, arrivals_s - ring_s, start_pa,
                       float(session.command_pa[chamber]))

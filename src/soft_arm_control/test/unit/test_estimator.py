@@ -9,8 +9,8 @@ R = (3e-4) ** 2 * np.eye(3)
 
 
 @pytest.fixture
-def estimator(arm):
-    return TipEstimator(arm, ErrorMap(arm.length_limits_m.mean(axis=0)), mechanical_lag_s=0.05)
+def estimator(arm, dynamics):
+    return TipEstimator(arm, ErrorMap(arm.length_limits_m.mean(axis=0)), dynamics)
 
 
 def pressures_at(t_s):
@@ -20,19 +20,20 @@ def pressures_at(t_s):
 
 def feed(estimator, arm, stop_s, delay_s, error_m=ERROR, outlier=None):
     """50 Hz of pressures, 25 Hz of images that arrive late and show an arm without mechanical lag of its own but the model's."""
-    history, images = {}, []
-    lagged_pa = pressures_at(0.0)
+    images = []
+    lagged_pa = crept_pa = pressures_at(0.0)
     for k in range(round(stop_s / 0.02)):
         t_s = 0.02 * (k + 1)
         lagged_pa = lagged_pa + (1 - np.exp(-0.02 / 0.05)) * (pressures_at(t_s) - lagged_pa)
-        history[k] = lagged_pa
+        crept_pa = crept_pa + (1 - np.exp(-0.02 / 0.8)) * (lagged_pa - crept_pa)
+        effective_pa = 0.97 * lagged_pa + 0.03 * crept_pa
         estimator.add_pressures(t_s, pressures_at(t_s))
         if k % 2 == 0:
-            images.append((t_s, arm.tip_from_lengths(arm.lengths(lagged_pa)) + error_m))
+            images.append((t_s, arm.tip_from_lengths(arm.lengths(effective_pa)) + error_m))
         while images and images[0][0] <= t_s - delay_s:
             stamp_s, ring_m = images.pop(0)
             estimator.add_ring(stamp_s, ring_m + (0 if outlier is None else outlier(stamp_s)), R)
-    return lagged_pa
+    return effective_pa
 
 
 @pytest.mark.parametrize('delay_s', [0.0, 0.06, 0.15])
@@ -74,9 +75,9 @@ def test_old_and_repeated_images_are_not_used(estimator, arm):
     assert not estimator.add_ring(4.0, ring_m + ERROR, R)
 
 
-def test_remembering_changes_nothing_here_and_helps_there(arm):
+def test_remembering_changes_nothing_here_and_helps_there(arm, dynamics):
     known = ErrorMap(arm.length_limits_m.mean(axis=0))
-    estimator = TipEstimator(arm, known, 0.05)
+    estimator = TipEstimator(arm, known, dynamics)
     here_pa = feed(estimator, arm, 2.0, 0.06)
     here_m = arm.lengths(here_pa)
     before_m = estimator.error_m(here_m)
