@@ -27,6 +27,7 @@ FIRST_S = 4.0             # to the first target, from wherever the arm is
 RESPONSE_S = 2.5
 GOAL_TIMEOUT_S = 60.0     # steps end by the clock, not by the goal
 TOLERANCE_M = 0.001
+ATTEMPTS = 3
 EXPECTED = (MoveTip.Result.NONE, MoveTip.Result.CANCELLED)
 
 
@@ -111,17 +112,18 @@ class ExperimentRunner:
         return Lap(PAPER_DEFLECTION_RAD_S, *angular_speed_rad_s(seen_s, tips_m), float(off_m.mean()), float(np.percentile(off_m, 95)))
 
     def _step(self, experiment: Experiment, k: int, open_loop: bool, duration_s: float, problems: list[str]) -> tuple[float, float]:
-        """Go to target k and stay until the time is up; return start and end [s]."""
-        start_s = self._session.now_s()
-        result = self._session.move_tip(experiment.points_m[k], experiment.lengths_m[k], list(experiment.held_segments), open_loop,
-                                        TOLERANCE_M, GOAL_TIMEOUT_S)
-        self._wait_until(start_s + duration_s)
-        ended = result()
-        if ended is not None and ended.error_code in (MoveTip.Result.INVALID_GOAL, MoveTip.Result.OUTSIDE_WORKSPACE):
-            raise ExperimentError(f'step {k}: {ended.error_msg}')
-        if ended is not None and ended.error_code not in EXPECTED:
-            problems.append(f'step {k}: {ended.error_msg}')
-        return start_s, start_s + duration_s
+        """Go to target k and stay until the time is up; return start and end [s]. A fault on the way is noted and the step repeated."""
+        for attempt in range(1, ATTEMPTS + 1):
+            session, start_s = self._session, self._session.now_s()
+            result = session.move_tip(experiment.points_m[k], experiment.lengths_m[k], list(experiment.held_segments), open_loop,
+                                      TOLERANCE_M, GOAL_TIMEOUT_S)
+            self._wait_until(start_s + duration_s)
+            ended = result()
+            if ended is None or ended.error_code in EXPECTED:
+                return start_s, start_s + duration_s
+            problems.append(f'step {k}, attempt {attempt}: {ended.error_msg}')
+            duration_s = max(duration_s, FIRST_S)      # from wherever the fault has left the arm
+        raise ExperimentError(f'step {k} failed {ATTEMPTS} times: {problems[-1]}')
 
     def _wait_until(self, stop_s: float) -> None:
         truth, before_s = self._session.truth.stamps_s, self._session.now_s()
