@@ -84,9 +84,9 @@ def _run(options, names) -> int:
         stack.enter_context(_recording(folder / 'bag'))
         session = stack.enter_context(RigSession(arm.robot))
         progress = stack.enter_context(tqdm(total=round(total_s), unit='s', file=sys.stderr, desc='starting',
-                                            bar_format='{desc}{percentage:3.0f}%|{bar}| {n:.0f}/{total:.0f} s'))
+                                            bar_format='{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} s'))
         session.wait_for(lambda: not session.missing(), ALIVE_S, session.missing, check)
-        runner = ExperimentRunner(session, arm, dynamics, pace, progress.update, check)
+        runner = ExperimentRunner(session, arm, dynamics, pace, lambda seconds: progress.update(min(round(seconds, 1), progress.total - progress.n)), check)
         results = []
         for e in experiments:
             progress.set_description(e.name)
