@@ -2,7 +2,8 @@
 
 In: actions `move_tip` and `follow_path` (see goal_server.py); `pressures` (50 Hz), `ring_pose` (30 Hz), `color/camera_info` (that the
 camera lives). Out: `pressure_command` at 50 Hz from the first goal on, `target` for rviz, diagnostics.
-A lost ring or a stale camera ends the goal and the last pressures are held; without measured pressures the goal is aborted.
+A lost ring, a stale camera or missing pressures end the goal and the last pressures are held. When the driver is gone or changes its
+lifecycle state (`pneumatic_driver/transition_event`) nothing is commanded until the next goal.
 """
 
 from collections import deque
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
+from lifecycle_msgs.msg import TransitionEvent
 from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo
 from visualization_msgs.msg import Marker
@@ -57,6 +59,7 @@ class TipControllerNode(Node):
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_camera_info, qos.SENSOR)
+        self.create_subscription(TransitionEvent, 'pneumatic_driver/transition_event', self._on_driver_state, qos.STATE)
         self._command = self.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
         self._marker = self.create_publisher(Marker, 'target', qos.LATCHED)
         self._goals = GoalServer(self, self._arm, self._controller, p.tolerance_m, p.timeout_s)
@@ -85,6 +88,10 @@ class TipControllerNode(Node):
     def _on_camera_info(self, message: CameraInfo) -> None:
         self._rates['camera_hz'].tick()
         self._controller.add_image(conversions.stamp_s(message.header.stamp))
+
+    def _on_driver_state(self, message: TransitionEvent) -> None:
+        self._controller.release(f'the driver went from {message.start_state.label} to {message.goal_state.label}: activate it, then send '
+                                 'a new goal')
 
     def _tick(self) -> None:
         now = self.get_clock().now()

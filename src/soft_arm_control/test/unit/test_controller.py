@@ -73,8 +73,9 @@ def test_open_loop_teaches_nothing_and_needs_no_camera(loop):
     assert len(loop.controller.error_map) == 0
 
 
-@pytest.mark.parametrize(('lost', 'outcome', 'word'), [('camera', Outcome.CAMERA_STALE, 'no image'), ('ring', Outcome.RING_LOST, 'no ring'),
-                                                       ('driver', Outcome.DRIVER_LOST, 'no measured pressures')])
+@pytest.mark.parametrize(('lost', 'outcome', 'word'),
+                         [('camera', Outcome.CAMERA_STALE, 'no image'), ('ring', Outcome.RING_LOST, 'no ring'),
+                          ('driver', Outcome.DRIVER_LOST, 'no measured pressures')])
 def test_a_lost_sense_ends_the_goal_and_holds_the_pressures(loop, lost, outcome, word):
     loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-6), loop.now_s)
     loop.run(1.0)
@@ -85,6 +86,37 @@ def test_a_lost_sense_ends_the_goal_and_holds_the_pressures(loop, lost, outcome,
     setattr(loop, lost, True)
     assert loop.run(0.5).phase == 'idle'
     assert (loop.controller.applied_pa == held_pa).all()
+
+
+def lose_pressures(loop):
+    loop.driver = False
+    loop.run(1.1)
+    loop.driver = True
+
+
+@pytest.mark.parametrize('held', [False, True])
+@pytest.mark.parametrize('lose', [lose_pressures, lambda loop: loop.controller.release('vented')])
+def test_a_driver_that_may_have_vented_is_not_commanded_until_the_next_goal(loop, lose, held):
+    loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-3 if held else 1e-6), loop.now_s)
+    loop.run(6.0 if held else 1.0)
+    assert loop.controller.active is not held
+    lose(loop)
+    loop.run(0.1)
+    assert Outcome.DRIVER_LOST in [status.outcome for status in loop.statuses[-60:]]
+    assert loop.controller.applied_pa is None and loop.statuses[-1].phase == 'idle'
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
+
+
+def test_pressures_held_after_a_cancelled_goal_are_released_too(loop):
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.run(0.4)
+    loop.controller.cancel()
+    loop.run(0.1)
+    assert loop.controller.applied_pa is not None
+    loop.controller.release('vented')
+    loop.run(0.1)
+    assert loop.controller.applied_pa is None
 
 
 def test_a_lost_ring_ends_holding_too(loop):
