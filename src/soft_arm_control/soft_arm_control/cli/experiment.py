@@ -86,7 +86,11 @@ def _run(options, names) -> int:
         progress = stack.enter_context(tqdm(total=round(total_s), unit='s', file=sys.stderr, desc='starting',
                                             bar_format='{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} s'))
         session.wait_for(lambda: not session.missing(), ALIVE_S, session.missing, check)
-        runner = ExperimentRunner(session, arm, dynamics, pace, lambda seconds: progress.update(min(round(seconds, 1), progress.total - progress.n)), check)
+
+        def on_time(seconds):
+            progress.update(min(round(seconds, 1), progress.total - progress.n))     # repeated steps are not in the total
+
+        runner = ExperimentRunner(session, arm, dynamics, pace, on_time, check)
         results = []
         for e in experiments:
             progress.set_description(e.name)
