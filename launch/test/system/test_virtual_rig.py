@@ -103,7 +103,7 @@ class Rig:
         self.node.destroy_node()
         self._context.try_shutdown()
         if self.launch.poll() is None:
-            self.launch.terminate()
+            os.killpg(self.launch.pid, signal.SIGINT)  # on SIGTERM ros2 launch would leave the nodes
             self.launch.wait(60)
 
 

@@ -88,6 +88,18 @@ def test_a_signal_closes_the_node(number):
     assert process.returncode == 0
 
 
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_repeated_signals_do_not_make_a_clean_end_a_death(number):
+    with subprocess.Popen([sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == 'up\n'
+            while process.poll() is None:
+                process.send_signal(number)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+
+
 def test_bad_input_is_one_line_and_exit_2():
     done = subprocess.run([sys.executable, '-c', NODE, 'bad'], capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stderr) == (2, 'port 0 is outside [1, 65535]\n')
