@@ -23,7 +23,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument('-p', '--print', action='store_true', help='print the processes that would be started')
     options = parser.parse_args(argv)
     ros2 = shutil.which('ros2')
-    if ros2:
+    if ros2 and options.file.is_file():
         flags = ['--show-args'] * options.show_args + ['--print'] * options.print
         os.execv(ros2, ['ros2', 'launch', str(options.file), *options.arguments, *flags])
     try:
