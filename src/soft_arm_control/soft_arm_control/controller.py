@@ -184,10 +184,7 @@ class TipController:
             lengths_m, short_m = solve_lengths(arm, start_m, target_m - self.estimator.error_m(start_m), preferred_m,
                                                arm.length_limits_m, goal.free)
         self._lengths_m = np.where(goal.free, lengths_m, preferred_m)
-        wanted_pa = arm.pressures(self._lengths_m)
-        if not goal.open_loop:
-            wanted_pa = np.clip(np.where(goal.free, self.estimator.pressures_for(wanted_pa), wanted_pa), *arm.pressure_limits_pa)
-        self._applied_pa = self._valves.step(wanted_pa, self._measured_pa)
+        self._applied_pa = self._valves.step(arm.pressures(self._lengths_m), self._measured_pa)
         return short_m
 
     def _judge(self, now_s, elapsed_s, short_m):

@@ -22,8 +22,8 @@ class EstimatorSettings:
 
     initial_deviation_m: float = 0.010
     drift_m_per_sqrt_s: float = 0.0004      # creep
-    drift_m2_per_m: float = 7.5e-5          # variance per metre of tip travel: 5 % of the way, correlated over 30 mm
-    timing_s: float = 0.03                  # what a moving tip makes uncertain in a comparison
+    drift_m2_per_m: float = 3.0e-4          # variance per metre of tip travel: 10 % of the way, correlated over 30 mm
+    timing_s: float = 0.015                 # what a moving tip makes uncertain in a comparison
     history_s: float = 2.0
     gate_deviations: float = 6.0            # a ring further off than this many deviations is not believed ..
     gate_images: int = 5                    # .. unless so many in a row agree
@@ -115,11 +115,6 @@ class TipEstimator:
         total_m = self.error_m(lengths_m)
         self._map.add(lengths_m, total_m)
         self._rest_m = total_m - self._map.at(lengths_m)
-
-    def pressures_for(self, effective_pa: np.ndarray) -> np.ndarray:
-        """Pressures [Pa] that have now the effect that `effective_pa` have at rest: creep is made up for. Limits are not applied."""
-        share = self._dynamics.creep_share
-        return (effective_pa - share * self._crept_pa) / (1.0 - share)
 
     def tip_m(self) -> np.ndarray:
         """Where the tip is now [m], shape (3,): model at the newest measured pressures plus the estimated error."""

@@ -2,7 +2,8 @@
 
 Module 1 is held at full vacuum and module 2 moves: *bend* 0 .. 120 deg at phi = 30 deg, *deflection* theta = 30 deg round 360 deg. The
 paper takes module 2's solution of greatest vacuum. Here its shortest bellows stays `CONTROL_MARGIN_M` longer than at full vacuum: pinned
-at the limit it could not shorten, and the feedback would have authority in one direction only.
+at the limit it could not shorten, and the feedback would have authority in one direction only. Where the longest bellows would come
+within `LONGEST_MARGIN_M` of its limit (beyond 110 deg) all three are shorter: a sagging arm needs more length there.
 """
 
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm
 
 CONTROL_MARGIN_M = 0.008
+LONGEST_MARGIN_M = 0.025
 PHI_BEND_RAD = np.deg2rad(30.0)
 THETA_DEFLECTION_RAD = np.deg2rad(30.0)
 TABLE_7_DEG = (30.0, 60.0, 90.0, 120.0)
@@ -56,7 +58,7 @@ def experiment(arm: Arm, name: str, steps: int | None = None) -> Experiment:
 
 
 def targets(arm: Arm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> Experiment:
-    """Targets with all segments but the last at full vacuum, and the last bent as given, `CONTROL_MARGIN_M` above full vacuum."""
+    """Targets with all segments but the last at full vacuum, and the last bent as given, with the margins above."""
     if arm.n_segments < 2:
         raise ExperimentError(f'robot {arm.robot.name} has {arm.n_segments} segment: the experiments need one to hold and one to move')
     moving = len(arm.robot.segments[-1].actuators.names)
@@ -65,7 +67,10 @@ def targets(arm: Arm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> 
     arcs = np.zeros((len(theta_rad), arm.n_segments, 3))
     arcs[:, -1] = pcc.arcs_from_polar(theta_rad, phi_rad, 0.0)
     offsets_m = arm.lengths_from_arcs(arcs)[:, -moving:]          # of each bellows from the centre line
-    lengths_m[:, -moving:] = shortest_m + CONTROL_MARGIN_M + offsets_m - offsets_m.min(axis=1, keepdims=True)
+    above_m = offsets_m - offsets_m.min(axis=1, keepdims=True)    # the shortest
+    longest_m = float(np.min(arm.length_limits_m[1, -moving:])) - LONGEST_MARGIN_M
+    margin_m = np.clip(longest_m - shortest_m - above_m.max(axis=1, keepdims=True), 0.0, CONTROL_MARGIN_M)
+    lengths_m[:, -moving:] = shortest_m + margin_m + above_m
     too_long = lengths_m > arm.length_limits_m[1]
     if too_long.any():
         k = int(np.argmax(too_long.any(axis=1)))

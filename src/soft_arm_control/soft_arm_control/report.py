@@ -54,7 +54,7 @@ def _markdown(result: Result) -> str:
     parts = [f'# Experiment {e.name}, {seed}', table([result]),
              f'Error: distance of the true tip (mean over the last 0.3 s of a step) from the target, {len(e.points_m)} steps. '
              f'{", ".join(e.held_segments)} held at full vacuum; the shortest moving bellows stays {1e3 * CONTROL_MARGIN_M:.0f} mm longer '
-             'than at full vacuum, so that the feedback can move it both ways.']
+             'than at full vacuum (less beyond 110 deg), so that the feedback can move it both ways.']
     if result.responses:
         parts += [settling_table(result), 'Settled: the true tip stays within 2 % of the step about the target. The limit is computed from '
                   'the identified valves (rate limit, lag, delay) and the mechanical lag.']

@@ -76,8 +76,8 @@ def arm() -> Arm:
 
 @pytest.fixture
 def dynamics() -> Dynamics:
-    return Dynamics(valve_time_constant_s=0.2, valve_rate_limit_pa_s=150e3, valve_delay_s=0.02, mechanical_lag_s=0.05, creep_share=0.03,
-                    creep_time_constant_s=0.8, camera_delay_s=0.06)
+    return Dynamics(valve_time_constant_s=0.2, valve_rate_limit_pa_s=150e3, valve_delay_s=0.02, mechanical_lag_s=0.036, creep_share=0.022,
+                    creep_time_constant_s=0.9, camera_delay_s=0.06)
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ def feed(estimator, arm, stop_s, delay_s, error_m=ERROR, outlier=None):
     lagged_pa = crept_pa = pressures_at(0.0)
     for k in range(round(stop_s / 0.02)):
         t_s = 0.02 * (k + 1)
-        lagged_pa = lagged_pa + (1 - np.exp(-0.02 / 0.05)) * (pressures_at(t_s) - lagged_pa)
-        crept_pa = crept_pa + (1 - np.exp(-0.02 / 0.8)) * (lagged_pa - crept_pa)
-        effective_pa = 0.97 * lagged_pa + 0.03 * crept_pa
+        lagged_pa = lagged_pa + (1 - np.exp(-0.02 / 0.036)) * (pressures_at(t_s) - lagged_pa)
+        crept_pa = crept_pa + (1 - np.exp(-0.02 / 0.9)) * (lagged_pa - crept_pa)
+        effective_pa = 0.978 * lagged_pa + 0.022 * crept_pa
         estimator.add_pressures(t_s, pressures_at(t_s))
         if k % 2 == 0:
             images.append((t_s, arm.tip_from_lengths(arm.lengths(effective_pa)) + error_m))
