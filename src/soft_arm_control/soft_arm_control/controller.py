@@ -43,8 +43,8 @@ class Outcome(enum.Enum):
 class ControllerSettings:
     """Deadlines, and what counts as reached."""
 
-    camera_timeout_s: float = 0.5
-    ring_timeout_s: float = 0.5
+    camera_timeout_s: float = 0.8    # without images the estimate, and so the correction, stands still
+    ring_timeout_s: float = 0.8
     pressures_timeout_s: float = 0.3
     driver_gone_s: float = 1.0       # without pressures for this long the driver may have been restarted: nothing is commanded
     hold_s: float = 0.25             # the error must stay within tolerance for this long

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_control.dynamics import Dynamics
-from soft_arm_control.errors import ExperimentError
 from soft_arm_control.experiments import (
     PAPER_DEFLECTION_RAD_S,
     PHI_BEND_RAD,
@@ -112,7 +111,7 @@ class ExperimentRunner:
         return Lap(PAPER_DEFLECTION_RAD_S, *angular_speed_rad_s(seen_s, tips_m), float(off_m.mean()), float(np.percentile(off_m, 95)))
 
     def _step(self, experiment: Experiment, k: int, open_loop: bool, duration_s: float, problems: list[str]) -> tuple[float, float]:
-        """Go to target k and stay until the time is up; return start and end [s]. A fault on the way is noted and the step repeated."""
+        """Go to target k and stay until the time is up; return start and end [s]. A fault on the way is noted, the step repeated."""
         for attempt in range(1, ATTEMPTS + 1):
             session, start_s = self._session, self._session.now_s()
             result = session.move_tip(experiment.points_m[k], experiment.lengths_m[k], list(experiment.held_segments), open_loop,
@@ -123,7 +122,7 @@ class ExperimentRunner:
                 return start_s, start_s + duration_s
             problems.append(f'step {k}, attempt {attempt}: {ended.error_msg}')
             duration_s = max(duration_s, FIRST_S)      # from wherever the fault has left the arm
-        raise ExperimentError(f'step {k} failed {ATTEMPTS} times: {problems[-1]}')
+        return start_s, self._session.truth.stamps_s[-1]      # scored where the fault has left the arm
 
     def _wait_until(self, stop_s: float) -> None:
         truth, before_s = self._session.truth.stamps_s, self._session.now_s()
