@@ -75,10 +75,9 @@ def _layout(encoding):
 
 
 def _convert(image, encoding, desired):
-    if desired == 'passthrough' or desired == encoding or _layout(desired) == _layout(encoding) and 'UC' in desired + encoding:
+    # As in cv_bridge a colour may be taken as plain numbers, but not numbers as a colour.
+    if desired == 'passthrough' or desired == encoding or _layout(desired) == _layout(encoding) and 'UC' in desired:
         return image
     if {encoding, desired} == {'rgb8', 'bgr8'}:
         return np.ascontiguousarray(image[:, :, ::-1])
-    if {encoding, desired} == {'mono16', '16UC1'}:
-        return image
     raise CvBridgeError(f'cannot convert {encoding} to {desired}')
