@@ -118,7 +118,9 @@ class Recorder:
                 self._subscriptions[name] = self._subscribe(name, types[0], offered)
 
     def _is_wanted(self, name: str, type_name: str) -> bool:
-        return type_name not in _LARGE if self._wanted is None else name in self._wanted
+        if self._wanted is not None:
+            return name in self._wanted
+        return type_name not in _LARGE and '/_' not in name  # hidden topics are left out, as by ros2 bag
 
     def _subscribe(self, name: str, type_name: str, offered: list[QoSProfile]):
         try:

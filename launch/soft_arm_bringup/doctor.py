@@ -90,7 +90,7 @@ def look_at_graph() -> tuple[list[str], list[Topic]]:
     try:
         _spin(executor, _DISCOVERY_S)
         names = (f'{namespace.rstrip("/")}/{name}' for name, namespace in node.get_node_names_and_namespaces())
-        nodes = sorted(name for name in names if name != '/doctor')
+        nodes = sorted(name for name in names if name != '/doctor' and '/_' not in name)  # hidden ones are ROS tools
         watched = {name: types[0] for name, types in node.get_topic_names_and_types() if name.startswith(_WATCHED)}
         arrivals = {name: [] for name in watched}
         for name, type_name in watched.items():
