@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from rclpy.action import ActionClient
 from rclpy.context import Context
@@ -58,6 +59,7 @@ class Rig:
         self.latest = {}
         for name, kind in STREAMS.items():
             self.node.create_subscription(kind, name, lambda message, name=name: self._keep(name, message), qos_profile_sensor_data)
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', lambda array: [self._keep(s.name, s) for s in array.status], 10)
         self.buffer = Buffer()
         self._listener = TransformListener(self.buffer, self.node)
         self._stopping = threading.Event()
@@ -154,7 +156,7 @@ def test_every_node_runs(rig):
 
 
 def test_every_stream_flows(rig):
-    rig.wait(lambda: set(rig.latest) == set(STREAMS), f'each of {sorted(STREAMS)} was received')
+    rig.wait(lambda: set(STREAMS) <= set(rig.latest), f'each of {sorted(STREAMS)} was received')
     assert rig.latest['/soft_arm/ring_pose'].header.frame_id == 'soft_arm_base_link'
     assert tuple(rig.latest['/soft_arm/pressures'].names) == load_arm().robot.chambers
 
@@ -174,7 +176,14 @@ def test_the_camera_sees_the_ring_where_it_is(rig):
     rig.wait(lambda: error_m() < 0.003, 'the seen ring is within 3 mm of the true one')
 
 
+def hears_pressures(rig):
+    """Whether the controller does, which may have found the driver later than this test."""
+    status = rig.latest.get('soft_arm/tip_controller')
+    return status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
+
+
 def test_the_tip_reaches_a_target(rig):
+    rig.wait(lambda: hears_pressures(rig), 'the controller hears the driver')
     target_m = bent_tip_m()
     result = move_tip(rig, target_m)
     assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')

@@ -5,7 +5,7 @@ for the valves' rate and lag. The feedback is the error estimate alone (see `est
 limit the solution is the nearest the limits allow, and it leaves the limit as soon as the target does.
 
 After a goal is reached the tip goes on being held there until the next goal. A fault or a cancelled goal holds the last pressures.
-Once the driver is gone or has changed its state nothing is commanded until the next goal: an arm that was vented must not be led back.
+Once the driver is gone or inactive for a second nothing is commanded until the next goal: an arm that was vented must not be led back.
 """
 
 import enum
@@ -46,7 +46,7 @@ class ControllerSettings:
     camera_timeout_s: float = 0.8    # without images the estimate, and so the correction, stands still
     ring_timeout_s: float = 0.8
     pressures_timeout_s: float = 0.3
-    driver_gone_s: float = 1.0       # without pressures for this long the driver may have been restarted: nothing is commanded
+    driver_gone_s: float = 1.0       # longer than a driver that recovers by itself is inactive, or silent
     hold_s: float = 0.25             # the error must stay within tolerance for this long
     saturated_m: float = 0.0005      # a solution this far off its target is held back by the limits ..
     saturated_s: float = 1.0         # .. and ends the goal after this long
@@ -79,7 +79,7 @@ class TipController:
         self._measured_pa: np.ndarray | None = None
         self._valves: ValveShaper | None = None
         self._applied_pa: np.ndarray | None = None
-        self._release: str | None = None     # why the driver was lost since the last tick
+        self._inactive_s: float | None = None     # since when the driver is known to be inactive
         self._lengths_m: np.ndarray | None = None
         self._goal: Goal | None = None
         self._target_m: np.ndarray | None = None
@@ -115,6 +115,8 @@ class TipController:
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Take measured gauge pressures [Pa], shape (n,)."""
+        if stamp_s - self._pressures_s > self._settings.driver_gone_s:
+            self._inactive_s = None     # perhaps another process, whose state has not been heard
         self._measured_pa, self._pressures_s = np.asarray(pressures_pa, float), stamp_s
         self.estimator.add_pressures(stamp_s, self._measured_pa)
 
@@ -152,18 +154,21 @@ class TipController:
         """Give up the goal, if any, and hold the last pressures."""
         self._goal = None
 
-    def release(self, reason: str) -> None:
-        """Command nothing until the next goal, and end the present one as DRIVER_LOST in the next tick."""
-        self._release = reason
+    def add_driver_state(self, now_s: float, active: bool) -> None:
+        """Note whether the driver obeys commands; until the first time it is taken to."""
+        if active:
+            self._inactive_s = None
+        elif self._inactive_s is None:
+            self._inactive_s = now_s
 
     def step(self, now_s: float) -> tuple[np.ndarray | None, Status]:
         """One tick, `valves.PERIOD_S` after the last: pressures to command [Pa], None when there are none, and the status."""
-        release, self._release = self._release, None
-        if release or now_s - self._pressures_s > self._settings.driver_gone_s:
+        inactive = self._inactive_s is not None and now_s - self._inactive_s > self._settings.driver_gone_s
+        if inactive or now_s - self._pressures_s > self._settings.driver_gone_s:
             self._applied_pa = self._valves = None
         if self._goal is None:
             return self._applied_pa, Status('idle', 0.0, None, self._tip(), 0)
-        fault = (Outcome.DRIVER_LOST, release) if release else self._fault(now_s)
+        fault = (Outcome.DRIVER_LOST, 'the driver is inactive: activate it, then send a new goal') if inactive else self._fault(now_s)
         if fault is not None:
             return self._end(now_s, *fault)
         elapsed_s = now_s - self._start_s

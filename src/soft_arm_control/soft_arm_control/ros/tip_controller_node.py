@@ -2,8 +2,8 @@
 
 In: actions `move_tip` and `follow_path` (see goal_server.py); `pressures` (50 Hz), `ring_pose` (30 Hz), `color/camera_info` (that the
 camera lives). Out: `pressure_command` at 50 Hz from the first goal on, `target` for rviz, diagnostics.
-A lost ring, a stale camera or missing pressures end the goal and the last pressures are held. When the driver is gone or changes its
-lifecycle state (`pneumatic_driver/transition_event`) nothing is commanded until the next goal.
+A lost ring, a stale camera or missing pressures end the goal and the last pressures are held. When the driver is gone or inactive
+(`pneumatic_driver/transition_event`) for a second nothing is commanded until the next goal.
 """
 
 from collections import deque
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from lifecycle_msgs.msg import TransitionEvent
+from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo
 from visualization_msgs.msg import Marker
@@ -90,8 +90,7 @@ class TipControllerNode(Node):
         self._controller.add_image(conversions.stamp_s(message.header.stamp))
 
     def _on_driver_state(self, message: TransitionEvent) -> None:
-        self._controller.release(f'the driver went from {message.start_state.label} to {message.goal_state.label}: activate it, then send '
-                                 'a new goal')
+        self._controller.add_driver_state(self.get_clock().now().nanoseconds * 1e-9, message.goal_state.id == State.PRIMARY_STATE_ACTIVE)
 
     def _tick(self) -> None:
         now = self.get_clock().now()

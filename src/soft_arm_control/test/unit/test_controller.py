@@ -90,19 +90,25 @@ def test_a_lost_sense_ends_the_goal_and_holds_the_pressures(loop, lost, outcome,
     assert (loop.controller.applied_pa == held_pa).all()
 
 
-def lose_pressures(loop):
+def lose_pressures(loop, duration_s):
     loop.driver = False
-    loop.run(1.1)
+    loop.run(duration_s)
     loop.driver = True
 
 
+def be_inactive(loop, duration_s):
+    loop.controller.add_driver_state(loop.now_s, False)
+    loop.run(duration_s)
+    loop.controller.add_driver_state(loop.now_s, True)
+
+
 @pytest.mark.parametrize('held', [False, True])
-@pytest.mark.parametrize('lose', [lose_pressures, lambda loop: loop.controller.release('vented')])
+@pytest.mark.parametrize('lose', [lose_pressures, be_inactive])
 def test_a_driver_that_may_have_vented_is_not_commanded_until_the_next_goal(loop, lose, held):
     loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-3 if held else 1e-6), loop.now_s)
     loop.run(6.0 if held else 1.0)
     assert loop.controller.active is not held
-    lose(loop)
+    lose(loop, 1.1)
     loop.run(0.1)
     assert Outcome.DRIVER_LOST in [status.outcome for status in loop.statuses[-60:]]
     assert loop.controller.applied_pa is None and loop.statuses[-1].phase == 'idle'
@@ -110,15 +116,35 @@ def test_a_driver_that_may_have_vented_is_not_commanded_until_the_next_goal(loop
     assert loop.until_end().outcome is Outcome.REACHED
 
 
-def test_pressures_held_after_a_cancelled_goal_are_released_too(loop):
+@pytest.mark.parametrize('lose', [lose_pressures, be_inactive])
+def test_pressures_held_after_a_cancelled_goal_are_released_too(loop, lose):
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.run(0.4)
     loop.controller.cancel()
+    lose(loop, 0.8)
     loop.run(0.1)
     assert loop.controller.applied_pa is not None
-    loop.controller.release('vented')
-    loop.run(0.1)
+    lose(loop, 1.1)
     assert loop.controller.applied_pa is None
+
+
+def test_a_driver_that_recovers_by_itself_does_not_end_the_goal(loop):
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.run(0.3)
+    be_inactive(loop, 0.8)
+    assert loop.until_end().outcome is Outcome.REACHED
+
+
+def test_an_inactive_driver_refuses_goals_until_it_is_active_or_another_process(loop):
+    loop.controller.add_driver_state(loop.now_s, False)
+    loop.run(1.1)
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    status = loop.until_end(0.1)
+    assert status.outcome is Outcome.DRIVER_LOST and 'activate it' in status.message
+    lose_pressures(loop, 1.1)
+    loop.run(0.1)
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
 
 
 def test_a_lost_ring_ends_holding_too(loop):
