@@ -23,6 +23,7 @@ from soft_arm_control.valves import REFERENCE_TIME_CONSTANT_S, ValveShaper
 from soft_arm_kinematics.arm import Arm
 
 HELD_WITHIN_PA = 4.0e3   # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum
+CREEP_MADE_UP = 0.4     # share of the creep still to come that is made up for: what is taken back later, hysteresis keeps in part
 
 
 class Outcome(enum.Enum):
@@ -189,7 +190,11 @@ class TipController:
             lengths_m, short_m = solve_lengths(arm, start_m, target_m - self.estimator.error_m(start_m), preferred_m,
                                                arm.length_limits_m, goal.free)
         self._lengths_m = np.where(goal.free, lengths_m, preferred_m)
-        self._applied_pa = self._valves.step(arm.pressures(self._lengths_m), self._measured_pa)
+        wanted_pa = arm.pressures(self._lengths_m)
+        if not goal.open_loop:
+            ahead_pa = wanted_pa + CREEP_MADE_UP * self.estimator.creep_deficit_pa(wanted_pa)
+            wanted_pa = np.where(goal.free, np.clip(ahead_pa, *arm.pressure_limits_pa), wanted_pa)
+        self._applied_pa = self._valves.step(wanted_pa, self._measured_pa)
         return short_m
 
     def _judge(self, now_s, elapsed_s, short_m):

@@ -116,6 +116,11 @@ class TipEstimator:
         self._map.add(lengths_m, total_m)
         self._rest_m = total_m - self._map.at(lengths_m)
 
+    def creep_deficit_pa(self, effective_pa: np.ndarray) -> np.ndarray:
+        """What pressures must be raised by [Pa], shape (n,), to have now the effect that they have at rest, after creep."""
+        share = self._dynamics.creep_share
+        return share / (1.0 - share) * (effective_pa - self._crept_pa)
+
     def tip_m(self) -> np.ndarray:
         """Where the tip is now [m], shape (3,): model at the newest measured pressures plus the estimated error."""
         lengths_m = self._lengths(self._history[-1])
