@@ -15,15 +15,15 @@ import numpy as np
 
 from soft_arm_control.dynamics import Dynamics
 from soft_arm_control.error_map import ErrorMap
-from soft_arm_control.errors import GoalError
+from soft_arm_control.errors import DriverLostError, GoalError
 from soft_arm_control.estimator import TipEstimator
 from soft_arm_control.goal import Goal
 from soft_arm_control.tracking import solve_lengths
 from soft_arm_control.valves import REFERENCE_TIME_CONSTANT_S, ValveShaper
 from soft_arm_kinematics.arm import Arm
 
-HELD_WITHIN_PA = 4.0e3   # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum
-CREEP_MADE_UP = 0.4     # share of the creep still to come that is made up for: what is taken back later, hysteresis keeps in part
+HELD_WITHIN_PA = 4.0e3  # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum
+CREEP_MADE_UP = 0.4  # share of the creep still to come that is made up for: what is taken back later, hysteresis keeps in part
 
 
 class Outcome(enum.Enum):
@@ -44,26 +44,26 @@ class Outcome(enum.Enum):
 class ControllerSettings:
     """Deadlines, and what counts as reached."""
 
-    camera_timeout_s: float = 0.8    # without images the estimate, and so the correction, stands still
+    camera_timeout_s: float = 0.8  # without images the estimate, and so the correction, stands still
     ring_timeout_s: float = 0.8
     pressures_timeout_s: float = 0.3
-    driver_gone_s: float = 1.0       # longer than a driver that recovers by itself is inactive, or silent
-    hold_s: float = 0.25             # the error must stay within tolerance for this long
-    saturated_m: float = 0.0005      # a solution this far off its target is held back by the limits ..
-    saturated_s: float = 1.0         # .. and ends the goal after this long
-    known_m: float = 0.0005          # an estimate with a smaller deviation is worth remembering
+    driver_gone_s: float = 1.0  # longer than a driver that recovers by itself is inactive, or silent
+    hold_s: float = 0.25  # the error must stay within tolerance for this long
+    saturated_m: float = 0.0005  # a solution this far off its target is held back by the limits ..
+    saturated_s: float = 1.0  # .. and ends the goal after this long
+    known_m: float = 0.0005  # an estimate with a smaller deviation is worth remembering
 
 
 @dataclass(frozen=True)
 class Status:
     """The loop after a tick. None where there is no such value."""
 
-    phase: str                       # idle, approach, correct, settle, hold
+    phase: str  # idle, approach, correct, settle, hold
     elapsed_s: float
-    error_m: float | None            # estimated tip from the target
-    tip_m: np.ndarray | None         # (3,), estimated
+    error_m: float | None  # estimated tip from the target
+    tip_m: np.ndarray | None  # (3,), estimated
     waypoint: int
-    outcome: Outcome | None = None   # set in the tick that ends the goal
+    outcome: Outcome | None = None  # set in the tick that ends the goal
     message: str = ''
     settle_s: float | None = None
 
@@ -80,13 +80,13 @@ class TipController:
         self._measured_pa: np.ndarray | None = None
         self._valves: ValveShaper | None = None
         self._applied_pa: np.ndarray | None = None
-        self._inactive_s: float | None = None     # since when the driver is known to be inactive
+        self._inactive_s: float | None = None  # since when the driver is known to be inactive
         self._lengths_m: np.ndarray | None = None
         self._goal: Goal | None = None
         self._target_m: np.ndarray | None = None
-        self._reached = False            # and held on
+        self._reached = False  # and held on
         self._start_s = 0.0
-        self._inside_s = self._free_s = None   # since when inside the tolerance, and last time clear of the limits
+        self._inside_s = self._free_s = None  # since when inside the tolerance, and last time clear of the limits
         self._errors_m: list[float] = []
 
     @property
@@ -117,7 +117,7 @@ class TipController:
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Take measured gauge pressures [Pa], shape (n,)."""
         if stamp_s - self._pressures_s > self._settings.driver_gone_s:
-            self._inactive_s = None     # perhaps another process, whose state has not been heard
+            self._inactive_s = None  # perhaps another process, whose state has not been heard
         self._measured_pa, self._pressures_s = np.asarray(pressures_pa, float), stamp_s
         self.estimator.add_pressures(stamp_s, self._measured_pa)
 
@@ -136,10 +136,11 @@ class TipController:
         """Begin a goal; one that is under way is replaced without a jump.
 
         Raises:
-            GoalError: If no pressures have been measured yet, or the goal is of another arm.
+            DriverLostError: If no pressures are being measured.
+            GoalError: If the goal is of another arm.
         """
         if self._measured_pa is None or now_s - self._pressures_s > self._settings.pressures_timeout_s:
-            raise GoalError('no measured pressures: start the pneumatic driver and activate it')
+            raise DriverLostError('no measured pressures: start the pneumatic driver and activate it')
         if goal.lengths_m.shape[1:] != self._measured_pa.shape:
             raise GoalError(f'goal with {goal.lengths_m.shape[1]} lengths: the arm has {len(self._measured_pa)} actuators')
         before = self._goal
@@ -187,8 +188,9 @@ class TipController:
             preferred_pa = arm.pressures(preferred_m)
             held_pa = np.clip(self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA)
             start_m = np.where(goal.free, self._lengths_m, arm.lengths(np.clip(held_pa, *arm.pressure_limits_pa)))
-            lengths_m, short_m = solve_lengths(arm, start_m, target_m - self.estimator.error_m(start_m), preferred_m,
-                                               arm.length_limits_m, goal.free)
+            lengths_m, short_m = solve_lengths(
+                arm, start_m, target_m - self.estimator.error_m(start_m), preferred_m, arm.length_limits_m, goal.free
+            )
         self._lengths_m = np.where(goal.free, lengths_m, preferred_m)
         wanted_pa = arm.pressures(self._lengths_m)
         if not goal.open_loop:
@@ -213,25 +215,36 @@ class TipController:
             self._reached = True
             return self._applied_pa, replace(status, outcome=Outcome.REACHED, settle_s=self._inside_s - self._start_s)
         if now_s - self._free_s > s.saturated_s:
-            return self._end(now_s, Outcome.SATURATED, f'length limits leave the tip {1e3 * short_m:.1f} mm from the target: '
-                             'choose a target further inside the workspace or free the held segments')
+            return self._end(
+                now_s,
+                Outcome.SATURATED,
+                f'length limits leave the tip {1e3 * short_m:.1f} mm from the target: '
+                'choose a target further inside the workspace or free the held segments',
+            )
         if elapsed_s - goal.duration_s > goal.timeout_s:
-            return self._end(now_s, Outcome.TIMEOUT, f'tip is {1e3 * error_m:.2f} mm from the target after {goal.timeout_s:.1f} s, '
-                             f'tolerance {1e3 * goal.tolerance_m:.2f} mm: allow more of either')
+            return self._end(
+                now_s,
+                Outcome.TIMEOUT,
+                f'tip is {1e3 * error_m:.2f} mm from the target after {goal.timeout_s:.1f} s, '
+                f'tolerance {1e3 * goal.tolerance_m:.2f} mm: allow more of either',
+            )
         return self._applied_pa, status
 
     def _fault(self, now_s) -> tuple[Outcome, str] | None:
         s = self._settings
         if now_s - self._pressures_s > s.pressures_timeout_s:
-            return Outcome.DRIVER_LOST, (f'no measured pressures for {_age(now_s, self._pressures_s)}, limit {s.pressures_timeout_s} s: '
-                                         'check the driver')
+            return Outcome.DRIVER_LOST, (
+                f'no measured pressures for {_age(now_s, self._pressures_s)}, limit {s.pressures_timeout_s} s: check the driver'
+            )
         if self._goal.open_loop:
             return None
         if now_s - self._image_s > s.camera_timeout_s:
             return Outcome.CAMERA_STALE, f'no image for {_age(now_s, self._image_s)}, limit {s.camera_timeout_s} s: check the camera'
         if now_s - self._ring_s > s.ring_timeout_s:
-            return Outcome.RING_LOST, (f'no ring seen for {_age(now_s, self._ring_s)}, limit {s.ring_timeout_s} s: check that nothing '
-                                       'covers it and that the ring detector runs')
+            return Outcome.RING_LOST, (
+                f'no ring seen for {_age(now_s, self._ring_s)}, limit {s.ring_timeout_s} s: check that nothing '
+                'covers it and that the ring detector runs'
+            )
         return None
 
     def _end(self, now_s, outcome, message):

@@ -14,7 +14,7 @@ from soft_arm_control.errors import CalibrationError
 
 MOST_CREEP = 0.3
 AT_REST_SHARE = 0.01
-GRID_S = 0.005     # of the simulated responses
+GRID_S = 0.005  # of the simulated responses
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,9 @@ class Dynamics:
             if name == 'creep_share' and value > MOST_CREEP:
                 raise CalibrationError(f'creep_share = {value}: must be <= {MOST_CREEP}; identify it with `softarm calibrate dynamics`')
             if not np.isfinite(value) or value < 0 or (positive and value == 0):
-                raise CalibrationError(f'{name} = {value}: must be finite and {"> 0" if positive else ">= 0"}; '
-                                       'identify it with `softarm calibrate dynamics`')
+                raise CalibrationError(
+                    f'{name} = {value}: must be finite and {"> 0" if positive else ">= 0"}; identify it with `softarm calibrate dynamics`'
+                )
 
 
 def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
@@ -62,41 +63,48 @@ def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
     except (KeyError, TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
         raise CalibrationError(f'{path}: {" ".join(str(error).split())}; make it anew with `softarm calibrate dynamics`') from error
     if made_for != fingerprint:
-        raise CalibrationError(f'{path}: made for another robot ({made_for}, this is {fingerprint}); make it anew with '
-                               '`softarm calibrate dynamics`')
+        raise CalibrationError(
+            f'{path}: made for another robot ({made_for}, this is {fingerprint}); make it anew with `softarm calibrate dynamics`'
+        )
     return dynamics
 
 
 def save_dynamics(path: Path, dynamics: Dynamics, residuals: dict[str, float], fingerprint: str, date: datetime.date) -> None:
     """Write a dynamics file with date, method, residuals (unit in each name) and the robot's fingerprint."""
-    content = {'date': date.isoformat(), 'method': 'step responses of one chamber, up and down; least squares',
-               'robot_fingerprint': fingerprint, 'residuals': {k: float(v) for k, v in residuals.items()},
-               'values': {name: round(float(value), 6) for name, value in vars(dynamics).items()}}
+    content = {
+        'date': date.isoformat(),
+        'method': 'step responses of one chamber, up and down; least squares',
+        'robot_fingerprint': fingerprint,
+        'residuals': {k: float(v) for k, v in residuals.items()},
+        'values': {name: round(float(value), 6) for name, value in vars(dynamics).items()},
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(content, sort_keys=False))
 
 
-def valve_response_pa(times_s: np.ndarray, start_pa: float, command_pa: float, time_constant_s: float, rate_limit_pa_s: float,
-                      delay_s: float) -> np.ndarray:
+def valve_response_pa(
+    times_s: np.ndarray, start_pa: float, command_pa: float, time_constant_s: float, rate_limit_pa_s: float, delay_s: float
+) -> np.ndarray:
     """Pressure [Pa] at `times_s` after a step of the command at time 0: at the rate limit first, then exponentially."""
     t = np.maximum(np.asarray(times_s, float) - delay_s, 0.0)
     step_pa = command_pa - start_pa
     knee_pa = rate_limit_pa_s * time_constant_s
     ramp_s = max(abs(step_pa) - knee_pa, 0.0) / rate_limit_pa_s
     sign, left_pa = np.sign(step_pa), min(abs(step_pa), knee_pa)
-    return np.where(t < ramp_s, start_pa + sign * rate_limit_pa_s * t,
-                    command_pa - sign * left_pa * np.exp(-(t - ramp_s) / time_constant_s))
+    return np.where(
+        t < ramp_s, start_pa + sign * rate_limit_pa_s * t, command_pa - sign * left_pa * np.exp(-(t - ramp_s) / time_constant_s)
+    )
 
 
 @dataclass(frozen=True)
 class StepRecord:
     """One step of the command of one chamber. Times [s] from the command, pressures [Pa] gauge."""
 
-    pressure_times_s: np.ndarray    # (n,)
-    pressures_pa: np.ndarray        # (n,), of the chamber that was stepped
-    ring_times_s: np.ndarray        # (m,), image stamps
-    ring_m: np.ndarray              # (m, 3)
-    ring_ages_s: np.ndarray         # (m,), from stamp to arrival
+    pressure_times_s: np.ndarray  # (n,)
+    pressures_pa: np.ndarray  # (n,), of the chamber that was stepped
+    ring_times_s: np.ndarray  # (m,), image stamps
+    ring_m: np.ndarray  # (m, 3)
+    ring_ages_s: np.ndarray  # (m,), from stamp to arrival
     start_pa: float
     command_pa: float
 
@@ -117,26 +125,39 @@ def identify(records: list[StepRecord], tips_at: Callable[[np.ndarray], np.ndarr
     """
     for record in records:
         if len(record.pressures_pa) < 20 or len(record.ring_m) < 15:
-            raise CalibrationError(f'{len(record.pressures_pa)} pressures and {len(record.ring_m)} rings after a step: need 20 and 15; '
-                                   'check that the driver and the ring detector run')
+            raise CalibrationError(
+                f'{len(record.pressures_pa)} pressures and {len(record.ring_m)} rings after a step: need 20 and 15; '
+                'check that the driver and the ring detector run'
+            )
         if abs(record.pressures_pa[-1] - record.pressures_pa[0]) < 0.5 * abs(record.command_pa - record.start_pa):
-            raise CalibrationError(f'measured pressure moved {record.pressures_pa[-1] - record.pressures_pa[0]:.0f} Pa on a step of '
-                                   f'{record.command_pa - record.start_pa:.0f} Pa; is the valve connected and the supply on?')
-    valve = least_squares(_valve_residuals, [0.1, 1.0e5, 0.02], args=(records,), x_scale=[0.1, 1e5, 0.02],
-                          bounds=([0.005, 5e3, 0.0], [2.0, 2e6, 0.3]))
+            raise CalibrationError(
+                f'measured pressure moved {record.pressures_pa[-1] - record.pressures_pa[0]:.0f} Pa on a step of '
+                f'{record.command_pa - record.start_pa:.0f} Pa; is the valve connected and the supply on?'
+            )
+    valve = least_squares(
+        _valve_residuals, [0.1, 1.0e5, 0.02], args=(records,), x_scale=[0.1, 1e5, 0.02], bounds=([0.005, 5e3, 0.0], [2.0, 2e6, 0.3])
+    )
     lag = least_squares(lambda x: _way_residuals(x[0], 0.0, 1.0, records, tips_at), [0.05], bounds=([0.0], [0.3]))
-    creep = least_squares(lambda x: _rest_residuals_m(lag.x[0], *x, records, tips_at), [0.02, 0.8], x_scale=[0.01, 0.3],
-                          bounds=([0.0, 0.3], [MOST_CREEP, 3.0]))
+    creep = least_squares(
+        lambda x: _rest_residuals_m(lag.x[0], *x, records, tips_at),
+        [0.02, 0.8],
+        x_scale=[0.01, 0.3],
+        bounds=([0.0, 0.3], [MOST_CREEP, 3.0]),
+    )
     lag = least_squares(lambda x: _way_residuals(x[0], *creep.x, records, tips_at), lag.x, bounds=([0.0], [0.3]))
     ages_s = np.concatenate([r.ring_ages_s for r in records])
-    residuals = {'valve_rms_pa': float(np.sqrt(np.mean(valve.fun**2))), 'tip_rms_share': float(np.sqrt(np.mean(lag.fun**2))),
-                 'creep_rms_m': float(np.sqrt(np.mean(creep.fun**2)))}
+    residuals = {
+        'valve_rms_pa': float(np.sqrt(np.mean(valve.fun**2))),
+        'tip_rms_share': float(np.sqrt(np.mean(lag.fun**2))),
+        'creep_rms_m': float(np.sqrt(np.mean(creep.fun**2))),
+    }
     return Dynamics(*map(float, (*valve.x, *lag.x, *creep.x)), camera_delay_s=float(np.median(ages_s))), residuals
 
 
 def _valve_residuals(x, records):
-    return np.concatenate([valve_response_pa(r.pressure_times_s, r.pressures_pa[0], np.mean(r.pressures_pa[-5:]), *x) - r.pressures_pa
-                           for r in records])
+    return np.concatenate(
+        [valve_response_pa(r.pressure_times_s, r.pressures_pa[0], np.mean(r.pressures_pa[-5:]), *x) - r.pressures_pa for r in records]
+    )
 
 
 def _ways_m(r, lag_s, creep, creep_s, tips_at):

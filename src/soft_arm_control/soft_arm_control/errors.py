@@ -19,3 +19,7 @@ class ExperimentError(ControlError):
 
 class OutsideWorkspaceError(GoalError):
     """A target that the model does not reach."""
+
+
+class DriverLostError(GoalError):
+    """A goal without measured pressures to start from."""

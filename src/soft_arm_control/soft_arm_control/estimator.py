@@ -21,18 +21,18 @@ class EstimatorSettings:
     """Statistics of the model error that the error map does not know."""
 
     initial_deviation_m: float = 0.010
-    drift_m_per_sqrt_s: float = 0.0004      # creep
-    drift_m2_per_m: float = 3.0e-4          # variance per metre of tip travel: 10 % of the way, correlated over 30 mm
-    timing_s: float = 0.015                 # what a moving tip makes uncertain in a comparison
+    drift_m_per_sqrt_s: float = 0.0004  # creep
+    drift_m2_per_m: float = 3.0e-4  # variance per metre of tip travel: 10 % of the way, correlated over 30 mm
+    timing_s: float = 0.015  # what a moving tip makes uncertain in a comparison
     history_s: float = 2.0
-    gate_deviations: float = 6.0            # a ring further off than this many deviations is not believed ..
-    gate_images: int = 5                    # .. unless so many in a row agree
+    gate_deviations: float = 6.0  # a ring further off than this many deviations is not believed ..
+    gate_images: int = 5  # .. unless so many in a row agree
 
 
 @dataclass(frozen=True)
 class _Sample:
     stamp_s: float
-    pressures_pa: np.ndarray    # effective: lagged, with creep
+    pressures_pa: np.ndarray  # effective: lagged, with creep
 
 
 class TipEstimator:
@@ -44,7 +44,7 @@ class TipEstimator:
         self._history: deque[_Sample] = deque()
         self._rest_m = np.zeros(3)
         self._covariance_m2 = settings.initial_deviation_m**2 * np.eye(3)
-        self._last: tuple[float, np.ndarray] | None = None    # stamp and model tip of the last comparison
+        self._last: tuple[float, np.ndarray] | None = None  # stamp and model tip of the last comparison
         self._refused = 0
 
     @property
@@ -127,7 +127,7 @@ class TipEstimator:
         return self._arm.tip_from_lengths(lengths_m) + self.error_m(lengths_m)
 
     def _lengths(self, sample: _Sample) -> np.ndarray:
-        return self._arm.lengths(np.clip(sample.pressures_pa, *self._arm.pressure_limits_pa))   # sensors read a little past full vacuum
+        return self._arm.lengths(np.clip(sample.pressures_pa, *self._arm.pressure_limits_pa))  # sensors read a little past full vacuum
 
     def _at(self, stamp_s: float) -> _Sample | None:
         """History interpolated at a stamp; None outside it (up to 50 ms ahead the newest sample stands in)."""

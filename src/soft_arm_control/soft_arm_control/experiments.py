@@ -20,11 +20,11 @@ LONGEST_MARGIN_M = 0.025
 PHI_BEND_RAD = np.deg2rad(30.0)
 THETA_DEFLECTION_RAD = np.deg2rad(30.0)
 TABLE_7_DEG = (30.0, 60.0, 90.0, 120.0)
-SETTLED_SHARE = 0.02           # of the step
-SCORED_S = 0.3                 # of the truth at the end of each step
+SETTLED_SHARE = 0.02  # of the step
+SCORED_S = 0.3  # of the truth at the end of each step
 
-PAPER = {'bend': (8.77e-3, 2.03e-3), 'deflection': (6.63e-3, 1.68e-3)}              # mean error [m] open loop, closed loop
-PAPER_SETTLE_S = {30.0: 1.19, 60.0: 1.42, 90.0: 1.58, 120.0: 1.81}                  # table 7
+PAPER = {'bend': (8.77e-3, 2.03e-3), 'deflection': (6.63e-3, 1.68e-3)}  # mean error [m] open loop, closed loop
+PAPER_SETTLE_S = {30.0: 1.19, 60.0: 1.42, 90.0: 1.58, 120.0: 1.81}  # table 7
 PAPER_DEFLECTION_RAD_S = 0.52
 
 
@@ -33,10 +33,10 @@ class Experiment:
     """Targets in order; arrays over the targets."""
 
     name: str
-    theta_rad: np.ndarray       # (k,), of the moving segment
-    phi_rad: np.ndarray         # (k,)
-    lengths_m: np.ndarray       # (k, n)
-    points_m: np.ndarray        # (k, 3), the model's tip
+    theta_rad: np.ndarray  # (k,), of the moving segment
+    phi_rad: np.ndarray  # (k,)
+    lengths_m: np.ndarray  # (k, n)
+    points_m: np.ndarray  # (k, 3), the model's tip
     held_segments: tuple[str, ...]
 
 
@@ -66,18 +66,21 @@ def targets(arm: Arm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> 
     lengths_m = np.tile(arm.length_limits_m[0], (len(theta_rad), 1))
     arcs = np.zeros((len(theta_rad), arm.n_segments, 3))
     arcs[:, -1] = pcc.arcs_from_polar(theta_rad, phi_rad, 0.0)
-    offsets_m = arm.lengths_from_arcs(arcs)[:, -moving:]          # of each bellows from the centre line
-    above_m = offsets_m - offsets_m.min(axis=1, keepdims=True)    # the shortest
+    offsets_m = arm.lengths_from_arcs(arcs)[:, -moving:]  # of each bellows from the centre line
+    above_m = offsets_m - offsets_m.min(axis=1, keepdims=True)  # the shortest
     longest_m = float(np.min(arm.length_limits_m[1, -moving:])) - LONGEST_MARGIN_M
     margin_m = np.clip(longest_m - shortest_m - above_m.max(axis=1, keepdims=True), 0.0, CONTROL_MARGIN_M)
     lengths_m[:, -moving:] = shortest_m + margin_m + above_m
     too_long = lengths_m > arm.length_limits_m[1]
     if too_long.any():
         k = int(np.argmax(too_long.any(axis=1)))
-        raise ExperimentError(f'theta {np.rad2deg(theta_rad[k]):.0f} deg needs a bellows of {1e3 * lengths_m[k].max():.1f} mm, limit '
-                              f'{1e3 * arm.length_limits_m[1].max():.1f} mm: this robot cannot do the experiment')
-    return Experiment(name, np.asarray(theta_rad), np.asarray(phi_rad), lengths_m, arm.tip_from_lengths(lengths_m),
-                      arm.robot.segment_names[:-1])
+        raise ExperimentError(
+            f'theta {np.rad2deg(theta_rad[k]):.0f} deg needs a bellows of {1e3 * lengths_m[k].max():.1f} mm, limit '
+            f'{1e3 * arm.length_limits_m[1].max():.1f} mm: this robot cannot do the experiment'
+        )
+    return Experiment(
+        name, np.asarray(theta_rad), np.asarray(phi_rad), lengths_m, arm.tip_from_lengths(lengths_m), arm.robot.segment_names[:-1]
+    )
 
 
 def end_of_step_m(times_s: np.ndarray, tips_m: np.ndarray, stop_s: float) -> np.ndarray:

@@ -8,8 +8,8 @@ from soft_arm_control.tracking import solve_lengths
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.arm import Arm
 
-ITERATIONS, ROUNDS = 3, 20     # rounds of a fresh Jacobian
-REACHED_M = 0.0005             # the model must come this near
+ITERATIONS, ROUNDS = 3, 20  # rounds of a fresh Jacobian
+REACHED_M = 0.0005  # the model must come this near
 LIMIT_SLACK_M = 1.0e-6
 
 
@@ -36,8 +36,17 @@ def checked_point(point_m) -> np.ndarray:
     return point_m
 
 
-def plan(arm: Arm, points_m: list, lengths_m: list, times_s, held_segments: list[str], present_m: np.ndarray, tolerance_m: float,
-         timeout_s: float, open_loop: bool) -> Goal:
+def plan(
+    arm: Arm,
+    points_m: list,
+    lengths_m: list,
+    times_s,
+    held_segments: list[str],
+    present_m: np.ndarray,
+    tolerance_m: float,
+    timeout_s: float,
+    open_loop: bool,
+) -> Goal:
     """Find the actuator lengths of every waypoint by the model, each from the one before, and make the goal.
 
     Args:
@@ -72,8 +81,10 @@ def _checked_lengths(arm, lengths_m):
     bad = (lengths_m < low_m - LIMIT_SLACK_M) | (lengths_m > high_m + LIMIT_SLACK_M)
     if bad.any():
         i = int(np.argmax(bad))
-        raise GoalError(f'length of {arm.robot.chambers[i]} is {1e3 * lengths_m[i]:.2f} mm, limits '
-                        f'{1e3 * low_m[i]:.2f} .. {1e3 * high_m[i]:.2f} mm: choose a length inside')
+        raise GoalError(
+            f'length of {arm.robot.chambers[i]} is {1e3 * lengths_m[i]:.2f} mm, limits '
+            f'{1e3 * low_m[i]:.2f} .. {1e3 * high_m[i]:.2f} mm: choose a length inside'
+        )
     return np.clip(lengths_m, low_m, high_m)
 
 
@@ -84,6 +95,8 @@ def _solve(arm, start_m, point_m, free):
         if off_m < REACHED_M / 10:
             break
     if off_m > REACHED_M:
-        raise OutsideWorkspaceError(f'target {np.round(1e3 * point_m, 2).tolist()} mm: the model stays {1e3 * off_m:.2f} mm away, '
-                                    f'limit {1e3 * REACHED_M:.1f} mm; move it inside the workspace, or hold fewer segments')
+        raise OutsideWorkspaceError(
+            f'target {np.round(1e3 * point_m, 2).tolist()} mm: the model stays {1e3 * off_m:.2f} mm away, '
+            f'limit {1e3 * REACHED_M:.1f} mm; move it inside the workspace, or hold fewer segments'
+        )
     return lengths_m

@@ -27,21 +27,43 @@ def write_report(result: Result, folder: Path) -> Path:
     return path
 
 
+def write_overview(results: list[Result], reports: list[Path], folder: Path) -> Path:
+    """Write report.md over several experiments on one rig, with their own reports linked; return its path."""
+    seed = results[0].plant_seed
+    links = [f'- [{r.experiment.name}]({report.relative_to(folder)})' for r, report in zip(results, reports, strict=True)]
+    parts = [
+        f'# {" and ".join(r.experiment.name for r in results)}' + ('' if seed is None else f', plant seed {seed}'),
+        table(results),
+        *(settling_table(r) for r in results if r.responses),
+        '\n'.join(links),
+    ]
+    plots = [
+        f'![{r.experiment.name}]({report.parent.relative_to(folder)}/trajectory.png)' for r, report in zip(results, reports, strict=True)
+    ]
+    path = folder / 'report.md'
+    path.write_text('\n\n'.join([*parts, *plots]) + '\n')
+    return path
+
+
 def table(results: list[Result]) -> str:
     """Markdown table of the mean errors beside the paper's."""
-    rows = ['| experiment | open loop mean (p95) | closed loop mean (p95) | paper, open loop | paper, closed loop |',
-            '|---|---|---|---|---|']
+    rows = [
+        '| experiment | open loop mean (p95) | closed loop mean (p95) | paper, open loop | paper, closed loop |',
+        '|---|---|---|---|---|',
+    ]
     for result in results:
         values, (paper_open_m, paper_closed_m) = result.as_json(), PAPER[result.experiment.name]
-        rows.append(f'| {result.experiment.name} | {_mm(values["open_loop_mean_m"])} ({_mm(values["open_loop_p95_m"])}) mm '
-                    f'| {_mm(values["closed_loop_mean_m"])} ({_mm(values["closed_loop_p95_m"])}) mm | {_mm(paper_open_m)} mm '
-                    f'| {_mm(paper_closed_m)} mm |')
+        rows.append(
+            f'| {result.experiment.name} | {_mm(values["open_loop_mean_m"])} ({_mm(values["open_loop_p95_m"])}) mm '
+            f'| {_mm(values["closed_loop_mean_m"])} ({_mm(values["closed_loop_p95_m"])}) mm | {_mm(paper_open_m)} mm '
+            f'| {_mm(paper_closed_m)} mm |'
+        )
     return '\n'.join(rows)
 
 
 def settling_table(result: Result) -> str:
     """Markdown table of the settling times beside the paper's table 7 and the plant's own limit."""
-    rows = ['| bend, closed loop | settled within 2 % | the valves\' own limit | paper, table 7 |', '|---|---|---|---|']
+    rows = ["| bend, closed loop | settled within 2 % | the valves' own limit | paper, table 7 |", '|---|---|---|---|']
     for r in result.responses:
         settle = 'not settled' if r.settle_s is None else f'{r.settle_s:.2f} s'
         paper = f'{PAPER_SETTLE_S[r.theta_deg]:.2f} s' if r.theta_deg in PAPER_SETTLE_S else ''
@@ -51,23 +73,34 @@ def settling_table(result: Result) -> str:
 
 def _markdown(result: Result) -> str:
     e, seed = result.experiment, 'a rig that was running' if result.plant_seed is None else f'plant seed {result.plant_seed}'
-    parts = [f'# Experiment {e.name}, {seed}', table([result]),
-             f'Error: distance of the true tip (mean over the last 0.3 s of a step) from the target, {len(e.points_m)} steps. '
-             f'{", ".join(e.held_segments)} held at full vacuum; the shortest moving bellows stays {1e3 * CONTROL_MARGIN_M:.0f} mm longer '
-             'than at full vacuum (less beyond 110 deg), so that the feedback can move it both ways.']
+    parts = [
+        f'# Experiment {e.name}, {seed}',
+        table([result]),
+        f'Error: distance of the true tip (mean over the last 0.3 s of a step) from the target, {len(e.points_m)} steps. '
+        f'{", ".join(e.held_segments)} held at full vacuum; the shortest moving bellows stays {1e3 * CONTROL_MARGIN_M:.0f} mm longer '
+        'than at full vacuum (less beyond 110 deg), so that the feedback can move it both ways.',
+    ]
     if result.responses:
-        parts += [settling_table(result), 'Settled: the true tip stays within 2 % of the step about the target. The limit is computed from '
-                  'the identified valves (rate limit, lag, delay) and the mechanical lag.']
+        parts += [
+            settling_table(result),
+            'Settled: the true tip stays within 2 % of the step about the target. The limit is computed from '
+            'the identified valves (rate limit, lag, delay) and the mechanical lag.',
+        ]
     if result.lap:
         lap = result.lap
-        parts.append(f'One continuous turn: {lap.mean_rad_s:.2f} rad/s (standard deviation {lap.std_rad_s:.2f}), wanted '
-                     f'{lap.wanted_rad_s:.2f}, paper {PAPER_DEFLECTION_RAD_S} rad/s; true distance from the path '
-                     f'{_mm(lap.error_mean_m)} mm mean, {_mm(lap.error_p95_m)} mm p95.')
+        parts.append(
+            f'One continuous turn: {lap.mean_rad_s:.2f} rad/s (standard deviation {lap.std_rad_s:.2f}), wanted '
+            f'{lap.wanted_rad_s:.2f}, paper {PAPER_DEFLECTION_RAD_S} rad/s; true distance from the path '
+            f'{_mm(lap.error_mean_m)} mm mean, {_mm(lap.error_p95_m)} mm p95.'
+        )
     rates = ', '.join(f'{name} {hz:.1f} Hz' for name, hz in result.rates_hz.items())
     latency = ', '.join(f'{name} {ms:.0f} ms' for name, ms in result.latency_ms.items())
     parts.append(f'Rates: {rates}. Image stamp to pressure command: {latency}.')
-    parts += [f'- {mode}: {problem}' for mode, run in (('open loop', result.open_loop), ('closed loop', result.closed_loop))
-              for problem in run.problems]
+    parts += [
+        f'- {mode}: {problem}'
+        for mode, run in (('open loop', result.open_loop), ('closed loop', result.closed_loop))
+        for problem in run.problems
+    ]
     plots = ['trajectory', 'errors', *(['step_responses'] if result.responses else [])]
     return '\n\n'.join([*parts, *(f'![{name}]({name}.png)' for name in plots)]) + '\n'
 
@@ -83,9 +116,11 @@ def _plot_trajectory(result: Result, path: Path) -> None:
     for column, (title, run, colour) in enumerate((('open loop', result.open_loop, OPEN), ('closed loop', result.closed_loop, CLOSED))):
         in_space = e.name == 'deflection'
         axes = figure.add_subplot(1, 2, column + 1, projection='3d' if in_space else None)
-        for points_m, style in ((run.tips_m, {'color': colour, 'lw': 0.8, 'label': 'true tip'}),
-                                (run.ends_m, {'color': colour, 'marker': '.', 'ls': '', 'label': 'end of step'}),
-                                (e.points_m, {'color': TARGET, 'marker': '+', 'ls': '', 'label': 'target'})):
+        for points_m, style in (
+            (run.tips_m, {'color': colour, 'lw': 0.8, 'label': 'true tip'}),
+            (run.ends_m, {'color': colour, 'marker': '.', 'ls': '', 'label': 'end of step'}),
+            (e.points_m, {'color': TARGET, 'marker': '+', 'ls': '', 'label': 'target'}),
+        ):
             x, y, z = 1e3 * points_m.T
             axes.plot(*((x, y, z) if in_space else (x * np.cos(PHI_BEND_RAD) + y * np.sin(PHI_BEND_RAD), z)), **style)
         axes.set_title(f'{e.name}, {title}')
@@ -93,7 +128,7 @@ def _plot_trajectory(result: Result, path: Path) -> None:
             axes.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]')
         else:
             axes.set(xlabel='in the bending plane [mm]', ylabel='z [mm]', aspect='equal')
-        axes.invert_zaxis() if in_space else axes.invert_yaxis()     # the arm hangs
+        axes.invert_zaxis() if in_space else axes.invert_yaxis()  # the arm hangs
         axes.legend()
     figure.savefig(path, dpi=110)
     plt.close(figure)
@@ -103,8 +138,10 @@ def _plot_errors(result: Result, path: Path) -> None:
     e = result.experiment
     angle = np.rad2deg(e.theta_rad if e.name == 'bend' else e.phi_rad)
     figure, axes = plt.subplots(figsize=(8, 4), layout='constrained')
-    for label, run, colour, paper_m in (('open loop', result.open_loop, OPEN, PAPER[e.name][0]),
-                                        ('closed loop', result.closed_loop, CLOSED, PAPER[e.name][1])):
+    for label, run, colour, paper_m in (
+        ('open loop', result.open_loop, OPEN, PAPER[e.name][0]),
+        ('closed loop', result.closed_loop, CLOSED, PAPER[e.name][1]),
+    ):
         axes.plot(angle, 1e3 * run.errors_m(e.points_m), 'o-', color=colour, label=label)
         axes.axhline(1e3 * paper_m, color=colour, ls=':', label=f'paper, {label} mean')
     axes.set(xlabel='theta [deg]' if e.name == 'bend' else 'phi [deg]', ylabel='tip error at the end of the step [mm]', ylim=(0, None))
@@ -116,10 +153,10 @@ def _plot_errors(result: Result, path: Path) -> None:
 def _plot_responses(result: Result, path: Path) -> None:
     figure, axes = plt.subplots(figsize=(8, 4), layout='constrained')
     for r in result.responses:
-        line, = axes.plot(r.times_s, 100 * r.distance_m / r.step_m, label=f'0 to {r.theta_deg:.0f} deg')
+        (line,) = axes.plot(r.times_s, 100 * r.distance_m / r.step_m, label=f'0 to {r.theta_deg:.0f} deg')
         axes.axvline(r.limit_s, color=line.get_color(), ls=':')
     axes.axhline(2.0, color='grey', lw=0.8)
     axes.set(xlabel='time from the command [s]', ylabel='distance from the target [% of the step]', yscale='log', ylim=(0.1, 150))
-    axes.legend(title='dotted: the valves\' limit')
+    axes.legend(title="dotted: the valves' limit")
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -13,10 +13,10 @@ from soft_arm_control.experiments import Experiment
 class Run:
     """One pass over the targets: open or closed loop."""
 
-    times_s: np.ndarray             # (m,), of the truth, from the first step
-    tips_m: np.ndarray              # (m, 3), truth
-    ends_m: np.ndarray              # (k, 3), true tip at the end of each step
-    problems: tuple[str, ...]       # what the controller reported
+    times_s: np.ndarray  # (m,), of the truth, from the first step
+    tips_m: np.ndarray  # (m, 3), truth
+    ends_m: np.ndarray  # (k, 3), true tip at the end of each step
+    problems: tuple[str, ...]  # what the controller reported
 
     def errors_m(self, points_m: np.ndarray) -> np.ndarray:
         """Distance of each step's end from its target [m], shape (k,)."""
@@ -29,10 +29,10 @@ class StepResponse:
 
     theta_deg: float
     settle_s: float | None
-    limit_s: float                  # what valves and mechanics allow
+    limit_s: float  # what valves and mechanics allow
     step_m: float
     times_s: np.ndarray
-    distance_m: np.ndarray          # of the truth from the target
+    distance_m: np.ndarray  # of the truth from the target
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Lap:
     wanted_rad_s: float
     mean_rad_s: float
     std_rad_s: float
-    error_mean_m: float             # truth from the path
+    error_mean_m: float  # truth from the path
     error_p95_m: float
 
 
@@ -51,7 +51,7 @@ class Result:
     """An experiment, open loop then closed loop on one plant."""
 
     experiment: Experiment
-    plant_seed: int | None          # None: a rig that was already running
+    plant_seed: int | None  # None: a rig that was already running
     open_loop: Run
     closed_loop: Run
     responses: tuple[StepResponse, ...]
@@ -63,15 +63,28 @@ class Result:
         """The values of the JSON report."""
         points_m = self.experiment.points_m
         open_m, closed_m = self.open_loop.errors_m(points_m), self.closed_loop.errors_m(points_m)
-        steps = [{'theta_rad': float(self.experiment.theta_rad[k]), 'phi_rad': float(self.experiment.phi_rad[k]),
-                  'target_m': points_m[k].tolist(), 'open_loop_m': self.open_loop.ends_m[k].tolist(),
-                  'closed_loop_m': self.closed_loop.ends_m[k].tolist(), 'open_loop_error_m': float(open_m[k]),
-                  'closed_loop_error_m': float(closed_m[k])} for k in range(len(points_m))]
+        steps = [
+            {
+                'theta_rad': float(self.experiment.theta_rad[k]),
+                'phi_rad': float(self.experiment.phi_rad[k]),
+                'target_m': points_m[k].tolist(),
+                'open_loop_m': self.open_loop.ends_m[k].tolist(),
+                'closed_loop_m': self.closed_loop.ends_m[k].tolist(),
+                'open_loop_error_m': float(open_m[k]),
+                'closed_loop_error_m': float(closed_m[k]),
+            }
+            for k in range(len(points_m))
+        ]
         return {
-            'open_loop_mean_m': float(np.mean(open_m)), 'open_loop_p95_m': float(np.percentile(open_m, 95)),
-            'closed_loop_mean_m': float(np.mean(closed_m)), 'closed_loop_p95_m': float(np.percentile(closed_m, 95)),
+            'open_loop_mean_m': float(np.mean(open_m)),
+            'open_loop_p95_m': float(np.percentile(open_m, 95)),
+            'closed_loop_mean_m': float(np.mean(closed_m)),
+            'closed_loop_p95_m': float(np.percentile(closed_m, 95)),
             'settle_s': {f'{r.theta_deg:.0f}_deg': r.settle_s for r in self.responses} or None,
-            'plant_seed': self.plant_seed, 'rates_hz': self.rates_hz, 'latency_ms': self.latency_ms, 'steps': steps,
+            'plant_seed': self.plant_seed,
+            'rates_hz': self.rates_hz,
+            'latency_ms': self.latency_ms,
+            'steps': steps,
         }
 
     def write_csv(self, path: Path) -> None:
@@ -79,8 +92,27 @@ class Result:
         with path.open('w', newline='') as file:
             writer = csv.writer(file)
             axes = ('x', 'y', 'z')
-            writer.writerow(['theta_rad', 'phi_rad', *(f'{what}_{a}_m' for what in ('target', 'open_loop', 'closed_loop') for a in axes),
-                             'open_loop_error_m', 'closed_loop_error_m'])
+            writer.writerow(
+                [
+                    'theta_rad',
+                    'phi_rad',
+                    *(f'{what}_{a}_m' for what in ('target', 'open_loop', 'closed_loop') for a in axes),
+                    'open_loop_error_m',
+                    'closed_loop_error_m',
+                ]
+            )
             for s in self.as_json()['steps']:
-                writer.writerow([f'{v:.6f}' for v in (s['theta_rad'], s['phi_rad'], *s['target_m'], *s['open_loop_m'], *s['closed_loop_m'],
-                                                      s['open_loop_error_m'], s['closed_loop_error_m'])])
+                writer.writerow(
+                    [
+                        f'{v:.6f}'
+                        for v in (
+                            s['theta_rad'],
+                            s['phi_rad'],
+                            *s['target_m'],
+                            *s['open_loop_m'],
+                            *s['closed_loop_m'],
+                            s['open_loop_error_m'],
+                            s['closed_loop_error_m'],
+                        )
+                    ]
+                )

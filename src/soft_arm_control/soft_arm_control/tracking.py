@@ -4,13 +4,20 @@ import numpy as np
 
 from soft_arm_kinematics.arm import Arm
 
-ITERATIONS = 2        # a control loop starts where it ended one tick ago
-DAMPING = 1.0e-3      # dimensionless like the Jacobian [m/m]; matters only where a direction cannot be moved at all
-NULL_SHARE = 0.3      # of the distance to the preferred lengths that each iteration goes along the null space
+ITERATIONS = 2  # a control loop starts where it ended one tick ago
+DAMPING = 1.0e-3  # dimensionless like the Jacobian [m/m]; matters only where a direction cannot be moved at all
+NULL_SHARE = 0.3  # of the distance to the preferred lengths that each iteration goes along the null space
 
 
-def solve_lengths(arm: Arm, start_m: np.ndarray, target_m: np.ndarray, preferred_m: np.ndarray, limits_m: np.ndarray,
-                  free: np.ndarray, iterations: int = ITERATIONS) -> tuple[np.ndarray, float]:
+def solve_lengths(
+    arm: Arm,
+    start_m: np.ndarray,
+    target_m: np.ndarray,
+    preferred_m: np.ndarray,
+    limits_m: np.ndarray,
+    free: np.ndarray,
+    iterations: int = ITERATIONS,
+) -> tuple[np.ndarray, float]:
     """Solve tip(lengths) = target near `start_m`.
 
     Actuators that are not free stay where they start. One that reaches a limit stays there and the others take over;

@@ -12,12 +12,12 @@ import numpy as np
 
 from soft_arm_control.dynamics import Dynamics
 
-PERIOD_S = 0.02                    # nominal time between two steps
-REFERENCE_TIME_CONSTANT_S = 0.05   # lead gain tau / this; several periods, so that image noise is not amplified much
-RATE_SHARE = 0.97                  # of the identified rate limit
+PERIOD_S = 0.02  # nominal time between two steps
+REFERENCE_TIME_CONSTANT_S = 0.05  # lead gain tau / this; several periods, so that image noise is not amplified much
+RATE_SHARE = 0.97  # of the identified rate limit
 OFFSET_TIME_CONSTANT_S = 0.3
-OFFSET_LIMIT_PA = 8.0e3            # a valve further off than this is defective, not inaccurate
-RESTING_PA = 500.0                 # wanted and reference this near: the move is over
+OFFSET_LIMIT_PA = 8.0e3  # a valve further off than this is defective, not inaccurate
+RESTING_PA = 500.0  # wanted and reference this near: the move is over
 
 
 class ValveShaper:
@@ -43,7 +43,7 @@ class ValveShaper:
         self._observe(measured_pa)
         rate_pa_s = (wanted_pa - self._reference_pa) / REFERENCE_TIME_CONSTANT_S
         largest_pa_s = max(float(np.max(np.abs(rate_pa_s))), 1.0)
-        rate_pa_s *= min(1.0, RATE_SHARE * d.valve_rate_limit_pa_s / largest_pa_s)   # all together: the tip takes the direct way
+        rate_pa_s *= min(1.0, RATE_SHARE * d.valve_rate_limit_pa_s / largest_pa_s)  # all together: the tip takes the direct way
         leading_pa = np.clip(self._reference_pa + d.valve_time_constant_s * rate_pa_s, *self._limits_pa)
         applied_pa = np.clip(leading_pa - self._offset_pa, *self._limits_pa)
         self._reference_pa = self._reference_pa + PERIOD_S / d.valve_time_constant_s * (leading_pa - self._reference_pa)
@@ -57,5 +57,6 @@ class ValveShaper:
         step_pa = d.valve_rate_limit_pa_s * PERIOD_S
         self._model_pa = self._model_pa + np.clip(share * (self._sent_pa[0] - self._model_pa), -step_pa, step_pa)
         off_pa = measured_pa - self._model_pa
-        self._offset_pa = np.clip(self._offset_pa + PERIOD_S / OFFSET_TIME_CONSTANT_S * (off_pa - self._offset_pa),
-                                  -OFFSET_LIMIT_PA, OFFSET_LIMIT_PA)
+        self._offset_pa = np.clip(
+            self._offset_pa + PERIOD_S / OFFSET_TIME_CONSTANT_S * (off_pa - self._offset_pa), -OFFSET_LIMIT_PA, OFFSET_LIMIT_PA
+        )

@@ -24,8 +24,11 @@ ALIVE_S = 60.0
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(prog='softarm calibrate dynamics', description='Step one chamber up and down and identify how fast '
-                                     'the rig is. The arm moves. Without --use-running a virtual rig is started for it.')
+    parser = argparse.ArgumentParser(
+        prog='softarm calibrate dynamics',
+        description='Step one chamber up and down and identify how fast '
+        'the rig is. The arm moves. Without --use-running a virtual rig is started for it.',
+    )
     parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
     parser.add_argument('--rig', default='virtual', help='rig that is calibrated (default: %(default)s)')
     parser.add_argument('--plant-seed', type=int, default=1, help='virtual arm to start (default: %(default)s)')
@@ -54,8 +57,7 @@ def _run(options) -> int:
         session = stack.enter_context(RigSession(arm.robot))
         progress = stack.enter_context(tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig'))
         check = (lambda: None) if options.use_running else rig.check
-        session.wait_for(lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5, ALIVE_S, session.missing,
-                         check)
+        session.wait_for(lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5, ALIVE_S, session.missing, check)
         progress.set_description('steps')
         dynamics, residuals = identify(measure(session, arm, progress.update), lambda p: _tips_m(arm, stepped_chamber(arm), p))
     if not options.dry_run:

@@ -21,10 +21,20 @@ from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 ALIVE_S = 60.0
-LOOK_S = 3.5           # for a rig that already runs: DDS discovery takes up to 3 s
+LOOK_S = 3.5  # for a rig that already runs: DDS discovery takes up to 3 s
 QUICK_STEPS = {'bend': 7, 'deflection': 9}
-RECORDED = ('/soft_arm/pressure_command', '/soft_arm/pressures', '/soft_arm/ring_pose', '/soft_arm/configuration', '/soft_arm/target',
-            '/virtual_rig/debug/tip_truth', '/camera/camera/color/camera_info', '/diagnostics', '/tf', '/tf_static')
+RECORDED = (
+    '/soft_arm/pressure_command',
+    '/soft_arm/pressures',
+    '/soft_arm/ring_pose',
+    '/soft_arm/configuration',
+    '/soft_arm/target',
+    '/virtual_rig/debug/tip_truth',
+    '/camera/camera/color/camera_info',
+    '/diagnostics',
+    '/tf',
+    '/tf_static',
+)
 
 
 def bend(argv: list[str] | None = None) -> int:
@@ -43,10 +53,13 @@ def all_experiments(argv: list[str] | None = None) -> int:
 
 
 def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
-    parser = argparse.ArgumentParser(prog=f'softarm experiment {command}', description='The paper\'s experiments on a virtual rig that is '
-                                     'started for them, or on the one that runs in this ROS domain: open loop, then closed loop.')
+    parser = argparse.ArgumentParser(
+        prog=f'softarm experiment {command}',
+        description="The paper's experiments on a virtual rig that is "
+        'started for them, or on the one that runs in this ROS domain: open loop, then closed loop.',
+    )
     parser.add_argument('--plant-seed', type=int, default=1, help='virtual arm to start (default: %(default)s)')
-    parser.add_argument('--steps', type=int, help='number of targets (default: the paper\'s)')
+    parser.add_argument('--steps', type=int, help="number of targets (default: the paper's)")
     parser.add_argument('--rig', default='virtual', help='rig whose calibration is used (default: %(default)s)')
     parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
     parser.add_argument('--report', type=Path, metavar='OUT_DIR', default=Path('out'), help='folder of the reports (default: %(default)s)')
@@ -56,7 +69,7 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
     options = parser.parse_args(argv)
     if options.plant_seed < 0:
         parser.error(f'--plant-seed {options.plant_seed}: give a number >= 0')
-    signal.signal(signal.SIGTERM, signal.default_int_handler)      # ends as Ctrl-C does, and cleans up
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, and cleans up
     try:
         return _run(options, names)
     except (ControlError, KinematicsError, RobotFileError, CalibrationError) as error:
@@ -68,7 +81,7 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
 
 
 def _run(options, names) -> int:
-    from soft_arm_control.report import settling_table, table, write_report  # plots and ROS only when they are needed
+    from soft_arm_control.report import settling_table, table, write_overview, write_report  # plots and ROS only when they are needed
     from soft_arm_control.ros.experiment_runner import ExperimentRunner, Pace
     from soft_arm_control.ros.rig_session import RigSession
 
@@ -83,21 +96,30 @@ def _run(options, names) -> int:
         seed, check = _rig(stack, options, folder)
         stack.enter_context(_recording(folder / 'bag'))
         session = stack.enter_context(RigSession(arm.robot))
-        progress = stack.enter_context(tqdm(total=round(total_s), unit='s', file=sys.stderr, desc='starting',
-                                            bar_format='{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} s'))
+        progress = stack.enter_context(
+            tqdm(
+                total=round(total_s),
+                unit='s',
+                file=sys.stderr,
+                desc='starting',
+                bar_format='{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} s',
+            )
+        )
         session.wait_for(lambda: not session.missing(), ALIVE_S, session.missing, check)
 
         def on_time(seconds):
-            progress.update(min(round(seconds, 1), progress.total - progress.n))     # repeated steps are not in the total
+            progress.update(min(round(seconds, 1), progress.total - progress.n))  # repeated steps are not in the total
 
         runner = ExperimentRunner(session, arm, dynamics, pace, on_time, check)
         results = []
         for e in experiments:
             progress.set_description(e.name)
             results.append(runner.run(e, seed))
-    reports = [write_report(result, folder / result.experiment.name if len(names) > 1 else folder) for result in results]
     values = {result.experiment.name: result.as_json() for result in results}
-    values = values if len(names) > 1 else values[names[0]]
+    if len(names) == 1:
+        report, values = write_report(results[0], folder), values[names[0]]
+    else:
+        report = write_overview(results, [write_report(result, folder / result.experiment.name) for result in results], folder)
     (folder / 'result.json').write_text(json.dumps(values, indent=1) + '\n')
     if options.json:
         print(json.dumps(values))
@@ -106,7 +128,7 @@ def _run(options, names) -> int:
     for result in results:
         if result.responses:
             print('\n' + settling_table(result))
-    print('\nreport: ' + ', '.join(str(path) for path in reports))
+    print(f'\nreport: {report}')
     return 0
 
 
@@ -119,8 +141,9 @@ def _rig(stack: ExitStack, options, folder: Path):
         print(f'a rig is already running in ROS domain {domain}: using it, --plant-seed is not used', file=sys.stderr)
         return None, lambda: None
     if options.use_running:
-        raise ControlError(f'no rig is running in ROS domain {domain}: start one with `softarm launch launch/sim.launch.xml`, '
-                           'or leave out --use-running')
+        raise ControlError(
+            f'no rig is running in ROS domain {domain}: start one with `softarm launch launch/sim.launch.xml`, or leave out --use-running'
+        )
     os.environ['ROS_DOMAIN_ID'] = str(free_domain(domain))
     rig = stack.enter_context(VirtualRig(options.plant_seed, folder / 'rig.log'))
     return options.plant_seed, rig.check
@@ -133,11 +156,16 @@ class _recording:
         self._bag = bag
 
     def __enter__(self):
-        shutil.rmtree(self._bag, ignore_errors=True)     # of an earlier run
+        shutil.rmtree(self._bag, ignore_errors=True)  # of an earlier run
         self._bag.parent.mkdir(parents=True, exist_ok=True)
         with (self._bag.parent / 'bag.log').open('w') as log:
-            self._process = subprocess.Popen(['softarm', 'bag', 'record', *RECORDED, '-o', str(self._bag)], stdin=subprocess.DEVNULL,
-                                             stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+            self._process = subprocess.Popen(
+                ['softarm', 'bag', 'record', *RECORDED, '-o', str(self._bag)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def __exit__(self, *_):
         from soft_arm_control.ros.rig_process import end

@@ -24,7 +24,7 @@ ERROR_CODES = {
     Outcome.INVALID_GOAL: MoveTip.Result.INVALID_GOAL,
     Outcome.OUTSIDE_WORKSPACE: MoveTip.Result.OUTSIDE_WORKSPACE,
 }
-LEAST_COVARIANCE_M2 = (1.0e-4) ** 2    # per axis: no depth camera is better than 0.1 mm
+LEAST_COVARIANCE_M2 = (1.0e-4) ** 2  # per axis: no depth camera is better than 0.1 mm
 
 
 def stamp_s(stamp) -> float:

@@ -8,7 +8,7 @@ from soft_arm_control.dynamics import StepRecord
 from soft_arm_control.ros.rig_session import RigSession
 from soft_arm_kinematics.arm import Arm
 
-STEP_PA = 80.0e3          # large enough to show the valve's rate limit
+STEP_PA = 80.0e3  # large enough to show the valve's rate limit
 REST_S = 4.0
 STEPS = 6
 
@@ -48,10 +48,13 @@ def measure(session: RigSession, arm: Arm, on_step: Callable[[], None]) -> list[
 def _step(session, chamber, pressure_pa) -> float:
     command_pa = session.command_pa.copy()
     command_pa[chamber] = pressure_pa
-    session.command_pa = command_pa        # a new array: the spin thread sends it whole
+    session.command_pa = command_pa  # a new array: the spin thread sends it whole
     start_s = session.now_s()
-    session.wait_for(lambda: min(session.pressures.stamps_s[-1], session.rings.stamps_s[-1]) > start_s + REST_S, 2 * REST_S + 2,
-                     lambda: 'pressures and ring poses after a step')
+    session.wait_for(
+        lambda: min(session.pressures.stamps_s[-1], session.rings.stamps_s[-1]) > start_s + REST_S,
+        2 * REST_S + 2,
+        lambda: 'pressures and ring poses after a step',
+    )
     return start_s
 
 
@@ -59,5 +62,12 @@ def _record(session, chamber, start_s, start_pa) -> StepRecord:
     stop_s = start_s + REST_S
     pressure_s, pressures_pa, _ = session.pressures.since(start_s, stop_s)
     ring_s, rings_m, arrivals_s = session.rings.since(start_s, stop_s)
-    return StepRecord(pressure_s - start_s, pressures_pa[:, chamber], ring_s - start_s, rings_m, arrivals_s - ring_s, start_pa,
-                      float(session.command_pa[chamber]))
+    return StepRecord(
+        pressure_s - start_s,
+        pressures_pa[:, chamber],
+        ring_s - start_s,
+        rings_m,
+        arrivals_s - ring_s,
+        start_pa,
+        float(session.command_pa[chamber]),
+    )

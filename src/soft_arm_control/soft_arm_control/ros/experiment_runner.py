@@ -1,7 +1,7 @@
 """Runs an experiment on a running rig: open loop, closed loop, then step responses or one continuous turn."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from soft_arm_control.ros.rig_session import TRUTH_TOPIC, RigSession
 from soft_arm_kinematics.arm import Arm
 from soft_arm_msgs.action import MoveTip
 
-FIRST_S = 4.0             # to the first target, from wherever the arm is
+FIRST_S = 4.0  # to the first target, from wherever the arm is
 RESPONSE_S = 2.5
-GOAL_TIMEOUT_S = 60.0     # steps end by the clock, not by the goal
+GOAL_TIMEOUT_S = 60.0  # steps end by the clock, not by the goal
 TOLERANCE_M = 0.001
 ATTEMPTS = 3
 EXPECTED = (MoveTip.Result.NONE, MoveTip.Result.CANCELLED)
@@ -48,8 +48,9 @@ class Pace:
 class ExperimentRunner:
     """Drives one rig through experiments; `on_time(seconds)` is told how the time passes, `check()` may raise."""
 
-    def __init__(self, session: RigSession, arm: Arm, dynamics: Dynamics, pace: Pace, on_time: Callable[[float], None],
-                 check: Callable[[], None]):
+    def __init__(
+        self, session: RigSession, arm: Arm, dynamics: Dynamics, pace: Pace, on_time: Callable[[float], None], check: Callable[[], None]
+    ):
         self._session, self._arm, self._dynamics, self._pace = session, arm, dynamics, pace
         self._on_time, self._check = on_time, check
 
@@ -62,13 +63,17 @@ class ExperimentRunner:
         start_s = self._session.now_s()
         open_loop, closed_loop = self._pass(experiment, open_loop=True), self._pass(experiment, open_loop=False)
         responses = self._responses(experiment) if experiment.name == 'bend' else ()
-        lap = self._lap(experiment) if experiment.name == 'deflection' and self._pace.lap else None
+        lap, problems = self._lap(experiment) if experiment.name == 'deflection' and self._pace.lap else (None, [])
+        closed_loop = replace(closed_loop, problems=(*closed_loop.problems, *problems))
         session = self._session
-        rates_hz = {name: round(series.rate_hz(start_s), 2) for name, series in
-                    (('camera', session.images), ('valves', session.pressures), ('ring_pose', session.rings))}
+        rates_hz = {
+            name: round(series.rate_hz(start_s), 2)
+            for name, series in (('camera', session.images), ('valves', session.pressures), ('ring_pose', session.rings))
+        }
         values = session.diagnostics.get('soft_arm/tip_controller', {})
-        latency_ms = {f'p{p}': round(1e3 * float(values[f'image_to_command_p{p}_s']), 1) for p in (50, 99)
-                      if f'image_to_command_p{p}_s' in values}
+        latency_ms = {
+            f'p{p}': round(1e3 * float(values[f'image_to_command_p{p}_s']), 1) for p in (50, 99) if f'image_to_command_p{p}_s' in values
+        }
         return Result(experiment, plant_seed, open_loop, closed_loop, responses, lap, rates_hz, latency_ms)
 
     def _pass(self, experiment: Experiment, open_loop: bool) -> Run:
@@ -90,43 +95,59 @@ class ExperimentRunner:
             start_s, stop_s = self._step(steps, k, False, RESPONSE_S, [])
             times_s, tips_m, _ = self._session.truth.since(start_s, stop_s)
             start_m, target_m = steps.points_m[0], steps.points_m[k]
-            found.append(StepResponse(
-                theta_deg, settling_time_s(times_s - start_s, tips_m, start_m, target_m),
-                fastest_settling_s(self._arm, self._dynamics, steps.lengths_m[0], steps.lengths_m[k]),
-                float(np.linalg.norm(target_m - start_m)), times_s - start_s, np.linalg.norm(tips_m - target_m, axis=1)))
+            found.append(
+                StepResponse(
+                    theta_deg,
+                    settling_time_s(times_s - start_s, tips_m, start_m, target_m),
+                    fastest_settling_s(self._arm, self._dynamics, steps.lengths_m[0], steps.lengths_m[k]),
+                    float(np.linalg.norm(target_m - start_m)),
+                    times_s - start_s,
+                    np.linalg.norm(tips_m - target_m, axis=1),
+                )
+            )
         return tuple(found)
 
-    def _lap(self, experiment: Experiment) -> Lap:
+    def _lap(self, experiment: Experiment) -> tuple[Lap | None, list[str]]:
         phi_rad = np.linspace(0.0, 2 * np.pi, 73)
         path = targets(self._arm, 'deflection', np.full_like(phi_rad, experiment.theta_rad[0]), phi_rad)
-        self._step(path, 0, False, FIRST_S, [])
-        times_s = phi_rad / PAPER_DEFLECTION_RAD_S + 0.1
-        start_s = self._session.now_s()
-        self._session.follow_path(path.points_m, path.lengths_m, times_s, list(path.held_segments))
-        self._wait_until(start_s + times_s[-1])
+        times_s, problems = phi_rad / PAPER_DEFLECTION_RAD_S + 0.1, []
+        for attempt in range(1, ATTEMPTS + 1):
+            self._step(path, 0, False, FIRST_S, problems)
+            start_s = self._session.now_s()
+            result = self._session.follow_path(path.points_m, path.lengths_m, times_s, list(path.held_segments))
+            self._wait_until(start_s + times_s[-1])
+            ended = result()
+            if ended is None or ended.error_code in EXPECTED:
+                break
+            problems.append(f'continuous turn, attempt {attempt}: {ended.error_msg}')
+        else:
+            return None, problems
         # the first and last half second are acceleration and braking
         seen_s, tips_m, _ = self._session.truth.since(start_s + 0.5, start_s + times_s[-1] - 0.5)
         wanted_m = np.stack([np.interp(seen_s - start_s, times_s, axis_m) for axis_m in path.points_m.T], axis=1)
         off_m = np.linalg.norm(tips_m - wanted_m, axis=1)
-        return Lap(PAPER_DEFLECTION_RAD_S, *angular_speed_rad_s(seen_s, tips_m), float(off_m.mean()), float(np.percentile(off_m, 95)))
+        speeds_rad_s = angular_speed_rad_s(seen_s, tips_m)
+        return Lap(PAPER_DEFLECTION_RAD_S, *speeds_rad_s, float(off_m.mean()), float(np.percentile(off_m, 95))), problems
 
     def _step(self, experiment: Experiment, k: int, open_loop: bool, duration_s: float, problems: list[str]) -> tuple[float, float]:
         """Go to target k and stay until the time is up; return start and end [s]. A fault on the way is noted, the step repeated."""
         for attempt in range(1, ATTEMPTS + 1):
             session, start_s = self._session, self._session.now_s()
-            result = session.move_tip(experiment.points_m[k], experiment.lengths_m[k], list(experiment.held_segments), open_loop,
-                                      TOLERANCE_M, GOAL_TIMEOUT_S)
+            result = session.move_tip(
+                experiment.points_m[k], experiment.lengths_m[k], list(experiment.held_segments), open_loop, TOLERANCE_M, GOAL_TIMEOUT_S
+            )
             self._wait_until(start_s + duration_s)
             ended = result()
             if ended is None or ended.error_code in EXPECTED:
                 return start_s, start_s + duration_s
             problems.append(f'step {k}, attempt {attempt}: {ended.error_msg}')
-            duration_s = max(duration_s, FIRST_S)      # from wherever the fault has left the arm
-        return start_s, self._session.truth.stamps_s[-1]      # scored where the fault has left the arm
+            duration_s = max(duration_s, FIRST_S)  # from wherever the fault has left the arm
+        return start_s, self._session.truth.stamps_s[-1]  # scored where the fault has left the arm
 
     def _wait_until(self, stop_s: float) -> None:
         truth, before_s = self._session.truth.stamps_s, self._session.now_s()
         left_s = stop_s - before_s
-        self._session.wait_for(lambda: bool(truth) and truth[-1] >= stop_s, left_s + 5.0, lambda: f'the true tip on {TRUTH_TOPIC}',
-                               self._check)
+        self._session.wait_for(
+            lambda: bool(truth) and truth[-1] >= stop_s, left_s + 5.0, lambda: f'the true tip on {TRUTH_TOPIC}', self._check
+        )
         self._on_time(left_s)

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from soft_arm_control.controller import Outcome, Status, TipController
-from soft_arm_control.errors import GoalError, OutsideWorkspaceError
+from soft_arm_control.errors import DriverLostError, GoalError, OutsideWorkspaceError
 from soft_arm_control.goal import Goal
 from soft_arm_control.goal_planning import checked_point, plan
 from soft_arm_control.ros import conversions
@@ -19,16 +19,17 @@ from soft_arm_kinematics.arm import Arm
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.srv import SolveIK
 
-FEEDBACK_TICKS = 5     # of the loop: 10 Hz
+FEEDBACK_TICKS = 5  # of the loop: 10 Hz
 IK_TIMEOUT_S = 2.0
+_OUTCOMES = {OutsideWorkspaceError: Outcome.OUTSIDE_WORKSPACE, DriverLostError: Outcome.DRIVER_LOST}  # others: an invalid goal
 
 
 @dataclass
 class _Running:
     handle: object
-    feedback: object            # Status to feedback message
+    feedback: object  # Status to feedback message
     goal: Goal
-    ended: Future               # resolves to the Status that the goal ends with
+    ended: Future  # resolves to the Status that the goal ends with
 
 
 class GoalServer:
@@ -38,12 +39,14 @@ class GoalServer:
         self._node, self._arm, self._controller = node, arm, controller
         self._tolerance_m, self._timeout_s = tolerance_m, timeout_s
         self._running: _Running | None = None
-        self._waiting: tuple[Future, float] | None = None      # for the inverse kinematics, until
+        self._waiting: tuple[Future, float] | None = None  # for the inverse kinematics, until
         self._ticks = 0
         self._ik = node.create_client(SolveIK, 'solve_ik')
         accept = {'goal_callback': lambda _: GoalResponse.ACCEPT, 'cancel_callback': lambda _: CancelResponse.ACCEPT}
-        self._servers = [ActionServer(node, MoveTip, 'move_tip', self._move_tip, **accept),
-                         ActionServer(node, FollowPath, 'follow_path', self._follow_path, **accept)]
+        self._servers = [
+            ActionServer(node, MoveTip, 'move_tip', self._move_tip, **accept),
+            ActionServer(node, FollowPath, 'follow_path', self._follow_path, **accept),
+        ]
 
     @property
     def goal(self) -> Goal | None:
@@ -65,8 +68,17 @@ class GoalServer:
         self._ticks += 1
         if self._running.handle.is_cancel_requested:
             self._controller.cancel()
-            self._end(Status('idle', status.elapsed_s, status.error_m, status.tip_m, status.waypoint, Outcome.CANCELLED,
-                             'cancelled by the client; last pressures held'))
+            self._end(
+                Status(
+                    'idle',
+                    status.elapsed_s,
+                    status.error_m,
+                    status.tip_m,
+                    status.waypoint,
+                    Outcome.CANCELLED,
+                    'cancelled by the client; last pressures held',
+                )
+            )
         elif status.outcome is not None:
             self._end(status)
         elif self._ticks % FEEDBACK_TICKS == 0:
@@ -74,13 +86,20 @@ class GoalServer:
 
     async def _move_tip(self, handle) -> MoveTip.Result:
         request = handle.request
-        status = await self._run(handle, conversions.move_feedback, [request.target], [0.0], request.tolerance_m or self._tolerance_m,
-                                 request.timeout_s or self._timeout_s)
+        status = await self._run(
+            handle,
+            conversions.move_feedback,
+            [request.target],
+            [0.0],
+            request.tolerance_m or self._tolerance_m,
+            request.timeout_s or self._timeout_s,
+        )
         return conversions.move_result(status, self._controller.applied_pa)
 
     async def _follow_path(self, handle) -> FollowPath.Result:
-        status = await self._run(handle, conversions.path_feedback, handle.request.waypoints, handle.request.times_s,
-                                 self._tolerance_m, self._timeout_s)
+        status = await self._run(
+            handle, conversions.path_feedback, handle.request.waypoints, handle.request.times_s, self._tolerance_m, self._timeout_s
+        )
         return conversions.path_result(status, self._controller.path_errors_m)
 
     async def _run(self, handle, feedback, targets, times_s, tolerance_m, timeout_s) -> Status:
@@ -90,13 +109,21 @@ class GoalServer:
             lengths_m = [list(t.lengths_m) for t in targets]
             if points_m and not lengths_m[0] and not request.held_segments:
                 lengths_m[0] = await self._solve_ik(points_m[0])
-            goal = plan(self._arm, points_m, lengths_m, times_s, list(request.held_segments), self._present_m(), tolerance_m, timeout_s,
-                        request.open_loop)
+            goal = plan(
+                self._arm,
+                points_m,
+                lengths_m,
+                times_s,
+                list(request.held_segments),
+                self._present_m(),
+                tolerance_m,
+                timeout_s,
+                request.open_loop,
+            )
             self._controller.start(goal, self._now_s())
         except GoalError as error:
             handle.abort()
-            outcome = Outcome.OUTSIDE_WORKSPACE if isinstance(error, OutsideWorkspaceError) else Outcome.INVALID_GOAL
-            return Status('idle', 0.0, None, None, 0, outcome, str(error))
+            return Status('idle', 0.0, None, None, 0, _OUTCOMES.get(type(error), Outcome.INVALID_GOAL), str(error))
         self._end(Status('idle', 0.0, None, None, 0, Outcome.CANCELLED, 'replaced by a newer goal'))
         self._running = _Running(handle, feedback, goal, Future())
         status = await self._running.ended
@@ -130,7 +157,7 @@ class GoalServer:
 
     def _present_m(self) -> np.ndarray:
         if self._controller.measured_pa is None:
-            raise GoalError('no measured pressures: start the pneumatic driver and activate it')
+            raise DriverLostError('no measured pressures: start the pneumatic driver and activate it')
         return self._arm.lengths(np.clip(self._controller.measured_pa, *self._arm.pressure_limits_pa))
 
     def _now_s(self) -> float:

@@ -1,5 +1,6 @@
 """The virtual rig as a child process: started headless on a free DDS domain and port, ended completely."""
 
+import contextlib
 import os
 import random
 import signal
@@ -15,8 +16,8 @@ from rclpy.signals import SignalHandlerOptions
 from soft_arm_control.errors import ExperimentError
 from soft_arm_msgs.srv import SolveIK
 
-DOMAINS = range(10, 100)           # above, DDS ports reach into the ephemeral ones
-END_S = 20.0                       # `softarm launch` itself escalates after 5 and 10 s
+DOMAINS = range(10, 100)  # above, DDS ports reach into the ephemeral ones
+END_S = 20.0  # `softarm launch` itself escalates after 5 and 10 s
 
 
 def free_domain(avoid: int) -> int:
@@ -74,8 +75,9 @@ class VirtualRig:
     def __enter__(self) -> 'VirtualRig':
         self._log_path.parent.mkdir(parents=True, exist_ok=True)
         with self._log_path.open('w') as log:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                                             start_new_session=True)
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
         return self
 
     def __exit__(self, *_) -> None:
@@ -89,13 +91,9 @@ class VirtualRig:
 
 
 def end(process: subprocess.Popen) -> None:
-    """SIGINT to the process group, SIGKILL if it does not end."""
+    """SIGINT to the process group; SIGKILL to what of it does not end in time, or has lost its leader."""
     for number in (signal.SIGINT, signal.SIGKILL):
-        if process.poll() is not None:
-            break
-        os.killpg(process.pid, number)
-        try:
+        with contextlib.suppress(ProcessLookupError):  # the whole group has ended
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            continue
-    process.wait()

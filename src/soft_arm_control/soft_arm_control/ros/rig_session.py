@@ -40,7 +40,7 @@ class Series:
         """Append one sample."""
         self.arrivals_s.append(arrival_s)
         self.values.append(value)
-        self.stamps_s.append(stamp_s)      # last: its length is what readers use
+        self.stamps_s.append(stamp_s)  # last: its length is what readers use
 
     def since(self, start_s: float, stop_s: float = np.inf) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Stamps, values and arrivals of the samples stamped in [start_s, stop_s]."""
@@ -60,8 +60,8 @@ class RigSession:
     def __init__(self, robot: Robot):
         self._robot = robot
         self.truth, self.pressures, self.rings, self.images = Series(), Series(), Series(), Series()
-        self.diagnostics: dict[str, dict[str, str]] = {}     # newest values of each node
-        self.command_pa: np.ndarray | None = None            # sent at 50 Hz while set
+        self.diagnostics: dict[str, dict[str, str]] = {}  # newest values of each node
+        self.command_pa: np.ndarray | None = None  # sent at 50 Hz while set
         self._changed, self._stopping = threading.Condition(), threading.Event()
 
     def __enter__(self) -> 'RigSession':
@@ -93,8 +93,9 @@ class RigSession:
         """The rig's clock [s]."""
         return self.node.get_clock().now().nanoseconds * 1e-9
 
-    def wait_for(self, condition: Callable[[], bool], timeout_s: float, what: Callable[[], str],
-                 check: Callable[[], None] = lambda: None) -> None:
+    def wait_for(
+        self, condition: Callable[[], bool], timeout_s: float, what: Callable[[], str], check: Callable[[], None] = lambda: None
+    ) -> None:
         """Wait until a condition holds; it is looked at after every message, `check` may raise.
 
         Raises:
@@ -106,7 +107,7 @@ class RigSession:
                 check()
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
-                    raise ExperimentError(f'waited {timeout_s:.0f} s for {what()}: see `softarm doctor` and the rig\'s log')
+                    raise ExperimentError(f"waited {timeout_s:.0f} s for {what()}: see `softarm doctor` and the rig's log")
                 self._changed.wait(min(left_s, 0.5))
 
     def missing(self) -> str:
@@ -114,12 +115,14 @@ class RigSession:
         seen = {'pressures': self.pressures, 'ring_pose': self.rings, 'camera_info': self.images}
         lacking = [name for name, series in seen.items() if len(series.stamps_s) < 5]
         lacking += [name for name, client in (('move_tip', self._move), ('follow_path', self._follow)) if not client.server_is_ready()]
-        return ', '.join(lacking)
+        heard_hz = float(self.diagnostics.get(f'{NAMESPACE}/tip_controller', {}).get('pressures_hz', 0.0))
+        return ', '.join(lacking + ([] if heard_hz else ['pressures at the tip_controller']))
 
     def move_tip(self, point_m, lengths_m, held: list[str], open_loop: bool, tolerance_m: float, timeout_s: float):
         """Send a goal; returns a function that gives its result, or None while it runs."""
-        goal = MoveTip.Goal(target=_target(point_m, lengths_m), tolerance_m=tolerance_m, timeout_s=timeout_s, open_loop=open_loop,
-                            held_segments=held)
+        goal = MoveTip.Goal(
+            target=_target(point_m, lengths_m), tolerance_m=tolerance_m, timeout_s=timeout_s, open_loop=open_loop, held_segments=held
+        )
         return self._send(self._move, goal)
 
     def follow_path(self, points_m, lengths_m, times_s, held: list[str]):

@@ -53,7 +53,7 @@ class TipControllerNode(Node):
         dynamics = load_dynamics(calibration_path(p.rig, 'dynamics'), self._arm.robot.kinematic_fingerprint)
         self._controller = TipController(self._arm, dynamics)
         self._status, self._problem, self._ticks = Status('idle', 0.0, None, None, 0), '', 0
-        self._unanswered_stamp_s: float | None = None       # newest ring that no command has followed yet
+        self._unanswered_stamp_s: float | None = None  # newest ring that no command has followed yet
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
         self._rates = {name: diagnostics.RateMeter() for name in ('pressures_hz', 'ring_pose_hz', 'camera_hz', 'command_hz')}
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)

@@ -44,7 +44,7 @@ class Loop:
         raise AssertionError(f'goal still in phase {self.statuses[-1].phase} after {limit_s} s')
 
     def errors_m(self, target_m, last_s):
-        return np.linalg.norm(np.mean(self.tips_m[-round(last_s / PERIOD_S):], axis=0) - target_m)
+        return np.linalg.norm(np.mean(self.tips_m[-round(last_s / PERIOD_S) :], axis=0) - target_m)
 
     def _tick(self):
         self.plant.step(PERIOD_S)
@@ -63,7 +63,7 @@ class Loop:
         command_pa, status = self.controller.step(self.now_s)
         if command_pa is not None:
             self._commands.append(command_pa)
-            self.plant.set_valve_targets_pa(self._commands[-2 if len(self._commands) > 1 else -1])    # one period on the wire
+            self.plant.set_valve_targets_pa(self._commands[-2 if len(self._commands) > 1 else -1])  # one period on the wire
         self.times_s.append(self.now_s)
         self.tips_m.append(tip_m)
         self.statuses.append(status)
@@ -76,8 +76,15 @@ def arm() -> Arm:
 
 @pytest.fixture
 def dynamics() -> Dynamics:
-    return Dynamics(valve_time_constant_s=0.2, valve_rate_limit_pa_s=150e3, valve_delay_s=0.02, mechanical_lag_s=0.036, creep_share=0.022,
-                    creep_time_constant_s=0.9, camera_delay_s=0.06)
+    return Dynamics(
+        valve_time_constant_s=0.2,
+        valve_rate_limit_pa_s=150e3,
+        valve_delay_s=0.02,
+        mechanical_lag_s=0.036,
+        creep_share=0.022,
+        creep_time_constant_s=0.9,
+        camera_delay_s=0.06,
+    )
 
 
 @pytest.fixture

@@ -75,9 +75,14 @@ def test_open_loop_teaches_nothing_and_needs_no_camera(loop):
     assert len(loop.controller.error_map) == 0
 
 
-@pytest.mark.parametrize(('lost', 'outcome', 'word'),
-                         [('camera', Outcome.CAMERA_STALE, 'no image'), ('ring', Outcome.RING_LOST, 'no ring'),
-                          ('driver', Outcome.DRIVER_LOST, 'no measured pressures')])
+@pytest.mark.parametrize(
+    ('lost', 'outcome', 'word'),
+    [
+        ('camera', Outcome.CAMERA_STALE, 'no image'),
+        ('ring', Outcome.RING_LOST, 'no ring'),
+        ('driver', Outcome.DRIVER_LOST, 'no measured pressures'),
+    ],
+)
 def test_a_lost_sense_ends_the_goal_and_holds_the_pressures(loop, lost, outcome, word):
     loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-6), loop.now_s)
     loop.run(1.0)
@@ -186,7 +191,7 @@ def test_a_new_goal_takes_over_without_a_jump(loop):
     before_pa = loop.controller.applied_pa
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.run(0.02)
-    assert np.abs(loop.controller.applied_pa - before_pa).max() < 8e3     # a period at the rate limit, and its lead
+    assert np.abs(loop.controller.applied_pa - before_pa).max() < 8e3  # a period at the rate limit, and its lead
 
 
 def test_nothing_is_commanded_before_the_first_goal(loop):

@@ -16,8 +16,9 @@ def tips_m(pressures_pa):
 def record(start_pa, command_pa, rng, gain=1.0):
     """A step through the true valve and a first-order mechanical lag; the tip moves 0.5 mm for each mm of length."""
     fine_s = np.arange(0.0, 4.0, 0.001)
-    pressure = valve_response_pa(fine_s, start_pa, command_pa * gain, TRUTH.valve_time_constant_s, TRUTH.valve_rate_limit_pa_s,
-                                 TRUTH.valve_delay_s)
+    pressure = valve_response_pa(
+        fine_s, start_pa, command_pa * gain, TRUTH.valve_time_constant_s, TRUTH.valve_rate_limit_pa_s, TRUTH.valve_delay_s
+    )
     lagged, crept, effective = pressure[0], pressure[0], []
     for value in pressure:
         lagged += (1 - np.exp(-0.001 / TRUTH.mechanical_lag_s)) * (value - lagged)
@@ -25,8 +26,15 @@ def record(start_pa, command_pa, rng, gain=1.0):
         effective.append((1 - TRUTH.creep_share) * lagged + TRUTH.creep_share * crept)
     p, r = slice(None, None, 20), slice(None, None, 33)
     rings = tips_m(np.array(effective))[r] + 1e-4 * rng.standard_normal((len(fine_s[r]), 3))
-    return StepRecord(fine_s[p], pressure[p] + 50 * rng.standard_normal(len(fine_s[p])), fine_s[r], rings,
-                      np.full(len(fine_s[r]), TRUTH.camera_delay_s), start_pa, command_pa)
+    return StepRecord(
+        fine_s[p],
+        pressure[p] + 50 * rng.standard_normal(len(fine_s[p])),
+        fine_s[r],
+        rings,
+        np.full(len(fine_s[r]), TRUTH.camera_delay_s),
+        start_pa,
+        command_pa,
+    )
 
 
 def test_finds_the_dynamics_it_was_made_with():
@@ -50,8 +58,7 @@ def test_a_valve_that_does_not_move_is_refused():
 
 def test_too_few_samples_are_refused():
     full = record(0.0, 40e3, np.random.default_rng(3))
-    short = StepRecord(full.pressure_times_s[:5], full.pressures_pa[:5], full.ring_times_s, full.ring_m,
-                       full.ring_ages_s, 0.0, 40e3)
+    short = StepRecord(full.pressure_times_s[:5], full.pressures_pa[:5], full.ring_times_s, full.ring_m, full.ring_ages_s, 0.0, 40e3)
     with pytest.raises(CalibrationError, match='5 pressures'):
         identify([short], tips_m)
 
@@ -63,15 +70,24 @@ def test_file_round_trip(tmp_path):
     assert '2025-01-02' in path.read_text()
 
 
-@pytest.mark.parametrize(('text', 'match'), [
-    ('values: {valve_time_constant_s: 0.2}', 'missing'),
-    ('values: {valve_time_constant_s: .nan, valve_rate_limit_pa_s: 1, valve_delay_s: 0, mechanical_lag_s: 0, '
-     'creep_share: 0, creep_time_constant_s: 1, camera_delay_s: 0}', 'finite'),
-    ('values: {valve_time_constant_s: 0, valve_rate_limit_pa_s: 1, valve_delay_s: 0, mechanical_lag_s: 0, '
-     'creep_share: 0, creep_time_constant_s: 1, camera_delay_s: 0}', '> 0'),
-    ('values: [', 'dynamics.yaml'),
-    ('nothing', 'softarm calibrate dynamics'),
-])
+@pytest.mark.parametrize(
+    ('text', 'match'),
+    [
+        ('values: {valve_time_constant_s: 0.2}', 'missing'),
+        (
+            'values: {valve_time_constant_s: .nan, valve_rate_limit_pa_s: 1, valve_delay_s: 0, mechanical_lag_s: 0, '
+            'creep_share: 0, creep_time_constant_s: 1, camera_delay_s: 0}',
+            'finite',
+        ),
+        (
+            'values: {valve_time_constant_s: 0, valve_rate_limit_pa_s: 1, valve_delay_s: 0, mechanical_lag_s: 0, '
+            'creep_share: 0, creep_time_constant_s: 1, camera_delay_s: 0}',
+            '> 0',
+        ),
+        ('values: [', 'dynamics.yaml'),
+        ('nothing', 'softarm calibrate dynamics'),
+    ],
+)
 def test_bad_files_are_refused_in_one_line(tmp_path, text, match):
     path = tmp_path / 'dynamics.yaml'
     path.write_text('robot_fingerprint: abc\n' + text)

@@ -70,7 +70,7 @@ def test_moving_makes_it_less_certain_and_seeing_more(estimator, arm):
 def test_old_and_repeated_images_are_not_used(estimator, arm):
     feed(estimator, arm, 4.0, 0.0)
     ring_m = arm.tip_from_lengths(arm.lengths(pressures_at(4.0)))
-    assert not estimator.add_ring(0.5, ring_m, R)          # before the history
+    assert not estimator.add_ring(0.5, ring_m, R)  # before the history
     assert estimator.add_ring(4.0, ring_m + ERROR, R)
     assert not estimator.add_ring(4.0, ring_m + ERROR, R)
 

@@ -31,16 +31,19 @@ def test_given_lengths_are_taken_as_they_are_in_open_loop(arm):
     assert goal.lengths_m[0].tolist() == given
 
 
-@pytest.mark.parametrize(('change', 'match'), [
-    ({'points_m': [[np.nan, 0, 0]]}, 'finite'),
-    ({'points_m': []}, 'at least 1'),
-    ({'held': ['module_7']}, 'module_7'),
-    ({'held': ['module_1', 'module_2']}, 'free'),
-    ({'lengths_m': [[0.1, 0.1]]}, '6 finite lengths'),
-    ({'lengths_m': [[0.1] * 5 + [0.3]]}, r'm2_b3 is 300\.00 mm, limits 70\.00 \.\. 195\.00 mm'),
-    ({'points_m': [[0, 0, 0.2]] * 2, 'times_s': [1.0, 1.0]}, 'increasing'),
-    ({'times_s': [0.0, 1.0]}, '1 waypoints and 2 times_s'),
-])
+@pytest.mark.parametrize(
+    ('change', 'match'),
+    [
+        ({'points_m': [[np.nan, 0, 0]]}, 'finite'),
+        ({'points_m': []}, 'at least 1'),
+        ({'held': ['module_7']}, 'module_7'),
+        ({'held': ['module_1', 'module_2']}, 'free'),
+        ({'lengths_m': [[0.1, 0.1]]}, '6 finite lengths'),
+        ({'lengths_m': [[0.1] * 5 + [0.3]]}, r'm2_b3 is 300\.00 mm, limits 70\.00 \.\. 195\.00 mm'),
+        ({'points_m': [[0, 0, 0.2]] * 2, 'times_s': [1.0, 1.0]}, 'increasing'),
+        ({'times_s': [0.0, 1.0]}, '1 waypoints and 2 times_s'),
+    ],
+)
 def test_bad_requests_get_one_line(arm, change, match):
     with pytest.raises(GoalError, match=match) as error:
         make(arm, **{'points_m': [[0.0, 0.0, 0.2]], **change})

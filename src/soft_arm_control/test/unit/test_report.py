@@ -7,8 +7,17 @@ from soft_arm_control.experiments import experiment
 from soft_arm_control.report import settling_table, table, write_report
 from soft_arm_control.results import Lap, Result, Run, StepResponse
 
-KEYS = {'open_loop_mean_m', 'open_loop_p95_m', 'closed_loop_mean_m', 'closed_loop_p95_m', 'settle_s', 'plant_seed', 'rates_hz',
-        'latency_ms', 'steps'}
+KEYS = {
+    'open_loop_mean_m',
+    'open_loop_p95_m',
+    'closed_loop_mean_m',
+    'closed_loop_p95_m',
+    'settle_s',
+    'plant_seed',
+    'rates_hz',
+    'latency_ms',
+    'steps',
+}
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def test_an_unreachable_target_is_approached_and_left_without_windup():
     found_m = start_m
     for _ in range(50):
         found_m, off_m = solve_lengths(ARM, found_m, np.array([0.0, 0.0, 0.6]), start_m, ARM.length_limits_m, FREE)
-    assert abs(off_m - (0.6 - 2 * ARM.length_limits_m[1, 0])) < 1e-3   # straight and as long as it gets
+    assert abs(off_m - (0.6 - 2 * ARM.length_limits_m[1, 0])) < 1e-3  # straight and as long as it gets
     for _ in range(5):
         found_m, off_m = solve_lengths(ARM, found_m, near_m, start_m, ARM.length_limits_m, FREE)
     assert off_m < 1e-4
