@@ -44,5 +44,5 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
         executor.shutdown()
         rclpy.try_shutdown()
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)   # ros2 launch may repeat it: not a death now that only the interpreter has to end
+            signal.signal(number, signal.SIG_IGN)  # ros2 launch may repeat it: not a death now that only the interpreter has to end
     return 0
