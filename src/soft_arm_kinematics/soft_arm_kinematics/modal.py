@@ -59,8 +59,12 @@ class ModalModel:
         return self._evaluate(self.coefficients_rad, arc_lengths_m, pressures_pa)
 
     def angle_slopes(self, arc_lengths_m: np.ndarray, pressures_pa: np.ndarray) -> np.ndarray:
-        """d theta / dq [rad/Pa]; arguments as in `angles`."""
+        """Derivative of `angles` by the pressure [rad/Pa]; arguments as in `angles`."""
         return self._evaluate(polyder(self.coefficients_rad, axis=1), arc_lengths_m, pressures_pa) / self.pressure_unit_pa
+
+    def curvatures(self, arc_lengths_m: np.ndarray, pressures_pa: np.ndarray) -> np.ndarray:
+        """Derivative of `angles` by the arc length [rad/m]; arguments as in `angles`."""
+        return self._evaluate(polyder(self.coefficients_rad, axis=0), arc_lengths_m, pressures_pa) / self.length_unit_m
 
     def shape(self, pressures_pa: np.ndarray, arc_lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Points of the backbone and tangent angles there.
@@ -112,8 +116,8 @@ class ModalModel:
         slack = RELATIVE_TOLERANCE * (high - low)
         bad = ~((q >= low - slack) & (q <= high + slack))
         if bad.any():
-            raise KinematicsError(f'pressure {q[bad][0]:.7g} Pa is outside the {low:.7g}..{high:.7g} Pa of the modal model: give a pressure '
-                                  'inside, or fit a model over a wider range')
+            raise KinematicsError(f'pressure {q[bad][0]:.7g} Pa is outside the {low:.7g}..{high:.7g} Pa of the modal model: '
+                                  'give a pressure inside, or fit a model over a wider range')
         return q
 
     def _checked_sites(self, arc_lengths_m):

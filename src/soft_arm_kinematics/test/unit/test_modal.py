@@ -43,7 +43,8 @@ def test_shape_has_unit_speed_along_its_own_tangent():
 
 
 def test_paper_units_describe_the_same_bellows():
-    paper = ModalModel(BELLOWS.paper_coefficients(PAPER_PIXEL_M, PSI_PA), BELLOWS.length_m, PAPER_PIXEL_M, PSI_PA, BELLOWS.pressure_limits_pa)
+    in_paper_units = BELLOWS.paper_coefficients(PAPER_PIXEL_M, PSI_PA)
+    paper = ModalModel(in_paper_units, BELLOWS.length_m, PAPER_PIXEL_M, PSI_PA, BELLOWS.pressure_limits_pa)
     assert paper.tip([3e4, 1.2e5]) == pytest.approx(BELLOWS.tip([3e4, 1.2e5]), rel=1e-10)
     assert paper.coefficients_rad[1, 1] == pytest.approx(BELLOWS.coefficients_rad[1, 1] / (400 * 21), rel=1e-6)
 
