@@ -13,7 +13,7 @@ from soft_arm_description.segments import Segment
 
 _BODY_RGBA = '0.75 0.78 0.82 1'
 _DISC_RGBA = '0.35 0.38 0.42 1'
-_JOINT_LIMITS = {'turn': 2 * math.pi, 'bend': math.pi}
+_JOINT_LIMITS = {'turn': 2 * math.pi, 'bend': math.pi / 2}
 
 
 def section_joint_names(segment: Segment) -> list[str]:

@@ -160,9 +160,11 @@ def test_stream_raises_the_alarm_locates_and_lets_go():
 
 
 @pytest.mark.parametrize('call', [
-    lambda: ContactStream(BELLOWS, np.zeros((3, 3))), lambda: ContactStream(BELLOWS, NOISE, window=2),
+    lambda: ContactStream(BELLOWS, np.zeros((3, 3))),
+    lambda: ContactStream(BELLOWS, NOISE, window=2),
     lambda: ContactStream(BELLOWS, NOISE).update(1e6, np.zeros(3)), lambda: ContactStream(BELLOWS, NOISE).update(0.0, np.full(3, np.nan)),
-    lambda: locate(BELLOWS, SWEEP, np.zeros((4, 3)), NOISE), lambda: locate(BELLOWS, np.array([0.0, np.nan, 1.0]), np.zeros((3, 3)), NOISE)])
+    lambda: locate(BELLOWS, SWEEP, np.zeros((4, 3)), NOISE),
+    lambda: locate(BELLOWS, np.array([0.0, np.nan, 1.0]), np.zeros((3, 3)), NOISE)])
 def test_bad_input_is_one_clear_line(call):
     with pytest.raises(KinematicsError) as caught:
         call()
