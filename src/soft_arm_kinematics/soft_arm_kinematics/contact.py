@@ -33,7 +33,7 @@ from soft_arm_kinematics.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
 GRID_SITES, GRID_ONSETS, GRID_SAMPLES = 20, 10, 40
 POLISHED = 3  # best points of the grid from which the search goes on
 INTERVAL_SIGMAS = 1.96  # 95 %
-STILL_FRACTION = 1e-9  # of the pressure range: a smaller motion is rounding
+STILL_FRACTION = 1e-3  # of the pressure range: a smaller spread over a window is the pressure sensor's noise, not a motion
 VAGUE_FRACTION = 0.1  # of the length: a site with a larger standard deviation is not told
 
 

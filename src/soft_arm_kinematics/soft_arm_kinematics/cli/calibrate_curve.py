@@ -41,7 +41,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f'softarm calibrate curve: {error}', file=sys.stderr)
         return 2
     except OSError as error:
-        print(f'softarm calibrate curve: {error.filename}: {error.strerror}; give a folder that can be written with --out or --plot', file=sys.stderr)
+        print(f'softarm calibrate curve: {error.filename}: {error.strerror}; give a folder that can be written with --out or --plot',
+              file=sys.stderr)
         return 2
     print(json.dumps(_summary(curve, path)) if args.json else _table(curve, path))
     return 0
@@ -74,7 +75,8 @@ def _mm(value_m: float | None) -> str:
 
 
 def _plot(curve: PressureLengthCurve, data: dict, path: Path) -> None:
-    from matplotlib.figure import Figure   # a plot is rarely wanted, and this import is slow
+    # a plot is rarely wanted, and this import is slow
+    from matplotlib.figure import Figure
 
     columns = min(3, len(curve.chambers))
     figure = Figure(figsize=(4.5 * columns, 3.4 * -(-len(curve.chambers) // columns)), layout='constrained')
