@@ -206,6 +206,30 @@ def fit_best(pressures_pa: np.ndarray, values: np.ndarray, family: str = 'auto',
                     hysteresis)
 
 
+def parameters(curve: Family, quantity: str, unit: str) -> dict:
+    """A curve as it is written to a file, units in the keys: length and m, or theta and rad."""
+    if isinstance(curve, Exponential):
+        return {'family': 'exponential', f'{quantity}_0_{unit}': float(curve.value_0), f'slope_0_{unit}_per_pa': float(curve.slope_0),
+                'growth_per_pa': float(curve.growth_per_pa)}
+    if isinstance(curve, Cubic):
+        return {'family': 'cubic', f'coefficients_{unit}': [float(c) for c in curve.coefficients], 'pressure_unit_pa': float(curve.unit_pa)}
+    return {'family': 'monotone_spline', 'knot_pressures_pa': [float(p) for p in curve.knot_pressures_pa],
+            f'knot_{quantity}s_{unit}': [float(v) for v in curve.knot_values]}
+
+
+def findings(fit: CurveFit, quantity: str, unit: str) -> dict:
+    """Errors of a fit as they are written to a file; nothing is written of what could not be found out."""
+    found = {}
+    if fit.held_out_rms:
+        found[f'held_out_rms_{unit}'] = dict(fit.held_out_rms)
+    if fit.confidence_95.size:
+        found['confidence'] = {'pressure_pa': fit.confidence_pressures_pa.tolist(), f'half_width_95_{unit}': fit.confidence_95.tolist()}
+    if fit.hysteresis_max is not None:
+        found[f'hysteresis_max_{unit}'] = fit.hysteresis_max
+        found['branches'] = {'up': parameters(fit.up, quantity, unit), 'down': parameters(fit.down, quantity, unit)}
+    return found
+
+
 def _smallest(held_out):
     usable = {name: error for name, error in held_out.items() if error is not None}
     if not usable:

@@ -14,7 +14,17 @@ import numpy as np
 import yaml
 
 from soft_arm_description.robot import Robot
-from soft_arm_kinematics.curve_families import FAMILIES, Cubic, CurveFit, Exponential, Family, MonotoneSpline, fit_best
+from soft_arm_kinematics.curve_families import (
+    FAMILIES,
+    Cubic,
+    CurveFit,
+    Exponential,
+    Family,
+    MonotoneSpline,
+    findings,
+    fit_best,
+    parameters,
+)
 from soft_arm_kinematics.errors import CurveError
 
 RELATIVE_TOLERANCE = 1e-6  # of the calibrated range: round-off at a limit is not extrapolation
@@ -109,11 +119,11 @@ class PressureLengthCurve:
         """Write the curve as YAML, with what the fit found out about its errors."""
         chambers = {}
         for i, (name, curve) in enumerate(zip(self.chambers, self.curves, strict=True)):
-            chambers[name] = _parameters(curve) | {
+            chambers[name] = parameters(curve, 'length', 'm') | {
                 'pressure_range_pa': [float(p) for p in self.pressure_range_pa[:, i]],
                 'residual_rms_m': float(self.residual_rms_m[i]), 'residual_max_m': float(self.residual_max_m[i])}
             if self.fits:
-                chambers[name] |= _findings(self.fits[i])
+                chambers[name] |= findings(self.fits[i], 'length', 'm')
         content = {'date': self.date, 'method': self.method, 'robot': self.robot, 'robot_fingerprint': self.robot_fingerprint,
                    'chambers': chambers}
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -185,8 +195,12 @@ def curve_of_robot_file(robot: Robot) -> PressureLengthCurve:
     return fit_curve(robot, data, 'points of the robot file')
 
 
-def read_points(path: Path) -> dict[str, tuple[np.ndarray, ...]]:
+def read_points(path: Path, name_column: str = 'chamber', value_column: str = 'length_m') -> dict[str, tuple[np.ndarray, ...]]:
     """Read calibration data in the order of measurement: CSV with the columns chamber, pressure_pa, length_m and, if wanted, branch.
+
+    Args:
+        path: CSV file.
+        name_column, value_column: Other columns in place of chamber and length_m.
 
     Returns:
         For every chamber pressures [Pa] and lengths [m]; where the file has a column branch (up or down), which were taken going up.
@@ -194,22 +208,23 @@ def read_points(path: Path) -> dict[str, tuple[np.ndarray, ...]]:
     Raises:
         CurveError: If the file cannot be read, a column is missing or a value is not a finite number.
     """
+    columns = f'{name_column},pressure_pa,{value_column}'
     try:
         with open(path, newline='') as file:
             rows = list(csv.DictReader(file))
     except OSError as error:
-        raise CurveError(f'{path}: {error.strerror}; give a CSV file with the columns chamber,pressure_pa,length_m') from error
+        raise CurveError(f'{path}: {error.strerror}; give a CSV file with the columns {columns}') from error
     points = {}
     for line, row in enumerate(rows, start=2):
         if 'branch' in row and row['branch'] not in ('up', 'down'):
             raise CurveError(f'{path}:{line}: branch {row["branch"]!r} must be up or down')
         try:
-            point = float(row['pressure_pa']), float(row['length_m']), *([row['branch'] == 'up'] if 'branch' in row else [])
-            points.setdefault(row['chamber'], []).append(point)
+            point = float(row['pressure_pa']), float(row[value_column]), *([row['branch'] == 'up'] if 'branch' in row else [])
+            points.setdefault(row[name_column], []).append(point)
         except KeyError as error:
-            raise CurveError(f'{path}: column {error} is missing; the columns are chamber,pressure_pa,length_m') from error
+            raise CurveError(f'{path}: column {error} is missing; the columns are {columns}') from error
         except (ValueError, TypeError) as error:
-            raise CurveError(f'{path}:{line}: {row}: pressure_pa and length_m must be numbers') from error
+            raise CurveError(f'{path}:{line}: {row}: pressure_pa and {value_column} must be numbers') from error
     return {name: tuple(np.array(column) for column in zip(*values, strict=True)) for name, values in points.items()}
 
 
@@ -240,17 +255,6 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
     return curve
 
 
-def _parameters(curve: Family) -> dict:
-    """A curve of lengths as it is written."""
-    if isinstance(curve, Exponential):
-        return {'family': 'exponential', 'length_0_m': float(curve.value_0), 'slope_0_m_per_pa': float(curve.slope_0),
-                'growth_per_pa': float(curve.growth_per_pa)}
-    if isinstance(curve, Cubic):
-        return {'family': 'cubic', 'coefficients_m': [float(c) for c in curve.coefficients], 'pressure_unit_pa': float(curve.unit_pa)}
-    return {'family': 'monotone_spline', 'knot_pressures_pa': [float(p) for p in curve.knot_pressures_pa],
-            'knot_lengths_m': [float(v) for v in curve.knot_values]}
-
-
 def _curve(content: dict) -> Family:
     """The curve in a file; KeyError, TypeError or ValueError if it is incomplete."""
     family = content.get('family', 'exponential')   # files from before there were families
@@ -261,16 +265,3 @@ def _curve(content: dict) -> Family:
     if family == 'monotone_spline':
         return MonotoneSpline(tuple(float(p) for p in content['knot_pressures_pa']), tuple(float(v) for v in content['knot_lengths_m']))
     raise ValueError(f'family {family!r} is not one of {", ".join(FAMILIES)}')
-
-
-def _findings(fit: CurveFit) -> dict:
-    """Errors of a fit as they are written; nothing is written of what could not be found out."""
-    found = {}
-    if fit.held_out_rms:
-        found['held_out_rms_m'] = dict(fit.held_out_rms)
-    if fit.confidence_95.size:
-        found['confidence'] = {'pressure_pa': fit.confidence_pressures_pa.tolist(), 'half_width_95_m': fit.confidence_95.tolist()}
-    if fit.hysteresis_max is not None:
-        found['hysteresis_max_m'] = fit.hysteresis_max
-        found['branches'] = {'up': _parameters(fit.up), 'down': _parameters(fit.down)}
-    return found

@@ -74,6 +74,15 @@ def test_uniform_bellows_agree_with_the_papers_equation_with_its_offset():
     assert tip_in_contact(UNIFORM, np.array([q]), site, onset)[0][0] == pytest.approx(expected, abs=1e-12)
 
 
+def test_contact_at_a_base_that_turns_with_pressure_holds_the_base():
+    turning = ModalModel(BELLOWS.coefficients_rad + np.array([[0.0, 0.3, 0.1], [0.0] * 3, [0.0] * 3]), LENGTH, LENGTH, 1.5e5, (0.0, 1.5e5))
+    q, onset_pa = np.array([12e4]), 4e4
+    held = turning.angles(0.0, onset_pa) - turning.angles(0.0, q[0])
+    x, z, theta = turning.tip(q[0])
+    expected = [np.cos(held) * x + np.sin(held) * z, np.cos(held) * z - np.sin(held) * x, theta + held]
+    assert abs(held) > 0.1 and tip_in_contact(turning, q, 0.0, onset_pa)[0][0] == pytest.approx(expected, abs=1e-12)
+
+
 @settings(max_examples=20)
 @given(sites, st.floats(5.5, 12.0))
 def test_derivatives(site_m, onset_psi):

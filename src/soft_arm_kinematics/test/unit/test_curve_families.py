@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.cli.calibrate_curve import main
-from soft_arm_kinematics.curve_families import FAMILIES, Cubic, MonotoneSpline, branches, fit_best
+from soft_arm_kinematics.curve_families import FAMILIES, Cubic, MonotoneSpline, _held_out, branches, fit_best
 from soft_arm_kinematics.errors import CurveError
+from soft_arm_kinematics.pressure_bend import fit_bends
 from soft_arm_kinematics.pressure_length import fit_curve, load_curve
 
 ROBOT = load_robot('two_module_arm')
@@ -111,6 +112,34 @@ def test_command_writes_errors_branches_and_a_plot(tmp_path, capsys):
     assert (tmp_path / 'c.png').read_bytes().startswith(b'\x89PNG')
     (tmp_path / 'points.csv').write_text('chamber,pressure_pa,length_m,branch\nm1_b1,0,0.1,left')
     assert main(arguments) == 2 and 'left' in capsys.readouterr().err
+
+
+def test_bends_of_a_finger_are_cubics_for_its_robot_file(tmp_path, capsys):
+    finger = load_robot('four_piece_finger')
+    truth = {segment.name: np.array(segment.theta_coefficients_rad) for segment in finger.segments}
+    unit_pa = finger.segments[0].pressure_unit_pa
+    rows = [f'{name},{p},{np.polynomial.polynomial.polyval(p / unit_pa, c)}' for name, c in truth.items() for p in P]
+    (tmp_path / 'bends.csv').write_text('\n'.join(['segment,pressure_pa,theta_rad', *rows]))
+    arguments = ['--data', str(tmp_path / 'bends.csv'), '--quantity', 'bend', '--robot', 'four_piece_finger', '--family', 'cubic']
+    assert main([*arguments, '--out', str(tmp_path / 'b.yaml')]) == 0 and 'bend [deg]' in capsys.readouterr().out
+    for name, segment in yaml.safe_load((tmp_path / 'b.yaml').read_text())['segments'].items():
+        scale = (unit_pa / segment['pressure_unit_pa']) ** np.arange(4)
+        assert np.array(segment['coefficients_rad']) * scale == pytest.approx(truth[name], abs=1e-9)
+    with pytest.raises(CurveError, match='single_bend'):
+        fit_bends(ROBOT, {})
+
+
+def test_an_end_of_the_range_is_never_held_out():
+    seen = []
+
+    class Recorder:
+        @staticmethod
+        def fit(pressures_pa, _values):
+            seen.append((pressures_pa.min(), pressures_pa.max()))
+            return Cubic((0.0, 0.0, 0.0, 0.0), 1.0)
+
+    _held_out(Recorder, P, P)
+    assert len(seen) > 5 and set(seen) == {(P[0], P[-1])}
 
 
 @pytest.mark.parametrize('arguments', [(P[:2], P[:2]), (P, np.full(15, np.nan)), (P, TRUTHS['cubic'], 'parabola'), (P, -P)])
