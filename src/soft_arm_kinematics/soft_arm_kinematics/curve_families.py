@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval, polyvander
 from scipy.interpolate import PchipInterpolator
-from scipy.optimize import isotonic_regression, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 from soft_arm_kinematics.errors import CurveError
 
@@ -102,7 +102,7 @@ class MonotoneSpline:
         p, which, counts = np.unique(pressures_pa, return_inverse=True, return_counts=True)
         if len(p) < 3:
             raise CurveError(f'{len(p)} different pressures: a spline needs at least 3')
-        means = isotonic_regression(np.bincount(which, values) / counts, weights=counts.astype(float)).x
+        means = _isotonic(np.bincount(which, values) / counts, counts)
         kept = np.concatenate([[True], np.diff(means) > 0.0])   # pooled pressures become one knot, or the inverse would not exist
         kept[-1] = True
         if kept.sum() < 3 or not means[-1] > means[-2]:
@@ -280,6 +280,17 @@ def _branch_fits(kind, p, y, rising):
         return *fits, None
     at = np.linspace(low, high, 101)
     return *fits, float(np.abs(fits[0].values(at) - fits[1].values(at)).max())
+
+
+def _isotonic(means, counts):
+    """Nearest sequence that never falls, by pooling neighbours that do (SciPy has this from 1.12 only)."""
+    blocks: list[list[float]] = []   # mean, weight, length
+    for mean, count in zip(means, counts, strict=True):
+        blocks.append([mean, count, 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (first, w, n), (second, v, m) = blocks[-2:]
+            blocks[-2:] = [[(first * w + second * v) / (w + v), w + v, n + m]]
+    return np.repeat([block[0] for block in blocks], [block[2] for block in blocks])
 
 
 def _bisected(values_at, values, limits_pa):

@@ -75,11 +75,13 @@ def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
         paper_noisy.append(_site_by_centrodes(model, FULL_SWEEP_PA[touching], poses[touching], half, onset, WINDOW) - half)
     statistic, _ = centrode_deviations(model, FULL_SWEEP_PA, poses, NOISE, WINDOW)
     alarm = np.flatnonzero(statistic > alarm_limit(STATED_ALARMS_PER_MIN, RATE_HZ))
+    bound_m = site_sigma(model, FULL_SWEEP_PA, NOISE, half, onset)
     return {
         'contact_error_clean_m': float(max(clean)), 'contact_error_clean_papers_form_m': float(max(paper_clean)),
         'contact_error_noisy_fraction': float(np.abs(noisy).max() / LENGTH_M),
         'contact_error_noisy_papers_form_fraction': float(np.abs(paper_noisy).max() / LENGTH_M),
-        'contact_error_over_cramer_rao': float(np.sqrt(np.mean(np.square(noisy))) / site_sigma(model, FULL_SWEEP_PA, NOISE, half, onset)),
+        'contact_cramer_rao_sigma_m': bound_m,
+        'contact_error_over_cramer_rao': float(np.sqrt(np.mean(np.square(noisy))) / bound_m),
         'contact_error_other_bellows_fraction': _error_with_a_fitted_model(rng) / LENGTH_M,
         'contact_alarm_after_onset_pa': float(FULL_SWEEP_PA[alarm[0] + WINDOW - 1] - onset) if alarm.size else None,
         'contact_smallest_detectable_site_m': smallest_detectable_site(model, FULL_SWEEP_PA, NOISE, onset_pa=onset),

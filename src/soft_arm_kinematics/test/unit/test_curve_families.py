@@ -48,6 +48,11 @@ def test_spline_rises_whatever_the_data(noise):
     assert (np.diff(curve.values(np.linspace(P[0], P[-1], 300))) > 0).all()
 
 
+def test_spline_pools_what_falls():
+    curve = MonotoneSpline.fit(np.array([0.0, 1e4, 1e4, 2e4, 3e4, 4e4]), np.array([1.0, 3.0, 5.0, 1.0, 6.0, 7.0]))
+    assert curve.knot_pressures_pa == (0.0, 1e4, 3e4, 4e4) and curve.knot_values == pytest.approx((1.0, 3.0, 6.0, 7.0))
+
+
 def test_a_cubic_that_falls_is_refused():
     with pytest.raises(CurveError, match='does not rise'):
         Cubic.fit(P, TRUTHS['cubic'] - 6e-7 * P)
