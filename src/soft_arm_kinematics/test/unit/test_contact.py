@@ -149,6 +149,15 @@ def test_deviation_is_that_of_the_fixed_centrodes():
     assert np.linalg.norm(expected) > 0.01 and deviation[0] == pytest.approx(expected, abs=0.002 * np.linalg.norm(expected))
 
 
+def test_deviation_grows_with_the_site_and_vanishes_at_the_base():
+    """The paper's figure 8."""
+    def deviation_at(site_px):
+        poses, _ = tip_in_contact(BELLOWS, SWEEP, site_px * PAPER_PIXEL_M, SWEEP[0])
+        return np.linalg.norm(centrode_deviations(BELLOWS, SWEEP, poses, NOISE, 30)[1][-1])
+    deviations = [deviation_at(site_px) for site_px in range(0, 400, 50)]
+    assert deviations[0] == pytest.approx(0.0, abs=1e-12) and (np.diff(deviations) > 1e-3).all()
+
+
 def test_standing_still_tells_nothing():
     q = np.full(40, 8.0 * PSI_PA)
     assert np.isnan(centrode_deviations(BELLOWS, q, BELLOWS.tip(q), NOISE, 30)[0]).all()
