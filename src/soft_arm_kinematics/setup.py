@@ -28,6 +28,10 @@ setup(
             'curve = soft_arm_kinematics.cli.calibrate_curve:main',
             'modal = soft_arm_kinematics.cli.calibrate_modal:main',
         ],
-        'softarm.commands': ['kinematics = soft_arm_kinematics.cli.kinematics:main'],
+        'softarm.commands': [
+            'ik = soft_arm_kinematics.cli.ik:main',
+            'kinematics = soft_arm_kinematics.cli.kinematics:main',
+        ],
+        'softarm.bench': ['kinematics = soft_arm_kinematics.bench.main:main'],
     },
 )

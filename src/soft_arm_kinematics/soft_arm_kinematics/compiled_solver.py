@@ -11,13 +11,21 @@ import numpy as np
 from numba import njit, prange
 
 from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON
+from soft_arm_kinematics.compiled_series import polynomials
 from soft_arm_kinematics.pcc import STRAIGHT_RAD
 
 AXIS_WEIGHT_M = 0.1  # 1 rad of axis error counts as so many metres of position error
 STOP_M = 1e-9  # residual [m] at which a start is finished
+NEAR_M = 1e-5  # residual [m] that is good enough between the steps of an improvement
 FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-5, 1e-12, 1e6  # shares of the mean square of the Jacobian's rows
 SMOOTHING_RAD = 5e-4  # bends are rounded off by so much where the scores have kinks
+BASIN_SHARE = 0.15  # solutions to be improved differ by so much in some coordinate
 TABLE_NODES = 129  # of the pressure shares
+_FAST = {'contract', 'nsz', 'arcp'}  # reorderings that keep NaN and infinity
+_COMPILED = {'cache': True, 'error_model': 'numpy', 'fastmath': _FAST}
+
+_near_zero = polynomials(fastmath=_FAST, series=[(1, 9), (2, 9), (3, 9), (4, 9)])
+_half_angle = polynomials(fastmath=_FAST, series=[(1, 14), (0, 14)])
 
 
 class Scoring(NamedTuple):
@@ -55,7 +63,7 @@ class Workspace(NamedTuple):
     solved: np.ndarray  # (n, 7)
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def workspace(model):
     """Scratch arrays for an arm."""
     s, n, most = model.kinds.size, model.low.size, model.arc_matrices.shape[2]
@@ -65,28 +73,24 @@ def workspace(model):
                      np.zeros((n, n)), np.zeros((n, 7)))
 
 
-@njit(cache=True)
+@njit(forceinline=True, **_COMPILED)
 def _functions(theta2):
     """A, B, C, dA, dB of `pcc.bend_functions`."""
     if theta2 < 1.0:
-        a, b, c, d = 1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0
-        ta, tb, tc, td = 1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0
-        for k in range(1, 10):
-            ta *= -theta2 / ((2 * k + 1) * (2 * k))
-            tb *= -theta2 / ((2 * k + 2) * (2 * k + 1))
-            tc *= -theta2 / ((2 * k + 3) * (2 * k + 2))
-            td *= -theta2 / ((2 * k + 4) * (2 * k + 3))
-            a, b, c, d = a + ta, b + tb, c + tc, d + td
+        a, b, c, d = _near_zero(theta2)
     else:
-        theta = math.sqrt(theta2)
-        a = math.sin(theta) / theta
-        b = (1.0 - math.cos(theta)) / theta2
-        c = (1.0 - a) / theta2
-        d = (0.5 - b) / theta2
+        if theta2 < 39.0:   # up to about one turn the polynomials of half the angle are exact to round-off
+            half, cos_half = _half_angle(0.25 * theta2)
+            a, b = half * cos_half, 0.5 * half * half
+        else:
+            theta = math.sqrt(theta2)
+            a, b = math.sin(theta) / theta, (1.0 - math.cos(theta)) / theta2
+        inverse = 1.0 / theta2
+        c, d = (1.0 - a) * inverse, (0.5 - b) * inverse
     return a, b, c, c - b, 2.0 * d - c
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def _arc(model, i, x, work):
     """Arc of segment i in work.arcs, its slopes by the segment's coordinates in work.arc_slopes; returns the open twist's cos and sin."""
     first, arc, slopes = model.firsts[i], work.arcs[i], work.arc_slopes[i]
@@ -120,7 +124,7 @@ def _arc(model, i, x, work):
     return cos, sin
 
 
-@njit(cache=True)
+@njit(forceinline=True, **_COMPILED)
 def _modal_end(model, i, p):
     """Sideways and along [m] of a modal segment's end and their slopes [m/Pa]."""
     along, sideways, along_slope, sideways_slope = 0.0, 0.0, 0.0, 0.0
@@ -135,7 +139,7 @@ def _modal_end(model, i, p):
     return sideways, along, sideways_slope, along_slope
 
 
-@njit(cache=True)
+@njit(forceinline=True, **_COMPILED)
 def evaluate(model, x, work):
     """Tip frame (3, 4) of one actuation x (n,) in work.frames[-1], its twist Jacobian (6, n) in work.jacobian."""
     segments, frames = model.kinds.size, work.frames
@@ -201,7 +205,7 @@ def evaluate(model, x, work):
             jacobian[5, k] += twist[5, j]
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True, **_COMPILED)
 def twist_jacobians(model, actuation, jacobians):
     """Twist Jacobians (m, 6, n) of actuation (m, n), on all cores."""
     total, block = actuation.shape[0], 256
@@ -212,7 +216,7 @@ def twist_jacobians(model, actuation, jacobians):
             jacobians[m] = work.jacobian
 
 
-@njit(cache=True)
+@njit(forceinline=True, **_COMPILED)
 def _task(model, x, target, axis, rows, work):
     """Task error (rows,) in work.error and its Jacobian by shares of the ranges in work.jacobian; returns the squared error."""
     evaluate(model, x, work)
@@ -237,7 +241,7 @@ def _task(model, x, target, axis, rows, work):
     return cost
 
 
-@njit(cache=True)
+@njit(forceinline=True, **_COMPILED)
 def _factor(matrix, size):
     """Cholesky factor of a symmetric positive matrix, in place."""
     for r in range(size):
@@ -248,7 +252,7 @@ def _factor(matrix, size):
             matrix[r, c] = math.sqrt(max(total, 1e-300)) if r == c else total / matrix[c, c]
 
 
-@njit(cache=True)
+@njit(forceinline=True, **_COMPILED)
 def _substitute(factor, size, rhs):
     """Solve with a Cholesky factor, in place."""
     for r in range(size):
@@ -261,7 +265,7 @@ def _substitute(factor, size, rhs):
         rhs[r] /= factor[r, r]
 
 
-@njit(cache=True)
+@njit(forceinline=True, **_COMPILED)
 def _least_norm_step(model, x, rows, damping, work):
     """Damped least-norm step towards zero error in work.step, as shares of the ranges; coordinates that would leave are held."""
     jacobian, step, free, n = work.jacobian, work.step, work.free, x.size
@@ -295,39 +299,43 @@ def _least_norm_step(model, x, rows, damping, work):
             return
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def _refine_one(model, x, target, axis, rows, most_steps, stop, work):
     """Damped Gauss-Newton from x (n,), in place, inside the limits; work.error and work.jacobian hold the end's. Returns squared error."""
     here, there, n = work.here, work.there, x.size
     for j in range(n):
-        here[j] = min(max(x[j], model.low[j]), model.high[j])
-    cost, damping = _task(model, here, target, axis, rows, work), FIRST_DAMPING
-    for _ in range(most_steps):
-        if cost < stop * stop or damping > LARGEST_DAMPING:
+        there[j] = min(max(x[j], model.low[j]), model.high[j])
+    cost, damping, steps, repeated = np.inf, 10.0 * FIRST_DAMPING, 0, False
+    while True:   # the one place that evaluates, so that the compiler can put everything into this loop
+        new_cost = _task(model, there, target, axis, rows, work)
+        if new_cost < cost or repeated:
+            if new_cost > 0.98 * cost and new_cost > 1e-8:   # a local minimum of the distance, outside or on a limit
+                steps += 2
+            for j in range(n):
+                here[j] = there[j]
+            damping = damping if repeated else max(damping * 0.1, SMALLEST_DAMPING)
+            cost, repeated = new_cost, False
+        else:
+            damping, repeated = damping * 10.0, True
+            for j in range(n):
+                there[j] = here[j]
+            continue
+        if cost < stop * stop or damping > LARGEST_DAMPING or steps >= most_steps:
             break
         _least_norm_step(model, here, rows, damping, work)
-        largest = 0.0
+        steps, largest = steps + 1, 0.0
         for j in range(n):
             reach = model.high[j] - model.low[j]
             there[j] = min(max(here[j] + work.step[j] * reach, model.low[j]), model.high[j])
             largest = max(largest, abs(there[j] - here[j]) / reach)
         if largest < 1e-12:
             break
-        new_cost = _task(model, there, target, axis, rows, work)
-        if new_cost < cost:
-            slow = new_cost > 0.98 * cost and new_cost > 1e-8
-            here[:], cost = there, new_cost
-            damping = max(damping * 0.1, SMALLEST_DAMPING)
-            if slow:   # a local minimum of the distance, outside or on a limit
-                most_steps -= 2
-        else:
-            damping *= 10.0
-            _task(model, here, target, axis, rows, work)
-    x[:] = here
+    for j in range(n):
+        x[j] = here[j]
     return cost
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def _errors(rows, work):
     """Distance [m] and axis error [rad] of work.error."""
     e = work.error
@@ -335,7 +343,7 @@ def _errors(rows, work):
     return distance, math.sqrt(e[3] * e[3] + e[4] * e[4] + e[5] * e[5]) / AXIS_WEIGHT_M if rows == 6 else 0.0
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def refine_all(model, starts, target, axis, use_axis, most_steps, residuals, axis_errors):
     """Refine every row of starts (k, n) in place; residuals (k,) [m] and axis errors (k,) [rad] are written."""
     work, rows = workspace(model), 6 if use_axis else 3
@@ -344,7 +352,7 @@ def refine_all(model, starts, target, axis, use_axis, most_steps, residuals, axi
         residuals[m], axis_errors[m] = _errors(rows, work)
 
 
-@njit(cache=True)
+@njit(forceinline=True, **_COMPILED)
 def _share(scoring, model, x, j):
     """Share of the pressure range at coordinate j, and its slope by the share of the coordinate's range."""
     at = (x[j] - model.low[j]) / (model.high[j] - model.low[j]) * (TABLE_NODES - 1)
@@ -355,12 +363,12 @@ def _share(scoring, model, x, j):
     return p0 + t * (m0 + t * (c2 + t * c3)), (m0 + t * (2.0 * c2 + 3.0 * t * c3)) * (TABLE_NODES - 1)
 
 
-@njit(cache=True)
+@njit(forceinline=True, **_COMPILED)
 def _length(x, y, rounding):
     return math.sqrt(x * x + y * y + rounding * rounding)
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def _scores(model, scoring, x, rounding, work):
     """The three scores, as `scores.principle_scores`, of work.arcs; bends rounded off by `rounding` [rad]."""
     segments, change, growth, planes, unused, pressed = model.kinds.size, 0.0, 0.0, 0.0, 0.0, 0
@@ -379,14 +387,14 @@ def _scores(model, scoring, x, rounding, work):
     return change, growth, planes + (unused / pressed if pressed else 0.0)
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def _total(scoring, scores):
     return scoring.weights[0] * scores[0] + scoring.weights[1] * scores[1] + scoring.weights[2] * scores[2]
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def _score_model(model, scoring, x, rounding, work):
-    """Gradient (n,) of the total score by shares of the ranges, and a positive matrix (n, n) that bounds its curvature from above."""
+    """Gradient (n,) of the total score by shares of the ranges, and a positive matrix (n, n) near its curvature."""
     gradient, hessian, n, segments = work.gradient, work.hessian, x.size, model.kinds.size
     pressed = 0
     for j in range(n):
@@ -401,7 +409,7 @@ def _score_model(model, scoring, x, rounding, work):
         moved, theta = _length(mx, my, rounding), _length(ux, uy, rounding)
         weight = scoring.weights[0] * (segments - i) / segments
         gx, gy = weight * mx / moved + scoring.weights[1] * ux / theta, weight * my / moved + scoring.weights[1] * uy / theta
-        curvature = weight / moved + scoring.weights[1] / theta
+        across_move, across_bend = weight / moved, scoring.weights[1] / theta   # curvature; along the vectors there is none
         for other in (i - 1, i + 1):
             if 0 <= other < segments:
                 vx, vy = work.arcs[other, 0], work.arcs[other, 1]
@@ -410,7 +418,11 @@ def _score_model(model, scoring, x, rounding, work):
                 over = 2.0 * (theta * v - ux * vx - uy * vy)
                 gx += scoring.weights[2] * (2.0 * (v * ux / theta - vx) - 2.0 * ux * over / below) / below
                 gy += scoring.weights[2] * (2.0 * (v * uy / theta - vy) - 2.0 * uy * over / below) / below
-                curvature += scoring.weights[2] * 2.0 * v / theta / below
+                across_bend += scoring.weights[2] * 2.0 * v / theta / below
+        across_move, across_bend = across_move / moved**2, across_bend / theta**2
+        hxx = across_move * (my * my + rounding**2) + across_bend * (uy * uy + rounding**2)
+        hyy = across_move * (mx * mx + rounding**2) + across_bend * (ux * ux + rounding**2)
+        hxy = -across_move * mx * my - across_bend * ux * uy
         for j in range(model.counts[i]):
             a = model.firsts[i] + j
             reach_a = model.high[a] - model.low[a]
@@ -419,10 +431,11 @@ def _score_model(model, scoring, x, rounding, work):
             for k in range(model.counts[i]):
                 b = model.firsts[i] + k
                 reach_b = model.high[b] - model.low[b]
-                hessian[a, b] += curvature * (ax * work.arc_slopes[i, 0, k] + ay * work.arc_slopes[i, 1, k]) * reach_b
+                bx, by = work.arc_slopes[i, 0, k] * reach_b, work.arc_slopes[i, 1, k] * reach_b
+                hessian[a, b] += ax * (hxx * bx + hxy * by) + ay * (hxy * bx + hyy * by)
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def _improving_step(model, x, rows, damping, work):
     """Step in work.step that lowers the modelled score along the null space of the task, inside the limits; False where there is none."""
     n, step, free, solved, jacobian = x.size, work.step, work.free, work.solved, work.jacobian
@@ -472,29 +485,39 @@ def _improving_step(model, x, rows, damping, work):
             schur[k, k] += 1e-10 * trace
         _factor(schur, rows)
         _substitute(schur, rows, multipliers)
-        held = False
         for r in range(size):
             j = place[r]
             step[j] = solved[r, rows]
             for k in range(rows):
                 step[j] -= solved[r, k] * multipliers[k]
+        share, first = 1.0, -1   # how much of the step the limits allow, and the coordinate that meets its limit first
         for r in range(size):
             j = place[r]
             reach = model.high[j] - model.low[j]
-            low, high = (model.low[j] - x[j]) / reach, (model.high[j] - x[j]) / reach
-            if step[j] < low - 1e-12 or step[j] > high + 1e-12:
-                step[j], free[j], held = min(max(step[j], low), high), False, True
-        if not held:
+            room = (model.high[j] - x[j] if step[j] > 0.0 else x[j] - model.low[j]) / reach
+            if abs(step[j]) * share > room:
+                share, first = room / abs(step[j]), j
+        if first < 0:
             return True
+        if share >= 0.5 or (size - 1 <= rows - (rows == 6) and share > 1e-3):
+            for j in range(n):
+                step[j] *= share
+            return True
+        reach = model.high[first] - model.low[first]
+        step[first] = (model.high[first] - x[first] if step[first] > 0.0 else model.low[first] - x[first]) / reach
+        free[first] = False
     return False
 
 
-@njit(cache=True)
-def improve(model, scoring, x, target, axis, rows, most_steps, work):
-    """Lower the score of a solution x (n,), in place, along the null space of the task and inside the limits."""
+@njit(**_COMPILED)
+def improve(model, scoring, x, target, axis, rows, most_steps, rounding, work):
+    """Lower the score of a solution x (n,), in place, along the null space of the task and inside the limits.
+
+    The scores' kinks are rounded off by `rounding` [rad] at first, then less and less.
+    """
     n, damping, rounding = x.size, 1e-2, 0.03
-    best, keep = np.empty(n), np.empty(n)
-    _task(model, x, target, axis, rows, work)
+    best = np.empty(n)
+    _refine_one(model, x, target, axis, rows, 0, NEAR_M, work)
     for _ in range(most_steps):
         rounding = max(SMOOTHING_RAD, 0.5 * rounding)
         now = _total(scoring, _scores(model, scoring, x, rounding, work))
@@ -503,23 +526,23 @@ def improve(model, scoring, x, target, axis, rows, most_steps, work):
             break
         largest = 0.0
         for j in range(n):
-            keep[j] = x[j]
             largest = max(largest, abs(work.step[j]))
             best[j] = min(max(x[j] + work.step[j] * (model.high[j] - model.low[j]), model.low[j]), model.high[j])
-        cost = _refine_one(model, best, target, axis, rows, 6, 1e-8, work)
-        if cost < 1e-14 and _total(scoring, _scores(model, scoring, best, rounding, work)) < now:
+        cost = _refine_one(model, best, target, axis, rows, 6, NEAR_M, work)
+        if cost < NEAR_M * NEAR_M and _total(scoring, _scores(model, scoring, best, rounding, work)) < now:
             x[:] = best
-            damping = max(damping * 0.2, 1e-4)
+            damping = max(damping * 0.35, 1e-3)
             if largest < 1e-3 and rounding == SMOOTHING_RAD:
                 break
         else:
             damping *= 8.0
             if damping > 1e5:
                 break
-            _task(model, x, target, axis, rows, work)
+            _refine_one(model, x, target, axis, rows, 0, NEAR_M, work)
+    _refine_one(model, x, target, axis, rows, 6, STOP_M, work)
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def _shape_shares(model, x, work, shares):
     """Coordinates as shares of their ranges; a tendon's bend and direction as its bending vector, which is the same for equal shapes."""
     for j in range(x.size):
@@ -531,7 +554,7 @@ def _shape_shares(model, x, work, shares):
             shares[first], shares[first + 1] = work.arcs[i, 0] / reach, work.arcs[i, 1] / reach
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def apart(shares, kept, count, row, spacing):
     """Whether a row of shares differs from each of the first `count` kept rows by the spacing in some coordinate."""
     for k in range(count):
@@ -545,7 +568,7 @@ def apart(shares, kept, count, row, spacing):
     return True
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def solve(model, scoring, starts, target, axis, use_axis, most_steps, improved, improvement_steps, tolerances, spacing,
           residuals, scores):
     """Refine all starts (k, n) in place, improve the best few, score, merge and sort them.
@@ -558,7 +581,7 @@ def solve(model, scoring, starts, target, axis, use_axis, most_steps, improved, 
     kept = np.empty(total, dtype=np.int64)
 
     for m in range(total):
-        _refine_one(model, starts[m], target, axis, rows, most_steps, STOP_M, work)
+        _refine_one(model, starts[m], target, axis, rows, most_steps, 0.1 * tolerances[0], work)
         residuals[m], axis_error = _errors(rows, work)
         if residuals[m] <= tolerances[0] and axis_error <= tolerances[1]:
             _arc_all(model, starts[m], work)
@@ -569,13 +592,20 @@ def solve(model, scoring, starts, target, axis, use_axis, most_steps, improved, 
     for m in order:
         if count == improved or totals[m] == np.inf:
             break
-        if apart(shares, kept, count, m, 12.0 * spacing):
+        if apart(shares, kept, count, m, BASIN_SHARE):
             kept[count], count = m, count + 1
+    best, least = 0, np.inf
     for k in range(count):
-        improve(model, scoring, starts[kept[k]], target, axis, rows, improvement_steps, work)
+        improve(model, scoring, starts[kept[k]], target, axis, rows, improvement_steps[0], 0.1, work)
+        _arc_all(model, starts[kept[k]], work)
+        total_now = _total(scoring, _scores(model, scoring, starts[kept[k]], 0.0, work))
+        if total_now < least:
+            best, least = kept[k], total_now
+    if count:
+        improve(model, scoring, starts[best], target, axis, rows, improvement_steps[1], 0.05, work)
     for m in range(total):
         if totals[m] < np.inf:
-            _task(model, starts[m], target, axis, rows, work)
+            _refine_one(model, starts[m], target, axis, rows, 0, 1e-8, work)
             residuals[m], _ = _errors(rows, work)
             _shape_shares(model, starts[m], work, shares[m])
             three = _scores(model, scoring, starts[m], 0.0, work)
@@ -590,13 +620,13 @@ def solve(model, scoring, starts, target, axis, use_axis, most_steps, improved, 
     return kept[:count].copy()
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def _arc_all(model, x, work):
     for i in range(model.kinds.size):
         _arc(model, i, x, work)
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def totals_of(model, scoring, actuation, totals):
     """Total scores (k,) of actuation (k, n), whatever their tips."""
     work = workspace(model)
@@ -605,9 +635,27 @@ def totals_of(model, scoring, actuation, totals):
         totals[m] = _total(scoring, _scores(model, scoring, actuation[m], 0.0, work))
 
 
-@njit(cache=True)
+@njit(**_COMPILED)
 def bends_of(model, x):
     """Bending vectors (s, 2) [rad] of one actuation x (n,)."""
     work = workspace(model)
     _arc_all(model, x, work)
     return work.arcs[:, :2].copy()
+
+
+@njit(parallel=True, **_COMPILED)
+def refine_each(model, starts, targets, most_steps, residuals):
+    """Refine each row of starts (m, n), in place, to its own target (m, 3), on all cores; residuals (m,) [m] are written."""
+    total, block = starts.shape[0], 64
+    for part in prange((total + block - 1) // block):
+        work, axis = workspace(model), np.zeros(3)
+        for m in range(part * block, min(total, (part + 1) * block)):
+            residuals[m] = math.sqrt(_refine_one(model, starts[m], targets[m], axis, 3, most_steps, STOP_M, work))
+
+
+@njit(**_COMPILED)
+def improve_all(model, scoring, solutions, target, most_steps):
+    """Improve each row of solutions (k, n) of one position, in place."""
+    work, axis = workspace(model), np.zeros(3)
+    for m in range(solutions.shape[0]):
+        improve(model, scoring, solutions[m], target, axis, 3, most_steps, 0.1, work)

@@ -13,6 +13,7 @@ from numba import njit, prange
 
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON, compiled_arm
+from soft_arm_kinematics.compiled_series import polynomials
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.pcc import STRAIGHT_RAD
 
@@ -22,18 +23,7 @@ _TERMS = 14
 _FAST = {'contract', 'nsz', 'arcp'}  # reorderings that keep NaN and infinity
 
 
-def _horner(coefficients):
-    text = repr(coefficients[-1])
-    for c in reversed(coefficients[:-1]):
-        text = f'({text} * y + {c!r})'
-    return text
-
-
-# The compiler unrolls a written-out polynomial, not a loop over an array of coefficients
-_scope: dict = {}
-exec('def half_angle(y):\n    return ' + ', '.join(  # noqa: S102
-    _horner([(-1.0) ** k / math.factorial(2 * k + odd) for k in range(_TERMS)]) for odd in (1, 0)), _scope)
-_half_angle = njit(inline='always', fastmath=_FAST)(_scope['half_angle'])   # sin(t) / t and cos(t) of y = t^2
+_half_angle = polynomials(fastmath=_FAST, series=[(1, _TERMS), (0, _TERMS)])   # sin(t) / t and cos(t) of y = t^2
 
 
 @njit(inline='always')

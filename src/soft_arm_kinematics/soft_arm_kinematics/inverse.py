@@ -22,10 +22,10 @@ from soft_arm_kinematics.workspace import WorkspaceTable, load_table
 
 TABLE_POINTS = 250_000
 SEARCH_RADIUS_M = 0.012
-AT_LEAST, AT_MOST = 24, 40  # starts
+AT_LEAST, AT_MOST = 24, 32  # starts
 FEW_STEPS, MANY_STEPS = 16, 60  # of refinement: of the first starts, and of all where none of these arrives
 MANY_STARTS = 400
-IMPROVED, IMPROVEMENT_STEPS = 4, 14  # solutions improved along the family, and steps of each
+IMPROVED, IMPROVEMENT_STEPS = 6, (6, 14)  # solutions improved along the family, steps of each, and further steps of the best
 RESIDUAL_M = 1e-6  # a solution's tip is at most this far from the target
 AXIS_TOLERANCE_RAD = 1e-5
 MERGE_SPACING = 0.008  # solutions nearer than this share of every coordinate's range are one: 1 mm of the arm's 70..195 mm
@@ -172,6 +172,14 @@ class InverseKinematics:
             self._model, scoring, starts, target_m, np.zeros(3) if axis is None else axis, axis is not None, steps, IMPROVED,
             IMPROVEMENT_STEPS, np.array([RESIDUAL_M, AXIS_TOLERANCE_RAD]), MERGE_SPACING, residuals_m, scores)[:max_solutions]
         return IkSolutions(self.arm, starts[rows], residuals_m[rows], scores[rows], present) if len(rows) else ()
+
+    def improved(self, solutions: np.ndarray, target_m: np.ndarray, present: np.ndarray, steps: int) -> np.ndarray:
+        """Total scores (k,) of solutions (k, n) of one target, each improved along the null space by so many steps."""
+        model, scoring = self._model, self._scoring._replace(present=compiled_solver.bends_of(self._model, present))
+        found, totals = np.array(solutions, order='C'), np.empty(len(solutions))
+        compiled_solver.improve_all(model, scoring, found, np.asarray(target_m, dtype=float), steps)
+        compiled_solver.totals_of(model, scoring, found, totals)
+        return totals
 
     def nearest(self, target_m: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, float]:
         """Nearest reachable point (3,) [m] of a target outside and its distance [m]: the first few starts polished with bounds."""
