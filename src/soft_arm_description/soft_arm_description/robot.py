@@ -62,9 +62,9 @@ class Robot(Strict):
     base: Base
     segments: Annotated[tuple[Segment, ...], Field(min_length=1)]
     ring: Ring | None = None
-    tip_frames: tuple[Name, ...] = ()   # fixed frames on the tip, such as a camera's
+    tip_frames: tuple[Name, ...] = ()  # fixed frames on the tip, such as a camera's
     ik_weights: IkWeights = IkWeights(angle_change=1.0, bend_growth=0.5, stiffness=0.5)
-    channels: dict[Name, Annotated[int, Field(ge=0)]] = {}   # empty where no driver has been assigned
+    channels: dict[Name, Annotated[int, Field(ge=0)]] = {}  # empty where no driver has been assigned
 
     @model_validator(mode='after')
     def _check(self):
@@ -107,15 +107,19 @@ class Robot(Strict):
     @property
     def pressure_limits_pa(self) -> np.ndarray:
         """Lowest and highest pressure of each chamber [Pa] gauge, shape (2, n)."""
-        limits = {name: s.actuators.pressure_limits_pa if s.kind == 'bellows' else s.pressure_limits_pa
-                  for s in self.segments for name in s.chambers}
+        limits = {
+            name: s.actuators.pressure_limits_pa if s.kind == 'bellows' else s.pressure_limits_pa
+            for s in self.segments
+            for name in s.chambers
+        }
         return np.array(list(limits.values())).reshape(-1, 2).T
 
     @property
     def rest_lengths_m(self) -> np.ndarray:
         """Length of each bellows at ambient pressure [m], shape (n,), interpolated on the measured points."""
-        return np.array([np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m)
-                         for s in self._bellows for _ in s.actuators.names])
+        return np.array(
+            [np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m) for s in self._bellows for _ in s.actuators.names]
+        )
 
     @property
     def _bellows(self):
@@ -161,13 +165,14 @@ def load_robot(name_or_path: str | Path) -> Robot:
         raise RobotFileError(f'{path}: {_one_line(error)}') from error
 
 
-_KINDS = 'bellows', 'single_bend', 'modal', 'tendon'   # the union's tag stands in the path of an error
+_KINDS = 'bellows', 'single_bend', 'modal', 'tendon'  # the union's tag stands in the path of an error
 
 
 def _one_line(error: ValidationError) -> str:
     first, *rest = error.errors()
     key = '.'.join(str(part) for part in first['loc'] if part not in _KINDS) or 'file'
     text = {'missing': 'key is missing: add it', 'extra_forbidden': 'unknown key: remove it or correct its spelling'}.get(
-        first['type'], first['msg'].removeprefix('Value error, '))
+        first['type'], first['msg'].removeprefix('Value error, ')
+    )
     given = '' if first['type'] == 'missing' or isinstance(first['input'], (dict, list)) else f' (given {first["input"]!r})'
     return f'{key}: {text}{given}' + (f' (and {len(rest)} more)' if rest else '')

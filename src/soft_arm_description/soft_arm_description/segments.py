@@ -95,7 +95,7 @@ class _Segment(Strict):
 
     name: Name
     kind: str
-    closing_twist: bool   # True: Rz(-phi) closes the bend's rotation (arm paper); False: it stays open (gripper paper)
+    closing_twist: bool  # True: Rz(-phi) closes the bend's rotation (arm paper); False: it stays open (gripper paper)
     sections: Annotated[int, Field(ge=1, le=200)]
     rigid_length_m: Annotated[float, Field(ge=0)]
     body_mass_kg: Positive
@@ -131,19 +131,28 @@ class BellowsSegment(_Segment):
     @property
     def layout(self) -> tuple:
         """Everything that poses depend on."""
-        return (self.name, self.kind, self.closing_twist, self.rigid_length_m, self.actuators.names, self.actuators.angles_deg,
-                self.actuators.centre_radius_m, self.actuators.length_limits_m, self.actuators.pressure_limits_pa)
+        return (
+            self.name,
+            self.kind,
+            self.closing_twist,
+            self.rigid_length_m,
+            self.actuators.names,
+            self.actuators.angles_deg,
+            self.actuators.centre_radius_m,
+            self.actuators.length_limits_m,
+            self.actuators.pressure_limits_pa,
+        )
 
 
 class _FixedLengthSegment(_Segment):
     """A piece of fixed length and bending plane, driven by one pressure."""
 
     chamber: Name
-    nominal: bool   # True: the coefficients are plausible, not measured
+    nominal: bool  # True: the coefficients are plausible, not measured
     length_m: Positive
     body_radius_m: Positive
     phi_deg: float
-    pressure_unit_pa: Positive   # the coefficients are of powers of pressure / pressure_unit_pa, gauge
+    pressure_unit_pa: Positive  # the coefficients are of powers of pressure / pressure_unit_pa, gauge
     pressure_limits_pa: Limits
     disc: Disc | None = None
 
@@ -225,9 +234,11 @@ class TendonSegment(_Segment):
     @property
     def actuation(self) -> tuple[Coordinate, ...]:
         """Theta [rad], which may be negative, phi [rad] and ell [m]."""
-        return (Coordinate(f'{self.name}_theta', 'rad', *map(math.radians, self.theta_limits_deg)),
-                Coordinate(f'{self.name}_phi', 'rad', *map(math.radians, self.phi_limits_deg)),
-                Coordinate(f'{self.name}_ell', 'm', *self.length_limits_m))
+        return (
+            Coordinate(f'{self.name}_theta', 'rad', *map(math.radians, self.theta_limits_deg)),
+            Coordinate(f'{self.name}_phi', 'rad', *map(math.radians, self.phi_limits_deg)),
+            Coordinate(f'{self.name}_ell', 'm', *self.length_limits_m),
+        )
 
     @property
     def chambers(self) -> tuple[str, ...]:
@@ -242,8 +253,15 @@ class TendonSegment(_Segment):
     @property
     def layout(self) -> tuple:
         """Everything that poses depend on."""
-        return (self.name, self.kind, self.closing_twist, self.rigid_length_m, self.theta_limits_deg, self.phi_limits_deg,
-                self.length_limits_m)
+        return (
+            self.name,
+            self.kind,
+            self.closing_twist,
+            self.rigid_length_m,
+            self.theta_limits_deg,
+            self.phi_limits_deg,
+            self.length_limits_m,
+        )
 
 
 Segment = Annotated[BellowsSegment | SingleBendSegment | ModalSegment | TendonSegment, Field(discriminator='kind')]

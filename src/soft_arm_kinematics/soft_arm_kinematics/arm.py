@@ -163,8 +163,10 @@ class Arm:
     def _need_bellows(self):
         if not self.has_bellows:
             kinds = ', '.join(f'{s.name} ({s.kind})' for s in self.robot.segments if s.kind != 'bellows')
-            raise KinematicsError(f'robot {self.robot.name} has no lengths in {kinds}: give actuation, {self.n_actuators} values of '
-                                  f'{", ".join(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}')
+            raise KinematicsError(
+                f'robot {self.robot.name} has no lengths in {kinds}: give actuation, {self.n_actuators} values of '
+                f'{", ".join(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}'
+            )
 
     def polar(self, lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Bend theta [rad], direction phi [rad] and ell [m] of every segment, each (..., n_segments)."""
@@ -241,8 +243,10 @@ class Arm:
         actuation = np.asarray(actuation, dtype=float)
         what, unit = ('lengths', 'm') if self.has_bellows else ('actuation', 'SI units')
         if actuation.shape[-1:] != (self.n_actuators,):
-            raise KinematicsError(f'{what} of shape {actuation.shape}: give {self.n_actuators} values [{unit}], one for each of '
-                                  f'{", ".join(c.name for c in self.robot.actuation)}')
+            raise KinematicsError(
+                f'{what} of shape {actuation.shape}: give {self.n_actuators} values [{unit}], one for each of '
+                f'{", ".join(c.name for c in self.robot.actuation)}'
+            )
         if not np.isfinite(actuation).all():
             raise KinematicsError(f'one of the {what} is {actuation[~np.isfinite(actuation)][0]} [{unit}]: give finite values')
         return actuation

@@ -52,12 +52,22 @@ def compiled_arm(arm: Arm) -> CompiledArm:
     most = max(len(c) for c in arm.columns)
     powers = max([4] + [m.node_coefficients.shape[1] for k, m in zip(kinds, arm.maps, strict=True) if k == MODAL])
     model = CompiledArm(
-        np.array(kinds), np.array([c[0] for c in arm.columns]), np.array([len(c) for c in arm.columns]), np.array(arm.closing_twists),
-        arm.rigid_lengths_m, np.zeros((s, 3, most)), np.zeros((s, 2)), np.zeros(s), np.zeros((s, powers)),
-        np.zeros((s, QUADRATURE_POINTS + 1, powers)), np.zeros((s, QUADRATURE_POINTS)), *np.ascontiguousarray(arm.actuation_limits))
+        np.array(kinds),
+        np.array([c[0] for c in arm.columns]),
+        np.array([len(c) for c in arm.columns]),
+        np.array(arm.closing_twists),
+        arm.rigid_lengths_m,
+        np.zeros((s, 3, most)),
+        np.zeros((s, 2)),
+        np.zeros(s),
+        np.zeros((s, powers)),
+        np.zeros((s, QUADRATURE_POINTS + 1, powers)),
+        np.zeros((s, QUADRATURE_POINTS)),
+        *np.ascontiguousarray(arm.actuation_limits),
+    )
     for i, (kind, part) in enumerate(zip(kinds, arm.maps, strict=True)):
         if kind == BELLOWS:
-            model.arc_matrices[i, :, :len(arm.columns[i])] = part.arcs_matrix
+            model.arc_matrices[i, :, : len(arm.columns[i])] = part.arcs_matrix
         if kind in (SINGLE_BEND, MODAL):
             model.directions[i] = part.direction
         if kind == SINGLE_BEND:
@@ -65,6 +75,6 @@ def compiled_arm(arm: Arm) -> CompiledArm:
             model.theta_coefficients[i, :4] = part.theta_coefficients
         if kind == MODAL:
             model.lengths_m[i] = part.weights_m.sum()
-            model.node_coefficients[i, :, :part.node_coefficients.shape[1]] = part.node_coefficients
+            model.node_coefficients[i, :, : part.node_coefficients.shape[1]] = part.node_coefficients
             model.weights_m[i] = part.weights_m
     return model

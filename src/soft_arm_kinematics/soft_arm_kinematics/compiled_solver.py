@@ -68,9 +68,22 @@ def workspace(model):
     """Scratch arrays for an arm."""
     s, n, most = model.kinds.size, model.low.size, model.arc_matrices.shape[2]
     most = max(most, 3)
-    return Workspace(np.zeros((s + 1, 3, 4)), np.zeros((s, 3)), np.zeros((s, 6, most)), np.zeros((s, 3)), np.zeros((s, 3, most)),
-                     np.zeros((6, n)), np.zeros(6), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.bool_), np.zeros(n),
-                     np.zeros((n, n)), np.zeros((n, 7)))
+    return Workspace(
+        np.zeros((s + 1, 3, 4)),
+        np.zeros((s, 3)),
+        np.zeros((s, 6, most)),
+        np.zeros((s, 3)),
+        np.zeros((s, 3, most)),
+        np.zeros((6, n)),
+        np.zeros(6),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n, dtype=np.bool_),
+        np.zeros(n),
+        np.zeros((n, n)),
+        np.zeros((n, 7)),
+    )
 
 
 @njit(forceinline=True, **_COMPILED)
@@ -79,7 +92,7 @@ def _functions(theta2):
     if theta2 < 1.0:
         a, b, c, d = _near_zero(theta2)
     else:
-        if theta2 < 39.0:   # up to about one turn the polynomials of half the angle are exact to round-off
+        if theta2 < 39.0:  # up to about one turn the polynomials of half the angle are exact to round-off
             half, cos_half = _half_angle(0.25 * theta2)
             a, b = half * cos_half, 0.5 * half * half
         else:
@@ -223,7 +236,7 @@ def _task(model, x, target, axis, rows, work):
     frame, error, jacobian, n = work.frames[-1], work.error, work.jacobian, x.size
     for r in range(3):
         error[r] = target[r] - frame[r, 3]
-    if rows == 6:   # rotation about the tip's own axis is free
+    if rows == 6:  # rotation about the tip's own axis is free
         zx, zy, zz = frame[0, 2], frame[1, 2], frame[2, 2]
         cx, cy, cz = zy * axis[2] - zz * axis[1], zz * axis[0] - zx * axis[2], zx * axis[1] - zy * axis[0]
         sin, cos = math.sqrt(cx * cx + cy * cy + cz * cz), zx * axis[0] + zy * axis[1] + zz * axis[2]
@@ -306,10 +319,10 @@ def _refine_one(model, x, target, axis, rows, most_steps, stop, work):
     for j in range(n):
         there[j] = min(max(x[j], model.low[j]), model.high[j])
     cost, damping, steps, repeated = np.inf, 10.0 * FIRST_DAMPING, 0, False
-    while True:   # the one place that evaluates, so that the compiler can put everything into this loop
+    while True:  # the one place that evaluates, so that the compiler can put everything into this loop
         new_cost = _task(model, there, target, axis, rows, work)
         if new_cost < cost or repeated:
-            if new_cost > 0.98 * cost and new_cost > 1e-8:   # a local minimum of the distance, outside or on a limit
+            if new_cost > 0.98 * cost and new_cost > 1e-8:  # a local minimum of the distance, outside or on a limit
                 steps += 2
             for j in range(n):
                 here[j] = there[j]
@@ -409,7 +422,7 @@ def _score_model(model, scoring, x, rounding, work):
         moved, theta = _length(mx, my, rounding), _length(ux, uy, rounding)
         weight = scoring.weights[0] * (segments - i) / segments
         gx, gy = weight * mx / moved + scoring.weights[1] * ux / theta, weight * my / moved + scoring.weights[1] * uy / theta
-        across_move, across_bend = weight / moved, scoring.weights[1] / theta   # curvature; along the vectors there is none
+        across_move, across_bend = weight / moved, scoring.weights[1] / theta  # curvature; along the vectors there is none
         for other in (i - 1, i + 1):
             if 0 <= other < segments:
                 vx, vy = work.arcs[other, 0], work.arcs[other, 1]
@@ -490,7 +503,7 @@ def _improving_step(model, x, rows, damping, work):
             step[j] = solved[r, rows]
             for k in range(rows):
                 step[j] -= solved[r, k] * multipliers[k]
-        share, first = 1.0, -1   # how much of the step the limits allow, and the coordinate that meets its limit first
+        share, first = 1.0, -1  # how much of the step the limits allow, and the coordinate that meets its limit first
         for r in range(size):
             j = place[r]
             reach = model.high[j] - model.low[j]
@@ -569,8 +582,7 @@ def apart(shares, kept, count, row, spacing):
 
 
 @njit(**_COMPILED)
-def solve(model, scoring, starts, target, axis, use_axis, most_steps, improved, improvement_steps, tolerances, spacing,
-          residuals, scores):
+def solve(model, scoring, starts, target, axis, use_axis, most_steps, improved, improvement_steps, tolerances, spacing, residuals, scores):
     """Refine all starts (k, n) in place, improve the best few, score, merge and sort them.
 
     Returns:

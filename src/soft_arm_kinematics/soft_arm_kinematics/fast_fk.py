@@ -23,7 +23,7 @@ _TERMS = 14
 _FAST = {'contract', 'nsz', 'arcp'}  # reorderings that keep NaN and infinity
 
 
-_half_angle = polynomials(fastmath=_FAST, series=[(1, _TERMS), (0, _TERMS)])   # sin(t) / t and cos(t) of y = t^2
+_half_angle = polynomials(fastmath=_FAST, series=[(1, _TERMS), (0, _TERMS)])  # sin(t) / t and cos(t) of y = t^2
 
 
 @njit(inline='always')
@@ -77,7 +77,7 @@ def _poses(model, actuation, poses):
         start = block * _BLOCK
         count = min(_BLOCK, total - start)
         x, arc, turn, end = np.empty((n, _BLOCK)), np.empty((3, _BLOCK)), np.empty((2, _BLOCK)), np.empty((3, _BLOCK))
-        a, b, t = np.empty(_BLOCK), np.empty(_BLOCK), np.zeros((12, _BLOCK))   # t: columns x, y, z of the rotation, position
+        a, b, t = np.empty(_BLOCK), np.empty(_BLOCK), np.zeros((12, _BLOCK))  # t: columns x, y, z of the rotation, position
         t[0], t[4], t[8] = 1.0, 1.0, 1.0
         for j in range(n):
             for k in range(count):
@@ -102,7 +102,7 @@ def _poses(model, actuation, poses):
             rigid = model.rigid_m[i]
             for k in range(count):
                 ux, uy = arc[0, k], arc[1, k]
-                dx, dy, dz = a[k] * ux, a[k] * uy, 1.0 - b[k] * (ux * ux + uy * uy)   # the end's axis
+                dx, dy, dz = a[k] * ux, a[k] * uy, 1.0 - b[k] * (ux * ux + uy * uy)  # the end's axis
                 ex, ey, ez = end[0, k] + rigid * dx, end[1, k] + rigid * dy, end[2, k] + rigid * dz
                 for r in range(3):
                     tx, ty, tz = t[r, k], t[3 + r, k], t[6 + r, k]
@@ -139,8 +139,10 @@ def fk_batch(arm: Arm, actuation: np.ndarray, out: np.ndarray | None = None) -> 
     """
     actuation = np.ascontiguousarray(actuation, dtype=float)
     if actuation.shape[-1:] != (arm.n_actuators,):
-        raise KinematicsError(f'actuation of shape {actuation.shape}: give {arm.n_actuators} values, one for each of '
-                              f'{", ".join(c.name for c in arm.robot.actuation)}')
+        raise KinematicsError(
+            f'actuation of shape {actuation.shape}: give {arm.n_actuators} values, one for each of '
+            f'{", ".join(c.name for c in arm.robot.actuation)}'
+        )
     shape, rows = actuation.shape[:-1], actuation.reshape(-1, arm.n_actuators)
     poses = np.empty((len(rows), 4, 4)) if out is None else out
     if poses.shape != (len(rows), 4, 4) or poses.dtype != np.float64 or not poses.flags.c_contiguous:

@@ -22,10 +22,10 @@ from soft_arm_kinematics.workspace import WorkspaceTable, load_table
 
 TABLE_POINTS = 250_000
 SEARCH_RADIUS_M = 0.012
-AT_LEAST, AT_MOST = 24, 32  # starts
+AT_LEAST, AT_MOST = 24, 28  # starts
 FEW_STEPS, MANY_STEPS = 16, 60  # of refinement: of the first starts, and of all where none of these arrives
 MANY_STARTS = 400
-IMPROVED, IMPROVEMENT_STEPS = 6, (6, 14)  # solutions improved along the family, steps of each, and further steps of the best
+IMPROVED, IMPROVEMENT_STEPS = 5, (11, 16)  # solutions improved along the family, steps of each, and further steps of the best
 RESIDUAL_M = 1e-6  # a solution's tip is at most this far from the target
 AXIS_TOLERANCE_RAD = 1e-5
 MERGE_SPACING = 0.008  # solutions nearer than this share of every coordinate's range are one: 1 mm of the arm's 70..195 mm
@@ -87,9 +87,20 @@ class IkSolutions(Sequence):
         margins_pa = np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1) if len(columns) else [None] * len(self)
         theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(self.actuation))
         sentences = explanations(arm, self.actuation, self._present)
-        return tuple(IkSolution(self.actuation[i], pressures_pa[i], theta[i], phi[i], ell[i], float(self.residuals_m[i]),
-                                *self.scores[i].tolist(), None if margins_pa[i] is None else float(margins_pa[i]), sentences[i])
-                     for i in range(len(self)))
+        return tuple(
+            IkSolution(
+                self.actuation[i],
+                pressures_pa[i],
+                theta[i],
+                phi[i],
+                ell[i],
+                float(self.residuals_m[i]),
+                *self.scores[i].tolist(),
+                None if margins_pa[i] is None else float(margins_pa[i]),
+                sentences[i],
+            )
+            for i in range(len(self))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +155,25 @@ class InverseKinematics:
                 return IkResult(target_m, True, solutions, target_m, 0.0, '')
         found, residuals_m, _ = refine(self.arm, starts, target_m)
         if (residuals_m <= RESIDUAL_M).any():
-            return IkResult(target_m, True, (), target_m, 0.0, f'target {_mm(target_m)} mm can be reached, but not with the tip axis along '
-                            f'{np.round(axis, 3).tolist()} inside the limits: choose another axis, or none')
+            return IkResult(
+                target_m,
+                True,
+                (),
+                target_m,
+                0.0,
+                f'target {_mm(target_m)} mm can be reached, but not with the tip axis along '
+                f'{np.round(axis, 3).tolist()} inside the limits: choose another axis, or none',
+            )
         nearest_m, distance_m = self.nearest(target_m, found[np.argsort(residuals_m)])
-        return IkResult(target_m, False, (), nearest_m, distance_m, f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm outside the '
-                        f'workspace: the nearest reachable point is {_mm(nearest_m)} mm, move the target there')
+        return IkResult(
+            target_m,
+            False,
+            (),
+            nearest_m,
+            distance_m,
+            f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm outside the '
+            f'workspace: the nearest reachable point is {_mm(nearest_m)} mm, move the target there',
+        )
 
     def _starts(self, target_m, present, at_least, at_most):
         """Where the arm is, and table poses near the target: half of them those with the best scores, half spread over the family."""
@@ -169,8 +194,20 @@ class InverseKinematics:
         scoring = self._scoring._replace(present=compiled_solver.bends_of(self._model, present))
         residuals_m, scores = np.empty(len(starts)), np.empty((len(starts), 4))
         rows = compiled_solver.solve(
-            self._model, scoring, starts, target_m, np.zeros(3) if axis is None else axis, axis is not None, steps, IMPROVED,
-            IMPROVEMENT_STEPS, np.array([RESIDUAL_M, AXIS_TOLERANCE_RAD]), MERGE_SPACING, residuals_m, scores)[:max_solutions]
+            self._model,
+            scoring,
+            starts,
+            target_m,
+            np.zeros(3) if axis is None else axis,
+            axis is not None,
+            steps,
+            IMPROVED,
+            IMPROVEMENT_STEPS,
+            np.array([RESIDUAL_M, AXIS_TOLERANCE_RAD]),
+            MERGE_SPACING,
+            residuals_m,
+            scores,
+        )[:max_solutions]
         return IkSolutions(self.arm, starts[rows], residuals_m[rows], scores[rows], present) if len(rows) else ()
 
     def improved(self, solutions: np.ndarray, target_m: np.ndarray, present: np.ndarray, steps: int) -> np.ndarray:
@@ -186,13 +223,22 @@ class InverseKinematics:
         low, high = self.arm.actuation_limits
         target_m = np.asarray(target_m, dtype=float)
 
-        def squared(share):   # coordinates as shares of their range, so that all have the same scale
+        def squared(share):  # coordinates as shares of their range, so that all have the same scale
             actuation = low + share * (high - low)
             error_m = self.arm.fk(actuation)[:3, 3] - target_m
             return error_m @ error_m * 1e4, 2e4 * (error_m @ self.arm.twist_jacobian(actuation)[:3]) * (high - low)
 
-        found = [minimize(squared, (start - low) / (high - low), jac=True, method='L-BFGS-B', bounds=[(0.0, 1.0)] * len(low),
-                          options={'ftol': 1e-15, 'gtol': 1e-10, 'maxiter': 300}) for start in starts[:_BOUNDARY_STARTS]]
+        found = [
+            minimize(
+                squared,
+                (start - low) / (high - low),
+                jac=True,
+                method='L-BFGS-B',
+                bounds=[(0.0, 1.0)] * len(low),
+                options={'ftol': 1e-15, 'gtol': 1e-10, 'maxiter': 300},
+            )
+            for start in starts[:_BOUNDARY_STARTS]
+        ]
         best = min(found, key=lambda f: f.fun)
         nearest_m = self.arm.fk(low + best.x * (high - low))[:3, 3]
         return nearest_m, float(np.linalg.norm(nearest_m - target_m))
@@ -219,8 +265,12 @@ def _scoring(arm):
     pressed = ~np.isnan(shares[:, 0])
     table = np.stack([np.nan_to_num(shares), np.gradient(np.nan_to_num(shares), axis=1, edge_order=2)], axis=-1)
     weights = arm.robot.ik_weights
-    return compiled_solver.Scoring(np.array([weights.angle_change, weights.bend_growth, weights.stiffness]), np.zeros((arm.n_segments, 2)),
-                                   pressed, np.ascontiguousarray(table))
+    return compiled_solver.Scoring(
+        np.array([weights.angle_change, weights.bend_growth, weights.stiffness]),
+        np.zeros((arm.n_segments, 2)),
+        pressed,
+        np.ascontiguousarray(table),
+    )
 
 
 def _vector(what, values, size, unit):

@@ -29,8 +29,9 @@ class FollowedPath:
     jump_shares: tuple[float, ...]
 
 
-def follow(solver: InverseKinematics, targets_m: np.ndarray, axes: np.ndarray | None = None,
-           start: np.ndarray | None = None) -> FollowedPath:
+def follow(
+    solver: InverseKinematics, targets_m: np.ndarray, axes: np.ndarray | None = None, start: np.ndarray | None = None
+) -> FollowedPath:
     """Follow tip positions from where the arm is, with the least change of actuation at every step.
 
     Args:
@@ -83,7 +84,7 @@ def _walk(solver, here, target_m, axis, number):
         here, worst = found[0], max(worst, change)
     else:
         return here, float(residual_m[0]), worst
-    result = solver.solve(target_m, axis, here)   # the rest of the way in one step, to the solution nearest to where it got stuck
+    result = solver.solve(target_m, axis, here)  # the rest of the way in one step, to the solution nearest to where it got stuck
     if not result.solutions:
         raise KinematicsError(f'target {number}: {result.message}')
     changes = np.max(np.abs(result.solutions.actuation - here) / reach, axis=1)

@@ -76,8 +76,9 @@ def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS) -> Reacha
         KinematicsError: If the tip moves on a line or surface only, which has no volume.
     """
     if arm.n_actuators < 3:
-        raise KinematicsError(f'the tip of {arm.robot.name} moves with {arm.n_actuators} coordinate(s), on a line or surface: its reachable '
-                              'set has no volume')
+        raise KinematicsError(
+            f'the tip of {arm.robot.name} moves with {arm.n_actuators} coordinate(s), on a line or surface: its reachable set has no volume'
+        )
     low, high = table.tips_m.min(axis=0).astype(float), table.tips_m.max(axis=0).astype(float)
     cell_m = float((high - low).max() / cells)
     shape = tuple(np.ceil((high - low) / cell_m).astype(int) + 5)
@@ -91,7 +92,7 @@ def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS) -> Reacha
     inside[tuple(doubtful.T)] = reached
     actuation = dict(zip(map(tuple, doubtful.tolist()), found, strict=True))
     starts, inner_m, outer_m = [], [], []
-    for cell in doubtful[reached].tolist():   # a cell on the edge is doubtful, so its actuation is known
+    for cell in doubtful[reached].tolist():  # a cell on the edge is doubtful, so its actuation is known
         for axis in range(3):
             for side in (-1, 1):
                 neighbour = cell.copy()

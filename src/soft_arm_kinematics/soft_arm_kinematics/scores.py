@@ -69,4 +69,5 @@ def explanations(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> list[s
         f'Bends {", ".join(f"{name} by {deg:.1f} deg" for name, deg in zip(arm.robot.segment_names, change_deg, strict=True))}; '
         f'total bend {"grows" if growth_deg > 0 else "shrinks"} by {abs(growth_deg):.1f} deg; '
         f'planes differ by at most {plane_deg:.0f} deg; {100 * vacuum:.0f} % of the vacuum is used.'
-        for change_deg, growth_deg, plane_deg, vacuum in zip(changes_deg, growths_deg, planes_deg, vacuums, strict=True)]
+        for change_deg, growth_deg, plane_deg, vacuum in zip(changes_deg, growths_deg, planes_deg, vacuums, strict=True)
+    ]

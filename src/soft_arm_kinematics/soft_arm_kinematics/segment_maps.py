@@ -64,7 +64,7 @@ class SingleBendMap(ArcMap):
         self.phi, self.direction = segment.phi_rad, np.array([np.cos(segment.phi_rad), np.sin(segment.phi_rad)])
         self.length_m = segment.length_m
         powers = np.arange(4)
-        self.theta_coefficients = np.array(segment.theta_coefficients_rad) / segment.pressure_unit_pa**powers   # [rad/Pa^i]
+        self.theta_coefficients = np.array(segment.theta_coefficients_rad) / segment.pressure_unit_pa**powers  # [rad/Pa^i]
         self.slope_coefficients = self.theta_coefficients[1:] * powers[1:]
 
     def arcs(self, x):
@@ -106,8 +106,14 @@ class TendonMap(ArcMap):
     def arc_jacobians(self, x):
         """(..., 3, 3)."""
         theta, cos, sin, zero = x[..., 0], np.cos(x[..., 1]), np.sin(x[..., 1]), np.zeros_like(x[..., 0])
-        return np.stack([np.stack([cos, -theta * sin, zero], axis=-1), np.stack([sin, theta * cos, zero], axis=-1),
-                         np.stack([zero, zero, zero + 1.0], axis=-1)], axis=-2)
+        return np.stack(
+            [
+                np.stack([cos, -theta * sin, zero], axis=-1),
+                np.stack([sin, theta * cos, zero], axis=-1),
+                np.stack([zero, zero, zero + 1.0], axis=-1),
+            ],
+            axis=-2,
+        )
 
 
 class ModalMap:
@@ -124,8 +130,9 @@ class ModalMap:
         s_m = np.append((nodes + 1.0) / 2.0, 1.0) * segment.length_m
         coefficients = np.array(segment.coefficients_rad)
         powers = s_m[:, None] / segment.length_unit_m
-        self.node_coefficients = (powers ** np.arange(len(coefficients))) @ coefficients / (
-            segment.pressure_unit_pa ** np.arange(coefficients.shape[1]))
+        self.node_coefficients = (
+            (powers ** np.arange(len(coefficients))) @ coefficients / (segment.pressure_unit_pa ** np.arange(coefficients.shape[1]))
+        )
         self.weights_m = weights / 2.0 * segment.length_m
         self.phi, self.direction = segment.phi_rad, np.array([np.cos(segment.phi_rad), np.sin(segment.phi_rad)])
         self.closing_twist = segment.closing_twist

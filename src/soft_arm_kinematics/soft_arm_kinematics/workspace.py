@@ -98,7 +98,7 @@ def load_table(arm: Arm, points: int, folder: Path | None = None) -> WorkspaceTa
 
 
 def _read(arm: Arm, points: int, path: Path) -> WorkspaceTable:
-    with np.load(path, allow_pickle=False) as file:   # the archive's checksums are compared as it is read
+    with np.load(path, allow_pickle=False) as file:  # the archive's checksums are compared as it is read
         actuation, tips_m, axes, values = file['actuation'], file['tips_m'], file['axes'], file['values']
     nodes = (1 << kd_tree.levels_of(points)) - 1
     if actuation.shape != (points, arm.n_actuators) or tips_m.shape != (points, 3) or axes.shape != (nodes,) or values.shape != (nodes,):

@@ -8,11 +8,13 @@ from soft_arm_description.robot import Robot, RobotFileError, load_robot, shippe
 @pytest.fixture
 def changed(tmp_path):
     """Load the shipped arm after one change of its file."""
+
     def load(change):
         content = yaml.safe_load(shipped_robots()['two_module_arm'].read_text())
         change(content)
         (tmp_path / 'robot.yaml').write_text(yaml.safe_dump(content))
         return load_robot(tmp_path / 'robot.yaml')
+
     return load
 
 
@@ -23,17 +25,20 @@ def test_shipped_arm_is_table_3():
     assert robot.rest_lengths_m == pytest.approx([0.103] * 6)
 
 
-@pytest.mark.parametrize('change, words', [
-    (lambda c: c.pop('base'), ['base', 'missing']),
-    (lambda c: c.update(colour='red'), ['colour', 'unknown']),
-    (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=-0.03), ['centre_radius_m', '-0.03']),
-    (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=float('nan')), ['centre_radius_m', 'nan']),
-    (lambda c: c['segments'][0]['actuators'].update(length_limits_m=[0.2, 0.1]), ['length_limits_m', '0.2', 'smaller']),
-    (lambda c: c['segments'][0]['actuators']['curve'].update(length_m=[0.07, 0.07, 0.195]), ['length_m', 'increasing']),
-    (lambda c: c['segments'][1].update(name='module_1'), ['module_1', 'twice']),
-    (lambda c: c['channels'].pop('m1_b1'), ['channels', 'm1_b1']),
-    (lambda c: c['channels'].update(m1_b1=5), ['share']),
-])
+@pytest.mark.parametrize(
+    'change, words',
+    [
+        (lambda c: c.pop('base'), ['base', 'missing']),
+        (lambda c: c.update(colour='red'), ['colour', 'unknown']),
+        (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=-0.03), ['centre_radius_m', '-0.03']),
+        (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=float('nan')), ['centre_radius_m', 'nan']),
+        (lambda c: c['segments'][0]['actuators'].update(length_limits_m=[0.2, 0.1]), ['length_limits_m', '0.2', 'smaller']),
+        (lambda c: c['segments'][0]['actuators']['curve'].update(length_m=[0.07, 0.07, 0.195]), ['length_m', 'increasing']),
+        (lambda c: c['segments'][1].update(name='module_1'), ['module_1', 'twice']),
+        (lambda c: c['channels'].pop('m1_b1'), ['channels', 'm1_b1']),
+        (lambda c: c['channels'].update(m1_b1=5), ['share']),
+    ],
+)
 def test_bad_file_is_named_in_one_line(changed, change, words):
     with pytest.raises(RobotFileError) as caught:
         changed(change)
@@ -61,8 +66,9 @@ def test_every_kind_ships():
     finger = robots['four_piece_finger']
     assert [s.length_m for s in finger.segments] == [0.014, 0.014, 0.01232, 0.01539] and finger.segments[0].nominal
     assert finger.chambers == ('finger',) and finger.pressure_limits_pa.ravel().tolist() == [-90e3, 120e3]
-    assert {name: [s.length_limits_m for s in robots[f'squid_{name}'].segments] for name in ('grasper', 'palpation', 'camera', 'light')} == {
-        'grasper': [(0.29, 0.3)] * 2, 'palpation': [(0.29, 0.3)] * 2, 'camera': [(0.58, 0.6)], 'light': [(0.58, 0.6)]}
+    assert {
+        name: [s.length_limits_m for s in robots[f'squid_{name}'].segments] for name in ('grasper', 'palpation', 'camera', 'light')
+    } == {'grasper': [(0.29, 0.3)] * 2, 'palpation': [(0.29, 0.3)] * 2, 'camera': [(0.58, 0.6)], 'light': [(0.58, 0.6)]}
 
 
 def test_kinds_share_one_robot():

@@ -1,1 +1,1 @@
-"""Benchmarks of this package."""
+"""Benchmarks of this package: `softarm bench kinematics`."""

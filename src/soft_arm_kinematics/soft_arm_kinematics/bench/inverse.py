@@ -11,9 +11,14 @@ from soft_arm_kinematics.refine import refine
 from soft_arm_kinematics.scores import principle_scores
 from soft_arm_kinematics.workspace import WorkspaceTable, build_table, load_table
 
-PAPER_TABLE_5 = {   # points: seconds by traversal and by KD-tree
-    50_000: (41.86e-3, 1.99e-3), 100_000: (84.82e-3, 2.98e-3), 150_000: (124.52e-3, 3.34e-3), 200_000: (167.03e-3, 3.55e-3),
-    250_000: (209.30e-3, 3.98e-3), 1_000_000: (None, None)}
+PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
+    50_000: (41.86e-3, 1.99e-3),
+    100_000: (84.82e-3, 2.98e-3),
+    150_000: (124.52e-3, 3.34e-3),
+    200_000: (167.03e-3, 3.55e-3),
+    250_000: (209.30e-3, 3.98e-3),
+    1_000_000: (None, None),
+}
 TIMED = 2000  # targets
 EXHAUSTIVE_RADIUS_M, EXHAUSTIVE_STARTS, EXHAUSTIVE_POLISHED = 0.02, 1500, 400
 
@@ -35,7 +40,7 @@ def ik_figures(arm: Arm, targets: int) -> dict[str, float]:
     low, high = arm.length_limits_m
     times_s, residual_m, solved = [], 0.0, 0
     targets_m = random_targets(arm, targets, 11)
-    for target_m in targets_m[:50]:   # loads the compiled code and warms the caches
+    for target_m in targets_m[:50]:  # loads the compiled code and warms the caches
         solver.solve(target_m)
     for target_m in targets_m:
         start = time.perf_counter()
@@ -49,9 +54,16 @@ def ik_figures(arm: Arm, targets: int) -> dict[str, float]:
         solved += worst_m <= 1e-6 and bool(np.all((found_m >= low) & (found_m <= high)))
     whole_s = float(np.median(times_s))
     traversal_s, search_s = query_times(solver.table, targets_m[:200])
-    return {'ik_median_s': whole_s, 'ik_p99_s': float(np.percentile(times_s, 99)), 'ik_residual_max_m': residual_m,
-            'ik_search_s': search_s, 'traversal_s': traversal_s, 'ik_ratio_traversal': traversal_s / search_s,
-            'ik_ratio_traversal_whole': traversal_s / whole_s, 'ik_success': solved / targets}
+    return {
+        'ik_median_s': whole_s,
+        'ik_p99_s': float(np.percentile(times_s, 99)),
+        'ik_residual_max_m': residual_m,
+        'ik_search_s': search_s,
+        'traversal_s': traversal_s,
+        'ik_ratio_traversal': traversal_s / search_s,
+        'ik_ratio_traversal_whole': traversal_s / whole_s,
+        'ik_success': solved / targets,
+    }
 
 
 def query_times(table: WorkspaceTable, targets_m: np.ndarray) -> tuple[float, float]:
@@ -68,8 +80,16 @@ def table_5(arm: Arm) -> list[dict]:
     rows = []
     for points, (paper_traversal_s, paper_kd_tree_s) in PAPER_TABLE_5.items():
         traversal_s, kd_tree_s = query_times(build_table(arm, points), random_targets(arm, 40, 5))
-        rows.append({'points': points, 'traversal_s': traversal_s, 'kd_tree_s': kd_tree_s, 'ratio': traversal_s / kd_tree_s,
-                     'paper_traversal_s': paper_traversal_s, 'paper_kd_tree_s': paper_kd_tree_s})
+        rows.append(
+            {
+                'points': points,
+                'traversal_s': traversal_s,
+                'kd_tree_s': kd_tree_s,
+                'ratio': traversal_s / kd_tree_s,
+                'paper_traversal_s': paper_traversal_s,
+                'paper_kd_tree_s': paper_kd_tree_s,
+            }
+        )
     return rows
 
 

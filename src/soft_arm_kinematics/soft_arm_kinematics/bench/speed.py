@@ -54,17 +54,21 @@ def fk_figures(arm: Arm) -> dict[str, float]:
     fk_batch(arm, lengths_m, out)
     few = lengths_m[:NUMPY_POSES]
     plain_s, fast_s = [], []
-    for _ in range(4):   # by turns, so that both meet the same machine
+    for _ in range(4):  # by turns, so that both meet the same machine
         plain_s.append(best_s(lambda: numpy_products(arm, few), 1) / NUMPY_POSES)
         fast_s.append(best_s(lambda: fk_batch(arm, lengths_m, out), 5) / POSES)
     error_m = float(np.abs(out[:NUMPY_POSES] - numpy_products(arm, few)).max())
-    return {'fk_poses_per_s': 1.0 / min(fast_s), 'fk_ratio_numpy': min(plain_s) / min(fast_s), 'fk_numpy_poses_per_s': 1.0 / min(plain_s),
-            'fk_difference_max': error_m}
+    return {
+        'fk_poses_per_s': 1.0 / min(fast_s),
+        'fk_ratio_numpy': min(plain_s) / min(fast_s),
+        'fk_numpy_poses_per_s': 1.0 / min(plain_s),
+        'fk_difference_max': error_m,
+    }
 
 
 def table_figures(arm: Arm) -> dict[str, float]:
     """Seconds to build the table of a million poses with its tree and store it, and to load and check it again."""
-    build_table(arm, 1000)   # loads the compiled code
+    build_table(arm, 1000)  # loads the compiled code
     with tempfile.TemporaryDirectory() as folder:
         build_s = best_s(lambda: load_table(arm, TABLE_POINTS, Path(folder)), 1)
         return {'table_build_s': build_s, 'table_load_s': best_s(lambda: load_table(arm, TABLE_POINTS, Path(folder)), 3)}
@@ -76,11 +80,14 @@ def jacobian_figures(arm: Arm) -> dict[str, float]:
     lengths_m = rng.uniform(*arm.length_limits_m, (400, arm.n_actuators))
     lengths_m[:100] = 0.1 + 10.0 ** rng.uniform(-12, -3, (100, 1)) * rng.standard_normal((100, arm.n_actuators))
     lengths_m[0] = 0.1
-    inside_pa = np.clip(arm.pressures(lengths_m), *(arm.pressure_limits_pa * (1.0 - 1e-3)))   # room for the steps
+    inside_pa = np.clip(arm.pressures(lengths_m), *(arm.pressure_limits_pa * (1.0 - 1e-3)))  # room for the steps
     arcs = arm.arcs(lengths_m)
     by_pressures = arm.twist_jacobian(arm.lengths(inside_pa)) * arm.curve.slopes(inside_pa)[:, None, :]
-    cases = [(lambda x: arm.fk_arcs(x.reshape(-1, arm.n_segments, 3))[:, -1], arcs.reshape(len(arcs), -1), arm.twist_jacobian_arcs(arcs), 1e-3),
-             (arm.fk, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5), (arm.fk_pressures, inside_pa, by_pressures, 30.0)]
+    cases = [
+        (lambda x: arm.fk_arcs(x.reshape(-1, arm.n_segments, 3))[:, -1], arcs.reshape(len(arcs), -1), arm.twist_jacobian_arcs(arcs), 1e-3),
+        (arm.fk, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5),
+        (arm.fk_pressures, inside_pa, by_pressures, 30.0),
+    ]
     return {'jacobian_error_max': max(_worst(*case) for case in cases)}
 
 
@@ -90,10 +97,9 @@ def _worst(pose_of, x, analytic, step):
     for k, unit in enumerate(np.eye(x.shape[1])):
         shift = step * unit
         far = (pose_of(x + 2 * shift) - pose_of(x - 2 * shift)) / (4 * step)
-        rate = (4.0 * (pose_of(x + shift) - pose_of(x - shift)) / (2 * step) - far) / 3.0   # fourth order
+        rate = (4.0 * (pose_of(x + shift) - pose_of(x - shift)) / (2 * step) - far) / 3.0  # fourth order
         spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
         numeric[:, :3, k] = rate[:, :3, 3]
         numeric[:, 3:, k] = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
     errors = np.abs(analytic - numeric).reshape(len(x), 2, -1).max(axis=-1)
     return float((errors / np.abs(analytic).reshape(len(x), 2, -1).max(axis=-1)).max())
-

@@ -16,9 +16,14 @@ def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     parser = argparse.ArgumentParser(prog='softarm ik', description='Inverse kinematics, explained; needs no running nodes.')
     explain = parser.add_subparsers(dest='name', required=True).add_parser(
-        'explain', help='the best solution beside its rivals', description='Draw the best solution and its rivals side by side with their scores.')
-    explain._negative_number_matcher = re.compile(r'^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-inf$')   # Python < 3.14 takes -30e-3 for an option
-    explain.add_argument('--target-m', required=True, nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='tip position in the base frame [m]')
+        'explain',
+        help='the best solution beside its rivals',
+        description='Draw the best solution and its rivals side by side with their scores.',
+    )
+    explain._negative_number_matcher = re.compile(r'^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-inf$')  # Python < 3.14 takes -30e-3 for an option
+    explain.add_argument(
+        '--target-m', required=True, nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='tip position in the base frame [m]'
+    )
     explain.add_argument('--axis', nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)')
     explain.add_argument('--present-lengths-m', nargs='+', type=float, metavar='L', help='lengths now [m] (default: at ambient pressure)')
     explain.add_argument('--plot', type=Path, default=Path('ik_explain.png'), metavar='FILE', help='PNG to write (default: %(default)s)')
@@ -35,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _explain(args) -> int:
-    from soft_arm_kinematics.cli.plots import draw_solutions   # --help does not load Matplotlib and the compiler
+    from soft_arm_kinematics.cli.plots import draw_solutions  # --help does not load Matplotlib and the compiler
     from soft_arm_kinematics.inverse import InverseKinematics
 
     if not 0 <= args.rivals <= 8:
@@ -44,7 +49,7 @@ def _explain(args) -> int:
     result = InverseKinematics(arm).solve(args.target_m, args.axis, args.present_lengths_m)
     if not result.solutions:
         raise KinematicsError(result.message)
-    shown = result.solutions[:args.rivals + 1]
+    shown = result.solutions[: args.rivals + 1]
     try:
         draw_solutions(arm, result, args.plot, args.rivals + 1)
     except (OSError, ValueError) as error:
@@ -54,7 +59,9 @@ def _explain(args) -> int:
         print(json.dumps({'plot': str(args.plot), 'solutions': [{key: getattr(s, key) for key in keys} for s in shown]}))
         return 0
     for number, s in enumerate(shown):
-        print(f'{"best" if number == 0 else f"rival {number}"}: score {s.score:.3f} = angle change {s.score_angle_change:.3f}, bend growth '
-              f'{s.score_bend_growth:.3f}, stiffness {s.score_stiffness:.3f}, each times its weight. {s.explanation}')
+        print(
+            f'{"best" if number == 0 else f"rival {number}"}: score {s.score:.3f} = angle change {s.score_angle_change:.3f}, bend growth '
+            f'{s.score_bend_growth:.3f}, stiffness {s.score_stiffness:.3f}, each times its weight. {s.explanation}'
+        )
     print(f'drawn in {args.plot}')
     return 0

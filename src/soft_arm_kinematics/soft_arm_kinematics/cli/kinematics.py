@@ -35,23 +35,37 @@ def _parser():
     fk = commands.add_parser('fk', help='actuation to tip pose', description='Pose of the tip at given pressures, lengths or actuation.')
     given = fk.add_mutually_exclusive_group(required=True)
     given.add_argument('--pressures-pa', nargs='+', type=float, metavar='P', help='gauge pressure of every chamber [Pa]')
-    given.add_argument('--lengths-m', nargs='+', metavar='L', help='length of every bellows [m], or - for a JSON array of such vectors on '
-                       'standard input; answers {"poses": [4x4 ...], "actuator_radius_m": h}')
+    given.add_argument(
+        '--lengths-m',
+        nargs='+',
+        metavar='L',
+        help='length of every bellows [m], or - for a JSON array of such vectors on '
+        'standard input; answers {"poses": [4x4 ...], "actuator_radius_m": h}',
+    )
     given.add_argument('--actuation', nargs='+', metavar='X', help="the robot's coordinates in their SI units, or - as for --lengths-m")
     fk.add_argument('--arcs-only', action='store_true', help='leave out rigid parts at the ends of the segments')
     fk.set_defaults(command=_fk)
     ik = commands.add_parser('ik', help='tip position to pressures', description='All ways to bring the tip to a target, best first.')
-    ik.add_argument('--target-m', required=True, nargs='+', metavar='X', help='tip position x y z in the base frame [m], or - for a JSON '
-                    'array of targets on standard input; answers {"results": [...]}')
+    ik.add_argument(
+        '--target-m',
+        required=True,
+        nargs='+',
+        metavar='X',
+        help='tip position x y z in the base frame [m], or - for a JSON array of targets on standard input; answers {"results": [...]}',
+    )
     ik.add_argument('--axis', nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)')
     ik.add_argument('--present-lengths-m', nargs='+', type=float, metavar='L', help='lengths now [m] (default: at ambient pressure)')
     ik.add_argument('--max-solutions', type=int, metavar='N', help=f'largest number (default: all with --json, else {SHOWN})')
     ik.set_defaults(command=_ik)
-    workspace = commands.add_parser('workspace', help='what the tip can reach', description='Volume, boundary and plot of the positions '
-                                    'that the tip can reach; takes a few seconds.')
+    workspace = commands.add_parser(
+        'workspace',
+        help='what the tip can reach',
+        description='Volume, boundary and plot of the positions that the tip can reach; takes a few seconds.',
+    )
     workspace.add_argument('--plot', type=Path, metavar='FILE', help='draw it (PNG)')
-    workspace.add_argument('--points-m', nargs='+', type=float, metavar='X', help='x y z ... of points whose distance to the boundary is '
-                           'wanted [m]')
+    workspace.add_argument(
+        '--points-m', nargs='+', type=float, metavar='X', help='x y z ... of points whose distance to the boundary is wanted [m]'
+    )
     workspace.set_defaults(command=_workspace)
     for command in (fk, ik, workspace):
         # Python < 3.14 takes -30e3 for an option
@@ -80,13 +94,30 @@ def _fk(arm: Arm, args) -> int:
     actuation = arm.lengths(args.pressures_pa) if args.pressures_pa and arm.has_bellows else arm.checked(_numbers(vectors))
     theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(actuation))
     poses = arm.segment_poses(actuation)
-    segments = [{'name': name, 'theta_rad': float(theta[i]), 'phi_rad': float(phi[i]), 'ell_m': float(ell[i]),
-                 'tip_m': poses[i, :3, 3].tolist(), 'tip_q_xyzw': pcc.q_xyzw(poses[i]).tolist()}
-                for i, name in enumerate(arm.robot.segment_names)]
+    segments = [
+        {
+            'name': name,
+            'theta_rad': float(theta[i]),
+            'phi_rad': float(phi[i]),
+            'ell_m': float(ell[i]),
+            'tip_m': poses[i, :3, 3].tolist(),
+            'tip_q_xyzw': pcc.q_xyzw(poses[i]).tolist(),
+        }
+        for i, name in enumerate(arm.robot.segment_names)
+    ]
     if args.json:
-        print(json.dumps({'robot': arm.robot.name, 'frame': arm.robot.base.frame, 'tip_m': segments[-1]['tip_m'],
-                          'tip_q_xyzw': segments[-1]['tip_q_xyzw'], 'lengths_m' if arm.has_bellows else 'actuation': actuation.tolist(),
-                          'segments': segments}))
+        print(
+            json.dumps(
+                {
+                    'robot': arm.robot.name,
+                    'frame': arm.robot.base.frame,
+                    'tip_m': segments[-1]['tip_m'],
+                    'tip_q_xyzw': segments[-1]['tip_q_xyzw'],
+                    'lengths_m' if arm.has_bellows else 'actuation': actuation.tolist(),
+                    'segments': segments,
+                }
+            )
+        )
         return 0
     scale = {'m': ('mm', 1e3), 'rad': ('deg', 180.0 / np.pi), 'Pa': ('kPa', 1e-3)}
     for coordinate, value in zip(arm.robot.actuation, actuation, strict=True):
@@ -95,8 +126,10 @@ def _fk(arm: Arm, args) -> int:
     print('\nsegment    theta [deg]  phi [deg]  ell [mm]   tip x, y, z [mm]')
     for s in segments:
         x, y, z = np.array(s['tip_m']) * 1e3
-        print(f'{s["name"]:10} {np.rad2deg(s["theta_rad"]):11.2f} {np.rad2deg(s["phi_rad"]):10.2f} {s["ell_m"] * 1e3:9.2f}   '
-              f'{x:.2f}, {y:.2f}, {z:.2f}')
+        print(
+            f'{s["name"]:10} {np.rad2deg(s["theta_rad"]):11.2f} {np.rad2deg(s["phi_rad"]):10.2f} {s["ell_m"] * 1e3:9.2f}   '
+            f'{x:.2f}, {y:.2f}, {z:.2f}'
+        )
     return 0
 
 
@@ -119,8 +152,11 @@ def _ik(arm: Arm, args) -> int:
     if not args.json:
         print('     score   angle    bend   stiff  margin [kPa]   pressures [kPa]: ' + ' '.join(arm.robot.chambers))
         for i, s in enumerate(result.solutions, start=1):
-            print(f'{i:3} {s.score:6.3f} {s.score_angle_change:7.3f} {s.score_bend_growth:7.3f} {s.score_stiffness:7.3f} '
-                  f'{s.pressure_margin_pa / 1e3:13.2f}   ' + ' '.join(f'{p / 1e3:7.2f}' for p in s.pressures_pa))
+            margin = '-' if s.pressure_margin_pa is None else f'{s.pressure_margin_pa / 1e3:.2f}'
+            print(
+                f'{i:3} {s.score:6.3f} {s.score_angle_change:7.3f} {s.score_bend_growth:7.3f} {s.score_stiffness:7.3f} '
+                f'{margin:>13}   ' + ' '.join(f'{p / 1e3:7.2f}' for p in s.pressures_pa)
+            )
         print(f'\nbest: {result.solutions[0].explanation}')
     return 0
 
@@ -128,14 +164,22 @@ def _ik(arm: Arm, args) -> int:
 def _answer(arm, result):
     arrays = 'lengths_m' if arm.has_bellows else 'actuation', 'pressures_pa', 'theta_rad', 'phi_rad', 'ell_m'
     scalars = 'residual_m', 'score', 'score_angle_change', 'score_bend_growth', 'score_stiffness', 'pressure_margin_pa', 'explanation'
-    return {'robot': arm.robot.name, 'frame': arm.robot.base.frame, 'target_m': result.target_m.tolist(), 'reachable': result.reachable,
-            'nearest_m': result.nearest_m.tolist(), 'distance_m': result.distance_m, 'message': result.message,
-            'solutions': [{key: getattr(s, key).tolist() for key in arrays} | {key: getattr(s, key) for key in scalars}
-                          for s in result.solutions]}
+    return {
+        'robot': arm.robot.name,
+        'frame': arm.robot.base.frame,
+        'target_m': result.target_m.tolist(),
+        'reachable': result.reachable,
+        'nearest_m': result.nearest_m.tolist(),
+        'distance_m': result.distance_m,
+        'message': result.message,
+        'solutions': [
+            {key: getattr(s, key).tolist() for key in arrays} | {key: getattr(s, key) for key in scalars} for s in result.solutions
+        ],
+    }
 
 
 def _workspace(arm: Arm, args) -> int:
-    from soft_arm_kinematics.reachable import reachable_set   # the compiler and SciPy are not needed for fk
+    from soft_arm_kinematics.reachable import reachable_set  # the compiler and SciPy are not needed for fk
     from soft_arm_kinematics.workspace import load_table
 
     points_m = np.array(args.points_m or [])
@@ -146,15 +190,28 @@ def _workspace(arm: Arm, args) -> int:
     distances_m = reachable.distance_m(points_m.reshape(-1, 3))
     if args.plot:
         from soft_arm_kinematics.cli.plots import draw_workspace
+
         draw_workspace(arm, reachable, args.plot)
     low, high = reachable.limits_m
     if args.json:
-        print(json.dumps({'robot': arm.robot.name, 'frame': arm.robot.base.frame, 'volume_m3': reachable.volume_m3, 'cell_m': reachable.cell_m,
-                          'limits_m': [low.tolist(), high.tolist()], 'boundary_points': len(reachable.boundary_m),
-                          'distances_m': distances_m.tolist()}))
+        print(
+            json.dumps(
+                {
+                    'robot': arm.robot.name,
+                    'frame': arm.robot.base.frame,
+                    'volume_m3': reachable.volume_m3,
+                    'cell_m': reachable.cell_m,
+                    'limits_m': [low.tolist(), high.tolist()],
+                    'boundary_points': len(reachable.boundary_m),
+                    'distances_m': distances_m.tolist(),
+                }
+            )
+        )
         return 0
-    print(f'volume {reachable.volume_m3 * 1e3:.3f} l; cells of {reachable.cell_m * 1e3:.2f} mm; '
-          f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm')
+    print(
+        f'volume {reachable.volume_m3 * 1e3:.3f} l; cells of {reachable.cell_m * 1e3:.2f} mm; '
+        f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm'
+    )
     for point_m, distance_m in zip(points_m.reshape(-1, 3), distances_m, strict=True):
         print(f'{np.round(point_m * 1e3, 2).tolist()} mm: {abs(distance_m) * 1e3:.1f} mm {"inside" if distance_m > 0 else "outside"}')
     return 0

@@ -23,7 +23,7 @@ def draw_workspace(arm: Arm, reachable: ReachableSet, path: Path) -> None:
     space = figure.add_subplot(1, 3, 1, projection='3d')
     space.scatter(*points_mm[::3].T, s=1, c=points_mm[::3, 2], cmap='viridis')
     space.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', title=f'boundary, volume {reachable.volume_m3 * 1e3:.2f} l')
-    space.invert_zaxis()   # the arm hangs
+    space.invert_zaxis()  # the arm hangs
     for place, across, along, name in ((2, 1, 0, 'x'), (3, 0, 1, 'y')):
         axes = figure.add_subplot(1, 3, place)
         middle = int(np.clip(np.rint(-reachable.origin_m[across] / reachable.cell_m), 0, reachable.inside.shape[across] - 1))
@@ -47,20 +47,32 @@ def draw_solutions(arm: Arm, result: IkResult, path: Path, shown: int) -> None:
         axes = figure.add_subplot(1, len(solutions), number, projection='3d')
         line_mm = centre_line(arm, s.actuation) * 1e3
         for i, name in enumerate(arm.robot.segment_names):
-            part = line_mm[i * POINTS:(i + 1) * POINTS + 1]
+            part = line_mm[i * POINTS : (i + 1) * POINTS + 1]
             axes.plot(*part.T, linewidth=5, solid_capstyle='round', label=name)
         axes.scatter(*(result.target_m * 1e3), color='black', marker='x', s=50, label='target')
         centre, half = line_mm.mean(axis=0), max(np.ptp(line_mm, axis=0).max() / 2.0, 1.0)
-        axes.set(xlim=(centre[0] - half, centre[0] + half), ylim=(centre[1] - half, centre[1] + half),
-                 zlim=(centre[2] + half, centre[2] - half), xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]')
+        axes.set(
+            xlim=(centre[0] - half, centre[0] + half),
+            ylim=(centre[1] - half, centre[1] + half),
+            zlim=(centre[2] + half, centre[2] - half),
+            xlabel='x [mm]',
+            ylabel='y [mm]',
+            zlabel='z [mm]',
+        )
         margin = '' if s.pressure_margin_pa is None else f'\nmargin to the pressure limits {s.pressure_margin_pa / 1e3:.1f} kPa'
-        axes.set_title(f'{"best" if number == 1 else f"rival {number - 1}"}: score {s.score:.3f}\nangle change {s.score_angle_change:.3f}\n'
-                       f'bend growth {s.score_bend_growth:.3f}\nstiffness {s.score_stiffness:.3f}{margin}', fontsize=9)
+        axes.set_title(
+            f'{"best" if number == 1 else f"rival {number - 1}"}: score {s.score:.3f}\nangle change {s.score_angle_change:.3f}\n'
+            f'bend growth {s.score_bend_growth:.3f}\nstiffness {s.score_stiffness:.3f}{margin}',
+            fontsize=9,
+        )
         if number == 1:
             axes.legend(fontsize=7, loc='lower left')
     weights = arm.robot.ik_weights
-    figure.suptitle(f'{arm.robot.name}: target {np.round(result.target_m * 1e3, 2).tolist()} mm; score = {weights.angle_change:g} angle change '
-                    f'+ {weights.bend_growth:g} bend growth + {weights.stiffness:g} stiffness, lower is better', fontsize=10)
+    figure.suptitle(
+        f'{arm.robot.name}: target {np.round(result.target_m * 1e3, 2).tolist()} mm; score = {weights.angle_change:g} angle change '
+        f'+ {weights.bend_growth:g} bend growth + {weights.stiffness:g} stiffness, lower is better',
+        fontsize=10,
+    )
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
 
