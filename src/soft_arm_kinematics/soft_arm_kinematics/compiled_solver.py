@@ -532,7 +532,7 @@ def improve(model, scoring, x, target, axis, rows, most_steps, rounding, work):
     best = np.empty(n)
     _refine_one(model, x, target, axis, rows, 0, NEAR_M, work)
     for _ in range(most_steps):
-        rounding = max(SMOOTHING_RAD, 0.5 * rounding)
+        rounding = max(SMOOTHING_RAD, 0.4 * rounding)
         now = _total(scoring, _scores(model, scoring, x, rounding, work))
         _score_model(model, scoring, x, rounding, work)
         if not _improving_step(model, x, rows, damping, work):
@@ -583,16 +583,19 @@ def apart(shares, kept, count, row, spacing):
 
 @njit(**_COMPILED)
 def solve(model, scoring, starts, target, axis, use_axis, most_steps, improved, improvement_steps, tolerances, spacing, residuals, scores):
-    """Refine all starts (k, n) in place, improve the best few, score, merge and sort them.
+    """Refine all starts in place, improve copies of the best few, score, merge and sort them.
+
+    `starts` (k, n) ends with as many spare rows as solutions are improved.
 
     Returns:
         Rows of `starts` that are solutions, best first; residuals (k,) [m] and scores (k, 4), the total first, are written.
     """
-    work, rows, total = workspace(model), 6 if use_axis else 3, starts.shape[0]
+    work, rows, given = workspace(model), 6 if use_axis else 3, starts.shape[0] - improved
+    total = starts.shape[0]
     shares, totals = np.empty_like(starts), np.full(total, np.inf)
     kept = np.empty(total, dtype=np.int64)
 
-    for m in range(total):
+    for m in range(given):
         _refine_one(model, starts[m], target, axis, rows, most_steps, 0.1 * tolerances[0], work)
         residuals[m], axis_error = _errors(rows, work)
         if residuals[m] <= tolerances[0] and axis_error <= tolerances[1]:
@@ -608,13 +611,16 @@ def solve(model, scoring, starts, target, axis, use_axis, most_steps, improved, 
             kept[count], count = m, count + 1
     best, least = 0, np.inf
     for k in range(count):
-        improve(model, scoring, starts[kept[k]], target, axis, rows, improvement_steps[0], 0.1, work)
-        _arc_all(model, starts[kept[k]], work)
-        total_now = _total(scoring, _scores(model, scoring, starts[kept[k]], 0.0, work))
+        m = given + k
+        starts[m] = starts[kept[k]]
+        improve(model, scoring, starts[m], target, axis, rows, improvement_steps[0], 0.2, work)
+        _arc_all(model, starts[m], work)
+        total_now = _total(scoring, _scores(model, scoring, starts[m], 0.0, work))
+        totals[m] = total_now
         if total_now < least:
-            best, least = kept[k], total_now
+            best, least = m, total_now
     if count:
-        improve(model, scoring, starts[best], target, axis, rows, improvement_steps[1], 0.05, work)
+        improve(model, scoring, starts[best], target, axis, rows, improvement_steps[1], 0.1, work)
     for m in range(total):
         if totals[m] < np.inf:
             _refine_one(model, starts[m], target, axis, rows, 0, 1e-8, work)

@@ -22,10 +22,10 @@ from soft_arm_kinematics.workspace import WorkspaceTable, load_table
 
 TABLE_POINTS = 250_000
 SEARCH_RADIUS_M = 0.012
-AT_LEAST, AT_MOST = 24, 28  # starts
+AT_LEAST, AT_MOST = 20, 24  # starts
 FEW_STEPS, MANY_STEPS = 16, 60  # of refinement: of the first starts, and of all where none of these arrives
 MANY_STARTS = 400
-IMPROVED, IMPROVEMENT_STEPS = 5, (11, 16)  # solutions improved along the family, steps of each, and further steps of the best
+IMPROVED, IMPROVEMENT_STEPS = 5, (14, 12)  # solutions improved along the family, steps of each, and further steps of the best
 RESIDUAL_M = 1e-6  # a solution's tip is at most this far from the target
 AXIS_TOLERANCE_RAD = 1e-5
 MERGE_SPACING = 0.008  # solutions nearer than this share of every coordinate's range are one: 1 mm of the arm's 70..195 mm
@@ -150,7 +150,9 @@ class InverseKinematics:
         starts, solutions = None, ()
         for at_least, at_most, steps in ((AT_LEAST, AT_MOST, FEW_STEPS), (MANY_STARTS, MANY_STARTS, MANY_STEPS)):
             starts = self._starts(target_m, present, at_least, at_most)
-            solutions = self._solutions(starts.copy(), target_m, axis, present, steps, max_solutions)
+            solutions = self._solutions(
+                np.concatenate([starts, np.empty((IMPROVED, starts.shape[1]))]), target_m, axis, present, steps, max_solutions
+            )
             if solutions:
                 return IkResult(target_m, True, solutions, target_m, 0.0, '')
         found, residuals_m, _ = refine(self.arm, starts, target_m)

@@ -90,6 +90,8 @@ def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS) -> Reacha
     doubtful = np.argwhere(binary_dilation(occupied, iterations=1) & ~inside)
     found, reached = _ask(arm, table, origin_m + doubtful * cell_m)
     inside[tuple(doubtful.T)] = reached
+    _ask_from_neighbours(arm, origin_m + doubtful * cell_m, doubtful, found, reached)
+    inside[tuple(doubtful.T)] = reached
     actuation = dict(zip(map(tuple, doubtful.tolist()), found, strict=True))
     starts, inner_m, outer_m = [], [], []
     for cell in doubtful[reached].tolist():  # a cell on the edge is doubtful, so its actuation is known
@@ -117,6 +119,31 @@ def _ask(arm, table, centres_m):
         good = residuals_m < 1e-6
         found[open_[good]], reached[open_[good]] = trial[good], True
     return found, reached
+
+
+def _ask_from_neighbours(arm, centres_m, cells, found, reached):
+    """Ask again for the cells not reached, from what was found for their neighbours, until that adds none; in place."""
+    rows = {tuple(cell): row for row, cell in enumerate(cells.tolist())}
+    added = True
+    while added:
+        asked = [
+            (row, rows[near])
+            for row in np.flatnonzero(~reached).tolist()
+            for near in _neighbours(cells[row].tolist())
+            if near in rows and reached[rows[near]]
+        ]
+        trial, residuals_m = found[[near for _, near in asked]].copy(), np.empty(len(asked))
+        to = np.array([row for row, _ in asked], dtype=int)
+        compiled_solver.refine_each(compiled_arm(arm), trial, centres_m[to], 30, residuals_m)
+        good = residuals_m < 1e-6
+        found[to[good]], reached[to[good]] = trial[good], True
+        added = bool(good.any())
+
+
+def _neighbours(cell):
+    for axis in range(3):
+        for side in (-1, 1):
+            yield tuple(c + side * (k == axis) for k, c in enumerate(cell))
 
 
 def _halve(arm, starts, inner_m, outer_m):

@@ -4,10 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from soft_arm_kinematics import inverse
+from soft_arm_kinematics import compiled_solver, kd_tree
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.inverse import InverseKinematics
-from soft_arm_kinematics import compiled_solver, kd_tree
 from soft_arm_kinematics.path_following import JUMP_SHARE, follow
 from soft_arm_kinematics.refine import refine, twist_jacobian_batch
 from soft_arm_kinematics.scores import principle_scores
