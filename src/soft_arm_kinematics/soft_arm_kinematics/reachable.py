@@ -26,7 +26,7 @@ class ReachableSet:
     """Positions that the tip can reach, in the base frame.
 
     Attributes:
-        cell_m: Side of a cell [m]; distances to the boundary are good to about a quarter of it.
+        cell_m: Side of a cell [m]; distances to the boundary are good to about half of it, their signs beyond one.
         origin_m: (3,) centre of cell (0, 0, 0) [m].
         inside: (i, j, k) whether the centre of each cell is reached.
         boundary_m: (b, 3) points on the boundary [m], each good to cell_m / 1000.

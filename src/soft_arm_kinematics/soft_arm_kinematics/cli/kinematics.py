@@ -15,7 +15,7 @@ from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 SHOWN = 10  # solutions in the table unless asked otherwise
-WORKSPACE_POINTS = 250_000
+WORKSPACE_POINTS = 1_000_000
 
 
 def main(argv: list[str] | None = None) -> int:
