@@ -18,4 +18,8 @@ echo 'build: colcon'
 rm -f install/.stamp
 # colcon under the interpreter of .venv: the nodes' scripts then start with it and find its packages
 "$python" "$(command -v colcon)" build --symlink-install --base-paths $paths --cmake-args -DBUILD_TESTING=OFF "-DPython3_EXECUTABLE=$PWD/$python"
+
+echo 'build: compiling the kinematics and the workspace table of two_module_arm (once)'
+. ./env.sh
+softarm kinematics ik --target-m 0 0 0.2 >/dev/null
 echo "$made_from" >install/.stamp

@@ -21,8 +21,17 @@ setup(
         'console_scripts': [
             'forward_kinematics = soft_arm_kinematics.ros.forward_kinematics_node:main',
             'inverse_kinematics = soft_arm_kinematics.ros.inverse_kinematics_node:main',
+            'contact_estimator = soft_arm_kinematics.ros.contact_estimator_node:main',
+            'limb_states = soft_arm_kinematics.ros.limb_states_node:main',
         ],
-        'softarm.calibrate': ['curve = soft_arm_kinematics.cli.calibrate_curve:main'],
-        'softarm.commands': ['kinematics = soft_arm_kinematics.cli.kinematics:main'],
+        'softarm.calibrate': [
+            'curve = soft_arm_kinematics.cli.calibrate_curve:main',
+            'modal = soft_arm_kinematics.cli.calibrate_modal:main',
+        ],
+        'softarm.commands': [
+            'ik = soft_arm_kinematics.cli.ik:main',
+            'kinematics = soft_arm_kinematics.cli.kinematics:main',
+        ],
+        'softarm.bench': ['kinematics = soft_arm_kinematics.cli.bench_kinematics:main'],
     },
 )

@@ -11,23 +11,20 @@ from typing import Annotated, Literal
 
 import numpy as np
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
+
+from soft_arm_description.segments import BellowsSegment as BellowsSegment
+from soft_arm_description.segments import Coordinate, Name, Positive, Segment, Strict
 
 
 class RobotFileError(ValueError):
     """A robot file that cannot be used; the message names file, key, value and remedy in one line."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra='forbid', frozen=True, allow_inf_nan=False)
-
-
-Positive = Annotated[float, Field(gt=0)]
-Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$')]
 Vector3 = tuple[float, float, float]
 
 
-class Base(_Strict):
+class Base(Strict):
     """Where the arm's base frame stands; its z axis points along the straight arm."""
 
     frame: Name
@@ -37,72 +34,7 @@ class Base(_Strict):
     flange_m: tuple[Positive, Positive, Positive]
 
 
-class Disc(_Strict):
-    """Connecting disc at a segment's end; it lies inside the segment's length."""
-
-    radius_m: Positive
-    thickness_m: Positive
-    mass_kg: Annotated[float, Field(ge=0)]
-
-
-class PressureLength(_Strict):
-    """Measured points of the pressure-to-length curve of one actuator, strictly increasing in both."""
-
-    pressure_pa: tuple[float, ...]
-    length_m: tuple[Positive, ...]
-
-    @model_validator(mode='after')
-    def _check(self):
-        if len(self.pressure_pa) != len(self.length_m) or len(self.pressure_pa) < 3:
-            raise ValueError(f'{len(self.pressure_pa)} pressures and {len(self.length_m)} lengths: give as many of each, at least 3')
-        for key in ('pressure_pa', 'length_m'):
-            if not np.all(np.diff(getattr(self, key)) > 0):
-                raise ValueError(f'{key} {list(getattr(self, key))} must be strictly increasing')
-        return self
-
-
-class Bellows(_Strict):
-    """The parallel bellows of one segment."""
-
-    names: tuple[Name, ...]
-    angles_deg: tuple[float, ...]
-    centre_radius_m: Positive
-    radius_m: Positive
-    effective_area_m2: Positive
-    length_limits_m: tuple[Positive, Positive]
-    pressure_limits_pa: tuple[float, float]
-    curve: PressureLength
-
-    @model_validator(mode='after')
-    def _check(self):
-        if len(self.names) != len(self.angles_deg) or len(self.names) not in (3, 4):
-            raise ValueError(f'{len(self.names)} names and {len(self.angles_deg)} angles_deg: give 3 or 4 of each')
-        for key in ('length_limits_m', 'pressure_limits_pa'):
-            low, high = getattr(self, key)
-            if not low < high:
-                raise ValueError(f'{key} [{low}, {high}]: the first must be smaller than the second')
-        return self
-
-    @property
-    def angles_rad(self) -> np.ndarray:
-        """Directions of the bellows about the segment's z axis [rad], shape (n,)."""
-        return np.deg2rad(self.angles_deg)
-
-
-class BellowsSegment(_Strict):
-    """A segment driven by parallel bellows: pressure lengthens, vacuum shortens."""
-
-    name: Name
-    kind: Literal['bellows']
-    closing_twist: bool
-    sections: Annotated[int, Field(ge=1, le=200)]
-    rigid_length_m: Annotated[float, Field(ge=0)]
-    body_mass_kg: Positive
-    disc: Disc
-    actuators: Bellows
-
-
-class Ring(_Strict):
+class Ring(Strict):
     """Positioning ring, a cylinder of known radius about the tip's z axis, centred on the tip frame's origin."""
 
     radius_m: Positive
@@ -112,7 +44,7 @@ class Ring(_Strict):
     colour_rgb: tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]]
 
 
-class IkWeights(_Strict):
+class IkWeights(Strict):
     """Weights of the three principles by which inverse-kinematics solutions are ranked (all >= 0)."""
 
     angle_change: Annotated[float, Field(ge=0)]
@@ -120,7 +52,7 @@ class IkWeights(_Strict):
     stiffness: Annotated[float, Field(ge=0)]
 
 
-class Robot(_Strict):
+class Robot(Strict):
     """A validated robot file."""
 
     schema_version: Literal[1]
@@ -128,18 +60,25 @@ class Robot(_Strict):
     description: str
     source: str
     base: Base
-    segments: Annotated[tuple[BellowsSegment, ...], Field(min_length=1)]
-    ring: Ring
-    ik_weights: IkWeights
-    channels: dict[Name, Annotated[int, Field(ge=0)]]
+    segments: Annotated[tuple[Segment, ...], Field(min_length=1)]
+    ring: Ring | None = None
+    tip_frames: tuple[Name, ...] = ()  # fixed frames on the tip, such as a camera's
+    ik_weights: IkWeights = IkWeights(angle_change=1.0, bend_growth=0.5, stiffness=0.5)
+    channels: dict[Name, Annotated[int, Field(ge=0)]] = {}  # empty where no driver has been assigned
 
     @model_validator(mode='after')
     def _check(self):
-        for what, names in (('segment', self.segment_names), ('chamber', self.chambers)):
+        own_chambers = [name for s in self.segments if s.kind == 'bellows' for name in s.chambers]
+        shared = sorted({name for s in self.segments if s.kind in ('single_bend', 'modal') for name in s.chambers})
+        for what, names in (('segment', list(self.segment_names)), ('chamber', own_chambers + shared)):
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
                 raise ValueError(f'{what} name {twice[0]!r} is used twice: give each its own')
-        if sorted(self.channels) != sorted(self.chambers):
+        limits = {}
+        for coordinate in (c for s in self.segments for c in s.actuation):
+            if limits.setdefault(coordinate.name, coordinate) != coordinate:
+                raise ValueError(f'{coordinate.name!r} has two sets of limits, {limits[coordinate.name]} and {coordinate}: make them equal')
+        if self.channels and sorted(self.channels) != sorted(self.chambers):
             raise ValueError(f'channels {sorted(self.channels)} must name every chamber once: {sorted(self.chambers)}')
         if len(set(self.channels.values())) != len(self.channels):
             raise ValueError(f'channels {self.channels}: two chambers share one device channel')
@@ -151,50 +90,50 @@ class Robot(_Strict):
         return tuple(s.name for s in self.segments)
 
     @property
+    def actuation(self) -> tuple[Coordinate, ...]:
+        """Coordinates that set the shape, in the order of every actuation vector: lengths [m], pressures [Pa] or theta, phi, ell."""
+        return tuple({c.name: c for s in self.segments for c in s.actuation}.values())
+
+    @property
     def chambers(self) -> tuple[str, ...]:
-        """Chambers (= actuators) in the order of every array of lengths or pressures."""
-        return tuple(name for s in self.segments for name in s.actuators.names)
+        """Pressurised chambers in the order of every array of pressures; the order of lengths too where all segments have bellows."""
+        return tuple(dict.fromkeys(name for s in self.segments for name in s.chambers))
 
     @property
     def length_limits_m(self) -> np.ndarray:
-        """Shortest and longest length of each actuator [m], shape (2, n)."""
-        return np.array([s.actuators.length_limits_m for s in self.segments for _ in s.actuators.names]).T
+        """Shortest and longest length of each bellows [m], shape (2, n)."""
+        return np.array([s.actuators.length_limits_m for s in self._bellows for _ in s.actuators.names]).reshape(-1, 2).T
 
     @property
     def pressure_limits_pa(self) -> np.ndarray:
         """Lowest and highest pressure of each chamber [Pa] gauge, shape (2, n)."""
-        return np.array([s.actuators.pressure_limits_pa for s in self.segments for _ in s.actuators.names]).T
+        limits = {
+            name: s.actuators.pressure_limits_pa if s.kind == 'bellows' else s.pressure_limits_pa
+            for s in self.segments
+            for name in s.chambers
+        }
+        return np.array(list(limits.values())).reshape(-1, 2).T
 
     @property
     def rest_lengths_m(self) -> np.ndarray:
-        """Length of each actuator at ambient pressure [m], shape (n,), interpolated on the measured points."""
+        """Length of each bellows at ambient pressure [m], shape (n,), interpolated on the measured points."""
         return np.array(
-            [np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m) for s in self.segments for _ in s.actuators.names]
+            [np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m) for s in self._bellows for _ in s.actuators.names]
         )
+
+    @property
+    def _bellows(self):
+        return [s for s in self.segments if s.kind == 'bellows']
 
     @property
     def fingerprint(self) -> str:
         """Hash of every value in the file; caches and calibrations carry it."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+        return hashlib.sha256(self.model_dump_json(exclude_unset=True).encode()).hexdigest()[:16]
 
     @property
     def kinematic_fingerprint(self) -> str:
-        """Hash of the values that poses depend on: names, layout and limits of the segments, not masses, colours or where it hangs."""
-        layout = [
-            (
-                s.name,
-                s.kind,
-                s.closing_twist,
-                s.rigid_length_m,
-                s.actuators.names,
-                s.actuators.angles_deg,
-                s.actuators.centre_radius_m,
-                s.actuators.length_limits_m,
-                s.actuators.pressure_limits_pa,
-            )
-            for s in self.segments
-        ]
-        return hashlib.sha256(repr(layout).encode()).hexdigest()[:16]
+        """Hash of the values that poses depend on: kinds, layout and limits of the segments, not masses, colours or where it hangs."""
+        return hashlib.sha256(repr([s.layout for s in self.segments]).encode()).hexdigest()[:16]
 
 
 def shipped_robots() -> dict[str, Path]:
@@ -207,7 +146,7 @@ def load_robot(name_or_path: str | Path) -> Robot:
     """Read and validate a robot file.
 
     Args:
-        name_or_path: Name of a shipped robot (`two_module_arm`) or path of a YAML file.
+        name_or_path: Name of a shipped robot, such as `two_module_arm`, or path of a YAML file.
 
     Raises:
         RobotFileError: If the file is missing, is not YAML, or has a missing, unknown or impossible value.
@@ -226,9 +165,12 @@ def load_robot(name_or_path: str | Path) -> Robot:
         raise RobotFileError(f'{path}: {_one_line(error)}') from error
 
 
+_KINDS = 'bellows', 'single_bend', 'modal', 'tendon'  # the union's tag stands in the path of an error
+
+
 def _one_line(error: ValidationError) -> str:
     first, *rest = error.errors()
-    key = '.'.join(str(part) for part in first['loc']) or 'file'
+    key = '.'.join(str(part) for part in first['loc'] if part not in _KINDS) or 'file'
     text = {'missing': 'key is missing: add it', 'extra_forbidden': 'unknown key: remove it or correct its spelling'}.get(
         first['type'], first['msg'].removeprefix('Value error, ')
     )

@@ -8,14 +8,15 @@ that make the chain's tip equal to the arc's.
 import math
 from xml.etree import ElementTree as Xml
 
-from soft_arm_description.robot import BellowsSegment, Robot
+from soft_arm_description.robot import Robot
+from soft_arm_description.segments import Segment
 
 _BODY_RGBA = '0.75 0.78 0.82 1'
 _DISC_RGBA = '0.35 0.38 0.42 1'
-_JOINT_LIMITS = {'turn': 2 * math.pi, 'bend': math.pi}
+_JOINT_LIMITS = {'turn': 2 * math.pi, 'bend': math.pi / 2}
 
 
-def section_joint_names(segment: BellowsSegment) -> list[str]:
+def section_joint_names(segment: Segment) -> list[str]:
     """Names of a segment's joints from base to tip, 3 for each section and 2 at the end."""
     names = [f'{segment.name}_{k:03d}_{motion}' for k in range(segment.sections) for motion in ('turn', 'bend', 'extend')]
     return [*names, f'{segment.name}_end_bend', f'{segment.name}_end_turn']
@@ -27,7 +28,7 @@ def joint_names(robot: Robot) -> list[str]:
 
 
 def robot_urdf(robot: Robot) -> str:
-    """URDF text of a robot; its root link is the robot's base frame, its last link `soft_arm_ring`."""
+    """URDF text of a robot; its root link is the robot's base frame, its last link `soft_arm_ring`, where it has a ring."""
     root = Xml.Element('robot', name=robot.name)
     x_m, y_m, z_m = robot.base.flange_m
     base = Xml.SubElement(root, 'link', name=robot.base.frame)
@@ -35,25 +36,28 @@ def robot_urdf(robot: Robot) -> str:
     link = robot.base.frame
     for segment in robot.segments:
         link = _segment(root, segment, link)
-    ring = Xml.SubElement(root, 'link', name='soft_arm_ring')
-    rgba = ' '.join(str(c) for c in robot.ring.colour_rgb) + ' 1'
-    _visual(ring, 'cylinder', {'radius': f'{robot.ring.radius_m}', 'length': f'{robot.ring.height_m}'}, 0.0, rgba)
-    _joint(root, 'ring_mount', 'fixed', link, 'soft_arm_ring')
+    if robot.ring:
+        ring = Xml.SubElement(root, 'link', name='soft_arm_ring')
+        rgba = ' '.join(str(c) for c in robot.ring.colour_rgb) + ' 1'
+        _visual(ring, 'cylinder', {'radius': f'{robot.ring.radius_m}', 'length': f'{robot.ring.height_m}'}, 0.0, rgba)
+        _joint(root, 'ring_mount', 'fixed', link, 'soft_arm_ring')
+    for frame in robot.tip_frames:
+        Xml.SubElement(root, 'link', name=frame)
+        _joint(root, f'{frame}_mount', 'fixed', link, frame)
     Xml.indent(root)
     return Xml.tostring(root, encoding='unicode', xml_declaration=True)
 
 
-def _segment(root, segment: BellowsSegment, parent: str) -> str:
+def _segment(root, segment: Segment, parent: str) -> str:
     """Add one segment's links and joints; return the name of its end link."""
-    bellows = segment.actuators
-    longest_m = bellows.length_limits_m[1] / segment.sections
-    typical_m = sum(bellows.length_limits_m) / 2 / segment.sections
+    longest_m = segment.arc_length_limits_m[1] / segment.sections
+    typical_m = sum(segment.arc_length_limits_m) / 2 / segment.sections
     *names, end_bend, end_turn = section_joint_names(segment)
     for name in names:
         child = f'soft_arm_{name}'
         link = Xml.SubElement(root, 'link', name=child)
         if name.endswith('extend'):
-            size = {'radius': f'{bellows.centre_radius_m + bellows.radius_m:.6g}', 'length': f'{typical_m:.6g}'}
+            size = {'radius': f'{segment.body_radius_m:.6g}', 'length': f'{typical_m:.6g}'}
             _visual(link, 'cylinder', size, -typical_m / 2, _BODY_RGBA)
             _joint(root, name, 'prismatic', parent, child, axis='0 0 1', limits=(0.0, longest_m))
         else:
@@ -66,8 +70,9 @@ def _segment(root, segment: BellowsSegment, parent: str) -> str:
     _joint(root, end_turn, 'revolute', f'soft_arm_{end_bend}', f'soft_arm_{end_turn}', axis='0 0 1', limits=(-2 * math.pi, 2 * math.pi))
     end = f'soft_arm_{segment.name}_end'
     disc = Xml.SubElement(root, 'link', name=end)
-    size = {'radius': f'{segment.disc.radius_m}', 'length': f'{segment.disc.thickness_m}'}
-    _visual(disc, 'cylinder', size, -segment.disc.thickness_m / 2, _DISC_RGBA)
+    if segment.disc:
+        size = {'radius': f'{segment.disc.radius_m}', 'length': f'{segment.disc.thickness_m}'}
+        _visual(disc, 'cylinder', size, -segment.disc.thickness_m / 2, _DISC_RGBA)
     _joint(root, f'{segment.name}_rigid', 'fixed', f'soft_arm_{end_turn}', end, offset_m=segment.rigid_length_m)
     return end
 

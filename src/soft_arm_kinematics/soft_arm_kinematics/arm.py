@@ -1,4 +1,8 @@
-"""An arm: segments in series, from a robot file and a pressure-to-length curve, to poses and Jacobians."""
+"""An arm: segments of any kind in series, from a robot file and a pressure-to-length curve, to poses and Jacobians.
+
+Every arm takes actuation vectors: the coordinates of `Robot.actuation` in their order (lengths [m], pressures [Pa] or theta, phi [rad]
+and ell [m]). An arm whose segments all have bellows also takes arcs, and pressures through its curve; its actuation is its lengths.
+"""
 
 import hashlib
 
@@ -9,6 +13,7 @@ from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics import pcc
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.pressure_length import PressureLengthCurve, curve_of_robot_file, load_curve
+from soft_arm_kinematics.segment_maps import segment_map
 
 
 class Arm:
@@ -18,11 +23,16 @@ class Arm:
 
     Attributes:
         robot: The robot file.
-        curve: Pressure-to-length curve.
-        n_segments, n_actuators: Sizes.
-        length_limits_m: (2, n) shortest and longest length [m] that the robot file and the curve both allow.
-        pressure_limits_pa: (2, n) pressures [Pa] of those lengths.
-        closing_twists, rigid_lengths_m: Convention and rigid end [m] of every segment.
+        n_segments, n_actuators: Sizes; n_actuators is the length of an actuation vector.
+        maps: `segment_maps` of the segments.
+        columns: For each segment, the places of its coordinates in the actuation vector.
+        rigid_lengths_m: Rigid end [m] of every segment.
+        actuation_limits: (2, n) lowest and highest value of each coordinate, in its unit.
+        has_bellows: Whether all segments have bellows. The following exist only where it is True.
+        curve: Pressure-to-length curve; None otherwise.
+        length_limits_m: (2, n) shortest and longest length [m] that the robot file and the curve both allow; = actuation_limits.
+        pressure_limits_pa: (2, n) pressures [Pa] of those lengths; of the robot file otherwise.
+        closing_twists: Convention of every segment.
         arcs_from_lengths_matrix: (3 n_segments, n), arcs = matrix @ lengths.
         lengths_from_arcs_matrix: (n, 3 n_segments), lengths = matrix @ arcs.
     """
@@ -34,55 +44,129 @@ class Arm:
             KinematicsError: If the curve has other chambers than the robot, or leaves no length inside the robot's limits.
         """
         self.robot = robot
-        self.curve = curve or curve_of_robot_file(robot)
-        if self.curve.chambers != robot.chambers:
-            raise KinematicsError(f'curve of {self.curve.chambers}: the robot {robot.name} has {robot.chambers}; calibrate this robot')
-        self.n_segments = len(robot.segments)
-        self.n_actuators = len(robot.chambers)
+        names = [c.name for c in robot.actuation]
+        self.n_segments, self.n_actuators = len(robot.segments), len(names)
+        self.maps = tuple(segment_map(s) for s in robot.segments)
+        self.columns = tuple(np.array([names.index(c.name) for c in s.actuation]) for s in robot.segments)
         self.closing_twists = tuple(s.closing_twist for s in robot.segments)
         self.rigid_lengths_m = np.array([s.rigid_length_m for s in robot.segments])
+        self.actuation_limits = np.array([(c.low, c.high) for c in robot.actuation]).T
+        self.pressure_limits_pa = robot.pressure_limits_pa
+        self.has_bellows = all(s.kind == 'bellows' for s in robot.segments)
+        self.curve = None
+        if self.has_bellows:
+            self._add_lengths(curve or curve_of_robot_file(robot))
+        elif curve is not None:
+            raise KinematicsError(f'robot {robot.name} has segments without bellows: give it no pressure-to-length curve')
+
+    def _add_lengths(self, curve):
+        robot, self.curve = self.robot, curve
+        if curve.chambers != robot.chambers:
+            raise KinematicsError(f'curve of {curve.chambers}: the robot {robot.name} has {robot.chambers}; calibrate this robot')
         self.arcs_from_lengths_matrix = np.zeros((3 * self.n_segments, self.n_actuators))
         self.lengths_from_arcs_matrix = np.zeros((self.n_actuators, 3 * self.n_segments))
-        first = 0
-        for i, segment in enumerate(robot.segments):
-            rows, columns = slice(3 * i, 3 * i + 3), slice(first, first + len(segment.actuators.names))
-            layout = segment.actuators.angles_rad, segment.actuators.centre_radius_m
-            self.arcs_from_lengths_matrix[rows, columns] = pcc.arcs_matrix(*layout)
-            self.lengths_from_arcs_matrix[columns, rows] = pcc.lengths_matrix(*layout)
-            first = columns.stop
-        low = np.maximum(robot.length_limits_m[0], self.curve.length_range_m[0])
-        high = np.minimum(robot.length_limits_m[1], self.curve.length_range_m[1])
-        low = np.maximum(low, self.curve.lengths(np.clip(robot.pressure_limits_pa[0], *self.curve.pressure_range_pa)))
-        high = np.minimum(high, self.curve.lengths(np.clip(robot.pressure_limits_pa[1], *self.curve.pressure_range_pa)))
+        for i, (part, columns) in enumerate(zip(self.maps, self.columns, strict=True)):
+            rows = slice(3 * i, 3 * i + 3)
+            self.arcs_from_lengths_matrix[rows, columns] = part.arcs_matrix
+            self.lengths_from_arcs_matrix[columns, rows] = part.lengths_matrix
+        low = np.maximum(robot.length_limits_m[0], curve.length_range_m[0])
+        high = np.minimum(robot.length_limits_m[1], curve.length_range_m[1])
+        low = np.maximum(low, curve.lengths(np.clip(robot.pressure_limits_pa[0], *curve.pressure_range_pa)))
+        high = np.minimum(high, curve.lengths(np.clip(robot.pressure_limits_pa[1], *curve.pressure_range_pa)))
         if not (low < high).all():
             name = robot.chambers[int(np.argmin(high - low))]
             raise KinematicsError(f'the curve of {name} lies outside its length limits: calibrate again')
-        self.length_limits_m = np.stack([low, high])
-        self.pressure_limits_pa = self.curve.pressures(self.length_limits_m)
+        self.length_limits_m = self.actuation_limits = np.stack([low, high])
+        self.pressure_limits_pa = curve.pressures(self.length_limits_m)
 
     @property
     def fingerprint(self) -> str:
         """Hash of what the poses and limits of this arm depend on."""
-        numbers = self.arcs_from_lengths_matrix, self.rigid_lengths_m, self.length_limits_m, np.array(self.closing_twists, dtype=float)
-        return hashlib.sha256(b''.join(np.ascontiguousarray(n).tobytes() for n in numbers)).hexdigest()[:16]
+        numbers = self.robot.kinematic_fingerprint.encode(), self.actuation_limits.tobytes(), self.pressure_limits_pa.tobytes()
+        return hashlib.sha256(b''.join(numbers)).hexdigest()[:16]
+
+    @property
+    def rest_actuation(self) -> np.ndarray:
+        """Actuation (n,) at ambient pressure, bend 0 and the middle of the length limits of a tendon segment, inside the limits."""
+        if self.has_bellows:
+            return np.clip(self.robot.rest_lengths_m, *self.actuation_limits)
+        middle = self.actuation_limits.mean(axis=0)
+        rest = [middle[i] if c.unit == 'm' else 0.0 for i, c in enumerate(self.robot.actuation)]
+        for s, columns in zip(self.robot.segments, self.columns, strict=True):
+            if s.kind == 'bellows':
+                rest_m = np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m)
+                for k in columns:
+                    rest[k] = rest_m
+        return np.clip(rest, *self.actuation_limits)
+
+    def fk(self, actuation: np.ndarray) -> np.ndarray:
+        """T_base_tip (..., 4, 4) at actuation (..., n)."""
+        return self.segment_poses(actuation)[..., -1, :, :]
+
+    def segment_poses(self, actuation: np.ndarray) -> np.ndarray:
+        """Poses of the ends of all segments in the base, (..., n_segments, 4, 4), at actuation (..., n)."""
+        actuation = self.checked(actuation)
+        poses = np.empty(actuation.shape[:-1] + (self.n_segments, 4, 4))
+        pose = np.eye(4)
+        for i, (part, columns) in enumerate(zip(self.maps, self.columns, strict=True)):
+            pose = pose @ part.transforms(actuation[..., columns])
+            pose[..., :3, 3] += self.rigid_lengths_m[i] * pose[..., :3, 2]
+            poses[..., i, :, :] = pose
+        return poses
+
+    def segment_arcs(self, actuation: np.ndarray) -> np.ndarray:
+        """Arcs (..., n_segments, 3) at actuation (..., n); of a modal segment, the arc that bends its end as far."""
+        actuation = self.checked(actuation)
+        return np.stack([part.arcs(actuation[..., columns]) for part, columns in zip(self.maps, self.columns, strict=True)], axis=-2)
+
+    def twist_jacobian(self, actuation: np.ndarray) -> np.ndarray:
+        """Twist of the tip in the base per unit rate of the actuation, (..., 6, n): velocity [m], then angular velocity [rad]."""
+        actuation = self.checked(actuation)
+        poses = self.segment_poses(actuation)
+        jacobian = np.zeros(actuation.shape[:-1] + (6, self.n_actuators))
+        parts = [part.jacobians(actuation[..., columns]) for part, columns in zip(self.maps, self.columns, strict=True)]
+        for columns, local in zip(self.columns, self._moved_to_tip(poses, parts), strict=True):
+            jacobian[..., :, columns] += local
+        return jacobian
+
+    def _moved_to_tip(self, poses, parts):
+        """Twists of the tip in the base, from each segment's twist of its own end in its start frame."""
+        tip, rotation = poses[..., -1, :3, 3], np.broadcast_to(np.eye(3), poses.shape[:-3] + (3, 3))
+        for i, local in enumerate(parts):
+            end = poses[..., i, :3, 3] - self.rigid_lengths_m[i] * poses[..., i, :3, 2]
+            angular = rotation @ local[..., 3:, :]
+            velocity = rotation @ local[..., :3, :] + np.cross(angular, (tip - end)[..., :, None], axis=-2)
+            yield np.concatenate([velocity, angular], axis=-2)
+            rotation = poses[..., i, :3, :3]
 
     def lengths(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Actuator lengths [m] at gauge pressures [Pa], both (..., n). Raises CurveError outside the calibrated range."""
+        self._need_bellows()
         return self.curve.lengths(pressures_pa)
 
     def pressures(self, lengths_m: np.ndarray) -> np.ndarray:
         """Gauge pressures [Pa] that give lengths [m], both (..., n). Raises CurveError outside the calibrated range."""
+        self._need_bellows()
         return self.curve.pressures(lengths_m)
 
     def arcs(self, lengths_m: np.ndarray) -> np.ndarray:
         """Arcs (..., n_segments, 3) of lengths (..., n) [m]."""
-        lengths_m = self._checked(lengths_m)
+        self._need_bellows()
+        lengths_m = self.checked(lengths_m)
         return (lengths_m @ self.arcs_from_lengths_matrix.T).reshape(lengths_m.shape[:-1] + (self.n_segments, 3))
 
     def lengths_from_arcs(self, arcs: np.ndarray) -> np.ndarray:
         """Lengths (..., n) [m] of arcs (..., n_segments, 3); limits are not applied."""
         arcs = np.asarray(arcs, dtype=float)
         return arcs.reshape(arcs.shape[:-2] + (-1,)) @ self.lengths_from_arcs_matrix.T
+
+    def _need_bellows(self):
+        if not self.has_bellows:
+            kinds = ', '.join(f'{s.name} ({s.kind})' for s in self.robot.segments if s.kind != 'bellows')
+            raise KinematicsError(
+                f'robot {self.robot.name} has no lengths in {kinds}: give actuation, {self.n_actuators} values of '
+                f'{", ".join(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}'
+            )
 
     def polar(self, lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Bend theta [rad], direction phi [rad] and ell [m] of every segment, each (..., n_segments)."""
@@ -147,36 +231,34 @@ class Arm:
     def twist_jacobian_arcs(self, arcs: np.ndarray) -> np.ndarray:
         """Twist of the tip in the base per unit rate of the arcs, (..., 6, 3 n_segments)."""
         arcs = np.asarray(arcs, dtype=float)
-        poses = self.fk_arcs(arcs)
-        tip = poses[..., -1, :3, 3]
-        jacobian = np.empty(arcs.shape[:-2] + (6, 3 * self.n_segments))
-        rotation = np.broadcast_to(np.eye(3), arcs.shape[:-2] + (3, 3))
-        for i, twist in enumerate(self.closing_twists):
-            local = pcc.arc_jacobians(arcs[..., i, :], twist)
-            columns = slice(3 * i, 3 * i + 3)
-            end = poses[..., i, :3, 3] - self.rigid_lengths_m[i] * poses[..., i, :3, 2]
-            angular = rotation @ local[..., 3:, :]
-            jacobian[..., 3:, columns] = angular
-            jacobian[..., :3, columns] = rotation @ local[..., :3, :] + np.cross(angular, (tip - end)[..., :, None], axis=-2)
-            rotation = poses[..., i, :3, :3]
-        return jacobian
+        parts = [pcc.arc_jacobians(arcs[..., i, :], twist) for i, twist in enumerate(self.closing_twists)]
+        return np.concatenate(list(self._moved_to_tip(self.fk_arcs(arcs), parts)), axis=-1)
 
-    def _checked(self, lengths_m):
-        lengths_m = np.asarray(lengths_m, dtype=float)
-        if lengths_m.shape[-1:] != (self.n_actuators,):
+    def checked(self, actuation: np.ndarray) -> np.ndarray:
+        """Actuation (..., n) as floats.
+
+        Raises:
+            KinematicsError: If the last axis has another size or a value is not finite; limits are not checked.
+        """
+        actuation = np.asarray(actuation, dtype=float)
+        what, unit = ('lengths', 'm') if self.has_bellows else ('actuation', 'SI units')
+        if actuation.shape[-1:] != (self.n_actuators,):
             raise KinematicsError(
-                f'lengths of shape {lengths_m.shape}: give {self.n_actuators} values [m], one for each of {", ".join(self.robot.chambers)}'
+                f'{what} of shape {actuation.shape}: give {self.n_actuators} values [{unit}], one for each of '
+                f'{", ".join(c.name for c in self.robot.actuation)}'
             )
-        if not np.isfinite(lengths_m).all():
-            raise KinematicsError(f'a length is {lengths_m[~np.isfinite(lengths_m)][0]} m: give finite values')
-        return lengths_m
+        if not np.isfinite(actuation).all():
+            raise KinematicsError(f'one of the {what} is {actuation[~np.isfinite(actuation)][0]} [{unit}]: give finite values')
+        return actuation
 
 
 def load_arm(robot: str = 'two_module_arm', rig: str = 'virtual') -> Arm:
-    """The arm of a robot file with the curve calibrated on a rig.
+    """The arm of a robot file, with the curve calibrated on a rig where its segments have bellows.
 
     Raises:
         RobotFileError, CalibrationError, CurveError: One line each, saying what to do.
     """
     loaded = load_robot(robot)
+    if any(s.kind != 'bellows' for s in loaded.segments):
+        return Arm(loaded)
     return Arm(loaded, load_curve(calibration_path(rig, 'pressure_length'), loaded))

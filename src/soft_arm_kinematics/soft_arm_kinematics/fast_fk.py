@@ -1,76 +1,151 @@
-"""Batched forward kinematics in compiled loops: the same poses as `Arm.fk_lengths`, at the speed of the machine.
+"""Batched forward kinematics in compiled loops: the same poses as `Arm.fk`, at the speed of the machine.
+
+Poses are worked on in blocks, each quantity of a block in an array of its own, so that the compiler makes vector instructions of every
+loop. Sine and cosine would stop it: for bends up to one turn the functions of theta are polynomials of half the angle.
 
 Imported only where many poses are wanted, because loading the compiler takes longer than answering one pose.
 """
+
+import math
 
 import numpy as np
 from numba import njit, prange
 
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON, compiled_arm
+from soft_arm_kinematics.compiled_series import polynomials
+from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.pcc import STRAIGHT_RAD
 
-
-@njit(cache=True, inline='always')
-def _bend(theta2):
-    """A = sin t / t and B = (1 - cos t) / t^2, as in `pcc.bend_functions`."""
-    if theta2 < 1e-2:
-        a = 1.0 - theta2 / 6.0 * (1.0 - theta2 / 20.0 * (1.0 - theta2 / 42.0 * (1.0 - theta2 / 72.0 * (1.0 - theta2 / 110.0))))
-        b = 0.5 * (1.0 - theta2 / 12.0 * (1.0 - theta2 / 30.0 * (1.0 - theta2 / 56.0 * (1.0 - theta2 / 90.0 * (1.0 - theta2 / 132.0)))))
-        return a, b
-    theta = np.sqrt(theta2)
-    return np.sin(theta) / theta, (1.0 - np.cos(theta)) / theta2
+_BLOCK = 128  # poses; a block's arrays stay in the first-level cache
+_LARGEST_SQUARED_BEND = 4.0 * math.pi**2  # theta^2 [rad^2] up to which the polynomials below are exact to round-off
+_TERMS = 14
+_FAST = {'contract', 'nsz', 'arcp'}  # reorderings that keep NaN and infinity
 
 
-@njit(cache=True, parallel=True)
-def _poses(lengths, matrix, twists, rigid, poses):
-    segments, actuators = twists.size, matrix.shape[1]
-    for m in prange(lengths.shape[0]):
-        xx, xy, xz, yx, yy, yz, zx, zy, zz = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0  # columns x, y, z of the rotation
-        px, py, pz = 0.0, 0.0, 0.0
+_half_angle = polynomials(fastmath=_FAST, series=[(1, _TERMS), (0, _TERMS)])  # sin(t) / t and cos(t) of y = t^2
+
+
+@njit(inline='always')
+def _arcs_of_block(model, i, x, count, arc, turn, end):
+    """Segment i: bending vector and length in arc (3, block), the open twist's cos and sin in turn; end (3, block) where modal."""
+    first = model.firsts[i]
+    if model.kinds[i] == BELLOWS:
+        arc[:] = 0.0
+        for j in range(model.counts[i]):
+            m0, m1, m2 = model.arc_matrices[i, 0, j], model.arc_matrices[i, 1, j], model.arc_matrices[i, 2, j]
+            for k in range(count):
+                arc[0, k] += m0 * x[first + j, k]
+                arc[1, k] += m1 * x[first + j, k]
+                arc[2, k] += m2 * x[first + j, k]
+        if not model.twists[i]:
+            for k in range(count):
+                theta = math.sqrt(arc[0, k] * arc[0, k] + arc[1, k] * arc[1, k])
+                straight = theta < STRAIGHT_RAD
+                turn[0, k] = 1.0 if straight else arc[0, k] / theta
+                turn[1, k] = 0.0 if straight else arc[1, k] / theta
+    elif model.kinds[i] == TENDON:
+        for k in range(count):
+            turn[0, k], turn[1, k] = math.cos(x[first + 1, k]), math.sin(x[first + 1, k])
+            arc[0, k], arc[1, k], arc[2, k] = x[first, k] * turn[0, k], x[first, k] * turn[1, k], x[first + 2, k]
+    else:
+        cos, sin = model.directions[i, 0], model.directions[i, 1]
+        turn[0], turn[1] = cos, sin
+        for k in range(count):
+            p = x[first, k]
+            if model.kinds[i] == SINGLE_BEND:
+                c = model.theta_coefficients[i]
+                theta = c[0] + p * (c[1] + p * (c[2] + p * c[3]))
+            else:
+                along, sideways, nodes = 0.0, 0.0, model.weights_m.shape[1]
+                theta = 0.0
+                for node in range(nodes + 1):
+                    theta = 0.0
+                    for w in range(model.node_coefficients.shape[2] - 1, -1, -1):
+                        theta = theta * p + model.node_coefficients[i, node, w]
+                    if node < nodes:
+                        along += model.weights_m[i, node] * math.cos(theta)
+                        sideways += model.weights_m[i, node] * math.sin(theta)
+                end[0, k], end[1, k], end[2, k] = sideways * cos, sideways * sin, along
+            arc[0, k], arc[1, k], arc[2, k] = theta * cos, theta * sin, model.lengths_m[i]
+
+
+@njit(cache=True, parallel=True, fastmath=_FAST, error_model='numpy')
+def _poses(model, actuation, poses):
+    segments, n, total = model.kinds.size, actuation.shape[1], actuation.shape[0]
+    for block in prange((total + _BLOCK - 1) // _BLOCK):
+        start = block * _BLOCK
+        count = min(_BLOCK, total - start)
+        x, arc, turn, end = np.empty((n, _BLOCK)), np.empty((3, _BLOCK)), np.empty((2, _BLOCK)), np.empty((3, _BLOCK))
+        a, b, t = np.empty(_BLOCK), np.empty(_BLOCK), np.zeros((12, _BLOCK))  # t: columns x, y, z of the rotation, position
+        t[0], t[4], t[8] = 1.0, 1.0, 1.0
+        for j in range(n):
+            for k in range(count):
+                x[j, k] = actuation[start + k, j]
         for i in range(segments):
-            ux, uy, ell = 0.0, 0.0, 0.0
-            for j in range(actuators):
-                length = lengths[m, j]
-                ux += matrix[3 * i, j] * length
-                uy += matrix[3 * i + 1, j] * length
-                ell += matrix[3 * i + 2, j] * length
-            theta2 = ux * ux + uy * uy
-            a, b = _bend(theta2)
-            dx, dy, dz = a * ux, a * uy, 1.0 - b * theta2  # the arc's end axis
-            ex, ey, ez = ell * b * ux, ell * b * uy, ell * a  # the arc's end point
-            px += xx * ex + yx * ey + zx * ez
-            py += xy * ex + yy * ey + zy * ez
-            pz += xz * ex + yz * ey + zz * ez
-            # new x = x - u_x (b (u_x x + u_y y) + a z), likewise y; new z = d
-            sx, sy, sz = (b * (ux * xx + uy * yx) + a * zx), (b * (ux * xy + uy * yy) + a * zy), (b * (ux * xz + uy * yz) + a * zz)
-            zx, zy, zz = dx * xx + dy * yx + dz * zx, dx * xy + dy * yy + dz * zy, dx * xz + dy * yz + dz * zz
-            xx, xy, xz = xx - ux * sx, xy - ux * sy, xz - ux * sz
-            yx, yy, yz = yx - uy * sx, yy - uy * sy, yz - uy * sz
-            if not twists[i]:
-                theta = np.sqrt(theta2)
-                cos, sin = (ux / theta, uy / theta) if theta >= STRAIGHT_RAD else (1.0, 0.0)
-                xx, yx = cos * xx + sin * yx, cos * yx - sin * xx
-                xy, yy = cos * xy + sin * yy, cos * yy - sin * xy
-                xz, yz = cos * xz + sin * yz, cos * yz - sin * xz
-            px, py, pz = px + rigid[i] * zx, py + rigid[i] * zy, pz + rigid[i] * zz
-        poses[m, 0, 0], poses[m, 0, 1], poses[m, 0, 2], poses[m, 0, 3] = xx, yx, zx, px
-        poses[m, 1, 0], poses[m, 1, 1], poses[m, 1, 2], poses[m, 1, 3] = xy, yy, zy, py
-        poses[m, 2, 0], poses[m, 2, 1], poses[m, 2, 2], poses[m, 2, 3] = xz, yz, zz, pz
-        poses[m, 3, 0], poses[m, 3, 1], poses[m, 3, 2], poses[m, 3, 3] = 0.0, 0.0, 0.0, 1.0
+            _arcs_of_block(model, i, x, count, arc, turn, end)
+            beyond = 0
+            for k in range(count):
+                theta2 = arc[0, k] * arc[0, k] + arc[1, k] * arc[1, k]
+                beyond += theta2 > _LARGEST_SQUARED_BEND
+                half, cos_half = _half_angle(0.25 * theta2)
+                a[k], b[k] = half * cos_half, 0.5 * half * half
+            if beyond > 0:
+                for k in range(count):
+                    theta2 = arc[0, k] * arc[0, k] + arc[1, k] * arc[1, k]
+                    if theta2 > 1.0:
+                        theta = math.sqrt(theta2)
+                        a[k], b[k] = math.sin(theta) / theta, (1.0 - math.cos(theta)) / theta2
+            if model.kinds[i] != MODAL:
+                for k in range(count):
+                    end[0, k], end[1, k], end[2, k] = arc[2, k] * b[k] * arc[0, k], arc[2, k] * b[k] * arc[1, k], arc[2, k] * a[k]
+            rigid = model.rigid_m[i]
+            for k in range(count):
+                ux, uy = arc[0, k], arc[1, k]
+                dx, dy, dz = a[k] * ux, a[k] * uy, 1.0 - b[k] * (ux * ux + uy * uy)  # the end's axis
+                ex, ey, ez = end[0, k] + rigid * dx, end[1, k] + rigid * dy, end[2, k] + rigid * dz
+                for r in range(3):
+                    tx, ty, tz = t[r, k], t[3 + r, k], t[6 + r, k]
+                    t[9 + r, k] += tx * ex + ty * ey + tz * ez
+                    s = b[k] * (ux * tx + uy * ty) + a[k] * tz
+                    t[6 + r, k] = dx * tx + dy * ty + dz * tz
+                    t[r, k], t[3 + r, k] = tx - ux * s, ty - uy * s
+            if not model.twists[i]:
+                for k in range(count):
+                    for r in range(3):
+                        tx, ty = t[r, k], t[3 + r, k]
+                        t[r, k], t[3 + r, k] = turn[0, k] * tx + turn[1, k] * ty, turn[0, k] * ty - turn[1, k] * tx
+        for k in range(count):
+            pose = poses[start + k]
+            for r in range(3):
+                pose[r, 0], pose[r, 1], pose[r, 2], pose[r, 3] = t[r, k], t[3 + r, k], t[6 + r, k], t[9 + r, k]
+            pose[3, 0], pose[3, 1], pose[3, 2], pose[3, 3] = 0.0, 0.0, 0.0, 1.0
 
 
-def fk_batch(arm: Arm, lengths_m: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """T_base_tip of many length vectors.
+def fk_batch(arm: Arm, actuation: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """T_base_tip of many actuation vectors, on all cores.
 
     Args:
-        arm: The arm.
-        lengths_m: (m, n) [m].
-        out: (m, 4, 4) float64 to write into, for callers that come again.
+        arm: The arm, of any kinds.
+        actuation: (..., n), lengths [m] for bellows; `Robot.actuation` in general. Values are not checked: NaN gives NaN.
+        out: (m, 4, 4) float64, contiguous, m = the product of the leading shape, to write into. A new array of a million poses costs
+            as much as filling it, because the system hands out its pages one by one.
 
     Returns:
-        Poses (m, 4, 4).
+        Poses (..., 4, 4).
+
+    Raises:
+        KinematicsError: If a shape is wrong.
     """
-    lengths_m = np.ascontiguousarray(lengths_m, dtype=float)
-    poses = np.empty((lengths_m.shape[0], 4, 4)) if out is None else out
-    _poses(lengths_m, arm.arcs_from_lengths_matrix, np.array(arm.closing_twists), arm.rigid_lengths_m, poses)
-    return poses
+    actuation = np.ascontiguousarray(actuation, dtype=float)
+    if actuation.shape[-1:] != (arm.n_actuators,):
+        raise KinematicsError(
+            f'actuation of shape {actuation.shape}: give {arm.n_actuators} values, one for each of '
+            f'{", ".join(c.name for c in arm.robot.actuation)}'
+        )
+    shape, rows = actuation.shape[:-1], actuation.reshape(-1, arm.n_actuators)
+    poses = np.empty((len(rows), 4, 4)) if out is None else out
+    if poses.shape != (len(rows), 4, 4) or poses.dtype != np.float64 or not poses.flags.c_contiguous:
+        raise KinematicsError(f'out of shape {poses.shape} and type {poses.dtype}: give a contiguous float64 array ({len(rows)}, 4, 4)')
+    _poses(compiled_arm(arm), rows, poses)
+    return poses.reshape(*shape, 4, 4)

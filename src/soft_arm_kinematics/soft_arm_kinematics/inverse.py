@@ -1,34 +1,45 @@
 """Inverse kinematics: all ways found to bring the tip to a target, best first by the arm paper's three principles.
 
 A position leaves a three-dimensional family of solutions (six lengths, three conditions). The table gives starts spread over that
-family, refinement brings every start onto it, solutions closer than `MERGE_SPACING_M` become one, and scores put them in order.
+family, refinement brings every start onto it, the best few are improved along the family, solutions closer than `MERGE_SPACING` become
+one, and scores put them in order. All of it after the search is one compiled call (`compiled_solver.solve`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize
 
+from soft_arm_kinematics import compiled_solver, pcc
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.compiled_model import compiled_arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.refine import merge_near, refine
-from soft_arm_kinematics.scores import explanations, principle_scores
+from soft_arm_kinematics.refine import refine
+from soft_arm_kinematics.scores import explanations, pressure_shares
 from soft_arm_kinematics.workspace import WorkspaceTable, load_table
 
 TABLE_POINTS = 250_000
-SEARCH_RADIUS_M = 0.015
-AT_LEAST, AT_MOST = 32, 160  # starts
+SEARCH_RADIUS_M = 0.012
+AT_LEAST, AT_MOST = 20, 24  # starts
+FEW_STEPS, MANY_STEPS = 16, 60  # of refinement: of the first starts, and of all where none of these arrives
+MANY_STARTS = 400
+IMPROVED, IMPROVEMENT_STEPS = 5, (14, 12)  # solutions improved along the family, steps of each, and further steps of the best
 RESIDUAL_M = 1e-6  # a solution's tip is at most this far from the target
 AXIS_TOLERANCE_RAD = 1e-5
-MERGE_SPACING_M = 1e-3  # solutions nearer than this in every length are one
+MERGE_SPACING = 0.008  # solutions nearer than this share of every coordinate's range are one: 1 mm of the arm's 70..195 mm
 _BOUNDARY_STARTS = 3  # nearest local minima that are polished on the edge of the workspace
 
 
 @dataclass(frozen=True, eq=False)
 class IkSolution:
-    """One solution; arrays in robot-file order. Scores as in `scores.principle_scores`, lower is better."""
+    """One solution; arrays in robot-file order. Scores as in `scores.principle_scores`, lower is better.
 
-    lengths_m: np.ndarray
+    `actuation` is what `Arm.fk` takes: `lengths_m` where all segments have bellows. `pressures_pa` are the chambers'.
+    """
+
+    actuation: np.ndarray
     pressures_pa: np.ndarray
     theta_rad: np.ndarray
     phi_rad: np.ndarray
@@ -38,8 +49,58 @@ class IkSolution:
     score_angle_change: float
     score_bend_growth: float
     score_stiffness: float
-    pressure_margin_pa: float
+    pressure_margin_pa: float | None
     explanation: str
+
+    @property
+    def lengths_m(self) -> np.ndarray:
+        """Lengths of the bellows [m], of an arm that has nothing else."""
+        return self.actuation
+
+
+class IkSolutions(Sequence):
+    """Solutions best first; pressures, angles and sentences are worked out when the first one is looked at.
+
+    Attributes:
+        actuation: (k, n).
+        residuals_m: (k,).
+        scores: (k, 4): total, angle change, bend growth, stiffness.
+    """
+
+    def __init__(self, arm: Arm, actuation: np.ndarray, residuals_m: np.ndarray, scores: np.ndarray, present: np.ndarray):
+        self.actuation, self.residuals_m, self.scores = actuation, residuals_m, scores
+        self._arm, self._present = arm, present
+
+    def __len__(self) -> int:
+        return len(self.actuation)
+
+    def __getitem__(self, index):
+        return self._all[index]
+
+    @cached_property
+    def _all(self) -> tuple[IkSolution, ...]:
+        arm = self._arm
+        shares = pressure_shares(arm, self.actuation)
+        columns = [[c.name for c in arm.robot.actuation].index(name) for name in arm.robot.chambers]
+        low, high = arm.pressure_limits_pa
+        pressures_pa = arm.pressures(self.actuation) if arm.has_bellows else low + shares[:, columns] * (high - low)
+        margins_pa = np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1) if len(columns) else [None] * len(self)
+        theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(self.actuation))
+        sentences = explanations(arm, self.actuation, self._present)
+        return tuple(
+            IkSolution(
+                self.actuation[i],
+                pressures_pa[i],
+                theta[i],
+                phi[i],
+                ell[i],
+                float(self.residuals_m[i]),
+                *self.scores[i].tolist(),
+                None if margins_pa[i] is None else float(margins_pa[i]),
+                sentences[i],
+            )
+            for i in range(len(self))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +118,7 @@ class IkResult:
 
     target_m: np.ndarray
     reachable: bool
-    solutions: tuple[IkSolution, ...]
+    solutions: Sequence[IkSolution]
     nearest_m: np.ndarray
     distance_m: float
     message: str
@@ -70,6 +131,7 @@ class InverseKinematics:
         """Load (or build) the table of the arm."""
         self.arm = arm
         self.table = table or load_table(arm, TABLE_POINTS)
+        self._model, self._scoring = compiled_arm(arm), _scoring(arm)
 
     def solve(self, target_m, axis=None, present_lengths_m=None, max_solutions: int | None = None) -> IkResult:
         """Find the solutions of one target.
@@ -77,22 +139,23 @@ class InverseKinematics:
         Args:
             target_m: (3,) tip position in the base frame [m].
             axis: (3,) wanted direction of the tip's z axis, of any length, or None for any direction.
-            present_lengths_m: (n,) where the arm is now [m], for the scores; its rest lengths where None.
+            present_lengths_m: (n,) where the arm is now, for the scores: lengths [m], or actuation of an arm without bellows; at rest
+                where None.
             max_solutions: Largest number of solutions; all where None.
 
         Raises:
             KinematicsError: If a value is not finite or has the wrong shape.
         """
-        target_m, axis, present_m = self._checked(target_m, axis, present_lengths_m)
-        starts_m = self.table.candidates(target_m, SEARCH_RADIUS_M, AT_LEAST, AT_MOST)
-        starts_m = np.concatenate([present_m[None], starts_m])
-        lengths_m, residuals_m, axis_errors_rad = refine(self.arm, starts_m, target_m, axis)
-        good = (residuals_m <= RESIDUAL_M) & (axis_errors_rad <= AXIS_TOLERANCE_RAD)
-        if good.any():
-            solutions = self._ranked(lengths_m[good], residuals_m[good], present_m, max_solutions)
-            return IkResult(target_m, True, solutions, target_m, 0.0, '')
-        if axis is not None:
-            lengths_m, residuals_m, _ = refine(self.arm, starts_m, target_m)
+        target_m, axis, present = self._checked(target_m, axis, present_lengths_m)
+        starts, solutions = None, ()
+        for at_least, at_most, steps in ((AT_LEAST, AT_MOST, FEW_STEPS), (MANY_STARTS, MANY_STARTS, MANY_STEPS)):
+            starts = self._starts(target_m, present, at_least, at_most)
+            solutions = self._solutions(
+                np.concatenate([starts, np.empty((IMPROVED, starts.shape[1]))]), target_m, axis, present, steps, max_solutions
+            )
+            if solutions:
+                return IkResult(target_m, True, solutions, target_m, 0.0, '')
+        found, residuals_m, _ = refine(self.arm, starts, target_m)
         if (residuals_m <= RESIDUAL_M).any():
             return IkResult(
                 target_m,
@@ -101,9 +164,9 @@ class InverseKinematics:
                 target_m,
                 0.0,
                 f'target {_mm(target_m)} mm can be reached, but not with the tip axis along '
-                f'{np.round(axis, 3).tolist()} inside the length limits: choose another axis, or none',
+                f'{np.round(axis, 3).tolist()} inside the limits: choose another axis, or none',
             )
-        nearest_m, distance_m = self._nearest(lengths_m[np.argsort(residuals_m)], target_m)
+        nearest_m, distance_m = self.nearest(target_m, found[np.argsort(residuals_m)])
         return IkResult(
             target_m,
             False,
@@ -114,59 +177,75 @@ class InverseKinematics:
             f'workspace: the nearest reachable point is {_mm(nearest_m)} mm, move the target there',
         )
 
-    def _ranked(self, lengths_m, residuals_m, present_m, max_solutions):
-        weights = self.arm.robot.ik_weights
-        scores = principle_scores(self.arm, lengths_m, present_m)
-        total = scores @ np.array([weights.angle_change, weights.bend_growth, weights.stiffness])
-        order = np.argsort(total, kind='stable')
-        order = order[merge_near(lengths_m[order], MERGE_SPACING_M)][:max_solutions]
-        lengths_m, residuals_m, scores, total = lengths_m[order], residuals_m[order], scores[order], total[order]
-        pressures_pa = self.arm.pressures(lengths_m)
-        low, high = self.arm.pressure_limits_pa
-        margins_pa = np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1)
-        theta, phi, ell = self.arm.polar(lengths_m)
-        sentences = explanations(self.arm, lengths_m, present_m)
-        return tuple(
-            IkSolution(
-                lengths_m[i],
-                pressures_pa[i],
-                theta[i],
-                phi[i],
-                ell[i],
-                float(residuals_m[i]),
-                float(total[i]),
-                *scores[i].tolist(),
-                float(margins_pa[i]),
-                sentences[i],
-            )
-            for i in range(len(order))
-        )
+    def _starts(self, target_m, present, at_least, at_most):
+        """Where the arm is, and table poses near the target: half of them those with the best scores, half spread over the family."""
+        rows = self.table.near(target_m, SEARCH_RADIUS_M, at_least)
+        if len(rows) > at_most:
+            totals = np.empty(len(rows))
+            scoring = self._scoring._replace(present=compiled_solver.bends_of(self._model, present))
+            compiled_solver.totals_of(self._model, scoring, self.table.actuation[rows].astype(float), totals)
+            order = np.argsort(totals)
+            half = at_most // 2
+            others = order[half:]
+            rows = rows[np.concatenate([order[:half], others[np.linspace(0, len(others) - 1, at_most - half).astype(int)]])]
+        starts = np.empty((len(rows) + 1, self.arm.n_actuators))
+        starts[0], starts[1:] = present, self.table.actuation[rows]
+        return starts
 
-    def _nearest(self, starts_m, target_m):
-        """Nearest reachable point: the best local minima of the distance, polished with bounds."""
-        low, high = self.arm.length_limits_m
+    def _solutions(self, starts, target_m, axis, present, steps, max_solutions):
+        scoring = self._scoring._replace(present=compiled_solver.bends_of(self._model, present))
+        residuals_m, scores = np.empty(len(starts)), np.empty((len(starts), 4))
+        rows = compiled_solver.solve(
+            self._model,
+            scoring,
+            starts,
+            target_m,
+            np.zeros(3) if axis is None else axis,
+            axis is not None,
+            steps,
+            IMPROVED,
+            IMPROVEMENT_STEPS,
+            np.array([RESIDUAL_M, AXIS_TOLERANCE_RAD]),
+            MERGE_SPACING,
+            residuals_m,
+            scores,
+        )[:max_solutions]
+        return IkSolutions(self.arm, starts[rows], residuals_m[rows], scores[rows], present) if len(rows) else ()
 
-        def squared(share):  # lengths as shares of their range, so that all have the same scale
-            lengths_m = low + share * (high - low)
-            error_m = self.arm.tip_from_lengths(lengths_m) - target_m
-            return error_m @ error_m * 1e4, 2e4 * (error_m @ self.arm.jacobian_lengths(lengths_m)) * (high - low)
+    def improved(self, solutions: np.ndarray, target_m: np.ndarray, present: np.ndarray, steps: int) -> np.ndarray:
+        """Total scores (k,) of solutions (k, n) of one target, each improved along the null space by so many steps."""
+        model, scoring = self._model, self._scoring._replace(present=compiled_solver.bends_of(self._model, present))
+        found, totals = np.array(solutions, order='C'), np.empty(len(solutions))
+        compiled_solver.improve_all(model, scoring, found, np.asarray(target_m, dtype=float), steps)
+        compiled_solver.totals_of(model, scoring, found, totals)
+        return totals
+
+    def nearest(self, target_m: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, float]:
+        """Nearest reachable point (3,) [m] of a target outside and its distance [m]: the first few starts polished with bounds."""
+        low, high = self.arm.actuation_limits
+        target_m = np.asarray(target_m, dtype=float)
+
+        def squared(share):  # coordinates as shares of their range, so that all have the same scale
+            actuation = low + share * (high - low)
+            error_m = self.arm.fk(actuation)[:3, 3] - target_m
+            return error_m @ error_m * 1e4, 2e4 * (error_m @ self.arm.twist_jacobian(actuation)[:3]) * (high - low)
 
         found = [
             minimize(
                 squared,
-                (start_m - low) / (high - low),
+                (start - low) / (high - low),
                 jac=True,
                 method='L-BFGS-B',
                 bounds=[(0.0, 1.0)] * len(low),
                 options={'ftol': 1e-15, 'gtol': 1e-10, 'maxiter': 300},
             )
-            for start_m in starts_m[:_BOUNDARY_STARTS]
+            for start in starts[:_BOUNDARY_STARTS]
         ]
         best = min(found, key=lambda f: f.fun)
-        nearest_m = self.arm.tip_from_lengths(low + best.x * (high - low))
+        nearest_m = self.arm.fk(low + best.x * (high - low))[:3, 3]
         return nearest_m, float(np.linalg.norm(nearest_m - target_m))
 
-    def _checked(self, target_m, axis, present_lengths_m):
+    def _checked(self, target_m, axis, present):
         target_m = _vector('target', target_m, 3, 'm')
         if axis is not None:
             axis = _vector('axis', axis, 3, '')
@@ -174,14 +253,30 @@ class InverseKinematics:
             if not length > 1e-9:
                 raise KinematicsError(f'axis {axis.tolist()} has no direction: give a vector that is not zero, or no axis')
             axis = axis / length
-        if present_lengths_m is None:
-            return target_m, axis, np.clip(self.arm.robot.rest_lengths_m, *self.arm.length_limits_m)
-        present_m = _vector('present lengths', present_lengths_m, self.arm.n_actuators, 'm')
-        return target_m, axis, np.clip(present_m, *self.arm.length_limits_m)
+        if present is None:
+            return target_m, axis, self.arm.rest_actuation
+        what, unit = ('present lengths', 'm') if self.arm.has_bellows else ('present actuation', 'SI units')
+        return target_m, axis, np.clip(_vector(what, present, self.arm.n_actuators, unit), *self.arm.actuation_limits)
+
+
+def _scoring(arm):
+    """What the compiled scores need of an arm; where it is now comes with each request."""
+    low, high = arm.actuation_limits
+    steps = np.linspace(0.0, 1.0, compiled_solver.TABLE_NODES)[:, None]
+    shares = pressure_shares(arm, low + steps * (high - low)).T
+    pressed = ~np.isnan(shares[:, 0])
+    table = np.stack([np.nan_to_num(shares), np.gradient(np.nan_to_num(shares), axis=1, edge_order=2)], axis=-1)
+    weights = arm.robot.ik_weights
+    return compiled_solver.Scoring(
+        np.array([weights.angle_change, weights.bend_growth, weights.stiffness]),
+        np.zeros((arm.n_segments, 2)),
+        pressed,
+        np.ascontiguousarray(table),
+    )
 
 
 def _vector(what, values, size, unit):
-    values = np.asarray(values, dtype=float)
+    values = np.array(values, dtype=float)
     if values.shape != (size,):
         raise KinematicsError(f'{what} of shape {values.shape}: give {size} numbers [{unit or "1"}]')
     if not np.isfinite(values).all():

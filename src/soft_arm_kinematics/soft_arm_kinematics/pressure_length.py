@@ -1,25 +1,32 @@
-"""Pressure-to-length curve of each actuator: fitted from data, strictly monotone, analytic in both directions.
+"""Pressure-to-length curve of each actuator: fitted from data, strictly rising, and inverted; see `curve_families` for its forms.
 
-    L(p) = L_0 + s (exp(k p) - 1) / k          p gauge pressure [Pa], L length [m]
-
-L_0 is the length and s > 0 the slope at ambient pressure; k says how the slope grows, and k = 0 is a straight line. It is the unique
-exponential through the paper's three points (its table 3), and a least-squares fit through more. A straight line through
-(-96, 0, 96) kPa would be 29 mm wrong; a monotone cubic has almost no slope at full vacuum, so its inverse is useless there.
+The exponential L(p) = L_0 + s (exp(k p) - 1) / k is the unique one through the paper's three points (its table 3). A straight line
+through (-96, 0, 96) kPa would be 29 mm wrong; a monotone cubic has almost no slope at full vacuum, so its inverse is useless there.
 """
 
 import csv
 import datetime
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import yaml
-from scipy.optimize import minimize_scalar
 
 from soft_arm_description.robot import Robot
+from soft_arm_kinematics.curve_families import (
+    FAMILIES,
+    Cubic,
+    CurveFit,
+    Exponential,
+    Family,
+    MonotoneSpline,
+    findings,
+    fit_best,
+    parameters,
+)
 from soft_arm_kinematics.errors import CurveError
 
-LARGEST_RATIO = 1e3  # largest accepted ratio of the slopes at the two ends of the data: beyond it the inverse is noise
 RELATIVE_TOLERANCE = 1e-6  # of the calibrated range: round-off at a limit is not extrapolation
 
 
@@ -29,9 +36,7 @@ class PressureLengthCurve:
 
     Attributes:
         chambers: Names.
-        length_0_m: Length at ambient pressure [m].
-        slope_0_m_per_pa: dL/dp at ambient pressure [m/Pa], > 0.
-        growth_per_pa: k above [1/Pa].
+        curves: The curve of each, of any family.
         pressure_range_pa: (2, n) lowest and highest calibrated pressure [Pa]; nothing is extrapolated.
         residual_rms_m: Root mean square of the data about the curve [m].
         residual_max_m: Largest distance of a datum from the curve [m].
@@ -39,12 +44,11 @@ class PressureLengthCurve:
         date: Day of the fit, ISO 8601.
         robot: Name of the robot.
         robot_fingerprint: `Robot.kinematic_fingerprint` of the robot it was made for.
+        fits: What the fit found out about each curve's errors; None in a curve that was loaded.
     """
 
     chambers: tuple[str, ...]
-    length_0_m: np.ndarray
-    slope_0_m_per_pa: np.ndarray
-    growth_per_pa: np.ndarray
+    curves: tuple[Family, ...]
     pressure_range_pa: np.ndarray
     residual_rms_m: np.ndarray
     residual_max_m: np.ndarray
@@ -52,6 +56,26 @@ class PressureLengthCurve:
     date: str
     robot: str
     robot_fingerprint: str
+    fits: tuple[CurveFit, ...] | None = None
+
+    @cached_property
+    def length_0_m(self) -> np.ndarray:
+        """Length at ambient pressure [m], (n,)."""
+        return np.array([float(curve.values(0.0)) for curve in self.curves])
+
+    @cached_property
+    def slope_0_m_per_pa(self) -> np.ndarray:
+        """Slope dL/dp at ambient pressure [m/Pa], (n,)."""
+        return np.array([float(curve.slopes(0.0)) for curve in self.curves])
+
+    @cached_property
+    def growth_per_pa(self) -> np.ndarray:
+        """Growth k of exponentials [1/Pa], (n,); nan for other families."""
+        return np.array([curve.growth_per_pa if isinstance(curve, Exponential) else np.nan for curve in self.curves])
+
+    @cached_property
+    def _exponential(self) -> bool:
+        return all(isinstance(curve, Exponential) for curve in self.curves)
 
     @property
     def length_range_m(self) -> np.ndarray:
@@ -73,6 +97,8 @@ class PressureLengthCurve:
             CurveError: If a length is not finite or outside the calibrated range.
         """
         lengths_m = self._inside(lengths_m, self.length_range_m, 'length', 'mm', 1e3)
+        if not self._exponential:
+            return np.stack([curve.pressures(lengths_m[..., i], self.pressure_range_pa[:, i]) for i, curve in enumerate(self.curves)], -1)
         strain = (lengths_m - self.length_0_m) / self.slope_0_m_per_pa
         k = np.where(self.growth_per_pa == 0.0, 1.0, self.growth_per_pa)
         pressures_pa = np.where(self.growth_per_pa == 0.0, strain, np.log1p(k * np.where(self.growth_per_pa == 0.0, 0.0, strain)) / k)
@@ -81,6 +107,8 @@ class PressureLengthCurve:
     def slopes(self, pressures_pa: np.ndarray) -> np.ndarray:
         """dL/dp [m/Pa] at gauge pressures [Pa], both (..., n). Raises as `lengths`."""
         pressures_pa = self._inside(pressures_pa, self.pressure_range_pa, 'pressure', 'Pa', 1.0)
+        if not self._exponential:
+            return np.stack([curve.slopes(pressures_pa[..., i]) for i, curve in enumerate(self.curves)], axis=-1)
         return self.slope_0_m_per_pa * np.exp(self.growth_per_pa * pressures_pa)
 
     def limit(self, pressures_pa: np.ndarray) -> np.ndarray:
@@ -88,18 +116,16 @@ class PressureLengthCurve:
         return np.clip(pressures_pa, *self.pressure_range_pa)
 
     def save(self, path: Path) -> None:
-        """Write the curve as YAML."""
-        chambers = {
-            name: {
-                'length_0_m': float(self.length_0_m[i]),
-                'slope_0_m_per_pa': float(self.slope_0_m_per_pa[i]),
-                'growth_per_pa': float(self.growth_per_pa[i]),
+        """Write the curve as YAML, with what the fit found out about its errors."""
+        chambers = {}
+        for i, (name, curve) in enumerate(zip(self.chambers, self.curves, strict=True)):
+            chambers[name] = parameters(curve, 'length', 'm') | {
                 'pressure_range_pa': [float(p) for p in self.pressure_range_pa[:, i]],
                 'residual_rms_m': float(self.residual_rms_m[i]),
                 'residual_max_m': float(self.residual_max_m[i]),
             }
-            for i, name in enumerate(self.chambers)
-        }
+            if self.fits:
+                chambers[name] |= findings(self.fits[i], 'length', 'm')
         content = {
             'date': self.date,
             'method': self.method,
@@ -109,11 +135,16 @@ class PressureLengthCurve:
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
-            '# Pressure-to-length curve: L = length_0_m + slope_0_m_per_pa (exp(growth_per_pa p) - 1) / growth_per_pa\n'
+            '# Pressure-to-length curves.\n'
+            '# exponential: L = length_0_m + slope_0_m_per_pa (exp(growth_per_pa p) - 1) / growth_per_pa;\n'
+            '# cubic: L = sum_i coefficients_m[i] (p / pressure_unit_pa)^i; monotone_spline: PCHIP through the knots.\n'
             + yaml.safe_dump(content, sort_keys=False)
         )
 
     def _lengths(self, pressures_pa):
+        if not self._exponential:
+            pressures_pa = np.asarray(pressures_pa, dtype=float)
+            return np.stack([curve.values(pressures_pa[..., i]) for i, curve in enumerate(self.curves)], axis=-1)
         k = self.growth_per_pa
         stretched = np.where(k == 0.0, pressures_pa, np.expm1(k * pressures_pa) / np.where(k == 0.0, 1.0, k))
         return self.length_0_m + self.slope_0_m_per_pa * stretched
@@ -136,104 +167,45 @@ class PressureLengthCurve:
         return np.clip(values, *limits)
 
 
-def fit_exponential(pressures_pa: np.ndarray, lengths_m: np.ndarray) -> tuple[float, float, float]:
-    """Least-squares exponential through at least three points of one actuator.
-
-    Args:
-        pressures_pa: Gauge pressures [Pa], (m,), at least three different ones.
-        lengths_m: Lengths [m], (m,).
-
-    Returns:
-        Length [m] and slope [m/Pa] at ambient pressure, and growth [1/Pa].
-
-    Raises:
-        CurveError: If the data are not finite, too few, or do not rise with pressure.
-    """
-    p, length = np.asarray(pressures_pa, dtype=float), np.asarray(lengths_m, dtype=float)
-    if p.shape != length.shape or p.ndim != 1 or len(np.unique(p)) < 3:
-        raise CurveError(f'{len(np.unique(p))} different pressures: a curve needs at least 3')
-    if not (np.isfinite(p).all() and np.isfinite(length).all()):
-        raise CurveError('pressure or length is not finite: remove that row')
-    scale = np.ptp(p)
-
-    def linear_fit(growth):  # growth per `scale`; given it, the other two are linear
-        x = p / scale
-        column = np.expm1(growth * x) / growth if growth else x
-        solution, *_ = np.linalg.lstsq(np.stack([np.ones_like(x), column], axis=1), length, rcond=None)
-        return solution, float(np.sum((solution[0] + solution[1] * column - length) ** 2))
-
-    bound = np.log(LARGEST_RATIO)
-    grid = np.linspace(-bound, bound, 29)
-    best = int(np.argmin([linear_fit(g)[1] for g in grid]))
-    found = minimize_scalar(
-        lambda g: linear_fit(g)[1], bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 28)]), method='bounded', options={'xatol': 1e-12}
-    )
-    growth = _exact_growth(p / scale, length, found.x) if len(p) == 3 else float(found.x)
-    (length_0, slope), _ = linear_fit(growth)
-    if not slope > 0.0 or abs(growth) > 0.999 * bound:
-        raise CurveError(
-            f'no rising curve fits: slope {slope / scale:.3g} m/Pa with a ratio {np.exp(abs(growth)):.3g} between its ends '
-            f'(limit {LARGEST_RATIO:g}); check the units (Pa, m) and the sign of the pressures'
-        )
-    return float(length_0), float(slope / scale), float(growth / scale)
-
-
-def _exact_growth(x, length, start):
-    """Polish to the exponential through three points: Newton on the ratio of its two rises."""
-    x, length = x[np.argsort(x)], length[np.argsort(x)]
-    wanted = (length[2] - length[1]) / (length[1] - length[0]) if length[1] != length[0] else np.inf
-
-    def ratio(g):
-        rise = np.expm1(g * x) / g if g else x
-        return np.log((rise[2] - rise[1]) / (rise[1] - rise[0]))
-
-    if not (0.0 < wanted < np.inf):
-        return start
-    growth, step = start, 1e-6
-    for _ in range(8):
-        growth -= (ratio(growth) - np.log(wanted)) * 2 * step / (ratio(growth + step) - ratio(growth - step))
-    return float(growth)
-
-
-def fit_curve(robot: Robot, data: dict[str, tuple[np.ndarray, np.ndarray]], source: str, date: str | None = None) -> PressureLengthCurve:
+def fit_curve(
+    robot: Robot, data: dict[str, tuple[np.ndarray, ...]], source: str, date: str | None = None, family: str = 'exponential'
+) -> PressureLengthCurve:
     """Fit the curves of a robot's actuators.
 
     Args:
         robot: The robot.
-        data: For every chamber its pressures [Pa] and lengths [m].
+        data: For every chamber its pressures [Pa] and lengths [m] in the order of measurement, and where known a third array, which of
+            them were taken on the way up.
         source: Where the data came from, for the record.
         date: ISO date of the measurement; today when left out.
+        family: As `curve_families.fit_best`.
 
     Raises:
         CurveError: If a chamber is missing or unknown, or its data cannot be fitted.
     """
     if sorted(data) != sorted(robot.chambers):
         raise CurveError(f'data of chambers {sorted(data)}: the robot {robot.name} has {sorted(robot.chambers)}; give each its rows')
-    parameters, ranges, rms, worst = [], [], [], []
+    fits, ranges = [], []
     for name in robot.chambers:
-        p, length = (np.asarray(v, dtype=float) for v in data[name])
+        pressures_pa, lengths_m, *rising = data[name]
         try:
-            length_0, slope, growth = fit_exponential(p, length)
+            fits.append(fit_best(pressures_pa, lengths_m, family, *rising))
         except CurveError as error:
             raise CurveError(f'{name}: {error}') from error
-        error_m = length_0 + slope * (np.expm1(growth * p) / growth if growth else p) - length
-        parameters.append((length_0, slope, growth))
-        ranges.append((p.min(), p.max()))
-        rms.append(np.sqrt(np.mean(error_m**2)))
-        worst.append(np.abs(error_m).max())
-    length_0, slope, growth = np.array(parameters).T
+        ranges.append((np.min(pressures_pa), np.max(pressures_pa)))
+    names = ', '.join(sorted({fit.family for fit in fits}))
+    how = f'{names}{" by held-out error" if family == "auto" else ""}, least squares on {sum(len(v[0]) for v in data.values())} points'
     return PressureLengthCurve(
         robot.chambers,
-        length_0,
-        slope,
-        growth,
+        tuple(fit.curve for fit in fits),
         np.array(ranges).T,
-        np.array(rms),
-        np.array(worst),
-        f'exponential, least squares on {sum(len(v[0]) for v in data.values())} points; {source}',
+        np.array([fit.residual_rms for fit in fits]),
+        np.array([fit.residual_max for fit in fits]),
+        f'{how}; {source}',
         date or datetime.date.today().isoformat(),
         robot.name,
         robot.kinematic_fingerprint,
+        tuple(fits),
     )
 
 
@@ -247,27 +219,37 @@ def curve_of_robot_file(robot: Robot) -> PressureLengthCurve:
     return fit_curve(robot, data, 'points of the robot file')
 
 
-def read_points(path: Path) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Read calibration data: CSV with the columns chamber, pressure_pa, length_m.
+def read_points(path: Path, name_column: str = 'chamber', value_column: str = 'length_m') -> dict[str, tuple[np.ndarray, ...]]:
+    """Read calibration data in the order of measurement: CSV with the columns chamber, pressure_pa, length_m and, if wanted, branch.
+
+    Args:
+        path: CSV file.
+        name_column, value_column: Other columns in place of chamber and length_m.
+
+    Returns:
+        For every chamber pressures [Pa] and lengths [m]; where the file has a column branch (up or down), which were taken going up.
 
     Raises:
         CurveError: If the file cannot be read, a column is missing or a value is not a finite number.
     """
+    columns = f'{name_column},pressure_pa,{value_column}'
     try:
         with open(path, newline='') as file:
             rows = list(csv.DictReader(file))
     except OSError as error:
-        raise CurveError(f'{path}: {error.strerror}; give a CSV file with the columns chamber,pressure_pa,length_m') from error
+        raise CurveError(f'{path}: {error.strerror}; give a CSV file with the columns {columns}') from error
     points = {}
     for line, row in enumerate(rows, start=2):
+        if 'branch' in row and row['branch'] not in ('up', 'down'):
+            raise CurveError(f'{path}:{line}: branch {row["branch"]!r} must be up or down')
         try:
-            point = float(row['pressure_pa']), float(row['length_m'])
-            points.setdefault(row['chamber'], []).append(point)
+            point = float(row['pressure_pa']), float(row[value_column]), *([row['branch'] == 'up'] if 'branch' in row else [])
+            points.setdefault(row[name_column], []).append(point)
         except KeyError as error:
-            raise CurveError(f'{path}: column {error} is missing; the columns are chamber,pressure_pa,length_m') from error
+            raise CurveError(f'{path}: column {error} is missing; the columns are {columns}') from error
         except (ValueError, TypeError) as error:
-            raise CurveError(f'{path}:{line}: {row}: pressure_pa and length_m must be numbers') from error
-    return {name: tuple(np.array(values).T) for name, values in points.items()}
+            raise CurveError(f'{path}:{line}: {row}: pressure_pa and {value_column} must be numbers') from error
+    return {name: tuple(np.array(column) for column in zip(*values, strict=True)) for name, values in points.items()}
 
 
 def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
@@ -280,11 +262,11 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
         content = yaml.safe_load(Path(path).read_text())
         chambers = [content['chambers'][name] for name in robot.chambers]
         columns = {
-            key: np.array([c[key] for c in chambers], dtype=float).T
-            for key in ('length_0_m', 'slope_0_m_per_pa', 'growth_per_pa', 'pressure_range_pa', 'residual_rms_m', 'residual_max_m')
+            key: np.array([c[key] for c in chambers], dtype=float).T for key in ('pressure_range_pa', 'residual_rms_m', 'residual_max_m')
         }
         curve = PressureLengthCurve(
             robot.chambers,
+            tuple(_curve(c) for c in chambers),
             **columns,
             method=content['method'],
             date=str(content['date']),
@@ -303,6 +285,19 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
             f'{path}: made for robot {curve.robot} {curve.robot_fingerprint}, but this is {robot.name} '
             f'{robot.kinematic_fingerprint}: lengths would be wrong; make it again with `softarm calibrate curve`'
         )
-    if not ((curve.slope_0_m_per_pa > 0).all() and (np.diff(curve.pressure_range_pa, axis=0) > 0).all()):
-        raise CurveError(f'{path}: a slope or a pressure range is not positive; make it again with `softarm calibrate curve`')
+    checked_pa = np.linspace(*curve.pressure_range_pa, 33)
+    if not ((np.diff(curve.pressure_range_pa, axis=0) > 0).all() and (np.diff(curve.lengths(checked_pa), axis=0) > 0).all()):
+        raise CurveError(f'{path}: a curve does not rise over its pressure range; make it again with `softarm calibrate curve`')
     return curve
+
+
+def _curve(content: dict) -> Family:
+    """The curve in a file; KeyError, TypeError or ValueError if it is incomplete."""
+    family = content.get('family', 'exponential')  # files from before there were families
+    if family == 'exponential':
+        return Exponential(*(float(content[key]) for key in ('length_0_m', 'slope_0_m_per_pa', 'growth_per_pa')))
+    if family == 'cubic':
+        return Cubic(tuple(float(c) for c in content['coefficients_m']), float(content['pressure_unit_pa']))
+    if family == 'monotone_spline':
+        return MonotoneSpline(tuple(float(p) for p in content['knot_pressures_pa']), tuple(float(v) for v in content['knot_lengths_m']))
+    raise ValueError(f'family {family!r} is not one of {", ".join(FAMILIES)}')

@@ -6,13 +6,37 @@ from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm
 
 
-def principle_scores(arm: Arm, lengths_m: np.ndarray, present_lengths_m: np.ndarray) -> np.ndarray:
+def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:
+    """Share of its pressure range of each coordinate that has a pressure, (..., n); NaN for the others (tendons)."""
+    actuation = np.asarray(actuation, dtype=float)
+    if arm.has_bellows:
+        low, high = arm.pressure_limits_pa
+        return (arm.pressures(actuation) - low) / (high - low)
+    low, high = arm.actuation_limits
+    shares = (actuation - low) / (high - low)
+    for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
+        if segment.kind == 'bellows':
+            curve, (first, last) = segment.actuators.curve, segment.actuators.pressure_limits_pa
+            shares[..., columns] = (np.interp(actuation[..., columns], curve.length_m, curve.pressure_pa) - first) / (last - first)
+        elif segment.kind == 'tendon':
+            shares[..., columns] = np.nan
+    return shares
+
+
+def unused_vacuum(arm: Arm, actuation: np.ndarray) -> np.ndarray:
+    """Mean share of the pressure range that lies between the chambers and their least pressure, (...); 0 without pressures."""
+    shares = pressure_shares(arm, actuation)
+    pressed = ~np.isnan(shares)
+    return np.where(pressed, shares, 0.0).sum(axis=-1) / np.maximum(pressed.sum(axis=-1), 1)
+
+
+def principle_scores(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> np.ndarray:
     """Unweighted scores of the three principles.
 
     Args:
         arm: The arm.
-        lengths_m: (k, n) solutions [m].
-        present_lengths_m: (n,) where the arm is now [m].
+        actuation: (k, n) solutions; lengths [m] for bellows.
+        present: (n,) where the arm is now.
 
     Returns:
         (k, 3):
@@ -22,7 +46,7 @@ def principle_scores(arm: Arm, lengths_m: np.ndarray, present_lengths_m: np.ndar
         2. stiffness [1]: how far neighbouring bending planes differ (0 where equal or one segment is straight, 2 where opposite and
            equally bent), plus the share of the pressure range that lies between the chambers and full vacuum.
     """
-    arcs, present = arm.arcs(lengths_m), arm.arcs(present_lengths_m)
+    arcs, present = arm.segment_arcs(actuation), arm.segment_arcs(present)
     bends, theta = arcs[..., :2], np.hypot(arcs[..., 0], arcs[..., 1])
     cheaper = (arm.n_segments - np.arange(arm.n_segments)) / arm.n_segments
     change = np.linalg.norm(bends - present[..., :2], axis=-1) @ cheaper
@@ -30,20 +54,17 @@ def principle_scores(arm: Arm, lengths_m: np.ndarray, present_lengths_m: np.ndar
     inner, outer = bends[:, :-1], bends[:, 1:]
     product = theta[:, :-1] * theta[:, 1:]
     planes = np.sum(2.0 * (product - np.sum(inner * outer, axis=-1)) / np.maximum(theta[:, :-1] ** 2 + theta[:, 1:] ** 2, 1e-12), axis=-1)
-    low, high = arm.pressure_limits_pa
-    unused_vacuum = np.mean((arm.pressures(lengths_m) - low) / (high - low), axis=-1)
-    return np.stack([change, growth, planes + unused_vacuum], axis=-1)
+    return np.stack([change, growth, planes + unused_vacuum(arm, actuation)], axis=-1)
 
 
-def explanations(arm: Arm, lengths_m: np.ndarray, present_lengths_m: np.ndarray) -> list[str]:
+def explanations(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> list[str]:
     """One sentence for each solution (k, n) that says in the principles' terms what it does."""
-    arcs, present = arm.arcs(lengths_m), arm.arcs(present_lengths_m)
+    arcs, present = arm.segment_arcs(actuation), arm.segment_arcs(present)
     theta, phi, _ = pcc.polar_from_arcs(arcs)
     changes_deg = np.rad2deg(np.linalg.norm((arcs - present)[..., :2], axis=-1))
     growths_deg = np.rad2deg(np.sum(theta - pcc.polar_from_arcs(present)[0], axis=-1))
     planes_deg = np.rad2deg(np.abs(pcc.wrap(np.diff(phi, axis=-1)))).max(axis=-1, initial=0.0)
-    low, high = arm.pressure_limits_pa
-    vacuums = 1.0 - np.mean((arm.pressures(lengths_m) - low) / (high - low), axis=-1)
+    vacuums = 1.0 - unused_vacuum(arm, actuation)
     return [
         f'Bends {", ".join(f"{name} by {deg:.1f} deg" for name, deg in zip(arm.robot.segment_names, change_deg, strict=True))}; '
         f'total bend {"grows" if growth_deg > 0 else "shrinks"} by {abs(growth_deg):.1f} deg; '

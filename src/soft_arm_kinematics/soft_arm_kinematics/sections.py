@@ -1,28 +1,126 @@
-"""Rigid sections: joint values of the chain in a robot's URDF that make it follow the arcs.
+"""Rigid sections: joint values of a chain of R-R-P triples (turn, bend, extend) that follows a segment (squid paper, equations 7-13).
 
-An arc cut into N equal parts is N chords of length ell/N sinc(theta / 2N): the first is turned by phi and bent by theta/2N from the
-start, each next one is bent by theta/N from the one before, and the end is bent by theta/2N once more (and turned back by -phi where
-the convention closes the twist). With these lengths and angles the chain's tip equals the arc's exactly, in position and orientation.
+Three forms for an arc of bend theta, direction phi and length ell, cut into N sections, each one's values relative to the one before:
+
+chord    The joints lie on the arc. Lengths are chords, ell/N sinc(theta/2N); the first bend is theta/2N, the others theta/N. The tip's
+         position equals the arc's to rounding (< 1e-12 m). Its orientation lacks half a section, theta/2N, which the closing bend adds:
+         with it the pose is equal to rounding too. Modal segments have this form with the chords of their own curve.
+tangent  The sections touch the arc: N - 1 bends of theta/(N-1), lengths T, 2T, .., 2T, T with T = ell/theta tan(theta/(2N-2)). Position and
+         orientation are equal to rounding with no closing bend; the joints lie outside the arc. Needs N >= 2.
+paper    As the source's example: bends of the chord form and lengths ell/N, with the closing bend. The whole chain is too long by the
+         factor 1 / sinc(theta/2N): the tip is off by ell sinc(theta/2) (1 / sinc(theta/2N) - 1), 0.56 mm for 600 mm, N = 10 and a bend of
+         90 deg. Its orientation is equal to rounding. (The source's "perfect match" holds for the drawing.)
+
+The paper's example writes the angle to the chord of the whole arc, theta/2, for theta: its (45, 30 deg) is a bend of 90 deg here.
 """
 
+from typing import Literal
+
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.modal import ModalModel
+
+Form = Literal['chord', 'tangent', 'paper']
+BEND_LIMIT_RAD, TURN_LIMIT_RAD = np.pi / 2, 2 * np.pi
 
 
-def joint_values(arm: Arm, lengths_m: np.ndarray) -> np.ndarray:
-    """Joint values [rad, m] of one length vector (n,), in the order of `soft_arm_description.urdf.joint_names`."""
-    theta, phi, ell = arm.polar(lengths_m)
+def joint_values(arm: Arm, actuation: np.ndarray, form: Form = 'chord') -> np.ndarray:
+    """Joint values of a robot's chain, in the order of `soft_arm_description.urdf.joint_names`.
+
+    Args:
+        arm: The arm.
+        actuation: (n,) as in `Arm`; lengths [m] where all segments have bellows.
+        form: As above.
+
+    Returns:
+        (number of joints,) [rad, rad, m for every section; rad, rad at a segment's end].
+
+    Raises:
+        KinematicsError: If a joint leaves its limits (bend 90 deg, turn 360 deg), or the form does not exist for a segment.
+    """
+    actuation = arm.checked(actuation)
     values = []
-    for i, segment in enumerate(arm.robot.segments):
-        count = segment.sections
-        half = theta[i] / (2 * count)
-        triples = np.zeros((count, 3))
-        triples[0, 0] = phi[i]
-        triples[:, 1] = 2.0 * half
-        triples[0, 1] = half
-        triples[:, 2] = ell[i] / count * pcc.bend_functions(half**2)[0]
-        values.append(triples.ravel())
-        values.append([half, -phi[i] if segment.closing_twist else 0.0])
+    for segment, part, columns in zip(arm.robot.segments, arm.maps, arm.columns, strict=True):
+        own = actuation[columns]
+        if segment.kind == 'modal':
+            if form != 'chord':
+                raise KinematicsError(f'segment {segment.name} is modal: its sections have the chord form only, not {form}')
+            values.append(curve_sections(ModalModel.of_segment(segment), own[0], segment.phi_rad, segment.sections, segment.closing_twist))
+            continue
+        u_x, u_y, ell = arc = part.arcs(own)
+        if segment.kind == 'bellows':
+            theta, phi, _ = pcc.polar_from_arcs(arc)
+        else:  # these know their plane, also where the bend is zero or negative
+            phi = float(part.phi_rad(own))
+            theta = u_x * np.cos(phi) + u_y * np.sin(phi)
+        values.append(arc_sections(theta, phi, ell, segment.sections, segment.closing_twist, form))
     return np.concatenate(values)
+
+
+def arc_sections(
+    theta_rad: float, phi_rad: float, ell_m: float, count: int, closing_twist: bool = True, form: Form = 'chord'
+) -> np.ndarray:
+    """Joint values (3 count + 2,) of one arc: (turn [rad], bend [rad], extension [m]) of each section, then closing bend and turn [rad].
+
+    Raises:
+        KinematicsError: If a bend exceeds 90 deg or a turn 360 deg in either direction, or the tangent form has one section.
+    """
+    if form == 'tangent':
+        if count < 2:
+            raise KinematicsError('1 section has no tangent form: give 2 or more')
+        half = theta_rad / (2 * (count - 1))
+        bends, closing = np.full(count, 2.0 * half), 0.0
+        bends[0] = 0.0
+        functions = pcc.bend_functions(half**2)
+        sinc, cos = functions[0], 1.0 - half**2 * functions[1]
+        touching = ell_m / (2 * (count - 1)) * sinc / cos  # T: ell/theta tan(half), finite at theta = 0
+        lengths = np.full(count, 2.0 * touching)
+        lengths[0] = lengths[-1] = touching
+    else:
+        half = theta_rad / (2 * count)
+        bends, closing = np.full(count, 2.0 * half), half
+        bends[0] = half
+        lengths = np.full(count, ell_m / count * (pcc.bend_functions(half**2)[0] if form == 'chord' else 1.0))
+    return _values(phi_rad, bends, lengths, closing, closing_twist)
+
+
+def curve_sections(model: ModalModel, pressure_pa: float, phi_rad: float, count: int, closing_twist: bool = True) -> np.ndarray:
+    """Joint values (3 count + 2,), chord form, of a modal bellows at one pressure [Pa], as `arc_sections`."""
+    positions, angles = model.shape(pressure_pa, model.length_m * np.arange(count + 1) / count)
+    steps = np.diff(positions, axis=0)
+    directions = np.unwrap(np.arctan2(steps[:, 0], steps[:, 1]))
+    directions += 2 * np.pi * np.round((0.5 * (angles[0] + angles[1]) - directions[0]) / (2 * np.pi))
+    return _values(phi_rad, np.diff(directions, prepend=0.0), np.linalg.norm(steps, axis=1), angles[-1] - directions[-1], closing_twist)
+
+
+def chain_transforms(values: np.ndarray) -> np.ndarray:
+    """Poses (count + 2, 4, 4) of a segment's chain in its start frame: start, end of each section, and end after the closing joints.
+
+    Args:
+        values: (3 count + 2,) as `arc_sections`.
+    """
+    *triples, closing_bend, closing_turn = np.asarray(values, dtype=float)
+    poses, pose = [np.eye(4)], np.eye(4)
+    for turn, bend, extension in np.reshape(triples, (-1, 3)):
+        pose = pose.copy()
+        pose[:3, :3] = pose[:3, :3] @ Rotation.from_euler('ZY', [turn, bend]).as_matrix()
+        pose[:3, 3] += extension * pose[:3, 2]
+        poses.append(pose)
+    end = pose.copy()
+    end[:3, :3] = end[:3, :3] @ Rotation.from_euler('YZ', [closing_bend, closing_turn]).as_matrix()
+    return np.array([*poses, end])
+
+
+def _values(phi_rad, bends, lengths, closing, closing_twist):
+    if not np.all(np.abs(bends) <= BEND_LIMIT_RAD) or not abs(phi_rad) <= TURN_LIMIT_RAD:
+        raise KinematicsError(
+            f'section bend {np.degrees(np.abs(bends).max()):.1f} deg, turn {np.degrees(phi_rad):.1f} deg: the limits are '
+            '90 and 360 deg; bend less or use more sections'
+        )
+    triples = np.stack([np.zeros_like(bends), bends, lengths], axis=1)
+    triples[0, 0] = phi_rad
+    return np.concatenate([triples.ravel(), [closing, -phi_rad if closing_twist else 0.0]])

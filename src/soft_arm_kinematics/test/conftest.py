@@ -2,7 +2,7 @@
 
 import pytest
 
-from soft_arm_description.robot import Robot, load_robot
+from soft_arm_description.robot import Robot, load_robot, shipped_robots
 from soft_arm_kinematics.arm import Arm
 
 
@@ -32,3 +32,18 @@ def paper_arm() -> Arm:
 @pytest.fixture(scope='session', params=list(SHAPES))
 def arm(request) -> Arm:
     return _variant(*SHAPES[request.param])
+
+
+def _mixed(closing_twist: bool) -> Arm:
+    """A bellows module that carries a tendon segment, a modal and a single bend, all in one convention."""
+    content = load_robot('two_module_arm').model_dump(mode='json', exclude_unset=True)
+    others = [load_robot(name).segments[0].model_dump(mode='json') for name in ('squid_camera', 'modal_bellows', 'four_piece_finger')]
+    content['segments'] = [s | {'closing_twist': closing_twist, 'rigid_length_m': 0.01} for s in (content['segments'][0], *others)]
+    return Arm(Robot.model_validate(content | {'channels': {}}))
+
+
+@pytest.fixture(scope='session', params=[*sorted(shipped_robots()), 'mixed', 'mixed_open'])
+def any_arm(request) -> Arm:
+    if request.param.startswith('mixed'):
+        return _mixed(request.param == 'mixed')
+    return Arm(load_robot(request.param))

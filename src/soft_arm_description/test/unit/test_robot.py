@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import yaml
 
-from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
+from soft_arm_description.robot import Robot, RobotFileError, load_robot, shipped_robots
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_shipped_arm_is_table_3():
 @pytest.mark.parametrize(
     'change, words',
     [
-        (lambda c: c.pop('ring'), ['ring', 'missing']),
+        (lambda c: c.pop('base'), ['base', 'missing']),
         (lambda c: c.update(colour='red'), ['colour', 'unknown']),
         (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=-0.03), ['centre_radius_m', '-0.03']),
         (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=float('nan')), ['centre_radius_m', 'nan']),
@@ -57,3 +57,30 @@ def test_fingerprints(changed):
     assert red.fingerprint != robot.fingerprint and red.kinematic_fingerprint == robot.kinematic_fingerprint
     wide = changed(lambda c: c['segments'][0]['actuators'].update(centre_radius_m=0.031))
     assert wide.kinematic_fingerprint != robot.kinematic_fingerprint
+
+
+def test_every_kind_ships():
+    robots = {name: load_robot(name) for name in shipped_robots()}
+    assert {s.kind for r in robots.values() for s in r.segments} == {'bellows', 'single_bend', 'modal', 'tendon'}
+    assert {s.closing_twist for r in robots.values() for s in r.segments} == {True, False}
+    finger = robots['four_piece_finger']
+    assert [s.length_m for s in finger.segments] == [0.014, 0.014, 0.01232, 0.01539] and finger.segments[0].nominal
+    assert finger.chambers == ('finger',) and finger.pressure_limits_pa.ravel().tolist() == [-90e3, 120e3]
+    assert {
+        name: [s.length_limits_m for s in robots[f'squid_{name}'].segments] for name in ('grasper', 'palpation', 'camera', 'light')
+    } == {'grasper': [(0.29, 0.3)] * 2, 'palpation': [(0.29, 0.3)] * 2, 'camera': [(0.58, 0.6)], 'light': [(0.58, 0.6)]}
+
+
+def test_kinds_share_one_robot():
+    """A bellows module that carries a tendon segment and a piece on a pressure of its own; limits and names in actuation order."""
+    content = load_robot('two_module_arm').model_dump(mode='json', exclude_unset=True)
+    tendon = load_robot('squid_camera').segments[0].model_dump(mode='json')
+    piece = load_robot('four_piece_finger').segments[0].model_dump(mode='json')
+    content |= {'segments': [content['segments'][0], tendon, piece], 'channels': {}}
+    robot = Robot.model_validate(content)
+    assert [c.name for c in robot.actuation] == ['m1_b1', 'm1_b2', 'm1_b3', 'camera_1_theta', 'camera_1_phi', 'camera_1_ell', 'finger']
+    assert [c.unit for c in robot.actuation] == ['m'] * 3 + ['rad', 'rad', 'm', 'Pa']
+    assert robot.chambers == ('m1_b1', 'm1_b2', 'm1_b3', 'finger') and robot.pressure_limits_pa.shape == (2, 4)
+    other = content | {'segments': [*content['segments'], piece | {'name': 'piece_2', 'pressure_limits_pa': [0.0, 1e3]}]}
+    with pytest.raises(ValueError, match='two sets of limits'):
+        Robot.model_validate(other)

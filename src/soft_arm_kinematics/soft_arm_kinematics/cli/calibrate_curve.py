@@ -1,57 +1,142 @@
-"""`softarm calibrate curve`: fit the pressure-to-length curves of a rig from measured points."""
+"""`softarm calibrate curve`: fit the pressure-to-length or pressure-to-bend curves of a rig from measured points."""
 
 import argparse
 import json
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from soft_arm_description.calibration import CalibrationError, calibration_path
 from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_kinematics.curve_families import FAMILIES, CurveFit
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.pressure_bend import fit_bends, save_bends
 from soft_arm_kinematics.pressure_length import fit_curve, read_points
+
+Data = dict[str, tuple[np.ndarray, ...]]
+QUANTITIES = {'length': ('m', 'mm', 1e3), 'bend': ('rad', 'deg', np.degrees(1.0))}  # unit of data, unit shown, factor
 
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog='softarm calibrate curve',
-        description='Fit the pressure-to-length curve of every chamber and save it as calibration/<rig>/pressure_length.yaml.',
+        description='Fit the pressure-to-length curve of every chamber (or '
+        'the pressure-to-bend curve of every single_bend segment) and save it as calibration/<rig>/'
+        'pressure_length.yaml (pressure_bend.yaml), with residuals, held-out error of each family, '
+        'confidence and hysteresis.',
     )
-    parser.add_argument('--data', required=True, type=Path, help='CSV with the columns chamber,pressure_pa,length_m (gauge pressure)')
+    parser.add_argument(
+        '--data',
+        required=True,
+        type=Path,
+        help='CSV with the columns chamber,pressure_pa,length_m (or segment,'
+        'pressure_pa,theta_rad; gauge pressure) in the order of measurement; a column branch (up, down) may say which way '
+        'each was taken',
+    )
+    parser.add_argument('--quantity', default='length', choices=QUANTITIES, help='what was measured (default: %(default)s)')
     parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
     parser.add_argument('--rig', default='virtual', help='rig the data came from (default: %(default)s)')
+    parser.add_argument(
+        '--family',
+        default='auto',
+        choices=['auto', *FAMILIES],
+        help='form of the curve; auto: the one that predicts pressures left out of the fit best (default: %(default)s)',
+    )
     parser.add_argument('--date', help='day of the measurement, YYYY-MM-DD (default: today)')
     parser.add_argument('--out', type=Path, help='write here instead')
+    parser.add_argument('--plot', type=Path, metavar='PNG', help='also draw data, curves, confidence and branches')
     parser.add_argument('--json', action='store_true', help='print the result as JSON')
     args = parser.parse_args(argv)
     try:
-        path = args.out or calibration_path(args.rig, 'pressure_length')
-        curve = fit_curve(load_robot(args.robot), read_points(args.data), args.data.name, args.date)
-        curve.save(path)
+        path = args.out or calibration_path(args.rig, f'pressure_{args.quantity}')
+        robot = load_robot(args.robot)
+        if args.quantity == 'length':
+            data = read_points(args.data)
+            curve = fit_curve(robot, data, args.data.name, args.date, args.family)
+            fits = dict(zip(curve.chambers, curve.fits, strict=True))
+            curve.save(path)
+        else:
+            data = read_points(args.data, 'segment', 'theta_rad')
+            fits = fit_bends(robot, data, args.family)
+            save_bends(path, robot, fits, args.data.name, args.date)
+        if args.plot:
+            _plot(fits, data, args.plot, args.quantity)
     except (KinematicsError, RobotFileError, CalibrationError) as error:
         print(f'softarm calibrate curve: {error}', file=sys.stderr)
         return 2
     except OSError as error:
-        print(f'softarm calibrate curve: {path}: {error.strerror}; give a folder that can be written with --out', file=sys.stderr)
+        print(
+            f'softarm calibrate curve: {error.filename}: {error.strerror}; give a folder that can be written with --out or --plot',
+            file=sys.stderr,
+        )
         return 2
-    if args.json:
-        print(
-            json.dumps(
-                {
-                    'path': str(path),
-                    'residual_rms_m': dict(zip(curve.chambers, curve.residual_rms_m.tolist(), strict=True)),
-                    'residual_max_m': dict(zip(curve.chambers, curve.residual_max_m.tolist(), strict=True)),
-                }
-            )
-        )
-        return 0
-    print(f'{"chamber":10} {"range [kPa]":>18} {"length [mm]":>18} {"rms [mm]":>9} {"worst [mm]":>10}')
-    for i, name in enumerate(curve.chambers):
-        low_kpa, high_kpa = curve.pressure_range_pa[:, i] / 1e3
-        short_mm, long_mm = curve.length_range_m[:, i] * 1e3
-        print(
-            f'{name:10} {low_kpa:8.1f} ..{high_kpa:8.1f} {short_mm:8.2f} ..{long_mm:8.2f} {curve.residual_rms_m[i] * 1e3:9.3f} '
-            f'{curve.residual_max_m[i] * 1e3:10.3f}'
-        )
-    print(f'saved to {path}')
+    print(json.dumps(_summary(fits, path, QUANTITIES[args.quantity][0])) if args.json else _table(fits, data, path, args.quantity))
     return 0
+
+
+def _summary(fits: dict[str, CurveFit], path: Path, unit: str) -> dict:
+    def each(value):
+        return {name: value(fit) for name, fit in fits.items()}
+
+    return {
+        'path': str(path),
+        'family': each(lambda fit: fit.family),
+        f'residual_rms_{unit}': each(lambda fit: fit.residual_rms),
+        f'residual_max_{unit}': each(lambda fit: fit.residual_max),
+        f'held_out_rms_{unit}': each(lambda fit: fit.held_out_rms or None),
+        f'confidence_95_max_{unit}': each(_widest),
+        f'hysteresis_max_{unit}': each(lambda fit: fit.hysteresis_max),
+    }
+
+
+def _table(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) -> str:
+    _, shown, factor = QUANTITIES[quantity]
+    lines = [
+        f'{"":10} {"family":>16} {"range [kPa]":>18} {f"{quantity} [{shown}]":>18} {"rms":>9} {"worst":>9} {"held out":>9} '
+        f'{"95 % +-":>9} {f"hysteresis [{shown}]":>16}'
+    ]
+    for name, fit in fits.items():
+        ends_pa = data[name][0].min(), data[name][0].max()
+        first, last = (float(fit.curve.values(p)) * factor for p in ends_pa)
+        numbers = fit.residual_rms, fit.residual_max, fit.held_out_rms.get(fit.family), _widest(fit), fit.hysteresis_max
+        texts = ['-' if number is None else f'{number * factor:.3f}' for number in numbers]
+        lines.append(
+            f'{name:10} {fit.family:>16} {ends_pa[0] / 1e3:8.1f} ..{ends_pa[1] / 1e3:8.1f} {first:8.2f} ..{last:8.2f} '
+            + ' '.join(f'{text:>9}' for text in texts[:-1])
+            + f' {texts[-1]:>16}'
+        )
+    return '\n'.join([*lines, f'saved to {path}'])
+
+
+def _widest(fit: CurveFit) -> float | None:
+    return float(fit.confidence_95.max()) if fit.confidence_95.size else None
+
+
+def _plot(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) -> None:
+    # a plot is rarely wanted, and this import is slow
+    from matplotlib.figure import Figure
+
+    _, shown, factor = QUANTITIES[quantity]
+    columns = min(3, len(fits))
+    rows = -(-len(fits) // columns)
+    figure = Figure(figsize=(4.5 * columns, 3.4 * rows), layout='constrained')
+    for i, (name, fit) in enumerate(fits.items()):
+        axes = figure.add_subplot(rows, columns, i + 1)
+        pressures_pa, measured = data[name][:2]
+        at = np.linspace(pressures_pa.min(), pressures_pa.max(), 200)
+        curve = fit.curve.values(at)
+        axes.plot(at / 1e3, curve * factor, 'k', label=fit.family)
+        if fit.confidence_95.size:
+            half_width = np.interp(at, fit.confidence_pressures_pa, fit.confidence_95)
+            axes.fill_between(at / 1e3, (curve - half_width) * factor, (curve + half_width) * factor, color='k', alpha=0.2, label='95 %')
+        if fit.hysteresis_max is not None:
+            axes.plot(at / 1e3, fit.up.values(at) * factor, 'C0', label='up')
+            axes.plot(at / 1e3, fit.down.values(at) * factor, 'C1', label='down')
+        axes.plot(pressures_pa / 1e3, measured * factor, 'k.')
+        axes.set(
+            title=f'{name}: rms {fit.residual_rms * factor:.2f} {shown}', xlabel='gauge pressure [kPa]', ylabel=f'{quantity} [{shown}]'
+        )
+        axes.legend()
+    figure.savefig(path)

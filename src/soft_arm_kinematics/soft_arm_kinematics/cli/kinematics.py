@@ -1,9 +1,10 @@
-"""`softarm kinematics fk|ik`: forward and inverse kinematics without a running graph."""
+"""`softarm kinematics fk|ik|workspace`: kinematics without a running graph."""
 
 import argparse
 import json
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 SHOWN = 10  # solutions in the table unless asked otherwise
+WORKSPACE_POINTS = 1_000_000
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -30,16 +32,42 @@ def main(argv: list[str] | None = None) -> int:
 def _parser():
     parser = argparse.ArgumentParser(prog='softarm kinematics', description='Forward and inverse kinematics; needs no running nodes.')
     commands = parser.add_subparsers(dest='name', required=True)
-    fk = commands.add_parser('fk', help='pressures to tip pose', description='Pose of the tip at given pressures.')
-    fk.add_argument('--pressures-pa', required=True, nargs='+', type=float, metavar='P', help='gauge pressure of every chamber [Pa]')
+    fk = commands.add_parser('fk', help='actuation to tip pose', description='Pose of the tip at given pressures, lengths or actuation.')
+    given = fk.add_mutually_exclusive_group(required=True)
+    given.add_argument('--pressures-pa', nargs='+', type=float, metavar='P', help='gauge pressure of every chamber [Pa]')
+    given.add_argument(
+        '--lengths-m',
+        nargs='+',
+        metavar='L',
+        help='length of every bellows [m], or - for a JSON array of such vectors on '
+        'standard input; answers {"poses": [4x4 ...], "actuator_radius_m": h}',
+    )
+    given.add_argument('--actuation', nargs='+', metavar='X', help="the robot's coordinates in their SI units, or - as for --lengths-m")
+    fk.add_argument('--arcs-only', action='store_true', help='leave out rigid parts at the ends of the segments')
     fk.set_defaults(command=_fk)
     ik = commands.add_parser('ik', help='tip position to pressures', description='All ways to bring the tip to a target, best first.')
-    ik.add_argument('--target-m', required=True, nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='tip position in the base frame [m]')
+    ik.add_argument(
+        '--target-m',
+        required=True,
+        nargs='+',
+        metavar='X',
+        help='tip position x y z in the base frame [m], or - for a JSON array of targets on standard input; answers {"results": [...]}',
+    )
     ik.add_argument('--axis', nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)')
     ik.add_argument('--present-lengths-m', nargs='+', type=float, metavar='L', help='lengths now [m] (default: at ambient pressure)')
     ik.add_argument('--max-solutions', type=int, metavar='N', help=f'largest number (default: all with --json, else {SHOWN})')
     ik.set_defaults(command=_ik)
-    for command in (fk, ik):
+    workspace = commands.add_parser(
+        'workspace',
+        help='what the tip can reach',
+        description='Volume, boundary and plot of the positions that the tip can reach; takes a few seconds.',
+    )
+    workspace.add_argument('--plot', type=Path, metavar='FILE', help='draw it (PNG)')
+    workspace.add_argument(
+        '--points-m', nargs='+', type=float, metavar='X', help='x y z ... of points whose distance to the boundary is wanted [m]'
+    )
+    workspace.set_defaults(command=_workspace)
+    for command in (fk, ik, workspace):
         # Python < 3.14 takes -30e3 for an option
         command._negative_number_matcher = re.compile(r'^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-inf$')
         command.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
@@ -49,9 +77,23 @@ def _parser():
 
 
 def _fk(arm: Arm, args) -> int:
-    lengths_m = arm.lengths(args.pressures_pa)
-    theta, phi, ell = arm.polar(lengths_m)
-    poses = arm.fk_segments(lengths_m)
+    if args.arcs_only:
+        arm = without_rigid_parts(arm)
+    vectors = args.lengths_m or args.actuation
+    if args.lengths_m and not arm.has_bellows:
+        raise KinematicsError(f'robot {arm.robot.name} has no lengths: give --actuation, {[c.name for c in arm.robot.actuation]}')
+    if vectors == ['-']:
+        radii = [s.actuators.centre_radius_m for s in arm.robot.segments if s.kind == 'bellows']
+        poses = arm.fk(_rows_of(sys.stdin.read(), arm.n_actuators))
+        print(json.dumps({'poses': poses.tolist(), 'actuator_radius_m': radii[0] if len(set(radii)) == 1 else radii or None}))
+        return 0
+    if args.pressures_pa and not arm.has_bellows:
+        if any(s.kind not in ('single_bend', 'modal') for s in arm.robot.segments):
+            raise KinematicsError(f'robot {arm.robot.name} is not set by pressures alone: give --actuation')
+        vectors = args.pressures_pa
+    actuation = arm.lengths(args.pressures_pa) if args.pressures_pa and arm.has_bellows else arm.checked(_numbers(vectors))
+    theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(actuation))
+    poses = arm.segment_poses(actuation)
     segments = [
         {
             'name': name,
@@ -71,15 +113,16 @@ def _fk(arm: Arm, args) -> int:
                     'frame': arm.robot.base.frame,
                     'tip_m': segments[-1]['tip_m'],
                     'tip_q_xyzw': segments[-1]['tip_q_xyzw'],
-                    'lengths_m': lengths_m.tolist(),
+                    'lengths_m' if arm.has_bellows else 'actuation': actuation.tolist(),
                     'segments': segments,
                 }
             )
         )
         return 0
-    print('chamber   ' + ' '.join(f'{name:>9}' for name in arm.robot.chambers))
-    print('[kPa]     ' + ' '.join(f'{p / 1e3:9.2f}' for p in args.pressures_pa))
-    print('[mm]      ' + ' '.join(f'{length * 1e3:9.2f}' for length in lengths_m))
+    scale = {'m': ('mm', 1e3), 'rad': ('deg', 180.0 / np.pi), 'Pa': ('kPa', 1e-3)}
+    for coordinate, value in zip(arm.robot.actuation, actuation, strict=True):
+        unit, factor = scale[coordinate.unit]
+        print(f'{coordinate.name:16} {value * factor:9.2f} {unit}')
     print('\nsegment    theta [deg]  phi [deg]  ell [mm]   tip x, y, z [mm]')
     for s in segments:
         x, y, z = np.array(s['tip_m']) * 1e3
@@ -96,35 +139,102 @@ def _ik(arm: Arm, args) -> int:
     from soft_arm_kinematics.inverse import InverseKinematics  # the compiler it loads is not needed for fk
 
     limit = args.max_solutions if args.max_solutions or args.json else SHOWN
-    result = InverseKinematics(arm).solve(args.target_m, args.axis, args.present_lengths_m, limit)
+    solver = InverseKinematics(arm)
+    if args.target_m == ['-']:
+        targets_m = _rows_of(sys.stdin.read(), 3)
+        print(json.dumps({'results': [_answer(arm, solver.solve(t, args.axis, args.present_lengths_m, limit)) for t in targets_m]}))
+        return 0
+    result = solver.solve(_numbers(args.target_m), args.axis, args.present_lengths_m, limit)
     if args.json:
-        arrays = 'lengths_m', 'pressures_pa', 'theta_rad', 'phi_rad', 'ell_m'
-        scalars = 'residual_m', 'score', 'score_angle_change', 'score_bend_growth', 'score_stiffness', 'pressure_margin_pa', 'explanation'
-        print(
-            json.dumps(
-                {
-                    'robot': arm.robot.name,
-                    'frame': arm.robot.base.frame,
-                    'target_m': result.target_m.tolist(),
-                    'reachable': result.reachable,
-                    'nearest_m': result.nearest_m.tolist(),
-                    'distance_m': result.distance_m,
-                    'message': result.message,
-                    'solutions': [
-                        {key: getattr(s, key).tolist() for key in arrays} | {key: getattr(s, key) for key in scalars}
-                        for s in result.solutions
-                    ],
-                }
-            )
-        )
+        print(json.dumps(_answer(arm, result)))
     if not result.solutions:
         raise KinematicsError(result.message)
     if not args.json:
         print('     score   angle    bend   stiff  margin [kPa]   pressures [kPa]: ' + ' '.join(arm.robot.chambers))
         for i, s in enumerate(result.solutions, start=1):
+            margin = '-' if s.pressure_margin_pa is None else f'{s.pressure_margin_pa / 1e3:.2f}'
             print(
                 f'{i:3} {s.score:6.3f} {s.score_angle_change:7.3f} {s.score_bend_growth:7.3f} {s.score_stiffness:7.3f} '
-                f'{s.pressure_margin_pa / 1e3:13.2f}   ' + ' '.join(f'{p / 1e3:7.2f}' for p in s.pressures_pa)
+                f'{margin:>13}   ' + ' '.join(f'{p / 1e3:7.2f}' for p in s.pressures_pa)
             )
         print(f'\nbest: {result.solutions[0].explanation}')
     return 0
+
+
+def _answer(arm, result):
+    arrays = 'lengths_m' if arm.has_bellows else 'actuation', 'pressures_pa', 'theta_rad', 'phi_rad', 'ell_m'
+    scalars = 'residual_m', 'score', 'score_angle_change', 'score_bend_growth', 'score_stiffness', 'pressure_margin_pa', 'explanation'
+    return {
+        'robot': arm.robot.name,
+        'frame': arm.robot.base.frame,
+        'target_m': result.target_m.tolist(),
+        'reachable': result.reachable,
+        'nearest_m': result.nearest_m.tolist(),
+        'distance_m': result.distance_m,
+        'message': result.message,
+        'solutions': [
+            {key: getattr(s, key).tolist() for key in arrays} | {key: getattr(s, key) for key in scalars} for s in result.solutions
+        ],
+    }
+
+
+def _workspace(arm: Arm, args) -> int:
+    from soft_arm_kinematics.reachable import reachable_set  # the compiler and SciPy are not needed for fk
+    from soft_arm_kinematics.workspace import load_table
+
+    points_m = np.array(args.points_m or [])
+    if points_m.size % 3:
+        raise KinematicsError(f'--points-m has {points_m.size} numbers: give x y z for each point')
+    table = load_table(arm, WORKSPACE_POINTS)
+    reachable = reachable_set(arm, table)
+    distances_m = reachable.distance_m(points_m.reshape(-1, 3))
+    if args.plot:
+        from soft_arm_kinematics.cli.plots import draw_workspace
+
+        draw_workspace(arm, reachable, args.plot)
+    low, high = reachable.limits_m
+    if args.json:
+        print(
+            json.dumps(
+                {
+                    'robot': arm.robot.name,
+                    'frame': arm.robot.base.frame,
+                    'volume_m3': reachable.volume_m3,
+                    'cell_m': reachable.cell_m,
+                    'limits_m': [low.tolist(), high.tolist()],
+                    'boundary_points': len(reachable.boundary_m),
+                    'distances_m': distances_m.tolist(),
+                }
+            )
+        )
+        return 0
+    print(
+        f'volume {reachable.volume_m3 * 1e3:.3f} l; cells of {reachable.cell_m * 1e3:.2f} mm; '
+        f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm'
+    )
+    for point_m, distance_m in zip(points_m.reshape(-1, 3), distances_m, strict=True):
+        print(f'{np.round(point_m * 1e3, 2).tolist()} mm: {abs(distance_m) * 1e3:.1f} mm {"inside" if distance_m > 0 else "outside"}')
+    return 0
+
+
+def without_rigid_parts(arm: Arm) -> Arm:
+    """The same arm with rigid ends of length 0."""
+    segments = tuple(s.model_copy(update={'rigid_length_m': 0.0}) for s in arm.robot.segments)
+    return Arm(arm.robot.model_copy(update={'segments': segments}), arm.curve)
+
+
+def _rows_of(text, size):
+    try:
+        rows = np.array(json.loads(text), dtype=float)
+    except (ValueError, TypeError) as error:
+        raise KinematicsError(f'standard input is not a JSON array of vectors of {size} numbers: {error}') from error
+    if rows.ndim != 2 or rows.shape[1] != size or not np.isfinite(rows).all():
+        raise KinematicsError(f'standard input of shape {rows.shape}: give finite numbers, an array of vectors of {size}')
+    return rows
+
+
+def _numbers(words):
+    try:
+        return np.array([float(word) for word in words])
+    except ValueError as error:
+        raise KinematicsError(f'{" ".join(map(str, words))}: give numbers, or - alone for standard input ({error})') from error

@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from soft_arm_kinematics import inverse
+from soft_arm_kinematics import compiled_solver, kd_tree
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.inverse import InverseKinematics
-from soft_arm_kinematics.refine import merge_near, refine
+from soft_arm_kinematics.path_following import JUMP_SHARE, follow
+from soft_arm_kinematics.refine import refine, twist_jacobian_batch
 from soft_arm_kinematics.scores import principle_scores
 from soft_arm_kinematics.workspace import build_table, load_table
 
@@ -50,7 +53,7 @@ def test_solutions_are_ordered_and_apart(solver, reachable):
         assert scores == sorted(scores)
         lengths_m = np.array([s.lengths_m for s in solutions])
         gaps_m = np.abs(lengths_m[:, None] - lengths_m[None]).max(axis=-1)
-        assert gaps_m[~np.eye(len(gaps_m), dtype=bool)].min(initial=np.inf) >= inverse.MERGE_SPACING_M
+        assert gaps_m[~np.eye(len(gaps_m), dtype=bool)].min(initial=np.inf) >= 0.99e-3  # 0.8 % of 125 mm
         assert len(solver.solve(target, max_solutions=2).solutions) == min(2, len(solutions))
 
 
@@ -156,9 +159,84 @@ def test_refinement_works_for_every_arm(arm):
         assert residuals_m.min() < 1e-9
 
 
-def test_merging_keeps_the_first_of_each_group():
+def test_rows_apart_differ_in_some_coordinate():
     rows = np.array([[0.0, 0.0], [0.0005, 0.0], [0.0012, 0.0], [0.0016, 0.0], [0.0, 0.0015]])
-    assert merge_near(rows, 1e-3).tolist() == [0, 2, 4]
+    kept = []
+    for row in range(len(rows)):
+        if compiled_solver.apart(rows, np.array([*kept, 0]), len(kept), row, 1e-3):
+            kept.append(row)
+    assert kept == [0, 2, 4]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0.0, 1.0), min_size=6, max_size=6).map(np.array))
+def test_forward_of_inverse_is_the_identity(paper_arm, solver, share):
+    low, high = paper_arm.length_limits_m
+    target_m = paper_arm.tip_from_lengths(low + share * (high - low))
+    solutions = solver.solve(target_m).solutions
+    assert len(solutions)
+    assert np.linalg.norm(paper_arm.tip_from_lengths(solutions.actuation) - target_m, axis=1).max() <= 1e-6
+    assert np.all((solutions.actuation >= low) & (solutions.actuation <= high))
+
+
+def test_compiled_scores_are_the_plain_ones(paper_arm, solver, reachable):
+    present_m = reachable[0][30]
+    solutions = solver.solve(reachable[1][20, :3, 3], present_lengths_m=present_m).solutions
+    assert solutions.scores[:, 1:] == pytest.approx(principle_scores(paper_arm, solutions.actuation, present_m), abs=2e-5)
+
+
+def test_best_is_improved_along_the_null_space(paper_arm, solver, reachable):
+    """No refined start is better than the best, and no small move along the null space is."""
+    lengths_m, poses = reachable
+    rng = np.random.default_rng(0)
+    for target_m in poses[20:26, :3, 3]:
+        best = solver.solve(target_m).solutions
+        moves = best.actuation[0] + rng.standard_normal((40, 6)) * 1e-3
+        moved, residuals_m, _ = refine(paper_arm, moves, target_m)
+        weights = paper_arm.robot.ik_weights
+        totals = principle_scores(paper_arm, moved[residuals_m < 1e-6], paper_arm.rest_actuation) @ [
+            weights.angle_change,
+            weights.bend_growth,
+            weights.stiffness,
+        ]
+        assert totals.min() > best.scores[0, 0] * 0.98
+
+
+def test_tree_finds_what_a_traversal_finds():
+    points = np.random.default_rng(4).standard_normal((5000, 3)).astype(np.float32)
+    points[100:200] = points[100]  # equal points
+    order, axes, values = kd_tree.build(points)
+    assert sorted(order) == list(range(5000))
+    points, found = points[order], np.empty(5000, dtype=np.int64)
+    for target in (np.zeros(3), np.array([0.5, -1.0, 0.3]), points[100].astype(float)):
+        count, radius = kd_tree.near(points, axes, values, target, 0.2, 3, found)
+        assert set(found[:count]) == set(np.flatnonzero(np.linalg.norm(points - target, axis=1) <= radius)) and count >= 3
+
+
+def test_compiled_jacobians_equal_the_plain_ones(any_arm):
+    low, high = any_arm.actuation_limits
+    actuation = np.random.default_rng(1).uniform(low, high, (2, 30, any_arm.n_actuators))
+    plain = any_arm.twist_jacobian(actuation)
+    assert twist_jacobian_batch(any_arm, actuation) == pytest.approx(plain, abs=1e-12 * np.abs(plain).max())
+
+
+def test_following_a_path_stays_on_its_part_of_the_family(paper_arm, solver):
+    turn = np.linspace(0.0, 2.0 * np.pi, 40)
+    targets_m = np.stack([0.06 * np.cos(turn), 0.06 * np.sin(turn), 0.25 + 0.0 * turn], axis=-1)
+    path = follow(solver, targets_m)
+    assert path.residuals_m.max() <= 1e-6 and path.jumps == ()
+    shares = np.abs(np.diff(path.actuation, axis=0)) / 0.125
+    assert shares.max() < 5 * JUMP_SHARE
+    assert paper_arm.tip_from_lengths(path.actuation) == pytest.approx(targets_m, abs=1e-6)
+
+
+def test_a_jump_is_said(paper_arm, solver, monkeypatch):
+    from soft_arm_kinematics import path_following
+
+    monkeypatch.setattr(path_following, 'JUMP_SHARE', 1e-4)
+    assert follow(solver, [[0.06, 0.0, 0.25], [0.0, 0.06, 0.25]]).jumps == (1,)
+    with pytest.raises(KinematicsError, match='target 1.*outside'):
+        follow(solver, [[0.06, 0.0, 0.25], [0.0, 0.0, 0.6]])
 
 
 def spoil_bytes(path):
@@ -169,8 +247,8 @@ def spoil_bytes(path):
 
 def spoil_tips(path):
     with np.load(path) as file:
-        lengths_m, tips_m = file['lengths_m'], file['tips_m']
-    np.savez(path, lengths_m=lengths_m, tips_m=tips_m + 1e-6)
+        arrays = dict(file)
+    np.savez(path, **arrays | {'tips_m': arrays['tips_m'] + np.float32(1e-5)})
 
 
 def spoil_all(path):
@@ -188,7 +266,7 @@ def test_corrupt_cache_is_rebuilt(paper_arm, tmp_path, spoil):
     good = path.read_bytes()
     spoil(path)
     again = load_table(paper_arm, 2000, tmp_path)
-    assert np.array_equal(again.tips_m, table.tips_m) and np.array_equal(again.lengths_m, table.lengths_m)
+    assert np.array_equal(again.tips_m, table.tips_m) and np.array_equal(again.actuation, table.actuation)
     assert path.read_bytes()[:100] == good[:100] and len(path.read_bytes()) == len(good)
 
 

@@ -1,0 +1,1 @@
+"""Benchmarks of this package: `softarm bench kinematics`."""

@@ -1,0 +1,185 @@
+"""Figures of the modal model, of contact and of the rigid sections, for `softarm bench kinematics`.
+
+The paper's photographs are not to be had: shapes of its size (400 px of 0.2959 mm, 0..21 psi, ten points a picture) come from a bellows
+that is no polynomial, stiff at its base and swelling towards its middle, annotated with an error of one pixel.
+"""
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from soft_arm_description.robot import load_robot
+from soft_arm_kinematics import pcc
+from soft_arm_kinematics.contact import (
+    alarm_limit,
+    centrode_deviations,
+    locate,
+    site_sigma,
+    smallest_detectable_site,
+    tip_in_contact,
+    tracker_covariance,
+)
+from soft_arm_kinematics.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel, resolved_rates
+from soft_arm_kinematics.modal_fit import PAPER_PIXEL_M, PSI_PA, Shape, fit_modal
+from soft_arm_kinematics.sections import arc_sections, chain_transforms
+
+LENGTH_M = 400 * PAPER_PIXEL_M
+PAPER_PRESSURES_PA = PSI_PA * np.array([0.0, 6.0, 10.0, 15.0, 21.0])
+PAPER_SWEEP_PA = PSI_PA * np.arange(5.0, 20.01, 0.05)
+FULL_SWEEP_PA = PSI_PA * np.arange(0.0, 20.01, 0.05)
+NOISE = tracker_covariance(0.5e-3, np.deg2rad(0.3))
+RATE_HZ, WINDOW, STATED_ALARMS_PER_MIN = 30.0, 30, 0.1
+MINUTES = 60
+PRESSURE_SIGMA_PA = 50.0
+
+
+def figures(seed: int = 0) -> dict[str, float | None]:
+    """All figures by their JSON key; takes a few seconds. None: the thing did not happen."""
+    rng = np.random.default_rng(seed)
+    return modal_figures(rng) | contact_figures(rng) | section_figures(rng)
+
+
+def modal_figures(rng: np.random.Generator) -> dict[str, float]:
+    """Calibration at the paper's size, and resolved rates to random points of the tip's curve."""
+    fit, fitted = _fitted(rng), np.linspace(0.0, LENGTH_M, 60)
+    worst = [
+        np.linalg.norm(fit.model.shape(q, np.minimum(fitted, fit.model.length_m))[0] - _true_shape(q, fitted), axis=1).max()
+        for q in PAPER_PRESSURES_PA
+    ]
+    model = _bellows()
+    ways = [(q, resolved_rates(model, model.fk_pressures(q)[:3, 3], start)) for q, start in rng.uniform(*model.pressure_limits_pa, (20, 2))]
+    return {
+        'modal_fit_worst_m': float(max(worst)),
+        'modal_fit_rms_m': fit.rms_m,
+        'modal_held_out_rms_m': fit.held_out_rms_m,
+        'modal_orders_v': fit.orders[0],
+        'modal_orders_w': fit.orders[1],
+        'modal_condition': fit.condition,
+        'modal_condition_si': fit.condition_si,
+        'modal_resolved_rate_error_m': max(way.error_m for _, way in ways),
+        'modal_resolved_rate_error_pa': max(abs(way.pressure_pa - q) for q, way in ways),
+    }
+
+
+def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
+    """Errors of the contact's site with and without noise, beside the paper's form, and false alarms in free motion."""
+    model, half = _bellows(), 0.5 * LENGTH_M
+    clean, paper_clean = [], []
+    for site in PAPER_PIXEL_M * np.array([50.0, 100.0, 200.0, 300.0]):
+        poses, _ = tip_in_contact(model, PAPER_SWEEP_PA, site, PAPER_SWEEP_PA[0])
+        for start in PAPER_PIXEL_M * np.array([20.0, 200.0]):
+            found = locate(model, PAPER_SWEEP_PA, poses, NOISE, start_m=start)
+            clean.append(abs(found.site_m - site) if found.site_m is not None else np.inf)
+            paper_clean.append(abs(_site_by_centrodes(model, PAPER_SWEEP_PA, poses, start) - site))
+    onset = 6.0 * PSI_PA
+    truth, _ = tip_in_contact(model, FULL_SWEEP_PA, half, onset)
+    noisy, paper_noisy = [], []
+    for _ in range(20):
+        poses = truth + rng.standard_normal(truth.shape) * np.sqrt(np.diag(NOISE))
+        found = locate(model, FULL_SWEEP_PA, poses, NOISE)
+        noisy.append(found.site_m - half if found.site_m is not None else np.inf)
+        touching = onset < FULL_SWEEP_PA
+        paper_noisy.append(_site_by_centrodes(model, FULL_SWEEP_PA[touching], poses[touching], half, onset, WINDOW) - half)
+    statistic, _ = centrode_deviations(model, FULL_SWEEP_PA, poses, NOISE, WINDOW)
+    alarm = np.flatnonzero(statistic > alarm_limit(STATED_ALARMS_PER_MIN, RATE_HZ))
+    bound_m = site_sigma(model, FULL_SWEEP_PA, NOISE, half, onset)
+    return {
+        'contact_error_clean_m': float(max(clean)),
+        'contact_error_clean_papers_form_m': float(max(paper_clean)),
+        'contact_error_noisy_fraction': float(np.abs(noisy).max() / LENGTH_M),
+        'contact_error_noisy_papers_form_fraction': float(np.abs(paper_noisy).max() / LENGTH_M),
+        'contact_cramer_rao_sigma_m': bound_m,
+        'contact_error_over_cramer_rao': float(np.sqrt(np.mean(np.square(noisy))) / bound_m),
+        'contact_error_other_bellows_fraction': _error_with_a_fitted_model(rng) / LENGTH_M,
+        'contact_alarm_after_onset_pa': float(FULL_SWEEP_PA[alarm[0] + WINDOW - 1] - onset) if alarm.size else None,
+        'contact_smallest_detectable_site_m': smallest_detectable_site(model, FULL_SWEEP_PA, NOISE, onset_pa=onset),
+        'contact_false_alarms_per_min': _false_alarms_per_min(model, rng),
+    }
+
+
+def section_figures(rng: np.random.Generator) -> dict[str, float]:
+    """Distance between the ends of rigid chains and of random arcs of the squid's limbs."""
+    error = {'chord': 0.0, 'tangent': 0.0, 'paper': 0.0}
+    turn = 0.0
+    for theta, phi, ell in rng.uniform([-np.pi, -2 * np.pi, 0.29], [np.pi, 2 * np.pi, 0.6], (100, 3)):
+        arc = pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell))
+        for form in error:
+            end = chain_transforms(arc_sections(theta, phi, ell, 10, form=form))[-1]
+            error[form] = max(error[form], float(np.linalg.norm(end[:3, 3] - arc[:3, 3])))
+            turn = max(turn, float(np.abs(end[:3, :3] - arc[:3, :3]).max()))
+    return {
+        'sections_error_max_m': max(error['chord'], error['tangent']),
+        'sections_orientation_error_max': turn,
+        'sections_papers_form_error_max_m': error['paper'],
+    }
+
+
+def _bellows() -> ModalModel:
+    return ModalModel.of_segment(load_robot('modal_bellows').segments[0])
+
+
+def _true_angles(s_m, pressure_pa):
+    """Tangent angle of a bellows that no polynomial describes."""
+    x, r = s_m / LENGTH_M, pressure_pa / (21.0 * PSI_PA)
+    return 2.7 * (0.6 * r + 0.4 * r**1.6) * (x - 0.08 * (1.0 - np.exp(-x / 0.08)) + 0.05 * np.sin(2.0 * np.pi * x) * r)
+
+
+def _true_shape(pressure_pa, s_m):
+    theta, weights = _true_angles(s_m[:, None] * UNIT_NODES, pressure_pa), s_m[:, None] * UNIT_WEIGHTS
+    return np.stack([(np.sin(theta) * weights).sum(-1), (np.cos(theta) * weights).sum(-1)], axis=-1)
+
+
+def _fitted(rng):
+    s = np.linspace(0.0, LENGTH_M, 10)
+    annotation_m = PAPER_PIXEL_M * np.minimum(np.arange(10), 1)[:, None]  # the base is where the picture's axes start
+    return fit_modal([Shape(q, _true_shape(q, s) + annotation_m * rng.standard_normal((10, 2))) for q in PAPER_PRESSURES_PA])
+
+
+def _error_with_a_fitted_model(rng) -> float:
+    """Error of the site when the bellows is the true one above, touched half-way, and the model one fitted to its pictures [m]."""
+    model, half, onset = _fitted(rng).model, 0.5 * LENGTH_M, 6.0 * PSI_PA
+    s, weights = LENGTH_M * UNIT_NODES, LENGTH_M * UNIT_WEIGHTS
+    poses = []
+    for q in FULL_SWEEP_PA:
+        at = np.append(s, LENGTH_M)
+        rise = np.maximum(at - half, 0.0)
+        theta = _true_angles(at, min(q, onset)) + _true_angles(rise, max(q, onset)) - _true_angles(rise, onset)
+        poses.append([np.sin(theta[:-1]) @ weights, np.cos(theta[:-1]) @ weights, theta[-1]])
+    poses = np.array(poses) + rng.standard_normal((len(poses), 3)) * np.sqrt(np.diag(NOISE))
+    found = locate(model, FULL_SWEEP_PA, poses, NOISE)
+    return abs(found.site_m - half) if found.site_m is not None else np.inf
+
+
+def _site_by_centrodes(model, pressures_pa, poses, start_m, onset_pa=None, window=3) -> float:
+    """The paper's estimator (38): least squares between the centrode loci, the onset given, derivatives over a sliding window [m]."""
+    onset_pa = pressures_pa[0] if onset_pa is None else onset_pa
+
+    def locus(values):
+        q = np.lib.stride_tricks.sliding_window_view(pressures_pa, window)
+        y = np.lib.stride_tricks.sliding_window_view(values, window, axis=0)
+        offset = q - q.mean(-1, keepdims=True)
+        rate = np.einsum('nw,nkw->nk', offset, y) / np.square(offset).sum(-1, keepdims=True)
+        centre = y.mean(-1)
+        return np.stack([centre[:, 0] - rate[:, 1] / rate[:, 2], centre[:, 1] + rate[:, 0] / rate[:, 2]])
+
+    measured = locus(poses)
+    found = least_squares(
+        lambda site: (locus(tip_in_contact(model, pressures_pa, site[0], onset_pa)[0]) - measured).ravel(),
+        [start_m],
+        bounds=([0.0], [0.99 * model.length_m]),
+        x_scale=0.1 * model.length_m,
+        diff_step=1e-6,
+        xtol=1e-12,
+        ftol=1e-12,
+    )
+    return float(found.x[0])
+
+
+def _false_alarms_per_min(model, rng) -> float:
+    """Alarms that begin in an hour of free motion with rests, at 30 Hz."""
+    t = np.arange(int(MINUTES * 60 * RATE_HZ)) / RATE_HZ
+    q = PSI_PA * (10.5 + 10.0 * np.clip(1.5 * np.sin(2.0 * np.pi * t / 17.0), -1.0, 1.0))
+    poses = model.tip(q) + rng.standard_normal((len(q), 3)) * np.sqrt(np.diag(NOISE))
+    measured_pa = np.clip(q + PRESSURE_SIGMA_PA * rng.standard_normal(len(q)), *model.pressure_limits_pa)
+    statistic, _ = centrode_deviations(model, measured_pa, poses, NOISE, WINDOW)
+    alarm = statistic > alarm_limit(STATED_ALARMS_PER_MIN, RATE_HZ)
+    return float(np.count_nonzero(alarm[1:] & ~alarm[:-1]) + alarm[0]) / MINUTES

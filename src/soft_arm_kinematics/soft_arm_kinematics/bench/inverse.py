@@ -1,0 +1,118 @@
+"""Speed, success and quality of inverse kinematics, and the arm paper's table 5."""
+
+import time
+
+import numpy as np
+
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.bench.speed import best_s
+from soft_arm_kinematics.inverse import AT_LEAST, SEARCH_RADIUS_M, TABLE_POINTS, InverseKinematics
+from soft_arm_kinematics.refine import refine
+from soft_arm_kinematics.scores import principle_scores
+from soft_arm_kinematics.workspace import WorkspaceTable, build_table, load_table
+
+PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
+    50_000: (41.86e-3, 1.99e-3),
+    100_000: (84.82e-3, 2.98e-3),
+    150_000: (124.52e-3, 3.34e-3),
+    200_000: (167.03e-3, 3.55e-3),
+    250_000: (209.30e-3, 3.98e-3),
+    1_000_000: (None, None),
+}
+TIMED = 2000  # targets
+EXHAUSTIVE_RADIUS_M, EXHAUSTIVE_STARTS, EXHAUSTIVE_POLISHED = 0.02, 1500, 400
+
+
+def random_targets(arm: Arm, count: int, seed: int) -> np.ndarray:
+    """Tip positions (count, 3) [m] of lengths drawn evenly inside the limits, not from the table."""
+    return arm.tip_from_lengths(np.random.default_rng(seed).uniform(*arm.length_limits_m, (count, arm.n_actuators)))
+
+
+def traversal(table: WorkspaceTable, target_m: np.ndarray, radius_m: float) -> np.ndarray:
+    """Rows within the radius by looking at every one, as fast as plain NumPy does it."""
+    offsets = table.tips_m - target_m.astype(table.tips_m.dtype)
+    return np.flatnonzero(np.einsum('ij,ij->i', offsets, offsets) <= radius_m**2)
+
+
+def ik_figures(arm: Arm, targets: int) -> dict[str, float]:
+    """Time of one call with everything in it, its ratio to a traversal of the same table, and success over many targets."""
+    solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
+    low, high = arm.length_limits_m
+    times_s, residual_m, solved = [], 0.0, 0
+    targets_m = random_targets(arm, targets, 11)
+    for target_m in targets_m[:50]:  # loads the compiled code and warms the caches
+        solver.solve(target_m)
+    for target_m in targets_m:
+        start = time.perf_counter()
+        result = solver.solve(target_m)
+        times_s.append(time.perf_counter() - start)
+        if not result.solutions:
+            continue
+        found_m = result.solutions.actuation
+        worst_m = float(np.linalg.norm(arm.tip_from_lengths(found_m) - target_m, axis=1).max())
+        residual_m = max(residual_m, worst_m)
+        solved += worst_m <= 1e-6 and bool(np.all((found_m >= low) & (found_m <= high)))
+    whole_s = float(np.median(times_s))
+    traversal_s, search_s = query_times(solver.table, targets_m[:200])
+    return {
+        'ik_median_s': whole_s,
+        'ik_p99_s': float(np.percentile(times_s, 99)),
+        'ik_residual_max_m': residual_m,
+        'ik_search_s': search_s,
+        'traversal_s': traversal_s,
+        'ik_ratio_traversal': traversal_s / search_s,
+        'ik_ratio_traversal_whole': traversal_s / whole_s,
+        'ik_success': solved / targets,
+    }
+
+
+def query_times(table: WorkspaceTable, targets_m: np.ndarray) -> tuple[float, float]:
+    """Median seconds of a traversal and of the tree's search, by turns on the same targets."""
+    traversals_s, searches_s = [], []
+    for target_m in targets_m:
+        traversals_s.append(best_s(lambda target_m=target_m: traversal(table, target_m, SEARCH_RADIUS_M), 2))
+        searches_s.append(best_s(lambda target_m=target_m: table.near(target_m, SEARCH_RADIUS_M, AT_LEAST), 3))
+    return float(np.median(traversals_s)), float(np.median(searches_s))
+
+
+def table_5(arm: Arm) -> list[dict]:
+    """Query times of the paper's table sizes and a million points, ours and the paper's."""
+    rows = []
+    for points, (paper_traversal_s, paper_kd_tree_s) in PAPER_TABLE_5.items():
+        traversal_s, kd_tree_s = query_times(build_table(arm, points), random_targets(arm, 40, 5))
+        rows.append(
+            {
+                'points': points,
+                'traversal_s': traversal_s,
+                'kd_tree_s': kd_tree_s,
+                'ratio': traversal_s / kd_tree_s,
+                'paper_traversal_s': paper_traversal_s,
+                'paper_kd_tree_s': paper_kd_tree_s,
+            }
+        )
+    return rows
+
+
+def exhaustive_figures(arm: Arm, targets: int) -> dict[str, float]:
+    """Share of targets whose best score is within 1 % of an exhaustive search's; half of them from a random pose, half from rest."""
+    solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
+    present_m = np.random.default_rng(13).uniform(*arm.length_limits_m, (targets, arm.n_actuators))
+    present_m[::2] = arm.rest_actuation
+    excess = []
+    for target_m, here_m in zip(random_targets(arm, targets, 12), present_m, strict=True):
+        least = exhaustive_score(solver, target_m, here_m)
+        excess.append(solver.solve(target_m, present_lengths_m=here_m).solutions[0].score / least - 1.0)
+    return {'ik_best_within_1pct': float(np.mean(np.array(excess) <= 0.01)), 'ik_best_excess_max': float(np.max(excess))}
+
+
+def exhaustive_score(solver: InverseKinematics, target_m: np.ndarray, present_m: np.ndarray) -> float:
+    """Least score of all table poses in a wide radius, each refined, the best few hundred of them improved to the end."""
+    arm, table = solver.arm, solver.table
+    rows = table.near(target_m, EXHAUSTIVE_RADIUS_M, EXHAUSTIVE_STARTS)
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), EXHAUSTIVE_STARTS)).astype(int)]
+    found_m, residuals_m, _ = refine(arm, table.actuation[rows], target_m)
+    found_m = found_m[residuals_m <= 1e-6]
+    weights = arm.robot.ik_weights
+    totals = principle_scores(arm, found_m, present_m) @ [weights.angle_change, weights.bend_growth, weights.stiffness]
+    best = found_m[np.argsort(totals)[:EXHAUSTIVE_POLISHED]]
+    return min(float(totals.min()), float(solver.improved(best, target_m, present_m, 100).min()))

@@ -1,0 +1,105 @@
+"""Speed of forward kinematics and of the workspace table, and error of the Jacobians."""
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.fast_fk import fk_batch
+from soft_arm_kinematics.refine import twist_jacobian_batch
+from soft_arm_kinematics.workspace import build_table, load_table
+
+POSES = 1_000_000
+NUMPY_POSES = 100_000
+TABLE_POINTS = 1_000_000
+
+
+def best_s(action, repeats: int) -> float:
+    """Shortest time of an action over so many repeats [s]: other work on the machine only ever adds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def numpy_products(arm: Arm, lengths_m: np.ndarray) -> np.ndarray:
+    """The plain version: the paper's five 4x4 factors of each module, multiplied by NumPy, (m, 4, 4) of lengths (m, n)."""
+    theta, phi, ell = arm.polar(lengths_m)
+    pose = np.broadcast_to(np.eye(4), (len(lengths_m), 4, 4))
+    for i in range(arm.n_segments):
+        half = theta[:, i] / 2.0
+        chord = np.zeros((len(lengths_m), 4, 4)) + np.eye(4)
+        chord[:, 2, 3] = ell[:, i] * np.sinc(half / np.pi)
+        for factor in (_turn(phi[:, i], 0, 1), _turn(half, 2, 0), chord, _turn(half, 2, 0), _turn(-phi[:, i], 0, 1)):
+            pose = pose @ factor
+    return pose
+
+
+def _turn(angle, first, second):
+    transforms = np.zeros((len(angle), 4, 4)) + np.eye(4)
+    cos, sin = np.cos(angle), np.sin(angle)
+    transforms[:, first, first], transforms[:, first, second] = cos, -sin
+    transforms[:, second, first], transforms[:, second, second] = sin, cos
+    return transforms
+
+
+def fk_figures(arm: Arm) -> dict[str, float]:
+    """Poses a second, compiled on all cores and plain, in one run; and how far the two are apart."""
+    lengths_m = np.random.default_rng(0).uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
+    out = np.zeros((POSES, 4, 4))
+    fk_batch(arm, lengths_m, out)
+    few = lengths_m[:NUMPY_POSES]
+    plain_s, fast_s = [], []
+    for _ in range(4):  # by turns, so that both meet the same machine
+        plain_s.append(best_s(lambda: numpy_products(arm, few), 1) / NUMPY_POSES)
+        fast_s.append(best_s(lambda: fk_batch(arm, lengths_m, out), 5) / POSES)
+    error_m = float(np.abs(out[:NUMPY_POSES] - numpy_products(arm, few)).max())
+    return {
+        'fk_poses_per_s': 1.0 / min(fast_s),
+        'fk_ratio_numpy': min(plain_s) / min(fast_s),
+        'fk_numpy_poses_per_s': 1.0 / min(plain_s),
+        'fk_difference_max': error_m,
+    }
+
+
+def table_figures(arm: Arm) -> dict[str, float]:
+    """Seconds to build the table of a million poses with its tree and store it, and to load and check it again."""
+    build_table(arm, 1000)  # loads the compiled code
+    with tempfile.TemporaryDirectory() as folder:
+        build_s = best_s(lambda: load_table(arm, TABLE_POINTS, Path(folder)), 1)
+        return {'table_build_s': build_s, 'table_load_s': best_s(lambda: load_table(arm, TABLE_POINTS, Path(folder)), 3)}
+
+
+def jacobian_figures(arm: Arm) -> dict[str, float]:
+    """Largest relative error of the Jacobians by arcs, lengths and pressures against central differences, straight arms included."""
+    rng = np.random.default_rng(3)
+    lengths_m = rng.uniform(*arm.length_limits_m, (400, arm.n_actuators))
+    lengths_m[:100] = 0.1 + 10.0 ** rng.uniform(-12, -3, (100, 1)) * rng.standard_normal((100, arm.n_actuators))
+    lengths_m[0] = 0.1
+    inside_pa = np.clip(arm.pressures(lengths_m), *(arm.pressure_limits_pa * (1.0 - 1e-3)))  # room for the steps
+    arcs = arm.arcs(lengths_m)
+    by_pressures = arm.twist_jacobian(arm.lengths(inside_pa)) * arm.curve.slopes(inside_pa)[:, None, :]
+    cases = [
+        (lambda x: arm.fk_arcs(x.reshape(-1, arm.n_segments, 3))[:, -1], arcs.reshape(len(arcs), -1), arm.twist_jacobian_arcs(arcs), 1e-3),
+        (arm.fk, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5),
+        (arm.fk_pressures, inside_pa, by_pressures, 30.0),
+    ]
+    return {'jacobian_error_max': max(_worst(*case) for case in cases)}
+
+
+def _worst(pose_of, x, analytic, step):
+    """Largest error of twist Jacobians (m, 6, n), relative to the largest entry of each half (velocity, angular velocity)."""
+    rotation, numeric = pose_of(x)[:, :3, :3], np.empty_like(analytic)
+    for k, unit in enumerate(np.eye(x.shape[1])):
+        shift = step * unit
+        far = (pose_of(x + 2 * shift) - pose_of(x - 2 * shift)) / (4 * step)
+        rate = (4.0 * (pose_of(x + shift) - pose_of(x - shift)) / (2 * step) - far) / 3.0  # fourth order
+        spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
+        numeric[:, :3, k] = rate[:, :3, 3]
+        numeric[:, 3:, k] = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
+    errors = np.abs(analytic - numeric).reshape(len(x), 2, -1).max(axis=-1)
+    return float((errors / np.abs(analytic).reshape(len(x), 2, -1).max(axis=-1)).max())

@@ -1,0 +1,93 @@
+"""`softarm bench kinematics`: every figure that this package promises, measured here and now."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.bench import contact, inverse, speed
+
+PROMISES = {  # key: (limit, whether the figure must be at least the limit)
+    'fk_poses_per_s': (20e6, True),
+    'fk_ratio_numpy': (50.0, True),
+    'table_build_s': (3.0, False),
+    'table_load_s': (0.2, False),
+    'ik_median_s': (0.5e-3, False),
+    'ik_p99_s': (2e-3, False),
+    'ik_residual_max_m': (1e-6, False),
+    'ik_ratio_traversal': (100.0, True),
+    'ik_ratio_traversal_whole': (30.0, True),
+    'ik_success': (1.0, True),
+    'ik_best_within_1pct': (0.99, True),
+    'jacobian_error_max': (1e-6, False),
+    'sections_error_max_m': (1e-12, False),
+    'modal_resolved_rate_error_m': (0.0326e-3, False),
+    'contact_error_clean_m': (0.3e-3, False),
+    'contact_error_noisy_fraction': (0.03, False),
+    'contact_false_alarms_per_min': (1.0, False),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns 0, or 1 where a promise is missed."""
+    parser = argparse.ArgumentParser(
+        prog='softarm bench kinematics',
+        description='Measure speed and accuracy of the kinematics; the machine should be idle. Takes about two minutes.',
+    )
+    parser.add_argument('--json', action='store_true', help='print JSON')
+    parser.add_argument('--plot', type=Path, metavar='FILE', help="draw the arm paper's table 5 beside ours (PNG)")
+    parser.add_argument('--targets', type=int, default=10_000, metavar='N', help='targets of the success rate (default: %(default)s)')
+    parser.add_argument(
+        '--exhaustive', type=int, default=200, metavar='N', help='targets compared with an exhaustive search (default: %(default)s)'
+    )
+    args = parser.parse_args(argv)
+    if args.targets < 100 or args.exhaustive < 1:
+        print(
+            f'softarm bench kinematics: --targets {args.targets} --exhaustive {args.exhaustive}: give at least 100 and 1', file=sys.stderr
+        )
+        return 2
+    arm, figures = load_arm(), {}
+    parts = {
+        'FK': lambda: speed.fk_figures(arm),
+        'Jacobians': lambda: speed.jacobian_figures(arm),
+        'table': lambda: speed.table_figures(arm),
+        'IK': lambda: inverse.ik_figures(arm, args.targets),
+        'exhaustive search': lambda: inverse.exhaustive_figures(arm, args.exhaustive),
+        'table 5': lambda: {'table_5': inverse.table_5(arm)},
+        'modal, contact, sections': contact.figures,
+    }
+    with tqdm(parts.items(), unit='part', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
+        for name, measure in progress:
+            progress.set_description(name)
+            figures |= measure()
+    missed = [
+        key
+        for key, (limit, at_least) in PROMISES.items()
+        if figures[key] is None or not (figures[key] >= limit if at_least else figures[key] <= limit)
+    ]
+    if args.plot:
+        from soft_arm_kinematics.bench.table_5_plot import draw
+
+        draw(figures['table_5'], args.plot)
+    if args.json:
+        print(json.dumps(figures | {'missed': missed}))
+    else:
+        _print(figures, missed)
+    return 1 if missed else 0
+
+
+def _print(figures, missed):
+    for key, value in figures.items():
+        if key == 'table_5':
+            continue
+        limit, at_least = PROMISES.get(key, (None, False))
+        promise = '' if limit is None else f'  {"missed: " if key in missed else "kept: "}{">=" if at_least else "<="} {limit:g}'
+        print(f'{key:40} {"none" if value is None else format(value, ".6g"):>12}{promise}')
+    print('\nquery time [ms]     ours                        paper')
+    print('points        traversal    KD-tree     traversal    KD-tree')
+    for row in figures['table_5']:
+        paper = ['-' if row[k] is None else f'{row[k] * 1e3:.2f}' for k in ('paper_traversal_s', 'paper_kd_tree_s')]
+        print(f'{row["points"]:9,} {row["traversal_s"] * 1e3:12.3f} {row["kd_tree_s"] * 1e3:10.4f} {paper[0]:>13} {paper[1]:>10}')

@@ -1,0 +1,67 @@
+"""`softarm ik explain`: why the best solution of a target is the best, as a picture and as sentences."""
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+from soft_arm_description.calibration import CalibrationError
+from soft_arm_description.robot import RobotFileError
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.errors import KinematicsError
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    parser = argparse.ArgumentParser(prog='softarm ik', description='Inverse kinematics, explained; needs no running nodes.')
+    explain = parser.add_subparsers(dest='name', required=True).add_parser(
+        'explain',
+        help='the best solution beside its rivals',
+        description='Draw the best solution and its rivals side by side with their scores.',
+    )
+    explain._negative_number_matcher = re.compile(r'^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-inf$')  # Python < 3.14 takes -30e-3 for an option
+    explain.add_argument(
+        '--target-m', required=True, nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='tip position in the base frame [m]'
+    )
+    explain.add_argument('--axis', nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)')
+    explain.add_argument('--present-lengths-m', nargs='+', type=float, metavar='L', help='lengths now [m] (default: at ambient pressure)')
+    explain.add_argument('--plot', type=Path, default=Path('ik_explain.png'), metavar='FILE', help='PNG to write (default: %(default)s)')
+    explain.add_argument('--rivals', type=int, default=3, metavar='N', help='how many rivals (default: %(default)s)')
+    explain.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
+    explain.add_argument('--rig', default='virtual', help='rig whose calibration is used (default: %(default)s)')
+    explain.add_argument('--json', action='store_true', help='print JSON')
+    args = parser.parse_args(argv)
+    try:
+        return _explain(args)
+    except (KinematicsError, RobotFileError, CalibrationError) as error:
+        print(f'softarm ik explain: {error}', file=sys.stderr)
+        return 2
+
+
+def _explain(args) -> int:
+    from soft_arm_kinematics.cli.plots import draw_solutions  # --help does not load Matplotlib and the compiler
+    from soft_arm_kinematics.inverse import InverseKinematics
+
+    if not 0 <= args.rivals <= 8:
+        raise KinematicsError(f'--rivals {args.rivals}: give 0 to 8')
+    arm = load_arm(args.robot, args.rig)
+    result = InverseKinematics(arm).solve(args.target_m, args.axis, args.present_lengths_m)
+    if not result.solutions:
+        raise KinematicsError(result.message)
+    shown = result.solutions[: args.rivals + 1]
+    try:
+        draw_solutions(arm, result, args.plot, args.rivals + 1)
+    except (OSError, ValueError) as error:
+        raise KinematicsError(f'{args.plot}: {error}; give a PNG file in a folder that exists') from error
+    keys = 'score', 'score_angle_change', 'score_bend_growth', 'score_stiffness', 'pressure_margin_pa', 'explanation'
+    if args.json:
+        print(json.dumps({'plot': str(args.plot), 'solutions': [{key: getattr(s, key) for key in keys} for s in shown]}))
+        return 0
+    for number, s in enumerate(shown):
+        print(
+            f'{"best" if number == 0 else f"rival {number}"}: score {s.score:.3f} = angle change {s.score_angle_change:.3f}, bend growth '
+            f'{s.score_bend_growth:.3f}, stiffness {s.score_stiffness:.3f}, each times its weight. {s.explanation}'
+        )
+    print(f'drawn in {args.plot}')
+    return 0

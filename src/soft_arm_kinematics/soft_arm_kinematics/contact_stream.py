@@ -1,0 +1,108 @@
+"""Contact from a stream of pressures and tip poses: the detector runs on every pose, the location on the poses it remembers."""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chi2
+
+from soft_arm_kinematics.contact import ContactEstimate, alarm_limit, centrode_deviations, locate
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.modal import ModalModel
+
+RELEASE_LIMIT = float(chi2.isf(0.05, 3))
+
+
+@dataclass(frozen=True)
+class Detection:
+    """The detector after one pose; None while it cannot tell (too few poses, or the pressure stands still).
+
+    Attributes:
+        in_contact: An alarm was raised and the tip has not come back to the free model since.
+        statistic: Squared centrode deviation over its variance, chi-squared with 2 degrees of freedom in free motion.
+        limit: Value of the statistic that raises the alarm.
+        deviation_m: Distance of the measured centrode from the model's [m].
+    """
+
+    in_contact: bool
+    statistic: float | None
+    limit: float
+    deviation_m: float | None
+
+
+class ContactStream:
+    """Detects and locates contact as poses come in."""
+
+    def __init__(
+        self,
+        model: ModalModel,
+        covariance: np.ndarray,
+        false_alarms_per_min: float = 0.1,
+        rate_hz: float = 30.0,
+        window: int = 30,
+        memory: int = 900,
+    ):
+        """Start without contact.
+
+        Args:
+            model: The bellows.
+            covariance: (3, 3) of one planar pose from the tracker [m, m, rad].
+            false_alarms_per_min: Largest accepted rate of alarms in free motion [1/min].
+            rate_hz: Poses per second [Hz].
+            window: Poses over which the twist is measured.
+            memory: Poses kept for the location; the newest ones are.
+
+        Raises:
+            KinematicsError: If the covariance is not positive definite or a number is out of range.
+        """
+        covariance = np.asarray(covariance, dtype=float)
+        if covariance.shape != (3, 3) or not np.all(np.linalg.eigvalsh(covariance) > 0):
+            raise KinematicsError(f'covariance {covariance.tolist()}: give a positive definite (3, 3) of x, z [m] and theta [rad]')
+        if not 3 <= window <= memory or not 0.0 < false_alarms_per_min < 60.0 * rate_hz:
+            raise KinematicsError(
+                f'window {window}, memory {memory}, {false_alarms_per_min} false alarms a minute at {rate_hz} Hz: '
+                'need 3 <= window <= memory and fewer alarms than poses'
+            )
+        self._model, self._covariance, self._window = model, covariance, window
+        self._false_alarm = false_alarms_per_min / (60.0 * rate_hz)
+        self._limit = alarm_limit(false_alarms_per_min, rate_hz)
+        self._samples: deque[tuple[float, np.ndarray]] = deque(maxlen=memory)
+        self._in_contact = False
+
+    def update(self, pressure_pa: float, pose: np.ndarray) -> Detection:
+        """Take one pressure [Pa] and the planar pose (x [m], z [m], theta [rad]) measured with it.
+
+        Raises:
+            KinematicsError: If the pressure is outside the model's limits or a value is not finite.
+        """
+        self._model.checked_pressures(pressure_pa)
+        if not np.isfinite(pose).all():
+            raise KinematicsError(f'pose {pose} is not finite: check the tracker')
+        self._samples.append((float(pressure_pa), np.asarray(pose, dtype=float)))
+        if len(self._samples) < self._window:
+            return Detection(self._in_contact, None, self._limit, None)
+        q, poses = self._arrays(self._window)
+        statistic, deviation = (values[0] for values in centrode_deviations(self._model, q, poses, self._covariance, self._window))
+        if np.isfinite(statistic) and statistic > self._limit:
+            self._in_contact = True
+        elif self._in_contact and self._came_back(q, poses):
+            self._in_contact = False
+            self._samples = deque(list(self._samples)[-self._window :], maxlen=self._samples.maxlen)
+        known = np.isfinite(statistic) and np.isfinite(deviation).all()
+        return Detection(
+            self._in_contact, float(statistic) if known else None, self._limit, float(np.linalg.norm(deviation)) if known else None
+        )
+
+    def estimate(self) -> ContactEstimate | None:
+        """Where the contact is, from the poses in memory; None while there is none."""
+        if not self._in_contact:
+            return None
+        return locate(self._model, *self._arrays(len(self._samples)), self._covariance, self._false_alarm)
+
+    def _came_back(self, q, poses) -> bool:
+        mean = (poses - self._model.tip(q)).mean(axis=0)
+        return float(mean @ np.linalg.solve(self._covariance / self._window, mean)) < RELEASE_LIMIT
+
+    def _arrays(self, count):
+        q, poses = zip(*list(self._samples)[-count:], strict=True)
+        return np.array(q), np.array(poses)

@@ -1,0 +1,371 @@
+"""Families of rising pressure curves, compared on held-out data, with error bars and hysteresis.
+
+    exponential      y_0 + s (exp(k p) - 1) / k                     three parameters, analytic in both directions
+    cubic            sum_i c_i (p / u)^i                            gripper paper; may fall inside the range, and is then refused
+    monotone_spline  monotone piecewise cubic (PCHIP) through the isotonic regression of the means at each pressure
+
+y is a length [m] or an angle [rad], p gauge pressure [Pa]. Held out is one pressure at a time (every tenth where there are more than
+ten), never an end of the range, which would be extrapolation. Such fits, the ends left out too, give the jackknife's confidence.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial.polynomial import polyder, polyval, polyvander
+from scipy.interpolate import PchipInterpolator
+from scipy.optimize import minimize_scalar
+
+from soft_arm_kinematics.errors import CurveError
+
+LARGEST_RATIO = 1e3  # largest accepted ratio of the slopes at the two ends of the data: beyond it the inverse is noise
+CONFIDENCE_POINTS = 9
+LARGEST_FOLDS = 10
+BISECTIONS = 60
+NEARLY_BEST = 1.02  # the earlier family in the list above is taken unless a later one's held-out error is smaller by more than this
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """y_0 [m or rad], slope at ambient pressure [per Pa] and growth k [1/Pa]."""
+
+    value_0: float
+    slope_0: float
+    growth_per_pa: float
+
+    @classmethod
+    def fit(cls, pressures_pa, values) -> 'Exponential':
+        """Least squares; exact through three points. Raises CurveError where no rising exponential fits."""
+        return cls(*fit_exponential(pressures_pa, values))
+
+    def values(self, pressures_pa):
+        """Values y at pressures p, any shape."""
+        k = self.growth_per_pa
+        return self.value_0 + self.slope_0 * (np.expm1(k * np.asarray(pressures_pa)) / k if k else np.asarray(pressures_pa))
+
+    def slopes(self, pressures_pa):
+        """dy/dp at p, any shape."""
+        return self.slope_0 * np.exp(self.growth_per_pa * np.asarray(pressures_pa))
+
+    def pressures(self, values, _limits_pa=None):
+        """Pressures p at values y, any shape; analytic."""
+        strain, k = (np.asarray(values) - self.value_0) / self.slope_0, self.growth_per_pa
+        return np.log1p(k * strain) / k if k else strain
+
+
+@dataclass(frozen=True)
+class Cubic:
+    """Coefficients (c_0 .. c_3) [m or rad] of powers of p / unit_pa."""
+
+    coefficients: tuple[float, float, float, float]
+    unit_pa: float
+
+    @classmethod
+    def fit(cls, pressures_pa, values) -> 'Cubic':
+        """Least squares. Raises CurveError with fewer than four pressures, or where the fit does not rise over their range."""
+        p = np.asarray(pressures_pa, dtype=float)
+        if len(np.unique(p)) < 4:
+            raise CurveError(f'{len(np.unique(p))} different pressures: a cubic needs at least 4')
+        unit_pa = float(np.abs(p).max())
+        coefficients, *_ = np.linalg.lstsq(polyvander(p / unit_pa, 3), np.asarray(values, dtype=float), rcond=None)
+        curve = cls(tuple(float(c) for c in coefficients), unit_pa)
+        slopes = polyder(coefficients)
+        turning = -slopes[1] / (2.0 * slopes[2]) * unit_pa if slopes[2] else p.min()
+        if not np.all(curve.slopes(np.array([p.min(), p.max(), np.clip(turning, p.min(), p.max())])) > 0.0):
+            raise CurveError(
+                f'the cubic does not rise everywhere in {p.min():.6g}..{p.max():.6g} Pa: it has no inverse there; use another family'
+            )
+        return curve
+
+    def values(self, pressures_pa):
+        """Values y at pressures p, any shape."""
+        return polyval(np.asarray(pressures_pa) / self.unit_pa, self.coefficients)
+
+    def slopes(self, pressures_pa):
+        """dy/dp at p, any shape."""
+        return polyval(np.asarray(pressures_pa) / self.unit_pa, polyder(self.coefficients)) / self.unit_pa
+
+    def pressures(self, values, limits_pa):
+        """Pressures inside limits_pa (low, high) [Pa] at values y, any shape."""
+        return _bisected(self.values, values, limits_pa)
+
+
+@dataclass(frozen=True)
+class MonotoneSpline:
+    """Knots, rising in both; straight beyond the ends."""
+
+    knot_pressures_pa: tuple[float, ...]
+    knot_values: tuple[float, ...]
+
+    @classmethod
+    def fit(cls, pressures_pa, values) -> 'MonotoneSpline':
+        """Isotonic regression. Raises CurveError with fewer than three pressures, or where the data do not rise from end to end."""
+        p, which, counts = np.unique(pressures_pa, return_inverse=True, return_counts=True)
+        if len(p) < 3:
+            raise CurveError(f'{len(p)} different pressures: a spline needs at least 3')
+        means = _isotonic(np.bincount(which, values) / counts, counts)
+        kept = np.concatenate([[True], np.diff(means) > 0.0])  # pooled pressures become one knot, or the inverse would not exist
+        kept[-1] = True
+        if kept.sum() < 3 or not means[-1] > means[-2]:
+            raise CurveError('the data do not rise with pressure up to the end of their range: no inverse there')
+        return cls(tuple(p[kept].tolist()), tuple(means[kept].tolist()))
+
+    @cached_property
+    def _spline(self):
+        return PchipInterpolator(self.knot_pressures_pa, self.knot_values)
+
+    def values(self, pressures_pa):
+        """Values y at pressures p, any shape."""
+        p, inside = self._clipped(pressures_pa)
+        return self._spline(inside) + (p - inside) * self._spline(inside, 1)
+
+    def slopes(self, pressures_pa):
+        """dy/dp at p, any shape."""
+        return self._spline(self._clipped(pressures_pa)[1], 1)
+
+    def pressures(self, values, limits_pa):
+        """Pressures inside limits_pa (low, high) [Pa] at values y, any shape."""
+        return _bisected(self.values, values, limits_pa)
+
+    def _clipped(self, pressures_pa):
+        p = np.asarray(pressures_pa, dtype=float)
+        return p, np.clip(p, self.knot_pressures_pa[0], self.knot_pressures_pa[-1])
+
+
+Family = Exponential | Cubic | MonotoneSpline
+FAMILIES: dict[str, type] = {'exponential': Exponential, 'cubic': Cubic, 'monotone_spline': MonotoneSpline}
+
+
+@dataclass(frozen=True, eq=False)
+class CurveFit:
+    """One actuator's curve and what is known about its errors; y is [m] or [rad].
+
+    Attributes:
+        family: Name of the family.
+        curve: Fit to all data.
+        residual_rms, residual_max: Of all data about it.
+        held_out_rms: For each family, the error at pressures left out of its fit; None where it cannot be fitted. Empty with fewer than
+            four pressures.
+        confidence_pressures_pa, confidence_95: Half width of the 95 % confidence of the curve at some pressures; empty as above.
+        up, down: The family fitted to the rising and to the falling branch alone; None where a branch has too few pressures.
+        hysteresis_max: Largest distance between the branches where both were measured; None without two branches.
+    """
+
+    family: str
+    curve: Family
+    residual_rms: float
+    residual_max: float
+    held_out_rms: dict[str, float | None]
+    confidence_pressures_pa: np.ndarray
+    confidence_95: np.ndarray
+    up: Family | None
+    down: Family | None
+    hysteresis_max: float | None
+
+
+def branches(pressures_pa: np.ndarray) -> np.ndarray:
+    """Which data were taken on the way up: (m,) bool, from the order of measurement; a repeated pressure belongs to the way before it."""
+    steps = np.sign(np.diff(np.asarray(pressures_pa, dtype=float)))
+    moving = np.flatnonzero(steps)
+    if not moving.size:
+        return np.ones(len(pressures_pa), dtype=bool)
+    # a datum's way is that of the last move that led to it; the first data share the first move's
+    last = np.maximum.accumulate(np.where(steps != 0.0, np.arange(len(steps)), -1))
+    ways = np.where(last >= 0, steps[np.maximum(last, 0)], steps[moving[0]])
+    return np.concatenate([[steps[moving[0]] > 0], ways > 0])
+
+
+def fit_best(pressures_pa: np.ndarray, values: np.ndarray, family: str = 'auto', rising: np.ndarray | None = None) -> CurveFit:
+    """Fit one actuator's curve.
+
+    Args:
+        pressures_pa: (m,) gauge pressures [Pa], in the order of measurement.
+        values: (m,) lengths [m] or angles [rad].
+        family: A name in FAMILIES, or `auto`: the one with the smallest held-out error; the exponential where that cannot be had.
+        rising: (m,) bool, which data were taken on the way up; from the order when left out.
+
+    Raises:
+        CurveError: If the data are not finite or too few, or the family does not fit them.
+    """
+    p, y = np.asarray(pressures_pa, dtype=float), np.asarray(values, dtype=float)
+    if p.shape != y.shape or p.ndim != 1 or len(np.unique(p)) < 3:
+        raise CurveError(f'{len(np.unique(p))} different pressures: a curve needs at least 3')
+    if not (np.isfinite(p).all() and np.isfinite(y).all()):
+        raise CurveError('pressure or value is not finite: remove that row')
+    if family != 'auto' and family not in FAMILIES:
+        raise CurveError(f'family {family!r} is not known: use auto or one of {", ".join(FAMILIES)}')
+    held_out = {name: _held_out(kind, p, y) for name, kind in FAMILIES.items()} if len(np.unique(p)) >= 4 else {}
+    if family == 'auto':
+        family = _smallest(held_out)
+    kind = FAMILIES[family]
+    curve = kind.fit(p, y)
+    error = curve.values(p) - y
+    at, half_width = _jackknife(kind, p, y) if held_out else (np.empty(0), np.empty(0))
+    rising = branches(p) if rising is None else np.asarray(rising, dtype=bool)
+    up, down, hysteresis = _branch_fits(kind, p, y, rising)
+    return CurveFit(
+        family, curve, float(np.sqrt(np.mean(error**2))), float(np.abs(error).max()), held_out, at, half_width, up, down, hysteresis
+    )
+
+
+def parameters(curve: Family, quantity: str, unit: str) -> dict:
+    """A curve as it is written to a file, units in the keys: length and m, or theta and rad."""
+    if isinstance(curve, Exponential):
+        return {
+            'family': 'exponential',
+            f'{quantity}_0_{unit}': float(curve.value_0),
+            f'slope_0_{unit}_per_pa': float(curve.slope_0),
+            'growth_per_pa': float(curve.growth_per_pa),
+        }
+    if isinstance(curve, Cubic):
+        return {'family': 'cubic', f'coefficients_{unit}': [float(c) for c in curve.coefficients], 'pressure_unit_pa': float(curve.unit_pa)}
+    return {
+        'family': 'monotone_spline',
+        'knot_pressures_pa': [float(p) for p in curve.knot_pressures_pa],
+        f'knot_{quantity}s_{unit}': [float(v) for v in curve.knot_values],
+    }
+
+
+def findings(fit: CurveFit, quantity: str, unit: str) -> dict:
+    """Errors of a fit as they are written to a file; nothing is written of what could not be found out."""
+    found = {}
+    if fit.held_out_rms:
+        found[f'held_out_rms_{unit}'] = dict(fit.held_out_rms)
+    if fit.confidence_95.size:
+        found['confidence'] = {'pressure_pa': fit.confidence_pressures_pa.tolist(), f'half_width_95_{unit}': fit.confidence_95.tolist()}
+    if fit.hysteresis_max is not None:
+        found[f'hysteresis_max_{unit}'] = fit.hysteresis_max
+        found['branches'] = {'up': parameters(fit.up, quantity, unit), 'down': parameters(fit.down, quantity, unit)}
+    return found
+
+
+def _smallest(held_out):
+    usable = {name: error for name, error in held_out.items() if error is not None}
+    if not usable:
+        return 'exponential'
+    return next(name for name, error in usable.items() if error <= NEARLY_BEST * min(usable.values()))
+
+
+def _held_out(kind, p, y):
+    errors = []
+    for left_out in _folds(p, np.unique(p)[1:-1]):
+        try:
+            fold = kind.fit(p[~left_out], y[~left_out])
+        except CurveError:
+            return None  # a family that fails on part of the data is no candidate
+        errors.append(fold.values(p[left_out]) - y[left_out])
+    return float(np.sqrt(np.mean(np.concatenate(errors) ** 2)))
+
+
+def _jackknife(kind, p, y):
+    """Pressures, and half widths of the 95 % confidence there, from fits that leave out some pressures each."""
+    at, curves = np.linspace(p.min(), p.max(), CONFIDENCE_POINTS), []
+    for left_out in _folds(p, np.unique(p)):
+        try:
+            curves.append(kind.fit(p[~left_out], y[~left_out]).values(at))
+        except CurveError:
+            return np.empty(0), np.empty(0)
+    spread = np.array(curves) - np.mean(curves, axis=0)
+    return at, 1.96 * np.sqrt((len(curves) - 1) / len(curves) * np.square(spread).sum(axis=0))
+
+
+def _folds(p, pressures):
+    """Masks (m,) of the data to leave out, each pressure in one of them."""
+    count = min(len(pressures), LARGEST_FOLDS)
+    return [np.isin(p, pressures[k::count]) for k in range(count)]
+
+
+def _branch_fits(kind, p, y, rising):
+    fits = []
+    for chosen in (rising, ~rising):
+        try:
+            fits.append(kind.fit(p[chosen], y[chosen]))
+        except (CurveError, ValueError):  # too few pressures on this branch
+            fits.append(None)
+    if None in fits:
+        return *fits, None
+    low, high = max(p[rising].min(), p[~rising].min()), min(p[rising].max(), p[~rising].max())
+    if not low < high:
+        return *fits, None
+    at = np.linspace(low, high, 101)
+    return *fits, float(np.abs(fits[0].values(at) - fits[1].values(at)).max())
+
+
+def _isotonic(means, counts):
+    """Nearest sequence that never falls, by pooling neighbours that do (SciPy has this from 1.12 only)."""
+    blocks: list[list[float]] = []  # mean, weight, length
+    for mean, count in zip(means, counts, strict=True):
+        blocks.append([mean, count, 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (first, w, n), (second, v, m) = blocks[-2:]
+            blocks[-2:] = [[(first * w + second * v) / (w + v), w + v, n + m]]
+    return np.repeat([block[0] for block in blocks], [block[2] for block in blocks])
+
+
+def _bisected(values_at, values, limits_pa):
+    values = np.asarray(values, dtype=float)
+    low, high = (np.full(values.shape, limit, dtype=float) for limit in limits_pa)
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        above = values_at(middle) > values
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return 0.5 * (low + high)
+
+
+def fit_exponential(pressures_pa: np.ndarray, lengths_m: np.ndarray) -> tuple[float, float, float]:
+    """Least-squares exponential through at least three points of one actuator.
+
+    Args:
+        pressures_pa: Gauge pressures [Pa], (m,), at least three different ones.
+        lengths_m: Lengths [m], (m,).
+
+    Returns:
+        Length [m] and slope [m/Pa] at ambient pressure, and growth [1/Pa].
+
+    Raises:
+        CurveError: If the data are not finite, too few, or do not rise with pressure.
+    """
+    p, length = np.asarray(pressures_pa, dtype=float), np.asarray(lengths_m, dtype=float)
+    if p.shape != length.shape or p.ndim != 1 or len(np.unique(p)) < 3:
+        raise CurveError(f'{len(np.unique(p))} different pressures: a curve needs at least 3')
+    if not (np.isfinite(p).all() and np.isfinite(length).all()):
+        raise CurveError('pressure or length is not finite: remove that row')
+    scale = np.ptp(p)
+
+    def linear_fit(growth):  # growth per `scale`; given it, the other two are linear
+        x = p / scale
+        column = np.expm1(growth * x) / growth if growth else x
+        solution, *_ = np.linalg.lstsq(np.stack([np.ones_like(x), column], axis=1), length, rcond=None)
+        return solution, float(np.sum((solution[0] + solution[1] * column - length) ** 2))
+
+    bound = np.log(LARGEST_RATIO)
+    grid = np.linspace(-bound, bound, 29)
+    best = int(np.argmin([linear_fit(g)[1] for g in grid]))
+    found = minimize_scalar(
+        lambda g: linear_fit(g)[1], bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 28)]), method='bounded', options={'xatol': 1e-12}
+    )
+    growth = _exact_growth(p / scale, length, found.x) if len(p) == 3 else float(found.x)
+    (length_0, slope), _ = linear_fit(growth)
+    if not slope > 0.0 or abs(growth) > 0.999 * bound:
+        raise CurveError(
+            f'no rising curve fits: slope {slope / scale:.3g} m/Pa with a ratio {np.exp(abs(growth)):.3g} between its ends '
+            f'(limit {LARGEST_RATIO:g}); check the units (Pa, m) and the sign of the pressures'
+        )
+    return float(length_0), float(slope / scale), float(growth / scale)
+
+
+def _exact_growth(x, length, start):
+    """Polish to the exponential through three points: Newton on the ratio of its two rises."""
+    x, length = x[np.argsort(x)], length[np.argsort(x)]
+    wanted = (length[2] - length[1]) / (length[1] - length[0]) if length[1] != length[0] else np.inf
+
+    def ratio(g):
+        rise = np.expm1(g * x) / g if g else x
+        return np.log((rise[2] - rise[1]) / (rise[1] - rise[0]))
+
+    if not (0.0 < wanted < np.inf):
+        return start
+    growth, step = start, 1e-6
+    for _ in range(8):
+        growth -= (ratio(growth) - np.log(wanted)) * 2 * step / (ratio(growth + step) - ratio(growth - step))
+    return float(growth)

@@ -1,0 +1,83 @@
+"""Several limbs on one body (squid paper): their bends in, joint values of all rigid sections and tip frames out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from soft_arm_description.robot import load_robot
+from soft_arm_description.urdf import joint_names
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.sections import joint_values
+
+SQUID = 'squid_grasper', 'squid_palpation', 'squid_camera', 'squid_light'
+
+
+class Limbs:
+    """Limbs of tendon segments, each from its own robot file, at rest to begin with.
+
+    Attributes:
+        arms: The limbs.
+        joint_names: Names of all joints, limb after limb, base to tip.
+    """
+
+    def __init__(self, robots: Sequence[str] = SQUID):
+        """Load the limbs.
+
+        Raises:
+            RobotFileError: If a robot file is missing or wrong.
+            KinematicsError: If a limb has a segment that is not a tendon segment, or two limbs share a segment's name.
+        """
+        self.arms = tuple(Arm(load_robot(name)) for name in robots)
+        self._actuation = [arm.rest_actuation for arm in self.arms]
+        self._places: dict[str, tuple[int, np.ndarray]] = {}
+        for i, arm in enumerate(self.arms):
+            for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
+                if segment.kind != 'tendon':
+                    raise KinematicsError(f'limb {arm.robot.name}: segment {segment.name} is {segment.kind}; give tendon segments')
+                if segment.name in self._places:
+                    raise KinematicsError(f'segment {segment.name} is in two limbs: give each its own name')
+                self._places[segment.name] = i, columns
+        self.joint_names = tuple(name for arm in self.arms for name in joint_names(arm.robot))
+
+    def bend(self, segment: str, theta_rad: float, phi_rad: float, ell_m: float) -> None:
+        """Set one segment's arc: bend [rad], direction [rad] and length [m].
+
+        Raises:
+            KinematicsError: If there is no such segment or a value is not inside its limits; nothing is changed then.
+        """
+        if segment not in self._places:
+            raise KinematicsError(f'segment {segment!r} is not known: the limbs have {", ".join(self._places)}')
+        i, columns = self._places[segment]
+        values, limits = np.array([theta_rad, phi_rad, ell_m]), self.arms[i].actuation_limits[:, columns]
+        inside = (values >= limits[0] - 1e-9) & (values <= limits[1] + 1e-9)
+        if not inside.all():
+            k = int(np.argmin(inside))
+            coordinate = self.arms[i].robot.actuation[columns[k]]
+            raise KinematicsError(
+                f'{coordinate.name} is {values[k]:.6g} {coordinate.unit}, outside {limits[0, k]:.6g}..{limits[1, k]:.6g} '
+                f'{coordinate.unit}: bend less'
+            )
+        self._actuation[i][columns] = np.clip(values, *limits)
+
+    def joint_values(self) -> np.ndarray:
+        """Values [rad, m] of all joints, in the order of `joint_names`."""
+        return np.concatenate([joint_values(arm, actuation) for arm, actuation in zip(self.arms, self._actuation, strict=True)])
+
+    def base_frames(self) -> list[tuple[str, str, np.ndarray]]:
+        """Where the limbs stand: (parent, base frame, T_parent_base) of each."""
+        frames = []
+        for base in (arm.robot.base for arm in self.arms):
+            T = np.eye(4)
+            T[:3, :3], T[:3, 3] = Rotation.from_euler('xyz', base.rpy_deg, degrees=True).as_matrix(), base.position_m
+            frames.append((base.parent_frame, base.frame, T))
+        return frames
+
+    def tip_frames(self) -> list[tuple[str, str, np.ndarray]]:
+        """Frames that ride on the tips, such as the camera's and the light's: (base frame, frame, T_base_tip) of each."""
+        return [
+            (arm.robot.base.frame, frame, arm.fk(actuation))
+            for arm, actuation in zip(self.arms, self._actuation, strict=True)
+            for frame in arm.robot.tip_frames
+        ]

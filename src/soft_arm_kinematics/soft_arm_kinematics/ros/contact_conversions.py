@@ -1,0 +1,43 @@
+"""Between the contact estimator's messages and plain values."""
+
+import math
+
+import numpy as np
+from geometry_msgs.msg import Pose
+from scipy.spatial.transform import Rotation
+
+from soft_arm_kinematics.contact import ContactEstimate
+from soft_arm_kinematics.contact_stream import Detection
+from soft_arm_msgs.msg import ContactEstimate as ContactEstimateMsg
+
+
+def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
+    """Planar pose (x [m], z [m], theta [rad]) in the bending plane at phi; theta is the turn nearest to near_rad."""
+    q = pose.orientation
+    axis = Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()[:, 2]
+    direction = np.array([np.cos(phi_rad), np.sin(phi_rad)])
+    theta = math.atan2(axis[:2] @ direction, axis[2])
+    theta += 2 * math.pi * round((near_rad - theta) / (2 * math.pi))
+    return np.array([np.array([pose.position.x, pose.position.y]) @ direction, pose.position.z, theta])
+
+
+def contact_msg(detection: Detection, estimate: ContactEstimate | None, header) -> ContactEstimateMsg:
+    """Message of a detection and of the latest location, if there is one."""
+    message = ContactEstimateMsg(
+        header=header,
+        in_contact=detection.in_contact,
+        limit=detection.limit,
+        statistic=_or_nan(detection.statistic),
+        centrode_deviation_m=_or_nan(detection.deviation_m),
+    )
+    unknown = math.nan, math.nan
+    message.site_m = _or_nan(estimate.site_m if estimate else None)
+    message.site_low_m, message.site_high_m = (estimate.site_interval_m if estimate else None) or unknown
+    message.onset_pa = _or_nan(estimate.onset_pa if estimate else None)
+    message.onset_low_pa, message.onset_high_pa = (estimate.onset_interval_pa if estimate else None) or unknown
+    message.message = estimate.message if estimate else 'contact, not yet located' if detection.in_contact else 'free motion'
+    return message
+
+
+def _or_nan(value):
+    return math.nan if value is None else value

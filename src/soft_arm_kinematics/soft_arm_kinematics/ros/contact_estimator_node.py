@@ -1,0 +1,114 @@
+"""Contact estimator: pressures and tip poses of a modal bellows in; contact yes or no, site and interval out.
+
+In: `pressures` (ChamberPressures), `ring_pose` (PoseWithCovarianceStamped, tip in the arm's base, z along the backbone). Out: `contact`
+(ContactEstimate) for every pose; the site is sought anew at `locate_rate_hz` while there is contact. Poses without a pressure measured
+around the same time are not used, and /diagnostics says so.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from rclpy.node import Node
+
+from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.contact import tracker_covariance
+from soft_arm_kinematics.contact_stream import ContactStream
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.modal import ModalModel
+from soft_arm_kinematics.ros import conversions
+from soft_arm_kinematics.ros.contact_conversions import contact_msg, planar_pose
+from soft_arm_msgs.msg import ChamberPressures, ContactEstimate
+from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.parameters import parameter
+
+KEPT_PRESSURES = 100
+
+
+@dataclass(frozen=True)
+class ContactEstimatorParameters:
+    """Parameters of the node."""
+
+    robot: str = parameter('modal_bellows', 'name or path of a robot file with one modal segment')
+    position_sigma_m: float = parameter(0.5e-3, 'noise of the tip position, each axis [m]', minimum=1e-6, maximum=0.1)
+    angle_sigma_rad: float = parameter(5.24e-3, 'noise of the tip angle [rad]', minimum=1e-6, maximum=1.0)
+    false_alarms_per_min: float = parameter(0.1, 'largest rate of alarms in free motion [1/min]', minimum=1e-6, maximum=60.0)
+    pose_rate_hz: float = parameter(30.0, 'poses per second [Hz]', minimum=1.0, maximum=1000.0)
+    window: int = parameter(30, 'poses over which the twist of the tip is measured', minimum=3, maximum=600)
+    locate_rate_hz: float = parameter(1.0, 'how often the site is sought while there is contact [Hz]', minimum=0.01, maximum=10.0)
+    pressure_age_s: float = parameter(0.1, 'largest time between a pose and the nearest pressures [s]', minimum=0.001, maximum=10.0)
+
+
+class ContactEstimatorNode(Node):
+    """Translates pressures and poses into contact."""
+
+    def __init__(self):
+        super().__init__('contact_estimator')
+        self._settings = settings = parameters.declare(self, ContactEstimatorParameters)
+        self._robot = load_robot(settings.robot)
+        kinds = [segment.kind for segment in self._robot.segments]
+        if kinds != ['modal']:
+            raise KinematicsError(f'contact_estimator: robot {self._robot.name} has segments {kinds}: give one with a single modal segment')
+        self._phi_rad, self._model = self._robot.segments[0].phi_rad, ModalModel.of_segment(self._robot.segments[0])
+        self._stream = ContactStream(
+            self._model,
+            tracker_covariance(settings.position_sigma_m, settings.angle_sigma_rad),
+            settings.false_alarms_per_min,
+            settings.pose_rate_hz,
+            settings.window,
+        )
+        self._pressures: deque[tuple[float, float]] = deque(maxlen=KEPT_PRESSURES)
+        self._estimate, self._detection, self._fault, self._rate = None, None, '', diagnostics.RateMeter()
+        self._publisher = self.create_publisher(ContactEstimate, 'contact', qos.STATE)
+        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
+        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_pose, qos.STATE)
+        self.create_timer(1.0 / settings.locate_rate_hz, self._locate)
+        diagnostics.Reporter(self, self._robot.name, self._status)
+
+    def _on_pressures(self, message: ChamberPressures) -> None:
+        try:
+            pressure_pa = float(conversions.pressures_from_msg(message, self._robot)[0])
+        except KinematicsError as error:
+            self._fault = str(error)
+            return
+        self._pressures.append((_seconds(message.header.stamp), float(np.clip(pressure_pa, *self._model.pressure_limits_pa))))
+
+    def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
+        pressure_pa = self._pressure_at(_seconds(message.header.stamp))
+        if pressure_pa is None:
+            self._fault = 'poses come without pressures of the same time: is the driver active, and are the clocks equal?'
+            return
+        pose = planar_pose(message.pose.pose, self._phi_rad, float(self._model.angles(self._model.length_m, pressure_pa)))
+        self._detection, self._fault = self._stream.update(pressure_pa, pose), ''
+        self._estimate = self._estimate if self._detection.in_contact else None
+        self._rate.tick()
+        self._publisher.publish(contact_msg(self._detection, self._estimate, message.header))
+
+    def _pressure_at(self, time_s: float) -> float | None:
+        """Pressure [Pa] interpolated at a time; None if none was measured around it."""
+        if not self._pressures:
+            return None
+        times, pressures = np.array(self._pressures).T
+        return float(np.interp(time_s, times, pressures)) if np.abs(times - time_s).min() <= self._settings.pressure_age_s else None
+
+    def _locate(self) -> None:
+        self._estimate = self._stream.estimate()
+
+    def _status(self):
+        values = {'poses_hz': self._rate.rate_hz}
+        if self._fault:
+            return diagnostics.ERROR, self._fault, values
+        if not self._rate.rate_hz:
+            return diagnostics.STALE, 'no poses come in: is the tracker active?', values
+        text = self._estimate.message if self._estimate else 'contact' if self._detection.in_contact else 'free motion'
+        return diagnostics.OK, text, values
+
+
+def _seconds(stamp) -> float:
+    return stamp.sec + stamp.nanosec * 1e-9
+
+
+def main() -> int:
+    """Entry point."""
+    return runner.run(ContactEstimatorNode)

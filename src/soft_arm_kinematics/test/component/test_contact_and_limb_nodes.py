@@ -1,0 +1,102 @@
+"""contact_estimator and limb_states in this process, heard over DDS by a probe node."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+import rclpy
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.contact import tip_in_contact
+from soft_arm_kinematics.limbs import Limbs
+from soft_arm_kinematics.modal import ModalModel
+from soft_arm_kinematics.modal_fit import PSI_PA
+from soft_arm_kinematics.ros.contact_estimator_node import ContactEstimatorNode
+from soft_arm_kinematics.ros.limb_states_node import LimbStatesNode
+from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures, ContactEstimate
+from soft_arm_node_kit import qos
+
+DEADLINE_S = 30.0
+
+
+@pytest.fixture
+def graph():
+    """The nodes, publishers of a probe, and what it heard."""
+    rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm'])
+    found = Graph()
+    yield found
+    for node in found.nodes:
+        node.destroy_node()
+    found.executor.shutdown()
+    rclpy.shutdown()
+
+
+class Graph:
+    def __init__(self):
+        self.probe, self.executor, self.heard = rclpy.create_node('probe'), SingleThreadedExecutor(), {}
+        self.nodes = [ContactEstimatorNode(), LimbStatesNode(), self.probe]
+        for node in self.nodes:
+            self.executor.add_node(node)
+        for topic, kind in (('contact', ContactEstimate), ('joint_states', JointState), ('/tf', TFMessage)):
+            self.probe.create_subscription(kind, topic, lambda m, t=topic: self.heard.setdefault(t, []).append(m), qos.STATE)
+        self.pressures = self.probe.create_publisher(ChamberPressures, 'pressures', qos.STATE)
+        self.poses = self.probe.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
+        self.arcs = self.probe.create_publisher(ArmConfiguration, 'limb_configuration', qos.STATE)
+        self.until(lambda: all(p.get_subscription_count() for p in (self.pressures, self.poses, self.arcs)))
+
+    def until(self, condition):
+        end_s = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < end_s, f'nothing within {DEADLINE_S} s; heard {sorted(self.heard)}'
+            self.executor.spin_once(timeout_sec=0.1)
+
+    def send(self, k, pressure_pa, planar):
+        """The k-th sample: a pressure and a pose of the same time; waits for the answer."""
+        pressures = ChamberPressures(names=['bellows'], pressures_pa=[float(pressure_pa)])
+        pose = PoseWithCovarianceStamped()
+        pressures.header.stamp.sec = pose.header.stamp.sec = 100 + k // 30
+        pressures.header.stamp.nanosec = pose.header.stamp.nanosec = (k % 30) * 33_000_000
+        pose.pose.pose.position.x, pose.pose.pose.position.z = float(planar[0]), float(planar[1])
+        pose.pose.pose.orientation.y, pose.pose.pose.orientation.w = math.sin(planar[2] / 2), math.cos(planar[2] / 2)
+        before = len(self.heard.get('contact', []))
+        self.pressures.publish(pressures)
+        self.until(lambda: self.nodes[0]._pressures and self.nodes[0]._pressures[-1][0] >= 100 + k // 30 + (k % 30) * 0.033 - 1e-6)
+        self.poses.publish(pose)
+        self.until(lambda: len(self.heard.get('contact', [])) > before)
+        return self.heard['contact'][-1]
+
+
+def test_contact_is_detected_and_located(graph):
+    model = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
+    q, site_m, onset_pa = PSI_PA * np.arange(0.0, 16.0, 0.15), 0.5 * model.length_m, 6.0 * PSI_PA
+    poses, _ = tip_in_contact(model, q, site_m, onset_pa)
+    poses += np.random.default_rng(0).standard_normal(poses.shape) * [0.5e-3, 0.5e-3, 5.24e-3]
+    answers = [graph.send(k, *sample) for k, sample in enumerate(zip(q, poses, strict=True))]
+    free = [a for a, pressure in zip(answers, q, strict=True) if pressure <= onset_pa]
+    assert not any(a.in_contact for a in free) and all(math.isnan(a.site_m) for a in free)
+    assert answers[-1].in_contact and answers[-1].statistic > answers[-1].limit
+    graph.until(lambda: graph.nodes[0]._estimate is not None)
+    last = graph.send(len(q), q[-1], poses[-1])
+    assert last.site_low_m < last.site_m < last.site_high_m and last.site_m == pytest.approx(site_m, abs=0.03 * model.length_m)
+    assert last.onset_pa == pytest.approx(onset_pa, abs=0.5 * PSI_PA) and 'contact at' in last.message
+
+
+def test_limbs_move_and_carry_their_frames(graph):
+    limbs, (theta, phi, ell) = Limbs(), (0.8, 0.5, 0.59)
+    graph.arcs.publish(ArmConfiguration(segments=['camera_1'], theta_rad=[theta], phi_rad=[phi], ell_m=[ell]))
+    limbs.bend('camera_1', theta, phi, ell)
+    graph.until(lambda: graph.heard.get('joint_states') and np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values()))
+    assert graph.heard['joint_states'][-1].name == list(limbs.joint_names)
+    graph.heard.pop('/tf', None)
+    graph.until(lambda: graph.heard.get('/tf'))
+    frames = {t.child_frame_id: t for t in graph.heard['/tf'][-1].transforms}
+    moved, expected = frames['squid_camera_frame'].transform.translation, limbs.arms[2].fk([theta, phi, ell])[:3, 3]
+    assert [moved.x, moved.y, moved.z] == pytest.approx(expected) and 'squid_light_frame' in frames
+    graph.arcs.publish(ArmConfiguration(segments=['camera_1'], theta_rad=[3.0], phi_rad=[phi], ell_m=[ell]))
+    graph.until(lambda: 'camera_1_theta' in graph.nodes[1]._fault)
+    assert np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values())

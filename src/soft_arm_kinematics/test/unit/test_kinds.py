@@ -1,0 +1,125 @@
+"""Laws that hold for robots of every kind."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from soft_arm_description.robot import load_robot
+from soft_arm_kinematics import pcc
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.fast_fk import fk_batch
+from soft_arm_kinematics.inverse import InverseKinematics
+from soft_arm_kinematics.reachable import reachable_set
+from soft_arm_kinematics.refine import twist_jacobian_batch
+from soft_arm_kinematics.workspace import build_table
+
+
+def random_actuation(arm, count, seed=0):
+    return np.random.default_rng(seed).uniform(*arm.actuation_limits, (count, arm.n_actuators))
+
+
+def test_twist_jacobians_by_central_differences(any_arm):
+    actuation = random_actuation(any_arm, 20)
+    analytic, rotation = any_arm.twist_jacobian(actuation), any_arm.fk(actuation)[:, :3, :3]
+    steps = 1e-5 * np.diff(any_arm.actuation_limits, axis=0)[0]
+    for k, step in enumerate(steps):
+        shift = step * np.eye(any_arm.n_actuators)[k]
+        rate = (any_arm.fk(actuation + shift) - any_arm.fk(actuation - shift)) / (2 * step)
+        spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
+        numeric = np.stack([*rate[:, :3, 3].T, spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
+        assert analytic[..., k] == pytest.approx(numeric, abs=1e-6 * np.abs(analytic[..., k]).max())
+
+
+def test_compiled_poses_equal_the_plain_ones(any_arm):
+    actuation = random_actuation(any_arm, 300).reshape(2, 150, -1)
+    assert fk_batch(any_arm, actuation) == pytest.approx(any_arm.fk(actuation), abs=2e-14)
+
+
+def test_compiled_poses_beyond_one_turn():
+    content = load_robot('squid_camera').model_dump(mode='json', exclude_unset=True)
+    content['segments'][0]['theta_limits_deg'] = [-1500.0, 1500.0]
+    arm = type(load_robot('squid_camera')).model_validate(content)
+    actuation = random_actuation(Arm(arm), 400)
+    assert fk_batch(Arm(arm), actuation) == pytest.approx(Arm(arm).fk(actuation), abs=1e-13)
+    jacobians = Arm(arm).twist_jacobian(actuation)
+    assert twist_jacobian_batch(Arm(arm), actuation) == pytest.approx(jacobians, abs=1e-11)
+
+
+def test_finger_is_the_papers_product():
+    """T_piece = [Rz(phi) Ry(theta) | p], whatever the sign of theta."""
+    arm = Arm(load_robot('four_piece_finger'))
+    for pressure_pa in (-80e3, 0.0, 100e3):
+        pose = np.eye(4)
+        for segment in arm.robot.segments:
+            theta = np.polynomial.polynomial.polyval(pressure_pa / 1e5, segment.theta_coefficients_rad)
+            piece = np.eye(4)
+            piece[:3, :3] = [[np.cos(theta), 0, np.sin(theta)], [0, 1, 0], [-np.sin(theta), 0, np.cos(theta)]]
+            ratio = (1 - np.cos(theta)) / theta if theta else 0.0
+            piece[:3, 3] = segment.length_m * np.array([ratio, 0.0, np.sin(theta) / theta if theta else 1.0])
+            pose = pose @ piece
+        assert arm.fk([pressure_pa]) == pytest.approx(pose, abs=1e-14)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(0.2, 5.0), st.integers(0, 1000))
+def test_scale_invariance(scale, seed):
+    """A robot of another size bends the same and reaches that much farther."""
+    content = load_robot('squid_grasper').model_dump(mode='json', exclude_unset=True)
+    arm = Arm(load_robot('squid_grasper'))
+    for segment in content['segments']:
+        segment['length_limits_m'] = [scale * length for length in segment['length_limits_m']]
+    large = Arm(type(arm.robot).model_validate(content))
+    actuation = random_actuation(arm, 1, seed)[0]
+    scaled = np.where([c.unit == 'm' for c in arm.robot.actuation], scale, 1.0) * actuation
+    assert large.fk(scaled)[:3, 3] == pytest.approx(scale * arm.fk(actuation)[:3, 3], abs=1e-13)
+    assert large.fk(scaled)[:3, :3] == pytest.approx(arm.fk(actuation)[:3, :3], abs=1e-13)
+
+
+def test_smooth_through_zero_bend_to_third_order():
+    """The remainder after the third-order series falls with the fourth power."""
+    theta = np.logspace(-2.5, -1, 10)
+    tips = pcc.arc_transforms(pcc.arcs_from_polar(theta, 0.0, 1.0))[:, :3, 3]
+    series = np.stack([theta / 2 - theta**3 / 24, 0.0 * theta, 1 - theta**2 / 6], axis=-1)
+    assert np.abs(tips - series).max(axis=1) == pytest.approx(theta**4 / 120, rel=0.01)
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_inverse_of_tendon_limbs(seed):
+    arm = Arm(load_robot('squid_grasper'))
+    target_m = arm.fk(random_actuation(arm, 1, seed)[0])[:3, 3]
+    solutions = InverseKinematics(arm, build_table(arm, 50_000)).solve(target_m).solutions
+    assert len(solutions) and solutions[0].pressure_margin_pa is None and 'total bend' in solutions[0].explanation
+    low, high = arm.actuation_limits
+    assert np.all((solutions.actuation >= low) & (solutions.actuation <= high))
+    assert np.linalg.norm(arm.fk(solutions.actuation)[:, :3, 3] - target_m, axis=1).max() <= 1e-6
+
+
+def test_what_needs_bellows_says_so():
+    arm = Arm(load_robot('squid_grasper'))
+    with pytest.raises(KinematicsError, match='no lengths in grasper_1'):
+        arm.polar(np.zeros(6))
+    with pytest.raises(KinematicsError, match='6 values'):
+        arm.fk(np.zeros(3))
+    with pytest.raises(KinematicsError, match='finite'):
+        arm.fk(np.full(6, np.nan))
+    with pytest.raises(KinematicsError, match='volume'):
+        reachable_set(Arm(load_robot('four_piece_finger')), None)
+    with pytest.raises(KinematicsError, match='out of shape'):
+        fk_batch(arm, np.zeros((2, 6)), np.zeros((3, 4, 4)))
+
+
+def test_reachable_set_of_one_module(arm):
+    """Inverse kinematics agrees with the cells about random points; the straight tip's ends lie on the boundary."""
+    if arm.n_segments != 2 or arm.n_actuators != 6 or arm.rigid_lengths_m.any():
+        pytest.skip('one arm is enough')
+    table = build_table(arm, 100_000)
+    reachable = reachable_set(arm, table, 24)
+    assert reachable.distance_m([0.0, 0.0, 0.389]) == pytest.approx(0.001, abs=reachable.cell_m / 2)
+    assert reachable.distance_m([0.0, 0.0, 0.45]) == pytest.approx(-0.06, abs=reachable.cell_m / 2)
+    solver, (low, high) = InverseKinematics(arm, table), reachable.limits_m
+    points = np.random.default_rng(2).uniform(low, high, (300, 3))
+    clear = np.abs(reachable.distance_m(points)) > reachable.cell_m  # nearer, the sign is that of the nearest cell
+    agree = [solver.solve(p).reachable == (d > 0) for p, d in zip(points[clear], reachable.distance_m(points[clear]), strict=True)][:100]
+    assert np.mean(agree) >= 0.97  # a fold of the boundary may be thinner than a cell
