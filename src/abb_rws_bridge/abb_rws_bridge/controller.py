@@ -12,7 +12,7 @@ from abb_rws_bridge import mapping
 from abb_rws_bridge.body import Item
 from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.dialect import Dialect
-from abb_rws_bridge.errors import BadResponse, ConfigurationError, MastershipMissing, RwsError
+from abb_rws_bridge.errors import BadResponse, ConfigurationError, MastershipMissing, OutcomeUnknown, RwsError
 from abb_rws_bridge.session import Endpoint, Request, Response, Session
 from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, System, Task
 
@@ -35,6 +35,7 @@ class Controller:
         self.dialect = dialect
         self.session = Session(endpoint, credentials, basic=dialect.basic, headers=dialect.headers, form_type=dialect.form_type)
         self._unit = mechanical_unit
+        self._held: set[str] = set()
 
     async def __aenter__(self) -> 'Controller':
         await self.session.__aenter__()
@@ -142,7 +143,7 @@ class Controller:
 
     async def set_speed_ratio(self, speed_ratio: float) -> None:
         """Speed override, 0..1."""
-        await self.session.request(
+        await self._edit(
             self.dialect.post('/rw/panel/speedratio', 'setspeedratio', {'speed-ratio': mapping.percent(speed_ratio)}, in_query=True)
         )
 
@@ -167,19 +168,27 @@ class Controller:
 
     async def reset_pointer(self) -> None:
         """Program pointer to main; the program must stand."""
-        await self.session.request(self.dialect.post('/rw/rapid/execution', 'resetpp'))
+        await self._edit(self.dialect.post('/rw/rapid/execution', 'resetpp'))
 
     async def set_symbol(self, symbol: str, literal: str) -> None:
         """Write a RAPID variable; the literal is checked here first."""
         mapping.parse_literal(literal)
         self._symbol_path(symbol)
-        await self.session.request(self.dialect.set_symbol(symbol.replace('{', '%7B').replace('}', '%7D'), literal))
+        await self._edit(self.dialect.set_symbol(symbol.replace('{', '%7B').replace('}', '%7D'), literal))
 
     async def set_signal(self, path: str, value: float) -> None:
         """Write an I/O signal by name or `network/device/name`."""
         if not np.isfinite(value):
             raise ConfigurationError(f'signal {path} = {value} must be finite: nothing was sent')
         await self.session.request(self.dialect.set_signal(_checked(_SIGNAL, path, 'signal'), f'{value:g}'))
+
+    async def _edit(self, request: Request) -> None:
+        """A write to the program; OmniCore wants its mastership asked for, IRC5 takes a free one by itself."""
+        if self.dialect.takes_free_mastership or self.dialect.edit_domain in self._held:
+            await self.session.request(request)
+            return
+        async with self.mastership():
+            await self.session.request(request)
 
     @asynccontextmanager
     async def mastership(self, domain: str | None = None) -> AsyncIterator[None]:
@@ -188,22 +197,32 @@ class Controller:
         Raises:
             MastershipHeld: If someone else has it.
         """
-        path = f'/rw/mastership/{domain or self.dialect.edit_domain}'
-        response = await self.session.request(self.dialect.post(path, 'request'))
-        generation = response.generation
+        name = domain or self.dialect.edit_domain
+        path = f'/rw/mastership/{name}'
+        try:
+            response = await self.session.request(self.dialect.post(path, 'request'))
+        except (OutcomeUnknown, asyncio.CancelledError):
+            await asyncio.shield(self._release(path))  # it may be ours without our knowing
+            raise
+        self._held.add(name)
         try:
             yield
         finally:
-            if self.session.generation == generation:  # a lost session took its mastership with it
+            self._held.discard(name)
+            if self.session.generation == response.generation:  # a lost session took its mastership with it
                 await asyncio.shield(self._release(path))
 
     async def _release(self, path: str) -> None:
-        try:
-            await self.session.request(self.dialect.post(path, 'release'))
-        except MastershipMissing:
-            _log.warning('%s was taken from us before we gave it back', path)
-        except RwsError as error:
-            _log.error('%s may still be ours: %s', path, error)  # it falls when the session is logged out or expires
+        """Give back; asked more than once if need be, because giving back twice does no harm and keeping it locks others out."""
+        for attempt in range(3):
+            try:
+                await self.session.request(self.dialect.post(path, 'release'))
+                return
+            except MastershipMissing:
+                _log.info('%s was not ours any more', path)
+                return
+            except RwsError as error:
+                _log.warning('%s not given back (attempt %d): %s', path, attempt + 1, error)
 
     def _symbol_path(self, symbol: str) -> str:
         return self.dialect.symbol_path(_checked(_SYMBOL, symbol, 'RAPID symbol').replace('{', '%7B').replace('}', '%7D'))

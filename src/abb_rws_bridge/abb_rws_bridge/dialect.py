@@ -13,6 +13,7 @@ class Dialect:
         query: Added to every request.
         actions_in_query: `?action=x` on the resource (1.0) or the action as the last part of the path (2.0).
         edit_domain: Mastership that RAPID writes need.
+        takes_free_mastership: In automatic a write takes the mastership by itself when nobody has it.
         pings: The controller answers WebSocket pings; a 2.0 controller closes the socket when it gets any frame.
     """
 
@@ -23,6 +24,7 @@ class Dialect:
     websocket_protocol: str
     pings: bool
     edit_domain: str
+    takes_free_mastership: bool
     control_state_path: str
     actions_in_query: bool
     query: dict[str, str] = field(default_factory=dict)

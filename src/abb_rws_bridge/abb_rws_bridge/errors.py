@@ -141,4 +141,5 @@ def classify(status: int, code: int | None, message: str) -> type[RwsError]:
 def short(message: str) -> str:
     """A controller's message without the build machine's file names in front of it."""
     text = re.sub(r'^.*?\.cpp\[\d+\]:?\s*', '', message.replace('\n', ' '))
+    text = re.sub(r'\s*(code:)?\s*-\d{6,}\s*(icode:)?\s*-\d+\s*$', '', text)
     return re.sub(r'\s+', ' ', text).strip()[:200]

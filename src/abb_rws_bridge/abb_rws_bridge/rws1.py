@@ -10,6 +10,7 @@ RWS1 = Dialect(
     websocket_protocol='robapi2_subscription',
     pings=True,
     edit_domain='rapid',
+    takes_free_mastership=True,
     control_state_path='/rw/panel/ctrlstate',
     actions_in_query=True,
     query={'json': '1'},

@@ -10,6 +10,7 @@ RWS2 = Dialect(
     websocket_protocol='rws_subscription',
     pings=False,
     edit_domain='edit',
+    takes_free_mastership=False,
     control_state_path='/rw/panel/ctrl-state',
     actions_in_query=False,
 )
