@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import ssl
 import time
 import urllib.parse
@@ -11,12 +10,12 @@ from dataclasses import dataclass
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from soft_arm_sim.rws import refusals, rendering
+from soft_arm_sim.rws import rapid_resources, refusals, rendering, resources
 from soft_arm_sim.rws.addresses import canonical
 from soft_arm_sim.rws.faults import Faults
 from soft_arm_sim.rws.files import file_response
 from soft_arm_sim.rws.refusals import Refused
-from soft_arm_sim.rws.resources import ROUTES, Call
+from soft_arm_sim.rws.routing import ROUTES, Call
 from soft_arm_sim.rws.sessions import Sessions
 from soft_arm_sim.rws.subscriptions import Subscriptions
 from soft_arm_sim.rws.virtual_controller import VirtualController
@@ -25,20 +24,20 @@ SESSION_COOKIE = '-http-session-'
 PING_S = 30.0
 TICK_S = 0.01
 
-_log = logging.getLogger(__name__)
+RESOURCES = (resources, rapid_resources)  # importing them filled ROUTES
 
 
 @dataclass(frozen=True)
 class Options:
-    """How the emulator is set up; user and password have no default, as with the real one.
+    """How the emulator is set up.
 
     Attributes:
+        users: Password by user.
         generation: 1 for RWS 1.0 (digest), 2 for RWS 2.0 (basic).
         session_limit: Sessions before a login is answered 503.
     """
 
-    user: str
-    password: str
+    users: dict[str, str]
     host: str = '127.0.0.1'
     port: int = 0
     generation: int = 1
@@ -60,9 +59,7 @@ class Emulator:
         self.controller = VirtualController(strict_mastership=options.generation == 2, clock=clock)
         self.faults = Faults()
         self.subscriptions = Subscriptions(self.controller, self._send)
-        self.sessions = Sessions(
-            options.user, options.password, clock, self._session_ended, limit=options.session_limit, idle_s=options.session_idle_s
-        )
+        self.sessions = Sessions(options.users, clock, self._session_ended, limit=options.session_limit, idle_s=options.session_idle_s)
         self.controller.on_change = self.subscriptions.changed
         self.requests = 0
         self.writes: list[tuple[str, dict[str, str]]] = []

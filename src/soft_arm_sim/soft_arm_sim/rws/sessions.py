@@ -29,8 +29,7 @@ class Sessions:
 
     def __init__(
         self,
-        user: str,
-        password: str,
+        users: dict[str, str],
         clock: Callable[[], float],
         on_end: Callable[[str], None],
         *,
@@ -41,7 +40,7 @@ class Sessions:
         self.limit, self.idle_s, self.life_s = limit, idle_s, life_s
         self.table: dict[str, Entry] = {}
         self.opened = self.challenges = 0
-        self._user, self._password, self._clock, self._on_end = user, password, clock, on_end
+        self._users, self._clock, self._on_end = users, clock, on_end
         self._nonces: set[str] = set()
 
     def known(self, cookie: str | None) -> str | None:
@@ -85,16 +84,17 @@ class Sessions:
         self.challenges += 1
         nonce = secrets.token_hex(16)
         self._nonces.add(nonce)
-        return f'Digest realm="{REALM}", domain="/", qop="auth", nonce="{nonce}", opaque="{secrets.token_hex(8)}", algorithm="MD5", stale=FALSE'
+        opaque = secrets.token_hex(8)
+        return f'Digest realm="{REALM}", domain="/", qop="auth", nonce="{nonce}", opaque="{opaque}", algorithm="MD5", stale=FALSE'
 
     def digest_is_right(self, method: str, target: str, header: str) -> bool:
         """Check a digest answer; `target` is path and query as they were sent."""
         if not header.startswith('Digest '):
             return False
         fields = {name: quoted or plain for name, quoted, plain in _FIELD.findall(header[7:])}
-        if fields.get('username') != self._user or fields.get('nonce') not in self._nonces or fields.get('uri') != target:
+        if fields.get('username') not in self._users or fields.get('nonce') not in self._nonces or fields.get('uri') != target:
             return False
-        secret, action = _md5(f'{self._user}:{REALM}:{self._password}'), _md5(f'{method}:{target}')
+        secret, action = _md5(f'{fields["username"]}:{REALM}:{self._users[fields["username"]]}'), _md5(f'{method}:{target}')
         if fields.get('qop'):
             middle = [fields['nonce'], fields.get('nc', ''), fields.get('cnonce', ''), fields['qop']]
         else:
@@ -106,9 +106,10 @@ class Sessions:
         if not header.startswith('Basic '):
             return False
         try:
-            return base64.b64decode(header[6:], validate=True).decode() == f'{self._user}:{self._password}'
+            user, _, password = base64.b64decode(header[6:], validate=True).decode().partition(':')
         except (binascii.Error, UnicodeDecodeError):
             return False
+        return self._users.get(user) == password
 
 
 def _md5(text: str) -> str:

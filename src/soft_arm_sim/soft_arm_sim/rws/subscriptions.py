@@ -9,8 +9,8 @@ from aiohttp import web
 
 from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.addresses import canonical
+from soft_arm_sim.rws.rapid_resources import execution_text
 from soft_arm_sim.rws.rendering import Item, list_item, page
-from soft_arm_sim.rws.resources import execution_text
 from soft_arm_sim.rws.virtual_controller import VirtualController
 
 PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
