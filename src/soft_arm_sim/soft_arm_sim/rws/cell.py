@@ -59,6 +59,7 @@ def signals() -> dict[str, SignalState]:
         SignalState('Local/DRV_1/mode', 'AO'),
         SignalState('Local/DRV_1/DRV1TESTE2', 'DO', 0.0, 'Default', 'safety'),
         SignalState('Local/DRV_1/test_digital_io1', 'DO'),
+        SignalState('Local/DRV_1/stop_egm', 'DO'),
         SignalState('DeviceNet/d651/test_digital_io2', 'DO'),
         SignalState('Local/DRV_1/test_analog_io1', 'AO'),
         SignalState('DeviceNet/d651/test_analog_io2', 'AO'),

@@ -28,6 +28,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         '--session-idle-s', type=float, default=300.0, help='idle time after which a session expires [s] (default %(default)s)'
     )
+    parser.add_argument('--motors-on', action='store_true', help='start with the motors on')
     parser.add_argument('--tls-certificate', help='PEM file; with --tls-key the server speaks TLS')
     parser.add_argument('--tls-key', help='PEM file of the key')
     parser.add_argument('--json', action='store_true', help='say where it listens as one JSON line')
@@ -45,11 +46,13 @@ def _options(arguments: argparse.Namespace) -> Options:
     return Options(users, arguments.host, arguments.port, arguments.generation, arguments.session_limit, arguments.session_idle_s, tls)
 
 
-async def _serve(options: Options, control_port: int | None, as_json: bool) -> None:
+async def _serve(options: Options, control_port: int | None, as_json: bool, motors_on: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with Emulator(options) as emulator:
+        if motors_on:
+            emulator.controller.set_control_state('', 'motoron')
         if control_port is None:
             _say(as_json, options.host, emulator.port, None)
             await stop.wait()
@@ -71,7 +74,7 @@ def main(argv: list[str]) -> int:
     """Run until SIGINT or SIGTERM; 2 for bad input."""
     arguments = _parser().parse_args(argv)
     try:
-        asyncio.run(_serve(_options(arguments), arguments.control_port, arguments.json))
+        asyncio.run(_serve(_options(arguments), arguments.control_port, arguments.json, arguments.motors_on))
     except (ValueError, OSError) as error:  # ssl errors are OSErrors
         print(f'softarm sim rws: {error}', file=sys.stderr)
         return 2

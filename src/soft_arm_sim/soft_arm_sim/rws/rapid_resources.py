@@ -193,6 +193,17 @@ def signal_fields(signal: cell.SignalState) -> dict[str, str]:
     }
 
 
+@route('GET', '/rw/iosystem/{what}')
+def _io_units(call: Call) -> Reply:
+    kind = {'networks': 'ios-network-li', 'devices': 'ios-device-li'}.get(call.parts['what'])
+    if kind is None:
+        raise refusals.no_resource()
+    depth = 1 if kind == 'ios-network-li' else 2
+    names = dict.fromkeys('/'.join(path.split('/')[:depth]) for path in call.controller.signals)
+    fields = {'pstate': 'running', 'lstate': 'started' if depth == 1 else 'enabled'}
+    return Reply(tuple(Item(kind, name, {'name': name.rpartition('/')[2]} | fields, {'self': name}) for name in names), call.parts['what'])
+
+
 @route('GET', '/rw/iosystem/signals/{signal*}')
 def _signal(call: Call) -> Reply:
     signal = call.controller.find_signal(call.parts['signal'].partition(';')[0])

@@ -22,8 +22,9 @@ def _system(call: Call) -> Reply:
         'starttm': '2026-01-01 T 00:00:00',
         'rwversionname': '6.16.02.00',
     }
-    options = Reply((Item('sys-system', 'system', fields), Item('sys-option-li', 'options', {'option': '616-1 PC Interface'})), 'system')
-    return one('sys-system', 'system', fields) if call.generation == 2 else options
+    if call.generation == 2:
+        return one('sys-system', 'system', fields)
+    return Reply((Item('sys-system-li', 'system', fields), Item('sys-options-li', 'options', {'option': '616-1 PC Interface'})), 'system')
 
 
 @route('GET', '/rw')
