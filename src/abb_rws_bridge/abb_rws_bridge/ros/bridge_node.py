@@ -37,7 +37,7 @@ class AbbRwsBridgeNode(LifecycleNode):
         p = self._parameters = declare(self, BridgeParameters)
         self._credentials = load_credentials(p.credentials_file or None)
         self._endpoint = Endpoint(p.host, p.port, p.tls, p.timeout_s, p.request_interval_s, p.ca_file or None, p.verify_tls)
-        self._endpoint.ssl()   # a ca_file that cannot be used refuses to start
+        self._endpoint.ssl()  # a ca_file that cannot be used refuses to start
         self._phase, self._news = 'unconfigured', set()
         self._wake = self.create_guard_condition(self._on_news)
         self._link = Link(self._make_controller, self._on_change, p.ping_s)
@@ -109,10 +109,19 @@ class AbbRwsBridgeNode(LifecycleNode):
         known, age_s = self._link.known, conversions.age_s(self._link.known.joints)
         stale = age_s > self._parameters.stale_after_s
         connected = self._phase in ('inactive', 'active')
-        level = diagnostics.OK if not connected or known.ready and not stale else diagnostics.ERROR if known.link != UP else diagnostics.WARN
+        level = (
+            diagnostics.OK if not connected or known.ready and not stale else diagnostics.ERROR if known.link != UP else diagnostics.WARN
+        )
         message = f'link {known.link} {known.error}'.strip() if connected and (stale or known.link != UP) else known.error or self._phase
-        values = {'state': self._phase, 'link': known.link, 'joint_age_s': age_s, 'joint_rate_hz': self._publishers.joint_rate.rate_hz,
-                  'events': self._link.events_live, 'controller_sessions': self._link.sessions_used, 'refused_commands': self._commands.refused}
+        values = {
+            'state': self._phase,
+            'link': known.link,
+            'joint_age_s': age_s,
+            'joint_rate_hz': self._publishers.joint_rate.rate_hz,
+            'events': self._link.events_live,
+            'controller_sessions': self._link.sessions_used,
+            'refused_commands': self._commands.refused,
+        }
         return level, message, values
 
 

@@ -60,8 +60,9 @@ class Commands:
         if self._target_rad is None:
             raise WrongState('no joint target: publish joint_target first')
         p = self._parameters
-        return move_to(controller, monitor, self._target_rad, symbol=p.target_symbol, tolerance_rad=p.move_tolerance_rad,
-                       timeout_s=p.move_timeout_s)
+        return move_to(
+            controller, monitor, self._target_rad, symbol=p.target_symbol, tolerance_rad=p.move_tolerance_rad, timeout_s=p.move_timeout_s
+        )
 
     async def _serve(self, response, work, always: bool = False, is_move: bool = False):
         """Run one command while the node goes on, and answer with what became of it."""

@@ -208,7 +208,7 @@ class Emulator:
         if request.method not in ('POST', 'PUT'):
             return {}
         typed = request.headers.get('Content-Type', '').startswith('application/x-www-form-urlencoded')
-        if not typed and (content or self.options.generation == 2):   # IRC5 takes an empty form of any type
+        if not typed and (content or self.options.generation == 2):  # IRC5 takes an empty form of any type
             raise Refused(415, -1073445879, 'Unsupported media type')
         return dict(urllib.parse.parse_qsl(content.decode('utf-8', errors='replace'), keep_blank_values=True))
 
