@@ -18,7 +18,7 @@ from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, Sys
 
 CONTROL_STATES = ('init', 'motoroff', 'motoron', 'guardstop', 'emergencystop', 'emergencystopreset', 'sysfail')
 _SYMBOL = re.compile(r'^[A-Za-z]\w*(/[A-Za-z]\w*){1,2}(\{\d+(,\d+)*\})?$', re.ASCII)
-_SIGNAL = re.compile(r'^[\w.-]+(/[\w.-]+){0,2}$', re.ASCII)
+_SIGNAL = re.compile(r'^\w[\w.-]*(/\w[\w.-]*){0,2}$', re.ASCII)
 _LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
 _MAXIMUM_PAGES = 50
 

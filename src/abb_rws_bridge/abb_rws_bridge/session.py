@@ -5,6 +5,7 @@ connection broke is tried once more; a write is never repeated, because nobody k
 """
 
 import asyncio
+import base64
 import logging
 import ssl
 import time
@@ -234,7 +235,8 @@ class Session:
 
     def _authorization(self, method: str, url: URL) -> dict[str, str]:
         if self._basic:
-            return {'Authorization': aiohttp.BasicAuth(self._credentials.user, self._credentials.password, 'utf-8').encode()}
+            pair = f'{self._credentials.user}:{self._credentials.password}'.encode()
+            return {'Authorization': 'Basic ' + base64.b64encode(pair).decode()}
         value = self._digest.authorization(method, url.raw_path_qs)
         return {} if value is None else {'Authorization': value}
 

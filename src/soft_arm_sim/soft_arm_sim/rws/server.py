@@ -34,6 +34,7 @@ class Options:
     Attributes:
         users: Password by user.
         generation: 1 for RWS 1.0 (digest), 2 for RWS 2.0 (basic).
+        advertised_host: What the controller calls itself in event addresses; behind a router that is not what clients call it.
         session_limit: Sessions before a login is answered 503.
     """
 
@@ -44,6 +45,7 @@ class Options:
     session_limit: int = 70
     session_idle_s: float = 300.0
     tls: ssl.SSLContext | None = None
+    advertised_host: str | None = None
 
 
 class Emulator:
@@ -81,7 +83,7 @@ class Emulator:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._cut_connections()
+        self.cut_connections()
         await self._runner.cleanup()
 
     async def _listen(self) -> None:
@@ -102,7 +104,7 @@ class Emulator:
     async def restart(self, down_s: float = 0.5, boot_s: float = 0.5) -> None:
         """Warm start: connections cut, sessions and registrations lost, then no tasks for a while."""
         await self._site.stop()
-        self._cut_connections()
+        self.cut_connections()
         self.sessions.end_all(forget_nonces=True)
         self.subscriptions.remove_all()
         self.controller.restart()
@@ -115,7 +117,8 @@ class Emulator:
         await asyncio.sleep(boot_s)
         self.controller.booting = False
 
-    def _cut_connections(self) -> None:
+    def cut_connections(self) -> None:
+        """Abort every TCP connection."""
         for connection in list(self._runner.server.connections):
             if connection.transport is not None:
                 connection.transport.abort()
@@ -225,7 +228,7 @@ class Emulator:
             raise refusals.no_resource()
         group = self.subscriptions.register(session, content.decode())
         base = f'{request.scheme}://{request.host}/'
-        poll_url = f'{"wss" if self.options.tls else "ws"}://{request.host}/poll/{group.number}'
+        poll_url = f'{"wss" if self.options.tls else "ws"}://{self.options.advertised_host or request.host}/poll/{group.number}'
         body = self.subscriptions.initial(group, base, poll_url)  # XHTML even where JSON was asked for
         return web.Response(status=201, body=body.encode(), headers={'Content-Type': rendering.XHTML, 'Location': poll_url})
 
