@@ -61,7 +61,7 @@ class Monitor:
         self._changed = asyncio.Event()
         self._unannounced: dict[str, object] = {}
         self._due: list[str] = []
-        self._rounds = 0
+        self._rounds = 1
         self._reads = {
             'control_state': controller.control_state,
             'operation_mode': controller.operation_mode,
@@ -103,7 +103,10 @@ class Monitor:
         await self.subscription.run()
 
     async def _poll(self) -> None:
-        """Reads in turn until one fails for the link's sake."""
+        """Everything once, then in turn, until a read fails for the link's sake."""
+        await self._refresh('joints', self._controller.joints)
+        for name, read in (self._reads | self._slow_reads).items():
+            await self._refresh(name, read)
         for step in itertools.count():
             if step % 3 != 2:
                 await self._refresh('joints', self._controller.joints)
@@ -112,7 +115,7 @@ class Monitor:
                 self._due = [*self._reads, *(self._slow_reads if self._rounds % 10 == 0 else ())]
                 self._rounds += 1
             name = self._due.pop(0)
-            await self._refresh(name, self._reads.get(name) or self._slow_reads[name])
+            await self._refresh(name, (self._reads | self._slow_reads)[name])
 
     async def _refresh(self, name: str, read) -> None:
         before = getattr(self.known, name)

@@ -34,7 +34,7 @@ class AbbRwsBridgeNode(LifecycleNode):
 
     def __init__(self):
         super().__init__('abb_rws_bridge')
-        p = self._parameters = declare(self, BridgeParameters)
+        p = self._settings = declare(self, BridgeParameters)
         self._credentials = load_credentials(p.credentials_file or None)
         self._endpoint = Endpoint(p.host, p.port, p.tls, p.timeout_s, p.request_interval_s, p.ca_file or None, p.verify_tls)
         self._endpoint.ssl()  # a ca_file that cannot be used refuses to start
@@ -42,14 +42,14 @@ class AbbRwsBridgeNode(LifecycleNode):
         self._wake = self.create_guard_condition(self._on_news)
         self._link = Link(self._make_controller, self._on_change, p.ping_s)
         self._commands = Commands(self, self._link, self._wake, p)
-        self._publishers = BridgePublishers(self, p)
+        self._output = BridgePublishers(self, p)
         self._reporter = diagnostics.Reporter(self, hardware_id=str(self._endpoint.url), status=self._status)
         self._autostart = p.autostart
         self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Connect, and wait until the controller has told its state."""
-        return self._transition(lambda: self._link.open(self._parameters.connect_timeout_s), 'inactive')
+        return self._transition(lambda: self._link.open(self._settings.connect_timeout_s), 'inactive')
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Take commands from now on."""
@@ -77,7 +77,7 @@ class AbbRwsBridgeNode(LifecycleNode):
         super().destroy_node()
 
     def _make_controller(self) -> Controller:
-        return Controller(self._endpoint, self._credentials, RWS1 if self._parameters.generation == 1 else RWS2)
+        return Controller(self._endpoint, self._credentials, RWS1 if self._settings.generation == 1 else RWS2)
 
     def _transition(self, action, phase: str) -> TransitionCallbackReturn:
         try:
@@ -97,7 +97,7 @@ class AbbRwsBridgeNode(LifecycleNode):
     def _on_news(self) -> None:
         names, self._news = self._news, set()
         if self._phase in ('inactive', 'active'):
-            self._publishers.publish(self._link.known, names)
+            self._output.publish(self._link.known, names)
 
     def _start_by_itself(self) -> None:
         if self._autostart and self._phase == 'unconfigured':
@@ -107,7 +107,7 @@ class AbbRwsBridgeNode(LifecycleNode):
 
     def _status(self) -> tuple[bytes, str, dict]:
         known, age_s = self._link.known, conversions.age_s(self._link.known.joints)
-        stale = age_s > self._parameters.stale_after_s
+        stale = age_s > self._settings.stale_after_s
         connected = self._phase in ('inactive', 'active')
         level = (
             diagnostics.OK if not connected or known.ready and not stale else diagnostics.ERROR if known.link != UP else diagnostics.WARN
@@ -117,7 +117,7 @@ class AbbRwsBridgeNode(LifecycleNode):
             'state': self._phase,
             'link': known.link,
             'joint_age_s': age_s,
-            'joint_rate_hz': self._publishers.joint_rate.rate_hz,
+            'joint_rate_hz': self._output.joint_rate.rate_hz,
             'events': self._link.events_live,
             'controller_sessions': self._link.sessions_used,
             'refused_commands': self._commands.refused,

@@ -3,6 +3,7 @@
 import concurrent.futures
 
 import numpy as np
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.guard_condition import GuardCondition
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -31,13 +32,14 @@ class Commands:
         self._node, self._link, self._wake, self._parameters = node, link, wake, parameters
         self._target_rad: np.ndarray | None = None
         self._move: concurrent.futures.Future | None = None
+        group = ReentrantCallbackGroup()  # a command that waits must hold neither a stop nor the lifecycle
         node.create_subscription(JointState, 'joint_target', self._on_target, qos.COMMAND)
-        node.create_subscription(Float64, 'speed_ratio_command', self._on_speed_ratio, qos.COMMAND)
-        node.create_service(Trigger, 'stop', self._on_stop)
-        node.create_service(SetBool, 'set_motors', self._on_motors)
-        node.create_service(Trigger, 'start', lambda _, response: self._serve(response, lambda c, m: c.start()))
-        node.create_service(Trigger, 'reset_pointer', lambda _, response: self._serve(response, lambda c, m: c.reset_pointer()))
-        node.create_service(Trigger, 'move_to_target', self._on_move)
+        node.create_subscription(Float64, 'speed_ratio_command', self._on_speed_ratio, qos.COMMAND, callback_group=group)
+        node.create_service(Trigger, 'stop', self._on_stop, callback_group=group)
+        node.create_service(SetBool, 'set_motors', self._on_motors, callback_group=group)
+        node.create_service(Trigger, 'start', self._on_start, callback_group=group)
+        node.create_service(Trigger, 'reset_pointer', self._on_reset_pointer, callback_group=group)
+        node.create_service(Trigger, 'move_to_target', self._on_move, callback_group=group)
 
     def end_move(self) -> None:
         """End a move under way; its program is stopped."""
@@ -52,9 +54,14 @@ class Commands:
     async def _on_motors(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         return await self._serve(response, lambda c, m: c.set_motors(request.data), always=not request.data)
 
+    async def _on_start(self, _request, response: Trigger.Response) -> Trigger.Response:
+        return await self._serve(response, lambda c, m: c.start())
+
+    async def _on_reset_pointer(self, _request, response: Trigger.Response) -> Trigger.Response:
+        return await self._serve(response, lambda c, m: c.reset_pointer())
+
     async def _on_move(self, _request, response: Trigger.Response) -> Trigger.Response:
-        response = await self._serve(response, self._move_to_target, is_move=True)
-        return response
+        return await self._serve(response, self._move_to_target, is_move=True)
 
     def _move_to_target(self, controller, monitor):
         if self._target_rad is None:
@@ -69,6 +76,8 @@ class Commands:
         try:
             if not self.active and not always:
                 raise WrongState('the node is not active: activate it first')
+            if is_move and self._move is not None and not self._move.done():
+                raise WrongState('a move is under way: stop it first')
             future = self._link.submit(work)
             self._move = future if is_move else self._move
             result = await Answer(future, self._wake)

@@ -1,13 +1,9 @@
 """The controller dies, freezes or comes back, as a process of its own: T7, T16, T17. Detection times are asserted."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-import urllib.request
 from contextlib import contextmanager
 
 import pytest
@@ -20,39 +16,9 @@ from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.session import Endpoint
 
 from ..cell import USER
+from ..peer import Peer
 
 DETECT_S = 1.0
-
-
-class Peer:
-    """An emulator in its own process."""
-
-    def __init__(self, port: int = 0):
-        command = [
-            sys.executable,
-            '-m',
-            'soft_arm_sim.rws.cli',
-            '--port',
-            str(port),
-            '--control-port',
-            '0',
-            '--json',
-            '--user',
-            USER.user,
-            '--password',
-            USER.password,
-        ]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        told = json.loads(self.process.stdout.readline())
-        self.port, self.control_port = told['port'], told['control_port']
-
-    def state(self) -> dict:
-        with urllib.request.urlopen(f'http://127.0.0.1:{self.control_port}/state', timeout=5.0) as answer:
-            return json.load(answer)
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate(timeout=5.0)
 
 
 @pytest.fixture

@@ -176,7 +176,7 @@ def test_events_are_throttled_by_priority_but_the_last_value_always_comes():
 
 
 def test_the_value_of_a_variable_stands_in_the_second_item():
-    items = '<li class="rap-value-ev" title="value"><a href="/x;value" rel="self"/></li><li class="rap-data"><span class="value">[1,2]</span></li>'
+    items = '<li class="rap-value-ev"><a href="/x;value" rel="self"/></li><li class="rap-data"><span class="value">[1,2]</span></li>'
     text = f'<html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><ul>{items}</ul></div></body></html>'
     assert [(e.resource, e.fields) for e in events_of(text, 0.0)] == [('/x;value', {'value': '[1,2]'})]
 

@@ -106,6 +106,13 @@ def _set_mode(emulator: Emulator, mode: str) -> None:
     emulator.controller.set_operation_mode(mode)
 
 
+def _set_speed(emulator: Emulator, percent: int) -> None:
+    if percent not in range(101):
+        raise ValueError(f'percent {percent!r} must be a whole number from 0 to 100')
+    emulator.controller.speed_percent = percent
+    emulator.controller.on_change('/rw/panel/speedratio')
+
+
 def _place(emulator: Emulator, joints_deg: list[float]) -> None:
     emulator.controller.robot.place(irb120.check_joints(np.deg2rad(joints_deg)))
 
@@ -130,6 +137,7 @@ ACTIONS = {
     'emergency_stop': lambda emulator, pressed=True: emulator.controller.emergency_stop(pressed),
     'guard_stop': lambda emulator, open_door=True: emulator.controller.guard_stop(open_door),
     'operation_mode': _set_mode,
+    'speed': _set_speed,
     'grant_remote_privilege': _grant,
     'place': _place,
     'signal': lambda emulator, path, value: emulator.controller.put_signal(path, float(value)),
