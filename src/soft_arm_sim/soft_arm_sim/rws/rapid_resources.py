@@ -134,25 +134,33 @@ def _set_symbol(call: Call) -> Reply:
 
 
 @route('GET', '/rw/rapid/symbol/properties/RAPID/{symbol*}')
+@route('GET', '/rw/rapid/symbol/RAPID/{symbol*}/properties')
 def _properties(call: Call) -> Reply:
     path = call.controller.find_symbol(call.parts['symbol'])
     if path is None:
         raise refusals.no_symbol_read()
     literal = call.controller.symbols[path]
-    kind = (
-        'string'
-        if literal.startswith('"')
-        else 'bool'
-        if literal in ('TRUE', 'FALSE')
-        else 'num'
-        if not literal.startswith('[')
-        else 'jointtarget'
-    )
-    return one(
-        'rap-sympropper',
-        f'RAPID/{path}',
-        {'symburl': f'RAPID/{path}', 'symtyp': 'per', 'dattyp': kind, 'rdonly': 'FALSE', 'local': 'FALSE', 'named': 'TRUE'},
-    )
+    kind = _type_of(literal)
+    fields = {
+        'symburl': f'RAPID/{path}',
+        'symtyp': 'per',
+        'named': 'true',
+        'dattyp': kind,
+        'ndim': '1' if kind == 'num' and literal[0] == '[' else '0',
+        'dim': str(literal.count(',') + 1) if kind == 'num' and literal[0] == '[' else '',
+        'local': 'false',
+        'rdonly': 'false',
+        'taskpers': 'false',
+        'typurl': f'RAPID/{kind}',
+    }
+    return one('rap-symproppers', f'RAPID/{path}', fields)
+
+
+def _type_of(literal: str) -> str:
+    """RAPID type of a literal, as far as it can be told from it; an array has the type of its elements."""
+    if literal.startswith('['):
+        return 'jointtarget' if literal.startswith('[[') else 'tooldata' if 'TRUE' in literal else 'num'
+    return 'string' if literal.startswith('"') else 'bool' if literal in ('TRUE', 'FALSE') else 'num'
 
 
 # I/O
@@ -211,7 +219,7 @@ def _signal(call: Call) -> Reply:
         raise refusals.no_signal()
     device = signal.path.split('/')[1]
     fields = signal_fields(signal) | {'unitnm': device, 'phstate': 'valid', 'pvalue': signal.text, 'quality': '1'}
-    return one('ios-signal', signal.path, fields, device=f'devices/{device}')
+    return one('ios-signal' if call.generation == 1 else 'ios-signal-li', signal.path, fields, device=f'devices/{device}')
 
 
 @route('POST', '/rw/iosystem/signals/{signal*}')

@@ -24,7 +24,7 @@ def _system(call: Call) -> Reply:
     }
     if call.generation == 2:
         return one('sys-system', 'system', fields)
-    return Reply((Item('sys-system-li', 'system', fields), Item('sys-options-li', 'options', {'option': '616-1 PC Interface'})), 'system')
+    return Reply((Item('sys-system-li', 'system', fields), Item('sys-option-li', 'options', {'option': '616-1 PC Interface'})), 'system')
 
 
 @route('GET', '/rw')
@@ -115,21 +115,23 @@ def _unit(call: Call) -> Reply:
         raise refusals.no_resource()
     robot, what = call.controller.robot, call.parts.get('what')
     if what is None:
-        return one(
-            'ms-mechunit',
-            'ROB_1',
-            {
-                'mode': 'Activated',
-                'type': 'TCPRobot',
-                'task-name': 'T_ROB1',
-                'axes': '6',
-                'axes-total': '6',
-                'tool-name': 'tool0',
-                'wobj-name': 'wobj0',
-                'payload-name': 'load0',
-                'coord-system': 'Base',
-            },
-        )
+        fields = {
+            'type': 'TCPRobot',
+            'task-name': 'T_ROB1',
+            'is-integrated-unit': 'NoIntegratedUnit',
+            'has-integrated-unit': 'NoIntegratedUnit',
+            'mode': 'Activated',
+            'status': 'Synchronized',
+            'jog-mode': 'Linear',
+            'axes': '6',
+            'axes-total': '6',
+            'tool-name': 'tool0',
+            'wobj-name': 'wobj0',
+            'payload-name': 'load0',
+            'total-payload-name': 'load0',
+            'coord-system': 'Base',
+        }
+        return one('ms-mechunit', 'ROB_1', fields)
     if what == 'jointtarget':
         return one('ms-jointtarget', 'ROB_1', robot.jointtarget() | EXTERNAL_AXES)
     if what == 'robtarget':
@@ -140,7 +142,7 @@ def _unit(call: Call) -> Reply:
         )
     if what == 'cartesian':
         quadrants = dict(zip(('j1', 'j4', 'j6', 'jx'), robot.configuration().values(), strict=True))
-        return one('ms-mechunit-cartesian', 'cartesian', robot.robtarget() | quadrants)
+        return one('ms-mechunit-cartesian', 'cartesian', robot.robtarget() | (quadrants if call.generation == 1 else robot.configuration()))
     raise refusals.no_resource()
 
 
@@ -189,6 +191,13 @@ def _change_master(call: Call) -> Reply:
 @route('GET', '/users')
 def _users(call: Call) -> Reply:
     return one('user-li', call.session, {'uid': '1', 'username': 'user', 'locale': 'remote'})
+
+
+@route('POST', '/users')
+def _register_user(call: Call) -> Reply:
+    if call.action != 'set-locale' and not call.form.get('username'):
+        raise refusals.invalid()
+    return Reply((Item('user-li', call.session, {'uid': '1'}),), 'users', status=201)
 
 
 @route('POST', '/users/rmmp')
@@ -272,3 +281,8 @@ def _clear_log(call: Call) -> Reply:
         raise refusals.invalid()
     call.controller.event_log.clear()
     return NOTHING
+
+
+@route('GET', '/rw/cfg/{topic}/{kind}/instances')
+def _configuration(call: Call) -> Reply:
+    return Reply((), 'cfg')  # the emulated controller shows none of its configuration
