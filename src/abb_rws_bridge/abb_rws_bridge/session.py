@@ -134,13 +134,19 @@ class Session:
         if self._http is None:
             return
         try:
+            await self.logout()
+        finally:
+            await self._http.close()
+            self._http = None
+
+    async def logout(self) -> None:
+        """Give the session back; the next request takes another. What the session held (mastership, events) falls."""
+        try:
             if self._cookie is not None:
                 await self.request(Request('GET', '/logout', urgent=True))
         except RwsError as error:
             _log.info('no logout: %s', error)  # the controller frees the session by itself after some minutes
-        finally:
-            await self._http.close()
-            self._http = None
+        self._cookie = None
 
     async def request(self, request: Request) -> Response:
         """Send and wait for the whole response.
@@ -187,8 +193,8 @@ class Session:
         end_s = time.monotonic() + self.endpoint.timeout_s
         try:
             return await self._exchange(request, None)
-        except ConnectionLost:
-            if request.method != 'GET' or time.monotonic() > end_s - 0.2 * self.endpoint.timeout_s:
+        except ConnectionLost:  # only reads end so; a write ends as OutcomeUnknown
+            if time.monotonic() > end_s - 0.2 * self.endpoint.timeout_s:
                 raise
         return await self._exchange(request, end_s)
 

@@ -14,7 +14,7 @@ from yarl import URL
 
 from abb_rws_bridge import body
 from abb_rws_bridge.dialect import Dialect
-from abb_rws_bridge.errors import BadResponse, ConnectionLost, Rejected, RwsError
+from abb_rws_bridge.errors import BadResponse, ConnectionLost, LimitReached, Rejected, RwsError
 from abb_rws_bridge.session import Request, Session
 
 LOW, MEDIUM, HIGH = 0, 1, 2
@@ -103,7 +103,11 @@ class Subscription:
         form = []
         for number, (resource, priority) in enumerate(self._resources.items(), start=1):
             form += [('resources', str(number)), (str(number), resource), (f'{number}-p', str(priority))]
-        response = await self._session.request(Request('POST', '/subscription', form=form))
+        try:
+            response = await self._session.request(Request('POST', '/subscription', form=form))
+        except LimitReached:  # groups of ours whose deletion never arrived; they fall with the session
+            await self._session.logout()
+            raise
         location = response.headers.get('Location') or response.document.links.get('self', '')
         path = URL(location).path
         if '/poll/' not in path:

@@ -123,21 +123,21 @@ def test_a_request_for_mastership_whose_answer_never_came_is_taken_back(generati
 
 @ALL
 def test_two_clients_that_fight_for_mastership_both_get_their_turns(generation):
-    async def fight(controller, name, wins):
-        for _ in range(40):
+    async def fight(controller, pause_s):
+        wins = 0
+        while wins < 10:
             try:
                 async with controller.mastership():
-                    await controller.set_symbol('T_ROB1/Module1/test_var_num', str(len(wins)))
-                    wins.append(name)
+                    await controller.set_symbol('T_ROB1/Module1/test_var_num', str(wins))
+                    wins += 1
             except errors.MastershipHeld:
                 pass
-            await asyncio.sleep(0.002 if name == 'a' else 0.003)
+            await asyncio.sleep(pause_s)
 
     async def run():
         async with cell(generation) as (running, controller), client(running) as other:
-            wins = []
-            await asyncio.gather(fight(controller, 'a', wins), fight(other, 'b', wins))
-            assert set(wins) == {'a', 'b'}
+            async with asyncio.timeout(10.0):
+                await asyncio.gather(fight(controller, 0.002), fight(other, 0.003))
             assert set(running.controller.masters.values()) == {None}
 
     asyncio.run(run())
@@ -259,7 +259,7 @@ def test_a_target_the_robot_cannot_take_is_refused_here(target_deg):
         (lambda emulator: emulator.controller.emergency_stop(True), 'emergencystop'),
         (lambda emulator: emulator.controller.guard_stop(True), 'guardstop'),
         (lambda emulator: emulator.controller.stop(), 'program stopped'),
-        (lambda emulator: emulator.controller.set_operation_mode('MANR'), 'guardstop'),
+        (lambda emulator: emulator.controller.set_operation_mode('MANR'), 'guardstop|program stopped'),
     ],
 )
 def test_a_move_that_is_interrupted_ends_within_a_second_and_the_robot_stands(disturb, why):

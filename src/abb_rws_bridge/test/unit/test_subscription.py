@@ -114,11 +114,11 @@ def test_a_half_open_socket_is_noticed_by_its_missing_pong():
 def test_omnicore_closes_on_any_frame_of_the_client_and_we_send_none():
     async def run():
         async with cell(2) as (running, controller):
-            mine, _, _ = subscription(controller, {SIGNAL: HIGH})
+            mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
             task = asyncio.create_task(mine.run())
             await until(lambda: mine.live)
             await asyncio.sleep(4 * PING_S)
-            assert mine.live and mine.registrations == 1
+            assert gaps == [1]
             await running.close_websockets(WSCloseCode.POLICY_VIOLATION, 'Client cannot send data.')
             await until(lambda: not mine.live, 1.0)
             await until(lambda: mine.live, 1.0)
@@ -128,22 +128,39 @@ def test_omnicore_closes_on_any_frame_of_the_client_and_we_send_none():
 
 
 @ALL
-def test_what_changed_while_nobody_listened_is_known_after_the_gap(generation):
+def test_what_changed_while_nobody_listened_is_read_after_the_gap(generation):
     async def run():
-        async with cell(generation) as (running, controller), watched(controller, ping_s=PING_S) as monitor:
+        async with cell(generation, endpoint={'interval_s': 0.03}) as (running, controller), watched(controller, ping_s=PING_S) as monitor:
+            await monitor.wait_for(lambda known: known.event_log is not None, 2.0)
             running.faults.only, running.faults.busy = '/poll', True
             await running.close_websockets(WSCloseCode.GOING_AWAY, '')
             await until(lambda: not monitor.subscription.live, 1.0)
-            running.controller.set_speed('', '40') if generation == 1 else _set_speed(running)
+            running.controller.log(10012)  # the log is polled only every few seconds
             running.faults.clear()
             await monitor.wait_for(lambda known: monitor.subscription.live, 3.0)
-            assert await monitor.wait_for(lambda known: known.speed_ratio.value == 0.4, 1.0)
+            assert await monitor.wait_for(lambda known: known.event_log.value[-1].code == 10012, 1.5)
 
     asyncio.run(run())
 
 
-def _set_speed(running):
-    running.controller.speed_percent = 40
+def test_groups_that_could_not_be_deleted_do_not_lock_us_out():
+    async def run():
+        async with cell() as (running, controller):
+            for _ in range(2):
+                mine, _, _ = subscription(controller, {SIGNAL: HIGH})
+                task = asyncio.create_task(mine.run())
+                await until(lambda mine=mine: mine.live)
+                running.faults.busy, running.faults.only = True, '/subscription'
+                await ended(task)
+                running.faults.clear()
+            assert len(running.subscriptions.groups) == 2  # all that a session may have
+            mine, _, _ = subscription(controller, {SIGNAL: HIGH})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live, 2.0)
+            assert len(running.subscriptions.groups) == 1 and len(running.sessions.table) == 1
+            await ended(task)
+
+    asyncio.run(run())
 
 
 def test_a_change_that_comes_without_its_event_makes_us_subscribe_again():

@@ -56,8 +56,12 @@ async def soak(emulator: Emulator, controller: Controller, duration_s: float, se
             emulator.controller.steal_mastership(domain, None)
     settled = await monitor.wait_for(lambda known: known.ready and monitor.subscription.live and _agree(emulator, monitor), 10.0)
     report.recovered_s = loop.time() - began_s
+    known = monitor.known
     if not settled:
-        report.leaks.append(f'state differs from the controller: {monitor.known.link} {monitor.known.error}')
+        report.leaks.append(
+            f'state differs from the controller: link {known.link} {known.error}, events {monitor.subscription.live}, '
+            f'ready {known.ready}, control state {known.control_state}, speed {known.speed_ratio}, program {known.execution}'
+        )
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await controller.session.close()
