@@ -18,7 +18,8 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': [],
-        'softarm.commands': [],
+        'console_scripts': [
+            'abb_rws_bridge = abb_rws_bridge.ros.bridge_node:main',
+        ],
     },
 )

@@ -1,0 +1,128 @@
+"""Bodies of responses and events: RWS 1.0 JSON, RWS 2.0 HAL JSON and XHTML, all into the same few fields."""
+
+import json
+from dataclasses import dataclass, field
+from xml.etree import ElementTree
+
+from abb_rws_bridge.errors import BadResponse
+
+
+@dataclass(frozen=True)
+class Item:
+    """One state of a response: its class (`pnl-ctrlstate`), title, fields and links, all as text."""
+
+    kind: str
+    title: str
+    fields: dict[str, str]
+    links: dict[str, str] = field(default_factory=dict)
+
+    def text(self, name: str) -> str:
+        """The field's text.
+
+        Raises:
+            BadResponse: If there is none.
+        """
+        if name not in self.fields:
+            raise BadResponse(f'response item {self.kind!r} has no field {name!r}; it has {sorted(self.fields)}')
+        return self.fields[name]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed body: its items, its links and the status of a refusal."""
+
+    items: tuple[Item, ...] = ()
+    links: dict[str, str] = field(default_factory=dict)
+    code: int | None = None
+    message: str = ''
+
+    def first(self, kind: str | None = None) -> Item:
+        """First item, or first of a class.
+
+        Raises:
+            BadResponse: If there is none.
+        """
+        for item in self.items:
+            if kind is None or item.kind == kind:
+                return item
+        raise BadResponse(f'response has no item{"" if kind is None else f" {kind!r}"}; it has {[i.kind for i in self.items][:8]}')
+
+
+def parse(body: bytes) -> Document:
+    """Parse a body by what it is; some controllers send JSON as text/html.
+
+    Raises:
+        BadResponse: If it is neither JSON nor XHTML, or was cut short.
+    """
+    text = body.decode('utf-8', errors='replace').lstrip('\ufeff \r\n\t')
+    if not text:
+        return Document()
+    if text.startswith('{'):
+        return _parse_json(text)
+    if text.startswith('<'):
+        return _parse_xhtml(text)
+    raise BadResponse(f'response is neither JSON nor XHTML: {text[:60]!r}')
+
+
+def _no_constant(name: str):
+    raise BadResponse(f'response holds {name}, which is no JSON number')
+
+
+def _parse_json(text: str) -> Document:
+    try:  # numbers stay the text the controller wrote; control characters inside texts do occur
+        root = json.loads(text, strict=False, parse_float=str, parse_int=str, parse_constant=_no_constant)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise BadResponse(f'response is not whole JSON: {error}') from error
+    embedded = _object(root.get('_embedded'))
+    status = _object(root.get('status')) or _object(embedded.get('status'))
+    states = [*_array(root.get('state')), *_array(embedded.get('_state')), *_array(embedded.get('resources'))]
+    items = tuple(_json_item(state) for state in states if isinstance(state, dict))
+    return Document(items, _json_links(root), _integer(status.get('code')), str(status.get('msg', '')))
+
+
+def _object(value) -> dict:
+    return value if isinstance(value, dict) else {}
+
+
+def _array(value) -> list:
+    return value if isinstance(value, list) else []
+
+
+def _json_item(state: dict) -> Item:
+    fields = {k: str(v) for k, v in state.items() if isinstance(v, (str, int)) and k not in ('_type', '_title')}
+    return Item(str(state.get('_type', '')).strip(), str(state.get('_title', '')), fields, _json_links(state))
+
+
+def _json_links(value: dict) -> dict[str, str]:
+    links = _object(value.get('_links'))
+    return {rel: str(link['href']) for rel, link in links.items() if isinstance(link, dict) and 'href' in link}
+
+
+def _parse_xhtml(text: str) -> Document:
+    try:
+        root = ElementTree.fromstring(text.encode('utf-8'))
+    except ElementTree.ParseError as error:
+        raise BadResponse(f'response is not whole XHTML: {error}') from error
+    for element in root.iter():
+        element.tag = element.tag.rpartition('}')[2]
+    spans = {
+        (s.get('class') or '').strip(): s.text or '' for d in root.iter('div') if (d.get('class') or '') == 'status' for s in d.iter('span')
+    }
+    items = tuple(_xhtml_item(li) for li in root.iter('li'))
+    in_items = {id(a) for li in root.iter('li') for a in li.iter('a')}
+    links = {a.get('rel', ''): a.get('href', '') for a in root.iter('a') if id(a) not in in_items}
+    if not items and not spans and not links and root.find('.//div') is None:
+        raise BadResponse('response is a web page, not Robot Web Services: check host and port')
+    return Document(items, links, _integer(spans.get('code')), spans.get('msg', ''))
+
+
+def _xhtml_item(li: ElementTree.Element) -> Item:
+    fields = {(s.get('class') or '').strip(): (s.text or '').strip() for s in li.iter('span')}
+    return Item((li.get('class') or '').strip(), li.get('title', ''), fields, {a.get('rel', ''): a.get('href', '') for a in li.iter('a')})
+
+
+def _integer(text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None

@@ -1,0 +1,288 @@
+"""One ABB controller, either dialect: typed reads with their age, checked writes, mastership."""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import numpy as np
+
+from abb_rws_bridge import mapping
+from abb_rws_bridge.body import Item
+from abb_rws_bridge.credentials import Credentials
+from abb_rws_bridge.dialect import Dialect
+from abb_rws_bridge.errors import BadResponse, ConfigurationError, MastershipMissing, OutcomeUnknown, RwsError
+from abb_rws_bridge.session import Endpoint, Request, Response, Session
+from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, System, Task
+
+CONTROL_STATES = ('init', 'motoroff', 'motoron', 'guardstop', 'emergencystop', 'emergencystopreset', 'sysfail')
+_SYMBOL = re.compile(r'^[A-Za-z]\w*(/[A-Za-z]\w*){1,2}(\{\d+(,\d+)*\})?$', re.ASCII)
+_SIGNAL = re.compile(r'^\w[\w.-]*(/\w[\w.-]*){0,2}$', re.ASCII)
+_LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
+_MAXIMUM_PAGES = 50
+
+_log = logging.getLogger(__name__)
+
+
+class Controller:
+    """A controller behind one session; use it as an async context.
+
+    Every method raises a subclass of RwsError. Reads may be sent twice, writes never are.
+    """
+
+    def __init__(self, endpoint: Endpoint, credentials: Credentials, dialect: Dialect, mechanical_unit: str = 'ROB_1'):
+        self.dialect = dialect
+        self.session = Session(endpoint, credentials, basic=dialect.basic, headers=dialect.headers, form_type=dialect.form_type)
+        self._unit = mechanical_unit
+        self._held: set[str] = set()
+
+    async def __aenter__(self) -> 'Controller':
+        await self.session.__aenter__()
+        return self
+
+    async def __aexit__(self, *exception) -> None:
+        await self.session.close()
+
+    async def _get(self, path: str, **query: str) -> Response:
+        return await self.session.request(self.dialect.get(path, **query))
+
+    # reads
+
+    async def system(self) -> Aged[System]:
+        """Name and version."""
+        response = await self._get('/rw/system')
+        fields = {name: value for item in reversed(response.document.items) for name, value in item.fields.items()}
+        return Aged(System(fields.get('name', ''), fields.get('rwversion', ''), fields.get('sysid', '')), response.asked_s)
+
+    async def control_state(self) -> Aged[str]:
+        """One of CONTROL_STATES."""
+        response = await self._get(self.dialect.control_state_path)
+        return Aged(control_state(response.document.first().text('ctrlstate')), response.asked_s)
+
+    async def operation_mode(self) -> Aged[str]:
+        """AUTO, MANR (reduced speed), MANF (full speed), or a change between them."""
+        response = await self._get('/rw/panel/opmode')
+        return Aged(response.document.first().text('opmode').upper(), response.asked_s)
+
+    async def speed_ratio(self) -> Aged[float]:
+        """Speed override, 0..1."""
+        response = await self._get('/rw/panel/speedratio')
+        return Aged(mapping.ratio(response.document.first().text('speedratio')), response.asked_s)
+
+    async def execution(self) -> Aged[Execution]:
+        """Does a RAPID program run."""
+        response = await self._get('/rw/rapid/execution')
+        item = response.document.first()
+        return Aged(Execution(running(item.text('ctrlexecstate')), item.fields.get('cycle', '')), response.asked_s)
+
+    async def tasks(self) -> Aged[tuple[Task, ...]]:
+        """RAPID tasks; none while the controller is still starting."""
+        response = await self._get('/rw/rapid/tasks')
+        tasks = tuple(
+            Task(
+                i.text('name'),
+                i.fields.get('active', '').lower() == 'on',
+                i.fields.get('excstate', '').startswith('star'),
+                i.fields.get('motiontask', '').upper() == 'TRUE',
+            )
+            for i in response.document.items
+            if 'name' in i.fields
+        )
+        return Aged(tasks, response.asked_s)
+
+    async def joints(self) -> Aged[Joints]:
+        """Joint angles [rad]."""
+        response = await self._get(f'/rw/motionsystem/mechunits/{self._unit}/jointtarget')
+        return Aged(Joints(mapping.joints_rad(response.document.first().fields)), response.asked_s)
+
+    async def tool_pose(self) -> Aged[np.ndarray]:
+        """T_base_tool of the active tool as the controller has it, shape (4, 4) [m]."""
+        response = await self._get(f'/rw/motionsystem/mechunits/{self._unit}/robtarget', coordinate='Base')
+        return Aged(mapping.pose(response.document.first().fields), response.asked_s)
+
+    async def signals(self) -> Aged[dict[str, Signal]]:
+        """Every I/O signal by name; a 2.0 controller gives a hundred a page. The age is that of the first page."""
+        request, found, asked_s = self.dialect.get('/rw/iosystem/signals'), {}, None
+        for _page in range(_MAXIMUM_PAGES):
+            response = await self.session.request(request)
+            asked_s = response.asked_s if asked_s is None else asked_s
+            found |= {s.name: s for s in map(_signal, response.document.items) if s is not None}
+            following = response.document.links.get('next')
+            if following is None:
+                return Aged(found, asked_s)
+            request = _page_request(request, following)
+        raise BadResponse(f'more than {_MAXIMUM_PAGES} pages of signals')
+
+    async def signal(self, path: str) -> Aged[Signal]:
+        """One I/O signal by name or `network/device/name`."""
+        response = await self._get(f'/rw/iosystem/signals/{_checked(_SIGNAL, path, "signal")}')
+        signal = _signal(response.document.first())
+        if signal is None:
+            raise BadResponse(f'signal {path!r} came without value')
+        return Aged(signal, response.asked_s)
+
+    async def symbol(self, symbol: str) -> Aged[str]:
+        """RAPID literal of a variable `task/[module/]name`."""
+        response = await self._get(self._symbol_path(symbol))
+        return Aged(response.document.first().text('value'), response.asked_s)
+
+    async def event_log(self) -> Aged[tuple[LogEntry, ...]]:
+        """Entries of the common event log, oldest first."""
+        response = await self._get('/rw/elog/0', lang='en', order='lifo')
+        entries = [e for e in map(_log_entry, response.document.items) if e is not None]
+        return Aged(tuple(sorted(entries, key=lambda e: e.sequence)), response.asked_s)
+
+    # writes
+
+    async def set_motors(self, on: bool) -> None:
+        """Motors on or off; off goes before everything that waits."""
+        form = {'ctrl-state': 'motoron' if on else 'motoroff'}
+        action = 'setctrlstate' if self.dialect.actions_in_query else None
+        await self.session.request(self.dialect.post(self.dialect.control_state_path, action, form, urgent=not on))
+
+    async def set_speed_ratio(self, speed_ratio: float) -> None:
+        """Speed override, 0..1."""
+        await self._edit(
+            self.dialect.post('/rw/panel/speedratio', 'setspeedratio', {'speed-ratio': mapping.percent(speed_ratio)}, in_query=True)
+        )
+
+    async def start(self, cycle: str = 'once') -> None:
+        """Start the program at its pointer; `cycle` is once, forever or asis."""
+        if cycle not in ('once', 'forever', 'asis'):
+            raise ConfigurationError(f'cycle {cycle!r}: use once, forever or asis')
+        form = {
+            'regain': 'continue',
+            'execmode': 'continue',
+            'cycle': cycle,
+            'condition': 'none',
+            'stopatbp': 'disabled',
+            'alltaskbytsp': 'false',
+        }
+        await self.session.request(self.dialect.post('/rw/rapid/execution', 'start', form))
+
+    async def stop(self) -> None:
+        """Stop the program; goes before everything that waits."""
+        form = {'stopmode': 'stop', 'usetsp': 'normal'}
+        await self.session.request(self.dialect.post('/rw/rapid/execution', 'stop', form, urgent=True))
+
+    async def reset_pointer(self) -> None:
+        """Program pointer to main; the program must stand."""
+        await self._edit(self.dialect.post('/rw/rapid/execution', 'resetpp'))
+
+    async def set_symbol(self, symbol: str, literal: str) -> None:
+        """Write a RAPID variable; the literal is checked here first."""
+        mapping.parse_literal(literal)
+        self._symbol_path(symbol)
+        await self._edit(self.dialect.set_symbol(symbol.replace('{', '%7B').replace('}', '%7D'), literal))
+
+    async def set_signal(self, path: str, value: float) -> None:
+        """Write an I/O signal by name or `network/device/name`."""
+        if not np.isfinite(value):
+            raise ConfigurationError(f'signal {path} = {value} must be finite: nothing was sent')
+        await self.session.request(self.dialect.set_signal(_checked(_SIGNAL, path, 'signal'), f'{value:g}'))
+
+    async def _edit(self, request: Request) -> None:
+        """A write to the program; OmniCore wants its mastership asked for, IRC5 takes a free one by itself."""
+        if self.dialect.takes_free_mastership or self.dialect.edit_domain in self._held:
+            await self.session.request(request)
+            return
+        async with self.mastership():
+            await self.session.request(request)
+
+    @asynccontextmanager
+    async def mastership(self, domain: str | None = None) -> AsyncIterator[None]:
+        """Hold a mastership for the block, and give it back however the block ends.
+
+        Raises:
+            MastershipHeld: If someone else has it.
+        """
+        name = domain or self.dialect.edit_domain
+        path = f'/rw/mastership/{name}'
+        try:
+            response = await self.session.request(self.dialect.post(path, 'request'))
+        except (OutcomeUnknown, asyncio.CancelledError):
+            await asyncio.shield(self._release(path))  # it may be ours without our knowing
+            raise
+        self._held.add(name)
+        try:
+            yield
+        finally:
+            self._held.discard(name)
+            if self.session.generation == response.generation:  # a lost session took its mastership with it
+                await asyncio.shield(self._release(path))
+
+    async def _release(self, path: str) -> None:
+        """Give back; asked more than once if need be, because giving back twice does no harm and keeping it locks others out."""
+        for attempt in range(3):
+            try:
+                await self.session.request(self.dialect.post(path, 'release'))
+                return
+            except MastershipMissing:
+                _log.info('%s was not ours any more', path)
+                return
+            except RwsError as error:
+                _log.warning('%s not given back (attempt %d): %s', path, attempt + 1, error)
+
+    def _symbol_path(self, symbol: str) -> str:
+        return self.dialect.symbol_path(_checked(_SYMBOL, symbol, 'RAPID symbol').replace('{', '%7B').replace('}', '%7D'))
+
+
+def control_state(text: str) -> str:
+    """The state in small letters.
+
+    Raises:
+        BadResponse: If it is none that we know.
+    """
+    if text.lower() not in CONTROL_STATES:
+        raise BadResponse(f'controller state {text!r} is none of {CONTROL_STATES}')
+    return text.lower()
+
+
+def running(text: str) -> bool:
+    """Execution state as a truth value.
+
+    Raises:
+        BadResponse: If it is neither running nor stopped.
+    """
+    if text not in ('running', 'stopped'):
+        raise BadResponse(f'execution state {text!r} is neither running nor stopped')
+    return text == 'running'
+
+
+def _checked(pattern: re.Pattern, text: str, what: str) -> str:
+    if not pattern.match(text):
+        raise ConfigurationError(f'{text!r} is no name of a {what}: nothing was sent')
+    return text
+
+
+def _signal(item: Item) -> Signal | None:
+    if 'lvalue' not in item.fields or 'name' not in item.fields:
+        return None
+    path = item.title if item.title.endswith(item.fields['name']) else item.fields['name']
+    return Signal(
+        item.fields['name'],
+        path,
+        item.fields.get('type', ''),
+        mapping.number(item.fields['lvalue']),
+        item.fields.get('lstate', '') == 'simulated',
+    )
+
+
+def _log_entry(item: Item) -> LogEntry | None:
+    sequence = item.title.rpartition('/')[2]
+    if not sequence.isdigit() or 'code' not in item.fields:
+        return None
+    stamp = ' '.join(item.fields.get('tstamp', '').split())
+    return LogEntry(
+        int(sequence),
+        _LOG_KINDS.get(item.fields.get('msgtype', ''), 'info'),
+        int(mapping.number(item.fields['code'])),
+        stamp,
+        item.fields.get('title', ''),
+    )
+
+
+def _page_request(request: Request, following: str) -> Request:
+    query = dict(pair.partition('=')[::2] for pair in following.partition('?')[2].replace('&amp;', '&').split('&') if pair)
+    return Request('GET', request.path, request.query | query)

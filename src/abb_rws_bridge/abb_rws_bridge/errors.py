@@ -1,0 +1,145 @@
+"""Errors of a controller, typed by what the caller can do about them.
+
+A controller reuses its codes, so one is classified by status, code and message together, never by 403 alone.
+"""
+
+import re
+
+
+class RwsError(RuntimeError):
+    """Base of every error of this package.
+
+    Attributes:
+        status: HTTP status, None where no response came.
+        code: The controller's own return code, None where it gave none.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, code: int | None = None):
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+class ConfigurationError(RwsError, ValueError):
+    """Bad input on our side; nothing was sent."""
+
+
+class Unreachable(RwsError):
+    """No connection could be made; nothing was sent."""
+
+
+class ConnectionLost(RwsError):
+    """The connection broke before the whole response was here."""
+
+
+class TimedOut(RwsError):
+    """The whole response was not here in time."""
+
+
+class OutcomeUnknown(RwsError):
+    """A write was sent and its answer never came: it may or may not have been done. Read back before writing again."""
+
+
+class BadResponse(RwsError):
+    """A response that is not what Robot Web Services promises (cut short, HTML, wrong fields)."""
+
+
+class NotAuthorised(RwsError):
+    """User or password refused."""
+
+
+class Busy(RwsError):
+    """No free session, or too many requests: wait and come back."""
+
+
+class Rejected(RwsError):
+    """The controller understood and refused; the subclasses say why."""
+
+
+class MastershipHeld(Rejected):
+    """Someone else holds the mastership."""
+
+
+class MastershipMissing(Rejected):
+    """The write needs a mastership that this session does not hold."""
+
+
+class WrongMode(Rejected):
+    """Not allowed in the present operation mode."""
+
+
+class WrongState(Rejected):
+    """Not allowed in the present execution state (motors off, already running, ...)."""
+
+
+class NoProgramPointer(WrongState):
+    """No program pointer, or the robot is off the path: reset the pointer."""
+
+
+class AccessDenied(Rejected):
+    """The signal's access level or the user's grants do not allow it."""
+
+
+class NotFound(Rejected):
+    """No such symbol, signal, task, module or file."""
+
+
+class InvalidArgument(Rejected):
+    """The controller does not accept a value."""
+
+
+class LimitReached(Rejected):
+    """A limit of the controller is reached (subscription groups, resources)."""
+
+
+class ControllerFault(Rejected):
+    """System failure or backup in progress."""
+
+
+_BY_CODE = {
+    -1073445862: MastershipHeld,  # SYS_CTRL_E_RESOURCE_HELD
+    -1073445859: MastershipMissing,  # MASTER_REJECT
+    -1073445880: MastershipMissing,  # RESOURCE_NOT_HELD
+    -1073445860: WrongMode,  # MODE_REJECT
+    -1073442809: WrongState,  # EXEC_STATE
+    -1073442783: NoProgramPointer,  # NO_PP
+    -1073442807: NoProgramPointer,  # NOT_ON_PATH
+    -1073445881: AccessDenied,  # REJECT: signal access level, safety
+    -1073445867: AccessDenied,  # UAS_REJECT
+    -1073445866: NotFound,  # UNRESOLVED_URL: unknown signal
+    -1073438713: NotFound,  # path does not exist
+    -1073438716: NotFound,  # virtual root does not exist
+    -1073442813: NotFound,  # unknown module
+    -1073445879: InvalidArgument,
+    -1073438708: InvalidArgument,
+    -1073445871: LimitReached,  # MAX_LIMIT
+    -1073445851: ControllerFault,  # system failure
+    -1073445858: ControllerFault,  # backup in progress
+}
+_OVERLOADED = {-1073414146, -1073442816}  # plain failure, and one old "org_code": the message tells
+_NOT_FOUND = re.compile(r'not found|does not exist|unknown (module|symbol|signal)|org_code: -517', re.IGNORECASE)
+
+
+def classify(status: int, code: int | None, message: str) -> type[RwsError]:
+    """Error type of a response with status >= 400."""
+    if status == 401:
+        return NotAuthorised
+    if status in (429, 503):
+        return Busy
+    if status >= 500 and code is None:
+        return BadResponse
+    if code == -1073445866 and 'held by someone' in message:
+        return MastershipHeld
+    if code in _BY_CODE:
+        return _BY_CODE[code]
+    if code in _OVERLOADED and (status == 404 or _NOT_FOUND.search(message)):
+        return NotFound
+    if status in (404, 410):
+        return NotFound
+    return Rejected
+
+
+def short(message: str) -> str:
+    """A controller's message without the build machine's file names in front of it."""
+    text = re.sub(r'^.*?\.cpp\[\d+\]:?\s*', '', message.replace('\n', ' '))
+    text = re.sub(r'\s*(code:)?\s*-\d{6,}\s*(icode:)?\s*-\d+\s*$', '', text)
+    return re.sub(r'\s+', ' ', text).strip()[:200]

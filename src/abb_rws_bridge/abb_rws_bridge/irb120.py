@@ -1,0 +1,112 @@
+"""ABB IRB 120-3/0.58: geometry, limits, speeds, forward kinematics and URDF.
+
+Numbers: ABB data sheet ROB0149EN_D (May 2012) and product specification 3HAC035960. Base frame: z up, x forwards; the `tool0`
+frame stands on the flange with z out of it.
+"""
+
+import math
+
+import numpy as np
+
+from abb_rws_bridge.errors import ConfigurationError
+
+JOINT_NAMES = tuple(f'joint_{i}' for i in range(1, 7))
+AXES = np.array([[0, 0, 1], [0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]], dtype=float)
+ORIGINS_M = np.array([[0, 0, 0], [0, 0, 0.290], [0, 0, 0.270], [0, 0, 0.070], [0.302, 0, 0], [0.072, 0, 0]])
+LIMITS_RAD = np.deg2rad([[-165.0, 165.0], [-110.0, 110.0], [-110.0, 70.0], [-160.0, 160.0], [-120.0, 120.0], [-400.0, 400.0]])
+MAXIMUM_SPEED_RAD_S = np.deg2rad([250.0, 250.0, 250.0, 320.0, 320.0, 420.0])
+MASSES_KG = (6.215, 3.067, 3.909, 2.944, 1.328, 0.546, 0.137)  # base, links 1 to 6
+_FLANGE_TO_TOOL0 = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # Ry(90 deg)
+
+
+def _rotation(axis: np.ndarray, angle_rad: float) -> np.ndarray:
+    x, y, z = axis
+    skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + math.sin(angle_rad) * skew + (1 - math.cos(angle_rad)) * skew @ skew
+
+
+def link_poses(joints_rad: np.ndarray) -> np.ndarray:
+    """Poses of the six joint frames and `tool0` in the base, shape (7, 4, 4).
+
+    Args:
+        joints_rad: Joint angles [rad], shape (6,); limits are not checked.
+    """
+    pose, poses = np.eye(4), []
+    for origin_m, axis, angle_rad in zip(ORIGINS_M, AXES, np.asarray(joints_rad, dtype=float), strict=True):
+        step = np.eye(4)
+        step[:3, :3], step[:3, 3] = _rotation(axis, angle_rad), origin_m
+        pose = pose @ step
+        poses.append(pose)
+    tool = np.eye(4)
+    tool[:3, :3] = _FLANGE_TO_TOOL0
+    return np.array([*poses, pose @ tool])
+
+
+def forward_kinematics(joints_rad: np.ndarray) -> np.ndarray:
+    """T_base_tool0, shape (4, 4) [m]."""
+    return link_poses(joints_rad)[-1]
+
+
+def check_joints(joints_rad) -> np.ndarray:
+    """The joint angles as an array, shape (6,), if the robot can take them.
+
+    Raises:
+        ConfigurationError: If one is not finite or outside its limit, or there are not six.
+    """
+    joints = np.asarray(joints_rad, dtype=float)
+    if joints.shape != (6,):
+        raise ConfigurationError(f'{joints.size} joint angles: the IRB 120 has 6')
+    for name, value, (low, high) in zip(JOINT_NAMES, joints, LIMITS_RAD, strict=True):
+        if not low <= value <= high:  # false for NaN too
+            low_deg, high_deg = math.degrees(low), math.degrees(high)
+            raise ConfigurationError(
+                f'{name} = {math.degrees(value):.2f} deg is outside [{low_deg:.0f}, {high_deg:.0f}] deg: nothing was sent'
+            )
+    return joints
+
+
+def move_duration_s(start_rad: np.ndarray, goal_rad: np.ndarray, speed_ratio: float = 1.0) -> float:
+    """Shortest time of a joint move at the data sheet's speeds times `speed_ratio` [s]; acceleration not counted."""
+    return float(np.max(np.abs(np.subtract(goal_rad, start_rad)) / MAXIMUM_SPEED_RAD_S)) / speed_ratio
+
+
+def urdf(prefix: str = 'abb_') -> str:
+    """URDF of the robot, links drawn as plain cylinders: `<prefix>base_link`, `<prefix>link_1..6`, `<prefix>tool0`."""
+    links = [f'{prefix}base_link', *(f'{prefix}link_{i}' for i in range(1, 7))]
+    ends_m = [*ORIGINS_M[1:], np.zeros(3)]
+    parts = ['<?xml version="1.0"?>', '<robot name="irb120_3_58">', _link(links[0], MASSES_KG[0], np.array([0.0, 0.0, 0.1]))]
+    for i, name in enumerate(JOINT_NAMES):
+        low, high = LIMITS_RAD[i]
+        parts.append(_link(links[i + 1], MASSES_KG[i + 1], ends_m[i]))
+        parts.append(
+            f'  <joint name="{prefix}{name}" type="revolute">\n'
+            f'    <parent link="{links[i]}"/><child link="{links[i + 1]}"/>\n'
+            f'    <origin xyz="{_numbers(ORIGINS_M[i])}" rpy="0 0 0"/><axis xyz="{_numbers(AXES[i])}"/>\n'
+            f'    <limit lower="{low:.6f}" upper="{high:.6f}" velocity="{MAXIMUM_SPEED_RAD_S[i]:.6f}" effort="0"/>\n'
+            '  </joint>'
+        )
+    parts += [
+        f'  <link name="{prefix}tool0"/>',
+        f'  <joint name="{prefix}flange_to_tool0" type="fixed">\n    <parent link="{links[-1]}"/><child link="{prefix}tool0"/>\n'
+        f'    <origin xyz="0 0 0" rpy="0 {math.pi / 2:.9f} 0"/>\n  </joint>',
+        '</robot>',
+    ]
+    return '\n'.join(parts) + '\n'
+
+
+def _link(name: str, mass_kg: float, end_m: np.ndarray) -> str:
+    length_m = max(float(np.linalg.norm(end_m)), 0.02)
+    pitch = math.pi / 2 if end_m[0] else 0.0
+    radius_m = 0.06 if length_m > 0.05 else 0.03
+    across = mass_kg * (3 * radius_m**2 + length_m**2) / 12
+    origin = f'<origin xyz="{_numbers(end_m / 2)}" rpy="0 {pitch:.9f} 0"/>'
+    shape = f'<geometry><cylinder radius="{radius_m}" length="{length_m:.4f}"/></geometry>'
+    return (
+        f'  <link name="{name}">\n    <visual>{origin}{shape}</visual>\n    <collision>{origin}{shape}</collision>\n'
+        f'    <inertial>{origin}<mass value="{mass_kg}"/><inertia ixx="{across:.6f}" iyy="{across:.6f}" '
+        f'izz="{mass_kg * radius_m**2 / 2:.6f}" ixy="0" ixz="0" iyz="0"/></inertial>\n  </link>'
+    )
+
+
+def _numbers(vector: np.ndarray) -> str:
+    return ' '.join(f'{v:g}' for v in vector)

@@ -1,0 +1,118 @@
+"""A controller kept connected in a thread of its own, for callers that have no event loop."""
+
+import asyncio
+import concurrent.futures
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from abb_rws_bridge.controller import Controller
+from abb_rws_bridge.errors import RwsError, Unreachable
+from abb_rws_bridge.monitor import UP, Knowledge, Monitor
+
+Result = TypeVar('Result')
+_CLOSE_TIMEOUT_S = 5.0
+
+
+class Link:
+    """Runs Controller and Monitor in a thread from `open` to `close`.
+
+    Args:
+        make_controller: Called in the thread at every `open`.
+        on_change: Told in the thread what was refreshed; must return at once.
+    """
+
+    def __init__(self, make_controller: Callable[[], Controller], on_change: Callable[[str], None], ping_s: float = 2.0):
+        self._make_controller, self._on_change, self._ping_s = make_controller, on_change, ping_s
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._monitor: Monitor | None = None
+        self._controller: Controller | None = None
+        self._failure: RwsError | None = None
+        self._news = threading.Condition()
+
+    @property
+    def known(self) -> Knowledge:
+        """The newest of everything; nothing before `open`."""
+        return self._monitor.known if self._monitor is not None else Knowledge()
+
+    @property
+    def events_live(self) -> bool:
+        """Are events coming, or is everything polled."""
+        return self._monitor is not None and self._monitor.subscription.live
+
+    @property
+    def sessions_used(self) -> int:
+        """Sessions of the controller that were taken since `open`."""
+        return self._controller.session.generation if self._controller is not None else 0
+
+    def open(self, timeout_s: float) -> None:
+        """Connect and wait until the controller has told its state.
+
+        Raises:
+            RwsError: If it has not in time; the link is closed again.
+        """
+        if self._thread is not None:
+            return
+        self._failure = None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), name='abb_rws_bridge', daemon=True)
+        self._thread.start()
+        with self._news:
+            told = self._news.wait_for(lambda: self._failure is not None or _complete(self.known), timeout_s)
+        if not told or self._failure is not None:
+            error = self._failure or Unreachable(f'controller not ready within {timeout_s} s: {self.known.error or self.known.link}')
+            self.close()
+            raise error
+
+    def close(self) -> None:
+        """Log out and end the thread; harmless when closed."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        if self._loop is not None and thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+        thread.join(_CLOSE_TIMEOUT_S)
+        self._monitor = self._controller = self._loop = None
+
+    def submit(self, work: Callable[[Controller, Monitor], Awaitable[Result]]) -> 'concurrent.futures.Future[Result]':
+        """Start a coroutine in the thread.
+
+        Raises:
+            Unreachable: If the link is closed.
+        """
+        if self._thread is None or self._loop is None:
+            raise Unreachable('not connected: configure first')
+        return asyncio.run_coroutine_threadsafe(work(self._controller, self._monitor), self._loop)
+
+    async def _main(self) -> None:
+        self._stop = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        try:
+            async with self._make_controller() as controller:
+                self._controller = controller
+                self._monitor = Monitor(controller, self._tell, self._ping_s)
+                polling = asyncio.create_task(self._monitor.run())
+                await self._stop.wait()
+                await self._end_tasks(polling)
+        except RwsError as error:
+            self._failure = error
+            self._tell('link')
+
+    async def _end_tasks(self, polling: asyncio.Task) -> None:
+        """End everything of this loop, so that a move under way stops the robot before we log out."""
+        others = [task for task in asyncio.all_tasks() if task not in (polling, asyncio.current_task())]
+        polling.cancel()
+        for task in others:
+            task.cancel()
+        await asyncio.gather(polling, *others, return_exceptions=True)
+
+    def _tell(self, name: str) -> None:
+        with self._news:
+            self._news.notify_all()
+        self._on_change(name)
+
+
+def _complete(known: Knowledge) -> bool:
+    needed = (known.joints, known.control_state, known.operation_mode, known.execution)
+    return known.link == UP and all(value is not None for value in needed)

@@ -1,0 +1,192 @@
+"""What we know of a controller at any time: polled joint angles and status, events in between, and the state of the link.
+
+Two reads of three go to the joints, the third to the next status. Every value has its age; a value that is not refreshed just grows old.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from abb_rws_bridge import mapping
+from abb_rws_bridge.controller import Controller, control_state, running
+from abb_rws_bridge.errors import BadResponse, Busy, ConnectionLost, NotAuthorised, Rejected, TimedOut, Unreachable
+from abb_rws_bridge.subscription import MEDIUM, Event, Subscription
+from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, Task
+
+CONNECTING, UP, LOST, BUSY, REFUSED = 'connecting', 'up', 'lost', 'busy', 'refused'
+_LINK_ERRORS = (Unreachable, ConnectionLost, TimedOut, Busy, NotAuthorised)
+_LONGEST_DELAY_S = {LOST: 0.5, BUSY: 5.0, REFUSED: 5.0}
+_ELOG = '/rw/elog/0'
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Knowledge:
+    """The newest of everything; None was never told."""
+
+    link: str = CONNECTING
+    error: str = ''
+    joints: Aged[Joints] | None = None
+    control_state: Aged[str] | None = None
+    operation_mode: Aged[str] | None = None
+    speed_ratio: Aged[float] | None = None
+    execution: Aged[Execution] | None = None
+    tasks: Aged[tuple[Task, ...]] | None = None
+    signals: Aged[dict[str, Signal]] | None = None
+    event_log: Aged[tuple[LogEntry, ...]] | None = None
+    joint_ages_s: list[float] = field(default_factory=list)
+
+    @property
+    def ready(self) -> bool:
+        """The link is up and the controller has its tasks (it answers with none while it starts)."""
+        return self.link == UP and self.tasks is not None and bool(self.tasks.value)
+
+
+class Monitor:
+    """Keeps a Knowledge fresh until `run` is cancelled.
+
+    Args:
+        on_change: Called with the name of what was just refreshed ('joints', 'link', ...), in the event loop.
+    """
+
+    def __init__(self, controller: Controller, on_change: Callable[[str], None] = lambda _name: None, ping_s: float = 2.0):
+        self.known = Knowledge()
+        self.subscription = Subscription(
+            controller.session, controller.dialect, self._resources(controller), self._take_event, self._resync, ping_s
+        )
+        self._controller, self._on_change = controller, on_change
+        self._changed = asyncio.Event()
+        self._unannounced: dict[str, object] = {}
+        self._due: list[str] = []
+        self._rounds = 1
+        self._reads = {
+            'control_state': controller.control_state,
+            'operation_mode': controller.operation_mode,
+            'execution': controller.execution,
+            'speed_ratio': controller.speed_ratio,
+            'signals': controller.signals,
+            'tasks': controller.tasks,
+        }
+        self._slow_reads = {'event_log': controller.event_log}
+
+    def _resources(self, controller: Controller) -> dict[str, int]:
+        panel = controller.dialect.control_state_path
+        return {
+            panel: MEDIUM,
+            '/rw/panel/opmode': MEDIUM,
+            '/rw/panel/speedratio': MEDIUM,
+            '/rw/rapid/execution;ctrlexecstate': MEDIUM,
+            _ELOG: MEDIUM,
+        }
+
+    async def run(self) -> None:
+        """Poll, with a growing pause while the controller is away."""
+        events, delay_s = asyncio.create_task(self._events()), 0.1
+        try:
+            while True:
+                try:
+                    await self._poll()
+                except _LINK_ERRORS as error:
+                    link = BUSY if isinstance(error, Busy) else REFUSED if isinstance(error, NotAuthorised) else LOST
+                    delay_s = 0.1 if self.known.link == UP else min(2 * delay_s, _LONGEST_DELAY_S[link])
+                    self._set_link(link, str(error))
+                    await asyncio.sleep(delay_s)
+        finally:
+            events.cancel()
+            await asyncio.gather(events, return_exceptions=True)
+
+    async def _events(self) -> None:
+        await self.wait_for(lambda known: known.link == UP, None)
+        await self.subscription.run()
+
+    async def _poll(self) -> None:
+        """Everything once, then in turn, until a read fails for the link's sake."""
+        await self._refresh('joints', self._controller.joints)
+        for name, read in (self._reads | self._slow_reads).items():
+            await self._refresh(name, read)
+        for step in itertools.count():
+            if step % 3 != 2:
+                await self._refresh('joints', self._controller.joints)
+                continue
+            if not self._due:
+                self._due = [*self._reads, *(self._slow_reads if self._rounds % 10 == 0 else ())]
+                self._rounds += 1
+            name = self._due.pop(0)
+            await self._refresh(name, (self._reads | self._slow_reads)[name])
+
+    async def _refresh(self, name: str, read) -> None:
+        before = getattr(self.known, name)
+        try:
+            value = await read()
+        except (Rejected, BadResponse) as error:  # the link stands; this value just grows old
+            self._set_link(UP, f'{name}: {error}')
+            return
+        if name == 'joints' and before is not None:
+            self.known.joint_ages_s = [*self.known.joint_ages_s[-999:], before.age_s]
+        self._check_announced(name, before, value)
+        setattr(self.known, name, value)
+        still_failing = self.known.link == UP and not self.known.error.startswith(f'{name}:')
+        self._set_link(UP, self.known.error if still_failing else '')
+        self._tell(name)
+
+    def _check_announced(self, name: str, before: Aged | None, now: Aged) -> None:
+        """A change that only polling found, twice over, means that events do not come."""
+        if name not in ('control_state', 'operation_mode', 'speed_ratio') or before is None or not self.subscription.live:
+            self._unannounced.pop(name, None)
+        elif self._unannounced.get(name) == now.value:
+            self._unannounced.clear()
+            asyncio.get_running_loop().create_task(self.subscription.suspect())
+        elif now.value != before.value:
+            self._unannounced[name] = now.value
+
+    def _set_link(self, link: str, error: str) -> None:
+        changed = link != self.known.link
+        self.known.link, self.known.error = link, error
+        if changed:
+            _log.info('link %s %s', link, error)
+            self._tell('link')
+
+    def _tell(self, name: str) -> None:
+        self._changed.set()
+        self._on_change(name)
+
+    def _resync(self) -> None:
+        self._due = [*self._reads, *self._slow_reads]
+
+    def _take_event(self, event: Event) -> None:
+        if event.resource.startswith(_ELOG):
+            self._due.insert(0, 'event_log')
+            return
+        for name, kind, convert in (
+            ('control_state', 'ctrlstate', control_state),
+            ('operation_mode', 'opmode', str.upper),
+            ('speed_ratio', 'speedratio', mapping.ratio),
+            ('execution', 'ctrlexecstate', self._execution),
+        ):
+            if kind in event.fields:
+                try:
+                    value = Aged(convert(event.fields[kind]), event.arrived_s)
+                except BadResponse as error:
+                    _log.warning('event dropped: %s', error)
+                    return
+                self._unannounced.pop(name, None)
+                setattr(self.known, name, value)
+                self._tell(name)
+
+    def _execution(self, text: str) -> Execution:
+        before = self.known.execution
+        return Execution(running(text), '' if before is None else before.value.cycle)
+
+    async def wait_for(self, condition: Callable[[Knowledge], bool], timeout_s: float | None) -> bool:
+        """Wait until the condition holds; False if it did not in time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not condition(self.known):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True

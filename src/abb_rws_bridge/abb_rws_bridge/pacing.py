@@ -1,0 +1,39 @@
+"""When a request may start: a controller takes fewer than 20 a second, and a stop must not wait behind a queue."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Pacer:
+    """Keeps starts apart and gives stops a lane of their own.
+
+    Each lane has one request in flight. The urgent lane does not wait for the normal one to come back, so that a read that hangs
+    cannot hold a stop; it still keeps the distance between starts.
+    """
+
+    def __init__(self, interval_s: float = 0.055):
+        self._interval_s = interval_s
+        self._lanes = {False: asyncio.Lock(), True: asyncio.Lock()}
+        self._next_start_s = 0.0
+        self._urgent_waiting = 0
+
+    @asynccontextmanager
+    async def lane(self, urgent: bool) -> AsyncIterator[None]:
+        """Hold one lane for a request; first come, first served within a lane."""
+        async with self._lanes[urgent]:
+            yield
+
+    async def start(self, urgent: bool) -> None:
+        """Wait until a request of this lane may start; the caller sends at once."""
+        self._urgent_waiting += urgent
+        try:
+            while True:
+                wait_s = self._next_start_s - time.monotonic()
+                if wait_s <= 0 and (urgent or not self._urgent_waiting):
+                    break
+                await asyncio.sleep(max(wait_s, 0.002))
+            self._next_start_s = time.monotonic() + self._interval_s
+        finally:
+            self._urgent_waiting -= urgent

@@ -1,0 +1,130 @@
+"""Node `abb_rws_bridge`: an ABB controller on Robot Web Services <-> ROS.
+
+Out (while configured): `joint_states` and /tf at the rate the controller allows, stamped when they were asked for; `controller_status`
+and `io` (each value beside its age), `event_log`; diagnostics. In: `joint_target`, `speed_ratio_command`.
+Services: `stop` and `set_motors` false in every configured state; `set_motors` true, `start`, `reset_pointer` and `move_to_target`
+(reset the pointer, write the target, start, stop on arrival) only while active.
+When the controller falls silent nothing is published and the diagnostics say so; the node comes back by itself, a move does not.
+Deactivate ends a move and stops its program; cleanup, shutdown, an error, SIGTERM and SIGINT also log out.
+"""
+
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+
+from abb_rws_bridge.controller import Controller
+from abb_rws_bridge.credentials import load_credentials
+from abb_rws_bridge.errors import RwsError
+from abb_rws_bridge.link import Link
+from abb_rws_bridge.monitor import UP
+from abb_rws_bridge.ros import conversions
+from abb_rws_bridge.ros.bridge_parameters import BridgeParameters
+from abb_rws_bridge.ros.bridge_publishers import BridgePublishers
+from abb_rws_bridge.ros.commands import Commands
+from abb_rws_bridge.rws1 import RWS1
+from abb_rws_bridge.rws2 import RWS2
+from abb_rws_bridge.session import Endpoint
+from soft_arm_node_kit import diagnostics, runner
+from soft_arm_node_kit.parameters import declare
+
+_SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+_AUTOSTART_PERIOD_S = 0.5
+
+
+class AbbRwsBridgeNode(LifecycleNode):
+    """Translates; `abb_rws_bridge.link.Link` talks."""
+
+    def __init__(self):
+        super().__init__('abb_rws_bridge')
+        p = self._settings = declare(self, BridgeParameters)
+        self._credentials = load_credentials(p.credentials_file or None)
+        self._endpoint = Endpoint(p.host, p.port, p.tls, p.timeout_s, p.request_interval_s, p.ca_file or None, p.verify_tls)
+        self._endpoint.ssl()  # a ca_file that cannot be used refuses to start
+        self._phase, self._news = 'unconfigured', set()
+        self._wake = self.create_guard_condition(self._on_news)
+        self._link = Link(self._make_controller, self._on_change, p.ping_s)
+        self._commands = Commands(self, self._link, self._wake, p)
+        self._output = BridgePublishers(self, p)
+        self._reporter = diagnostics.Reporter(self, hardware_id=str(self._endpoint.url), status=self._status)
+        self._autostart = p.autostart
+        self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Connect, and wait until the controller has told its state."""
+        return self._transition(lambda: self._link.open(self._settings.connect_timeout_s), 'inactive')
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take commands from now on."""
+        return self._transition(lambda: None, 'active')
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Take no more commands; a move under way ends, and with it the program."""
+        return self._transition(self._commands.end_move, 'inactive')
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Log out."""
+        return self._transition(self._link.close, 'unconfigured')
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Log out for good."""
+        return self._transition(self._link.close, 'finalized')
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Log out."""
+        return self._transition(self._link.close, 'unconfigured')
+
+    def destroy_node(self) -> None:
+        """Stop a move and log out: also after SIGTERM, SIGINT and exceptions."""
+        self._link.close()
+        super().destroy_node()
+
+    def _make_controller(self) -> Controller:
+        return Controller(self._endpoint, self._credentials, RWS1 if self._settings.generation == 1 else RWS2)
+
+    def _transition(self, action, phase: str) -> TransitionCallbackReturn:
+        try:
+            action()
+        except RwsError as error:
+            self.get_logger().error(str(error), throttle_duration_sec=5.0)
+            return _FAILURE
+        self.get_logger().info(f'{self._phase} -> {phase}, {self._endpoint.url}')
+        self._phase, self._commands.active = phase, phase == 'active'
+        return _SUCCESS
+
+    def _on_change(self, name: str) -> None:
+        """Called in the link's thread."""
+        self._news.add(name)
+        self._wake.trigger()
+
+    def _on_news(self) -> None:
+        names, self._news = self._news, set()
+        if self._phase in ('inactive', 'active'):
+            self._output.publish(self._link.known, names)
+
+    def _start_by_itself(self) -> None:
+        if self._autostart and self._phase == 'unconfigured':
+            self.trigger_configure()
+        if self._autostart and self._phase == 'inactive':
+            self.trigger_activate()
+
+    def _status(self) -> tuple[bytes, str, dict]:
+        known, age_s = self._link.known, conversions.age_s(self._link.known.joints)
+        stale = age_s > self._settings.stale_after_s
+        connected = self._phase in ('inactive', 'active')
+        level = (
+            diagnostics.OK if not connected or known.ready and not stale else diagnostics.ERROR if known.link != UP else diagnostics.WARN
+        )
+        message = f'link {known.link} {known.error}'.strip() if connected and (stale or known.link != UP) else known.error or self._phase
+        values = {
+            'state': self._phase,
+            'link': known.link,
+            'joint_age_s': age_s,
+            'joint_rate_hz': self._output.joint_rate.rate_hz,
+            'events': self._link.events_live,
+            'controller_sessions': self._link.sessions_used,
+            'refused_commands': self._commands.refused,
+        }
+        return level, message, values
+
+
+def main() -> int:
+    """Entry point of the executable."""
+    return runner.run(AbbRwsBridgeNode)

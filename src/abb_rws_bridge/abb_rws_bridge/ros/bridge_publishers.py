@@ -1,0 +1,60 @@
+"""What the node publishes: each piece of news once, stamped when it was asked for."""
+
+import time
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from rcl_interfaces.msg import Log
+from rclpy.duration import Duration
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from tf2_ros import TransformBroadcaster
+
+from abb_rws_bridge.monitor import Knowledge
+from abb_rws_bridge.ros import conversions
+from abb_rws_bridge.ros.bridge_parameters import BridgeParameters
+from abb_rws_bridge.values import Aged
+from soft_arm_node_kit import diagnostics, qos
+
+
+class BridgePublishers:
+    """Publishers of a node."""
+
+    def __init__(self, node: Node, parameters: BridgeParameters):
+        self.joint_rate = diagnostics.RateMeter()
+        self._node, self._prefix, self._signals = node, parameters.frame_prefix, parameters.signals
+        self._joints = node.create_publisher(JointState, 'joint_states', qos.STATE)
+        self._status = node.create_publisher(DiagnosticStatus, 'controller_status', qos.LATCHED)
+        self._io = node.create_publisher(DiagnosticStatus, 'io', qos.LATCHED)
+        self._log = node.create_publisher(Log, 'event_log', qos.STATE)
+        self._transforms = TransformBroadcaster(node)
+        self._asked_s, self._sequence = 0.0, None
+
+    def publish(self, known: Knowledge, names: set[str]) -> None:
+        """Publish what the names say is new."""
+        if 'joints' in names and known.joints is not None and known.joints.asked_s > self._asked_s:
+            self._publish_joints(known.joints)
+        if 'signals' in names and known.signals is not None:
+            self._io.publish(conversions.signal_status(known.signals, self._signals, 'io'))
+        if 'event_log' in names and known.event_log is not None:
+            self._publish_log(known.event_log)
+        if names - {'joints', 'signals', 'event_log'}:
+            self._status.publish(conversions.controller_status(known, 'controller'))
+
+    def _publish_joints(self, joints: Aged) -> None:
+        self._asked_s = joints.asked_s
+        stamp = self._stamp(joints)
+        self._joints.publish(conversions.joint_state(joints.value.position_rad, stamp, self._prefix))
+        self._transforms.sendTransform(conversions.transforms(joints.value.position_rad, stamp, self._prefix))
+        self.joint_rate.tick()
+
+    def _publish_log(self, log: Aged) -> None:
+        """New entries; those from before we came are not news, and a cleared log begins again."""
+        last = log.value[-1].sequence if log.value else 0
+        if self._sequence is not None:
+            for entry in log.value:
+                if entry.sequence > self._sequence:
+                    self._log.publish(conversions.log_message(entry, self._stamp(log)))
+        self._sequence = last
+
+    def _stamp(self, value: Aged):
+        return (self._node.get_clock().now() - Duration(nanoseconds=int((time.monotonic() - value.asked_s) * 1e9))).to_msg()

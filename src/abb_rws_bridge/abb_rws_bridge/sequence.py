@@ -1,0 +1,113 @@
+"""The gripper paper's way to move the robot: reset the pointer, set the target variable, start, and stop when it is there."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from abb_rws_bridge import irb120, mapping
+from abb_rws_bridge.controller import Controller
+from abb_rws_bridge.errors import RwsError, WrongMode, WrongState
+from abb_rws_bridge.monitor import Knowledge, Monitor
+
+TARGET_SYMBOL = 'T_ROB1/J_Orientation_Target'
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What a move did: where the robot stands [rad], how far from the target [rad], how long it took [s]."""
+
+    position_rad: np.ndarray
+    error_rad: float
+    duration_s: float
+
+
+class MoveFailed(RwsError):
+    """The robot did not arrive; the program was stopped."""
+
+
+async def move_to(
+    controller: Controller,
+    monitor: Monitor,
+    target_rad,
+    *,
+    symbol: str = TARGET_SYMBOL,
+    tolerance_rad: float = 0.002,
+    timeout_s: float = 30.0,
+    progress: Callable[[float], None] = lambda _error_rad: None,
+) -> Arrival:
+    """Move to joint angles [rad] with the controller's own program, and stop it however this ends.
+
+    Args:
+        progress: Called with the largest joint distance left [rad] at every new sample.
+
+    Raises:
+        ConfigurationError: If the target is outside the limits; nothing was sent.
+        WrongMode: If the controller is not in automatic.
+        WrongState: If the motors are off or a program runs already.
+        MoveFailed: If the program stopped early or the target was not reached in time.
+    """
+    target = irb120.check_joints(target_rad)
+    _check_ready(monitor.known)
+    await controller.reset_pointer()
+    await controller.set_symbol(symbol, mapping.jointtarget_literal(target))
+    started_s = time.monotonic()
+    try:
+        await controller.start(cycle='forever')
+        return await _arrive(monitor, target, tolerance_rad, started_s, timeout_s, progress)
+    finally:
+        await asyncio.shield(_stop(controller))
+
+
+def _check_ready(known: Knowledge) -> None:
+    if not known.ready or known.control_state is None or known.operation_mode is None or known.execution is None:
+        raise WrongState(f'the controller is not ready (link {known.link}{": " + known.error if known.error else ""})')
+    if known.operation_mode.value != 'AUTO':
+        raise WrongMode(f'operation mode is {known.operation_mode.value}: turn the key to automatic')
+    if known.control_state.value != 'motoron':
+        raise WrongState(f'controller state is {known.control_state.value}: switch the motors on')
+    if known.execution.value.running:
+        raise WrongState('a program runs already: stop it first')
+
+
+async def _arrive(monitor: Monitor, target: np.ndarray, tolerance_rad: float, started_s: float, timeout_s: float, progress) -> Arrival:
+    end_s, seen_s = started_s + timeout_s, started_s
+    while True:
+        left_s = end_s - time.monotonic()
+        if not await monitor.wait_for(lambda known, seen_s=seen_s: _fresh(known, seen_s) or _interrupted(known, started_s) != '', left_s):
+            raise MoveFailed(f'target not reached within {timeout_s:.1f} s; link {monitor.known.link} {monitor.known.error}')
+        interrupted = _interrupted(monitor.known, started_s)
+        if interrupted:
+            raise MoveFailed(interrupted)
+        sample = monitor.known.joints
+        seen_s = sample.asked_s
+        error_rad = float(np.max(np.abs(sample.value.position_rad - target)))
+        progress(error_rad)
+        if error_rad <= tolerance_rad:
+            return Arrival(sample.value.position_rad, error_rad, time.monotonic() - started_s)
+
+
+def _fresh(known: Knowledge, seen_s: float) -> bool:
+    return known.joints is not None and known.joints.asked_s > seen_s
+
+
+def _interrupted(known: Knowledge, started_s: float) -> str:
+    """Why the move cannot go on; only what was told after the start counts."""
+    if known.control_state.asked_s > started_s and known.control_state.value != 'motoron':
+        return f'controller state became {known.control_state.value} during the move'
+    if known.execution.asked_s > started_s + 0.2 and not known.execution.value.running:
+        return 'the program stopped before the target was reached'
+    return ''
+
+
+async def _stop(controller: Controller) -> None:
+    try:
+        await controller.stop()
+    except RwsError as error:
+        _log.error('the stop was not confirmed: %s', error)
+        raise

@@ -1,0 +1,279 @@
+"""One HTTP session with a controller: authentication, cookies, pacing, deadlines and typed errors.
+
+A controller has few sessions (70 on IRC5) and frees them only after minutes, so one is kept and logged out at the end. A read whose
+connection broke is tried once more; a write is never repeated, because nobody knows whether it was done.
+"""
+
+import asyncio
+import base64
+import logging
+import ssl
+import time
+from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
+from urllib.parse import urlencode
+
+import aiohttp
+from yarl import URL
+
+from abb_rws_bridge import body
+from abb_rws_bridge.credentials import Credentials
+from abb_rws_bridge.digest import Digest
+from abb_rws_bridge.errors import (
+    Busy,
+    ConfigurationError,
+    ConnectionLost,
+    NotAuthorised,
+    OutcomeUnknown,
+    RwsError,
+    TimedOut,
+    Unreachable,
+    classify,
+    short,
+)
+from abb_rws_bridge.pacing import Pacer
+
+SESSION_COOKIE = '-http-session-'
+MAXIMUM_BODY_BYTES = 8 * 1024 * 1024
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a controller answers and how long we wait for it.
+
+    Attributes:
+        timeout_s: For one whole request, its body included [s]; below 1 s, so that a frozen controller is seen within 1 s.
+        interval_s: Least time between the starts of two requests [s].
+        ca_file: Certificates to trust besides the system's (a controller's own is self-signed).
+        verify_tls: False trusts any certificate; for a lab network only.
+    """
+
+    host: str
+    port: int
+    tls: bool = False
+    timeout_s: float = 0.8
+    interval_s: float = 0.055
+    ca_file: str | None = None
+    verify_tls: bool = True
+
+    @property
+    def url(self) -> URL:
+        """Scheme, host and port."""
+        return URL.build(scheme='https' if self.tls else 'http', host=self.host, port=self.port)
+
+    def ssl(self) -> ssl.SSLContext | bool:
+        """What aiohttp wants for its `ssl` argument.
+
+        Raises:
+            ConfigurationError: If `ca_file` cannot be used.
+        """
+        if not self.tls:
+            return True
+        if not self.verify_tls:
+            _log.warning('TLS certificates of %s are not verified', self.host)
+            return False
+        try:
+            return ssl.create_default_context(cafile=self.ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigurationError(f'ca_file {self.ca_file}: {error}') from error
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call: path from the root, query, form. `urgent` is for what stops the robot."""
+
+    method: str
+    path: str
+    query: dict[str, str] = field(default_factory=dict)
+    form: dict[str, str] | list[tuple[str, str]] | None = None
+    urgent: bool = False
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came back, when it was asked for (monotonic clock [s]) and on which of our sessions."""
+
+    document: body.Document
+    headers: dict[str, str]
+    asked_s: float
+    generation: int
+
+
+class Session:
+    """Sends requests; use it as an async context, which logs out at the end.
+
+    Attributes:
+        generation: Counts the controller's sessions this object has had; it moves when one was lost and another given.
+    """
+
+    def __init__(self, endpoint: Endpoint, credentials: Credentials, *, basic: bool, headers: dict[str, str], form_type: str):
+        self.endpoint = endpoint
+        self.generation = 0
+        self._credentials, self._basic = credentials, basic
+        self._digest = Digest(credentials)
+        self._pacer = Pacer(endpoint.interval_s)
+        self._headers, self._form_type = headers, form_type
+        self._login = asyncio.Lock()
+        self._cookie: str | None = None
+        self._http: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> 'Session':
+        connector = aiohttp.TCPConnector(limit=4, ssl=self.endpoint.ssl(), keepalive_timeout=20.0)
+        # unsafe: the default jar drops the cookies of hosts that are IP addresses, which costs one session per request
+        jar = aiohttp.CookieJar(unsafe=True, quote_cookie=False)
+        self._http = aiohttp.ClientSession(connector=connector, cookie_jar=jar, auto_decompress=True)
+        return self
+
+    async def __aexit__(self, *_exception) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Log out, so that the session and every mastership are free at once, and close the sockets."""
+        if self._http is None:
+            return
+        try:
+            await self.logout()
+        finally:
+            await self._http.close()
+            self._http = None
+
+    async def logout(self) -> None:
+        """Give the session back; the next request takes another. What the session held (mastership, events) falls."""
+        try:
+            if self._cookie is not None:
+                await self.request(Request('GET', '/logout', urgent=True))
+        except RwsError as error:
+            _log.info('no logout: %s', error)  # the controller frees the session by itself after some minutes
+        self._cookie = None
+
+    async def request(self, request: Request) -> Response:
+        """Send and wait for the whole response.
+
+        Raises:
+            RwsError: The subclass says what happened and whether the request can have been done.
+        """
+        if self._http is None:
+            raise ConfigurationError('the session is closed')
+        async with self._pacer.lane(request.urgent):
+            if self._cookie is None:  # two first requests at once would take two sessions
+                async with self._login:
+                    return await self._attempt(request)
+            return await self._attempt(request)
+
+    async def websocket(self, url: URL, protocol: str, ping_s: float | None) -> aiohttp.ClientWebSocketResponse:
+        """Open a WebSocket with this session's cookies.
+
+        Raises:
+            RwsError: If it could not be opened.
+        """
+        if self._http is None:
+            raise ConfigurationError('the session is closed')
+        await self._pacer.start(False)
+        try:
+            async with asyncio.timeout(self.endpoint.timeout_s):
+                return await self._http.ws_connect(
+                    url,
+                    protocols=(protocol,),
+                    heartbeat=ping_s,
+                    autoclose=True,
+                    headers=self._authorization('GET', url),
+                    max_msg_size=MAXIMUM_BODY_BYTES,
+                )
+        except TimeoutError as error:
+            raise TimedOut(f'WebSocket {url} not open after {self.endpoint.timeout_s} s') from error
+        except aiohttp.WSServerHandshakeError as error:
+            kind = classify(error.status, None, error.message)
+            raise kind(f'WebSocket {url} refused with {error.status}', status=error.status) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise Unreachable(f'WebSocket {url}: {error}') from error
+
+    async def _attempt(self, request: Request) -> Response:
+        end_s = time.monotonic() + self.endpoint.timeout_s
+        try:
+            return await self._exchange(request, None)
+        except ConnectionLost:  # only reads end so; a write ends as OutcomeUnknown
+            if time.monotonic() > end_s - 0.2 * self.endpoint.timeout_s:
+                raise
+        return await self._exchange(request, end_s)
+
+    async def _exchange(self, request: Request, end_s: float | None) -> Response:
+        """One request, and once more with a new nonce if the controller asks who we are."""
+        for challenged in (False, True):
+            await self._pacer.start(request.urgent)
+            asked_s = time.monotonic()
+            limit_s = self.endpoint.timeout_s if end_s is None else end_s - asked_s
+            status, headers, cookies, content = await self._send(request, limit_s)
+            if status != 401:
+                break
+            self._cookie = None
+            if challenged or self._basic:
+                raise NotAuthorised(f'{self.endpoint.host} refuses user {self._credentials.user!r}: check the credentials', status=401)
+            self._digest.challenge(headers.get('WWW-Authenticate', ''))
+        self._note_session(cookies)
+        if status >= 400:
+            raise _refusal(request, status, content)
+        if request.path == '/logout':
+            self._cookie = None
+            content = b''
+        return Response(body.parse(content), headers, asked_s, self.generation)
+
+    async def _send(self, request: Request, limit_s: float):
+        url = self.endpoint.url.join(URL(request.path, encoded=True)).with_query(request.query)
+        headers = self._headers | self._authorization(request.method, url)
+        data = None
+        if request.method != 'GET':  # a controller wants the type even where the form is empty
+            headers['Content-Type'] = self._form_type
+            data = urlencode(request.form or {}, safe=';/$').encode()
+        where = f'{request.method} {request.path}'
+        try:
+            async with asyncio.timeout(limit_s):
+                async with self._http.request(request.method, url, headers=headers, data=data, allow_redirects=False) as response:
+                    content = await _read(response)
+                    return response.status, dict(response.headers), response.cookies, content
+        except TimeoutError as error:
+            raise _unanswered(request, TimedOut, f'{where}: no whole answer within {limit_s:.2f} s') from error
+        except aiohttp.ClientConnectorError as error:
+            raise Unreachable(f'{self.endpoint.host}:{self.endpoint.port} cannot be reached: {error.strerror or error}') from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise _unanswered(request, ConnectionLost, f'{where}: connection lost ({error or type(error).__name__})') from error
+
+    def _authorization(self, method: str, url: URL) -> dict[str, str]:
+        if self._basic:
+            pair = f'{self._credentials.user}:{self._credentials.password}'.encode()
+            return {'Authorization': 'Basic ' + base64.b64encode(pair).decode()}
+        value = self._digest.authorization(method, url.raw_path_qs)
+        return {} if value is None else {'Authorization': value}
+
+    def _note_session(self, cookies: SimpleCookie) -> None:
+        if SESSION_COOKIE in cookies and cookies[SESSION_COOKIE].value != self._cookie:
+            self._cookie = cookies[SESSION_COOKIE].value
+            self.generation += 1
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    content = bytearray()
+    async for chunk in response.content.iter_chunked(1 << 16):
+        content += chunk
+        if len(content) > MAXIMUM_BODY_BYTES:
+            raise aiohttp.ClientPayloadError(f'body is over the limit of {MAXIMUM_BODY_BYTES} bytes')
+    return bytes(content)
+
+
+def _unanswered(request: Request, kind: type[RwsError], message: str) -> RwsError:
+    if request.method == 'GET':
+        return kind(message)
+    return OutcomeUnknown(f'{message}; it may have been done: read back before trying again')
+
+
+def _refusal(request: Request, status: int, content: bytes) -> RwsError:
+    where = f'{request.method} {request.path}'
+    if status in (429, 503):
+        return Busy(f'{where}: the controller has no free session or too many requests ({status}): wait', status=status)
+    try:
+        document = body.parse(content)
+    except RwsError:
+        document = body.Document(message=content[:80].decode('ascii', errors='replace'))
+    kind = classify(status, document.code, document.message)
+    return kind(f'{where}: {short(document.message) or "refused"} (HTTP {status}, code {document.code})', status=status, code=document.code)

@@ -1,0 +1,305 @@
+"""The real node, as its own process, against an emulated controller in another: T9, T10, T16, T17."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+
+from abb_rws_bridge import irb120
+
+from ..cell import USER
+from ..peer import Peer
+
+START = [sys.executable, '-c', 'import sys; from abb_rws_bridge.ros.bridge_node import main; sys.exit(main())', '--ros-args']
+CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
+ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
+TARGET_DEG = [20.0, 10.0, -10.0, 5.0, 45.0, 90.0]
+
+
+class Operator:
+    """A ROS client of the bridge, with the bridge's process."""
+
+    def __init__(self, namespace: str, port: int, **parameters):
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node('operator', namespace=namespace, context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self.joints, self.transforms, self.diagnostics = [], [], []
+        self._node.create_subscription(JointState, 'joint_states', self.joints.append, 10)
+        self._node.create_subscription(TFMessage, '/tf', self.transforms.append, 10)
+        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        self._targets = self._node.create_publisher(JointState, 'joint_target', 1)
+        self._speed_ratios = self._node.create_publisher(Float64, 'speed_ratio_command', 1)
+        values = [part for name, value in ({'host': '127.0.0.1', 'port': port} | parameters).items() for part in ('-p', f'{name}:={value}')]
+        environment = os.environ | {'ABB_RWS_USER': USER.user, 'ABB_RWS_PASSWORD': USER.password}
+        self.process = subprocess.Popen([*START, '-r', f'__ns:={namespace}', *values], stderr=subprocess.PIPE, text=True, env=environment)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        self.diagnostics += [status for status in message.status if status.name.endswith('abb_rws_bridge')]
+
+    def wait(self, condition, deadline_s: float = 10.0, what: str = 'the condition') -> float:
+        began_s = time.monotonic()
+        while not condition():
+            assert self.process.poll() is None, self.process.stderr.read()
+            assert time.monotonic() - began_s < deadline_s, f'{what} not within {deadline_s} s'
+            self._executor.spin_once(timeout_sec=0.02)
+        return time.monotonic() - began_s
+
+    def ask(self, kind, name, **fields):
+        client = self._node.create_client(kind, name)
+        self.wait(client.service_is_ready, what=f'service {name}')
+        return client, client.call_async(kind.Request(**fields))
+
+    def call(self, kind, name, **fields):
+        client, future = self.ask(kind, name, **fields)
+        self.wait(future.done, what=f'answer of {name}')
+        self._node.destroy_client(client)
+        return future.result()
+
+    def transition(self, number: int) -> bool:
+        return self.call(ChangeState, 'abb_rws_bridge/change_state', transition=Transition(id=number)).success
+
+    def state(self) -> str:
+        return self.call(GetState, 'abb_rws_bridge/get_state').current_state.label
+
+    def start(self) -> None:
+        assert self.transition(CONFIGURE) and self.transition(ACTIVATE)
+
+    def rest(self) -> None:
+        for state, number in (('active', DEACTIVATE), ('inactive', CLEANUP)):  # rclpy raises on a transition that is not there
+            if self.state() == state:
+                assert self.transition(number)
+
+    def aim(self, degrees) -> None:
+        self.wait(lambda: self._targets.get_subscription_count() > 0, what='the subscription of joint_target')
+        self._targets.publish(JointState(name=[f'abb_joint_{i}' for i in range(1, 7)], position=np.deg2rad(degrees).tolist()))
+        self.wait_a_little(0.2)
+
+    def begin_slow_move(self, peer: Peer):
+        """A move of 6 s that is under way; the future of its answer."""
+        self.start()
+        self.aim([160, 0, 0, 0, 0, 0])
+        assert self.call(SetBool, 'set_motors', data=True).success
+        self._speed_ratios.publish(Float64(data=0.1))
+        self.wait(lambda: peer.state()['speed_percent'] == 10, 3.0)
+        self.wait_a_little(0.3)
+        _, move = self.ask(Trigger, 'move_to_target')
+        self.wait(lambda: peer.state()['running'], 3.0)
+        return move
+
+    def wait_a_little(self, seconds: float) -> None:
+        end_s = time.monotonic() + seconds
+        self.wait(lambda: time.monotonic() > end_s, seconds + 1.0)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate(timeout=5.0)
+        self._executor.shutdown()
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+
+@pytest.fixture(scope='module')
+def shared_peer():
+    running = Peer()
+    yield running
+    running.end()
+
+
+@pytest.fixture
+def peer(shared_peer):
+    """The controller with its motors off, its joints at home, in automatic."""
+    shared_peer.act('expire_sessions')
+    shared_peer.act('operation_mode', mode='MANR')
+    shared_peer.act('operation_mode', mode='AUTO')
+    shared_peer.act('guard_stop', open_door=False)
+    shared_peer.act('speed', percent=100)
+    shared_peer.act('place', joints_deg=[0, 0, 0, 0, 30, 0])
+    return shared_peer
+
+
+@pytest.fixture(scope='module')
+def shared_operator(shared_peer):
+    running = Operator(f'/bridge_{os.getpid()}', shared_peer.port)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def operator(peer, shared_operator):
+    """The node, unconfigured."""
+    shared_operator.rest()
+    shared_operator.joints.clear()
+    shared_operator.diagnostics.clear()
+    return shared_operator
+
+
+@pytest.fixture
+def another_operator(peer):
+    """A node of its own, for what ends it."""
+    running = Operator(f'/mortal_{os.getpid()}', peer.port)
+    yield running
+    running.close()
+
+
+def value(status: DiagnosticStatus, key: str) -> str:
+    return {pair.key: pair.value for pair in status.values}[key]
+
+
+def test_the_robot_moves_as_asked_and_the_topics_tell_it(operator, peer):
+    operator.start()
+    refused = operator.call(Trigger, 'move_to_target')
+    assert not refused.success and 'joint_target' in refused.message
+    operator.aim(TARGET_DEG)
+    refused = operator.call(Trigger, 'move_to_target')
+    assert not refused.success and 'motors' in refused.message
+    assert operator.call(SetBool, 'set_motors', data=True).success
+    operator.wait_a_little(0.3)
+    moved = operator.call(Trigger, 'move_to_target')
+    assert moved.success, moved.message
+    operator.wait(lambda: np.allclose(np.rad2deg(operator.joints[-1].position), TARGET_DEG, atol=0.2), 3.0)
+    assert list(operator.joints[-1].name) == [f'abb_joint_{i}' for i in range(1, 7)]
+    pose = np.eye(4)
+    for transform in operator.transforms[-1].transforms:
+        t, q = transform.transform.translation, transform.transform.rotation
+        step = np.eye(4)
+        x, y, z, w = q.x, q.y, q.z, q.w
+        step[:3, :3] = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+        step[:3, 3] = t.x, t.y, t.z
+        pose = pose @ step
+    assert operator.transforms[-1].transforms[-1].child_frame_id == 'abb_tool0'
+    np.testing.assert_allclose(pose, irb120.forward_kinematics(np.deg2rad(TARGET_DEG)), atol=2e-4)
+    assert peer.state()['running'] is False and peer.state()['sessions'] == 1
+
+
+def test_a_stop_does_not_wait_for_the_move_and_ends_it(operator, peer):
+    move = operator.begin_slow_move(peer)
+    second = operator.call(Trigger, 'move_to_target')
+    assert not second.success and 'under way' in second.message
+    assert operator.call(Trigger, 'stop').success
+    assert peer.state()['running'] is False
+    operator.wait(move.done, 1.0)
+    assert not move.result().success
+
+
+def test_a_target_outside_the_limits_is_refused_and_the_last_one_is_not_used_instead(operator, peer):
+    operator.start()
+    assert operator.call(SetBool, 'set_motors', data=True).success
+    operator.aim(TARGET_DEG)
+    before = peer.state()['writes']
+    operator.aim([0, 0, math.nan, 0, 0, 0])
+    assert not operator.call(Trigger, 'move_to_target').success
+    assert peer.state()['writes'] == before
+
+
+def test_a_frozen_controller_is_told_within_a_second_and_nothing_stale_is_published(operator, peer):
+    operator.start()
+    operator.wait(lambda: operator.diagnostics and operator.diagnostics[-1].level == DiagnosticStatus.OK, 5.0)
+    os.kill(peer.process.pid, signal.SIGSTOP)
+    frozen_s = time.monotonic()
+    operator.wait_a_little(0.2)
+    operator.joints.clear()
+    operator.wait(lambda: operator.diagnostics[-1].level == DiagnosticStatus.ERROR, 2.5)
+    took_s = time.monotonic() - frozen_s
+    assert operator.joints == []
+    assert value(operator.diagnostics[-1], 'link') == 'lost'
+    os.kill(peer.process.pid, signal.SIGCONT)
+    operator.wait(lambda: operator.joints, 2.0)
+    now = operator._node.get_clock().now().nanoseconds * 1e-9
+    stamp = operator.joints[-1].header.stamp
+    assert now - (stamp.sec + stamp.nanosec * 1e-9) < 0.5
+    operator.wait(lambda: operator.diagnostics[-1].level == DiagnosticStatus.OK, 3.0)
+    assert took_s < 2.1  # lost within 1 s (see test_peer_loss), told at the next second
+
+
+def test_deactivating_ends_a_move_and_stops_the_robot(operator, peer):
+    move = operator.begin_slow_move(peer)
+    assert operator.transition(DEACTIVATE)
+    operator.wait(lambda: not peer.state()['running'], 1.0)
+    operator.wait(move.done, 1.0)
+    assert not move.result().success and 'stopped' in move.result().message
+
+
+def test_commands_need_the_active_state_but_a_stop_does_not(operator, peer):
+    assert operator.transition(CONFIGURE)
+    before = peer.state()['writes']
+    for kind, name, fields in (
+        (Trigger, 'start', {}),
+        (Trigger, 'reset_pointer', {}),
+        (Trigger, 'move_to_target', {}),
+        (SetBool, 'set_motors', {'data': True}),
+    ):
+        answer = operator.call(kind, name, **fields)
+        assert not answer.success and 'activate' in answer.message
+    assert peer.state()['writes'] == before
+    assert operator.call(Trigger, 'stop').success and operator.call(SetBool, 'set_motors', data=False).success
+
+
+def test_lifecycle_cycles_leave_nothing_on_the_controller_or_in_the_process(operator, peer):
+    operator.start()
+
+    def held():
+        folder = f'/proc/{operator.process.pid}'
+        return len(os.listdir(f'{folder}/fd')), len(os.listdir(f'{folder}/task'))
+
+    assert operator.transition(DEACTIVATE) and operator.transition(CLEANUP)
+    before = held()
+    for _ in range(5):
+        operator.start()
+        assert operator.transition(DEACTIVATE) and operator.transition(CLEANUP)
+    after = held()
+    state = peer.state()
+    assert (state['sessions'], state['groups'], state['sockets']) == (0, 0, 0)
+    assert after[0] <= before[0] + 2 and after[1] <= before[1] + 1
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_during_a_move_stops_the_robot_and_logs_out(another_operator, peer, number):
+    another_operator.begin_slow_move(peer)
+    another_operator.process.send_signal(number)
+    assert another_operator.process.wait(5.0) == 0
+    state = peer.state()
+    assert (state['running'], state['sessions'], set(state['masters'].values())) == (False, 0, {None})
+
+
+def test_configure_fails_where_nobody_is_and_works_when_somebody_is():
+    peer = Peer()
+    peer.end()
+    running = Operator(f'/lonely_{os.getpid()}', peer.port, connect_timeout_s=2.0)
+    try:
+        assert running.transition(CONFIGURE) is False
+        assert running.state() == 'unconfigured'
+        successor = Peer(peer.port)
+        try:
+            running.start()
+        finally:
+            successor.end()
+    finally:
+        running.close()
+
+
+def test_without_credentials_the_node_says_how_to_give_them():
+    environment = {k: v for k, v in os.environ.items() if not k.startswith('ABB_RWS')}
+    done = subprocess.run([*START, '-p', 'host:=127.0.0.1'], capture_output=True, text=True, timeout=20, env=environment)
+    assert done.returncode == 2
+    assert 'ABB_RWS_USER' in done.stderr and len(done.stderr.strip().splitlines()) == 1

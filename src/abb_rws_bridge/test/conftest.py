@@ -1,0 +1,45 @@
+"""No test of this package may leave a thread, and certificates for those that need one."""
+
+import subprocess
+import threading
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    before = set(threading.enumerate())
+    yield
+    left = [thread for thread in threading.enumerate() if thread not in before and not thread.name.startswith('asyncio_')]
+    assert left == []
+
+
+@pytest.fixture(scope='session')
+def self_signed(tmp_path_factory):
+    """A certificate for 127.0.0.1 and its key, as files."""
+    folder = tmp_path_factory.mktemp('tls')
+    certificate, key = folder / 'certificate.pem', folder / 'key.pem'
+    subprocess.run(
+        [
+            'openssl',
+            'req',
+            '-x509',
+            '-newkey',
+            'rsa:2048',
+            '-nodes',
+            '-days',
+            '2',
+            '-subj',
+            '/CN=127.0.0.1',
+            '-addext',
+            'subjectAltName=IP:127.0.0.1',
+            '-keyout',
+            key,
+            '-out',
+            certificate,
+        ],
+        check=True,
+        capture_output=True,
+        timeout=30,
+    )
+    return certificate, key

@@ -1,0 +1,44 @@
+"""An emulated controller in a process of its own, with its control port."""
+
+import json
+import subprocess
+import sys
+import urllib.request
+
+from .cell import USER
+
+
+class Peer:
+    """The process; `end` kills it."""
+
+    def __init__(self, port: int = 0, *more: str):
+        command = [
+            sys.executable,
+            '-m',
+            'soft_arm_sim.rws.cli',
+            '--port',
+            str(port),
+            '--control-port',
+            '0',
+            '--json',
+            '--user',
+            USER.user,
+            '--password',
+            USER.password,
+            *more,
+        ]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        told = json.loads(self.process.stdout.readline())
+        self.port, self.control_port = told['port'], told['control_port']
+
+    def state(self) -> dict:
+        with urllib.request.urlopen(f'http://127.0.0.1:{self.control_port}/state', timeout=5.0) as answer:
+            return json.load(answer)
+
+    def act(self, name: str, **values) -> None:
+        request = urllib.request.Request(f'http://127.0.0.1:{self.control_port}/actions/{name}', json.dumps(values).encode(), method='POST')
+        urllib.request.urlopen(request, timeout=5.0).close()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate(timeout=5.0)

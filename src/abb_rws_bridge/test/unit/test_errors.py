@@ -1,0 +1,122 @@
+"""Recorded refusals, in each of the three forms they come in, get the same type (T19), and broken bodies are said to be broken (T6)."""
+
+import html
+import json
+
+import pytest
+
+from abb_rws_bridge import body, errors
+
+# status, code, message as recorded on RobotWare 6.16 and 7.21 virtual controllers
+RECORDED = [
+    (
+        403,
+        -1073445862,
+        'rws_resource_mastership.cpp[547] Requested resource is held by someone else code:-1073445862 icode:-1',
+        errors.MastershipHeld,
+    ),
+    (
+        403,
+        -1073445862,
+        'rws_resource_rapid_execution.cpp[1543] Requested resource is held by someone else code:-1073445862 icode:-13',
+        errors.MastershipHeld,
+    ),
+    (
+        403,
+        -1073445859,
+        'rws_resource_panel.cpp[1688] The user does not have required mastership for the operation.',
+        errors.MastershipMissing,
+    ),
+    (403, -1073445881, 'rws_resource_iosystem.cpp[3554] Rejected code:-1073445881 icode:-2', errors.AccessDenied),
+    (403, -1073445867, 'rapi_uas_resource.cpp[2995] The user is not allowed access -1073445867 -757', errors.AccessDenied),
+    (403, -1073445860, 'Operation not allowed in current operation mode', errors.WrongMode),
+    (400, -1073442809, 'rws_resource_rapid_execution.cpp[1128] ERROR: wrong state', errors.WrongState),
+    (400, -1073442783, 'No PP', errors.NoProgramPointer),
+    (400, -1073445879, 'rws_resource_cfg.cpp[2107] Error set attribute code:-1073445879 icode:-1073437691', errors.InvalidArgument),
+    (400, -1073438708, 'rws_resource_rapid_task.cpp[1602]  code:-1073438708 icode:-1', errors.InvalidArgument),
+    (400, -1073442816, 'rws_resource_rapid_task.cpp[1777] Unknown module name code:-1073442816 icode:-1', errors.NotFound),
+    (400, -1073414146, 'rws_resource_rapid_symbol_data.cpp[286] Symbol not found code:-1073414146 icode:-1', errors.NotFound),
+    (404, -1073442816, 'rws_resource_rapid_symbol_data.cpp[254] Symbol not found code:-1073442816 icode:-1', errors.NotFound),
+    (404, -1073414146, 'rws_services.cpp[129] Resource not found code:-1073414146 icode:-1', errors.NotFound),
+    (404, -1073445866, 'rws_resource_iosystem.cpp[2500] Invalid IO signal name passed in the uri', errors.NotFound),
+    (404, -1073438713, 'rapi_file_service.cpp[218] Path does not exist -1073438713 -1', errors.NotFound),
+    (400, -1073438716, 'rapi_file_service.cpp[237] Virtual root does not exist -1073438716 -704', errors.NotFound),
+    (400, -1073442813, 'rws_resource_rapid_module.cpp[1233] module name/parameter is invalid or missing', errors.NotFound),
+    (400, -1073414146, 'some other plain failure', errors.Rejected),
+]
+
+
+def forms(code: int, message: str) -> list[bytes]:
+    status = {'code': code, 'msg': message}
+    page = (
+        '<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>rw</title></head><body>'
+        f'<div class="status"><span class="code">{code}</span> <span class="msg">{html.escape(message)}</span></div></body></html>'
+    )
+    return [
+        json.dumps({'_links': {}, '_embedded': {'status': status, '_state': []}}).encode(),
+        json.dumps({'_links': {}, 'status': status}).encode(),
+        page.encode(),
+    ]
+
+
+@pytest.mark.parametrize(('status', 'code', 'message', 'kind'), RECORDED)
+def test_recorded_refusals(status, code, message, kind):
+    for form in forms(code, message):
+        document = body.parse(form)
+        assert (document.code, document.message) == (code, message)
+        assert errors.classify(status, document.code, document.message) is kind
+
+
+@pytest.mark.parametrize(
+    ('status', 'kind'),
+    [
+        (401, errors.NotAuthorised),
+        (503, errors.Busy),
+        (429, errors.Busy),
+        (500, errors.BadResponse),
+        (404, errors.NotFound),
+        (410, errors.NotFound),
+        (403, errors.Rejected),
+    ],
+)
+def test_refusals_without_a_code(status, kind):
+    assert errors.classify(status, None, '') is kind
+
+
+def test_the_message_is_told_without_source_files_and_repeated_codes():
+    text = 'C:\\BUILDAGENTS\\x\\rws_resource_mastership.cpp[547] Requested resource is held by someone else code:-1073445862 icode:-1'
+    assert errors.short(text) == 'Requested resource is held by someone else'
+
+
+@pytest.mark.parametrize(
+    'content',
+    [
+        b'{"_embedded": {"_state": [',
+        b'<html><body><div>',
+        b'plain text',
+        b'{"a": NaN}',
+        b'\xff\xfe\x00',
+        b'[1, 2]',
+        b'<html><head><title>It works</title></head><body><p>hello</p></body></html>',
+    ],
+)
+def test_broken_bodies_are_an_error_of_their_own(content):
+    with pytest.raises(errors.BadResponse):
+        body.parse(content)
+
+
+def test_every_form_of_a_state_gives_the_same_item():
+    rws1 = b'{"_links":{},"_embedded":{"_state":[{"_type":"pnl-ctrlstate","_title":"ctrlstate","ctrlstate":"motoron"}]}}'
+    rws2 = b'{"_links":{},"status":{"code":294912},"state":[{"_type":"pnl-ctrlstate","_title":"ctrlstate","ctrlstate":"motoron"}]}'
+    page = (
+        b'<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><a href="" rel="self"/>'
+        b'<ul><li class="pnl-ctrlstate " title="ctrlstate"><span class="ctrlstate ">motoron</span></li></ul></div></body></html>'
+    )
+    assert {tuple(sorted(body.parse(form).first('pnl-ctrlstate').fields.items())) for form in (rws1, rws2, page)} == {
+        (('ctrlstate', 'motoron'),)
+    }
+
+
+def test_numbers_in_json_stay_the_text_they_were():
+    item = body.parse(b'{"_embedded":{"_state":[{"_type":"ios-signal-li","lvalue":0,"x":1.50}]}}').first()
+    assert item.fields == {'lvalue': '0', 'x': '1.50'}

@@ -1,0 +1,96 @@
+"""The IRB 120 against check values of its data sheet geometry, and limits (T13)."""
+
+import math
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from abb_rws_bridge import irb120, mapping
+from abb_rws_bridge.errors import ConfigurationError
+
+# joint angles [deg], position of tool0 [mm], quaternion w x y z
+CHECKS = [
+    ((0, 0, 0, 0, 0, 0), (374, 0, 630), (0.707107, 0, 0.707107, 0)),
+    ((0, 0, 0, 0, 30, 0), (364.3538, 0, 594.0), (0.5, 0, 0.866025, 0)),
+    ((10, -20, 30, 40, 50, 60), (245.4252, 79.2751, 510.5658), (0.021432, 0.514601, 0.761545, 0.393417)),
+]
+DH = [(0, -90, 290, 0), (270, 0, 0, -90), (70, -90, 0, 0), (0, 90, 302, 0), (0, -90, 0, 0), (0, 0, 72, 180)]  # a mm, alpha, d mm, offset
+
+
+@pytest.mark.parametrize(('degrees', 'position_mm', 'q_wxyz'), CHECKS)
+def test_forward_kinematics_check_values(degrees, position_mm, q_wxyz):
+    pose = irb120.forward_kinematics(np.deg2rad(degrees))
+    np.testing.assert_allclose(pose[:3, 3] * 1000, position_mm, atol=1e-3)
+    np.testing.assert_allclose(mapping.q_wxyz(pose[:3, :3]), q_wxyz, atol=2e-6)
+
+
+def dh_pose(joints_rad):
+    pose = np.eye(4)
+    for q, (a, alpha, d, offset) in zip(joints_rad, DH, strict=True):
+        ct, st_, ca, sa = (
+            math.cos(q + math.radians(offset)),
+            math.sin(q + math.radians(offset)),
+            math.cos(math.radians(alpha)),
+            math.sin(math.radians(alpha)),
+        )
+        pose = pose @ np.array(
+            [[ct, -st_ * ca, st_ * sa, a / 1000 * ct], [st_, ct * ca, -ct * sa, a / 1000 * st_], [0, sa, ca, d / 1000], [0, 0, 0, 1]]
+        )
+    return pose
+
+
+@given(st.tuples(*(st.floats(low, high) for low, high in irb120.LIMITS_RAD)))
+def test_agrees_with_the_denavit_hartenberg_form(joints_rad):
+    np.testing.assert_allclose(irb120.forward_kinematics(joints_rad), dh_pose(joints_rad), atol=1e-12)
+
+
+@pytest.mark.parametrize('joint', range(6))
+@pytest.mark.parametrize('side', [0, 1])
+def test_a_joint_outside_its_limit_is_refused_and_one_at_the_limit_is_not(joint, side):
+    joints = np.zeros(6)
+    joints[joint] = irb120.LIMITS_RAD[joint, side]
+    np.testing.assert_array_equal(irb120.check_joints(joints), joints)
+    joints[joint] += (-1e-6, 1e-6)[side]
+    with pytest.raises(ConfigurationError, match=f'joint_{joint + 1} .* deg is outside'):
+        irb120.check_joints(joints)
+
+
+@pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf])
+def test_what_is_not_a_number_is_refused(bad):
+    with pytest.raises(ConfigurationError, match='joint_3'):
+        irb120.check_joints([0, 0, bad, 0, 0, 0])
+    with pytest.raises(ConfigurationError, match='5 joint angles'):
+        irb120.check_joints([0] * 5)
+
+
+def test_the_slowest_axis_sets_the_time_of_a_move():
+    assert irb120.move_duration_s(np.zeros(6), np.deg2rad([125, 0, 0, 0, 0, 0])) == pytest.approx(0.5)
+    assert irb120.move_duration_s(np.zeros(6), np.deg2rad([125, 0, 0, 0, 0, 420]), speed_ratio=0.5) == pytest.approx(2.0)
+
+
+def test_urdf_moves_as_the_kinematics_do():
+    root = ElementTree.fromstring(irb120.urdf('abb_'))
+    joints_rad, pose, moved = np.deg2rad(CHECKS[2][0]), np.eye(4), iter(np.deg2rad(CHECKS[2][0]))
+    parent = 'abb_base_link'
+    for joint in root.findall('joint'):
+        assert joint.find('parent').get('link') == parent
+        parent = joint.find('child').get('link')
+        origin = np.eye(4)
+        origin[:3, 3] = list(map(float, joint.find('origin').get('xyz').split()))
+        origin[:3, :3] = irb120._rotation(np.array([0, 1, 0]), float(joint.find('origin').get('rpy').split()[1]))
+        pose = pose @ origin
+        if joint.get('type') == 'revolute':
+            turn = np.eye(4)
+            turn[:3, :3] = irb120._rotation(np.array(list(map(float, joint.find('axis').get('xyz').split()))), next(moved))
+            pose = pose @ turn
+    assert parent == 'abb_tool0'
+    np.testing.assert_allclose(pose, irb120.forward_kinematics(joints_rad), atol=1e-8)
+    limits = [
+        (float(j.find('limit').get('lower')), float(j.find('limit').get('upper')))
+        for j in root.findall('joint')
+        if j.get('type') == 'revolute'
+    ]
+    np.testing.assert_allclose(limits, irb120.LIMITS_RAD, atol=1e-6)

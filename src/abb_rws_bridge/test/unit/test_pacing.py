@@ -1,0 +1,66 @@
+"""Starts keep their distance, and a stop goes first (T4)."""
+
+import asyncio
+import time
+
+from abb_rws_bridge import errors
+from abb_rws_bridge.pacing import Pacer
+
+from ..cell import cell, until
+
+
+def test_two_hundred_queued_requests_keep_their_distance_and_a_stop_goes_before_them():
+    starts = []
+
+    async def request(pacer, name, urgent=False):
+        async with pacer.lane(urgent):
+            await pacer.start(urgent)
+            starts.append((time.monotonic(), name))
+
+    async def run():
+        pacer = Pacer(interval_s=0.01)
+        queue = [asyncio.create_task(request(pacer, i)) for i in range(200)]
+        await until(lambda: len(starts) == 20)
+        await request(pacer, 'stop', urgent=True)
+        await asyncio.gather(*queue)
+
+    asyncio.run(run())
+    names = [name for _, name in starts]
+    assert names.index('stop') in (20, 21)
+    assert [name for name in names if name != 'stop'] == list(range(200))
+    gaps = [later - earlier for (earlier, _), (later, _) in zip(starts, starts[1:], strict=False)]
+    assert min(gaps) >= 0.01 - 1e-4
+
+
+def test_a_stop_reaches_the_controller_before_the_reads_that_wait():
+    async def run():
+        async with cell(endpoint={'interval_s': 0.055}) as (emulator, controller):
+            await controller.system()
+            reads = [asyncio.create_task(controller.joints()) for _ in range(30)]
+            await asyncio.sleep(0.1)
+            before, began_s = emulator.requests, time.monotonic()
+            await controller.stop()
+            took_s = time.monotonic() - began_s
+            assert emulator.requests - before <= 2  # the stop, and one read that may have been on its way
+            for read in reads:
+                read.cancel()
+            await asyncio.gather(*reads, return_exceptions=True)
+            return took_s
+
+    assert asyncio.run(run()) < 0.2  # alone on a machine: below 0.06 s
+
+
+def test_a_read_that_hangs_does_not_hold_a_stop():
+    async def run():
+        async with cell() as (emulator, controller):
+            await controller.system()
+            emulator.faults.silent, emulator.faults.only = True, '/rw/motionsystem'
+            hanging = asyncio.create_task(controller.joints())
+            await until(lambda: emulator.requests >= 3)
+            await controller.stop()
+            assert not hanging.done()
+            result = await asyncio.gather(hanging, return_exceptions=True)
+            assert isinstance(result[0], errors.TimedOut)
+            emulator.faults.clear()
+
+    asyncio.run(run())

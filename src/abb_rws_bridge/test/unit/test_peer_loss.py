@@ -1,0 +1,118 @@
+"""The controller dies, freezes or comes back, as a process of its own: T7, T16, T17. Detection times are asserted."""
+
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from abb_rws_bridge.controller import Controller
+from abb_rws_bridge.errors import RwsError, Unreachable
+from abb_rws_bridge.link import Link
+from abb_rws_bridge.monitor import LOST, UP
+from abb_rws_bridge.rws1 import RWS1
+from abb_rws_bridge.session import Endpoint
+
+from ..cell import USER
+from ..peer import Peer
+
+DETECT_S = 1.0
+
+
+@pytest.fixture
+def peer():
+    running = Peer()
+    yield running
+    running.end()
+
+
+@contextmanager
+def linked(port: int):
+    changed = threading.Condition()
+
+    def on_change(_name):
+        with changed:
+            changed.notify_all()
+
+    link = Link(lambda: Controller(Endpoint('127.0.0.1', port), USER, RWS1), on_change)
+    link.open(5.0)
+
+    def wait(condition, deadline_s):
+        began_s = time.monotonic()
+        with changed:
+            assert changed.wait_for(condition, deadline_s), f'{link.known.link}: {link.known.error}'
+        return time.monotonic() - began_s
+
+    try:
+        yield link, wait
+    finally:
+        link.close()
+
+
+def open_sockets() -> int:
+    return sum(
+        'socket:' in os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{fd}')
+    )
+
+
+def test_a_frozen_controller_is_reported_within_a_second_and_its_values_grow_old(peer):
+    with linked(peer.port) as (link, wait):
+        os.kill(peer.process.pid, signal.SIGSTOP)
+        took_s = wait(lambda: link.known.link == LOST, 2.0)
+        last = link.known.joints
+        os.kill(peer.process.pid, signal.SIGCONT)
+        assert last.age_s > 0.5  # what was told before is still there, and says how old it is
+        wait(lambda: link.known.link == UP and link.known.joints.age_s < 0.3, 2.0)
+        assert took_s < DETECT_S
+        assert peer.state()['sessions_opened'] == 1
+
+
+def test_a_killed_controller_is_reported_at_once_and_found_again_when_it_is_back(peer):
+    with linked(peer.port) as (link, wait):
+        peer.end()
+        assert wait(lambda: link.known.link == LOST, 2.0) < DETECT_S
+        successor = Peer(peer.port)
+        try:
+            wait(lambda: link.known.link == UP and link.known.ready, 3.0)
+            assert link.sessions_used == 2
+        finally:
+            link.close()
+            successor.end()
+
+
+def test_opening_and_closing_leaves_nothing_here_or_there(peer):
+    sockets, threads = open_sockets(), threading.active_count()
+    for _ in range(5):
+        with linked(peer.port) as (link, _):
+            assert link.submit(lambda controller, _monitor: controller.system()).result(2.0).value.name
+    assert (open_sockets(), threading.active_count()) == (sockets, threads)
+    state = peer.state()
+    assert (state['sessions'], state['groups'], state['sockets']) == (0, 0, 0)
+    assert state['sessions_opened'] == 5
+
+
+def test_opening_towards_nobody_says_so_and_leaves_no_thread(peer):
+    peer.end()
+    link = Link(lambda: Controller(Endpoint('127.0.0.1', peer.port), USER, RWS1), lambda _name: None)
+    with pytest.raises(Unreachable, match='cannot be reached'):
+        link.open(0.5)
+    with pytest.raises(Unreachable, match='configure first'):
+        link.submit(lambda controller, _monitor: controller.system())
+    link.close()
+
+
+def test_joint_angles_come_at_the_rate_that_is_allowed_and_none_is_older_than_it_says(peer):
+    with linked(peer.port) as (link, wait):
+        began, before_s = len(link.known.joint_ages_s), time.monotonic()
+        wait(lambda: len(link.known.joint_ages_s) - began >= 30, 6.0)
+        rate_hz = 30 / (time.monotonic() - before_s)
+        ages_s = sorted(link.known.joint_ages_s[began:])
+        assert rate_hz > 8.0  # two thirds of 18 a second, when nobody else uses the machine
+        assert ages_s[-2] < 0.5
+
+
+def test_an_error_in_the_thread_reaches_the_caller(peer):
+    with linked(peer.port) as (link, _), pytest.raises(RwsError, match='no RAPID symbol|name of a RAPID symbol'):
+        link.submit(lambda controller, _monitor: controller.symbol('?')).result(2.0)

@@ -1,0 +1,298 @@
+"""What a controller refuses is told by type, and nothing is left moving, held or half done: T9 to T13."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from abb_rws_bridge import errors
+from abb_rws_bridge.sequence import MoveFailed, move_to
+
+from ..cell import cell, client, until, watched
+
+ALL = pytest.mark.parametrize('generation', [1, 2])
+TARGET_RAD = np.deg2rad([20.0, 10.0, -10.0, 5.0, 45.0, 90.0])
+
+
+@ALL
+def test_in_manual_mode_every_write_is_refused_and_nothing_moves(generation):
+    async def run():
+        async with cell(generation) as (running, controller):
+            await controller.system()
+            running.controller.set_operation_mode('MANR')
+            writes = [
+                lambda: controller.set_motors(True),
+                lambda: controller.set_motors(False),
+                controller.start,
+                controller.reset_pointer,
+                lambda: controller.set_speed_ratio(0.5),
+                lambda: controller.set_symbol('T_ROB1/J_Orientation_Target', '[[1,2,3,4,5,6],[0,0,0,0,0,0]]'),
+            ]
+            before = running.controller.symbols.copy()
+            for write in writes:
+                with pytest.raises((errors.WrongMode, errors.MastershipMissing)):
+                    await write()
+            assert running.writes == []
+            assert (running.controller.control_state, running.controller.running, running.controller.speed_percent) == (
+                'motoroff',
+                False,
+                100,
+            )
+            assert running.controller.symbols == before
+
+    asyncio.run(run())
+
+
+@ALL
+def test_a_held_mastership_is_told_and_one_that_is_free_again_can_be_had(generation):
+    async def run():
+        async with cell(generation) as (running, controller), client(running) as other:
+            async with other.mastership():
+                with pytest.raises(errors.MastershipHeld):
+                    await controller.set_symbol('T_ROB1/Module1/test_var_num', '1')
+                with pytest.raises(errors.MastershipHeld):
+                    async with controller.mastership():
+                        raise AssertionError('both hold it')
+            await controller.set_symbol('T_ROB1/Module1/test_var_num', '1')
+
+    asyncio.run(run())
+
+
+@ALL
+@pytest.mark.parametrize('end', ['exception', 'cancel', 'stolen', 'session lost'])
+def test_mastership_is_never_left_behind(generation, end):
+    async def hold(running, controller, holding):
+        async with controller.mastership():
+            holding.set()
+            if end == 'exception':
+                raise RuntimeError('in the middle')
+            if end == 'stolen':
+                running.controller.steal_mastership(controller.dialect.edit_domain, 'FlexPendant')
+                await controller.set_symbol('T_ROB1/Module1/test_var_num', '2')
+            if end == 'session lost':
+                running.sessions.end_all()
+                await controller.system()
+                return
+            await asyncio.Event().wait()
+
+    async def run():
+        async with cell(generation) as (running, controller):
+            holding = asyncio.Event()
+            task = asyncio.create_task(hold(running, controller, holding))
+            await holding.wait()
+            if end == 'cancel':
+                assert running.controller.masters[controller.dialect.edit_domain] is not None
+                task.cancel()
+            result = (await asyncio.gather(task, return_exceptions=True))[0]
+            kinds = {
+                'exception': RuntimeError,
+                'cancel': asyncio.CancelledError,
+                'stolen': errors.MastershipHeld,
+                'session lost': type(None),
+            }
+            assert isinstance(result, kinds[end]), result
+            if end == 'stolen':
+                running.controller.steal_mastership(controller.dialect.edit_domain, None)
+            await until(lambda: set(running.controller.masters.values()) == {None}, 1.0)
+            await controller.set_symbol('T_ROB1/Module1/test_var_num', '3')
+
+    asyncio.run(run())
+
+
+@ALL
+def test_a_request_for_mastership_whose_answer_never_came_is_taken_back(generation):
+    async def run():
+        async with cell(generation, endpoint={'timeout_s': 0.2}) as (running, controller):
+            await controller.system()
+            handle = running._answer
+
+            async def carry_out_then_wait(request, session):  # the answer is late, not the deed
+                answer = await handle(request, session)
+                if 'request' in request.path_qs:
+                    await asyncio.sleep(0.3)
+                return answer
+
+            running._answer = carry_out_then_wait
+            with pytest.raises(errors.OutcomeUnknown):
+                async with controller.mastership():
+                    raise AssertionError('we do not know that it is ours')
+            await until(lambda: set(running.controller.masters.values()) == {None}, 1.0)
+
+    asyncio.run(run())
+
+
+@ALL
+def test_two_clients_that_fight_for_mastership_both_get_their_turns(generation):
+    async def fight(controller, pause_s):
+        wins = 0
+        while wins < 10:
+            try:
+                async with controller.mastership():
+                    await controller.set_symbol('T_ROB1/Module1/test_var_num', str(wins))
+                    wins += 1
+            except errors.MastershipHeld:
+                pass
+            await asyncio.sleep(pause_s)
+
+    async def run():
+        async with cell(generation) as (running, controller), client(running) as other:
+            async with asyncio.timeout(10.0):
+                await asyncio.gather(fight(controller, 0.002), fight(other, 0.003))
+            assert set(running.controller.masters.values()) == {None}
+
+    asyncio.run(run())
+
+
+@ALL
+def test_starting_in_the_wrong_state_is_told(generation):
+    async def run():
+        async with cell(generation) as (running, controller):
+            with pytest.raises(errors.WrongState):
+                await controller.start()
+            await controller.set_motors(True)
+            running.controller.pointer = False
+            with pytest.raises(errors.NoProgramPointer):
+                await controller.start()
+            await controller.reset_pointer()
+            await controller.start('forever')
+            with pytest.raises(errors.WrongState):
+                await controller.start()
+            with pytest.raises(errors.WrongState):
+                await controller.reset_pointer()
+            await controller.stop()
+            await controller.stop()  # harmless
+            assert (await controller.execution()).value.running is False
+
+    asyncio.run(run())
+
+
+@ALL
+def test_what_cannot_be_had_is_told_by_type(generation):
+    async def run():
+        async with cell(generation) as (_running, controller):
+            for call, kind in [
+                (controller.set_signal('DRV1TESTE2', 1), errors.AccessDenied),
+                (controller.set_signal('Local/PANEL/SS2', 0), errors.AccessDenied),
+                (controller.set_signal('NoSuch', 1), errors.NotFound),
+                (controller.signal('NoNet/NoDev/NoSuch'), errors.NotFound),
+                (controller.symbol('T_ROB1/BASE/no_such_var'), errors.NotFound),
+                (controller.set_symbol('T_ROB1/nope', '1'), errors.NotFound),
+                (controller.set_symbol('T_ROB1/Module1/test_var_num', '"text"'), errors.InvalidArgument),
+                (controller.set_symbol('T_ROB1/Module1/test_array', '[1,2]'), errors.InvalidArgument),
+                (controller.set_signal('DO_01', 0.5), errors.InvalidArgument),
+            ]:
+                with pytest.raises(kind):
+                    await call
+
+    asyncio.run(run())
+
+
+def test_bad_input_never_leaves_this_machine():
+    async def run():
+        async with cell() as (running, controller):
+            await controller.system()
+            before = running.requests
+            for call in [
+                controller.set_speed_ratio(1.5),
+                controller.set_signal('DO_01', float('nan')),
+                controller.set_signal('../x', 1),
+                controller.set_symbol('T_ROB1/x?action=set&json=1', '1'),
+                controller.set_symbol('T_ROB1/x', '1&value=2'),
+                controller.symbol('x'),
+                controller.start('always'),
+            ]:
+                with pytest.raises(errors.ConfigurationError):
+                    await call
+            assert running.requests == before
+
+    asyncio.run(run())
+
+
+@ALL
+def test_a_signal_and_a_variable_can_be_written_and_read_back(generation):
+    async def run():
+        async with cell(generation) as (running, controller):
+            await controller.set_signal('DeviceNet/d652/DO_01', 1)
+            assert (await controller.signal('DO_01')).value.value == 1.0
+            assert running.controller.signals['DeviceNet/d652/DO_01'].value == 1.0
+            await controller.set_symbol('T_ROB1/Module1/test_var_str', '"a ""quoted"" text; with [ and &"')
+            assert (await controller.symbol('T_ROB1/Module1/test_var_str')).value == '"a ""quoted"" text; with [ and &"'
+            await controller.set_speed_ratio(0.25)
+            assert (await controller.speed_ratio()).value == 0.25
+
+    asyncio.run(run())
+
+
+@ALL
+def test_the_paper_sequence_moves_the_robot_there_and_stops(generation):
+    async def run():
+        async with cell(generation) as (running, controller), watched(controller) as monitor:
+            await controller.set_motors(True)
+            await monitor.wait_for(lambda known: known.control_state.value == 'motoron', 1.0)
+            seen = []
+            arrival = await move_to(controller, monitor, TARGET_RAD, progress=seen.append)
+            np.testing.assert_allclose(arrival.position_rad, TARGET_RAD, atol=0.002)
+            np.testing.assert_allclose(running.controller.robot.joints_rad, TARGET_RAD, atol=0.002)
+            assert running.controller.running is False
+            assert seen[-1] <= 0.002 and len(seen) > 3
+            told = [path.rpartition('/')[2] for path, _ in running.writes if 'mastership' not in path]
+            assert told == ['ctrlstate?setctrlstate', 'execution?resetpp', 'J_Orientation_Target?set', 'execution?start', 'execution?stop']
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize('target_deg', [[0, 0, 80, 0, 0, 0], [0, 0, float('nan'), 0, 0, 0], [0, 0, 0]])
+def test_a_target_the_robot_cannot_take_is_refused_here(target_deg):
+    async def run():
+        async with cell() as (running, controller), watched(controller) as monitor:
+            await controller.set_motors(True)
+            with pytest.raises(errors.ConfigurationError):
+                await move_to(controller, monitor, np.deg2rad(target_deg))
+            assert [path for path, _ in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ('disturb', 'why'),
+    [
+        (lambda emulator: emulator.controller.emergency_stop(True), 'emergencystop'),
+        (lambda emulator: emulator.controller.guard_stop(True), 'guardstop'),
+        (lambda emulator: emulator.controller.stop(), 'program stopped'),
+        (lambda emulator: emulator.controller.set_operation_mode('MANR'), 'guardstop|program stopped'),
+    ],
+)
+def test_a_move_that_is_interrupted_ends_within_a_second_and_the_robot_stands(disturb, why):
+    async def run():
+        async with cell() as (running, controller), watched(controller) as monitor:
+            await controller.set_motors(True)
+            await controller.set_speed_ratio(0.1)
+            await monitor.wait_for(lambda known: known.control_state.value == 'motoron', 1.0)
+            moving = asyncio.create_task(move_to(controller, monitor, TARGET_RAD))
+            await until(lambda: running.controller.running and not running.controller.robot.arrived, 2.0)
+            await asyncio.sleep(0.3)
+            disturb(running)
+            stood_rad = running.controller.robot.joints_rad
+            took_s = await until(moving.done, 1.2)
+            with pytest.raises(MoveFailed, match=why):
+                moving.result()
+            np.testing.assert_array_equal(running.controller.robot.joints_rad, stood_rad)
+            return took_s
+
+    assert asyncio.run(run()) < 1.2
+
+
+def test_a_cancelled_move_stops_the_robot():
+    async def run():
+        async with cell() as (running, controller), watched(controller) as monitor:
+            await controller.set_motors(True)
+            await controller.set_speed_ratio(0.1)
+            await monitor.wait_for(lambda known: known.control_state.value == 'motoron', 1.0)
+            moving = asyncio.create_task(move_to(controller, monitor, TARGET_RAD))
+            await until(lambda: running.controller.running, 2.0)
+            moving.cancel()
+            await until(lambda: not running.controller.running, 0.5)
+            with pytest.raises(asyncio.CancelledError):
+                await moving
+
+    asyncio.run(run())

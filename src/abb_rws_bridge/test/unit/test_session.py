@@ -1,0 +1,223 @@
+"""One session, whatever happens: T1, T2, T3, T5, T6."""
+
+import asyncio
+import ssl
+import time
+
+import pytest
+
+from abb_rws_bridge import errors
+from abb_rws_bridge.credentials import Credentials
+from abb_rws_bridge.monitor import BUSY, UP
+from abb_rws_bridge.session import Endpoint
+
+from ..cell import USER, cell, client, emulator, until, watched
+
+ALL = pytest.mark.parametrize('generation', [1, 2])
+
+
+@ALL
+def test_a_thousand_requests_use_one_session_and_one_challenge(generation):
+    async def run():
+        async with cell(generation) as (running, controller):
+            for _ in range(500):
+                await controller.joints()
+                await controller.execution()
+            assert running.sessions.opened == 1
+            assert running.sessions.challenges == (1 if generation == 1 else 0)
+            assert len(running.sessions.table) == 1
+        assert running.sessions.table == {}
+
+    asyncio.run(run())
+
+
+def test_first_requests_at_the_same_time_take_one_session():
+    async def run():
+        async with cell() as (running, controller):
+            await asyncio.gather(controller.system(), controller.stop(), controller.joints())
+            assert running.sessions.opened == 1
+
+    asyncio.run(run())
+
+
+def test_an_expired_session_is_renewed_without_a_new_challenge_and_a_lost_nonce_with_one():
+    async def run():
+        async with cell() as (running, controller):
+            await controller.system()
+            running.sessions.end_all()
+            await controller.system()
+            assert (running.sessions.opened, running.sessions.challenges, controller.session.generation) == (2, 1, 2)
+            running.sessions.end_all(forget_nonces=True)
+            await controller.set_motors(True)  # a write that was refused with 401 was not done: it is sent again
+            assert (running.sessions.opened, running.sessions.challenges) == (3, 2)
+            assert [path for path, _ in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
+
+    asyncio.run(run())
+
+
+@ALL
+def test_wrong_credentials_are_said_and_do_not_cause_a_storm(generation):
+    async def run():
+        async with emulator(generation) as running, client(running, Credentials(USER.user, 'wrong')) as controller:
+            with pytest.raises(errors.NotAuthorised, match='check the credentials'):
+                await controller.system()
+            assert running.requests <= 2 and running.sessions.opened == 0
+
+    asyncio.run(run())
+
+
+def test_a_full_session_table_is_busy_and_recovers_when_a_place_is_free():
+    async def run():
+        async with emulator(session_limit=70) as running:
+            taken = [running.sessions.open() for _ in range(70)]
+            async with client(running) as controller:
+                with pytest.raises(errors.Busy):
+                    await controller.system()
+                running.sessions.end(taken.pop())
+                await controller.system()
+                assert len(running.sessions.table) == 70
+            assert len(running.sessions.table) == 69  # logged out: the place is free at once
+
+    asyncio.run(run())
+
+
+def test_a_monitor_says_busy_backs_off_and_comes_back():
+    async def run():
+        async with cell() as (running, controller), watched(controller) as monitor:
+            running.faults.busy = True
+            assert await monitor.wait_for(lambda known: known.link == BUSY, 1.0)
+            before = running.requests
+            await asyncio.sleep(1.0)
+            assert running.requests - before <= 12  # joints and events, each with a growing pause
+            running.faults.clear()
+            assert await monitor.wait_for(lambda known: known.link == UP, 3.0)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize('fault', ['silent', 'stall'])
+def test_a_read_ends_in_time_even_if_only_the_body_is_missing(fault):
+    async def run():
+        async with cell(endpoint={'timeout_s': 0.4}) as (running, controller):
+            await controller.system()
+            setattr(running.faults, fault, True)
+            began_s = time.monotonic()
+            with pytest.raises(errors.TimedOut):
+                await controller.joints()
+            took_s = time.monotonic() - began_s
+            running.faults.clear()
+            await controller.joints()
+            return took_s
+
+    assert 0.39 < asyncio.run(run()) < 0.8
+
+
+@pytest.mark.parametrize('fault', ['latency_s', 'truncate', 'stall'])
+def test_a_write_without_an_answer_is_sent_once_and_its_outcome_is_unknown(fault):
+    async def run():
+        async with cell(endpoint={'timeout_s': 0.3}) as (running, controller):
+            await controller.system()
+            running.faults.only = '/rw/rapid/symbol'
+            setattr(running.faults, fault, 0.6 if fault == 'latency_s' else True)
+            before = running.requests
+            if fault == 'latency_s':
+                with pytest.raises(errors.OutcomeUnknown, match='read back'):
+                    await controller.set_symbol('T_ROB1/Module1/test_var_num', '5')
+            else:  # success has no body that could be cut; a refusal has
+                with pytest.raises(errors.OutcomeUnknown):
+                    await controller.set_symbol('T_ROB1/Module1/nosuch', '5')
+            assert running.requests - before == 1
+            running.faults.clear()
+
+    asyncio.run(run())
+
+
+def test_a_read_whose_connection_broke_is_tried_once_more():
+    async def run():
+        async with cell() as (running, controller):
+            await controller.system()
+            spoil = running.faults._spoil
+
+            async def spoil_once(*arguments):
+                running.faults.clear()
+                return await spoil(*arguments)
+
+            running.faults._spoil, running.faults.truncate = spoil_once, True
+            before = running.requests
+            await controller.joints()
+            assert running.requests - before == 2
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ('fault', 'kind'),
+    [('truncate', errors.ConnectionLost), ('html_500', errors.BadResponse), ('wrong_type', errors.BadResponse), ('busy', errors.Busy)],
+)
+def test_spoiled_answers_are_typed_and_never_hang(fault, kind):
+    async def run():
+        async with cell() as (running, controller):
+            await controller.system()
+            setattr(running.faults, fault, True)
+            before = running.requests
+            with pytest.raises(kind):
+                await controller.joints()
+            assert running.requests - before <= 2
+            running.faults.clear()
+            await controller.joints()
+
+    asyncio.run(run())
+
+
+def test_nobody_there_is_unreachable_at_once():
+    async def run():
+        async with emulator() as running:
+            port = running.port
+        async with client(running) as controller:
+            with pytest.raises(errors.Unreachable, match=f':{port} cannot be reached'):
+                await controller.system()
+
+    asyncio.run(run())
+
+
+def test_a_rate_limit_is_kept_by_the_default_pace():
+    async def run():
+        async with cell(endpoint={'interval_s': Endpoint('x', 1).interval_s}) as (running, controller):
+            running.faults.maximum_rate_hz = 20.0
+            for _ in range(25):
+                await controller.joints()
+
+    asyncio.run(run())
+
+
+def test_tls_certificates_are_verified_unless_told_otherwise(tmp_path, self_signed):
+    certificate, key = self_signed
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(certificate, key)
+
+    async def run():
+        async with emulator(2, tls=tls) as running:
+            async with client(running, tls=True) as stranger:
+                with pytest.raises(errors.Unreachable, match='(?i)certificate'):
+                    await stranger.system()
+            assert running.requests == 0
+            for trusting in ({'ca_file': str(certificate)}, {'verify_tls': False}):
+                async with client(running, tls=True, **trusting) as controller:
+                    assert (await controller.system()).value.version.startswith('7.')
+                    async with watched(controller):
+                        pass
+
+    asyncio.run(run())
+    with pytest.raises(errors.ConfigurationError, match=r'missing\.pem'):
+        Endpoint('x', 443, tls=True, ca_file=str(tmp_path / 'missing.pem')).ssl()
+
+
+def test_events_come_to_a_known_end_when_the_session_expires():
+    async def run():
+        async with cell() as (running, controller), watched(controller) as monitor:
+            running.sessions.end_all()
+            await until(lambda: not monitor.subscription.live, 1.0)
+            assert await monitor.wait_for(lambda known: known.link == UP and monitor.subscription.live, 3.0)
+            assert monitor.subscription.registrations == 2
+
+    asyncio.run(run())

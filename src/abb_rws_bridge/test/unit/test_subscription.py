@@ -1,0 +1,230 @@
+"""Events come, and every way of losing them is noticed and mended (T8)."""
+
+import asyncio
+
+import pytest
+from aiohttp import WSCloseCode
+
+from abb_rws_bridge.monitor import UP
+from abb_rws_bridge.subscription import HIGH, LOW, Subscription, events_of
+
+from ..cell import cell, until, watched
+
+ALL = pytest.mark.parametrize('generation', [1, 2])
+PING_S = 0.4
+SIGNAL, SYMBOL = '/rw/iosystem/signals/DO_01;state', '/rw/rapid/symbol/data/RAPID/T_ROB1/Module1/test_var_num;value'
+
+
+def subscription(controller, resources, **options):
+    events, gaps = [], []
+    return (
+        Subscription(controller.session, controller.dialect, resources, events.append, lambda: gaps.append(1), PING_S, **options),
+        events,
+        gaps,
+    )
+
+
+async def ended(task):
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@ALL
+def test_changes_are_told_in_order_and_literally(generation):
+    async def run():
+        async with cell(generation) as (running, controller):
+            mine, events, gaps = subscription(controller, {SIGNAL: HIGH, SYMBOL: HIGH, '/rw/elog/0': LOW})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live)
+            assert gaps == [1]
+            for value in (1.0, 0.0, 1.0):
+                running.controller.put_signal('DeviceNet/d652/DO_01', value)
+                await asyncio.sleep(0.08)
+            await controller.set_symbol('T_ROB1/Module1/test_var_num', '7')
+            running.controller.log(10011)
+            await until(lambda: len(events) >= 5, 1.0)
+            assert [e.fields['lvalue'] for e in events if e.resource == SIGNAL] == ['1', '0', '1']
+            assert [e.fields['value'] for e in events if e.resource == SYMBOL] == ['7']
+            assert [e.fields['seqnum'] for e in events if e.kind == 'elog-message-ev'] == ['3']
+            await ended(task)
+            assert running.subscriptions.groups == {}
+
+    asyncio.run(run())
+
+
+def test_the_address_in_the_answer_is_not_used_for_the_host():
+    async def run():
+        async with cell(advertised_host='192.168.125.1:80') as (_running, controller):
+            mine, _, _ = subscription(controller, {SIGNAL: HIGH})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live, 1.0)
+            await ended(task)
+
+    asyncio.run(run())
+
+
+def test_a_broken_socket_comes_back_on_the_same_registration():
+    async def run():
+        async with cell() as (running, controller):
+            mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live)
+            await running.close_websockets(WSCloseCode.GOING_AWAY, '')
+            await until(lambda: len(gaps) == 2, 1.0)
+            assert mine.registrations == 1
+            running.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            await until(lambda: len(events) == 1, 1.0)
+            await ended(task)
+
+    asyncio.run(run())
+
+
+@ALL
+def test_a_lost_registration_is_made_again(generation):
+    async def run():
+        async with cell(generation) as (running, controller):
+            mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live)
+            running.subscriptions.remove_all()
+            await until(lambda: len(gaps) == 2, 1.5)
+            assert mine.registrations == 2
+            running.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            await until(lambda: len(events) == 1, 1.0)
+            await ended(task)
+
+    asyncio.run(run())
+
+
+def test_a_half_open_socket_is_noticed_by_its_missing_pong():
+    async def run():
+        async with cell() as (running, controller):
+            mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live)
+            running.silence_websockets(True)
+            await until(lambda: not mine.live, 1.5 * PING_S + 0.6)
+            running.silence_websockets(False)
+            await until(lambda: len(gaps) == 2, 2.0)
+            await ended(task)
+
+    asyncio.run(run())
+
+
+def test_omnicore_closes_on_any_frame_of_the_client_and_we_send_none():
+    async def run():
+        async with cell(2) as (running, controller):
+            mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live)
+            await asyncio.sleep(4 * PING_S)
+            assert gaps == [1]
+            await running.close_websockets(WSCloseCode.POLICY_VIOLATION, 'Client cannot send data.')
+            await until(lambda: not mine.live, 1.0)
+            await until(lambda: mine.live, 1.0)
+            await ended(task)
+
+    asyncio.run(run())
+
+
+@ALL
+def test_what_changed_while_nobody_listened_is_read_after_the_gap(generation):
+    async def run():
+        async with cell(generation, endpoint={'interval_s': 0.03}) as (running, controller), watched(controller, ping_s=PING_S) as monitor:
+            await monitor.wait_for(lambda known: known.event_log is not None, 2.0)
+            running.faults.only, running.faults.busy = '/poll', True
+            await running.close_websockets(WSCloseCode.GOING_AWAY, '')
+            await until(lambda: not monitor.subscription.live, 1.0)
+            running.controller.log(10012)  # the log is polled only every few seconds
+            running.faults.clear()
+            await monitor.wait_for(lambda known: monitor.subscription.live, 3.0)
+            assert await monitor.wait_for(lambda known: known.event_log.value[-1].code == 10012, 1.5)
+
+    asyncio.run(run())
+
+
+def test_groups_that_could_not_be_deleted_do_not_lock_us_out():
+    async def run():
+        async with cell() as (running, controller):
+            for _ in range(2):
+                mine, _, _ = subscription(controller, {SIGNAL: HIGH})
+                task = asyncio.create_task(mine.run())
+                await until(lambda mine=mine: mine.live)
+                running.faults.busy, running.faults.only = True, '/subscription'
+                await ended(task)
+                running.faults.clear()
+            assert len(running.subscriptions.groups) == 2  # all that a session may have
+            mine, _, _ = subscription(controller, {SIGNAL: HIGH})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live, 2.0)
+            assert len(running.subscriptions.groups) == 1 and len(running.sessions.table) == 1
+            await ended(task)
+
+    asyncio.run(run())
+
+
+def test_a_change_that_comes_without_its_event_makes_us_subscribe_again():
+    async def run():
+        async with cell(2) as (running, controller), watched(controller) as monitor:
+            running.silence_websockets(True)  # OmniCore answers no pings: only the missing event tells
+            running.controller.set_operation_mode('MANR')
+            assert await monitor.wait_for(lambda known: known.operation_mode.value == 'MANR', 1.0)
+            await until(lambda: monitor.subscription.registrations == 2, 2.0)
+
+    asyncio.run(run())
+
+
+def test_events_are_throttled_by_priority_but_the_last_value_always_comes():
+    async def run():
+        async with cell() as (running, controller):
+            mine, events, _ = subscription(controller, {SYMBOL: HIGH})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live)
+            for value in range(1, 31):
+                running.controller._put_symbol('T_ROB1/Module1/test_var_num', str(value))
+                await asyncio.sleep(0.01)
+            await until(lambda: events and events[-1].fields['value'] == '30', 1.0)
+            assert len(events) <= 10
+            values = [int(e.fields['value']) for e in events]
+            assert values == sorted(values)
+            await ended(task)
+
+    asyncio.run(run())
+
+
+def test_the_value_of_a_variable_stands_in_the_second_item():
+    items = '<li class="rap-value-ev"><a href="/x;value" rel="self"/></li><li class="rap-data"><span class="value">[1,2]</span></li>'
+    text = f'<html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><ul>{items}</ul></div></body></html>'
+    assert [(e.resource, e.fields) for e in events_of(text, 0.0)] == [('/x;value', {'value': '[1,2]'})]
+
+
+def test_a_message_that_cannot_be_read_counts_as_a_gap():
+    async def run():
+        async with cell() as (running, controller):
+            mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
+            task = asyncio.create_task(mine.run())
+            await until(lambda: mine.live)
+            for group in running.subscriptions.groups.values():
+                await group.sockets[0].send_str('<html><body><div>')
+            await until(lambda: len(gaps) == 2, 1.0)
+            assert mine.live and events == []
+            await ended(task)
+
+    asyncio.run(run())
+
+
+def test_a_restart_loses_everything_and_everything_comes_back():
+    """T14: no tasks while the controller starts, then ready; a new session, a new registration."""
+
+    async def run():
+        async with cell() as (running, controller), watched(controller) as monitor:
+            restarting = asyncio.create_task(running.restart(down_s=0.3, boot_s=0.6))
+            assert await monitor.wait_for(lambda known: known.link != UP, 1.0)
+            assert not monitor.known.ready
+            assert await monitor.wait_for(lambda known: known.link == UP and known.tasks.value == (), 2.0)
+            assert not monitor.known.ready
+            assert await monitor.wait_for(lambda known: known.ready and monitor.subscription.live, 4.0)
+            assert controller.session.generation == 2 and len(running.sessions.table) == 1
+            await restarting
+
+    asyncio.run(run())

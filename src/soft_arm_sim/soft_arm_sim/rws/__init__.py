@@ -1,0 +1,1 @@
+"""Emulator of an ABB controller: a real HTTP and WebSocket server with an IRB 120 behind it."""

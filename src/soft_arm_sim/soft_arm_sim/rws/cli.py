@@ -1,0 +1,85 @@
+"""`softarm sim rws`: the emulated ABB controller alone, for any client."""
+
+import argparse
+import asyncio
+import json
+import signal
+import ssl
+import sys
+
+from soft_arm_sim.rws.control import ControlPort
+from soft_arm_sim.rws.server import Emulator, Options
+
+FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
+"""What every ABB controller is delivered with; the emulator has them too, so that any client can be pointed at it."""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='softarm sim rws', description='Emulate an ABB controller with an IRB 120 over Robot Web Services.'
+    )
+    parser.add_argument('--port', type=int, default=8080, help='TCP port (0: any free one; default %(default)s)')
+    parser.add_argument('--host', default='127.0.0.1', help='address to listen on (default %(default)s)')
+    parser.add_argument('--control-port', type=int, help='TCP port for faults and buttons, always on 127.0.0.1 (default: none)')
+    parser.add_argument('--generation', type=int, choices=(1, 2), default=1, help='RWS 1.0 (IRC5) or 2.0 (OmniCore); default %(default)s')
+    parser.add_argument('--user', help='the only user (default: the users a controller is delivered with)')
+    parser.add_argument('--password', help='password of --user')
+    parser.add_argument('--session-limit', type=int, default=70, help='sessions before a login is refused (default %(default)s)')
+    parser.add_argument(
+        '--session-idle-s', type=float, default=300.0, help='idle time after which a session expires [s] (default %(default)s)'
+    )
+    parser.add_argument('--motors-on', action='store_true', help='start with the motors on')
+    parser.add_argument('--tls-certificate', help='PEM file; with --tls-key the server speaks TLS')
+    parser.add_argument('--tls-key', help='PEM file of the key')
+    parser.add_argument('--json', action='store_true', help='say where it listens as one JSON line')
+    return parser
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    if (arguments.user is None) != (arguments.password is None):
+        raise ValueError('--user and --password belong together: give both or none')
+    tls = None
+    if arguments.tls_certificate:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(arguments.tls_certificate, arguments.tls_key)
+    users = FACTORY_USERS if arguments.user is None else {arguments.user: arguments.password}
+    return Options(users, arguments.host, arguments.port, arguments.generation, arguments.session_limit, arguments.session_idle_s, tls)
+
+
+async def _serve(options: Options, control_port: int | None, as_json: bool, motors_on: bool) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with Emulator(options) as emulator:
+        if motors_on:
+            emulator.controller.set_control_state('', 'motoron')
+        if control_port is None:
+            _say(as_json, options.host, emulator.port, None)
+            await stop.wait()
+            return
+        async with ControlPort(emulator, '127.0.0.1', control_port) as control:
+            _say(as_json, options.host, emulator.port, control.port)
+            await stop.wait()
+
+
+def _say(as_json: bool, host: str, port: int, control_port: int | None) -> None:
+    if as_json:
+        print(json.dumps({'host': host, 'port': port, 'control_port': control_port}), flush=True)
+    else:
+        control = '' if control_port is None else f', faults and buttons on http://127.0.0.1:{control_port}'
+        print(f'controller on {host}:{port}{control}; Ctrl-C ends it', flush=True)
+
+
+def main(argv: list[str]) -> int:
+    """Run until SIGINT or SIGTERM; 2 for bad input."""
+    arguments = _parser().parse_args(argv)
+    try:
+        asyncio.run(_serve(_options(arguments), arguments.control_port, arguments.json, arguments.motors_on))
+    except (ValueError, OSError) as error:  # ssl errors are OSErrors
+        print(f'softarm sim rws: {error}', file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

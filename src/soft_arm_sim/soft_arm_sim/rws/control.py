@@ -1,0 +1,144 @@
+"""Control port of the emulator: faults, buttons and key switch for tests and operators; JSON over HTTP, no authentication.
+
+GET  /state                          what the controller and the server are doing
+POST /faults   {"latency_s": 0.5}    set fields of Faults; {} clears them all
+POST /actions/restart                and the others named in ACTIONS, each with a JSON object
+"""
+
+import json
+from dataclasses import fields
+
+import numpy as np
+from aiohttp import web
+
+from abb_rws_bridge import irb120
+from soft_arm_sim.rws.faults import Faults
+from soft_arm_sim.rws.server import Emulator
+
+
+class ControlPort:
+    """Serves the control port of one emulator; use it as an async context."""
+
+    def __init__(self, emulator: Emulator, host: str, port: int):
+        self._emulator, self._host = emulator, host
+        self.port = port
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> 'ControlPort':
+        app = web.Application()
+        app.router.add_get('/state', self._state)
+        app.router.add_post('/faults', self._faults)
+        app.router.add_post('/actions/{name}', self._action)
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, self.port)
+        await site.start()
+        self.port = site._server.sockets[0].getsockname()[1]  # aiohttp does not tell the port it was given
+        return self
+
+    async def __aexit__(self, *_exception) -> None:
+        await self._runner.cleanup()
+
+    async def _state(self, _request: web.Request) -> web.Response:
+        emulator, controller = self._emulator, self._emulator.controller
+        return web.json_response(
+            {
+                'sessions': len(emulator.sessions.table),
+                'sessions_opened': emulator.sessions.opened,
+                'challenges': emulator.sessions.challenges,
+                'requests': emulator.requests,
+                'writes': len(emulator.writes),
+                'groups': len(emulator.subscriptions.groups),
+                'sockets': sum(len(g.sockets) for g in emulator.subscriptions.groups.values()),
+                'events_sent': emulator.subscriptions.events_sent,
+                'control_state': controller.control_state,
+                'operation_mode': controller.operation_mode,
+                'speed_percent': controller.speed_percent,
+                'running': controller.running,
+                'joints_deg': np.rad2deg(controller.robot.joints_rad).round(6).tolist(),
+                'masters': controller.masters,
+            }
+        )
+
+    async def _faults(self, request: web.Request) -> web.Response:
+        wanted = await _object(request)
+        kinds = {spec.name: type(spec.default) for spec in fields(Faults) if spec.name != 'starts_s'}
+        for name, value in wanted.items():
+            if name not in kinds or not isinstance(value, (int, float) if kinds[name] is float else kinds[name]):
+                raise web.HTTPBadRequest(text=f'{name} = {value!r}: known faults are { ({n: k.__name__ for n, k in kinds.items()}) }\n')
+        if not wanted:
+            self._emulator.faults.clear()
+            self._emulator.silence_websockets(False)
+        for name, value in wanted.items():
+            setattr(self._emulator.faults, name, value)
+        if 'silent' in wanted or 'websocket_silent' in wanted:
+            self._emulator.silence_websockets(bool(wanted.get('silent') or wanted.get('websocket_silent')))
+        return web.Response(status=204)
+
+    async def _action(self, request: web.Request) -> web.Response:
+        name = request.match_info['name']
+        if name not in ACTIONS:
+            raise web.HTTPNotFound(text=f'no action {name!r}: known are {sorted(ACTIONS)}\n')
+        values = await _object(request)
+        try:
+            result = ACTIONS[name](self._emulator, **values)
+            if result is not None:
+                await result
+        except (TypeError, KeyError, ValueError) as error:
+            raise web.HTTPBadRequest(text=f'{name}: {error}\n') from error
+        return web.Response(status=204)
+
+
+async def _object(request: web.Request) -> dict:
+    text = await request.text()
+    try:
+        value = json.loads(text) if text else {}
+    except json.JSONDecodeError as error:
+        raise web.HTTPBadRequest(text=f'body is no JSON: {error}\n') from error
+    if not isinstance(value, dict):
+        raise web.HTTPBadRequest(text='body must be a JSON object\n')
+    return value
+
+
+def _set_mode(emulator: Emulator, mode: str) -> None:
+    if mode not in ('AUTO', 'MANR', 'MANF'):
+        raise ValueError(f'mode {mode!r} must be AUTO, MANR or MANF')
+    emulator.controller.set_operation_mode(mode)
+
+
+def _set_speed(emulator: Emulator, percent: int) -> None:
+    if percent not in range(101):
+        raise ValueError(f'percent {percent!r} must be a whole number from 0 to 100')
+    emulator.controller.speed_percent = percent
+    emulator.controller.on_change('/rw/panel/speedratio')
+
+
+def _place(emulator: Emulator, joints_deg: list[float]) -> None:
+    emulator.controller.robot.place(irb120.check_joints(np.deg2rad(joints_deg)))
+
+
+def _grant(emulator: Emulator) -> None:
+    for session in emulator.controller.remote_privilege:
+        emulator.controller.remote_privilege[session] = 'GRANTED'
+
+
+def _steal(emulator: Emulator, domain: str, holder: str | None = 'FlexPendant') -> None:
+    if domain not in emulator.controller.masters:
+        raise ValueError(f'domain {domain!r} must be one of {sorted(emulator.controller.masters)}')
+    emulator.controller.steal_mastership(domain, holder)
+
+
+ACTIONS = {
+    'restart': lambda emulator, down_s=0.5, boot_s=0.5: emulator.restart(down_s, boot_s),
+    'expire_sessions': lambda emulator: emulator.sessions.end_all(),
+    'lose_registrations': lambda emulator: emulator.subscriptions.remove_all(),
+    'close_websockets': lambda emulator, code=1008, text='Client cannot send data.': emulator.close_websockets(code, text),
+    'steal_mastership': _steal,
+    'emergency_stop': lambda emulator, pressed=True: emulator.controller.emergency_stop(pressed),
+    'guard_stop': lambda emulator, open_door=True: emulator.controller.guard_stop(open_door),
+    'operation_mode': _set_mode,
+    'speed': _set_speed,
+    'grant_remote_privilege': _grant,
+    'place': _place,
+    'signal': lambda emulator, path, value: emulator.controller.put_signal(path, float(value)),
+}

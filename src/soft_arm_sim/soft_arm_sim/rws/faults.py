@@ -1,0 +1,75 @@
+"""Faults that a test or an operator can switch on while clients are connected."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, fields
+
+from aiohttp import web
+
+
+@dataclass
+class Faults:
+    """What goes wrong now. Every field can be set over the control port.
+
+    Attributes:
+        latency_s: Wait before every answer [s].
+        silent: Take requests and never answer (half-open); WebSockets fall silent too.
+        websocket_silent: Only the WebSockets fall silent.
+        truncate: Cut every body in the middle and close.
+        stall: Send half of every body and then nothing.
+        html_500: Answer with a web page and status 500.
+        wrong_type: Name the right body text/plain and cut its last characters.
+        busy: Answer 503.
+        maximum_rate_hz: Answer 503 above this many requests a second; 0 is no limit.
+        only: Prefix of the paths that are hit; empty hits all.
+    """
+
+    latency_s: float = 0.0
+    silent: bool = False
+    websocket_silent: bool = False
+    truncate: bool = False
+    stall: bool = False
+    html_500: bool = False
+    wrong_type: bool = False
+    busy: bool = False
+    maximum_rate_hz: float = 0.0
+    only: str = ''
+    starts_s: list[float] = field(default_factory=list, repr=False)
+
+    def clear(self) -> None:
+        """Everything works again; requests that hang stay unanswered."""
+        for spec in fields(self):
+            if spec.name != 'starts_s':
+                setattr(self, spec.name, spec.default)
+
+    async def apply(self, request: web.Request, handle: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+        """Answer a request as the faults have it."""
+        now_s = asyncio.get_running_loop().time()
+        self.starts_s = [*(s for s in self.starts_s if now_s - s < 1.0), now_s]
+        if not request.path.startswith(self.only):
+            return await handle()
+        if self.latency_s:
+            await asyncio.sleep(self.latency_s)
+        if self.silent:
+            await asyncio.get_running_loop().create_future()  # ends when the client goes
+        if self.busy or (self.maximum_rate_hz and len(self.starts_s) > self.maximum_rate_hz):
+            return web.Response(status=503)
+        if self.html_500:
+            return web.Response(status=500, text='<html><body><h1>Internal Server Error</h1>', content_type='text/html')
+        answer = await handle()
+        if isinstance(answer, web.Response) and answer.body and (self.truncate or self.stall or self.wrong_type):
+            return await self._spoil(request, answer)
+        return answer
+
+    async def _spoil(self, request: web.Request, answer: web.Response) -> web.StreamResponse:
+        body = bytes(answer.body)
+        if self.wrong_type:
+            return web.Response(status=answer.status, body=body[:-3], content_type='text/plain')
+        headers = {'Content-Type': answer.headers['Content-Type'], 'Content-Length': str(len(body))}
+        spoiled = web.StreamResponse(status=answer.status, headers=headers)
+        await spoiled.prepare(request)
+        await spoiled.write(body[: len(body) // 2])
+        if self.stall:
+            await asyncio.get_running_loop().create_future()
+        request.transport.close()
+        return spoiled

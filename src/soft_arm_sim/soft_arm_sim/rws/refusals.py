@@ -1,0 +1,92 @@
+"""Refusals as a controller words them: status, code and message of recorded answers."""
+
+
+class Refused(Exception):  # noqa: N818  it is an answer, not a fault of ours
+    """An answer with status >= 400."""
+
+    def __init__(self, status: int, code: int, message: str):
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+
+
+def _source(path: str, line: int, text: str, code: int, inner: int = -1) -> str:
+    return f'C:\\BUILD\\RW\\Areas\\RobApi2\\Components\\{path}[{line}] {text} code:{code} icode:{inner}'
+
+
+def held(path: str = 'rws_mastership\\rws_resource_mastership.cpp') -> Refused:
+    """Mastership is with someone else."""
+    return Refused(403, -1073445862, _source(path, 547, 'Requested resource is held by someone else', -1073445862))
+
+
+def not_held() -> Refused:
+    """Release of what the caller does not hold."""
+    return Refused(
+        403, -1073445880, _source('rws_mastership\\rws_resource_mastership.cpp', 601, 'The resource is not held by caller', -1073445880)
+    )
+
+
+def mastership_missing() -> Refused:
+    """The write needs a mastership."""
+    text = 'The user does not have required mastership for the operation.'
+    return Refused(403, -1073445859, _source('rws_panel\\rws_resource_panel.cpp', 1688, text, -1073445859))
+
+
+def wrong_mode() -> Refused:
+    """Not in this operation mode."""
+    return Refused(
+        403, -1073445860, _source('rws_panel\\rws_resource_panel.cpp', 1402, 'Operation not allowed in current operation mode', -1073445860)
+    )
+
+
+def wrong_state() -> Refused:
+    """Not in this execution state."""
+    text = 'ERROR: Operation is illegal in current execution state'
+    return Refused(400, -1073442809, _source('rws_rapid\\rws_resource_rapid_execution.cpp', 1128, text, -1073442809))
+
+
+def no_pointer() -> Refused:
+    """No program pointer."""
+    return Refused(400, -1073442783, _source('rws_rapid\\rws_resource_rapid_execution.cpp', 1130, 'No program pointer set', -1073442783))
+
+
+def access_denied() -> Refused:
+    """Signal access level, or a safety state."""
+    return Refused(403, -1073445881, _source('rws_iosystem\\rws_resource_iosystem.cpp', 3554, 'Rejected', -1073445881, -2))
+
+
+def invalid(text: str = 'Invalid action parameter value') -> Refused:
+    """A value that is not accepted."""
+    return Refused(400, -1073445879, _source('rws_services\\rws_services.cpp', 210, text, -1073445879))
+
+
+def limit_reached(text: str) -> Refused:
+    """A limit of the controller."""
+    return Refused(400, -1073445871, _source('rws_subscription\\rws_subscription.cpp', 320, text, -1073445871))
+
+
+def no_resource() -> Refused:
+    """Unknown address."""
+    return Refused(404, -1073414146, _source('rws_services\\rws_services.cpp', 129, 'Resource not found', -1073414146))
+
+
+def no_symbol_read() -> Refused:
+    """Unknown RAPID symbol, read; a 400 on IRC5."""
+    return Refused(400, -1073414146, _source('rws_rapid\\rws_resource_rapid_symbol_data.cpp', 286, 'Symbol not found', -1073414146))
+
+
+def no_symbol_written() -> Refused:
+    """Unknown RAPID symbol, written."""
+    return Refused(
+        404, -1073442816, _source('rws_rapid\\rws_resource_rapid_symbol_data.cpp', 254, 'org_code: -517 Symbol not found', -1073442816)
+    )
+
+
+def no_signal() -> Refused:
+    """Unknown I/O signal."""
+    text = 'ERROR: eio_signal_open_by_name failed status -60.'
+    return Refused(404, -1073445866, _source('rws_iosystem\\rws_resource_iosystem.cpp', 1986, text, -1073445866))
+
+
+def no_file() -> Refused:
+    """Unknown file."""
+    return Refused(404, -1073414146, 'C:\\BUILD\\RW\\rapi_file_service.cpp[221] Resource does not exist -1073414146 -1')

@@ -1,0 +1,110 @@
+"""Answers as bytes: RWS 1.0 JSON and XHTML, RWS 2.0 HAL JSON and XHTML."""
+
+import html
+import json
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from soft_arm_sim.rws.refusals import Refused
+
+XHTML = 'application/xhtml+xml'
+
+
+@dataclass(frozen=True)
+class Item:
+    """One state: class, title, fields (numbers stay numbers in JSON), links."""
+
+    kind: str
+    title: str
+    fields: dict[str, object] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A successful answer; without items it is a 204."""
+
+    items: tuple[Item, ...] | None = None
+    title: str = 'rw'
+    status: int = 200
+    links: dict[str, str] = field(default_factory=dict)
+
+
+NOTHING = Reply()
+
+
+@dataclass(frozen=True)
+class Format:
+    """How this client wants its answers."""
+
+    generation: int
+    as_json: bool
+    base: str
+
+    @property
+    def content_type(self) -> str:
+        """Exactly as a controller names it; clients compare it literally."""
+        if self.generation == 2:
+            return 'application/hal+json;v=2.0' if self.as_json else 'application/xhtml+xml;v=2.0'
+        return 'application/json' if self.as_json else XHTML
+
+
+def response(reply: Reply, style: Format) -> web.Response:
+    """The answer; writes that tell nothing have no body and no type."""
+    if reply.items is None:
+        return web.Response(status=204 if reply.status == 200 else reply.status)
+    text = _json(reply, style) if style.as_json else page(reply.title, style.base, _state(reply))
+    return web.Response(status=reply.status, body=text.encode(), headers={'Content-Type': style.content_type})
+
+
+def refusal(refused: Refused, style: Format) -> web.Response:
+    """An answer with status >= 400 and the controller's code."""
+    base = {'base': {'href': style.base}}
+    if style.as_json:
+        status = {'code': refused.code, 'msg': refused.message}
+        body = (
+            {'_links': base, 'status': status} if style.generation == 2 else {'_links': base, '_embedded': {'status': status, '_state': []}}
+        )
+        text = json.dumps(body)
+    else:
+        text = page(
+            'rw',
+            style.base,
+            f'<div class="status"><span class="code">{refused.code}</span><span class="msg">{html.escape(refused.message)}</span></div>',
+        )
+    return web.Response(status=refused.status, body=text.encode(), headers={'Content-Type': style.content_type})
+
+
+def _json(reply: Reply, style: Format) -> str:
+    states = []
+    for item in reply.items:
+        links = {'_links': {rel: {'href': href} for rel, href in item.links.items()}} if item.links else {}
+        fields = {k: v if style.generation == 1 else str(v) for k, v in item.fields.items()}
+        states.append(links | {'_type': item.kind, '_title': item.title} | fields)
+    links = {'base': {'href': style.base}} | {rel: {'href': href} for rel, href in reply.links.items()}
+    if style.generation == 1:
+        return json.dumps({'_links': links, '_embedded': {'_state': states}})
+    listed = any(item.kind.endswith('-li') for item in reply.items)
+    body = {'_links': links, 'status': {'code': 294912}}
+    return json.dumps(body | ({'state': [], '_embedded': {'resources': states}} if listed else {'state': states}))
+
+
+def list_item(item: Item) -> str:
+    """One <li>."""
+    links = ''.join(f'<a href="{html.escape(href)}" rel="{rel}"></a>' for rel, href in item.links.items())
+    spans = ''.join(f'<span class="{name}">{html.escape(str(value))}</span>' for name, value in item.fields.items())
+    return f'<li class="{item.kind}" title="{html.escape(item.title)}">{links}{spans}</li>'
+
+
+def _state(reply: Reply) -> str:
+    links = ''.join(f'<a href="{html.escape(href)}" rel="{rel}"></a>' for rel, href in ({'self': ''} | reply.links).items())
+    return f'<div class="state">{links}<ul>{"".join(map(list_item, reply.items))}</ul></div>'
+
+
+def page(title: str, base: str, content: str) -> str:
+    """A whole XHTML page."""
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>{title}</title>'
+        f'<base href="{base}"/></head><body>{content}</body></html>'
+    )

@@ -1,0 +1,91 @@
+"""The IRB 120 behind the emulator: joint moves at the data sheet's speeds, all axes arriving together."""
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from abb_rws_bridge import irb120
+
+HOME_RAD = np.deg2rad([0.0, 0.0, 0.0, 0.0, 30.0, 0.0])
+
+
+class Robot:
+    """Where the joints are at any time, from where a move began; nothing needs to tick.
+
+    Acceleration is not modelled: a move runs at constant speed, the slowest axis at its limit times the speed ratio.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._start_rad, self._goal_rad = HOME_RAD.copy(), HOME_RAD.copy()
+        self._began_s, self._duration_s = clock(), 0.0
+        self._ratio = 1.0
+
+    @property
+    def joints_rad(self) -> np.ndarray:
+        """Joint angles now [rad], shape (6,)."""
+        done = 1.0 if self._duration_s == 0.0 else min(1.0, (self._clock() - self._began_s) / self._duration_s)
+        return self._start_rad + done * (self._goal_rad - self._start_rad)
+
+    @property
+    def arrived(self) -> bool:
+        """Is the last move done."""
+        return self._clock() >= self._began_s + self._duration_s
+
+    def move_to(self, goal_rad: np.ndarray, speed_ratio: float) -> None:
+        """Begin a move from where the joints are now; at ratio 0 the robot stands until it is given another."""
+        now_rad = self.joints_rad
+        self._start_rad, self._goal_rad, self._began_s = now_rad, np.asarray(goal_rad, dtype=float), self._clock()
+        self._ratio = speed_ratio
+        at_full_s = irb120.move_duration_s(now_rad, self._goal_rad)
+        self._duration_s = 0.0 if at_full_s == 0.0 else math.inf if speed_ratio <= 0.0 else at_full_s / speed_ratio
+
+    def change_speed(self, speed_ratio: float) -> None:
+        """Go on at another speed ratio."""
+        self.move_to(self._goal_rad, speed_ratio)
+
+    def halt(self) -> None:
+        """Stand still here."""
+        self.place(self.joints_rad)
+
+    def place(self, joints_rad: np.ndarray) -> None:
+        """Stand at these joint angles [rad] at once."""
+        self._start_rad = self._goal_rad = np.asarray(joints_rad, dtype=float)
+        self._began_s, self._duration_s = self._clock(), 0.0
+
+    def jointtarget(self, prefix: str = 'rax_') -> dict[str, str]:
+        """Joint angles as the controller writes them [deg]."""
+        return {f'{prefix}{i}': _text(math.degrees(q)) for i, q in enumerate(self.joints_rad, start=1)}
+
+    def robtarget(self) -> dict[str, str]:
+        """Pose of tool0 in the base as the controller writes it [mm], quaternion w x y z."""
+        pose = irb120.forward_kinematics(self.joints_rad)
+        values = [*(1000.0 * pose[:3, 3]), *_quaternion_wxyz(pose[:3, :3])]
+        return dict(zip(('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4'), map(_text, values), strict=True))
+
+    def configuration(self) -> dict[str, str]:
+        """Quadrants of axes 1, 4 and 6."""
+        quadrants = np.floor(self.joints_rad / (math.pi / 2)).astype(int)
+        return {'cf1': str(quadrants[0]), 'cf4': str(quadrants[3]), 'cf6': str(quadrants[5]), 'cfx': '0'}
+
+
+def _text(value: float) -> str:
+    return f'{value:.6g}' if abs(value) > 1e-9 else '0'
+
+
+def _quaternion_wxyz(m: np.ndarray) -> tuple[float, float, float, float]:
+    """Quaternion of a rotation matrix by its largest component, the sign as ABB writes it (w >= 0)."""
+    squares = [
+        1 + m[0, 0] + m[1, 1] + m[2, 2],
+        1 + m[0, 0] - m[1, 1] - m[2, 2],
+        1 - m[0, 0] + m[1, 1] - m[2, 2],
+        1 - m[0, 0] - m[1, 1] + m[2, 2],
+    ]
+    largest = int(np.argmax(squares))
+    s = 2.0 * math.sqrt(squares[largest])
+    x, y, z = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
+    a, b, c = m[0, 1] + m[1, 0], m[0, 2] + m[2, 0], m[1, 2] + m[2, 1]
+    q = [(s / 4, x / s, y / s, z / s), (x / s, s / 4, a / s, b / s), (y / s, a / s, s / 4, c / s), (z / s, b / s, c / s, s / 4)][largest]
+    return q if q[0] >= 0 else tuple(-part for part in q)

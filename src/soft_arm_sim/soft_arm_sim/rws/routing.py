@@ -1,0 +1,46 @@
+"""How an address finds its handler, and what a handler is given."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from soft_arm_sim.rws.rendering import Item, Reply
+from soft_arm_sim.rws.virtual_controller import VirtualController
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request to a resource: the session it came on, parts of its path, query and form."""
+
+    controller: VirtualController
+    session: str
+    parts: dict[str, str]
+    query: dict[str, str] = field(default_factory=dict)
+    form: dict[str, str] = field(default_factory=dict)
+    content: bytes = b''
+    generation: int = 1
+
+    @property
+    def action(self) -> str:
+        """The `action` of the query."""
+        return self.query.get('action', '')
+
+
+ROUTES: list[tuple[str, re.Pattern, Callable[[Call], Reply]]] = []
+
+
+def route(method: str, path: str):
+    """Register a handler; `{name}` is one part of the path, `{name*}` the rest."""
+    names = re.sub(r'\{(\w+)\*\}', r'(?P<\1>.+?)', path.replace('$', r'\$'))
+    pattern = re.compile('^' + re.sub(r'(?<!\(\?P<)\{(\w+)\}', r'(?P<\1>[^/]+)', names) + '/?$')
+
+    def register(handler: Callable[[Call], Reply]):
+        ROUTES.append((method, pattern, handler))
+        return handler
+
+    return register
+
+
+def one(kind: str, title: str, fields: dict, **links: str) -> Reply:
+    """A reply of one item."""
+    return Reply((Item(kind, title, fields, links),), title)

@@ -1,0 +1,199 @@
+"""Event groups: registration, WebSockets, and the controller's own throttling by priority."""
+
+import asyncio
+import urllib.parse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from soft_arm_sim.rws import refusals
+from soft_arm_sim.rws.addresses import canonical
+from soft_arm_sim.rws.rapid_resources import execution_text
+from soft_arm_sim.rws.rendering import Item, list_item, page
+from soft_arm_sim.rws.virtual_controller import VirtualController
+
+PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
+"""Least time between two events of a resource by priority, as measured on an IRC5 with RobotWare 6."""
+GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT = 2, 64, 1000
+
+
+@dataclass
+class Group:
+    """Resources as they were asked for, and who listens."""
+
+    number: int
+    session: str
+    priorities: dict[str, int]
+    sockets: list[web.WebSocketResponse] = field(default_factory=list)
+    sent_s: dict[str, float] = field(default_factory=dict)
+    waiting: dict[str, asyncio.TimerHandle] = field(default_factory=dict)
+
+
+class Subscriptions:
+    """All groups of the emulator."""
+
+    def __init__(self, controller: VirtualController, send: Callable[[web.WebSocketResponse, str], None]):
+        self.groups: dict[int, Group] = {}
+        self.events_sent = 0
+        self._controller, self._send, self._number = controller, send, 0
+
+    def register(self, session: str, text: str) -> Group:
+        """Take a registration form: repeated `resources=`, or one with their count."""
+        form = urllib.parse.parse_qs(text, keep_blank_values=True)
+        listed = form.get('resources', [])
+        if len(listed) == 1 and listed[0].isdigit() and listed[0] not in ('', '1'):
+            listed = [str(i) for i in range(1, int(listed[0]) + 1)]
+        priorities = {}
+        for number in listed:
+            resource, priority = form.get(number, [''])[0], form.get(f'{number}-p', ['1'])[0]
+            if self._canonical(resource) is None:
+                raise refusals.no_resource()
+            if priority not in ('0', '1', '2'):
+                raise refusals.invalid('Invalid priority')
+            if priority == '2' and not self._canonical(resource).startswith(('/rw/iosystem/signals/', '/rw/rapid/symbol/data/')):
+                raise refusals.invalid('Invalid priority')
+            priorities[resource] = int(priority)
+        if not priorities:
+            raise refusals.invalid()
+        self._check_limits(session, priorities)
+        self._number += 1
+        self.groups[self._number] = Group(self._number, session, priorities)
+        return self.groups[self._number]
+
+    def _check_limits(self, session: str, priorities: dict[str, int]) -> None:
+        if sum(group.session == session for group in self.groups.values()) >= GROUPS_A_SESSION:
+            raise refusals.limit_reached('Max number of subscription groups reached')
+        high = sum(p == 2 for group in [*self.groups.values()] for p in group.priorities.values()) + sum(
+            p == 2 for p in priorities.values()
+        )
+        if high > HIGH_PRIORITY_LIMIT or len(priorities) > RESOURCE_LIMIT:
+            raise refusals.limit_reached('Max number of subscription resources reached')
+
+    def remove(self, number: int) -> None:
+        """Forget a group; its sockets are cut, not closed, as the controller does."""
+        group = self.groups.pop(number)
+        for timer in group.waiting.values():
+            timer.cancel()
+        for socket in group.sockets:
+            cut(socket)
+
+    def remove_of(self, session: str) -> None:
+        """A session ended."""
+        for number in [n for n, group in self.groups.items() if group.session == session]:
+            self.remove(number)
+
+    def remove_all(self) -> None:
+        """Registration is lost."""
+        for number in list(self.groups):
+            self.remove(number)
+
+    def changed(self, resource: str) -> None:
+        """Tell every group that listens to this resource, not faster than its priority allows."""
+        loop = asyncio.get_running_loop()
+        bare = resource.partition(';')[0]
+        for group in self.groups.values():
+            for asked, priority in group.priorities.items():
+                if (
+                    self._canonical(asked) != bare
+                    or asked in group.waiting
+                    or (';' in asked and ';' in resource and _param(asked) != _param(resource))
+                ):
+                    continue
+                due_s = group.sent_s.get(asked, -1e9) + PERIOD_S[priority]
+                if bare.startswith('/rw/elog') or due_s <= loop.time():
+                    self._emit(group, asked)
+                else:
+                    group.waiting[asked] = loop.call_at(due_s, self._emit, group, asked)
+
+    def _emit(self, group: Group, asked: str) -> None:
+        group.waiting.pop(asked, None)
+        group.sent_s[asked] = asyncio.get_running_loop().time()
+        text = page('Event', 'http://localhost/', self._content(group, [asked]))
+        for socket in group.sockets:
+            if not socket.closed:
+                self.events_sent += 1
+                self._send(socket, text)
+
+    def initial(self, group: Group, base: str, poll_url: str) -> str:
+        """Body of the registration's answer: addresses and the present values."""
+        links = (
+            f'<a href="subscription/{group.number}" rel="group"></a><a href="{poll_url}" rel="self"></a>'
+            f'<a href="subscription/{group.number}?action=show" rel="action"></a>'
+        )
+        items = ''.join(self._items(asked) for asked in group.priorities if '/rw/elog' not in asked)
+        return page('Event', base, f'<div class="state">{links}<ul>{items}</ul></div>')
+
+    def _content(self, group: Group, listed: list[str]) -> str:
+        link = f'<a href="subscription/{group.number}" rel="group"></a>'
+        return f'<div class="state">{link}<ul>{"".join(map(self._items, listed))}</ul></div>'
+
+    def _canonical(self, asked: str) -> str | None:
+        """RWS 1.0 address without parameter; None for what cannot be subscribed."""
+        path = canonical('GET', asked.partition(';')[0])[0].rstrip('/')
+        controller = self._controller
+        if path.startswith('/rw/iosystem/signals/'):
+            signal = controller.find_signal(path[len('/rw/iosystem/signals/') :])
+            return None if signal is None else f'/rw/iosystem/signals/{signal.path}'
+        if path.startswith('/rw/rapid/symbol/data/RAPID/'):
+            symbol = controller.find_symbol(path[len('/rw/rapid/symbol/data/RAPID/') :])
+            return None if symbol is None else f'/rw/rapid/symbol/data/RAPID/{symbol}'
+        if path.startswith('/rw/mastership/'):
+            return path if path.rpartition('/')[2] in controller.masters else None
+        known = (
+            '/rw/panel/ctrlstate',
+            '/rw/panel/opmode',
+            '/rw/panel/speedratio',
+            '/rw/panel/coldetstate',
+            '/rw/rapid/execution',
+            '/rw/elog/0',
+            '/rw/rapid/tasks/T_ROB1',
+            '/rw/rapid/tasks/T_ROB1/pcp',
+            '/users/rmmp',
+            '/rw/rapid/uiinstr',
+            '/rw/motionsystem/errorstate',
+        )
+        return path if path in known else None
+
+    def _items(self, asked: str) -> str:
+        """The <li> of one resource, its address told back exactly as it was asked for."""
+        path, controller, me = self._canonical(asked), self._controller, {'self': asked}
+        panel = {
+            '/rw/panel/ctrlstate': controller.control_state,
+            '/rw/panel/opmode': controller.operation_mode,
+            '/rw/panel/speedratio': str(controller.speed_percent),
+            '/rw/panel/coldetstate': 'INIT',
+        }
+        if path in panel:
+            name = path.rpartition('/')[2]
+            return list_item(Item(f'pnl-{name}-ev', name, {name: panel[path]}, me))
+        if path == '/rw/rapid/execution':
+            if _param(asked) == 'rapidexeccycle':
+                return list_item(Item('rap-execcycle-ev', 'rapidexeccycle', {'rapidexeccycle': controller.cycle}, me))
+            return list_item(Item('rap-ctrlexecstate-ev', 'ctrlexecstate', {'ctrlexecstate': execution_text(controller)}, me))
+        if path.startswith('/rw/iosystem/signals/'):
+            signal = controller.signals[path[len('/rw/iosystem/signals/') :]]
+            state = 'simulated' if signal.simulated else 'not simulated'
+            return list_item(Item('ios-signalstate-ev', signal.path, {'lvalue': signal.text, 'lstate': state}, me))
+        if path.startswith('/rw/rapid/symbol/data/RAPID/'):  # two items: the address, then the value
+            value = controller.symbols[path[len('/rw/rapid/symbol/data/RAPID/') :]]
+            asked_symbol = asked.partition(';')[0].partition('/RAPID/')[2].removesuffix('/data')
+            return list_item(Item('rap-value-ev', 'value', {}, me)) + list_item(Item('rap-data', f'RAPID/{asked_symbol}', {'value': value}))
+        if path == '/rw/elog/0':
+            last = controller.event_log[-1][0] if controller.event_log else 0
+            return list_item(Item('elog-message-ev', str(last), {'seqnum': str(last)}, {'self': f'/rw/elog/0/{last}'}))
+        if path.startswith('/rw/mastership/'):
+            holder = controller.masters[path.rpartition('/')[2]]
+            return list_item(Item('msh-resource-ev', path, {'mastership': 'nomaster' if holder is None else 'remote'}, me))
+        return list_item(Item('rap-execstate-ev', 'excstate', {'excstate': 'started' if controller.running else 'stopped'}, me))
+
+
+def _param(asked: str) -> str:
+    return asked.partition(';')[2]
+
+
+def cut(socket: web.WebSocketResponse) -> None:
+    """Break the TCP connection without a close frame."""
+    transport = socket._req.transport if socket._req is not None else None  # aiohttp has no public way to abort
+    if transport is not None:
+        transport.abort()

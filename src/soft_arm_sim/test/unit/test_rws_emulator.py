@@ -1,0 +1,308 @@
+"""The emulated controller as a stranger sees it: plain HTTP and WebSocket, no client of ours."""
+
+import asyncio
+import json
+import re
+
+import aiohttp
+import numpy as np
+import pytest
+
+from soft_arm_sim.rws import cli
+from soft_arm_sim.rws.control import ControlPort
+from soft_arm_sim.rws.faults import Faults
+from soft_arm_sim.rws.robot import Robot
+from soft_arm_sim.rws.server import Emulator, Options
+from soft_arm_sim.rws.sessions import REALM, Sessions, _md5
+from soft_arm_sim.rws.subscriptions import PERIOD_S
+from soft_arm_sim.rws.virtual_controller import VirtualController
+
+USER, PASSWORD = 'Default User', 'robotics'
+START = {
+    'regain': 'continue',
+    'execmode': 'continue',
+    'cycle': 'once',
+    'condition': 'none',
+    'stopatbp': 'disabled',
+    'alltaskbytsp': 'false',
+}
+
+
+class Stranger:
+    """Answers the digest challenge of every request by itself and keeps no cookie unless told."""
+
+    def __init__(self, emulator: Emulator, http: aiohttp.ClientSession):
+        self.base, self.http = f'http://127.0.0.1:{emulator.port}', http
+
+    async def __call__(self, method: str, target: str, form=None, **headers):
+        async with self.http.request(method, self.base + target, data=form, headers=headers) as first:
+            if first.status != 401:
+                return first.status, first.headers, await first.text()
+            nonce = re.search('nonce="(.*?)"', first.headers['WWW-Authenticate']).group(1)
+        answer = _md5(f'{_md5(f"{USER}:{REALM}:{PASSWORD}")}:{nonce}:00000001:c:auth:{_md5(f"{method}:{target}")}')
+        headers['Authorization'] = (
+            f'Digest username="{USER}", realm="{REALM}", nonce="{nonce}", uri="{target}", qop=auth, nc=00000001, cnonce="c", '
+            f'response="{answer}"'
+        )
+        async with self.http.request(method, self.base + target, data=form, headers=headers) as second:
+            return second.status, second.headers, await second.text()
+
+
+def serve(work, generation: int = 1, keep_cookies: bool = True, **options):
+    async def run():
+        async with Emulator(Options({USER: PASSWORD}, generation=generation, **options)) as emulator:
+            jar = aiohttp.CookieJar(unsafe=True) if keep_cookies else aiohttp.DummyCookieJar()
+            auth = (
+                {} if generation == 1 else {'Authorization': 'Basic RGVmYXVsdCBVc2VyOnJvYm90aWNz', 'Accept': 'application/hal+json;v=2.0'}
+            )
+            async with aiohttp.ClientSession(cookie_jar=jar, headers=auth) as http:
+                await work(emulator, Stranger(emulator, http))
+
+    asyncio.run(run())
+
+
+def test_challenge_cookies_and_exact_content_types():
+    async def work(emulator, ask):
+        async with ask.http.get(ask.base + '/rw/system') as bare:
+            assert bare.status == 401
+            assert 'realm="validusers@robapi.abb"' in bare.headers['WWW-Authenticate'] and 'qop="auth"' in bare.headers['WWW-Authenticate']
+        status, headers, _ = await ask('GET', '/rw/system?json=1')
+        cookies = headers.getall('Set-Cookie')
+        assert status == 200 and len(cookies) == 2 and cookies[0].startswith('-http-session-=') and cookies[1].startswith('ABBCX=')
+        assert headers['Content-Type'] == 'application/json'
+        _, headers, text = await ask('GET', '/rw/panel/opmode')
+        assert headers['Content-Type'] == 'application/xhtml+xml'
+        assert '<li class="pnl-opmode" title="opmode"><span class="opmode">AUTO</span></li>' in text
+        assert 'Set-Cookie' not in headers and emulator.sessions.opened == 1
+
+    serve(work)
+
+
+def test_a_client_that_drops_cookies_takes_a_session_each_time_until_there_is_none():
+    async def work(emulator, ask):
+        statuses = [(await ask('GET', '/rw/system'))[0] for _ in range(72)]
+        assert statuses == [200] * 70 + [503] * 2
+        emulator.sessions.end_all()
+        assert (await ask('GET', '/rw/system'))[0] == 200
+
+    serve(work, keep_cookies=False)
+
+
+def test_sessions_expire_by_idleness_and_by_age_and_take_their_mastership_along():
+    now, ended = [0.0], []
+    sessions = Sessions({USER: PASSWORD}, lambda: now[0], ended.append)
+    idle, busy = sessions.open(), sessions.open()
+    for now[0] in np.arange(0.0, 1500.1, 100.0):
+        assert sessions.known(busy) == busy
+    assert ended == [idle]
+    now[0] = 1500.2
+    assert sessions.known(busy) is None and ended == [idle, busy]
+
+
+def test_the_requests_of_the_gripper_paper():
+    """The addresses of its own programme, and the places in the signal list that it reads by number."""
+
+    async def work(emulator, ask):
+        _, _, text = await ask('GET', '/rw/rapid/tasks/T_ROB1/motion?resource=jointtarget&json=1')
+        joints = json.loads(text)['_embedded']['_state'][0]
+        assert [joints[f'j{i}'] for i in range(1, 7)] == ['0', '0', '0', '0', '30', '0']
+        _, _, text = await ask('GET', '/rw/rapid/tasks/T_ROB1/motion?resource=robtarget&json=1')
+        pose = json.loads(text)['_embedded']['_state'][0]
+        np.testing.assert_allclose(
+            [float(pose[k]) for k in ('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4')], [364.3538, 0, 594, 0.5, 0, 0.866025, 0], atol=1e-3
+        )
+        _, _, text = await ask('GET', '/rw/iosystem/signals?json=1')
+        names = [signal['name'] for signal in json.loads(text)['_embedded']['_state']]
+        assert names[18:23] == ['DO_05', 'DO_04', 'DO_03', 'DO_02', 'DO_01'] and names[37] == 'DI_02'
+        assert json.loads(text)['_embedded']['_state'][0]['lvalue'] == 1  # a number in the list, text alone
+        assert (await ask('POST', '/rw/panel/ctrlstate?action=setctrlstate', {'ctrl-state': 'motoron'}))[0] == 204
+        assert (await ask('POST', '/rw/rapid/execution?action=resetpp', ''))[0] == 204
+        target = {'value': '[[0,0,0,0,90,0],[0,0,0,0,0,0]]'}
+        assert (await ask('POST', '/rw/rapid/symbol/data/RAPID/T_ROB1/J_Orientation_Target?action=set', target))[0] == 204
+        assert (await ask('POST', '/rw/rapid/execution?action=start', START | {'cycle': 'forever'}))[0] == 204
+        for _ in range(200):
+            if emulator.controller.robot.arrived:
+                break
+            await asyncio.sleep(0.01)
+        _, _, text = await ask('GET', '/rw/rapid/symbol/data/RAPID/T_ROB1/in_position')
+        assert '<span class="value">1</span>' in text
+        assert (await ask('POST', '/rw/rapid/execution?action=stop', {'stopmode': 'stop', 'usetsp': 'normal'}))[0] == 204
+        np.testing.assert_allclose(np.rad2deg(emulator.controller.robot.joints_rad), [0, 0, 0, 0, 90, 0], atol=1e-9)
+
+    serve(work)
+
+
+def test_the_robot_moves_at_the_speed_of_its_data_sheet():
+    now = [0.0]
+    robot = Robot(lambda: now[0])
+    robot.place(np.zeros(6))
+    robot.move_to(np.deg2rad([125.0, 0, 0, 0, 0, 10.0]), speed_ratio=1.0)
+    now[0] = 0.25
+    np.testing.assert_allclose(np.rad2deg(robot.joints_rad), [62.5, 0, 0, 0, 0, 5.0])
+    robot.change_speed(0.5)  # 62.5 deg left at 125 deg/s
+    now[0] = 0.5
+    np.testing.assert_allclose(np.rad2deg(robot.joints_rad[0]), 93.75)
+    robot.change_speed(0.0)
+    now[0] = 10.0
+    np.testing.assert_allclose(np.rad2deg(robot.joints_rad[0]), 93.75)
+    assert not robot.arrived
+    robot.halt()
+    assert robot.arrived
+
+
+def test_an_emergency_stop_ends_the_program_and_holds_the_motors_off():
+    controller, told = VirtualController(), []
+    controller.on_change = told.append
+    controller.set_control_state('a', 'motoron')
+    controller.start('a', START | {'cycle': 'forever'})
+    controller.emergency_stop(True)
+    assert (controller.control_state, controller.running) == ('emergencystop', False)
+    assert {'/rw/panel/ctrlstate', '/rw/rapid/execution;ctrlexecstate', '/rw/elog/0'} <= set(told)
+    assert [entry[2] for entry in controller.event_log[-2:]] == [10122, 10013]
+    for state, pressed in (('emergencystop', True), ('emergencystopreset', False)):
+        if pressed:
+            with pytest.raises(Exception, match='Rejected'):
+                controller.set_control_state('a', 'motoron')
+        controller.emergency_stop(pressed)
+        assert controller.control_state == state
+    controller.set_control_state('a', 'motoron')
+    assert controller.control_state == 'motoron'
+
+
+def test_a_program_once_ends_by_itself_and_one_forever_takes_a_new_target():
+    now = [0.0]
+    controller = VirtualController(clock=lambda: now[0])
+    controller.set_control_state('a', 'motoron')
+    controller.set_symbol('a', 'T_ROB1/J_Orientation_Target', '[[10,0,0,0,30,0],[0,0,0,0,0,0]]')
+    controller.start('a', START)
+    now[0] = 1.0
+    controller.advance()
+    assert not controller.running and controller.robot.joints_rad[0] == pytest.approx(np.deg2rad(10))
+    controller.start('a', START | {'cycle': 'forever'})
+    controller.set_symbol('a', 'T_ROB1/J_Orientation_Target', '[[20,0,0,0,30,0],[0,0,0,0,0,0]]')
+    for now[0] in (1.1, 3.0):
+        controller.advance()
+    assert controller.running and controller.robot.joints_rad[0] == pytest.approx(np.deg2rad(20))
+
+
+def test_a_target_out_of_range_stops_the_program_with_an_entry_in_the_log():
+    controller = VirtualController()
+    controller.set_control_state('a', 'motoron')
+    controller.set_symbol('a', 'T_ROB1/J_Orientation_Target', '[[0,0,90,0,30,0],[0,0,0,0,0,0]]')
+    controller.start('a', START)
+    assert not controller.running and 50027 in [entry[2] for entry in controller.event_log]
+    assert controller.robot.arrived
+
+
+@pytest.mark.parametrize(
+    ('generation', 'target', 'status', 'code'),
+    [
+        (1, '/rw/nothing', 404, -1073414146),
+        (1, '/rw/rapid/symbol/data/RAPID/T_ROB1/M/x', 400, -1073414146),
+        (1, '/rw/iosystem/signals/a/b/c', 404, -1073445866),
+        (1, '/fileservice/$HOME/none.mod', 404, -1073414146),
+        (2, '/rw/iosystem/signals/a/b/c', 404, -1073445866),
+    ],
+)
+def test_refusals_have_the_recorded_form(generation, target, status, code):
+    async def work(_emulator, ask):
+        got, headers, text = await ask('GET', target + ('?json=1' if generation == 1 else ''))
+        body = json.loads(text)
+        told = body['_embedded']['status'] if generation == 1 else body['status']
+        assert (got, told['code']) == (status, code)
+        if generation == 1:
+            assert body['_embedded']['_state'] == []
+            _, headers, text = await ask('GET', target)
+            assert headers['Content-Type'] == 'application/xhtml+xml'
+            assert f'<div class="status"><span class="code">{code}</span><span class="msg">' in text
+
+    serve(work, generation)
+
+
+def test_a_subscription_and_its_limits():
+    async def work(emulator, ask):
+        signal = '/rw/iosystem/signals/DO_01;state'
+        form = {'resources': '1', '1': signal, '1-p': '2'}
+        status, headers, text = await ask('POST', '/subscription', form)
+        poll = headers['Location']
+        assert status == 201 and re.fullmatch(r'ws://127\.0\.0\.1:\d+/poll/1', poll)
+        assert headers['Content-Type'] == 'application/xhtml+xml' and f'<a href="{poll}" rel="self">' in text
+        async with ask.http.ws_connect(poll, protocols=('robapi2_subscription',)) as socket:
+            emulator.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            event = await socket.receive_str(timeout=2.0)
+            assert f'<a href="{signal}" rel="self"></a><span class="lvalue">1</span>' in event  # told back literally
+        assert (await ask('POST', '/subscription', form))[0] == 201
+        assert (await ask('POST', '/subscription', form))[0] == 400  # two groups a session
+        assert (await ask('DELETE', '/subscription/1'))[0] == 200
+        assert (await ask('DELETE', '/subscription/1'))[0] == 404
+        for bad in ({'1': '/rw/nothing', '1-p': '1'}, {'1': '/rw/panel/opmode', '1-p': '2'}, {'1': signal, '1-p': '3'}, {}):
+            assert (await ask('POST', '/subscription', {'resources': '1'} | bad))[0] in (400, 404)
+        async with ask.http.get(ask.base + '/poll/1') as gone:
+            assert gone.status == 404
+        async with aiohttp.ClientSession() as stranger, stranger.get(poll) as refused:
+            assert refused.status == 403  # no cookie, no credentials
+
+    serve(work)
+
+
+def test_both_ways_of_counting_resources_are_understood():
+    async def work(emulator, ask):
+        wanted = {'1': '/rw/panel/ctrlstate', '1-p': '1', '2': '/rw/panel/opmode;opmode', '2-p': '0'}
+        assert (await ask('POST', '/subscription', [('resources', '1'), ('resources', '2'), *wanted.items()]))[0] == 201
+        assert (await ask('POST', '/subscription', [('resources', '2'), *wanted.items()]))[0] == 201
+        assert [list(group.priorities.values()) for group in emulator.subscriptions.groups.values()] == [[1, 0], [1, 0]]
+
+    serve(work)
+
+
+def test_events_of_low_priority_are_rarer():
+    assert PERIOD_S == {0: 5.2, 1: 0.4, 2: 0.05}
+
+
+def test_control_port_sets_faults_presses_buttons_and_refuses_what_it_does_not_know():
+    async def work(emulator, ask):
+        async with ControlPort(emulator, '127.0.0.1', 0) as control:
+            base = f'http://127.0.0.1:{control.port}'
+
+            async def post(path, **values):
+                async with ask.http.post(base + path, json=values) as answer:
+                    return answer.status, await answer.text()
+
+            assert (await post('/faults', busy=True))[0] == 204
+            assert (await ask('GET', '/rw/system'))[0] == 503
+            assert (await post('/faults'))[0] == 204 and emulator.faults.busy is False
+            assert (await post('/actions/emergency_stop'))[0] == 204 and emulator.controller.control_state == 'emergencystop'
+            assert (await post('/actions/operation_mode', mode='MANR'))[0] == 204 and emulator.controller.operation_mode == 'MANR'
+            assert (await post('/actions/place', joints_deg=[1, 2, 3, 4, 5, 6]))[0] == 204
+            async with ask.http.get(base + '/state') as state:
+                assert (await state.json())['joints_deg'] == [1, 2, 3, 4, 5, 6]
+            for path, values, status in [
+                ('/faults', {'nope': 1}, 400),
+                ('/faults', {'busy': 'yes'}, 400),
+                ('/actions/nope', {}, 404),
+                ('/actions/place', {'joints_deg': [999, 0, 0, 0, 0, 0]}, 400),
+                ('/actions/operation_mode', {'mode': 'X'}, 400),
+                ('/actions/steal_mastership', {'domain': 'x'}, 400),
+                ('/actions/restart', {'wrong': 1}, 400),
+            ]:
+                assert (await post(path, **values))[0] == status, path
+
+    serve(work)
+
+
+def test_faults_are_cleared_to_what_they_were():
+    faults = Faults(latency_s=1.0, silent=True, only='/rw')
+    faults.clear()
+    assert faults == Faults(starts_s=faults.starts_s)
+
+
+def test_the_server_listens_on_loopback_unless_told_otherwise():
+    assert cli._options(cli._parser().parse_args([])).host == '127.0.0.1'
+
+
+@pytest.mark.parametrize(
+    'argv', [['--user', 'x'], ['--tls-certificate', '/none.pem', '--port', '0'], ['--host', '203.0.113.7', '--port', '0']]
+)
+def test_bad_input_is_one_line_and_exit_code_2(argv, capsys):
+    assert cli.main(argv) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
