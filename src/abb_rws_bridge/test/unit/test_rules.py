@@ -296,3 +296,22 @@ def test_a_cancelled_move_stops_the_robot():
                 await moving
 
     asyncio.run(run())
+
+
+def test_a_move_that_cannot_be_watched_any_more_is_stopped_as_soon_as_the_controller_hears_us():
+    async def run():
+        async with cell() as (running, controller), watched(controller) as monitor:
+            await controller.set_motors(True)
+            await controller.set_speed_ratio(0.05)
+            await monitor.wait_for(lambda known: known.control_state.value == 'motoron', 1.0)
+            moving = asyncio.create_task(move_to(controller, monitor, TARGET_RAD))
+            await until(lambda: running.controller.running, 2.0)
+            running.faults.silent = True
+            await asyncio.sleep(2.0)
+            assert running.controller.running and not moving.done()  # the stop is being sent, and nobody hears it
+            running.faults.clear()
+            await until(lambda: not running.controller.running, 1.5)
+            with pytest.raises(MoveFailed, match='no joint angles for 1.0 s'):
+                await moving
+
+    asyncio.run(run())
