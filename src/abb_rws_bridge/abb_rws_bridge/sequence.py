@@ -88,8 +88,9 @@ async def _arrive(monitor: Monitor, target: np.ndarray, tolerance_rad: float, st
     while time.monotonic() < end_s:
         fresh = await monitor.wait_for(lambda known, seen_s=seen_s: _fresh(known, seen_s) or _interrupted(known, started_s) != '', 0.1)
         interrupted = _interrupted(monitor.known, started_s)
-        if interrupted:
-            raise MoveFailed(interrupted)
+        if interrupted:  # the cause is often told just after the end of the program
+            await monitor.wait_for(lambda known: known.control_state.value != 'motoron', 0.3)
+            raise MoveFailed(_interrupted(monitor.known, started_s))
         if not fresh:
             continue
         sample = monitor.known.joints
