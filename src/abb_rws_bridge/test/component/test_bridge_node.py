@@ -116,6 +116,9 @@ class Operator:
         assert not result.done(), result.result().result
         return handle, result
 
+    def age_s(self, stamp) -> float:
+        return self._node.get_clock().now().nanoseconds * 1e-9 - (stamp.sec + stamp.nanosec * 1e-9)
+
     def wait_a_little(self, seconds: float) -> None:
         end_s = time.monotonic() + seconds
         self.wait(lambda: time.monotonic() > end_s, seconds + 1.0)
@@ -285,9 +288,8 @@ def test_a_frozen_controller_is_told_within_a_second_and_nothing_stale_is_publis
     assert value(operator.diagnostics[-1], 'link') == 'lost'
     os.kill(peer.process.pid, signal.SIGCONT)
     operator.wait(lambda: operator.joints, 2.0)
-    now = operator._node.get_clock().now().nanoseconds * 1e-9
-    stamp = operator.joints[-1].header.stamp
-    assert now - (stamp.sec + stamp.nanosec * 1e-9) < 0.5
+    assert operator.age_s(operator.joints[0].header.stamp) < 1.2  # the first may be the answer to what was asked before
+    operator.wait(lambda: operator.age_s(operator.joints[-1].header.stamp) < 0.3, 2.0)
     operator.wait(lambda: operator.diagnostics[-1].level == DiagnosticStatus.OK, 3.0)
     assert took_s < 2.1  # lost within 1 s (see test_peer_loss), told at the next second
 
