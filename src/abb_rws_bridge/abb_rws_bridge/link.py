@@ -1,16 +1,19 @@
 """A controller kept connected in a thread of its own, for callers that have no event loop."""
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Generic, TypeVar
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.errors import RwsError, Unreachable
-from abb_rws_bridge.monitor import UP, Knowledge, Monitor
+from abb_rws_bridge.monitor import LOST, UP, Knowledge, Monitor
 
 Result = TypeVar('Result')
 _CLOSE_TIMEOUT_S = 5.0
+
+_log = logging.getLogger(__name__)
 
 
 class Job(Generic[Result]):
@@ -121,10 +124,18 @@ class Link:
                 self._controller = controller
                 self._monitor = Monitor(controller, self._tell, self._ping_s)
                 polling = asyncio.create_task(self._monitor.run())
+                polling.add_done_callback(self._on_polling_end)
                 await self._stop.wait()
                 await self._end_jobs(polling)
         except RwsError as error:
             self._failure = error
+            self._tell('link')
+
+    def _on_polling_end(self, polling: asyncio.Task) -> None:
+        """Polling ends only when it is told to; anything else is a fault of ours and must not look like a link that stands."""
+        if not polling.cancelled() and polling.exception() is not None:
+            _log.error('polling ended', exc_info=polling.exception())
+            self._monitor.known.link, self._monitor.known.error = LOST, f'internal error: {polling.exception()!r}'
             self._tell('link')
 
     async def _end_jobs(self, polling: asyncio.Task) -> None:

@@ -114,8 +114,15 @@ class Monitor:
             if not self._due:
                 self._due = [*self._reads, *(self._slow_reads if self._rounds % 10 == 0 else ())]
                 self._rounds += 1
+            await self._settle()
             name = self._due.pop(0)
             await self._refresh(name, (self._reads | self._slow_reads)[name])
+
+    async def _settle(self) -> None:
+        try:
+            await self._controller.settle()
+        except (Rejected, BadResponse) as error:
+            _log.warning('mastership not given back: %s', error)
 
     async def _refresh(self, name: str, read) -> None:
         before = getattr(self.known, name)

@@ -121,6 +121,18 @@ def test_a_request_for_mastership_whose_answer_never_came_is_taken_back(generati
     asyncio.run(run())
 
 
+def test_a_mastership_that_could_not_be_given_back_is_given_back_later():
+    async def run():
+        async with cell() as (running, controller), watched(controller):
+            async with controller.mastership():
+                running.faults.busy, running.faults.only = True, '/rw/mastership'
+            assert running.controller.masters['rapid'] is not None  # nobody heard us
+            running.faults.clear()
+            await until(lambda: running.controller.masters['rapid'] is None, 2.0)
+
+    asyncio.run(run())
+
+
 @ALL
 def test_two_clients_that_fight_for_mastership_both_get_their_turns(generation):
     async def fight(controller, pause_s):
