@@ -5,8 +5,10 @@ import time
 from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from tf2_ros import TransformBroadcaster
 
+from abb_rws_bridge import irb120
 from abb_rws_bridge.monitor import Knowledge
 from abb_rws_bridge.ros import conversions
 from abb_rws_bridge.ros.bridge_parameters import BridgeParameters
@@ -26,6 +28,8 @@ class BridgePublishers:
         self._io = node.create_publisher(IoSignals, 'io', qos.LATCHED)
         self._log = node.create_publisher(ControllerEvent, 'event_log', qos.STATE)
         self._transforms = TransformBroadcaster(node)
+        self._description = node.create_publisher(String, 'robot_description', qos.LATCHED)
+        self._description.publish(String(data=irb120.urdf(parameters.frame_prefix)))
         self._asked_s, self._sequence = 0.0, None
 
     def publish(self, known: Knowledge, names: set[str]) -> None:

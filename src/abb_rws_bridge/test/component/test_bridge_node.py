@@ -15,7 +15,9 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
@@ -50,6 +52,9 @@ class Operator:
         self._node.create_subscription(ControllerState, 'controller_state', self.states.append, 10)
         self._node.create_subscription(IoSignals, 'io', self.io.append, 10)
         self._node.create_subscription(ControllerEvent, 'event_log', self.events.append, 10)
+        self.descriptions = []
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._node.create_subscription(String, 'robot_description', self.descriptions.append, latched)
         self._mover = ActionClient(self._node, MoveJoints, 'move_joints')
         values = [part for name, value in ({'host': '127.0.0.1', 'port': port} | parameters).items() for part in ('-p', f'{name}:={value}')]
         environment = os.environ | {'ABB_RWS_USER': USER.user, 'ABB_RWS_PASSWORD': USER.password}
@@ -207,6 +212,7 @@ def test_the_robot_moves_as_asked_and_the_topics_tell_it(operator, peer):
         step[:3, 3] = t.x, t.y, t.z
         pose = pose @ step
     assert operator.transforms[-1].transforms[-1].child_frame_id == 'abb_tool0'
+    assert operator.descriptions[-1].data == irb120.urdf('abb_')
     np.testing.assert_allclose(pose, irb120.forward_kinematics(np.deg2rad(TARGET_DEG)), atol=2e-4)
     assert peer.state()['running'] is False and peer.state()['sessions'] == 1
 
