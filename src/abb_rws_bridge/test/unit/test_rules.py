@@ -121,11 +121,15 @@ def test_a_request_for_mastership_whose_answer_never_came_is_taken_back(generati
     asyncio.run(run())
 
 
-def test_a_mastership_that_could_not_be_given_back_is_given_back_later():
+@pytest.mark.parametrize('fault', ['busy', 'silent', 'html_500'])
+def test_a_mastership_that_could_not_be_given_back_is_given_back_later(fault):
     async def run():
-        async with cell() as (running, controller), watched(controller):
+        async with cell(endpoint={'timeout_s': 0.2}) as (running, controller), watched(controller) as monitor:
             async with controller.mastership():
-                running.faults.busy, running.faults.only = True, '/rw/mastership'
+                running.faults.only = '/rw/mastership'
+                setattr(running.faults, fault, True)
+            before = monitor.known.joints.asked_s
+            await until(lambda: monitor.known.joints.asked_s > before + 0.5, 2.0)  # polling goes on meanwhile
             assert running.controller.masters['rapid'] is not None  # nobody heard us
             running.faults.clear()
             await until(lambda: running.controller.masters['rapid'] is None, 2.0)
