@@ -36,6 +36,7 @@ class Controller:
         self.session = Session(endpoint, credentials, basic=dialect.basic, headers=dialect.headers, form_type=dialect.form_type)
         self._unit = mechanical_unit
         self._held: set[str] = set()
+        self._owed: set[str] = set()
 
     async def __aenter__(self) -> 'Controller':
         await self.session.__aenter__()
@@ -205,6 +206,7 @@ class Controller:
             await asyncio.shield(self._release(path))  # it may be ours without our knowing
             raise
         self._held.add(name)
+        self._owed.discard(path)
         try:
             yield
         finally:
@@ -212,17 +214,27 @@ class Controller:
             if self.session.generation == response.generation:  # a lost session took its mastership with it
                 await asyncio.shield(self._release(path))
 
+    async def settle(self) -> None:
+        """Give back masterships that could not be given back when their block ended; the monitor calls this when the link stands."""
+        for path in sorted(self._owed):
+            await self._release_once(path)
+
     async def _release(self, path: str) -> None:
         """Give back; asked more than once if need be, because giving back twice does no harm and keeping it locks others out."""
+        self._owed.add(path)
         for attempt in range(3):
             try:
-                await self.session.request(self.dialect.post(path, 'release'))
-                return
-            except MastershipMissing:
-                _log.info('%s was not ours any more', path)
+                await self._release_once(path)
                 return
             except RwsError as error:
                 _log.warning('%s not given back (attempt %d): %s', path, attempt + 1, error)
+
+    async def _release_once(self, path: str) -> None:
+        try:
+            await self.session.request(self.dialect.post(path, 'release'))
+        except MastershipMissing:
+            _log.info('%s was not ours any more', path)
+        self._owed.discard(path)
 
     def _symbol_path(self, symbol: str) -> str:
         return self.dialect.symbol_path(_checked(_SYMBOL, symbol, 'RAPID symbol').replace('{', '%7B').replace('}', '%7D'))

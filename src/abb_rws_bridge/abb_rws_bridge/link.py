@@ -1,17 +1,45 @@
 """A controller kept connected in a thread of its own, for callers that have no event loop."""
 
 import asyncio
-import concurrent.futures
+import logging
 import threading
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Generic, TypeVar
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.errors import RwsError, Unreachable
-from abb_rws_bridge.monitor import UP, Knowledge, Monitor
+from abb_rws_bridge.monitor import LOST, UP, Knowledge, Monitor
 
 Result = TypeVar('Result')
 _CLOSE_TIMEOUT_S = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+class Job(Generic[Result]):
+    """A coroutine under way in the link's thread.
+
+    Attributes:
+        future: Done when the coroutine has ended, also after `cancel`: what it does at its end has then been done.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, Result]):
+        self._loop, self._task, self._cancelled = loop, None, False
+        self.future = asyncio.run_coroutine_threadsafe(self._run(work), loop)
+
+    async def _run(self, work: Coroutine[None, None, Result]) -> Result:
+        self._task = asyncio.current_task()
+        return await work
+
+    def cancel(self) -> None:
+        """Ask it to end, once: a second time would interrupt what it does at its end. Harmless when it has ended."""
+        if not self._cancelled and not self.future.done():
+            self._cancelled = True
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
 
 
 class Link:
@@ -30,6 +58,7 @@ class Link:
         self._monitor: Monitor | None = None
         self._controller: Controller | None = None
         self._failure: RwsError | None = None
+        self._jobs: list[Job] = []
         self._news = threading.Condition()
 
     @property
@@ -75,7 +104,7 @@ class Link:
         thread.join(_CLOSE_TIMEOUT_S)
         self._monitor = self._controller = self._loop = None
 
-    def submit(self, work: Callable[[Controller, Monitor], Awaitable[Result]]) -> 'concurrent.futures.Future[Result]':
+    def submit(self, work: Callable[[Controller, Monitor], Coroutine[None, None, Result]]) -> 'Job[Result]':
         """Start a coroutine in the thread.
 
         Raises:
@@ -83,7 +112,9 @@ class Link:
         """
         if self._thread is None or self._loop is None:
             raise Unreachable('not connected: configure first')
-        return asyncio.run_coroutine_threadsafe(work(self._controller, self._monitor), self._loop)
+        job = Job(self._loop, work(self._controller, self._monitor))
+        self._jobs = [*(j for j in self._jobs if not j.future.done()), job]
+        return job
 
     async def _main(self) -> None:
         self._stop = asyncio.Event()
@@ -93,19 +124,27 @@ class Link:
                 self._controller = controller
                 self._monitor = Monitor(controller, self._tell, self._ping_s)
                 polling = asyncio.create_task(self._monitor.run())
+                polling.add_done_callback(self._on_polling_end)
                 await self._stop.wait()
-                await self._end_tasks(polling)
+                await self._end_jobs(polling)
         except RwsError as error:
             self._failure = error
             self._tell('link')
 
-    async def _end_tasks(self, polling: asyncio.Task) -> None:
-        """End everything of this loop, so that a move under way stops the robot before we log out."""
-        others = [task for task in asyncio.all_tasks() if task not in (polling, asyncio.current_task())]
+    def _on_polling_end(self, polling: asyncio.Task) -> None:
+        """Polling ends only when it is told to; anything else is a fault of ours and must not look like a link that stands."""
+        if not polling.cancelled() and polling.exception() is not None:
+            _log.error('polling ended', exc_info=polling.exception())
+            self._monitor.known.link, self._monitor.known.error = LOST, f'internal error: {polling.exception()!r}'
+            self._tell('link')
+
+    async def _end_jobs(self, polling: asyncio.Task) -> None:
+        """End every job and wait for what it does at its end, so that a move under way stops the robot before we log out."""
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*(asyncio.wrap_future(job.future) for job in self._jobs), return_exceptions=True)
         polling.cancel()
-        for task in others:
-            task.cancel()
-        await asyncio.gather(polling, *others, return_exceptions=True)
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
 
     def _tell(self, name: str) -> None:
         with self._news:
@@ -114,5 +153,5 @@ class Link:
 
 
 def _complete(known: Knowledge) -> bool:
-    needed = (known.joints, known.control_state, known.operation_mode, known.execution)
+    needed = (known.joints, known.control_state, known.operation_mode, known.execution, known.tasks)
     return known.link == UP and all(value is not None for value in needed)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from abb_rws_bridge import mapping
 from abb_rws_bridge.controller import Controller, control_state, running
-from abb_rws_bridge.errors import BadResponse, Busy, ConnectionLost, NotAuthorised, Rejected, TimedOut, Unreachable
+from abb_rws_bridge.errors import BadResponse, Busy, ConnectionLost, NotAuthorised, Rejected, RwsError, TimedOut, Unreachable
 from abb_rws_bridge.subscription import MEDIUM, Event, Subscription
 from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, Task
 
@@ -88,7 +88,7 @@ class Monitor:
         try:
             while True:
                 try:
-                    await self._poll()
+                    await self._poll(events)
                 except _LINK_ERRORS as error:
                     link = BUSY if isinstance(error, Busy) else REFUSED if isinstance(error, NotAuthorised) else LOST
                     delay_s = 0.1 if self.known.link == UP else min(2 * delay_s, _LONGEST_DELAY_S[link])
@@ -102,7 +102,7 @@ class Monitor:
         await self.wait_for(lambda known: known.link == UP, None)
         await self.subscription.run()
 
-    async def _poll(self) -> None:
+    async def _poll(self, events: asyncio.Task) -> None:
         """Everything once, then in turn, until a read fails for the link's sake."""
         await self._refresh('joints', self._controller.joints)
         for name, read in (self._reads | self._slow_reads).items():
@@ -114,8 +114,17 @@ class Monitor:
             if not self._due:
                 self._due = [*self._reads, *(self._slow_reads if self._rounds % 10 == 0 else ())]
                 self._rounds += 1
+            if events.done():
+                events.result()  # it never ends by itself: this raises what ended it
+            await self._settle()
             name = self._due.pop(0)
             await self._refresh(name, (self._reads | self._slow_reads)[name])
+
+    async def _settle(self) -> None:
+        try:
+            await self._controller.settle()
+        except RwsError as error:  # the reads that follow tell whether the link stands
+            _log.warning('mastership not given back: %s', error)
 
     async def _refresh(self, name: str, read) -> None:
         before = getattr(self.known, name)

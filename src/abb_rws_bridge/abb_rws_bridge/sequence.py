@@ -10,10 +10,14 @@ import numpy as np
 
 from abb_rws_bridge import irb120, mapping
 from abb_rws_bridge.controller import Controller
-from abb_rws_bridge.errors import RwsError, WrongMode, WrongState
-from abb_rws_bridge.monitor import Knowledge, Monitor
+from abb_rws_bridge.errors import Rejected, RwsError, WrongMode, WrongState
+from abb_rws_bridge.monitor import UP, Knowledge, Monitor
 
 TARGET_SYMBOL = 'T_ROB1/J_Orientation_Target'
+BLIND_S = 1.0
+"""Without joint angles for this long a move is stopped [s]."""
+STOP_RETRY_S = 3.0
+"""A stop is sent until it is confirmed, for this long [s]."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +57,7 @@ async def move_to(
         MoveFailed: If the program stopped early or the target was not reached in time.
     """
     target = irb120.check_joints(target_rad)
-    _check_ready(monitor.known)
+    await _check_ready(controller, monitor.known)
     await controller.reset_pointer()
     await controller.set_symbol(symbol, mapping.jointtarget_literal(target))
     started_s = time.monotonic()
@@ -64,32 +68,38 @@ async def move_to(
         await asyncio.shield(_stop(controller))
 
 
-def _check_ready(known: Knowledge) -> None:
-    if not known.ready or known.control_state is None or known.operation_mode is None or known.execution is None:
-        raise WrongState(f'the controller is not ready (link {known.link}{": " + known.error if known.error else ""})')
-    if known.operation_mode.value != 'AUTO':
-        raise WrongMode(f'operation mode is {known.operation_mode.value}: turn the key to automatic')
-    if known.control_state.value != 'motoron':
-        raise WrongState(f'controller state is {known.control_state.value}: switch the motors on')
-    if known.execution.value.running:
+async def _check_ready(controller: Controller, known: Knowledge) -> None:
+    """Ask now: what was known may be older than the last command."""
+    if not known.ready:
+        why = f'link {known.link} {known.error}'.rstrip() if known.link != UP else 'it has no tasks yet: it is starting'
+        raise WrongState(f'the controller is not ready: {why}')
+    mode = (await controller.operation_mode()).value
+    if mode != 'AUTO':
+        raise WrongMode(f'operation mode is {mode}: turn the key to automatic')
+    state = (await controller.control_state()).value
+    if state != 'motoron':
+        raise WrongState(f'controller state is {state}: switch the motors on')
+    if (await controller.execution()).value.running:
         raise WrongState('a program runs already: stop it first')
 
 
 async def _arrive(monitor: Monitor, target: np.ndarray, tolerance_rad: float, started_s: float, timeout_s: float, progress) -> Arrival:
     end_s, seen_s = started_s + timeout_s, started_s
-    while True:
-        left_s = end_s - time.monotonic()
-        if not await monitor.wait_for(lambda known, seen_s=seen_s: _fresh(known, seen_s) or _interrupted(known, started_s) != '', left_s):
-            raise MoveFailed(f'target not reached within {timeout_s:.1f} s; link {monitor.known.link} {monitor.known.error}')
+    while time.monotonic() < end_s:
+        fresh = await monitor.wait_for(lambda known, seen_s=seen_s: _fresh(known, seen_s) or _interrupted(known, started_s) != '', 0.1)
         interrupted = _interrupted(monitor.known, started_s)
-        if interrupted:
-            raise MoveFailed(interrupted)
+        if interrupted:  # the cause is often told just after the end of the program
+            await monitor.wait_for(lambda known: known.control_state.value != 'motoron', 0.3)
+            raise MoveFailed(_interrupted(monitor.known, started_s))
+        if not fresh:
+            continue
         sample = monitor.known.joints
         seen_s = sample.asked_s
         error_rad = float(np.max(np.abs(sample.value.position_rad - target)))
         progress(error_rad)
         if error_rad <= tolerance_rad:
             return Arrival(sample.value.position_rad, error_rad, time.monotonic() - started_s)
+    raise MoveFailed(f'target not reached within {timeout_s:.1f} s; link {monitor.known.link} {monitor.known.error}'.rstrip())
 
 
 def _fresh(known: Knowledge, seen_s: float) -> bool:
@@ -98,6 +108,8 @@ def _fresh(known: Knowledge, seen_s: float) -> bool:
 
 def _interrupted(known: Knowledge, started_s: float) -> str:
     """Why the move cannot go on; only what was told after the start counts."""
+    if time.monotonic() - max(known.joints.asked_s, started_s) > BLIND_S:
+        return f'no joint angles for {BLIND_S} s during the move: link {known.link} {known.error}'.rstrip()
     if known.control_state.asked_s > started_s and known.control_state.value != 'motoron':
         return f'controller state became {known.control_state.value} during the move'
     if known.execution.asked_s > started_s + 0.2 and not known.execution.value.running:
@@ -106,8 +118,16 @@ def _interrupted(known: Knowledge, started_s: float) -> str:
 
 
 async def _stop(controller: Controller) -> None:
-    try:
-        await controller.stop()
-    except RwsError as error:
-        _log.error('the stop was not confirmed: %s', error)
-        raise
+    """Stop, and again if no answer came: stopping twice does no harm, and a robot that goes on might."""
+    end_s = time.monotonic() + STOP_RETRY_S
+    while True:
+        try:
+            await controller.stop()
+            return
+        except Rejected:
+            raise
+        except RwsError as error:
+            _log.error('the stop was not confirmed: %s', error)
+            if time.monotonic() > end_s:
+                raise
+        await asyncio.sleep(0.1)

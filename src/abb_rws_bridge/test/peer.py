@@ -1,6 +1,7 @@
 """An emulated controller in a process of its own, with its control port."""
 
 import json
+import select
 import subprocess
 import sys
 import urllib.request
@@ -28,6 +29,8 @@ class Peer:
             *more,
         ]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        ready, _, _ = select.select([self.process.stdout], [], [], 30.0)
+        assert ready, 'the emulator did not start within 30 s'
         told = json.loads(self.process.stdout.readline())
         self.port, self.control_port = told['port'], told['control_port']
 

@@ -1,13 +1,15 @@
 """Node `abb_rws_bridge`: an ABB controller on Robot Web Services <-> ROS.
 
-Out (while configured): `joint_states` and /tf at the rate the controller allows, stamped when they were asked for; `controller_status`
-and `io` (each value beside its age), `event_log`; diagnostics. In: `joint_target`, `speed_ratio_command`.
-Services: `stop` and `set_motors` false in every configured state; `set_motors` true, `start`, `reset_pointer` and `move_to_target`
-(reset the pointer, write the target, start, stop on arrival) only while active.
+Out (while configured): `joint_states` and /tf at the rate the controller allows, stamped when they were asked for; `controller_state`
+and `io` (each value with its age), `event_log`; diagnostics.
+Action `move_joints` (reset the pointer, write the target, start, stop on arrival) and the services `start`, `reset_pointer`,
+`set_speed_ratio`, `set_rapid_data`, `set_io` and `set_motors` true: only while active. `stop`, `set_motors` false and
+`get_rapid_data`: in every configured state.
 When the controller falls silent nothing is published and the diagnostics say so; the node comes back by itself, a move does not.
 Deactivate ends a move and stops its program; cleanup, shutdown, an error, SIGTERM and SIGINT also log out.
 """
 
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from abb_rws_bridge.controller import Controller
@@ -19,6 +21,7 @@ from abb_rws_bridge.ros import conversions
 from abb_rws_bridge.ros.bridge_parameters import BridgeParameters
 from abb_rws_bridge.ros.bridge_publishers import BridgePublishers
 from abb_rws_bridge.ros.commands import Commands
+from abb_rws_bridge.ros.move_action import MoveAction
 from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.rws2 import RWS2
 from abb_rws_bridge.session import Endpoint
@@ -41,7 +44,9 @@ class AbbRwsBridgeNode(LifecycleNode):
         self._phase, self._news = 'unconfigured', set()
         self._wake = self.create_guard_condition(self._on_news)
         self._link = Link(self._make_controller, self._on_change, p.ping_s)
-        self._commands = Commands(self, self._link, self._wake, p)
+        group = ReentrantCallbackGroup()  # a command that waits must hold neither a stop nor the lifecycle
+        self._move = MoveAction(self, self._link, self._wake, group, p)
+        self._commands = Commands(self, self._link, self._move, self._wake, group)
         self._output = BridgePublishers(self, p)
         self._reporter = diagnostics.Reporter(self, hardware_id=str(self._endpoint.url), status=self._status)
         self._autostart = p.autostart
@@ -57,7 +62,7 @@ class AbbRwsBridgeNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Take no more commands; a move under way ends, and with it the program."""
-        return self._transition(self._commands.end_move, 'inactive')
+        return self._transition(self._move.cancel, 'inactive')
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Log out."""
@@ -74,6 +79,7 @@ class AbbRwsBridgeNode(LifecycleNode):
     def destroy_node(self) -> None:
         """Stop a move and log out: also after SIGTERM, SIGINT and exceptions."""
         self._link.close()
+        self._move.destroy()
         super().destroy_node()
 
     def _make_controller(self) -> Controller:
@@ -86,7 +92,8 @@ class AbbRwsBridgeNode(LifecycleNode):
             self.get_logger().error(str(error), throttle_duration_sec=5.0)
             return _FAILURE
         self.get_logger().info(f'{self._phase} -> {phase}, {self._endpoint.url}')
-        self._phase, self._commands.active = phase, phase == 'active'
+        self._phase = phase
+        self._commands.active = self._move.active = phase == 'active'
         return _SUCCESS
 
     def _on_change(self, name: str) -> None:
@@ -107,7 +114,7 @@ class AbbRwsBridgeNode(LifecycleNode):
 
     def _status(self) -> tuple[bytes, str, dict]:
         known, age_s = self._link.known, conversions.age_s(self._link.known.joints)
-        stale = age_s > self._settings.stale_after_s
+        stale = not age_s <= self._settings.stale_after_s  # NaN, never told, is stale too
         connected = self._phase in ('inactive', 'active')
         level = (
             diagnostics.OK if not connected or known.ready and not stale else diagnostics.ERROR if known.link != UP else diagnostics.WARN

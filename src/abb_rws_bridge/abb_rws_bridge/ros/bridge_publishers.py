@@ -2,17 +2,18 @@
 
 import time
 
-from diagnostic_msgs.msg import DiagnosticStatus
-from rcl_interfaces.msg import Log
 from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from tf2_ros import TransformBroadcaster
 
+from abb_rws_bridge import irb120
 from abb_rws_bridge.monitor import Knowledge
 from abb_rws_bridge.ros import conversions
 from abb_rws_bridge.ros.bridge_parameters import BridgeParameters
 from abb_rws_bridge.values import Aged
+from soft_arm_msgs.msg import ControllerEvent, ControllerState, IoSignals
 from soft_arm_node_kit import diagnostics, qos
 
 
@@ -23,10 +24,12 @@ class BridgePublishers:
         self.joint_rate = diagnostics.RateMeter()
         self._node, self._prefix, self._signals = node, parameters.frame_prefix, parameters.signals
         self._joints = node.create_publisher(JointState, 'joint_states', qos.STATE)
-        self._status = node.create_publisher(DiagnosticStatus, 'controller_status', qos.LATCHED)
-        self._io = node.create_publisher(DiagnosticStatus, 'io', qos.LATCHED)
-        self._log = node.create_publisher(Log, 'event_log', qos.STATE)
+        self._state = node.create_publisher(ControllerState, 'controller_state', qos.LATCHED)
+        self._io = node.create_publisher(IoSignals, 'io', qos.LATCHED)
+        self._log = node.create_publisher(ControllerEvent, 'event_log', qos.STATE)
         self._transforms = TransformBroadcaster(node)
+        self._description = node.create_publisher(String, 'robot_description', qos.LATCHED)
+        self._description.publish(String(data=irb120.urdf(parameters.frame_prefix)))
         self._asked_s, self._sequence = 0.0, None
 
     def publish(self, known: Knowledge, names: set[str]) -> None:
@@ -34,11 +37,11 @@ class BridgePublishers:
         if 'joints' in names and known.joints is not None and known.joints.asked_s > self._asked_s:
             self._publish_joints(known.joints)
         if 'signals' in names and known.signals is not None:
-            self._io.publish(conversions.signal_status(known.signals, self._signals, 'io'))
+            self._io.publish(conversions.io_signals(known.signals.value, self._signals, self._stamp(known.signals)))
         if 'event_log' in names and known.event_log is not None:
             self._publish_log(known.event_log)
         if names - {'joints', 'signals', 'event_log'}:
-            self._status.publish(conversions.controller_status(known, 'controller'))
+            self._state.publish(conversions.controller_state(known, self._node.get_clock().now().to_msg()))
 
     def _publish_joints(self, joints: Aged) -> None:
         self._asked_s = joints.asked_s
@@ -53,7 +56,7 @@ class BridgePublishers:
         if self._sequence is not None:
             for entry in log.value:
                 if entry.sequence > self._sequence:
-                    self._log.publish(conversions.log_message(entry, self._stamp(log)))
+                    self._log.publish(conversions.controller_event(entry, self._stamp(log)))
         self._sequence = last
 
     def _stamp(self, value: Aged):

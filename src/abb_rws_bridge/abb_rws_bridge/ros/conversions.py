@@ -1,21 +1,21 @@
 """Values of the core into messages, and back."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import TransformStamped
-from rcl_interfaces.msg import Log
 from sensor_msgs.msg import JointState
 
 from abb_rws_bridge import irb120, mapping
 from abb_rws_bridge.errors import ConfigurationError
 from abb_rws_bridge.monitor import Knowledge
 from abb_rws_bridge.values import Aged, LogEntry, Signal
+from soft_arm_msgs.action import MoveJoints
+from soft_arm_msgs.msg import ControllerEvent, ControllerState, IoSignals
 
-_LEVELS = {'info': Log.INFO, 'warning': Log.WARN, 'error': Log.ERROR}
+_LEVELS = {'info': ControllerEvent.INFO, 'warning': ControllerEvent.WARNING, 'error': ControllerEvent.ERROR}
 
 
 def joint_state(joints_rad: np.ndarray, stamp: Time, prefix: str) -> JointState:
@@ -25,16 +25,28 @@ def joint_state(joints_rad: np.ndarray, stamp: Time, prefix: str) -> JointState:
     return message
 
 
-def joints_from(message: JointState, prefix: str) -> np.ndarray:
+def joints_from(names: Sequence[str], position_rad: Sequence[float], prefix: str) -> np.ndarray:
     """Joint angles [rad], shape (6,), in the robot's order.
 
     Raises:
         ConfigurationError: If the names are not the robot's or a limit is exceeded.
     """
     wanted = [prefix + name for name in irb120.JOINT_NAMES]
-    if sorted(message.name) != wanted or len(message.position) != len(wanted):
-        raise ConfigurationError(f'joint target names {list(message.name)}: give a position for each of {wanted}')
-    return irb120.check_joints([message.position[list(message.name).index(name)] for name in wanted])
+    if sorted(names) != wanted or len(position_rad) != len(wanted):
+        raise ConfigurationError(f'{len(position_rad)} positions for the joints {list(names)}: give one for each of {wanted}')
+    return irb120.check_joints([position_rad[list(names).index(name)] for name in wanted])
+
+
+def move_limits(request: MoveJoints.Goal, tolerance_rad: float, timeout_s: float) -> tuple[float, float]:
+    """Tolerance [rad] and time limit [s] of a goal, or the node's where it gives none.
+
+    Raises:
+        ConfigurationError: If one is negative or not finite.
+    """
+    for name, value in (('tolerance_rad', request.tolerance_rad), ('timeout_s', request.timeout_s)):
+        if not 0.0 <= value < math.inf:
+            raise ConfigurationError(f'{name} = {value} must be finite and not negative; 0 takes the default of the node')
+    return request.tolerance_rad or tolerance_rad, request.timeout_s or timeout_s
 
 
 def transforms(joints_rad: np.ndarray, stamp: Time, prefix: str) -> list[TransformStamped]:
@@ -53,31 +65,40 @@ def transforms(joints_rad: np.ndarray, stamp: Time, prefix: str) -> list[Transfo
     return result
 
 
-def controller_status(known: Knowledge, name: str) -> DiagnosticStatus:
-    """What the controller told, each value beside its age [s]; what was never told is left out."""
-    values = {'control_state': known.control_state, 'operation_mode': known.operation_mode, 'speed_ratio': known.speed_ratio}
+def controller_state(known: Knowledge, stamp: Time) -> ControllerState:
+    """What the controller told, each value beside its age."""
+    message = ControllerState(link=known.link, error=known.error, speed_ratio=math.nan)
+    message.header.stamp = stamp
+    message.control_state_age_s, message.operation_mode_age_s = age_s(known.control_state), age_s(known.operation_mode)
+    message.program_age_s, message.speed_ratio_age_s = age_s(known.execution), age_s(known.speed_ratio)
+    if known.control_state is not None:
+        message.control_state = known.control_state.value
+    if known.operation_mode is not None:
+        message.operation_mode = known.operation_mode.value
     if known.execution is not None:
-        values['program'] = Aged('running' if known.execution.value.running else 'stopped', known.execution.asked_s)
-        values['cycle'] = Aged(known.execution.value.cycle, known.execution.asked_s)
-    pairs = [('link', known.link)]
-    for key, value in values.items():
-        if value is not None:
-            pairs += [(key, str(value.value)), (f'{key}_age_s', f'{value.age_s:.3f}')]
-    return DiagnosticStatus(name=name, message=known.error, values=[KeyValue(key=k, value=v) for k, v in pairs])
+        message.program_running, message.cycle = known.execution.value.running, known.execution.value.cycle
+    if known.speed_ratio is not None:
+        message.speed_ratio = known.speed_ratio.value
+    return message
 
 
-def signal_status(signals: Aged[dict[str, Signal]], names: Iterable[str], name: str) -> DiagnosticStatus:
-    """Values of signals by name, and their age [s]; unknown names are left out."""
-    pairs = [(wanted, f'{signals.value[wanted].value:g}') for wanted in names if wanted in signals.value]
-    pairs.append(('age_s', f'{signals.age_s:.3f}'))
-    return DiagnosticStatus(name=name, values=[KeyValue(key=k, value=v) for k, v in pairs])
+def io_signals(signals: dict[str, Signal], wanted: Iterable[str], stamp: Time) -> IoSignals:
+    """Values of signals by name; names that the controller does not have are left out."""
+    found = [signals[name] for name in wanted if name in signals]
+    message = IoSignals(names=[s.name for s in found], values=[s.value for s in found], simulated=[s.simulated for s in found])
+    message.header.stamp = stamp
+    return message
 
 
-def log_message(entry: LogEntry, stamp: Time) -> Log:
-    """One entry of the event log; the stamp is ours, the controller's own stands in the text."""
-    return Log(stamp=stamp, level=_LEVELS[entry.kind], name=str(entry.code), msg=f'{entry.title} ({entry.stamp})', line=entry.sequence)
+def controller_event(entry: LogEntry, stamp: Time) -> ControllerEvent:
+    """One entry of the event log."""
+    message = ControllerEvent(
+        level=_LEVELS[entry.kind], code=entry.code, sequence=entry.sequence, title=entry.title, controller_stamp=entry.stamp
+    )
+    message.header.stamp = stamp
+    return message
 
 
 def age_s(value: Aged | None) -> float:
-    """Age [s]; infinite for what was never told."""
-    return math.inf if value is None else value.age_s
+    """Age [s]; NaN for what was never told."""
+    return math.nan if value is None else value.age_s

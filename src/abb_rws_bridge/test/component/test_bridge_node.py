@@ -13,13 +13,18 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 from abb_rws_bridge import irb120
+from soft_arm_msgs.action import MoveJoints
+from soft_arm_msgs.msg import ControllerEvent, ControllerState, IoSignals
+from soft_arm_msgs.srv import GetRapidData, SetIo, SetRapidData, SetSpeedRatio
 
 from ..cell import USER
 from ..peer import Peer
@@ -43,8 +48,14 @@ class Operator:
         self._node.create_subscription(JointState, 'joint_states', self.joints.append, 10)
         self._node.create_subscription(TFMessage, '/tf', self.transforms.append, 10)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        self._targets = self._node.create_publisher(JointState, 'joint_target', 1)
-        self._speed_ratios = self._node.create_publisher(Float64, 'speed_ratio_command', 1)
+        self.states, self.io, self.events, self.feedback = [], [], [], []
+        self._node.create_subscription(ControllerState, 'controller_state', self.states.append, 10)
+        self._node.create_subscription(IoSignals, 'io', self.io.append, 10)
+        self._node.create_subscription(ControllerEvent, 'event_log', self.events.append, 10)
+        self.descriptions = []
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._node.create_subscription(String, 'robot_description', self.descriptions.append, latched)
+        self._mover = ActionClient(self._node, MoveJoints, 'move_joints')
         values = [part for name, value in ({'host': '127.0.0.1', 'port': port} | parameters).items() for part in ('-p', f'{name}:={value}')]
         environment = os.environ | {'ABB_RWS_USER': USER.user, 'ABB_RWS_PASSWORD': USER.password}
         self.process = subprocess.Popen([*START, '-r', f'__ns:={namespace}', *values], stderr=subprocess.PIPE, text=True, env=environment)
@@ -85,22 +96,33 @@ class Operator:
             if self.state() == state:
                 assert self.transition(number)
 
-    def aim(self, degrees) -> None:
-        self.wait(lambda: self._targets.get_subscription_count() > 0, what='the subscription of joint_target')
-        self._targets.publish(JointState(name=[f'abb_joint_{i}' for i in range(1, 7)], position=np.deg2rad(degrees).tolist()))
-        self.wait_a_little(0.2)
+    def motors_on(self) -> None:
+        assert self.call(SetBool, 'set_motors', data=True).success
+
+    def send_goal(self, degrees, names=None, **fields):
+        self.wait(self._mover.server_is_ready, what='the action move_joints')
+        goal = MoveJoints.Goal(names=names or [f'abb_joint_{i}' for i in range(1, 7)], position_rad=np.deg2rad(degrees).tolist(), **fields)
+        sent = self._mover.send_goal_async(goal, feedback_callback=lambda message: self.feedback.append(message.feedback))
+        self.wait(sent.done, what='the goal')
+        return sent.result(), sent.result().get_result_async()
+
+    def move(self, degrees, names=None, **fields) -> MoveJoints.Result:
+        _, result = self.send_goal(degrees, names, **fields)
+        self.wait(result.done, 15.0, 'the result')
+        return result.result().result
 
     def begin_slow_move(self, peer: Peer):
-        """A move of 6 s that is under way; the future of its answer."""
+        """A move of 6 s that is under way; its handle and the future of its result."""
         self.start()
-        self.aim([160, 0, 0, 0, 0, 0])
-        assert self.call(SetBool, 'set_motors', data=True).success
-        self._speed_ratios.publish(Float64(data=0.1))
-        self.wait(lambda: peer.state()['speed_percent'] == 10, 3.0)
-        self.wait_a_little(0.3)
-        _, move = self.ask(Trigger, 'move_to_target')
-        self.wait(lambda: peer.state()['running'], 3.0)
-        return move
+        self.motors_on()
+        assert self.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=0.1).success
+        handle, result = self.send_goal([160, 0, 0, 0, 0, 0])
+        self.wait(lambda: peer.state()['running'] or result.done(), 5.0, 'the start of the program')
+        assert not result.done(), result.result().result
+        return handle, result
+
+    def age_s(self, stamp) -> float:
+        return self._node.get_clock().now().nanoseconds * 1e-9 - (stamp.sec + stamp.nanosec * 1e-9)
 
     def wait_a_little(self, seconds: float) -> None:
         end_s = time.monotonic() + seconds
@@ -128,6 +150,7 @@ def peer(shared_peer):
     shared_peer.act('expire_sessions')
     shared_peer.act('operation_mode', mode='MANR')
     shared_peer.act('operation_mode', mode='AUTO')
+    shared_peer.act('emergency_stop', pressed=False)
     shared_peer.act('guard_stop', open_door=False)
     shared_peer.act('speed', percent=100)
     shared_peer.act('place', joints_deg=[0, 0, 0, 0, 30, 0])
@@ -145,8 +168,8 @@ def shared_operator(shared_peer):
 def operator(peer, shared_operator):
     """The node, unconfigured."""
     shared_operator.rest()
-    shared_operator.joints.clear()
-    shared_operator.diagnostics.clear()
+    for told in (shared_operator.joints, shared_operator.states, shared_operator.io, shared_operator.events, shared_operator.diagnostics):
+        told.clear()
     return shared_operator
 
 
@@ -164,15 +187,16 @@ def value(status: DiagnosticStatus, key: str) -> str:
 
 def test_the_robot_moves_as_asked_and_the_topics_tell_it(operator, peer):
     operator.start()
-    refused = operator.call(Trigger, 'move_to_target')
-    assert not refused.success and 'joint_target' in refused.message
-    operator.aim(TARGET_DEG)
-    refused = operator.call(Trigger, 'move_to_target')
-    assert not refused.success and 'motors' in refused.message
-    assert operator.call(SetBool, 'set_motors', data=True).success
-    operator.wait_a_little(0.3)
-    moved = operator.call(Trigger, 'move_to_target')
-    assert moved.success, moved.message
+    not_ready = operator.move(TARGET_DEG)
+    assert not_ready.error_code == MoveJoints.Result.NOT_READY and 'motors' in not_ready.error_msg
+    operator.motors_on()
+    operator.feedback.clear()
+    names = [f'abb_joint_{i}' for i in (6, 5, 4, 3, 2, 1)]
+    moved = operator.move(TARGET_DEG[::-1], names)  # any order of names
+    assert moved.error_code == MoveJoints.Result.NONE, moved.error_msg
+    np.testing.assert_allclose(np.rad2deg(moved.position_rad), TARGET_DEG, atol=0.2)
+    assert moved.error_rad <= 0.002 and 0.1 < moved.duration_s < 5.0
+    assert operator.feedback and all(0.0 <= f.age_s < 1.0 for f in operator.feedback)
     operator.wait(lambda: np.allclose(np.rad2deg(operator.joints[-1].position), TARGET_DEG, atol=0.2), 3.0)
     assert list(operator.joints[-1].name) == [f'abb_joint_{i}' for i in range(1, 7)]
     pose = np.eye(4)
@@ -188,28 +212,73 @@ def test_the_robot_moves_as_asked_and_the_topics_tell_it(operator, peer):
         step[:3, 3] = t.x, t.y, t.z
         pose = pose @ step
     assert operator.transforms[-1].transforms[-1].child_frame_id == 'abb_tool0'
+    assert operator.descriptions[-1].data == irb120.urdf('abb_')
     np.testing.assert_allclose(pose, irb120.forward_kinematics(np.deg2rad(TARGET_DEG)), atol=2e-4)
     assert peer.state()['running'] is False and peer.state()['sessions'] == 1
 
 
 def test_a_stop_does_not_wait_for_the_move_and_ends_it(operator, peer):
-    move = operator.begin_slow_move(peer)
-    second = operator.call(Trigger, 'move_to_target')
-    assert not second.success and 'under way' in second.message
+    _, result = operator.begin_slow_move(peer)
+    second = operator.move(TARGET_DEG)
+    assert second.error_code == MoveJoints.Result.NOT_ACTIVE and 'under way' in second.error_msg
     assert operator.call(Trigger, 'stop').success
     assert peer.state()['running'] is False
-    operator.wait(move.done, 1.0)
-    assert not move.result().success
+    operator.wait(result.done, 1.0)
+    assert result.result().result.error_code == MoveJoints.Result.CANCELLED
 
 
-def test_a_target_outside_the_limits_is_refused_and_the_last_one_is_not_used_instead(operator, peer):
+def test_a_cancelled_goal_has_stopped_the_robot_when_it_says_so(operator, peer):
+    handle, result = operator.begin_slow_move(peer)
+    handle.cancel_goal_async()
+    operator.wait(result.done, 2.0)
+    assert peer.state()['running'] is False
+    assert result.result().result.error_code == MoveJoints.Result.CANCELLED
+    assert np.rad2deg(result.result().result.position_rad[0]) < 160.0
+
+
+def test_an_emergency_stop_ends_the_move_and_is_told(operator, peer):
+    _, result = operator.begin_slow_move(peer)
+    peer.act('emergency_stop', pressed=True)
+    operator.wait(result.done, 1.5)
+    assert result.result().result.error_code == MoveJoints.Result.INTERRUPTED
+    operator.wait(lambda: operator.states[-1].control_state == 'emergencystop', 1.0)
+    operator.wait(lambda: any(e.code == 10013 and e.level == ControllerEvent.ERROR for e in operator.events), 2.0)
+
+
+@pytest.mark.parametrize(
+    ('degrees', 'names', 'fields'),
+    [
+        ([0, 0, math.nan, 0, 0, 0], None, {}),
+        ([0, 0, 71, 0, 0, 0], None, {}),
+        ([0] * 5, None, {}),
+        ([0] * 6, ['abb_joint_1'] * 6, {}),
+        ([0] * 6, None, {'timeout_s': -1.0}),
+        ([0] * 6, None, {'tolerance_rad': math.inf}),
+    ],
+)
+def test_a_goal_that_cannot_be_is_refused_and_nothing_is_sent(operator, peer, degrees, names, fields):
     operator.start()
-    assert operator.call(SetBool, 'set_motors', data=True).success
-    operator.aim(TARGET_DEG)
     before = peer.state()['writes']
-    operator.aim([0, 0, math.nan, 0, 0, 0])
-    assert not operator.call(Trigger, 'move_to_target').success
+    assert operator.move(degrees, names, **fields).error_code == MoveJoints.Result.INVALID_GOAL
     assert peer.state()['writes'] == before
+
+
+def test_data_signals_and_speed_are_written_and_told(operator, peer):
+    operator.start()
+    symbol = 'T_ROB1/Module1/test_var_num'
+    assert operator.call(SetRapidData, 'set_rapid_data', symbol=symbol, literal='4.5').success
+    read = operator.call(GetRapidData, 'get_rapid_data', symbol=symbol)
+    assert read.success and read.literal == '4.5'
+    refused = operator.call(GetRapidData, 'get_rapid_data', symbol='T_ROB1/none')
+    assert not refused.success and refused.literal == '' and 'not found' in refused.message.lower()
+    assert not operator.call(SetRapidData, 'set_rapid_data', symbol=symbol, literal='"text"').success
+    assert operator.call(SetIo, 'set_io', signal='DO_01', value=1.0).success
+    operator.wait(lambda: operator.io and dict(zip(operator.io[-1].names, operator.io[-1].values, strict=True)).get('DO_01') == 1.0, 3.0)
+    assert not operator.call(SetIo, 'set_io', signal='SS2', value=0.0).success
+    assert operator.call(SetIo, 'set_io', signal='DO_01', value=0.0).success
+    assert not operator.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=1.5).success
+    assert operator.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=0.5).success
+    operator.wait(lambda: operator.states[-1].speed_ratio == 0.5 and operator.states[-1].speed_ratio_age_s < 2.0, 3.0)
 
 
 def test_a_frozen_controller_is_told_within_a_second_and_nothing_stale_is_published(operator, peer):
@@ -225,19 +294,18 @@ def test_a_frozen_controller_is_told_within_a_second_and_nothing_stale_is_publis
     assert value(operator.diagnostics[-1], 'link') == 'lost'
     os.kill(peer.process.pid, signal.SIGCONT)
     operator.wait(lambda: operator.joints, 2.0)
-    now = operator._node.get_clock().now().nanoseconds * 1e-9
-    stamp = operator.joints[-1].header.stamp
-    assert now - (stamp.sec + stamp.nanosec * 1e-9) < 0.5
+    assert operator.age_s(operator.joints[0].header.stamp) < 1.2  # the first may be the answer to what was asked before
+    operator.wait(lambda: operator.age_s(operator.joints[-1].header.stamp) < 0.3, 2.0)
     operator.wait(lambda: operator.diagnostics[-1].level == DiagnosticStatus.OK, 3.0)
     assert took_s < 2.1  # lost within 1 s (see test_peer_loss), told at the next second
 
 
 def test_deactivating_ends_a_move_and_stops_the_robot(operator, peer):
-    move = operator.begin_slow_move(peer)
+    _, result = operator.begin_slow_move(peer)
     assert operator.transition(DEACTIVATE)
     operator.wait(lambda: not peer.state()['running'], 1.0)
-    operator.wait(move.done, 1.0)
-    assert not move.result().success and 'stopped' in move.result().message
+    operator.wait(result.done, 1.0)
+    assert result.result().result.error_code == MoveJoints.Result.CANCELLED
 
 
 def test_commands_need_the_active_state_but_a_stop_does_not(operator, peer):
@@ -246,11 +314,14 @@ def test_commands_need_the_active_state_but_a_stop_does_not(operator, peer):
     for kind, name, fields in (
         (Trigger, 'start', {}),
         (Trigger, 'reset_pointer', {}),
-        (Trigger, 'move_to_target', {}),
         (SetBool, 'set_motors', {'data': True}),
+        (SetSpeedRatio, 'set_speed_ratio', {}),
+        (SetRapidData, 'set_rapid_data', {'symbol': 'T_ROB1/Module1/test_var_num', 'literal': '1'}),
+        (SetIo, 'set_io', {'signal': 'DO_01'}),
     ):
         answer = operator.call(kind, name, **fields)
         assert not answer.success and 'activate' in answer.message
+    assert operator.move(TARGET_DEG).error_code == MoveJoints.Result.NOT_ACTIVE
     assert peer.state()['writes'] == before
     assert operator.call(Trigger, 'stop').success and operator.call(SetBool, 'set_motors', data=False).success
 

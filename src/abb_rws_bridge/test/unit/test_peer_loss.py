@@ -11,7 +11,7 @@ import pytest
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.errors import RwsError, Unreachable
 from abb_rws_bridge.link import Link
-from abb_rws_bridge.monitor import LOST, UP
+from abb_rws_bridge.monitor import LOST, UP, Monitor
 from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.session import Endpoint
 
@@ -86,7 +86,7 @@ def test_opening_and_closing_leaves_nothing_here_or_there(peer):
     sockets, threads = open_sockets(), threading.active_count()
     for _ in range(5):
         with linked(peer.port) as (link, _):
-            assert link.submit(lambda controller, _monitor: controller.system()).result(2.0).value.name
+            assert link.submit(lambda controller, _monitor: controller.system()).future.result(2.0).value.name
     assert (open_sockets(), threading.active_count()) == (sockets, threads)
     state = peer.state()
     assert (state['sessions'], state['groups'], state['sockets']) == (0, 0, 0)
@@ -115,4 +115,13 @@ def test_joint_angles_come_at_the_rate_that_is_allowed_and_none_is_older_than_it
 
 def test_an_error_in_the_thread_reaches_the_caller(peer):
     with linked(peer.port) as (link, _), pytest.raises(RwsError, match='no RAPID symbol|name of a RAPID symbol'):
-        link.submit(lambda controller, _monitor: controller.symbol('?')).result(2.0)
+        link.submit(lambda controller, _monitor: controller.symbol('?')).future.result(2.0)
+
+
+def test_a_fault_of_our_own_does_not_look_like_a_link_that_stands(peer, monkeypatch):
+    def broken(_self, _name, _before, _now):
+        raise ZeroDivisionError
+
+    with linked(peer.port) as (link, wait):
+        monkeypatch.setattr(Monitor, '_check_announced', broken)
+        wait(lambda: link.known.link == LOST and 'ZeroDivisionError' in link.known.error, 2.0)

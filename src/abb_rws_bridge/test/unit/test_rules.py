@@ -121,6 +121,22 @@ def test_a_request_for_mastership_whose_answer_never_came_is_taken_back(generati
     asyncio.run(run())
 
 
+@pytest.mark.parametrize('fault', ['busy', 'silent', 'html_500'])
+def test_a_mastership_that_could_not_be_given_back_is_given_back_later(fault):
+    async def run():
+        async with cell(endpoint={'timeout_s': 0.2}) as (running, controller), watched(controller) as monitor:
+            async with controller.mastership():
+                running.faults.only = '/rw/mastership'
+                setattr(running.faults, fault, True)
+            before = monitor.known.joints.asked_s
+            await until(lambda: monitor.known.joints.asked_s > before + 0.5, 2.0)  # polling goes on meanwhile
+            assert running.controller.masters['rapid'] is not None  # nobody heard us
+            running.faults.clear()
+            await until(lambda: running.controller.masters['rapid'] is None, 2.0)
+
+    asyncio.run(run())
+
+
 @ALL
 def test_two_clients_that_fight_for_mastership_both_get_their_turns(generation):
     async def fight(controller, pause_s):
@@ -293,6 +309,25 @@ def test_a_cancelled_move_stops_the_robot():
             moving.cancel()
             await until(lambda: not running.controller.running, 0.5)
             with pytest.raises(asyncio.CancelledError):
+                await moving
+
+    asyncio.run(run())
+
+
+def test_a_move_that_cannot_be_watched_any_more_is_stopped_as_soon_as_the_controller_hears_us():
+    async def run():
+        async with cell() as (running, controller), watched(controller) as monitor:
+            await controller.set_motors(True)
+            await controller.set_speed_ratio(0.05)
+            await monitor.wait_for(lambda known: known.control_state.value == 'motoron', 1.0)
+            moving = asyncio.create_task(move_to(controller, monitor, TARGET_RAD))
+            await until(lambda: running.controller.running, 2.0)
+            running.faults.silent = True
+            await asyncio.sleep(2.0)
+            assert running.controller.running and not moving.done()  # the stop is being sent, and nobody hears it
+            running.faults.clear()
+            await until(lambda: not running.controller.running, 1.5)
+            with pytest.raises(MoveFailed, match='no joint angles for 1.0 s'):
                 await moving
 
     asyncio.run(run())

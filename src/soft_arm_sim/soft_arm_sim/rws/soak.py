@@ -63,7 +63,9 @@ async def soak(emulator: Emulator, controller: Controller, duration_s: float, se
             f'ready {known.ready}, control state {known.control_state}, speed {known.speed_ratio}, program {known.execution}'
         )
     running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    ended = (await asyncio.gather(running, return_exceptions=True))[0]
+    if not isinstance(ended, asyncio.CancelledError):
+        report.leaks.append(f'the monitor ended by itself: {ended!r}')
     await controller.session.close()
     await asyncio.sleep(0.2)  # the server sees the sockets close
     gc.collect()

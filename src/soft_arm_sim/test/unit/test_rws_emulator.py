@@ -11,6 +11,7 @@ import pytest
 from soft_arm_sim.rws import cli
 from soft_arm_sim.rws.control import ControlPort
 from soft_arm_sim.rws.faults import Faults
+from soft_arm_sim.rws.figures import figures
 from soft_arm_sim.rws.robot import Robot
 from soft_arm_sim.rws.server import Emulator, Options
 from soft_arm_sim.rws.sessions import REALM, Sessions, _md5
@@ -306,3 +307,9 @@ def test_the_server_listens_on_loopback_unless_told_otherwise():
 def test_bad_input_is_one_line_and_exit_code_2(argv, capsys):
     assert cli.main(argv) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_figures_of_the_bench():
+    told = asyncio.run(figures(watch_s=2.0, soak_minutes=0.05))
+    assert told['controller_sessions_used'] == 1 and told['leaks'] == []
+    assert told['frozen_peer_detect_s'] < 1.0 and told['joint_state_age_p99_s'] < 1.0 and told['joint_state_rate_hz'] > 5.0
