@@ -22,12 +22,11 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 from abb_rws_bridge import irb120
+from rws_testing.cell import USER
+from rws_testing.peer import Peer
 from soft_arm_msgs.action import MoveJoints
 from soft_arm_msgs.msg import ControllerEvent, ControllerState, IoSignals
 from soft_arm_msgs.srv import GetRapidData, SetIo, SetRapidData, SetSpeedRatio
-
-from ..cell import USER
-from ..peer import Peer
 
 START = [sys.executable, '-c', 'import sys; from abb_rws_bridge.ros.bridge_node import main; sys.exit(main())', '--ros-args']
 CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP

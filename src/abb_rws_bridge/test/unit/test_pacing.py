@@ -5,8 +5,7 @@ import time
 
 from abb_rws_bridge import errors
 from abb_rws_bridge.pacing import Pacer
-
-from ..cell import cell, until
+from rws_testing.cell import cell, until
 
 
 def test_two_hundred_queued_requests_keep_their_distance_and_a_stop_goes_before_them():

@@ -14,9 +14,8 @@ from abb_rws_bridge.link import Link
 from abb_rws_bridge.monitor import LOST, UP, Monitor
 from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.session import Endpoint
-
-from ..cell import USER
-from ..peer import Peer
+from rws_testing.cell import USER
+from rws_testing.peer import Peer
 
 DETECT_S = 1.0
 

@@ -10,8 +10,7 @@ from abb_rws_bridge import errors
 from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.monitor import BUSY, UP
 from abb_rws_bridge.session import Endpoint
-
-from ..cell import USER, cell, client, emulator, until, watched
+from rws_testing.cell import USER, cell, client, emulator, until, watched
 
 ALL = pytest.mark.parametrize('generation', [1, 2])
 

@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
+from rws_testing.cell import client, emulator
 from soft_arm_sim.rws.soak import soak
-
-from ..cell import client, emulator
 
 
 @pytest.mark.parametrize(('generation', 'seed'), [(1, 1), (2, 2)])

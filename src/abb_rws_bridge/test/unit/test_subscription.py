@@ -7,8 +7,7 @@ from aiohttp import WSCloseCode
 
 from abb_rws_bridge.monitor import UP
 from abb_rws_bridge.subscription import HIGH, LOW, Subscription, events_of
-
-from ..cell import cell, until, watched
+from rws_testing.cell import cell, until, watched
 
 ALL = pytest.mark.parametrize('generation', [1, 2])
 PING_S = 0.4

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import urllib.request
 
-from .cell import USER
+from rws_testing.cell import USER
 
 
 class Peer:
