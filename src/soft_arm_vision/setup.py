@@ -20,5 +20,6 @@ setup(
     entry_points={
         'console_scripts': ['ring_detector = soft_arm_vision.ros.ring_detector_node:main'],
         'softarm.calibrate': ['extrinsics = soft_arm_vision.cli.calibrate_extrinsics:main'],
+        'softarm.train': ['ring-segmenter = soft_arm_vision.cli.train_ring_segmenter:main'],
     },
 )
