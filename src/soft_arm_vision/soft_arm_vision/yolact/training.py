@@ -4,6 +4,7 @@ Step t draws its batch from a random generator seeded by (seed, t): a run that w
 """
 
 import csv
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -197,7 +198,7 @@ class Trainer:
         s = self.settings
         falling = max(1.0, s.falling_share * s.steps)
         left = min(1.0, (s.steps - self.step) / falling)
-        return s.learning_rate * min(1.0, (self.step + 1) / s.warm_up) * 0.5 * (1 - np.cos(np.pi * left))
+        return s.learning_rate * min(1.0, (self.step + 1) / s.warm_up) * 0.5 * (1 - math.cos(math.pi * left))
 
     @torch.no_grad()
     def _average(self) -> None:
