@@ -1,7 +1,8 @@
 """The `softarm` command: one door to what the packages offer on the command line.
 
 A package offers a command by an entry point in its setup.py, `name = module:main`, where `main(argv)` returns the exit code:
-in group `softarm.commands` for `softarm NAME`, in `softarm.calibrate`, `softarm.experiment`, `softarm.bench` and `softarm.train` for `softarm GROUP NAME`.
+in group `softarm.commands` for `softarm NAME`, in `softarm.calibrate`, `softarm.experiment`, `softarm.bench` and `softarm.train` for
+`softarm GROUP NAME`.
 """
 
 import ast

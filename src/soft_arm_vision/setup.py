@@ -23,6 +23,7 @@ setup(
         'softarm.calibrate': ['extrinsics = soft_arm_vision.cli.calibrate_extrinsics:main'],
         'softarm.bench': ['vision = soft_arm_vision.cli.bench_vision:main'],
         'softarm.commands': ['vision = soft_arm_vision.cli.vision:main'],
+        'softarm.experiment': ['ring = soft_arm_vision.cli.experiment_ring:main'],
         'softarm.train': ['ring-segmenter = soft_arm_vision.cli.train_ring_segmenter:main'],
     },
 )

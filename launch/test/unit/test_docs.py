@@ -22,7 +22,8 @@ ACTIONS = found(r"ActionServer\(\w+, \w+, '([^']+)'", NODE_SOURCES)
 PARAMETERS = found(r'(?m)^    (\w+): [\w\[\]]+ = (?:parameters\.)?parameter\(', PARAMETER_SOURCES)
 EXECUTABLES = sorted(f'{e.value.split(".")[0]}/{e.name}' for e in entry_points(group='console_scripts') if '.ros.' in e.value)
 COMMANDS = sorted(f'softarm {group.split(".")[1]} {e.name}'.replace('commands ', '') for group in
-                  ('softarm.commands', 'softarm.calibrate', 'softarm.experiment', 'softarm.bench') for e in entry_points(group=group))
+                  ('softarm.commands', 'softarm.calibrate', 'softarm.experiment', 'softarm.bench', 'softarm.train')
+                  for e in entry_points(group=group))
 
 
 def test_something_was_found():

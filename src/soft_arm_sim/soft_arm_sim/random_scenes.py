@@ -66,13 +66,14 @@ class LabelledFrame:
 
 
 def scaled_camera(scale: float) -> CameraParameters:
-    """The virtual camera's file with an image `scale` times as wide and high."""
+    """The virtual camera's file with an image `scale` times as wide and high, and its depth's scale taken as calibrated."""
     parameters = load_camera_parameters()
     image = parameters.image
     size = {'width_px': round(image.width_px * scale), 'height_px': round(image.height_px * scale)}
     size |= {name: getattr(image, name) * scale for name in ('fx_px', 'fy_px')}
     size |= {name: (getattr(image, name) + 0.5) * scale - 0.5 for name in ('cx_px', 'cy_px')}
-    return parameters.model_copy(update={'image': image.model_copy(update=size)})
+    noise = parameters.noise.model_copy(update={'depth_scale_error': 0.0})
+    return parameters.model_copy(update={'image': image.model_copy(update=size), 'noise': noise})
 
 
 class RandomScenes:
@@ -213,7 +214,11 @@ class RandomScenes:
         model.vis.headlight.ambient = [rng.uniform(0.3, 0.65)] * 3
         for light in range(model.nlight):
             side = self._domain.light_side if light == 0 else rng.choice([-1, 1])
-            place = T_base_optical[:3, 3] + T_base_optical[:3, :3] @ [side * rng.uniform(0.2, 1.0), -rng.uniform(0, 1.0), rng.uniform(-0.3, 0.2)]
+            place = T_base_optical[:3, 3] + T_base_optical[:3, :3] @ [
+                side * rng.uniform(0.2, 1.0),
+                -rng.uniform(0, 1.0),
+                rng.uniform(-0.3, 0.2),
+            ]
             model.light_pos[light], model.light_dir[light] = place, np.array([0, 0, 0.25]) - place
             model.light_diffuse[light] = rng.uniform(0.1, 0.8) * rng.uniform(0.8, 1.0, 3)
             model.light_specular[light] = [rng.uniform(0, 0.6)] * 3

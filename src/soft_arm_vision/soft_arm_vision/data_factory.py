@@ -1,5 +1,6 @@
 """Makes data sets of the ring from the virtual camera; the only part of this package that knows the simulator."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,9 @@ RINGLESS_SHARE = 0.15
 MIN_LABELLED_PX = 25  # less of a ring than this (at 320 x 240) is no label
 
 
-def ring_samples(robot_name: str, domain: str, count: int, *, seed: int, scale: float, ringless_share: float, first: int = 0) -> Iterator[coco.Sample]:
+def ring_samples(
+    robot_name: str, domain: str, count: int, *, seed: int, scale: float, ringless_share: float, first: int = 0
+) -> Iterator[coco.Sample]:
     """Frames `first` .. `first + count` of a set.
 
     Args:
@@ -40,11 +43,14 @@ def ring_samples(robot_name: str, domain: str, count: int, *, seed: int, scale: 
         scenes.close()
 
 
-def write_ring_set(folder: Path, robot_name: str, domain: str, count: int, *, seed: int, scale: float = 1.0,
-                   ringless_share: float = RINGLESS_SHARE) -> int:
+def write_ring_set(
+    folder: Path, robot_name: str, domain: str, count: int, *, seed: int, scale: float = 1.0, ringless_share: float = RINGLESS_SHARE
+) -> int:
     """Write a COCO-style set with a progress bar; returns the number of frames."""
     samples = ring_samples(robot_name, domain, count, seed=seed, scale=scale, ringless_share=ringless_share)
     info = {'description': 'rings seen by the virtual camera', 'robot': robot_name, 'domain': domain, 'seed': seed, 'scale': scale}
     image = scaled_camera(scale).image
     info['camera'] = {name: getattr(image, name) for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')}
-    return coco.write(folder, tqdm(samples, total=count, unit=' frames', desc=f'drawing {domain}'), RING_CLASSES, info)
+    return coco.write(
+        folder, tqdm(samples, total=count, unit=' frames', desc=f'drawing {domain}', disable=not sys.stderr.isatty()), RING_CLASSES, info
+    )

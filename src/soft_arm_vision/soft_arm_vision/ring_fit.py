@@ -15,6 +15,8 @@ CORRELATED_DEPTH_PX = 25.0  # pixels of depth that err as one: stereo matching s
 EDGE_LAGS = 10  # neighbouring edge points that may err together; how much they do is found in the residuals
 EDGE_SIGMA_FLOOR_PX = 0.3
 EDGE_BIAS_PX = 0.01  # what no averaging removes: threshold, blur, registration of depth to colour
+IDEAL_MISFIT = 0.12  # [px^2] of the outline of an ideal mask, cut to whole pixels
+BIAS_SHARE = 0.5  # what bends an outline out of shape also shifts it, by this share; measured on masks of blurred and lit pictures
 EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)  # Tukey's cut, step by step, depth alone at first; ends when converged
 FINAL_STEPS = 4  # with the outline weighted by how well it was found to fit
 CONVERGED_M, CONVERGED_RAD = 2e-5, 5e-4
@@ -91,7 +93,9 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel_count: int,
     if outline is not None and edge_share < MIN_EDGE_SHARE:
         share, least = 100 * edge_share, 100 * MIN_EDGE_SHARE
         raise FitRefused(f"bad fit: {share:.0f} % of the mask's outline is the ring's, at least {least:.0f} % is needed")
-    covariance = _covariance(np.linalg.inv(state.hessian), state.axes, centre, 0.0 if outline is None else EDGE_BIAS_PX * outline.pixel)
+    bias_px = EDGE_BIAS_PX + BIAS_SHARE * np.sqrt(max(problem.misfit(state) - IDEAL_MISFIT, 0.0))
+    bias_m = 0.0 if outline is None else bias_px * outline.pixel * centre[2]
+    covariance = _covariance(np.linalg.inv(state.hessian), state.axes, bias_m, bias_m / ring.radius_m)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
         raise FitRefused(f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, {1e3 * MAX_SIGMA_M:.0f} mm is allowed')
@@ -144,7 +148,7 @@ class _Problem:
         return float(np.minimum(np.square(edge.distance / self._outline.pixel), EDGE_CUTS_PX[-1] ** 2).mean())
 
     def other_side(self, state: _State) -> _State:
-        """Best of descents from both sides of the view in which an end is a line: the outline folds there, and a descent can stay in the fold."""
+        """Best of descents from both sides of the view in which an end is a line: there the outline folds, and a descent can stay in it."""
         ray = state.centre / np.linalg.norm(state.centre)
         found = [state]
         for tilt in EDGE_ON_TILTS:
@@ -235,13 +239,13 @@ def _correlation(residual: np.ndarray) -> float:
     return max(1.0, 1.0 + 2.0 * together / power) if power > 0 else 1.0
 
 
-def _covariance(unknowns: np.ndarray, axes, centre: np.ndarray, bias: float) -> np.ndarray:
+def _covariance(unknowns: np.ndarray, axes, bias_m: float, bias_rad: float) -> np.ndarray:
     """Covariance (6, 6) of position and rotation from that of (across, across, along, tilt, tilt)."""
     e1, e2, axis = axes
     spread = np.zeros((6, 5))
     spread[:3, 0], spread[:3, 1], spread[:3, 2] = e1, e2, axis
     spread[3:, 3], spread[3:, 4] = e2, -e1  # the axis moves along e1 when it turns about e2
     covariance = spread @ unknowns @ spread.T
-    covariance[:3, :3] += np.square(bias * centre[2]) * np.eye(3)
-    covariance[3:, 3:] += ROLL_VARIANCE_RAD2 * np.outer(axis, axis)
+    covariance[:3, :3] += np.square(bias_m) * np.eye(3)
+    covariance[3:, 3:] += np.square(bias_rad) * (np.eye(3) - np.outer(axis, axis)) + ROLL_VARIANCE_RAD2 * np.outer(axis, axis)
     return covariance

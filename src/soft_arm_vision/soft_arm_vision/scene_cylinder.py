@@ -82,7 +82,9 @@ def find_cylinder(
             if sound and (height_m is None or 0.3 * height_m < _extent(part, fit, viewpoint)[1] < 1.5 * height_m):
                 found.append((score, part, fit))
     if not found:
-        raise VisionError(f'no cylinder in {len(points)} points: none of their parts shows {360 // SECTORS * MIN_SECTORS} deg of a round wall')
+        raise VisionError(
+            f'no cylinder in {len(points)} points: none of their parts shows {360 // SECTORS * MIN_SECTORS} deg of a round wall'
+        )
     _, part, fit = max(found, key=lambda f: f[0])
     return _described(part, fit, radius_m, viewpoint)
 

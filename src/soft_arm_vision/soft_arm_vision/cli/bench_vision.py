@@ -10,7 +10,6 @@ from tqdm import tqdm
 
 from soft_arm_description.robot import Ring, load_robot
 from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, mask_overlap, pose_errors
-from soft_arm_vision.cloud import depth_in_metres
 from soft_arm_vision.cylinder_fit import ransac_cylinder
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
@@ -56,7 +55,9 @@ def _masks_and_poses(options, ring: Ring) -> dict:
         samples = ring_samples(
             options.robot, 'held_out', options.frames, seed=BENCH_SEED, scale=1.0, ringless_share=share, first=int(share) * 100_000
         )
-        for sample in tqdm(samples, total=options.frames, desc='ringless' if share else 'rings', unit=' frames', file=sys.stderr):
+        name = 'ringless' if share else 'rings'
+        quiet = not sys.stderr.isatty()
+        for sample in tqdm(samples, total=options.frames, desc=name, unit=' frames', file=sys.stderr, disable=quiet):
             detector, begin = RingDetector(ring, segmenter), perf_counter()
             detection = detector.detect(sample.rgb, sample.depth, intrinsics)
             latencies_s.append(perf_counter() - begin)

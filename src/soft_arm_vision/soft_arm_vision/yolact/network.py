@@ -54,9 +54,7 @@ class Output:
 
 
 def _convolution(inputs: int, outputs: int, stride: int = 1, size: int = 3) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)
-    )
+    return nn.Sequential(nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
 
 
 class _Block(nn.Module):
@@ -70,6 +68,7 @@ class _Block(nn.Module):
         self.shortcut = nn.Identity() if same else nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Residual sum."""
         return functional.relu(self.second(self.first(x)) + self.shortcut(x))
 
 
@@ -121,6 +120,7 @@ class Protonet(nn.Module):
         self.fine = nn.Sequential(nn.Conv2d(channels, channels, 3, 1, 1), nn.ReLU(inplace=True), nn.Conv2d(channels, prototypes, 1))
 
     def forward(self, finest: Tensor) -> Tensor:
+        """Prototypes, (b, k, h / 4, w / 4)."""
         doubled = functional.interpolate(self.coarse(finest), scale_factor=2, mode='bilinear', align_corners=False)
         return functional.relu(self.fine(doubled))
 
@@ -164,6 +164,7 @@ class Yolact(nn.Module):
             nn.init.normal_(part.weight, std=0.01)
 
     def forward(self, pictures: Tensor) -> Output:
+        """Raw predictions."""
         levels = self.pyramid(self.backbone(pictures))
         boxes, scores, coefficients = (torch.cat(parts, dim=1) for parts in zip(*(self.head(level) for level in levels), strict=True))
         semantic = self.semantic(levels[0]) if self.training else None

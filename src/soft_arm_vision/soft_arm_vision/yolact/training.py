@@ -101,7 +101,9 @@ def _recoloured(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.clip(picture, 0, 255)
 
 
-def make_batch(drawn: list[tuple[np.ndarray, np.ndarray, np.ndarray]], anchors: np.ndarray, config: YolactConfig) -> tuple[torch.Tensor, Targets]:
+def make_batch(
+    drawn: list[tuple[np.ndarray, np.ndarray, np.ndarray]], anchors: np.ndarray, config: YolactConfig
+) -> tuple[torch.Tensor, Targets]:
     """Network's input and targets of pictures as `TrainingSet.draw` gives them."""
     width, height = config.layout.width_px, config.layout.height_px
     pictures = np.stack([(picture - MEAN) / DEVIATION for picture, _, _ in drawn]).transpose(0, 3, 1, 2)
