@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 
-BINS = 32  # of each colour coordinate
+BINS = 24  # of each colour coordinate
 BAND_PX = 8  # the true edge is sought this far from the coarse one
 ROOM_PX = 14  # around the mask, to learn the surroundings' colours from
 TRUST_PER_PX = 0.35  # log odds by which a pixel belongs to the side of the coarse edge it is on
