@@ -37,6 +37,7 @@ class RingDetectorParameters:
     stale_s: float = parameters.parameter(0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0)
 
 
+SILENT_S = 0.5  # without a pair of images
 LOOK_EVERY_FRAMES = 30  # at the background, for a camera that has moved
 
 
@@ -124,7 +125,7 @@ class RingDetectorNode(Node):
             'age_s': 'none' if age_s is None else age_s,
             'pairs_skipped': self._pair.skipped,
         }
-        if self._frames.age_s is None:
+        if self._frames.age_s is None or self._frames.age_s > SILENT_S:
             return diagnostics.ERROR, self._pair.trouble or 'no pairs of colour and depth: is the camera running with align_depth?', values
         if age_s is None or age_s > self._stale_s:
             return diagnostics.ERROR, f'ring lost: {self._trouble}', values
