@@ -9,6 +9,7 @@ from soft_arm_vision import coco
 from soft_arm_vision.errors import VisionError
 
 DRAWN_FRAMES = 4000
+MIN_SCORE = 0.5  # of an instance, written into the card
 DRAWN_SCALE = 0.5  # the network sees 320 x 240
 
 
@@ -33,7 +34,7 @@ def main(argv: list[str]) -> int:
         print(f'softarm train ring-segmenter: {error}', file=sys.stderr)
         return 2
     except ModuleNotFoundError as error:
-        if error.name != 'torch':
+        if error.name not in ('torch', 'onnx'):
             raise
         print('softarm train ring-segmenter: training needs torch: pip install -r requirements/train.in', file=sys.stderr)
         return 2
@@ -50,6 +51,7 @@ def _train(options) -> int:
     import torch  # takes seconds: not before --help
 
     from soft_arm_vision.yolact.curves import draw_curves
+    from soft_arm_vision.yolact.export import export
     from soft_arm_vision.yolact.network import YolactConfig, save_weights
     from soft_arm_vision.yolact.training import Trainer, TrainingSet, TrainingSettings, anchor_recall
 
@@ -64,7 +66,10 @@ def _train(options) -> int:
     _run(trainer, data, options.out)
     draw_curves(trainer.progress, options.out / 'curves.png')
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
+    card = {'min_score': MIN_SCORE, 'weights_sha256': checksum, 'steps': trainer.step, 'seed': options.seed, 'pictures': len(data)}
+    export(trainer.averaged.eval(), options.out / 'ring_segmenter.onnx', card | {'torch': torch.__version__})
     print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')
+    print(f'network {options.out / "ring_segmenter.onnx"} with its card')
     return 0 if trainer.step >= options.steps else 130
 
 
