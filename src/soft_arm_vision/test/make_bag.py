@@ -44,7 +44,8 @@ def main(path: Path) -> None:
             header = types['std_msgs/msg/Header'](time, 'camera_color_optical_frame')
             info = types[kinds[2]](header, image.height_px, image.width_px, 'plumb_bob', np.zeros(5), k, np.eye(3).ravel(),
                                    np.insert(k.reshape(3, 3), 3, 0, axis=1).ravel(), 0, 0, roi)  # fmt: skip
-            pictures = [types[kinds[0]](header, image.height_px, image.width_px, encoding, 0, pixels.strides[0], pixels.view(np.uint8).ravel())
+            size = image.height_px, image.width_px
+            pictures = [types[kinds[0]](header, *size, encoding, 0, pixels.strides[0], pixels.view(np.uint8).ravel())
                         for encoding, pixels in (('rgb8', shot.rgb), ('16UC1', shot.depth))]  # fmt: skip
             pose = types['geometry_msgs/msg/Pose'](
                 types['geometry_msgs/msg/Point'](*T[:3, 3]),

@@ -65,6 +65,4 @@ def _print(places: list[Place]) -> None:
         paper = f'{1e3 * PAPER_ERROR_M[i]:6.2f}' if i < len(PAPER_ERROR_M) else '     -'
         print(f'{i + 1:3d}   {true}   {mean}   {1e3 * p.error_m:8.3f}   {1e3 * p.std_m:8.3f}  {np.degrees(p.axis_rad):8.2f}'
               f'  {p.fits:4d}/{p.frames}  {paper}')  # fmt: skip
-    print(
-        f'mean{"":49s}{1e3 * _mean(places, "error_m"):8.3f}   {1e3 * _mean(places, "std_m"):8.3f}{"":21s}{paper_mm:6.2f}'
-    )
+    print(f'mean{"":49s}{1e3 * _mean(places, "error_m"):8.3f}   {1e3 * _mean(places, "std_m"):8.3f}{"":21s}{paper_mm:6.2f}')
