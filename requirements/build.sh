@@ -10,7 +10,7 @@ made_from=$(
   { cat .venv/stamp
     find $paths -type f \( -name package.xml -o -name 'setup.*' -o -name CMakeLists.txt -o -name '*.msg' -o -name '*.srv' -o -name '*.action' \) \
       -print0 | sort -z | xargs -0 sha256sum
-    find $paths -type f -not -path '*/test/*' -not -name '*.py' -not -name '*.pyc' -not -path '*.egg-info/*' | sort
+    find $paths -type f -not -path '*/test/*' -not -name '*.py' -not -path '*/__pycache__/*' -not -path '*.egg-info/*' | sort
   } | sha256sum)
 if [ -f install/.stamp ] && [ "$(cat install/.stamp)" = "$made_from" ]; then exit 0; fi
 
