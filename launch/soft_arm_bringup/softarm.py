@@ -1,7 +1,8 @@
 """The `softarm` command: one door to what the packages offer on the command line.
 
 A package offers a command by an entry point in its setup.py, `name = module:main`, where `main(argv)` returns the exit code:
-in group `softarm.commands` for `softarm NAME`, in `softarm.calibrate`, `.experiment`, `.bench` and `.sim` for `softarm GROUP NAME`.
+in group `softarm.commands` for `softarm NAME`, in `softarm.calibrate`, `.experiment`, `.bench`, `.train` and `.sim` for
+`softarm GROUP NAME`.
 """
 
 import ast
@@ -15,6 +16,7 @@ _GROUPS = {
     'calibrate': 'calibrate the rig',
     'experiment': 'run an experiment and report on it',
     'bench': 'measure how fast something is',
+    'train': 'train a network',
     'sim': 'run one emulated device alone',
 }
 

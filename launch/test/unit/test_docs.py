@@ -23,7 +23,7 @@ PARAMETERS = found(r'(?m)^    (\w+): [\w\[\]]+ = (?:parameters\.)?parameter\(', 
 EXECUTABLES = sorted(f'{e.value.split(".")[0]}/{e.name}' for e in entry_points(group='console_scripts') if '.ros.' in e.value)
 COMMANDS = sorted(
     f'softarm {group.split(".")[1]} {e.name}'.replace('commands ', '')
-    for group in ('softarm.commands', 'softarm.calibrate', 'softarm.experiment', 'softarm.bench', 'softarm.sim')
+    for group in ('softarm.commands', 'softarm.calibrate', 'softarm.experiment', 'softarm.bench', 'softarm.sim', 'softarm.train')
     for e in entry_points(group=group)
 )
 

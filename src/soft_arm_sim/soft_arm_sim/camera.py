@@ -42,16 +42,17 @@ class VirtualCamera:
         parameters: Intrinsics, mounting and noise.
         jig: Where `place_ring` can put the ring.
         seed: Of the noise and of the placement.
+        scene: Another scene with the parts of `camera_scene.build_scene`; None: that one.
 
     Raises:
         SimulationError: If there is no OpenGL to render with.
     """
 
-    def __init__(self, robot: Robot, parameters: CameraParameters, jig: CalibrationJig, seed: int = 0):
+    def __init__(self, robot: Robot, parameters: CameraParameters, jig: CalibrationJig, seed: int = 0, scene: mujoco.MjModel | None = None):
         self.parameters, self._jig = parameters, jig
         image = parameters.image
         self._gl = _open_gl(image.width_px, image.height_px)
-        self._model = build_scene(robot, parameters)
+        self._model = scene or build_scene(robot, parameters)
         self._data = mujoco.MjData(self._model)
         self._cells = [_Cells(self._model, s) for s in robot.segments]
         self._camera = mujoco.MjvCamera()
@@ -102,17 +103,36 @@ class VirtualCamera:
     def capture_truth(self, qpos: np.ndarray) -> TrueFrame:
         """The same without noise, with the ring's mask."""
         rgb, depth_m = self._render(qpos)
+        rings = [self._model.geom(name).id for name in ('ring_on_arm', 'ring_on_peg')]
+        return TrueFrame(rgb, depth_m, np.isin(self.geom_image(), rings))
+
+    def geom_image(self) -> np.ndarray:
+        """Which geom of the scene each pixel of the last capture shows, shape (h, w), -1 where there is none."""
         flags = self._scene.flags
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
         index = (self._read()[0].astype(np.int32) @ [1, 256, 65536]) - 1
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
-        rings = {self._model.geom(name).id for name in ('ring_on_arm', 'ring_on_peg')}
-        seen = [
-            i
-            for i in range(self._scene.ngeom)
-            if self._scene.geoms[i].objid in rings and self._scene.geoms[i].objtype == mujoco.mjtObj.mjOBJ_GEOM
-        ]
-        return TrueFrame(rgb, depth_m, np.isin(index, [self._scene.geoms[i].segid for i in seen]))
+        geom_of = np.full(self._scene.ngeom + 2, -1)  # the last stands for "none", whose index is -1
+        for drawn in self._scene.geoms[: self._scene.ngeom]:
+            if drawn.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+                geom_of[drawn.segid] = drawn.objid
+        return geom_of[index]
+
+    def geom_image_of_group(self, qpos: np.ndarray, group: int) -> np.ndarray:
+        """As `geom_image`, with every other group of geoms out of the way."""
+        shown = self._option.geomgroup.copy()
+        self._option.geomgroup[:] = np.arange(len(shown)) == group
+        self._render(qpos)
+        self._option.geomgroup[:] = shown
+        return self.geom_image()
+
+    def sense_depth(self, depth_m: np.ndarray) -> np.ndarray:
+        """What the sensor reports of exact depth, in quanta; see `DepthNoise.depth`."""
+        return self._noise.depth(depth_m)
+
+    def move_jig(self, position_m: np.ndarray, q_wxyz: np.ndarray) -> None:
+        """Hold the ring of the jig in any pose in the base frame."""
+        self._data.mocap_pos[0], self._data.mocap_quat[0] = position_m, q_wxyz
 
     def close(self) -> None:
         """Free the OpenGL context."""

@@ -20,6 +20,11 @@ _GEOM = mujoco.mjtGeom
 
 
 def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
+    """What `scene_spec` describes, compiled."""
+    return scene_spec(robot, parameters).compile()
+
+
+def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
     """The arm's chain as in `arm_model.build_arm` (same joints, same order) with visible shapes, room, lights and the camera `colour`.
 
     Bellows of cell i are the geoms `<chamber>_<i>`; the ring is `ring_on_arm` and, on the mocap body `jig`, `ring_on_peg`.
@@ -47,7 +52,7 @@ def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
     jig.add_geom(name='peg', type=_GEOM.mjGEOM_CYLINDER, size=[0.005, 0.15, 0], pos=[0, 0, 0.15], rgba=[0.5, 0.5, 0.52, 1], group=JIG_GROUP)
     _add_room(spec, robot, np.array(parameters.mounting.position_m))
     _add_camera(spec, parameters)
-    return spec.compile()
+    return spec
 
 
 def _add_segment(spec, segment: BellowsSegment, ring: Ring):

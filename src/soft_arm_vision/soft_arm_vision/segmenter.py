@@ -88,7 +88,7 @@ class ColourSegmenter:
             x, y, w, h, area = stats[label]
             box = slice(y, y + h), slice(x, x + w)
             mask = labels[box] == label
-            score = self._plausibility(area, w, h, depth_m[box][mask], intrinsics)
+            score = plausibility(self._ring, area, w, h, depth_m[box][mask], intrinsics)
             if score > 0:
                 found.append(Instance(mask, int(window[0].start + y), int(window[1].start + x), score))
         return sorted(found, key=lambda instance: -instance.score)
@@ -102,19 +102,26 @@ class ColourSegmenter:
                 mask |= cv2.inRange(hsv, (low, self.MIN_SATURATION, self.MIN_VALUE), (high, 255, 255))
         return mask
 
-    def _plausibility(self, area, width, height, depth_m, intrinsics) -> float:
-        """0 for a size that no view of the ring has at that depth, else how much of a side view is seen."""
-        depth_m = depth_m[depth_m > 0]
-        if area < 60 or len(depth_m) < 0.1 * area:
-            return 0.0
-        metres_per_px = np.median(depth_m) / intrinsics.fx
-        radius, ring_height = self._ring.radius_m, self._ring.height_m
-        side_m2 = 2 * radius * ring_height
-        seen_m2 = area * metres_per_px**2
-        diagonal_m = np.hypot(2 * radius, ring_height)
-        if max(width, height) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (np.pi * radius**2 + side_m2):
-            return 0.0
-        return 0.0 if seen_m2 < 0.15 * side_m2 else float(min(1.0, seen_m2 / side_m2))
+
+def plausibility(ring: Ring, area_px: int, width_px: int, height_px: int, depth_m: np.ndarray, intrinsics: Intrinsics) -> float:
+    """0 for a size that no view of the ring has at that depth, else how much of a side view is seen.
+
+    Args:
+        ring: The ring.
+        area_px, width_px, height_px: Of the mask and of its box.
+        depth_m: Of the mask's pixels [m], 0 where there is none.
+        intrinsics: Of the picture.
+    """
+    depth_m = depth_m[depth_m > 0]
+    if area_px < 60 or len(depth_m) < 0.1 * area_px:
+        return 0.0
+    metres_per_px = np.median(depth_m) / intrinsics.fx
+    side_m2 = 2 * ring.radius_m * ring.height_m
+    seen_m2 = area_px * metres_per_px**2
+    diagonal_m = np.hypot(2 * ring.radius_m, ring.height_m)
+    if max(width_px, height_px) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (np.pi * ring.radius_m**2 + side_m2):
+        return 0.0
+    return 0.0 if seen_m2 < 0.15 * side_m2 else float(min(1.0, seen_m2 / side_m2))
 
 
 def _cut(instance: Instance, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:
@@ -122,15 +129,16 @@ def _cut(instance: Instance, window: tuple[slice, slice], shape: tuple[int, int]
     return any(s.start == w.start > 0 or s.stop == w.stop < size for s, w, size in zip(instance.window, window, shape, strict=True))
 
 
-SEGMENTERS = {'colour': ColourSegmenter}
-
-
 def make_segmenter(name: str, ring: Ring) -> Segmenter:
-    """Segmenter by name.
+    """Segmenter by name, 'colour' or 'yolact'.
 
     Raises:
-        VisionError: If there is no such segmenter.
+        VisionError: If there is no such segmenter, or its network cannot be read.
     """
-    if name not in SEGMENTERS:
-        raise VisionError(f'segmenter {name!r} is not known: use one of {sorted(SEGMENTERS)}')
-    return SEGMENTERS[name](ring)
+    if name == 'colour':
+        return ColourSegmenter(ring)
+    if name == 'yolact':
+        from soft_arm_vision.yolact_segmenter import YolactSegmenter  # it needs this module
+
+        return YolactSegmenter(ring)
+    raise VisionError(f"segmenter {name!r} is not known: use one of ['colour', 'yolact']")

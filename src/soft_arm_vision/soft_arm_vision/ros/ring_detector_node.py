@@ -16,6 +16,7 @@ from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_vision import extrinsics
 from soft_arm_vision.arc_prior import expected_axis
+from soft_arm_vision.camera_watch import CameraWatch
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring_detector import RingDetector, draw_overlay
 from soft_arm_vision.ros import conversions
@@ -31,9 +32,13 @@ class RingDetectorParameters:
     robot: str = parameters.parameter('two_module_arm', 'name of a shipped robot or path of a robot file')
     rig: str = parameters.parameter('virtual', 'whose calibration/<rig>/extrinsics.yaml is used')
     extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
-    segmenter: str = parameters.parameter('colour', 'how the ring is found: colour')
+    segmenter: str = parameters.parameter('colour', 'how the ring is found: colour or yolact')
     camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
     stale_s: float = parameters.parameter(0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0)
+
+
+SILENT_S = 0.5  # without a pair of images
+LOOK_EVERY_FRAMES = 30  # at the background, for a camera that has moved
 
 
 class RingDetectorNode(Node):
@@ -47,6 +52,7 @@ class RingDetectorNode(Node):
         self._T_base_camera, self._base_frame, self._camera_frame = extrinsics.load(path)
         self._detector = RingDetector(self._ring, make_segmenter(given.segmenter, self._ring))
         self._bridge, self._intrinsics, self._trouble = CvBridge(), None, 'no camera info yet'
+        self._watch, self._until_look = CameraWatch(), 0
         self._found, self._frames = diagnostics.RateMeter(), diagnostics.RateMeter()
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
         self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
@@ -90,7 +96,12 @@ class RingDetectorNode(Node):
             picture = draw_overlay(colour, detection, self._ring, intrinsics)
             self._overlay.publish(self._bridge.cv2_to_imgmsg(picture, 'rgb8', colour_message.header))
         self._trouble = detection.reason
-        if detection.fit is not None:
+        self._until_look = (self._until_look or LOOK_EVERY_FRAMES) - 1
+        if self._until_look == 0:
+            self._watch.look(colour)
+        if self._watch.moved:
+            self._trouble = 'the camera has moved: calibrate its extrinsics, then restart this node'
+        elif detection.fit is not None:
             self._publish(colour_message.header.stamp, detection.fit)
 
     def _publish(self, stamp, fit) -> None:
@@ -114,7 +125,7 @@ class RingDetectorNode(Node):
             'age_s': 'none' if age_s is None else age_s,
             'pairs_skipped': self._pair.skipped,
         }
-        if self._frames.age_s is None:
+        if self._frames.age_s is None or self._frames.age_s > SILENT_S:
             return diagnostics.ERROR, self._pair.trouble or 'no pairs of colour and depth: is the camera running with align_depth?', values
         if age_s is None or age_s > self._stale_s:
             return diagnostics.ERROR, f'ring lost: {self._trouble}', values

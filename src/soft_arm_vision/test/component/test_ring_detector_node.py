@@ -1,5 +1,6 @@
 """The node in this process, fed with synthetic images over DDS by a probe."""
 
+import dataclasses
 import time
 
 import numpy as np
@@ -57,13 +58,15 @@ class Graph:
                 each()
             self.executor.spin_once(timeout_sec=0.05)
 
-    def send(self, frame, depth_delay_s=0.0, frame_id=FRAME):
+    def send(self, frame, depth_delay_s=0.0, frame_id=FRAME, depth=None):
         """Publish one frameset; its stamp [ns]."""
         self.sent += 1
         stamp_ns = self.sent * 100_000_000
         info = CameraInfo(width=frame.intrinsics.width, height=frame.intrinsics.height, distortion_model='plumb_bob', d=[0.0] * 5)
         info.k = [frame.intrinsics.fx, 0.0, frame.intrinsics.cx, 0.0, frame.intrinsics.fy, frame.intrinsics.cy, 0.0, 0.0, 1.0]
-        colour, depth = self.bridge.cv2_to_imgmsg(frame.colour, 'rgb8'), self.bridge.cv2_to_imgmsg(frame.depth, '16UC1')
+        depth = frame.depth if depth is None else depth
+        colour = self.bridge.cv2_to_imgmsg(frame.colour, 'rgb8')
+        depth = self.bridge.cv2_to_imgmsg(depth, '16UC1' if depth.dtype == np.uint16 else '32FC1')
         for message, delay_s in ((info, 0.0), (colour, 0.0), (depth, depth_delay_s)):
             message.header.frame_id = frame_id
             message.header.stamp = Time(nanoseconds=stamp_ns + int(1e9 * delay_s)).to_msg()
@@ -124,6 +127,58 @@ def test_colour_and_depth_of_different_times_are_never_paired(graph, render_ring
         lambda: graph.status and 'stamps of colour and depth differ by 30 ms' in graph.status[-1].message,
         each=lambda: graph.send(frame, depth_delay_s=0.03),
     )
+    assert not graph.poses
+
+
+def test_depth_100_ms_late_is_named_after_good_frames_and_recovers(graph, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    graph.until(lambda: graph.poses, each=lambda: graph.send(frame))
+    while_good = len(graph.poses)
+    graph.until(lambda: graph.status and 'differ by 130 ms' in graph.status[-1].message, each=lambda: graph.send(frame, depth_delay_s=0.13))
+    graph.poses.clear()
+    graph.until(lambda: graph.poses and graph.status[-1].message == 'ring in view', each=lambda: graph.send(frame))
+    assert while_good > 0
+
+
+def test_camera_that_restarts_is_missed_and_found_again(graph, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    graph.until(lambda: graph.poses and graph.status, each=lambda: graph.send(frame))
+    graph.until(lambda: 'is the camera running' in graph.status[-1].message)
+    graph.sent = 0  # its clock begins anew
+    graph.poses.clear()
+    graph.until(lambda: graph.poses and graph.status[-1].message == 'ring in view', each=lambda: graph.send(frame))
+
+
+@pytest.mark.parametrize(
+    ('fault', 'message'), [('not a number', 'no ring in view'), ('half the size', 'differ in size'), ('none', 'no ring in view')]
+)
+def test_bad_depth_is_named_gives_no_pose_and_is_survived(graph, render_ring, fault, message):
+    frame = render_ring(CENTRE, AXIS)
+    bad = {
+        'not a number': np.full(frame.depth.shape, np.nan, np.float32),
+        'half the size': np.ascontiguousarray(frame.depth[::2, ::2]),
+        'none': np.zeros_like(frame.depth),
+    }[fault]
+    graph.until(lambda: graph.status and message in graph.status[-1].message, each=lambda: graph.send(frame, depth=bad))
+    assert not graph.poses
+    graph.until(lambda: graph.poses, each=lambda: graph.send(frame))
+
+
+def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
+    rng = np.random.default_rng(0)
+    frame = render_ring(CENTRE, AXIS)
+    for _ in range(80):
+        x, y = rng.integers(0, 600), rng.integers(0, 440)
+        box = np.zeros(frame.visible.shape, bool)
+        box[y : y + rng.integers(20, 80), x : x + rng.integers(20, 80)] = True
+        frame.colour[box & ~frame.visible] = rng.integers(30, 200)
+    graph.node._watch.look(frame.colour)
+    moved = dataclasses.replace(frame, colour=np.roll(frame.colour, 6, axis=1), depth=np.roll(frame.depth, 6, axis=1))
+    graph.node._until_look = 1
+    for _ in range(5):
+        graph.node._watch.look(moved.colour)
+    assert graph.node._watch.moved
+    graph.until(lambda: graph.status and 'the camera has moved' in graph.status[-1].message, each=lambda: graph.send(moved))
     assert not graph.poses
 
 

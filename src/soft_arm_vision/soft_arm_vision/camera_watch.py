@@ -1,0 +1,47 @@
+"""Whether the camera still stands where it was when the node started: corners of the background tell."""
+
+import cv2
+import numpy as np
+
+CORNERS = 150
+MIN_TRACKED = 15  # fewer corners of the first picture found again tell nothing: it is dark, or something stands before it
+THERE_AND_BACK_PX = 0.5
+MOVED_PX = 2.0  # 1.5 mm at 0.47 m
+PATIENCE_LOOKS = 3
+_WINDOW = {'winSize': (21, 21), 'maxLevel': 4}
+
+
+class CameraWatch:
+    """Finds corners of the first picture again in later ones. What moves (the arm, a hand) carries few of them along; a knock all.
+
+    Look about once a second: it costs some milliseconds.
+    """
+
+    def __init__(self):
+        self._first: np.ndarray | None = None
+        self._corners: np.ndarray | None = None
+        self._looks_moved = 0
+        self.shift_px: float | None = None  # median at the last look, None where the background does not tell
+
+    @property
+    def moved(self) -> bool:
+        """Whether the camera has moved since the first picture, in several looks on end."""
+        return self._looks_moved >= PATIENCE_LOOKS
+
+    def look(self, rgb: np.ndarray) -> None:
+        """Take in one picture, shape (h, w, 3), uint8. One of another size, or a first one without corners, begins anew."""
+        grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY)
+        if self._first is None or self._first.shape != grey.shape:
+            corners = cv2.goodFeaturesToTrack(grey, CORNERS, 0.02, 12)
+            self.shift_px, self._looks_moved = None, 0
+            if corners is not None and len(corners) >= 2 * MIN_TRACKED:
+                self._first, self._corners = grey, corners
+            return
+        now, found, _ = cv2.calcOpticalFlowPyrLK(self._first, grey, self._corners, None, **_WINDOW)
+        back, again, _ = cv2.calcOpticalFlowPyrLK(grey, self._first, now, None, **_WINDOW)
+        same = (found & again)[:, 0].astype(bool) & (np.linalg.norm(back - self._corners, axis=-1)[:, 0] < THERE_AND_BACK_PX)
+        if same.sum() < MIN_TRACKED:
+            self.shift_px = None
+            return
+        self.shift_px = float(np.median(np.linalg.norm((now - self._corners)[same, 0], axis=1)))
+        self._looks_moved = self._looks_moved + 1 if self.shift_px > MOVED_PX else 0

@@ -1,0 +1,141 @@
+"""`softarm bench vision`: masks, poses and speed on scenes that training never saw, beside pyransac3d and PCL."""
+
+import argparse
+import json
+import sys
+from time import perf_counter
+
+import numpy as np
+from tqdm import tqdm
+
+from soft_arm_description.robot import Ring, load_robot
+from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, mask_overlap, pose_errors
+from soft_arm_vision.cylinder_fit import ransac_cylinder
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring_detector import RingDetector
+from soft_arm_vision.segmenter import Instance, make_segmenter
+
+BENCH_SEED = 0  # of the held-out scenes
+FIT_POINTS, FIT_OUTLIERS, FIT_SIGMA_M = 5000, 0.3, 1e-3
+PEER_ITERATIONS = 1000
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; returns the exit code."""
+    parser = argparse.ArgumentParser(prog='softarm bench vision', description='Measure masks, poses and speed on held-out scenes.')
+    parser.add_argument('--frames', type=int, default=200, help='with a ring, and as many without (default: %(default)s)')
+    parser.add_argument('--fits', type=int, default=20, help='of the cylinder alone (default: %(default)s)')
+    parser.add_argument('--segmenter', default='yolact', help='colour or yolact (default: %(default)s)')
+    parser.add_argument('--robot', default='two_module_arm', help='whose ring (default: %(default)s)')
+    parser.add_argument('--json', action='store_true', help='print JSON')
+    options = parser.parse_args(argv)
+    try:
+        ring = load_robot(options.robot).ring
+        result = _masks_and_poses(options, ring) | _fit_alone(options.fits, ring)
+    except VisionError as error:
+        print(f'softarm bench vision: {error}', file=sys.stderr)
+        return 2
+    if options.json:
+        print(json.dumps(result))
+    else:
+        print('\n'.join(f'{name:22s} {"-" if value is None else f"{value:.6g}"}' for name, value in result.items()))
+    return 0
+
+
+def _masks_and_poses(options, ring: Ring) -> dict:
+    from soft_arm_sim.random_scenes import scaled_camera  # OpenGL and MuJoCo: only where they are needed
+    from soft_arm_vision.data_factory import ring_samples
+
+    image = scaled_camera(1.0).image
+    intrinsics = Intrinsics(image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px)
+    segmenter = make_segmenter(options.segmenter, ring)
+    overlaps, detections, poses, latencies_s, false_positives = [], [], [], [], 0
+    for share in (0.0, 1.0):
+        samples = ring_samples(
+            options.robot, 'held_out', options.frames, seed=BENCH_SEED, scale=1.0, ringless_share=share, first=int(share) * 100_000
+        )
+        name = 'ringless' if share else 'rings'
+        quiet = not sys.stderr.isatty()
+        for sample in tqdm(samples, total=options.frames, desc=name, unit=' frames', file=sys.stderr, disable=quiet):
+            detector, begin = RingDetector(ring, segmenter), perf_counter()
+            detection = detector.detect(sample.rgb, sample.depth, intrinsics)
+            latencies_s.append(perf_counter() - begin)
+            if share == 1.0:
+                false_positives += detection.instance is not None
+            elif len(sample.masks) and sample.visible_share[0] >= MIN_VISIBLE_SHARE:
+                overlaps.append(0.0 if detection.instance is None else _overlap(detection.instance, sample.masks[0]))
+                detections.append(detection)
+                poses.append(sample.T_optical_ring)
+    found = np.array(overlaps)
+    near = [i for i, T in enumerate(poses) if 0.35 <= T[2, 3] <= 0.6]
+    errors = pose_errors([detections[i] for i in near], [poses[i] for i in near])
+    return {
+        'mask_iou_mean': float(found[found > MATCHING_IOU].mean()) if (found > MATCHING_IOU).any() else None,
+        'recall': float((found > MATCHING_IOU).mean()),
+        'false_positives': false_positives,
+        'poses': len(errors.centre_m),
+        **errors.summary(),
+        'fps': float(1 / np.mean(latencies_s)),
+        'latency_p99_s': float(np.percentile(latencies_s, 99)),
+    }
+
+
+def _overlap(instance: Instance, truth: np.ndarray) -> float:
+    whole = np.zeros_like(truth)
+    whole[instance.window] = instance.mask
+    return mask_overlap(whole, truth)
+
+
+def _fit_alone(fits: int, ring: Ring) -> dict:
+    rng, ours_s, peer_s, ours_m, peer_m = np.random.default_rng(1), [], [], [], []
+    peer = _pyransac3d()
+    for number in range(fits):
+        points, centre, axis = _half_wall(rng, ring)
+        begin = perf_counter()
+        found, _ = ransac_cylinder(points, radius_m=ring.radius_m, rng=rng)
+        ours_s.append(perf_counter() - begin)
+        ours_m.append(_off_axis(found.point[0], centre, found.axis[0]))
+        if peer is not None and number < 3:  # seconds each
+            begin = perf_counter()
+            point, direction, _, _ = peer().fit(points, thresh=0.003, maxIteration=PEER_ITERATIONS)
+            peer_s.append(perf_counter() - begin)
+            peer_m.append(_off_axis(np.asarray(point), centre, np.asarray(direction) / np.linalg.norm(direction)))
+    return {
+        'fit_median_s': float(np.median(ours_s)),
+        'fit_off_axis_mean_m': float(np.mean(ours_m)),
+        'fit_ratio_pyransac3d': float(np.median(peer_s) / np.median(ours_s)) if peer_s else None,
+        'pyransac3d_off_axis_mean_m': float(np.mean(peer_m)) if peer_m else None,
+        'fit_ratio_pcl': None,
+    }
+
+
+def _pyransac3d():
+    try:
+        from pyransac3d import Cylinder
+    except ModuleNotFoundError:
+        return None
+    return Cylinder
+
+
+def _half_wall(rng, ring: Ring):
+    """Points on the near half of a ring's wall at 0.47 m with outliers around it, its centre and its axis."""
+    angle = rng.uniform(-1.3, 1.3, FIT_POINTS)
+    axis = np.array([rng.normal(0, 0.2), 1.0, rng.normal(0, 0.2)])
+    axis /= np.linalg.norm(axis)
+    e1 = np.cross(axis, [0, 0, 1.0])
+    e1 /= np.linalg.norm(e1)
+    e2 = np.cross(e1, axis)
+    centre = np.array([*rng.uniform(-0.05, 0.05, 2), 0.47])
+    toward = -np.sign(e2[2]) * e2
+    radius = ring.radius_m + rng.normal(0, FIT_SIGMA_M, FIT_POINTS)
+    along = rng.uniform(-0.5, 0.5, FIT_POINTS) * ring.height_m
+    points = centre + radius[:, None] * (np.sin(angle)[:, None] * e1 + np.cos(angle)[:, None] * toward) + along[:, None] * axis
+    spoilt = rng.random(FIT_POINTS) < FIT_OUTLIERS
+    points[spoilt] = centre + rng.uniform(-0.06, 0.06, (spoilt.sum(), 3))
+    return points, centre, axis
+
+
+def _off_axis(point, centre, axis) -> float:
+    offset = centre - point
+    return float(np.linalg.norm(offset - offset @ axis * axis))

@@ -1,0 +1,100 @@
+"""`softarm train ring-segmenter`: train YOLACT on drawn rings, or on a laboratory's own labels."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from soft_arm_vision import coco
+from soft_arm_vision.errors import VisionError
+
+DRAWN_FRAMES = 4000
+MIN_SCORE = 0.5  # of an instance, written into the card
+DRAWN_SCALE = 0.5  # the network sees 320 x 240
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog='softarm train ring-segmenter',
+        description='Train YOLACT. The same command goes on with an interrupted run; Ctrl-C leaves a checkpoint.',
+    )
+    parser.add_argument('--out', type=Path, default=Path('out/ring_segmenter'), help='folder of the run (default: %(default)s)')
+    parser.add_argument('--data', type=Path, action='append', help='COCO instance file or folder; may be given often (default: draw rings)')
+    parser.add_argument('--classes', default='ring', help='names of the categories to learn, with commas (default: %(default)s)')
+    parser.add_argument('--robot', default='two_module_arm', help='whose ring is drawn (default: %(default)s)')
+    parser.add_argument('--frames', type=_count, default=DRAWN_FRAMES, help='pictures drawn (default: %(default)s)')
+    parser.add_argument('--steps', type=_count, default=2400, help='of 16 pictures each (default: %(default)s)')
+    parser.add_argument('--seed', type=int, default=0, help='of data, weights and order (default: %(default)s)')
+    parser.add_argument('--threads', type=_count, default=2, help='processor cores used (default: %(default)s)')
+    options = parser.parse_args(argv)
+    try:
+        return _train(options)
+    except VisionError as error:
+        print(f'softarm train ring-segmenter: {error}', file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        if error.name not in ('torch', 'onnx'):
+            raise
+        print('softarm train ring-segmenter: training needs torch: pip install -r requirements/train.in', file=sys.stderr)
+        return 2
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'{text} must be at least 1')
+    return value
+
+
+def _train(options) -> int:
+    import torch  # takes seconds: not before --help
+
+    from soft_arm_vision.yolact.curves import draw_curves
+    from soft_arm_vision.yolact.export import export
+    from soft_arm_vision.yolact.network import YolactConfig, save_weights
+    from soft_arm_vision.yolact.training import Trainer, TrainingSet, TrainingSettings, anchor_recall
+
+    torch.set_num_threads(options.threads)
+    config = YolactConfig(classes=tuple(options.classes.split(',')))
+    trainer = Trainer(config, TrainingSettings(steps=options.steps, seed=options.seed))
+    if trainer.resume(options.out):
+        print(f'going on from step {trainer.step}', file=sys.stderr)
+    folders = options.data or [_drawn(options)]
+    data = TrainingSet((s for folder in folders for s in coco.read(folder, config.classes, with_depth=False)), config.layout)
+    print(f'{len(data)} pictures; anchors suit {100 * anchor_recall(data):.0f} % of the instances', file=sys.stderr)
+    _run(trainer, data, options.out)
+    draw_curves(trainer.progress, options.out / 'curves.png')
+    checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
+    card = {'min_score': MIN_SCORE, 'weights_sha256': checksum, 'steps': trainer.step, 'seed': options.seed, 'pictures': len(data)}
+    export(trainer.averaged.eval(), options.out / 'ring_segmenter.onnx', card | {'torch': torch.__version__})
+    print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')
+    print(f'network {options.out / "ring_segmenter.onnx"} with its card')
+    return 0 if trainer.step >= options.steps else 130
+
+
+def _drawn(options) -> Path:
+    from soft_arm_vision.data_factory import write_ring_set
+
+    folder = options.out / f'data_{options.frames}_seed_{options.seed}'
+    if not (folder / coco.LABELS).is_file():
+        write_ring_set(folder, options.robot, 'training', options.frames, seed=options.seed, scale=DRAWN_SCALE)
+    return folder
+
+
+def _run(trainer, data, out: Path) -> None:
+    from tqdm import tqdm
+
+    stopping = []
+    before = {number: signal.signal(number, lambda *_: stopping.append(True)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with tqdm(total=trainer.settings.steps, initial=trainer.step, unit=' steps', file=sys.stderr) as bar:
+
+            def report(step: int, total: float) -> None:
+                bar.update(step - bar.n)
+                bar.set_postfix_str(f'loss {total:.2f}', refresh=False)
+
+            trainer.run(data, out, report, lambda: bool(stopping))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

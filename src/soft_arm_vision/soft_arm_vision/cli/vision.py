@@ -1,0 +1,122 @@
+"""`softarm vision`: cylinders in clouds, recorded bags, data sets of rings."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_vision import extrinsics
+from soft_arm_vision.bag_evaluation import evaluate
+from soft_arm_vision.cloud_file import read_cloud
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ring_detector import RingDetector
+from soft_arm_vision.scene_cylinder import find_cylinder
+from soft_arm_vision.segmenter import make_segmenter
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; returns the exit code."""
+    parser = argparse.ArgumentParser(prog='softarm vision', description='Cylinders in clouds, recorded bags, data sets of rings.')
+    commands = parser.add_subparsers(required=True, metavar='fit|evaluate|draw')
+    fit = commands.add_parser('fit', help='fit one cylinder to a cloud')
+    fit.add_argument('cloud', type=Path, help='.pcd, .ply or .npy, in metres')
+    fit.add_argument('--radius-m', type=_length, help='known radius (default: it is estimated)')
+    fit.add_argument('--height-m', type=_length, help='known height: much higher or lower walls are refused')
+    fit.add_argument(
+        '--viewpoint-m', type=float, nargs=3, metavar=('X', 'Y', 'Z'), help='camera: only the side that it sees is wall (default: any side)'
+    )
+    fit.add_argument('--seed', type=int, default=0, help='of the random choices (default: %(default)s)')
+    fit.add_argument('--json', action='store_true', help='print JSON')
+    fit.set_defaults(action=_fit)
+    replay = commands.add_parser('evaluate', help='run a recorded bag through the pipeline')
+    replay.add_argument('bag', type=Path, help='folder of a bag with colour, aligned depth and camera info')
+    replay.add_argument('--robot', default='two_module_arm', help='whose ring (default: %(default)s)')
+    replay.add_argument('--rig', default='virtual', help='whose extrinsics (default: %(default)s)')
+    replay.add_argument('--extrinsics', type=Path, help='another extrinsics file')
+    replay.add_argument('--segmenter', default='colour', help='colour or yolact (default: %(default)s)')
+    replay.add_argument('--json', action='store_true', help='print JSON')
+    replay.set_defaults(action=_evaluate)
+    draw = commands.add_parser('draw', help='draw a labelled data set of the ring with the virtual camera')
+    draw.add_argument('folder', type=Path)
+    draw.add_argument('--robot', default='two_module_arm', help='whose arm and ring (default: %(default)s)')
+    draw.add_argument('--domain', choices=('training', 'held_out'), default='held_out', help='family of scenes (default: %(default)s)')
+    draw.add_argument('--frames', type=int, default=200, help='(default: %(default)s)')
+    draw.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
+    draw.add_argument('--scale', type=float, default=1.0, help="of the picture, relative to the camera's (default: %(default)s)")
+    draw.add_argument('--ringless-share', type=float, default=0.15, help='of the frames (default: %(default)s)')
+    draw.set_defaults(action=_draw)
+    options = parser.parse_args(argv)
+    try:
+        return options.action(options)
+    except (VisionError, RobotFileError, CalibrationError) as error:
+        print(f'softarm vision: {error}', file=sys.stderr)
+        return 2
+
+
+def _length(text: str) -> float:
+    value = float(text)
+    if not 1e-3 <= value <= 10.0:
+        raise argparse.ArgumentTypeError(f'{text} m is outside [0.001, 10] m')
+    return value
+
+
+def _fit(options) -> int:
+    viewpoint = None if options.viewpoint_m is None else np.array(options.viewpoint_m)
+    found = find_cylinder(
+        read_cloud(options.cloud), radius_m=options.radius_m, height_m=options.height_m, viewpoint=viewpoint, seed=options.seed
+    )
+    if options.json:
+        plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(found).items()}
+        names = {'centre': 'centre_m', 'covariance': 'covariance_m_rad'}
+        print(json.dumps({names.get(k, k): v for k, v in plain.items()}))
+        return 0
+    std_mm = 1e3 * np.sqrt(np.diag(found.covariance)[:3])
+    given = 'given' if found.radius_std_m is None else f'+- {1e3 * found.radius_std_m:.2f} mm'
+    print(f'centre  {_millimetres(found.centre)} mm, +- {" ".join(f"{s:.2f}" for s in std_mm)}')
+    print(f'axis    {" ".join(f"{a:.4f}" for a in found.axis)}')
+    print(f'radius  {1e3 * found.radius_m:.2f} mm, {given}')
+    print(f'height  {1e3 * found.height_m:.1f} mm seen')
+    print(f'inliers {found.inliers}, {100 * found.inlier_share:.0f} % of the part they were found in')
+    return 0
+
+
+def _millimetres(point: np.ndarray) -> str:
+    return ' '.join(f'{1e3 * x:.2f}' for x in point)
+
+
+def _evaluate(options) -> int:
+    ring = load_robot(options.robot).ring
+    T_base_camera, _, _ = extrinsics.load(options.extrinsics or calibration_path(options.rig, 'extrinsics'))
+    detector = RingDetector(ring, make_segmenter(options.segmenter, ring))
+    with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+        report = evaluate(options.bag, detector, T_base_camera, bar.update)
+    if options.json:
+        print(json.dumps(vars(report)))
+        return 0
+    print(f'{report.poses} poses in {report.frames} frames; {report.recorded_s:.1f} s recorded, {report.computed_s:.1f} s computed')
+    for reason, count in report.reasons.items():
+        print(f'  {count:4d}  {reason}')
+    if report.errors is None:
+        print('no truth in the bag')
+    elif report.errors['centre_mean_m'] is not None:
+        e = report.errors
+        print(f'centre {1e3 * e["centre_mean_m"]:.3f} mm mean, {1e3 * e["centre_p95_m"]:.3f} mm p95')
+        print(f'axis {np.degrees(e["axis_mean_rad"]):.2f} deg mean')
+        print(f'squared error by covariance {e["normalised_mean"]:.1f} (3 if it is right), chi-square test p = {e["chi2_p"]:.3f}')
+    return 0
+
+
+def _draw(options) -> int:
+    from soft_arm_vision.data_factory import write_ring_set  # OpenGL and MuJoCo: only where they are needed
+
+    count = write_ring_set(
+        options.folder, options.robot, options.domain, options.frames, seed=options.seed, scale=options.scale,
+        ringless_share=options.ringless_share,
+    )  # fmt: skip
+    print(f'{count} frames in {options.folder}')
+    return 0

@@ -1,0 +1,127 @@
+"""Point clouds from files: PCD (ascii, binary, compressed), PLY (ascii, binary) and NPY."""
+
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from soft_arm_vision.errors import VisionError
+
+_PLY_TYPES = {
+    'char': 'i1', 'uchar': 'u1', 'short': 'i2', 'ushort': 'u2', 'int': 'i4', 'uint': 'u4', 'float': 'f4', 'double': 'f8',
+    'int8': 'i1', 'uint8': 'u1', 'int16': 'i2', 'uint16': 'u2', 'int32': 'i4', 'uint32': 'u4', 'float32': 'f4', 'float64': 'f8',
+}  # fmt: skip
+
+
+def read_cloud(path: Path) -> np.ndarray:
+    """Finite points of a file [m], shape (n, 3).
+
+    Raises:
+        VisionError: If the file cannot be read or is of another kind.
+    """
+    readers = {'.pcd': _read_pcd, '.ply': _read_ply, '.npy': _read_npy}
+    if path.suffix.lower() not in readers:
+        raise VisionError(f'{path}: a cloud is read from {", ".join(readers)}')
+    try:
+        points = readers[path.suffix.lower()](path)
+    except OSError as error:
+        raise VisionError(f'{path}: {error.strerror or error}') from error
+    except (ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
+        raise VisionError(f'{path} is damaged or of an unknown kind: {error}') from error
+    points = np.asarray(points, float)
+    points = points[np.isfinite(points).all(axis=1)]
+    if len(points) == 0:
+        raise VisionError(f'{path} holds no finite point')
+    return points
+
+
+def _read_npy(path: Path) -> np.ndarray:
+    array = np.load(path, allow_pickle=False)
+    if array.ndim < 2 or array.shape[-1] < 3:
+        raise ValueError(f'shape {array.shape}, (n, 3) is needed')
+    return array.reshape(-1, array.shape[-1])[:, :3]
+
+
+def _read_pcd(path: Path) -> np.ndarray:
+    content = path.read_bytes()
+    header, position = {}, 0
+    while 'DATA' not in header:
+        end = content.index(b'\n', position)
+        key, *values = content[position:end].decode('ascii').split() or ['#']
+        header[key], position = values, end + 1
+    fields, count = header['FIELDS'], int(header['POINTS'][0])
+    counts = [int(c) for c in header.get('COUNT', ['1'] * len(fields))]
+    kinds = [f'<{kind.lower()}{size}' for kind, size in zip(header['TYPE'], header['SIZE'], strict=True)]
+    layout = np.dtype([(f, k, (c,)) if c > 1 else (f, k) for f, k, c in zip(fields, kinds, counts, strict=True)])
+    data, kind = content[position:], header['DATA'][0]
+    if kind == 'ascii':
+        first = [sum(counts[: fields.index(axis)]) for axis in 'xyz']
+        return np.loadtxt(data.decode('ascii').splitlines(), usecols=first, ndmin=2)
+    if kind == 'binary':
+        table = np.frombuffer(data, layout, count)
+        return np.column_stack([table[axis] for axis in 'xyz'])
+    if kind != 'binary_compressed':
+        raise ValueError(f'DATA {kind}')
+    packed, unpacked = np.frombuffer(data, '<u4', 2)
+    raw = np.zeros(unpacked, np.uint8)
+    if _expand_lzf(np.frombuffer(data, np.uint8, packed, 8), raw) != unpacked:
+        raise ValueError('its compressed data end early')
+    columns, start = {}, 0
+    for field, kind, repeats in zip(fields, kinds, counts, strict=True):  # column by column
+        size = np.dtype(kind).itemsize * repeats * count
+        columns[field] = raw[start : start + size].view(kind)
+        start += size
+    return np.column_stack([columns[axis] for axis in 'xyz'])
+
+
+@njit(cache=True)
+def _expand_lzf(packed, raw):
+    """Marc Lehmann's LZF; returns the number of bytes written, -1 for data that point outside."""
+    i, o = 0, 0
+    while i < len(packed):
+        control = np.int64(packed[i])
+        i += 1
+        if control < 32:
+            length = control + 1
+            if i + length > len(packed) or o + length > len(raw):
+                return -1
+            raw[o : o + length] = packed[i : i + length]
+            i += length
+        else:
+            length = control >> 5
+            if length == 7:
+                length += np.int64(packed[i])
+                i += 1
+            source = o - ((control & 31) << 8) - np.int64(packed[i]) - 1
+            i += 1
+            length += 2
+            if source < 0 or o + length > len(raw):
+                return -1
+            for k in range(length):
+                raw[o + k] = raw[source + k]
+        o += length
+    return o
+
+
+def _read_ply(path: Path) -> np.ndarray:
+    content = path.read_bytes()
+    end = content.index(b'end_header')
+    end = content.index(b'\n', end) + 1
+    lines = [line.split() for line in content[:end].decode('ascii').splitlines()]
+    kind = dict(line[:2] for line in lines if line[:1] == ['format'])['format']
+    element, names, types, count = None, [], [], 0
+    for line in lines:
+        if line[:1] == ['element']:
+            if element is None and line[1] != 'vertex':
+                raise ValueError('its first element is not the vertex')
+            element = line[1]
+            count = int(line[2]) if element == 'vertex' else count
+        elif line[:1] == ['property'] and element == 'vertex':
+            types.append(_PLY_TYPES[line[1]])
+            names.append(line[2])
+    if kind == 'ascii':
+        rows = content[end:].decode('ascii').splitlines()[:count]
+        return np.loadtxt(rows, usecols=[names.index(axis) for axis in 'xyz'], ndmin=2)
+    order = {'binary_little_endian': '<', 'binary_big_endian': '>'}[kind]
+    table = np.frombuffer(content, np.dtype([(n, order + t) for n, t in zip(names, types, strict=True)]), count, end)
+    return np.column_stack([table[axis] for axis in 'xyz'])

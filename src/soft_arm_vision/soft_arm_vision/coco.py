@@ -1,0 +1,165 @@
+"""COCO-style data sets on disk: pictures, instance masks, and for drawn frames depth and pose beside them.
+
+A laboratory's own labels come in the same way: any COCO instance file (polygons, run lengths as a list or as a string) beside its
+pictures. Only the names of its categories must be those of the classes to be trained.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from soft_arm_vision.errors import VisionError
+
+LABELS = 'instances.json'
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One labelled picture.
+
+    Attributes:
+        rgb: Shape (h, w, 3), uint8.
+        masks: One per instance, shape (n, h, w), bool.
+        classes: Index of each instance's class, shape (n,), int.
+        depth: Shape (h, w), uint16 mm, 0 = none; None where there is no depth.
+        visible_share: Of each instance, shape (n,); 1 where nothing is said.
+        T_optical_ring: Pose of the ring, shape (4, 4); None where it is not known.
+    """
+
+    rgb: np.ndarray
+    masks: np.ndarray
+    classes: np.ndarray
+    depth: np.ndarray | None = None
+    visible_share: np.ndarray | None = None
+    T_optical_ring: np.ndarray | None = None
+
+
+def write(folder: Path, samples: Iterable[Sample], classes: tuple[str, ...], info: dict) -> int:
+    """Write a data set; returns the number of pictures. The labels are written last, so an interrupted set is no set."""
+    folder.mkdir(parents=True, exist_ok=True)
+    images, annotations = [], []
+    for number, sample in enumerate(samples):
+        name = f'{number:06d}.png'
+        _write_picture(folder / name, sample.rgb[..., ::-1])
+        image = {'id': number, 'file_name': name, 'width': sample.rgb.shape[1], 'height': sample.rgb.shape[0]}
+        if sample.depth is not None:
+            image['depth_file_name'] = f'{number:06d}_depth_mm.png'
+            _write_picture(folder / image['depth_file_name'], sample.depth)
+        if sample.T_optical_ring is not None:
+            image['T_optical_ring'] = sample.T_optical_ring.tolist()
+        images.append(image)
+        for i, mask in enumerate(sample.masks):
+            x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
+            annotation = {'id': len(annotations) + 1, 'image_id': number, 'category_id': int(sample.classes[i]) + 1, 'iscrowd': 0}
+            annotation |= {'segmentation': run_lengths(mask), 'area': int(mask.sum()), 'bbox': [x, y, width, height]}
+            if sample.visible_share is not None:
+                annotation['visible_share'] = round(float(sample.visible_share[i]), 4)
+            annotations.append(annotation)
+    categories = [{'id': i + 1, 'name': name} for i, name in enumerate(classes)]
+    text = json.dumps({'info': info, 'categories': categories, 'images': images, 'annotations': annotations})
+    (folder / LABELS).write_text(text)
+    return len(images)
+
+
+def read(labels: Path, classes: tuple[str, ...], *, with_depth: bool = True) -> Iterator[Sample]:
+    """Samples of a COCO instance file, or of a folder with `instances.json`, one by one.
+
+    Args:
+        labels: The file; pictures are looked for beside it and in a folder `images` beside it.
+        classes: Names that count; instances of other categories, and crowds, are left out.
+        with_depth: Read depth too, where there is any.
+
+    Raises:
+        VisionError: If the file is none, or has none of the classes.
+    """
+    labels = labels / LABELS if labels.is_dir() else labels
+    try:
+        content = json.loads(labels.read_text())
+        index = {c['id']: classes.index(c['name']) for c in content['categories'] if c['name'] in classes}
+        images, annotations = content['images'], content['annotations']
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise VisionError(f'{labels} is no COCO instance file: {error!r}') from error
+    if not index:
+        names = sorted(c['name'] for c in content['categories'])
+        raise VisionError(f'{labels} has categories {names}, none of {list(classes)}: rename its categories')
+    of_image = {image['id']: [] for image in images}
+    for annotation in annotations:
+        if annotation['category_id'] in index and not annotation.get('iscrowd'):
+            of_image[annotation['image_id']].append(annotation)
+    for image in images:
+        yield _sample(labels.parent, image, of_image[image['id']], index, with_depth)
+
+
+def _sample(folder: Path, image: dict, found: list[dict], index: dict[int, int], with_depth: bool) -> Sample:
+    picture = _read_picture(folder, image['file_name'], cv2.IMREAD_COLOR)
+    shape = picture.shape[:2]
+    masks = np.array([mask_of(a['segmentation'], shape) for a in found]).reshape(-1, *shape)
+    depth_name, T = image.get('depth_file_name'), image.get('T_optical_ring')
+    return Sample(
+        np.ascontiguousarray(picture[..., ::-1]),
+        masks,
+        np.array([index[a['category_id']] for a in found], int),
+        None if depth_name is None or not with_depth else _read_picture(folder, depth_name, cv2.IMREAD_UNCHANGED),
+        np.array([a.get('visible_share', 1.0) for a in found]),
+        None if T is None else np.array(T),
+    )
+
+
+def run_lengths(mask: np.ndarray) -> dict:
+    """COCO's uncompressed run lengths of a mask, column by column, beginning with zeros."""
+    flat = np.concatenate([[0], mask.ravel(order='F').astype(np.int8), [0]])
+    turns = np.flatnonzero(np.diff(flat))
+    counts = np.diff(np.concatenate([[0], turns, [mask.size]])) if len(turns) == 0 or turns[-1] < mask.size else np.diff([0, *turns])
+    return {'size': list(mask.shape), 'counts': counts.tolist()}
+
+
+def mask_of(segmentation: dict | list, shape: tuple[int, int]) -> np.ndarray:
+    """Mask of a COCO segmentation: polygons, run lengths, or run lengths as a string.
+
+    Raises:
+        VisionError: If it does not fit the picture.
+    """
+    if isinstance(segmentation, list):
+        mask = np.zeros(shape, np.uint8)
+        for polygon in segmentation:
+            cv2.fillPoly(mask, [np.rint(np.reshape(polygon, (-1, 2))).astype(np.int32)], 1)
+        return mask.astype(bool)
+    counts = segmentation['counts']
+    counts = _unpacked(counts) if isinstance(counts, str) else counts
+    if tuple(segmentation['size']) != tuple(shape) or sum(counts) != shape[0] * shape[1]:
+        raise VisionError(f'a mask of {segmentation["size"]} px with {sum(counts)} px in its runs does not fit a picture of {shape} px')
+    values = np.arange(len(counts)) % 2 == 1
+    return np.repeat(values, counts).reshape(shape, order='F')
+
+
+def _unpacked(text: str) -> list[int]:
+    """Run lengths from pycocotools' string: 5 bits a character, low first, and from the third on the difference to the last but one."""
+    counts, value, shift = [], 0, 0
+    for character in text.encode():
+        bits = character - 48
+        value |= (bits & 0x1F) << shift
+        shift += 5
+        if bits & 0x20:
+            continue
+        value -= (1 << shift) if bits & 0x10 else 0
+        counts.append(value + (counts[-2] if len(counts) > 2 else 0))
+        value, shift = 0, 0
+    return counts
+
+
+def _write_picture(path: Path, picture: np.ndarray) -> None:
+    if not cv2.imwrite(str(path), picture, [cv2.IMWRITE_PNG_COMPRESSION, 1]):
+        raise VisionError(f'{path} cannot be written: is the disk full?')
+
+
+def _read_picture(folder: Path, name: str, mode: int) -> np.ndarray:
+    for path in (folder / name, folder / 'images' / name):
+        if path.is_file():
+            picture = cv2.imread(str(path), mode)
+            if picture is not None:
+                return picture
+    raise VisionError(f'picture {name} is neither in {folder} nor in {folder / "images"}, or cannot be read')

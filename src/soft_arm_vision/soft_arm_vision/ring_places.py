@@ -1,0 +1,105 @@
+"""Table 6 of the paper on the virtual camera: the ring fitted 30 times at each of ten random places of the workspace."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_description.robot import Robot
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring_detector import RingDetector
+from soft_arm_vision.segmenter import Segmenter, make_segmenter
+
+PAPER_ERROR_M = (0.65e-3, 0.70e-3, 1.26e-3, 0.98e-3, 1.92e-3, 1.75e-3, 1.16e-3, 0.45e-3, 1.11e-3)
+MAX_PLACES_TRIED = 20  # for each one wanted: where the arm hides the ring, or turns it to the camera, no pose is given
+
+
+@dataclass(frozen=True)
+class Place:
+    """Fits at one place, in the arm's base frame.
+
+    Attributes:
+        true_m: Centre, shape (3,).
+        mean_m: Mean of the fitted centres, shape (3,).
+        std_m: Root of the sum of the variances of the fits.
+        axis_rad: Mean angle between fitted and true axis.
+        fits: Number of frames in which a pose was given.
+        frames: Number of frames.
+        normalised: Mean squared centre error by its covariance; 3 if that is right and nothing is biased.
+    """
+
+    true_m: np.ndarray
+    mean_m: np.ndarray
+    std_m: float
+    axis_rad: float
+    fits: int
+    frames: int
+    normalised: float
+
+    @property
+    def error_m(self) -> float:
+        """Distance of the mean from the truth: the column that the paper calls variance."""
+        return float(np.linalg.norm(self.mean_m - self.true_m))
+
+
+def measure_places(
+    robot: Robot, *, places: int, frames: int, segmenter: str, depth_scale_error: float, seed: int, report: Callable[[], None]
+) -> list[Place]:
+    """Fit the ring at random places that the arm can take, each frame from scratch.
+
+    Args:
+        robot: The robot file.
+        places: Wanted.
+        frames: At each.
+        segmenter: 'colour' or 'yolact'.
+        depth_scale_error: Of the virtual camera; 0 is a camera whose depth scale was calibrated.
+        seed: Of places and noise.
+        report: Called after every place.
+    """
+    from soft_arm_sim.camera import VirtualCamera  # OpenGL and MuJoCo: only where they are needed
+    from soft_arm_sim.camera_parameters import load_calibration_jig, load_camera_parameters
+    from soft_arm_sim.plant import Plant
+    from soft_arm_sim.plant_parameters import load_plant_parameters
+
+    parameters = load_camera_parameters()
+    noise = parameters.noise.model_copy(update={'depth_scale_error': depth_scale_error})
+    parameters = parameters.model_copy(update={'noise': noise})
+    image = parameters.image
+    intrinsics = Intrinsics(image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px)
+    rng, plant, finder = np.random.default_rng(seed), Plant(robot, load_plant_parameters(), seed), make_segmenter(segmenter, robot.ring)
+    camera, found = VirtualCamera(robot, parameters, load_calibration_jig(), seed), []
+    try:
+        for _ in range(MAX_PLACES_TRIED * places):
+            if len(found) == places:
+                break
+            low, high = robot.pressure_limits_pa
+            plant.set_valve_targets_pa(rng.uniform(low, high))
+            plant.settle()
+            shots = [camera.capture(plant.qpos) for _ in range(frames)]
+            place = _fit_place(shots, plant.true_tip(), parameters.mounting.T_base_optical, intrinsics, robot, finder)
+            if place is not None:
+                found.append(place)
+                report()
+    finally:
+        camera.close()
+    return found
+
+
+def _fit_place(shots, T_base_ring, T_base_camera, intrinsics: Intrinsics, robot: Robot, segmenter: Segmenter) -> Place | None:
+    R, centres, angles, normalised = T_base_camera[:3, :3], [], [], []
+    for number, shot in enumerate(shots):
+        fit = RingDetector(robot.ring, segmenter, seed=number).detect(shot.rgb, shot.depth, intrinsics).fit
+        if fit is None:
+            if number == 2 and not centres:
+                return None  # a place that the camera does not see
+            continue
+        centre = R @ fit.centre + T_base_camera[:3, 3]
+        error = R.T @ (centre - T_base_ring[:3, 3])
+        centres.append(centre)
+        angles.append(np.arccos(min(1.0, abs(float(R @ fit.axis @ T_base_ring[:3, 2])))))
+        normalised.append(error @ np.linalg.solve(fit.covariance[:3, :3], error))
+    if len(centres) < 2:
+        return None
+    spread = float(np.sqrt(np.var(centres, axis=0, ddof=1).sum()))
+    mean = np.mean(centres, axis=0)
+    return Place(T_base_ring[:3, 3], mean, spread, float(np.mean(angles)), len(centres), len(shots), float(np.mean(normalised)))

@@ -1,0 +1,95 @@
+"""Anchor boxes, their matching with labelled boxes, and SSD's box encoding. Boxes are in pixels of the network's input."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+VARIANCES = (0.1, 0.2)  # SSD's scaling of centre and size
+POSITIVE_IOU, NEGATIVE_IOU = 0.5, 0.4
+NEUTRAL, BACKGROUND = -1, 0
+
+
+@dataclass(frozen=True)
+class AnchorLayout:
+    """Where anchors lie.
+
+    Attributes:
+        width_px, height_px: Of the network's input.
+        strides_px: Of each level's cells.
+        sizes_px: Square root of the area of each level's boxes.
+        ratios: Width over height.
+    """
+
+    width_px: int = 320
+    height_px: int = 240
+    strides_px: tuple[int, ...] = (8, 16, 32)
+    sizes_px: tuple[float, ...] = (24.0, 46.0, 88.0)
+    ratios: tuple[float, ...] = (1.0, 2.5, 0.4)
+
+    def level_shapes(self) -> list[tuple[int, int]]:
+        """Rows and columns of each level's cells."""
+        return [(-(-self.height_px // s), -(-self.width_px // s)) for s in self.strides_px]
+
+    def boxes(self) -> np.ndarray:
+        """All anchors as (centre u, centre v, width, height), level by level, row by row, ratio fastest; shape (n, 4)."""
+        levels = []
+        for (rows, columns), stride, size in zip(self.level_shapes(), self.strides_px, self.sizes_px, strict=True):
+            v, u = np.mgrid[0:rows, 0:columns]
+            centres = (np.stack([u, v], axis=-1) + 0.5) * stride
+            root = np.sqrt(self.ratios)
+            sizes = size * np.column_stack([root, 1 / root])
+            level = np.concatenate(np.broadcast_arrays(centres[:, :, None], sizes[None, None]), axis=-1)
+            levels.append(level.reshape(-1, 4))
+        return np.concatenate(levels).astype(np.float32)
+
+
+def corners(boxes: np.ndarray) -> np.ndarray:
+    """(centre, size) boxes as (left, top, right, bottom), shape (n, 4)."""
+    return np.concatenate([boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., :2] + boxes[..., 2:] / 2], axis=-1)
+
+
+def intersection_over_union(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Of every corner box in a (n, 4) with every one in b (m, 4), shape (n, m)."""
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    overlap = np.prod(np.clip(high - low, 0, None), axis=-1)
+    area_a, area_b = (np.prod(np.clip(x[:, 2:] - x[:, :2], 0, None), axis=-1) for x in (a, b))
+    return overlap / np.maximum(area_a[:, None] + area_b[None] - overlap, 1e-9)
+
+
+def encode(boxes: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """Corner boxes relative to anchors (centre, size), each (n, 4)."""
+    centre, size = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
+    shift = (centre - anchors[:, :2]) / (VARIANCES[0] * anchors[:, 2:])
+    return np.concatenate([shift, np.log(np.maximum(size, 1e-3) / anchors[:, 2:]) / VARIANCES[1]], axis=1)
+
+
+def decode(relative: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """Inverse of `encode`: corner boxes, (n, 4)."""
+    centre = anchors[:, :2] + VARIANCES[0] * relative[:, :2] * anchors[:, 2:]
+    size = anchors[:, 2:] * np.exp(np.clip(VARIANCES[1] * relative[:, 2:], -6, 6))
+    return corners(np.concatenate([centre, size], axis=1))
+
+
+def match(anchors: np.ndarray, boxes: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which labelled instance each anchor stands for.
+
+    Args:
+        anchors: (centre, size), shape (n, 4).
+        boxes: Corner boxes of the instances, shape (m, 4).
+        classes: Class index of each instance, shape (m,).
+
+    Returns:
+        Label of each anchor, 1 + class, `BACKGROUND` or `NEUTRAL`, and its instance's index (0 where there is none); (n,) each.
+    """
+    labels, instance = np.full(len(anchors), BACKGROUND), np.zeros(len(anchors), int)
+    if len(boxes) == 0:
+        return labels, instance
+    overlap = intersection_over_union(corners(anchors), boxes)
+    instance, best = overlap.argmax(axis=1), overlap.max(axis=1)
+    for k in np.argsort(overlap.max(axis=0)):  # every instance gets its best anchor; the better the later
+        forced = overlap[:, k].argmax()
+        instance[forced], best[forced] = k, 1.0
+    labels[best >= NEGATIVE_IOU] = NEUTRAL
+    positive = best >= POSITIVE_IOU
+    labels[positive] = 1 + np.asarray(classes)[instance[positive]]
+    return labels, instance

@@ -1,0 +1,116 @@
+"""From the network's raw predictions to instances: scores, boxes, Fast NMS and mask assembly. NumPy only."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from soft_arm_vision.yolact.anchors import AnchorLayout, decode, intersection_over_union
+
+CONSIDERED = 200  # best anchors of each class
+NMS_IOU = 0.5
+MAX_INSTANCES = 100
+MEAN, DEVIATION = 118.0, 60.0  # of a grey value; pictures are brought to about -1..1
+MASK_MARGIN_PX = 1  # of the prototypes, kept around the predicted box
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Instances of one picture, best first.
+
+    Attributes:
+        scores: Shape (n,), 0..1.
+        classes: Index of each one's class, shape (n,).
+        boxes: Corners in pixels of the network's input, shape (n, 4).
+        coefficients: Of the prototypes, shape (n, k).
+    """
+
+    scores: np.ndarray
+    classes: np.ndarray
+    boxes: np.ndarray
+    coefficients: np.ndarray
+
+
+def prepared(rgb: np.ndarray, layout: AnchorLayout) -> np.ndarray:
+    """Picture as the network takes it, shape (1, 3, h, w), float32."""
+    small = cv2.resize(rgb, (layout.width_px, layout.height_px), interpolation=cv2.INTER_AREA)
+    return np.ascontiguousarray((small.astype(np.float32) - MEAN).transpose(2, 0, 1)[None] / DEVIATION, np.float32)
+
+
+def find(
+    boxes: np.ndarray, scores: np.ndarray, coefficients: np.ndarray, anchors: np.ndarray, layout: AnchorLayout, min_score: float
+) -> Found:
+    """Instances of one picture from raw predictions.
+
+    Args:
+        boxes, scores, coefficients: Of every anchor, (n, 4), (n, 1 + c) logits, (n, k).
+        anchors: Of the layout, (n, 4).
+        layout: Input size.
+        min_score: Least probability of a class.
+    """
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    probability = shifted[:, 1:] / shifted.sum(axis=1, keepdims=True)
+    kept = []
+    for which in range(probability.shape[1]):
+        candidates = np.flatnonzero(probability[:, which] >= min_score)
+        candidates = candidates[np.argsort(-probability[candidates, which], kind='stable')][:CONSIDERED]
+        corner_boxes = decode(boxes[candidates], anchors[candidates])
+        corner_boxes = np.clip(corner_boxes, 0, [layout.width_px, layout.height_px] * 2)
+        stays = fast_nms(corner_boxes)
+        anchor = candidates[stays]
+        kept.append((probability[anchor, which], np.full(len(anchor), which), corner_boxes[stays], coefficients[anchor]))
+    parts = [np.concatenate(part) for part in zip(*kept, strict=True)]
+    order = np.argsort(-parts[0], kind='stable')[:MAX_INSTANCES]
+    return Found(*(part[order] for part in parts))
+
+
+def fast_nms(boxes: np.ndarray) -> np.ndarray:
+    """Which of the boxes (n, 4), best first, stay: those that no better one, kept or not, overlaps too much; shape (n,), bool."""
+    if len(boxes) == 0:
+        return np.zeros(0, bool)
+    overlap = np.triu(intersection_over_union(boxes, boxes), k=1)
+    return overlap.max(axis=0) <= NMS_IOU
+
+
+def mask_logits(prototypes: np.ndarray, coefficients: np.ndarray, box: np.ndarray, stride_px: int = 4) -> tuple[np.ndarray, int, int]:
+    """Mask of one instance inside its box, as logits: positive is inside.
+
+    Args:
+        prototypes: Shape (k, h, w).
+        coefficients: Shape (k,).
+        box: Corners in pixels of the network's input.
+        stride_px: Of the prototypes' cells.
+
+    Returns:
+        Logits (rows, columns) of the box's cells, and the first row and column.
+    """
+    _, height, width = prototypes.shape
+    left, top = np.maximum(np.floor(box[:2] / stride_px).astype(int) - MASK_MARGIN_PX, 0)
+    right, bottom = np.minimum(np.ceil(box[2:] / stride_px).astype(int) + MASK_MARGIN_PX, (width, height))
+    window = prototypes[:, top:bottom, left:right]
+    return np.tensordot(coefficients, window, axes=1), int(top), int(left)
+
+
+def assemble(
+    prototypes: np.ndarray, coefficients: np.ndarray, box: np.ndarray, layout: AnchorLayout, shape: tuple[int, int], stride_px: int = 4
+) -> tuple[np.ndarray, int, int]:
+    """Mask of one instance in the whole picture's pixels.
+
+    Returns:
+        Mask (rows, columns), bool, and its first row and column; an empty one has size 0.
+    """
+    logits, top, left = mask_logits(prototypes, coefficients, box, stride_px)
+    if logits.size == 0:
+        return np.zeros((0, 0), bool), 0, 0
+    sx, sy = shape[1] / layout.width_px, shape[0] / layout.height_px
+    left_px, top_px, right_px, bottom_px = box * (sx, sy, sx, sy)
+    first_row, first_column = max(int(top_px - sy), 0), max(int(left_px - sx), 0)
+    last_row, last_column = min(int(np.ceil(bottom_px + sy)), shape[0]), min(int(np.ceil(right_px + sx)), shape[1])
+    # centre of pixel p lies at (p + 0.5) / (stride * scale) - 0.5 among the cells
+    u = (np.arange(first_column, last_column) + 0.5) / (stride_px * sx) - 0.5 - left
+    v = (np.arange(first_row, last_row) + 0.5) / (stride_px * sy) - 0.5 - top
+    if len(u) == 0 or len(v) == 0:
+        return np.zeros((0, 0), bool), 0, 0
+    maps = np.meshgrid(u.astype(np.float32), v.astype(np.float32))
+    fine = cv2.remap(logits.astype(np.float32), *maps, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return fine > 0, first_row, first_column

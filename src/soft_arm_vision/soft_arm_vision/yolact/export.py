@@ -1,0 +1,45 @@
+"""From weights to a network that runs without torch: ONNX, with a card that says what it is."""
+
+import dataclasses
+import json
+import warnings
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from soft_arm_vision.yolact.exported import OUTPUTS
+from soft_arm_vision.yolact.network import Yolact, checksum
+
+OPSET = 17
+
+
+class _Flat(nn.Module):
+    """The network with a plain tuple as its answer."""
+
+    def __init__(self, network: Yolact):
+        super().__init__()
+        self.network = network
+
+    def forward(self, pictures: Tensor) -> tuple[Tensor, ...]:
+        output = self.network(pictures)
+        return output.boxes, output.scores, output.coefficients, output.prototypes
+
+
+def export(network: Yolact, path: Path, card: dict) -> dict:
+    """Write `path` (.onnx) and, beside it, the card (.json) with checksum and configuration; returns the card.
+
+    Args:
+        network: Ready for inference.
+        path: Of the network.
+        card: What is to be known of it: data, seeds, command, metrics, min_score.
+    """
+    layout = network.config.layout
+    picture = torch.zeros(1, 3, layout.height_px, layout.width_px)
+    with warnings.catch_warnings():  # the exporter that writes plain graphs calls itself old
+        warnings.simplefilter('ignore')
+        flat = _Flat(network).eval()
+        torch.onnx.export(flat, (picture,), str(path), opset_version=OPSET, dynamo=False, input_names=['picture'], output_names=OUTPUTS)
+    card = card | {'sha256': checksum(path), 'classes': list(network.config.classes), 'layout': dataclasses.asdict(layout)}
+    path.with_suffix('.json').write_text(json.dumps(card, indent=2) + '\n')
+    return card

@@ -1,0 +1,55 @@
+"""The exported network, run by OpenCV: no torch, no other runtime."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.yolact.anchors import AnchorLayout
+from soft_arm_vision.yolact.detection import Found, assemble, find, prepared
+
+OUTPUTS = ['boxes', 'scores', 'coefficients', 'prototypes']
+SHIPPED = Path(__file__).parent / 'weights' / 'ring_segmenter.onnx'
+
+
+class ExportedYolact:
+    """An exported YOLACT.
+
+    Args:
+        path: ONNX file with its card (.json) beside it.
+
+    Raises:
+        VisionError: If one of them is missing, or the file is not the one that the card is about.
+    """
+
+    def __init__(self, path: Path = SHIPPED):
+        try:
+            card = json.loads(path.with_suffix('.json').read_text())
+            content = path.read_bytes()
+        except (OSError, ValueError) as error:
+            raise VisionError(f'network {path} with its card {path.with_suffix(".json").name} cannot be read: {error}') from error
+        found = hashlib.sha256(content).hexdigest()
+        if found != card['sha256']:
+            raise VisionError(f'network {path} has checksum {found[:12]}.., its card says {card["sha256"][:12]}..: the file is damaged')
+        self.card, self.classes = card, tuple(card['classes'])
+        self.layout = AnchorLayout(**{k: tuple(v) if isinstance(v, list) else v for k, v in card['layout'].items()})
+        self._anchors = self.layout.boxes()
+        self._network = cv2.dnn.readNetFromONNX(np.frombuffer(content, np.uint8))
+
+    def raw(self, rgb: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Boxes, scores, coefficients and prototypes of one picture, as `detection.find` takes them."""
+        self._network.setInput(prepared(rgb, self.layout))
+        return tuple(part[0] for part in self._network.forward(OUTPUTS))
+
+    def detect(self, rgb: np.ndarray, min_score: float | None = None) -> tuple[Found, np.ndarray]:
+        """Instances and prototypes of one picture, RGB, (h, w, 3) uint8; `min_score` None: the card's."""
+        boxes, scores, coefficients, prototypes = self.raw(rgb)
+        least = self.card['min_score'] if min_score is None else min_score
+        return find(boxes, scores, coefficients, self._anchors, self.layout, least), prototypes
+
+    def mask(self, found: Found, prototypes: np.ndarray, i: int, shape: tuple[int, int]) -> tuple[np.ndarray, int, int]:
+        """Mask of instance i in a picture of the given (h, w), with its first row and column."""
+        return assemble(prototypes, found.coefficients[i], found.boxes[i], self.layout, shape)

@@ -1,0 +1,118 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from soft_arm_vision.cli import vision
+from soft_arm_vision.cloud_file import read_cloud
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.scene_cylinder import find_cylinder, plane_of
+
+MUG = Path(__file__).parents[5] / 'shared/data/real_clouds/table_scene_mug_stereo_textured.pcd'
+POINTS = np.array([[0.1, -0.2, 0.5], [1.5, 0.25, 2.0], [-3.0, 0.0, 0.125]])
+
+
+def scene(rng, *, radius_m=0.04, sigma_m=3e-4, table=True, box=True):
+    """Half of a standing cylinder's wall, 80 mm high, on a table, with a box beside it; returns points, centre, axis."""
+    angle, height = rng.uniform(-1.3, 1.3, 6000), rng.uniform(0, 0.08, 6000)
+    parts = [np.column_stack([radius_m * np.sin(angle), height, -radius_m * np.cos(angle)])]
+    if table:
+        parts.append(np.column_stack([rng.uniform(-0.4, 0.4, 20000), np.zeros(20000), rng.uniform(-0.3, 0.3, 20000)]))
+    if box:
+        side = rng.uniform(0, 0.1, (2, 4000))
+        parts.append(np.column_stack([0.15 + side[0], side[1], np.full(4000, 0.05)]))
+    points = np.concatenate(parts)
+    turn = Rotation.from_euler('xyz', [25, 10, -15], degrees=True)
+    points = turn.apply(points + rng.normal(0, sigma_m, points.shape)) + [0.05, 0.1, 0.8]
+    return points, turn.apply([0, 0.04, 0]) + [0.05, 0.1, 0.8], turn.apply([0, 1, 0])
+
+
+@pytest.mark.parametrize('radius_m', [None, 0.04])
+@pytest.mark.parametrize('table', [True, False])
+def test_cylinder_of_a_scene(radius_m, table):
+    points, centre, axis = scene(np.random.default_rng(0), table=table, box=table)
+    found = find_cylinder(points, radius_m=radius_m, seed=1)
+    assert found.radius_m == pytest.approx(0.04, abs=3e-4)
+    assert np.degrees(np.arccos(abs(found.axis @ axis))) < 0.5
+    across = found.centre - centre - (found.centre - centre) @ axis * axis
+    assert np.linalg.norm(across) < 4e-4
+    assert abs((found.centre - centre) @ axis) < 6e-3  # the foot of the wall goes with the table
+    assert (found.radius_std_m is None) == (radius_m is not None)
+
+
+def test_covariance_of_a_scene_covers_the_error():
+    squared = []
+    for seed in range(12):
+        points, centre, axis = scene(np.random.default_rng(seed), table=False, box=False)
+        found = find_cylinder(points, radius_m=0.04, seed=seed)
+        e = found.centre - centre
+        squared.append(e @ np.linalg.solve(found.covariance[:3, :3], e))
+    assert 0.5 < np.mean(squared) < 9  # three degrees of freedom
+
+
+def test_height_refuses_what_is_much_higher():
+    points, _, _ = scene(np.random.default_rng(0))
+    with pytest.raises(VisionError, match='no cylinder'):
+        find_cylinder(points, radius_m=0.04, height_m=0.02)
+
+
+def test_no_cylinder_on_an_empty_table():
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.uniform(-0.4, 0.4, 20000), rng.normal(0, 5e-4, 20000), rng.uniform(0.5, 1, 20000)])
+    with pytest.raises(VisionError, match='no cylinder'):
+        find_cylinder(table)
+
+
+@pytest.mark.skipif(not MUG.is_file(), reason=f'the real cloud {MUG.name} is not beside this checkout')
+@pytest.mark.parametrize('cropped', [False, True])
+def test_mug_of_a_real_scene(cropped, capsys, tmp_path):
+    cloud, path = read_cloud(MUG), MUG
+    if cropped:
+        path = tmp_path / 'crop.npy'
+        np.save(path, cloud[(np.abs(cloud[:, 0]) < 0.25) & (cloud[:, 2] < 1.3)])
+    assert vision.main(['fit', str(path), '--json']) == 0
+    found = json.loads(capsys.readouterr().out)
+    _, normal = plane_of(cloud[::10], np.random.default_rng(0))
+    assert 0.038 < found['radius_m'] < 0.040
+    assert np.degrees(np.arccos(abs(np.array(found['axis']) @ normal))) < 1.0
+
+
+def test_reads_ply_pcd_and_npy(tmp_path):
+    np.save(tmp_path / 'a.npy', np.vstack([POINTS, [np.nan, 0, 0]]))
+    header = 'ply\nformat {} 1.0\nelement vertex 3\nproperty uchar red\nproperty float x\nproperty float y\nproperty float z\nend_header\n'
+    (tmp_path / 'a.ply').write_text(header.format('ascii') + '\n'.join(f'7 {x} {y} {z}' for x, y, z in POINTS))
+    table = np.zeros(3, np.dtype([('red', 'u1'), ('xyz', '<f4', (3,))]))
+    table['xyz'] = POINTS
+    (tmp_path / 'b.ply').write_bytes(header.format('binary_little_endian').encode() + table.tobytes())
+    pcd = 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 3\nHEIGHT 1\nPOINTS 3\nDATA {}\n'
+    (tmp_path / 'a.pcd').write_text(pcd.format('ascii') + '\n'.join(f'{x} {y} {z}' for x, y, z in POINTS))
+    (tmp_path / 'b.pcd').write_bytes(pcd.format('binary').encode() + POINTS.astype('<f4').tobytes())
+    columns = POINTS.T.astype('<f4').tobytes()
+    packed = b''.join(bytes([len(columns[i : i + 32]) - 1]) + columns[i : i + 32] for i in range(0, len(columns), 32))
+    sizes = np.array([len(packed), len(columns)], '<u4').tobytes()
+    (tmp_path / 'c.pcd').write_bytes(pcd.format('binary_compressed').encode() + sizes + packed)
+    for name in ('a.npy', 'a.ply', 'b.ply', 'a.pcd', 'b.pcd', 'c.pcd'):
+        np.testing.assert_allclose(read_cloud(tmp_path / name), POINTS, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ('name', 'content', 'message'),
+    [
+        ('a.xyz', b'', 'a cloud is read from'),
+        ('a.pcd', b'not a cloud', 'damaged'),
+        ('a.ply', b'ply\nend_header\n', 'damaged'),
+        ('a.npy', b'\x93NUMPY', 'damaged'),
+    ],
+)
+def test_bad_clouds_are_one_line(tmp_path, capsys, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    assert vision.main(['fit', str(tmp_path / name)]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count('\n') == 1
+
+
+def test_missing_cloud(capsys, tmp_path):
+    assert vision.main(['fit', str(tmp_path / 'none.pcd')]) == 2
+    assert 'No such file' in capsys.readouterr().err

@@ -1,0 +1,80 @@
+"""YOLACT's parts that need NumPy only."""
+
+import numpy as np
+import pytest
+
+from soft_arm_vision.yolact.anchors import NEUTRAL, AnchorLayout, corners, decode, encode, intersection_over_union, match
+from soft_arm_vision.yolact.detection import assemble, fast_nms, find
+
+LAYOUT = AnchorLayout()
+
+
+def test_anchors_cover_the_picture_level_by_level():
+    boxes = LAYOUT.boxes()
+    cells = [rows * columns for rows, columns in LAYOUT.level_shapes()]
+    assert cells == [40 * 30, 20 * 15, 10 * 8]
+    assert boxes.shape == (3 * sum(cells), 4)
+    np.testing.assert_allclose(boxes[0, :2], [4, 4])
+    np.testing.assert_allclose(np.sqrt(boxes[:3, 2] * boxes[:3, 3]), LAYOUT.sizes_px[0], rtol=1e-6)
+    np.testing.assert_allclose(boxes[:3, 2] / boxes[:3, 3], LAYOUT.ratios, rtol=1e-6)
+
+
+def test_decode_is_the_inverse_of_encode():
+    rng = np.random.default_rng(0)
+    anchors = LAYOUT.boxes()[rng.integers(0, 4000, 50)]
+    low = rng.uniform(0, 200, (50, 2))
+    boxes = np.concatenate([low, low + rng.uniform(5, 100, (50, 2))], axis=1)
+    np.testing.assert_allclose(decode(encode(boxes, anchors), anchors), boxes, rtol=1e-4)
+
+
+def test_overlap_of_boxes():
+    a = np.array([[0, 0, 2, 2.0]])
+    b = np.array([[1, 0, 3, 2.0], [0, 0, 2, 2], [5, 5, 6, 6]])
+    np.testing.assert_allclose(intersection_over_union(a, b), [[1 / 3, 1, 0]])
+
+
+def test_every_instance_has_an_anchor_and_the_rest_is_background_or_neutral():
+    anchors = LAYOUT.boxes()
+    boxes = np.array([[100, 100, 103, 160.0], [20, 20, 70, 45]])  # no anchor overlaps the first by half
+    labels, instance = match(anchors, boxes, np.array([1, 0]))
+    assert set(instance[labels > 0]) == {0, 1}
+    assert set(labels[(labels > 0) & (instance == 0)]) == {2} and set(labels[(labels > 0) & (instance == 1)]) == {1}
+    overlap = intersection_over_union(corners(anchors), boxes).max(axis=1)
+    assert (overlap[labels == 0] < 0.4).all() and ((overlap[labels == NEUTRAL] >= 0.4) & (overlap[labels == NEUTRAL] < 0.5)).all()
+    assert (match(anchors, np.zeros((0, 4)), np.zeros(0, int))[0] == 0).all()
+
+
+def test_fast_nms_lets_a_suppressed_box_suppress():
+    boxes = np.array([[0, 0, 10, 10], [0, 3, 10, 13], [0, 6, 10, 16], [50, 50, 60, 60.0]])
+    assert fast_nms(boxes).tolist() == [True, False, False, True]  # the third overlaps only the second by half
+
+
+def test_instances_of_two_classes_do_not_suppress_each_other():
+    anchors = LAYOUT.boxes()
+    scores = np.full((len(anchors), 3), -9.0)
+    scores[:, 0] = 9
+    scores[500], scores[501], scores[502] = [0, 5, -9], [0, -9, 6], [0, 4, -9]
+    boxes = encode(np.tile([40, 40, 90, 80.0], (len(anchors), 1)), anchors)
+    found = find(boxes, scores, np.arange(len(anchors))[:, None] * np.ones((1, 4)), anchors, LAYOUT, 0.5)
+    assert found.classes.tolist() == [1, 0]
+    assert found.coefficients[:, 0].tolist() == [501, 500]
+    np.testing.assert_allclose(found.boxes, np.tile([40, 40, 90, 80], (2, 1)), atol=0.1)
+    assert found.scores[0] > found.scores[1] > 0.9
+
+
+@pytest.mark.parametrize('shape', [(240, 320), (480, 640)])
+def test_assembled_mask_lies_where_the_prototype_does(shape):
+    v, u = np.mgrid[0:60, 0:80]
+    prototypes = np.stack([np.hypot(u - 30, v - 20), np.ones((60, 80))]).astype(np.float32)
+    mask, row, column = assemble(prototypes, np.array([-1.0, 8.0]), np.array([60, 40, 200, 140.0]), LAYOUT, shape)
+    scale = shape[0] / 60
+    rows, columns = np.nonzero(mask)
+    centre = np.array([rows.mean() + row, columns.mean() + column])
+    np.testing.assert_allclose(centre, (np.array([20, 30]) + 0.5) * scale - 0.5, atol=0.6)
+    assert mask.sum() == pytest.approx(np.pi * (8 * scale) ** 2, rel=0.02)
+
+
+def test_mask_ends_at_its_box():
+    prototypes = np.ones((1, 60, 80), np.float32)
+    mask, row, column = assemble(prototypes, np.ones(1), np.array([100, 100, 140, 120.0]), LAYOUT, (240, 320))
+    assert (row, column) == (99, 99) and mask.shape == (22, 42) and mask.all()

@@ -1,0 +1,64 @@
+"""The shipped network through the Segmenter interface, by OpenCV; no torch."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ring_detector import RingDetector
+from soft_arm_vision.segmenter import make_segmenter
+from soft_arm_vision.yolact.exported import SHIPPED, ExportedYolact
+
+CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
+
+
+@pytest.fixture(scope='module')
+def segmenter(ring):
+    return make_segmenter('yolact', ring)
+
+
+def test_ring_is_found_with_its_edge(segmenter, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    found = segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics)
+    mask = np.zeros_like(frame.visible)
+    mask[found[0].window] = found[0].mask
+    assert (mask & frame.visible).sum() / (mask | frame.visible).sum() > 0.85
+    assert 0.5 <= found[0].score <= 1
+
+
+def test_no_ring(segmenter, render_ring):
+    frame = render_ring(CENTRE, AXIS, ring_present=False)
+    assert segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics) == []
+    dark = np.zeros_like(frame.colour)
+    assert segmenter.segment(dark, depth_in_metres(frame.depth), frame.intrinsics) == []
+
+
+def test_ring_of_an_impossible_size_at_its_depth_is_none(segmenter, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    depth_m = depth_in_metres(frame.depth)
+    assert segmenter.segment(frame.colour, depth_m, frame.intrinsics)
+    assert segmenter.segment(frame.colour, 4 * depth_m, frame.intrinsics) == []
+
+
+def test_pose_from_its_mask(segmenter, ring, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    detection = RingDetector(ring, segmenter).detect(frame.colour, frame.depth, frame.intrinsics)
+    assert detection.fit is not None, detection.reason
+    assert np.linalg.norm(detection.fit.centre - frame.centre) < 1e-3
+
+
+def test_card_belongs_to_the_network(tmp_path):
+    card = ExportedYolact().card
+    assert SHIPPED.stat().st_size < 12e6 and card['classes'] == ['ring'] and 'command' in card and 'metrics' in card
+    for name in (SHIPPED.name, SHIPPED.with_suffix('.json').name):
+        shutil.copy(SHIPPED.parent / name, tmp_path / name)
+    with (tmp_path / SHIPPED.name).open('ab') as file:
+        file.write(b'x')
+    with pytest.raises(VisionError, match='damaged'):
+        ExportedYolact(tmp_path / SHIPPED.name)
+    (tmp_path / SHIPPED.with_suffix('.json').name).write_text(json.dumps({'sha256': 'none'})[:-1])
+    with pytest.raises(VisionError, match='cannot be read'):
+        ExportedYolact(tmp_path / SHIPPED.name)

@@ -1,0 +1,134 @@
+"""YOLACT's network and training; skipped where torch is not installed."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip('torch', reason='torch is not installed; training needs requirements/train.in')
+
+from soft_arm_vision.coco import Sample  # noqa: E402
+from soft_arm_vision.errors import VisionError  # noqa: E402
+from soft_arm_vision.yolact.anchors import AnchorLayout  # noqa: E402
+from soft_arm_vision.yolact.export import export  # noqa: E402
+from soft_arm_vision.yolact.exported import ExportedYolact  # noqa: E402
+from soft_arm_vision.yolact.losses import losses  # noqa: E402
+from soft_arm_vision.yolact.network import Output, Yolact, YolactConfig, load_weights, save_weights  # noqa: E402
+from soft_arm_vision.yolact.training import Trainer, TrainingSet, TrainingSettings, make_batch  # noqa: E402
+
+LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
+CONFIG = YolactConfig(('ring', 'gripper'), LAYOUT, widths=(8, 8, 12, 16, 16), depths=(1, 1, 1, 1), pyramid=12, prototypes=4)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def discs(count, seed=0):
+    """Pictures of a red or green disc on grey."""
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        v, u = np.mgrid[0:64, 0:96]
+        mask = np.hypot(u - rng.uniform(20, 76), v - rng.uniform(20, 44)) < rng.uniform(8, 14)
+        rgb = np.full((64, 96, 3), 120, np.uint8)
+        rgb[mask] = (230, 40, 40) if i % 2 else (40, 230, 40)
+        yield Sample(rgb, mask[None], np.array([i % 2]))
+
+
+@pytest.fixture(scope='module')
+def data():
+    return TrainingSet(discs(12), LAYOUT)
+
+
+def batch(data, count=4):
+    rng = np.random.default_rng(0)
+    return make_batch([data.draw(rng) for _ in range(count)], LAYOUT.boxes(), CONFIG)
+
+
+def test_shapes_are_those_of_the_anchors(data):
+    pictures, targets = batch(data)
+    output = Yolact(CONFIG)(pictures)
+    n = len(LAYOUT.boxes())
+    assert output.boxes.shape == (4, n, 4) and output.scores.shape == (4, n, 3) and output.coefficients.shape == (4, n, 4)
+    assert output.prototypes.shape == (4, 4, 16, 24) and output.semantic.shape == targets.semantic.shape == (4, 2, 8, 12)
+    assert output.coefficients.abs().max() <= 1 and output.prototypes.min() >= 0
+
+
+def test_losses_of_a_perfect_answer_are_small_and_each_notices_its_fault(data):
+    pictures, targets = batch(data)
+    labels = targets.labels.clamp(min=0)
+    scores = 20 * torch.nn.functional.one_hot(labels, 3).float()
+    # one prototype that is the picture's only mask, as logits
+    masks = torch.stack([m[0] if len(m) else torch.zeros(16, 24) for m in targets.masks])
+    logits = torch.logit(masks.clamp(1e-4, 1 - 1e-4))
+    prototypes = torch.stack([logits.clamp(min=0), (-logits).clamp(min=0)], dim=1)
+    coefficients = torch.tensor([1.0, -1.0]).expand(4, labels.shape[1], 2)
+    semantic = torch.logit(targets.semantic.clamp(1e-4, 1 - 1e-4))
+    right = Output(targets.boxes.clone(), scores, coefficients, prototypes, semantic)
+    good = losses(right, targets)
+    floor = torch.special.entr(masks.clamp(1e-6, 1 - 1e-6)) + torch.special.entr(1 - masks.clamp(1e-6, 1 - 1e-6))
+    assert good['class'] < 1e-3 and good['box'] < 1e-6 and good['mask'] < 6.125 * floor.max()
+    faults = {'class': {'scores': -scores}, 'box': {'boxes': targets.boxes + 1}, 'mask': {'coefficients': -coefficients},
+              'semantic': {'semantic': -semantic}}  # fmt: skip
+    for name, change in faults.items():
+        bad = losses(Output(**(vars(right) | change)), targets)
+        assert bad[name] > 2 * good[name] + 0.5, name
+        assert all(bad[other] == good[other] for other in faults if other != name), name
+
+
+def test_picture_without_an_instance_has_a_finite_loss():
+    empty = [(np.full((64, 96, 3), 100, np.float32), np.zeros((0, 64, 96), np.uint8), np.zeros(0, int))] * 2
+    pictures, targets = make_batch(empty, LAYOUT.boxes(), CONFIG)
+    found = losses(Yolact(CONFIG)(pictures), targets)
+    assert all(torch.isfinite(v) for v in found.values()) and found['box'] == 0 and found['mask'] == 0 and found['class'] > 0
+
+
+def test_interrupted_run_goes_on_as_if_it_had_not_been(data, tmp_path):
+    whole = Trainer(CONFIG, TrainingSettings(steps=6, batch=2, seed=1))
+    whole.run(data, tmp_path / 'whole', lambda *_: None)
+    first = Trainer(CONFIG, TrainingSettings(steps=6, batch=2, seed=1))
+    first.run(data, tmp_path / 'parts', lambda *_: None, stop=lambda: first.step >= 3)
+    second = Trainer(CONFIG, TrainingSettings(steps=6, batch=2, seed=1))
+    assert second.resume(tmp_path / 'parts') and second.step == 3
+    second.run(data, tmp_path / 'parts', lambda *_: None)
+    for mine, theirs in zip(second.averaged.state_dict().values(), whole.averaged.state_dict().values(), strict=True):
+        torch.testing.assert_close(mine, theirs)
+    with pytest.raises(VisionError, match='another seed'):
+        Trainer(CONFIG, TrainingSettings(seed=2, batch=2)).resume(tmp_path / 'parts')
+
+
+def test_it_learns_and_the_exported_network_says_the_same(data, tmp_path):
+    trainer = Trainer(CONFIG, TrainingSettings(steps=60, batch=8, warm_up=10, learning_rate=5e-3, seed=3))
+    totals = [trainer.advance(data) for _ in range(60)]
+    assert np.mean(totals[-10:]) < 0.5 * np.mean(totals[:10])
+    network = trainer.averaged
+    export(network, tmp_path / 'discs.onnx', {'min_score': 0.3})
+    exported = ExportedYolact(tmp_path / 'discs.onnx')
+    sample = next(discs(1, seed=9))
+    from soft_arm_vision.yolact.detection import prepared
+
+    with torch.inference_mode():
+        output = network(torch.from_numpy(prepared(sample.rgb, LAYOUT)))
+    for mine, theirs in zip(exported.raw(sample.rgb), (output.boxes, output.scores, output.coefficients, output.prototypes), strict=True):
+        np.testing.assert_allclose(mine, theirs[0].numpy(), atol=1e-3)
+
+
+def test_weights_come_back_and_others_are_refused(tmp_path):
+    network, path = Yolact(CONFIG).eval(), tmp_path / 'w.pt'
+    checksum = save_weights(network, path)
+    again = load_weights(path, checksum)
+    assert again.config == CONFIG and not again.training
+    for mine, theirs in zip(again.state_dict().values(), network.state_dict().values(), strict=True):
+        torch.testing.assert_close(mine, theirs)
+    with pytest.raises(VisionError, match='checksum'):
+        load_weights(path, '0' * 64)
+    torch.save({'config': print}, path)  # code is not accepted
+    with pytest.raises(VisionError, match='holds no YOLACT weights'):
+        load_weights(path)
+    with pytest.raises(VisionError, match='there are no weights'):
+        load_weights(tmp_path / 'none.pt')
+
+
+def test_set_without_labels_is_refused():
+    blank = Sample(np.zeros((64, 96, 3), np.uint8), np.zeros((0, 64, 96), bool), np.zeros(0, int))
+    with pytest.raises(VisionError, match='nothing to learn'):
+        TrainingSet([blank], LAYOUT)
