@@ -1,10 +1,11 @@
 """Inverse kinematics: all ways found to bring the tip to a target, best first by the arm paper's three principles.
 
 A position leaves a three-dimensional family of solutions (six lengths, three conditions). The table gives starts spread over that
-family, refinement brings every start onto it, the best few are improved along the family, solutions closer than `MERGE_SPACING` become
-one, and scores put them in order. All of it after the search is one compiled call (`compiled_solver.solve`).
+family, refinement brings every start onto it, each is then improved along the family, solutions closer than `MERGE_SPACING` become one,
+and scores put them in order. All of it after the search is one compiled call (`compiled_solver.solve`).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,9 @@ from scipy.optimize import minimize
 
 from soft_arm_kinematics import compiled_solver, pcc
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.compiled_lanes import LANES
 from soft_arm_kinematics.compiled_model import compiled_arm
+from soft_arm_kinematics.compiled_scores import SHARE_PIECES, Scoring
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.refine import refine
 from soft_arm_kinematics.scores import explanations, pressure_shares
@@ -22,12 +25,13 @@ from soft_arm_kinematics.workspace import WorkspaceTable, load_table
 
 TABLE_POINTS = 250_000
 SEARCH_RADIUS_M = 0.012
-AT_LEAST, AT_MOST = 20, 24  # starts
-FEW_STEPS, MANY_STEPS = 16, 60  # of refinement: of the first starts, and of all where none of these arrives
+AT_LEAST, AT_MOST = 20, LANES - 1  # starts from the table; where the arm is now is one more
+FEW_STEPS, MANY_STEPS = 7, 60  # of refinement: of the first starts, and of all where none of these arrives
 MANY_STARTS = 400
-IMPROVED, IMPROVEMENT_STEPS = 5, (14, 12)  # solutions improved along the family, steps of each, and further steps of the best
-RESIDUAL_M = 1e-6  # a solution's tip is at most this far from the target
+RESIDUAL_M = 1e-6  # a solution's tip is nearer to the target than this
 AXIS_TOLERANCE_RAD = 1e-5
+_POSITION, _POSITION_AND_AXIS = (0,) * 3, (0,) * 6  # their lengths are the numbers of conditions
+_TOLERANCES = np.array([0.5 * RESIDUAL_M, AXIS_TOLERANCE_RAD])
 MERGE_SPACING = 0.008  # solutions nearer than this share of every coordinate's range are one: 1 mm of the arm's 70..195 mm
 _BOUNDARY_STARTS = 3  # nearest local minima that are polished on the edge of the workspace
 
@@ -131,7 +135,8 @@ class InverseKinematics:
         """Load (or build) the table of the arm."""
         self.arm = arm
         self.table = table or load_table(arm, TABLE_POINTS)
-        self._model, self._scoring = compiled_arm(arm), _scoring(arm)
+        self._model, self._scoring, self._rest = compiled_arm(arm), _scoring(arm), arm.rest_actuation
+        self._coordinates = (0,) * arm.n_actuators
 
     def solve(self, target_m, axis=None, present_lengths_m=None, max_solutions: int | None = None) -> IkResult:
         """Find the solutions of one target.
@@ -147,14 +152,28 @@ class InverseKinematics:
             KinematicsError: If a value is not finite or has the wrong shape.
         """
         target_m, axis, present = self._checked(target_m, axis, present_lengths_m)
-        starts, solutions = None, ()
         for at_least, at_most, steps in ((AT_LEAST, AT_MOST, FEW_STEPS), (MANY_STARTS, MANY_STARTS, MANY_STEPS)):
-            starts = self._starts(target_m, present, at_least, at_most)
-            solutions = self._solutions(
-                np.concatenate([starts, np.empty((IMPROVED, starts.shape[1]))]), target_m, axis, present, steps, max_solutions
+            near = self.table.near(target_m, SEARCH_RADIUS_M, at_least)
+            actuation, residuals_m, scores = compiled_solver.solve(
+                self._model,
+                self._coordinates,
+                _POSITION if axis is None else _POSITION_AND_AXIS,
+                self._scoring,
+                present,
+                self.table.actuation,
+                near,
+                at_most,
+                target_m,
+                target_m if axis is None else axis,
+                steps,
+                _TOLERANCES,
+                MERGE_SPACING,
             )
-            if solutions:
+            if len(actuation):
+                cut = slice(max_solutions)
+                solutions = IkSolutions(self.arm, actuation[cut], residuals_m[cut], scores[cut], present)
                 return IkResult(target_m, True, solutions, target_m, 0.0, '')
+        starts = np.concatenate([self.table.actuation[near[:MANY_STARTS]], present[None]]).astype(float)
         found, residuals_m, _ = refine(self.arm, starts, target_m)
         if (residuals_m <= RESIDUAL_M).any():
             return IkResult(
@@ -176,49 +195,6 @@ class InverseKinematics:
             f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm outside the '
             f'workspace: the nearest reachable point is {_mm(nearest_m)} mm, move the target there',
         )
-
-    def _starts(self, target_m, present, at_least, at_most):
-        """Where the arm is, and table poses near the target: half of them those with the best scores, half spread over the family."""
-        rows = self.table.near(target_m, SEARCH_RADIUS_M, at_least)
-        if len(rows) > at_most:
-            totals = np.empty(len(rows))
-            scoring = self._scoring._replace(present=compiled_solver.bends_of(self._model, present))
-            compiled_solver.totals_of(self._model, scoring, self.table.actuation[rows].astype(float), totals)
-            order = np.argsort(totals)
-            half = at_most // 2
-            others = order[half:]
-            rows = rows[np.concatenate([order[:half], others[np.linspace(0, len(others) - 1, at_most - half).astype(int)]])]
-        starts = np.empty((len(rows) + 1, self.arm.n_actuators))
-        starts[0], starts[1:] = present, self.table.actuation[rows]
-        return starts
-
-    def _solutions(self, starts, target_m, axis, present, steps, max_solutions):
-        scoring = self._scoring._replace(present=compiled_solver.bends_of(self._model, present))
-        residuals_m, scores = np.empty(len(starts)), np.empty((len(starts), 4))
-        rows = compiled_solver.solve(
-            self._model,
-            scoring,
-            starts,
-            target_m,
-            np.zeros(3) if axis is None else axis,
-            axis is not None,
-            steps,
-            IMPROVED,
-            IMPROVEMENT_STEPS,
-            np.array([RESIDUAL_M, AXIS_TOLERANCE_RAD]),
-            MERGE_SPACING,
-            residuals_m,
-            scores,
-        )[:max_solutions]
-        return IkSolutions(self.arm, starts[rows], residuals_m[rows], scores[rows], present) if len(rows) else ()
-
-    def improved(self, solutions: np.ndarray, target_m: np.ndarray, present: np.ndarray, steps: int) -> np.ndarray:
-        """Total scores (k,) of solutions (k, n) of one target, each improved along the null space by so many steps."""
-        model, scoring = self._model, self._scoring._replace(present=compiled_solver.bends_of(self._model, present))
-        found, totals = np.array(solutions, order='C'), np.empty(len(solutions))
-        compiled_solver.improve_all(model, scoring, found, np.asarray(target_m, dtype=float), steps)
-        compiled_solver.totals_of(model, scoring, found, totals)
-        return totals
 
     def nearest(self, target_m: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, float]:
         """Nearest reachable point (3,) [m] of a target outside and its distance [m]: the first few starts polished with bounds."""
@@ -254,24 +230,26 @@ class InverseKinematics:
                 raise KinematicsError(f'axis {axis.tolist()} has no direction: give a vector that is not zero, or no axis')
             axis = axis / length
         if present is None:
-            return target_m, axis, self.arm.rest_actuation
+            return target_m, axis, self._rest
         what, unit = ('present lengths', 'm') if self.arm.has_bellows else ('present actuation', 'SI units')
-        return target_m, axis, np.clip(_vector(what, present, self.arm.n_actuators, unit), *self.arm.actuation_limits)
+        return target_m, axis, np.minimum(np.maximum(_vector(what, present, self.arm.n_actuators, unit), self._model.low), self._model.high)
 
 
 def _scoring(arm):
     """What the compiled scores need of an arm; where it is now comes with each request."""
     low, high = arm.actuation_limits
-    steps = np.linspace(0.0, 1.0, compiled_solver.TABLE_NODES)[:, None]
+    steps = np.linspace(0.0, 1.0, SHARE_PIECES + 1)[:, None]
     shares = pressure_shares(arm, low + steps * (high - low)).T
     pressed = ~np.isnan(shares[:, 0])
-    table = np.stack([np.nan_to_num(shares), np.gradient(np.nan_to_num(shares), axis=1, edge_order=2)], axis=-1)
+    share = np.nan_to_num(shares)
+    slope = np.gradient(share, axis=1, edge_order=2)
+    rise, start, end = np.diff(share, axis=1), slope[:, :-1], slope[:, 1:]
+    pieces = np.stack([share[:, :-1], start, 3.0 * rise - 2.0 * start - end, start + end - 2.0 * rise], axis=-1)
     weights = arm.robot.ik_weights
-    return compiled_solver.Scoring(
+    return Scoring(
         np.array([weights.angle_change, weights.bend_growth, weights.stiffness]),
-        np.zeros((arm.n_segments, 2)),
         pressed,
-        np.ascontiguousarray(table),
+        pieces,
     )
 
 
@@ -279,7 +257,7 @@ def _vector(what, values, size, unit):
     values = np.array(values, dtype=float)
     if values.shape != (size,):
         raise KinematicsError(f'{what} of shape {values.shape}: give {size} numbers [{unit or "1"}]')
-    if not np.isfinite(values).all():
+    if not all(map(math.isfinite, values.tolist())):
         raise KinematicsError(f'{what} {values.tolist()} {unit}: give finite numbers')
     return values
 

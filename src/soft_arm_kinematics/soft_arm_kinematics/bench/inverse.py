@@ -1,14 +1,14 @@
 """Speed, success and quality of inverse kinematics, and the arm paper's table 5."""
 
+import os
 import time
 
 import numpy as np
 
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.bench.exhaustive import exhaustive_scores
 from soft_arm_kinematics.bench.speed import best_s
 from soft_arm_kinematics.inverse import AT_LEAST, SEARCH_RADIUS_M, TABLE_POINTS, InverseKinematics
-from soft_arm_kinematics.refine import refine
-from soft_arm_kinematics.scores import principle_scores
 from soft_arm_kinematics.workspace import WorkspaceTable, build_table, load_table
 
 PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
@@ -20,7 +20,6 @@ PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
     1_000_000: (None, None),
 }
 TIMED = 2000  # targets
-EXHAUSTIVE_RADIUS_M, EXHAUSTIVE_STARTS, EXHAUSTIVE_POLISHED = 0.02, 1500, 400
 
 
 def random_targets(arm: Arm, count: int, seed: int) -> np.ndarray:
@@ -98,21 +97,8 @@ def exhaustive_figures(arm: Arm, targets: int) -> dict[str, float]:
     solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
     present_m = np.random.default_rng(13).uniform(*arm.length_limits_m, (targets, arm.n_actuators))
     present_m[::2] = arm.rest_actuation
-    excess = []
-    for target_m, here_m in zip(random_targets(arm, targets, 12), present_m, strict=True):
-        least = exhaustive_score(solver, target_m, here_m)
-        excess.append(solver.solve(target_m, present_lengths_m=here_m).solutions[0].score / least - 1.0)
-    return {'ik_best_within_1pct': float(np.mean(np.array(excess) <= 0.01)), 'ik_best_excess_max': float(np.max(excess))}
-
-
-def exhaustive_score(solver: InverseKinematics, target_m: np.ndarray, present_m: np.ndarray) -> float:
-    """Least score of all table poses in a wide radius, each refined, the best few hundred of them improved to the end."""
-    arm, table = solver.arm, solver.table
-    rows = table.near(target_m, EXHAUSTIVE_RADIUS_M, EXHAUSTIVE_STARTS)
-    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), EXHAUSTIVE_STARTS)).astype(int)]
-    found_m, residuals_m, _ = refine(arm, table.actuation[rows], target_m)
-    found_m = found_m[residuals_m <= 1e-6]
-    weights = arm.robot.ik_weights
-    totals = principle_scores(arm, found_m, present_m) @ [weights.angle_change, weights.bend_growth, weights.stiffness]
-    best = found_m[np.argsort(totals)[:EXHAUSTIVE_POLISHED]]
-    return min(float(totals.min()), float(solver.improved(best, target_m, present_m, 100).min()))
+    targets_m = random_targets(arm, targets, 12)
+    least = np.array(list(exhaustive_scores(arm, targets_m, present_m, os.cpu_count() or 1)))
+    found = np.array([solver.solve(t, present_lengths_m=p).solutions[0].score for t, p in zip(targets_m, present_m, strict=True)])
+    excess = (found - least) / np.abs(least)
+    return {'ik_best_within_1pct': float(np.mean(excess <= 0.01)), 'ik_best_excess_max': float(excess.max())}

@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from soft_arm_kinematics import compiled_solver, kd_tree
+from soft_arm_kinematics import kd_tree
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.inverse import InverseKinematics
+from soft_arm_kinematics.inverse import MERGE_SPACING, InverseKinematics
 from soft_arm_kinematics.path_following import JUMP_SHARE, follow
 from soft_arm_kinematics.refine import refine, twist_jacobian_batch
 from soft_arm_kinematics.scores import principle_scores
@@ -159,13 +159,12 @@ def test_refinement_works_for_every_arm(arm):
         assert residuals_m.min() < 1e-9
 
 
-def test_rows_apart_differ_in_some_coordinate():
-    rows = np.array([[0.0, 0.0], [0.0005, 0.0], [0.0012, 0.0], [0.0016, 0.0], [0.0, 0.0015]])
-    kept = []
-    for row in range(len(rows)):
-        if compiled_solver.apart(rows, np.array([*kept, 0]), len(kept), row, 1e-3):
-            kept.append(row)
-    assert kept == [0, 2, 4]
+def test_solutions_nearer_than_the_spacing_are_one(solver):
+    result = solver.solve([0.04, 0.02, 0.25])
+    low, high = solver.arm.actuation_limits
+    shares = (result.solutions.actuation - low) / (high - low)
+    gaps = np.abs(shares[:, None] - shares[None]).max(axis=-1)
+    assert len(shares) > 5 and gaps[np.triu_indices(len(shares), 1)].min() >= MERGE_SPACING
 
 
 @settings(max_examples=60, deadline=None)
