@@ -25,7 +25,7 @@ _CACHED = {'cache': True} | COMPILED
 
 @njit(**COMPILED)
 def _refine(model, coordinates, conditions, targets, axis, most_steps, stop, w, cost):
-    """Damped Gauss-Newton of w.x (n, LANES) towards targets, in place, inside the limits; w.error and cost (LANES,) are those of the end."""
+    """Damped Gauss-Newton of w.x (n, LANES) towards targets, in place, inside the limits; the end's errors in w.error, cost (LANES,)."""
     n, rows, here, damping = len(coordinates), len(conditions), w.here, w.damping
     new_cost, accepted = np.empty(LANES), np.empty(LANES)
     for j in range(n):
@@ -80,7 +80,7 @@ def _errors(w, k):
 
 @njit(**COMPILED)
 def _improve(model, coordinates, conditions, scoring, present, targets, axis, w):
-    """Lower the scores of w.x (n, LANES) along the null space of the task, in place, inside the limits: a primal-dual interior-point method.
+    """Lower the scores of w.x (n, LANES) along the null space of the task, inside the limits, by a primal-dual interior-point method.
 
     The barrier in front of the limits and the rounding of the scores' kinks fall from step to step. Every lane makes the same steps; the
     result meets the task to about 1e-6 m and wants a last refinement.
