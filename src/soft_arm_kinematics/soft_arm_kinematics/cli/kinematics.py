@@ -14,6 +14,7 @@ from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
 
+COMPILED_FROM = 20_000  # poses; for fewer, loading the compiler takes longer than answering
 SHOWN = 10  # solutions in the table unless asked otherwise
 WORKSPACE_POINTS = 1_000_000
 
@@ -44,6 +45,7 @@ def _parser():
     )
     given.add_argument('--actuation', nargs='+', metavar='X', help="the robot's coordinates in their SI units, or - as for --lengths-m")
     fk.add_argument('--arcs-only', action='store_true', help='leave out rigid parts at the ends of the segments')
+    fk.add_argument('--device', metavar='D', help='cpu, cuda, ...: answer standard input through torch (default: compiled, without torch)')
     fk.set_defaults(command=_fk)
     ik = commands.add_parser('ik', help='tip position to pressures', description='All ways to bring the tip to a target, best first.')
     ik.add_argument(
@@ -84,7 +86,8 @@ def _fk(arm: Arm, args) -> int:
         raise KinematicsError(f'robot {arm.robot.name} has no lengths: give --actuation, {[c.name for c in arm.robot.actuation]}')
     if vectors == ['-']:
         radii = [s.actuators.centre_radius_m for s in arm.robot.segments if s.kind == 'bellows']
-        poses = arm.fk(_rows_of(sys.stdin.read(), arm.n_actuators))
+        rows = _rows_of(sys.stdin.read(), arm.n_actuators)
+        poses = _poses(arm, rows, args.device)
         print(json.dumps({'poses': poses.tolist(), 'actuator_radius_m': radii[0] if len(set(radii)) == 1 else radii or None}))
         return 0
     if args.pressures_pa and not arm.has_bellows:
@@ -131,6 +134,14 @@ def _fk(arm: Arm, args) -> int:
             f'{x:.2f}, {y:.2f}, {z:.2f}'
         )
     return 0
+
+
+def _poses(arm, rows, device):
+    if device is None and len(rows) < COMPILED_FROM:
+        return arm.fk(rows)
+    from soft_arm_kinematics.fast_fk import fk_batch  # the compiler it loads is not needed for a few
+
+    return fk_batch(arm, rows, device=device)
 
 
 def _ik(arm: Arm, args) -> int:
