@@ -190,7 +190,7 @@ def _answer(arm, result):
 
 
 def _workspace(arm: Arm, args) -> int:
-    from soft_arm_kinematics.reachable import reachable_set  # the compiler and SciPy are not needed for fk
+    from soft_arm_kinematics.reachable import litres, reachable_set  # the compiler and SciPy are not needed for fk
     from soft_arm_kinematics.workspace import load_table
 
     points_m = np.array(args.points_m or [])
@@ -211,6 +211,7 @@ def _workspace(arm: Arm, args) -> int:
                     'robot': arm.robot.name,
                     'frame': arm.robot.base.frame,
                     'volume_m3': reachable.volume_m3,
+                    'volume_error_m3': reachable.volume_error_m3,
                     'cell_m': reachable.cell_m,
                     'limits_m': [low.tolist(), high.tolist()],
                     'boundary_points': len(reachable.boundary_m),
@@ -219,10 +220,8 @@ def _workspace(arm: Arm, args) -> int:
             )
         )
         return 0
-    print(
-        f'volume {reachable.volume_m3 * 1e3:.3f} l; cells of {reachable.cell_m * 1e3:.2f} mm; '
-        f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm'
-    )
+    print(f'volume {litres(reachable)} (two standard errors); cells of {reachable.cell_m * 1e3:.2f} mm')
+    print(f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm')
     for point_m, distance_m in zip(points_m.reshape(-1, 3), distances_m, strict=True):
         print(f'{np.round(point_m * 1e3, 2).tolist()} mm: {abs(distance_m) * 1e3:.1f} mm {"inside" if distance_m > 0 else "outside"}')
     return 0

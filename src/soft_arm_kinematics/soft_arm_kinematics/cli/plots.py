@@ -11,7 +11,7 @@ from matplotlib import pyplot  # noqa: E402
 from soft_arm_kinematics import pcc  # noqa: E402
 from soft_arm_kinematics.arm import Arm  # noqa: E402
 from soft_arm_kinematics.inverse import IkResult  # noqa: E402
-from soft_arm_kinematics.reachable import ReachableSet  # noqa: E402
+from soft_arm_kinematics.reachable import ReachableSet, litres  # noqa: E402
 
 POINTS = 30  # of each segment's centre line
 
@@ -22,18 +22,7 @@ def draw_workspace(arm: Arm, reachable: ReachableSet, path: Path) -> None:
     points_mm = reachable.boundary_m * 1e3
     space = figure.add_subplot(1, 3, 1, projection='3d')
     space.scatter(*points_mm[::3].T, s=1, c=points_mm[::3, 2], cmap='viridis')
-    space.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', title=f'boundary, volume {reachable.volume_m3 * 1e3:.2f} l')
-    space.invert_zaxis()  # the arm hangs
-    for place, across, along, name in ((2, 1, 0, 'x'), (3, 0, 1, 'y')):
-        axes = figure.add_subplot(1, 3, place)
-        middle = int(np.clip(np.rint(-reachable.origin_m[across] / reachable.cell_m), 0, reachable.inside.shape[across] - 1))
-        cut = np.take(reachable.inside, middle, axis=across)
-        low_mm = (reachable.origin_m - reachable.cell_m / 2) * 1e3
-        high_mm = low_mm + np.array(reachable.inside.shape) * reachable.cell_m * 1e3
-        axes.imshow(cut.T, extent=(low_mm[along], high_mm[along], high_mm[2], low_mm[2]), cmap='Blues', vmax=2)
-        near = np.abs(reachable.boundary_m[:, across]) < reachable.cell_m
-        axes.plot(points_mm[near, along], points_mm[near, 2], '.', markersize=2, color='C3')
-        axes.set(xlabel=f'{name} [mm]', ylabel='z [mm]', title=f'cut through the base axis, {name}-z plane', aspect='equal')
+    space.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', title=f'boundary; volume {litres(reachable)}')
     figure.suptitle(arm.robot.name)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
