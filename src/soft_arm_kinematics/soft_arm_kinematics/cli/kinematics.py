@@ -234,12 +234,20 @@ def without_rigid_parts(arm: Arm) -> Arm:
 
 
 def _rows_of(text, size):
+    """Vectors (m, size) of a JSON array, m >= 0."""
     try:
-        rows = np.array(json.loads(text), dtype=float)
-    except (ValueError, TypeError) as error:
-        raise KinematicsError(f'standard input is not a JSON array of vectors of {size} numbers: {error}') from error
-    if rows.ndim != 2 or rows.shape[1] != size or not np.isfinite(rows).all():
-        raise KinematicsError(f'standard input of shape {rows.shape}: give finite numbers, an array of vectors of {size}')
+        rows = json.loads(text)
+    except ValueError as error:
+        raise KinematicsError(f'standard input is not JSON ({error}): give an array of vectors of {size} numbers') from error
+    if not isinstance(rows, list):
+        raise KinematicsError(f'standard input is not an array: give an array of vectors of {size} numbers')
+    for i, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) != size or not all(type(v) in (int, float) for v in row):
+            raise KinematicsError(f'vector {i} of standard input is {json.dumps(row)[:60]}: give {size} numbers')
+    rows = np.array(rows, dtype=float).reshape(-1, size)
+    if not np.isfinite(rows).all():
+        i = int(np.argmin(np.isfinite(rows).all(axis=1)))
+        raise KinematicsError(f'vector {i} of standard input is {rows[i].tolist()}: give finite numbers')
     return rows
 
 
