@@ -36,9 +36,8 @@ class Heard:
         self.executor = SingleThreadedExecutor(context=self._context)
         self.executor.add_node(self.node)
         for topic, kind in topics.items():
-            self.node.create_subscription(
-                kind, topic, lambda m, t=topic: self.messages.setdefault(t, []).append(m), qos_profile_sensor_data
-            )
+            kept = self.messages.setdefault(topic, [])
+            self.node.create_subscription(kind, topic, lambda m, kept=kept: kept.append(m), qos_profile_sensor_data)
 
     def until(self, condition, act=lambda: None):
         end_s = time.monotonic() + DEADLINE_S
