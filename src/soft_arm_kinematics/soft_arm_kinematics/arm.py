@@ -5,15 +5,19 @@ and ell [m]). An arm whose segments all have bellows also takes arcs, and pressu
 """
 
 import hashlib
+import logging
 
 import numpy as np
 
 from soft_arm_description.calibration import calibration_path
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics import pcc
-from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.errors import KinematicsError, OtherRobotError
 from soft_arm_kinematics.pressure_length import PressureLengthCurve, curve_of_robot_file, load_curve
 from soft_arm_kinematics.segment_maps import segment_map
+
+VIRTUAL_RIG = 'virtual'
+_log = logging.getLogger(__name__)
 
 
 class Arm:
@@ -252,8 +256,10 @@ class Arm:
         return actuation
 
 
-def load_arm(robot: str = 'two_module_arm', rig: str = 'virtual') -> Arm:
+def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
     """The arm of a robot file, with the curve calibrated on a rig where its segments have bellows.
+
+    The virtual rig has one calibration, that of the shipped arm: other robots have the points of their own files there.
 
     Raises:
         RobotFileError, CalibrationError, CurveError: One line each, saying what to do.
@@ -261,4 +267,10 @@ def load_arm(robot: str = 'two_module_arm', rig: str = 'virtual') -> Arm:
     loaded = load_robot(robot)
     if any(s.kind != 'bellows' for s in loaded.segments):
         return Arm(loaded)
-    return Arm(loaded, load_curve(calibration_path(rig, 'pressure_length'), loaded))
+    try:
+        return Arm(loaded, load_curve(calibration_path(rig, 'pressure_length'), loaded))
+    except OtherRobotError as error:
+        if rig != VIRTUAL_RIG:
+            raise
+        _log.info('%s; the points of the robot file are used', error)
+        return Arm(loaded)

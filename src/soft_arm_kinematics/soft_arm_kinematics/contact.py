@@ -149,7 +149,7 @@ def centrode_deviations(
         model: The bellows.
         pressures_pa: (n,) [Pa].
         poses: (n, 3) planar poses from the tracker.
-        covariance: (3, 3) of one pose.
+        covariance: (3, 3) of every pose, or (n, 3, 3) one for each.
         window: Number of poses in a window, >= 3.
 
     Returns:
@@ -172,8 +172,16 @@ def centrode_deviations(
     by_slope[:, 0, 2], by_slope[:, 1, 2] = arm[:, 1], -arm[:, 0]
     by_shift = turning * np.array([[0.0, -1.0], [1.0, 0.0]])
     velocity = (by_slope @ slope[..., None] + by_shift @ shift[..., None])[..., 0]
+    weights = offset / spread[..., 0]  # of the poses in the slope; in the mean all have the same
+    noise = sliding_window_view(np.broadcast_to(covariance, (len(poses), 3, 3)), window, axis=0)
+    of_slope, of_both = np.einsum('nw,nijw->nij', weights**2, noise), np.einsum('nw,nijw->nij', weights, noise[:, :, :2]) / window
+    of_shift = noise[:, :2, :2].sum(axis=-1) / window**2
+    both = by_slope @ of_both @ np.swapaxes(by_shift, 1, 2)
     spread_of_velocity = (
-        by_slope @ covariance @ np.swapaxes(by_slope, 1, 2) / spread + by_shift @ covariance[:2, :2] @ np.swapaxes(by_shift, 1, 2) / window
+        by_slope @ of_slope @ np.swapaxes(by_slope, 1, 2)
+        + by_shift @ of_shift @ np.swapaxes(by_shift, 1, 2)
+        + both
+        + np.swapaxes(both, 1, 2)
     )
     statistic, known = np.full(len(middle), np.nan), np.isfinite(velocity).all(-1)
     statistic[known] = np.einsum('ni,ni->n', velocity[known], np.linalg.solve(spread_of_velocity[known], velocity[known, :, None])[..., 0])
@@ -196,7 +204,7 @@ def locate(
         model: The bellows.
         pressures_pa: (n,) [Pa], n >= 3, covering free motion and contact, in any order.
         poses: (n, 3) planar poses from the tracker.
-        covariance: (3, 3) of one pose.
+        covariance: (3, 3) of every pose, or (n, 3, 3) one for each.
         false_alarm: Probability of "contact" in free motion.
         start_m: A first guess of the site [m], tried besides the grid; the answer does not depend on it.
 
@@ -206,16 +214,16 @@ def locate(
     q, poses = model.checked_pressures(pressures_pa), np.asarray(poses, dtype=float)
     if q.ndim != 1 or poses.shape != (len(q), 3) or len(q) < 3 or not np.isfinite(poses).all():
         raise KinematicsError(f'poses of shape {poses.shape} for {q.size} pressures: give (n, 3) finite values, n >= 3')
-    whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+    whiten = _whitening(covariance, len(q))
     low, high, length = q.min(), q.max(), model.length_m
-    free = np.square((poses - model.tip(q)) @ whiten.T).sum()
+    free = np.square(_apply(whiten, poses - model.tip(q))).sum()
     limit = float(chi2.isf(false_alarm, 2))
 
     def unpacked(x):
         return x[0] * length, low + x[1] * (high - low)
 
     def residuals(x):
-        return ((tip_in_contact(model, q, *unpacked(x))[0] - poses) @ whiten.T).ravel()
+        return _apply(whiten, tip_in_contact(model, q, *unpacked(x))[0] - poses).ravel()
 
     def jacobian(x):
         derivatives = whiten @ tip_in_contact(model, q, *unpacked(x))[1]
@@ -258,7 +266,7 @@ def locate(
 def site_sigma(model: ModalModel, pressures_pa: np.ndarray, covariance: np.ndarray, site_m: float, onset_pa: float) -> float:
     """Cramer-Rao bound of the site's standard deviation [m] where site and onset are both unknown; inf where nothing can be told."""
     derivatives = tip_in_contact(model, pressures_pa, site_m, onset_pa)[1]
-    scaled = np.linalg.solve(np.linalg.cholesky(covariance), derivatives).reshape(-1, 2) * [model.length_m, np.ptp(pressures_pa)]
+    scaled = (_whitening(covariance, len(derivatives)) @ derivatives).reshape(-1, 2) * [model.length_m, np.ptp(pressures_pa)]
     information = scaled.T @ scaled
     determinant = np.linalg.det(information)
     return float(model.length_m * np.sqrt(information[1, 1] / determinant)) if determinant > 0.0 else float('inf')
@@ -277,18 +285,27 @@ def smallest_detectable_site(
     Args:
         model: The bellows.
         pressures_pa: Motion (n,) [Pa].
-        covariance: (3, 3) of one pose.
+        covariance: (3, 3) of every pose, or (n, 3, 3) one for each.
         false_alarm: Probability of "contact" in free motion.
         power: Probability of detection.
         onset_pa: Pressure at which it would touch [Pa]; the lowest of the motion when left out, which is the most favourable.
     """
-    whiten, limit = np.linalg.inv(np.linalg.cholesky(covariance)), chi2.isf(false_alarm, 2)
+    whiten, limit = _whitening(covariance, len(pressures_pa)), chi2.isf(false_alarm, 2)
     onset_pa, free = np.min(pressures_pa) if onset_pa is None else onset_pa, model.tip(pressures_pa)
     sites = model.length_m * np.linspace(0.0, 1.0, 201)[1:]
-    excess = np.array([np.square((tip_in_contact(model, pressures_pa, site, onset_pa)[0] - free) @ whiten.T).sum() for site in sites])
+    excess = np.array([np.square(_apply(whiten, tip_in_contact(model, pressures_pa, site, onset_pa)[0] - free)).sum() for site in sites])
     missed = np.flatnonzero(ncx2.cdf(limit, 2, excess) > 1.0 - power)
     first = missed[-1] + 1 if missed.size else 0
     return float(sites[first]) if first < len(sites) else None
+
+
+def _whitening(covariance, count):
+    """Matrices (count, 3, 3) that turn errors of poses into numbers of variance 1."""
+    return np.broadcast_to(np.linalg.inv(np.linalg.cholesky(covariance)), (count, 3, 3))
+
+
+def _apply(matrices, vectors):
+    return (matrices @ vectors[..., None])[..., 0]
 
 
 def _grid_starts(model, q, poses, whiten):
@@ -299,5 +316,5 @@ def _grid_starts(model, q, poses, whiten):
     for x in (np.arange(GRID_SITES) + 0.5) / GRID_SITES:
         for y in np.arange(GRID_ONSETS) / GRID_ONSETS:
             model_poses, _ = tip_in_contact(model, q[some], x * model.length_m, low + y * span)
-            cost[x, y] = np.square((model_poses - poses[some]) @ whiten.T).sum()
+            cost[x, y] = np.square(_apply(whiten[some], model_poses - poses[some])).sum()
     return sorted(cost, key=cost.get)[:POLISHED]

@@ -46,7 +46,7 @@ class ContactStream:
 
         Args:
             model: The bellows.
-            covariance: (3, 3) of one planar pose from the tracker [m, m, rad].
+            covariance: (3, 3) of planar poses that bring none of their own [m, m, rad].
             false_alarms_per_min: Largest accepted rate of alarms in free motion [1/min].
             rate_hz: Poses per second [Hz].
             window: Poses over which the twist is measured.
@@ -55,9 +55,7 @@ class ContactStream:
         Raises:
             KinematicsError: If the covariance is not positive definite or a number is out of range.
         """
-        covariance = np.asarray(covariance, dtype=float)
-        if covariance.shape != (3, 3) or not np.all(np.linalg.eigvalsh(covariance) > 0):
-            raise KinematicsError(f'covariance {covariance.tolist()}: give a positive definite (3, 3) of x, z [m] and theta [rad]')
+        covariance = _checked(covariance)
         if not 3 <= window <= memory or not 0.0 < false_alarms_per_min < 60.0 * rate_hz:
             raise KinematicsError(
                 f'window {window}, memory {memory}, {false_alarms_per_min} false alarms a minute at {rate_hz} Hz: '
@@ -66,26 +64,33 @@ class ContactStream:
         self._model, self._covariance, self._window = model, covariance, window
         self._false_alarm = false_alarms_per_min / (60.0 * rate_hz)
         self._limit = alarm_limit(false_alarms_per_min, rate_hz)
-        self._samples: deque[tuple[float, np.ndarray]] = deque(maxlen=memory)
+        self._samples: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=memory)
         self._in_contact = False
 
-    def update(self, pressure_pa: float, pose: np.ndarray) -> Detection:
+    def update(self, pressure_pa: float, pose: np.ndarray, covariance: np.ndarray | None = None) -> Detection:
         """Take one pressure [Pa] and the planar pose (x [m], z [m], theta [rad]) measured with it.
 
+        Args:
+            pressure_pa: Gauge pressure [Pa].
+            pose: (3,).
+            covariance: (3, 3) of this pose as the tracker tells it; the one given at the start where None.
+
         Raises:
-            KinematicsError: If the pressure is outside the model's limits or a value is not finite.
+            KinematicsError: If the pressure is outside the model's limits, a value is not finite, or the covariance is not positive
+                definite.
         """
         self._model.checked_pressures(pressure_pa)
         if not np.isfinite(pose).all():
             raise KinematicsError(f'pose {pose} is not finite: check the tracker')
-        self._samples.append((float(pressure_pa), np.asarray(pose, dtype=float)))
+        covariance = self._covariance if covariance is None else _checked(covariance)
+        self._samples.append((float(pressure_pa), np.asarray(pose, dtype=float), covariance))
         if len(self._samples) < self._window:
             return Detection(self._in_contact, None, self._limit, None)
-        q, poses = self._arrays(self._window)
-        statistic, deviation = (values[0] for values in centrode_deviations(self._model, q, poses, self._covariance, self._window))
+        q, poses, noise = self._arrays(self._window)
+        statistic, deviation = (values[0] for values in centrode_deviations(self._model, q, poses, noise, self._window))
         if np.isfinite(statistic) and statistic > self._limit:
             self._in_contact = True
-        elif self._in_contact and self._came_back(q, poses):
+        elif self._in_contact and self._came_back(q, poses, noise):
             self._in_contact = False
             self._samples = deque(list(self._samples)[-self._window :], maxlen=self._samples.maxlen)
         known = np.isfinite(statistic) and np.isfinite(deviation).all()
@@ -97,12 +102,18 @@ class ContactStream:
         """Where the contact is, from the poses in memory; None while there is none."""
         if not self._in_contact:
             return None
-        return locate(self._model, *self._arrays(len(self._samples)), self._covariance, self._false_alarm)
+        return locate(self._model, *self._arrays(len(self._samples)), self._false_alarm)
 
-    def _came_back(self, q, poses) -> bool:
+    def _came_back(self, q, poses, noise) -> bool:
         mean = (poses - self._model.tip(q)).mean(axis=0)
-        return float(mean @ np.linalg.solve(self._covariance / self._window, mean)) < RELEASE_LIMIT
+        return float(mean @ np.linalg.solve(noise.sum(axis=0) / len(noise) ** 2, mean)) < RELEASE_LIMIT
 
     def _arrays(self, count):
-        q, poses = zip(*list(self._samples)[-count:], strict=True)
-        return np.array(q), np.array(poses)
+        return tuple(np.array(values) for values in zip(*list(self._samples)[-count:], strict=True))
+
+
+def _checked(covariance):
+    covariance = np.asarray(covariance, dtype=float)
+    if covariance.shape != (3, 3) or not np.isfinite(covariance).all() or not np.all(np.linalg.eigvalsh(covariance) > 0):
+        raise KinematicsError(f'covariance {covariance.tolist()}: give a positive definite (3, 3) of x, z [m] and theta [rad]')
+    return covariance

@@ -122,7 +122,7 @@ def _poses(model, actuation, poses):
             pose[3, 0], pose[3, 1], pose[3, 2], pose[3, 3] = 0.0, 0.0, 0.0, 1.0
 
 
-def fk_batch(arm: Arm, actuation: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def fk_batch(arm: Arm, actuation: np.ndarray, out: np.ndarray | None = None, device: str | None = None) -> np.ndarray:
     """T_base_tip of many actuation vectors, on all cores.
 
     Args:
@@ -130,12 +130,13 @@ def fk_batch(arm: Arm, actuation: np.ndarray, out: np.ndarray | None = None) -> 
         actuation: (..., n), lengths [m] for bellows; `Robot.actuation` in general. Values are not checked: NaN gives NaN.
         out: (m, 4, 4) float64, contiguous, m = the product of the leading shape, to write into. A new array of a million poses costs
             as much as filling it, because the system hands out its pages one by one.
+        device: `cpu`, `cuda`, ... to work through torch in float64; the compiled loops where None.
 
     Returns:
         Poses (..., 4, 4).
 
     Raises:
-        KinematicsError: If a shape is wrong.
+        KinematicsError: If a shape is wrong, or the device cannot be had.
     """
     actuation = np.ascontiguousarray(actuation, dtype=float)
     if actuation.shape[-1:] != (arm.n_actuators,):
@@ -147,5 +148,11 @@ def fk_batch(arm: Arm, actuation: np.ndarray, out: np.ndarray | None = None) -> 
     poses = np.empty((len(rows), 4, 4)) if out is None else out
     if poses.shape != (len(rows), 4, 4) or poses.dtype != np.float64 or not poses.flags.c_contiguous:
         raise KinematicsError(f'out of shape {poses.shape} and type {poses.dtype}: give a contiguous float64 array ({len(rows)}, 4, 4)')
-    _poses(compiled_arm(arm), rows, poses)
+    if device is None:
+        _poses(compiled_arm(arm), rows, poses)
+    else:
+        from soft_arm_kinematics.torch_batch import torch_arm  # torch takes seconds to import and need not be there
+
+        on_device = torch_arm(arm, device)
+        poses[:] = on_device.fk(on_device.tensor(rows)).cpu().numpy()
     return poses.reshape(*shape, 4, 4)

@@ -25,7 +25,7 @@ from soft_arm_kinematics.curve_families import (
     fit_best,
     parameters,
 )
-from soft_arm_kinematics.errors import CurveError
+from soft_arm_kinematics.errors import CurveError, OtherRobotError
 
 RELATIVE_TOLERANCE = 1e-6  # of the calibrated range: round-off at a limit is not extrapolation
 
@@ -256,10 +256,15 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
     """Read a saved curve and check that it was made for this robot.
 
     Raises:
-        CurveError: If the file is missing, incomplete, or was made for another robot.
+        CurveError: If the file is missing or incomplete; OtherRobotError if it was made for another robot.
     """
     try:
         content = yaml.safe_load(Path(path).read_text())
+        if content['robot_fingerprint'] != robot.kinematic_fingerprint:
+            raise OtherRobotError(
+                f'{path}: made for robot {content["robot"]} {content["robot_fingerprint"]}, but this is {robot.name} '
+                f'{robot.kinematic_fingerprint}: lengths would be wrong; make it again with `softarm calibrate curve`'
+            )
         chambers = [content['chambers'][name] for name in robot.chambers]
         columns = {
             key: np.array([c[key] for c in chambers], dtype=float).T for key in ('pressure_range_pa', 'residual_rms_m', 'residual_max_m')
@@ -275,16 +280,13 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
         )
     except OSError as error:
         raise CurveError(f'{path}: {error.strerror}; make it with `softarm calibrate curve`') from error
+    except OtherRobotError:
+        raise
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise CurveError(
             f'{path}: not a pressure-length calibration of {robot.name} ({" ".join(str(error).split())}); '
             'make it again with `softarm calibrate curve`'
         ) from error
-    if curve.robot_fingerprint != robot.kinematic_fingerprint:
-        raise CurveError(
-            f'{path}: made for robot {curve.robot} {curve.robot_fingerprint}, but this is {robot.name} '
-            f'{robot.kinematic_fingerprint}: lengths would be wrong; make it again with `softarm calibrate curve`'
-        )
     checked_pa = np.linspace(*curve.pressure_range_pa, 33)
     if not ((np.diff(curve.pressure_range_pa, axis=0) > 0).all() and (np.diff(curve.lengths(checked_pa), axis=0) > 0).all()):
         raise CurveError(f'{path}: a curve does not rise over its pressure range; make it again with `softarm calibrate curve`')

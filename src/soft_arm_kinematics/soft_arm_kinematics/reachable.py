@@ -1,7 +1,9 @@
-"""The set of positions that the tip can reach: volume, boundary and distance to it.
+"""The set of positions that the tip can reach: volume with its error, boundary and distance to it.
 
-Space is cut into cells. A cell belongs to the set where its centre is reached: cells with many table poses around them are, the others are
-asked for by inverse kinematics. Between a centre inside and a neighbour outside, the boundary is found by halving.
+Space is cut into cells. A cell belongs to the set where its centre is reached, which inverse kinematics tells from the table poses
+nearest to it, then from the cells around it that are reached, until that adds none. Between a centre inside and a neighbour outside, the
+boundary is found by halving. The volume counts the cells whose whole neighbourhood is inside, and estimates the band about the boundary
+by points drawn in each of its cells (stratified Monte Carlo): this has no bias from the cells' size, and its error is known.
 """
 
 from dataclasses import dataclass
@@ -17,7 +19,11 @@ from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.workspace import WorkspaceTable
 
 CELLS = 48  # along the longest side
-_STARTS = 6  # table poses from which a doubtful cell's centre is asked for
+_STARTS = 3  # table poses from which a point is asked for; more reach no more (tried up to 200, and 200 random ones)
+_DRAWN = 2  # points in each cell of the band
+_ERROR_SIGMAS = 2.0
+_STEPS = 30  # of refinement
+_RESIDUAL_M = 1e-6
 _HALVINGS = 10
 
 
@@ -30,18 +36,16 @@ class ReachableSet:
         origin_m: (3,) centre of cell (0, 0, 0) [m].
         inside: (i, j, k) whether the centre of each cell is reached.
         boundary_m: (b, 3) points on the boundary [m], each good to cell_m / 1000.
-        volume_m3: Number of cells inside times their volume [m^3].
+        volume_m3: Volume [m^3].
+        volume_error_m3: Two standard errors of the volume [m^3].
     """
 
     cell_m: float
     origin_m: np.ndarray
     inside: np.ndarray
     boundary_m: np.ndarray
-
-    @property
-    def volume_m3(self) -> float:
-        """Volume [m^3]."""
-        return float(self.inside.sum() * self.cell_m**3)
+    volume_m3: float
+    volume_error_m3: float
 
     @property
     def limits_m(self) -> np.ndarray:
@@ -64,13 +68,14 @@ class ReachableSet:
         return np.where(within & self.inside[cells[..., 0], cells[..., 1], cells[..., 2]], distance_m, -distance_m)
 
 
-def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS) -> ReachableSet:
+def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS, seed: int = 0) -> ReachableSet:
     """Find the reachable set of an arm that moves in space.
 
     Args:
         arm: The arm.
         table: Its table, at least 100,000 poses.
         cells: Cells along the longest side.
+        seed: Of the points drawn for the volume.
 
     Raises:
         KinematicsError: If the tip moves on a line or surface only, which has no volume.
@@ -81,77 +86,90 @@ def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS) -> Reacha
         )
     low, high = table.tips_m.min(axis=0).astype(float), table.tips_m.max(axis=0).astype(float)
     cell_m = float((high - low).max() / cells)
-    shape = tuple(np.ceil((high - low) / cell_m).astype(int) + 5)
+    shape = tuple(np.ceil((high - low) / cell_m).astype(int) + 7)
     origin_m = (low + high) / 2.0 - (np.array(shape) - 1) / 2.0 * cell_m
-    counts = np.zeros(shape, dtype=int)
-    np.add.at(counts, tuple(np.rint((table.tips_m - origin_m) / cell_m).astype(int).T), 1)
-    occupied = counts > 0
-    inside = binary_erosion(occupied, iterations=2)
-    doubtful = np.argwhere(binary_dilation(occupied, iterations=1) & ~inside)
-    found, reached = _ask(arm, table, origin_m + doubtful * cell_m)
-    inside[tuple(doubtful.T)] = reached
-    _ask_from_neighbours(arm, origin_m + doubtful * cell_m, doubtful, found, reached)
-    inside[tuple(doubtful.T)] = reached
-    actuation = dict(zip(map(tuple, doubtful.tolist()), found, strict=True))
-    starts, inner_m, outer_m = [], [], []
-    for cell in doubtful[reached].tolist():  # a cell on the edge is doubtful, so its actuation is known
-        for axis in range(3):
-            for side in (-1, 1):
-                neighbour = cell.copy()
-                neighbour[axis] += side
-                if not inside[tuple(neighbour)]:
-                    starts.append(actuation[tuple(cell)])
-                    inner_m.append(origin_m + np.array(cell) * cell_m)
-                    outer_m.append(origin_m + np.array(neighbour) * cell_m)
-    boundary_m = _halve(arm, np.array(starts), np.array(inner_m), np.array(outer_m))
-    return ReachableSet(cell_m, origin_m, inside, boundary_m)
+    asker = _Asker(arm, table)
+    inside, found = _cells_inside(asker, table, origin_m, cell_m, shape)
+    volume_m3, error_m3 = _volume(asker, inside, origin_m, cell_m, np.random.default_rng(seed))
+    return ReachableSet(cell_m, origin_m, inside, _boundary(asker, inside, found, origin_m, cell_m), volume_m3, error_m3)
 
 
-def _ask(arm, table, centres_m):
-    """Whether each centre (m, 3) is reached from one of the table poses nearest to it, and the actuation found (m, n)."""
-    found, reached = np.empty((len(centres_m), arm.n_actuators)), np.zeros(len(centres_m), dtype=bool)
-    _, rows = cKDTree(table.tips_m, balanced_tree=False, compact_nodes=False).query(centres_m, k=_STARTS)
-    for start in range(_STARTS):
-        open_ = np.flatnonzero(~reached)
-        trial = table.actuation[rows[open_, start]].astype(float)
-        residuals_m = np.empty(len(open_))
-        compiled_solver.refine_each(compiled_arm(arm), trial, centres_m[open_], 30, residuals_m)
-        good = residuals_m < 1e-6
-        found[open_[good]], reached[open_[good]] = trial[good], True
-    return found, reached
+def litres(reachable: ReachableSet) -> str:
+    """The volume with its error, for people [l]."""
+    return f'{reachable.volume_m3 * 1e3:.2f} +- {reachable.volume_error_m3 * 1e3:.2f} l'
 
 
-def _ask_from_neighbours(arm, centres_m, cells, found, reached):
-    """Ask again for the cells not reached, from what was found for their neighbours, until that adds none; in place."""
-    rows = {tuple(cell): row for row, cell in enumerate(cells.tolist())}
-    added = True
-    while added:
-        asked = [
-            (row, rows[near])
-            for row in np.flatnonzero(~reached).tolist()
-            for near in _neighbours(cells[row].tolist())
-            if near in rows and reached[rows[near]]
-        ]
-        trial, residuals_m = found[[near for _, near in asked]].copy(), np.empty(len(asked))
-        to = np.array([row for row, _ in asked], dtype=int)
-        compiled_solver.refine_each(compiled_arm(arm), trial, centres_m[to], 30, residuals_m)
-        good = residuals_m < 1e-6
-        found[to[good]], reached[to[good]] = trial[good], True
-        added = bool(good.any())
+class _Asker:
+    """Whether points are reached, by refinement."""
+
+    def __init__(self, arm, table):
+        self._model, self._table = compiled_arm(arm), table
+        self._tree = cKDTree(table.tips_m, balanced_tree=False, compact_nodes=False)
+
+    def start_from(self, starts, points_m):
+        """Whether each point (m, 3) is reached from its start (m, n), and where that ends (m, n)."""
+        found, residuals_m = np.array(starts, dtype=float, order='C'), np.empty(len(points_m))
+        compiled_solver.refine_each(self._model, found, np.ascontiguousarray(points_m), _STEPS, residuals_m)
+        return residuals_m < _RESIDUAL_M, found
+
+    def ask(self, points_m):
+        """Whether each point (m, 3) is reached from one of the table poses nearest to it, and the actuation (m, n)."""
+        rows = self._tree.query(points_m, k=_STARTS)[1]
+        reached, found = np.zeros(len(points_m), dtype=bool), np.empty((len(points_m), self._table.actuation.shape[1]))
+        for start in rows.T:
+            open_ = np.flatnonzero(~reached)
+            good, ended = self.start_from(self._table.actuation[start[open_]], points_m[open_])
+            found[open_[good]], reached[open_[good]] = ended[good], True
+        return reached, found
 
 
-def _neighbours(cell):
-    for axis in range(3):
-        for side in (-1, 1):
-            yield tuple(c + side * (k == axis) for k, c in enumerate(cell))
+def _cells_inside(asker, table, origin_m, cell_m, shape):
+    """Whether the centre of each cell is reached, and the actuation (i, j, k, n) where it is."""
+    inside, found = np.zeros(shape, dtype=bool), np.full((*shape, table.actuation.shape[1]), np.nan)
+    inside[tuple(np.rint((table.tips_m - origin_m) / cell_m).astype(int).T)] = True
+    asked = np.argwhere(binary_dilation(inside))
+    inside[tuple(asked.T)], found[tuple(asked.T)] = asker.ask(origin_m + asked * cell_m)
+    added = inside
+    while added.any():  # the cells beside those that were added
+        fresh = np.zeros(shape, dtype=bool)
+        for cells, neighbours in _pairs(added):
+            open_ = ~inside[tuple(neighbours.T)]
+            cells, neighbours = cells[open_], neighbours[open_]
+            good, ended = asker.start_from(found[tuple(cells.T)], origin_m + neighbours * cell_m)
+            gained = tuple(neighbours[good].T)
+            inside[gained], fresh[gained], found[gained] = True, True, ended[good]
+        added = fresh
+    return inside, found
 
 
-def _halve(arm, starts, inner_m, outer_m):
-    """Boundary points (b, 3) between reached inner and unreached outer points."""
+def _volume(asker, inside, origin_m, cell_m, random):
+    """Volume and its error [m^3]."""
+    whole, block = binary_erosion(inside, np.ones((3, 3, 3))), np.ones((3, 3, 3))
+    band = np.argwhere(binary_dilation(inside, block) & ~whole)
+    points_m = origin_m + (np.repeat(band, _DRAWN, axis=0) + random.uniform(-0.5, 0.5, (len(band) * _DRAWN, 3))) * cell_m
+    share = asker.ask(points_m)[0].reshape(-1, _DRAWN).mean(axis=1)
+    variance = (share * (1.0 - share)).sum() / (_DRAWN - 1)  # of the sum of the shares, without bias
+    return float((whole.sum() + share.sum()) * cell_m**3), float(_ERROR_SIGMAS * np.sqrt(variance) * cell_m**3)
+
+
+def _boundary(asker, inside, found, origin_m, cell_m):
+    """Points (b, 3) on the boundary [m], by halving between the centres of cells inside and of neighbours outside."""
+    edges = [(cells, neighbours, ~inside[tuple(neighbours.T)]) for cells, neighbours in _pairs(inside)]
+    inner = np.concatenate([cells[out] for cells, _, out in edges])
+    outer_m = origin_m + np.concatenate([neighbours[out] for _, neighbours, out in edges]) * cell_m
+    starts, inner_m = found[tuple(inner.T)], origin_m + inner * cell_m
     for _ in range(_HALVINGS):
         middle_m = (inner_m + outer_m) / 2.0
-        trial, residuals_m = starts.copy(), np.empty(len(starts))
-        compiled_solver.refine_each(compiled_arm(arm), trial, middle_m, 30, residuals_m)
-        good = (residuals_m < 1e-6)[:, None]
-        starts, inner_m, outer_m = np.where(good, trial, starts), np.where(good, middle_m, inner_m), np.where(good, outer_m, middle_m)
+        good, ended = asker.start_from(starts, middle_m)
+        good = good[:, None]
+        starts, inner_m, outer_m = np.where(good, ended, starts), np.where(good, middle_m, inner_m), np.where(good, outer_m, middle_m)
     return inner_m
+
+
+def _pairs(chosen):
+    """The chosen cells and their neighbours, (m, 3) each, for each of the six sides; neighbours beyond the grid are left out."""
+    cells = np.argwhere(chosen)
+    for step in np.concatenate([np.eye(3, dtype=int), -np.eye(3, dtype=int)]):
+        neighbours = cells + step
+        within = ((neighbours >= 0) & (neighbours < chosen.shape)).all(axis=1)
+        yield cells[within], neighbours[within]

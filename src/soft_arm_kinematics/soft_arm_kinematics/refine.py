@@ -1,37 +1,103 @@
-"""Batched Jacobians and damped Gauss-Newton inside the limits, compiled (`compiled_solver`)."""
+"""Batched Jacobians and damped Gauss-Newton inside the limits: compiled (`compiled_solver`), or through torch where a device is given."""
 
 import numpy as np
 
 from soft_arm_kinematics import compiled_solver
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.compiled_model import compiled_arm
+from soft_arm_kinematics.errors import KinematicsError
 
 MAX_STEPS = 60
 
 
-def twist_jacobian_batch(arm: Arm, actuation: np.ndarray) -> np.ndarray:
-    """The same as `Arm.twist_jacobian`, (..., 6, n) of (..., n), on all cores at compiled speed."""
+def twist_jacobian_batch(arm: Arm, actuation: np.ndarray, device: str | None = None) -> np.ndarray:
+    """The same as `Arm.twist_jacobian`, (..., 6, n) of actuation (..., n), on all cores at compiled speed or on a torch device.
+
+    Rows are velocity [m] and angular velocity [rad] per unit of each coordinate [m, Pa or rad].
+
+    Raises:
+        KinematicsError: If the shape is wrong, a value is not finite, or the device cannot be had.
+    """
     rows = np.ascontiguousarray(arm.checked(actuation)).reshape(-1, arm.n_actuators)
-    jacobians = np.empty((len(rows), 6, arm.n_actuators))
-    compiled_solver.twist_jacobians(compiled_arm(arm), rows, jacobians)
+    if device is None:
+        jacobians = np.empty((len(rows), 6, arm.n_actuators))
+        compiled_solver.twist_jacobians(compiled_arm(arm), rows, jacobians)
+    else:
+        on_device = _torch_arm(arm, device)
+        jacobians = on_device.fk_and_jacobian(on_device.tensor(rows))[2].cpu().numpy()
     return jacobians.reshape(*np.shape(actuation)[:-1], 6, arm.n_actuators)
 
 
-def refine(arm: Arm, starts: np.ndarray, target_m: np.ndarray, axis: np.ndarray | None = None):
-    """Bring many starts to a target, inside the limits.
+def refine(arm: Arm, starts: np.ndarray, target_m: np.ndarray, axis: np.ndarray | None = None, device: str | None = None):
+    """Bring many starts to one target, inside the limits (damped Gauss-Newton on the position, and the tip axis where one is wanted).
 
     Args:
         arm: The arm.
         starts: (k, n) actuation, lengths [m] for bellows; those outside the limits start on them.
         target_m: (3,) tip position [m].
         axis: (3,) wanted unit direction of the tip's z axis, or None for any.
+        device: `cpu`, `cuda`, ... to work through torch in float64; the compiled loops where None.
 
     Returns:
         Actuation (k, n), distances from the target (k,) [m], angles from the axis (k,) [rad] (0 where none is wanted). A start that
         cannot reach the target ends where its distance is locally least.
+
+    Raises:
+        KinematicsError: If a shape is wrong, a value is not finite, or the device cannot be had.
     """
-    found, target_m = np.array(starts, dtype=float, order='C'), np.ascontiguousarray(target_m, dtype=float)
+    found, target_m = _starts(arm, starts), _finite('target', target_m, (3,))
+    wanted_axis = None if axis is None else _finite('axis', axis, (3,))
+    if device is not None:
+        on_device = _torch_arm(arm, device)
+        targets = on_device.tensor(np.broadcast_to(target_m, (len(found), 3)))
+        wanted_axis = None if wanted_axis is None else on_device.tensor(wanted_axis)
+        return tuple(t.cpu().numpy() for t in on_device.refine(on_device.tensor(found), targets, wanted_axis, MAX_STEPS))
     residuals_m, axis_errors_rad = np.empty(len(found)), np.empty(len(found))
-    wanted_axis = np.ascontiguousarray(np.zeros(3) if axis is None else axis, dtype=float)
+    wanted_axis = np.zeros(3) if wanted_axis is None else wanted_axis
     compiled_solver.refine_all(compiled_arm(arm), found, target_m, wanted_axis, axis is not None, MAX_STEPS, residuals_m, axis_errors_rad)
     return found, residuals_m, axis_errors_rad
+
+
+def refine_each(arm: Arm, starts: np.ndarray, targets_m: np.ndarray, device: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Bring each start to a target of its own, inside the limits, on all cores or on a torch device.
+
+    Args:
+        arm: The arm.
+        starts: (k, n) actuation, lengths [m] for bellows; those outside the limits start on them.
+        targets_m: (k, 3) tip positions [m].
+        device: As in `refine`.
+
+    Returns:
+        Actuation (k, n) and distances from the targets (k,) [m].
+
+    Raises:
+        KinematicsError: If a shape is wrong, a value is not finite, or the device cannot be had.
+    """
+    found = _starts(arm, starts)
+    targets_m = _finite('targets', targets_m, (len(found), 3))
+    if device is not None:
+        on_device = _torch_arm(arm, device)
+        return tuple(t.cpu().numpy() for t in on_device.refine(on_device.tensor(found), on_device.tensor(targets_m), None, MAX_STEPS)[:2])
+    residuals_m = np.empty(len(found))
+    compiled_solver.refine_each(compiled_arm(arm), found, targets_m, MAX_STEPS, residuals_m)
+    return found, residuals_m
+
+
+def _torch_arm(arm, device):
+    from soft_arm_kinematics.torch_batch import torch_arm  # torch takes seconds to import and need not be there
+
+    return torch_arm(arm, device)
+
+
+def _starts(arm, starts):
+    starts = np.array(arm.checked(starts), order='C')
+    if starts.ndim != 2:
+        raise KinematicsError(f'starts of shape {starts.shape}: give (k, {arm.n_actuators})')
+    return starts
+
+
+def _finite(what, values, shape):
+    values = np.ascontiguousarray(values, dtype=float)
+    if values.shape != shape or not np.isfinite(values).all():
+        raise KinematicsError(f'{what} of shape {values.shape}: give finite numbers of shape {shape}')
+    return values

@@ -1,12 +1,15 @@
-"""Speed of forward kinematics and of the workspace table, and error of the Jacobians."""
+"""Speed of forward kinematics, compiled and on a GPU, and of the workspace table; error of the Jacobians."""
 
+import importlib.util
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
+from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.bench.complex_model import complex_step_twist_jacobian
 from soft_arm_kinematics.fast_fk import fk_batch
 from soft_arm_kinematics.refine import twist_jacobian_batch
 from soft_arm_kinematics.workspace import build_table, load_table
@@ -66,6 +69,34 @@ def fk_figures(arm: Arm) -> dict[str, float]:
     }
 
 
+def torch_figures(arm: Arm) -> dict[str, float | None]:
+    """Poses a second of a million on the GPU, from and to its memory, and their distance from the compiled ones; None without a GPU."""
+    figures = {'torch_fk_poses_per_s': None, 'torch_refined_per_s': None, 'torch_fk_difference_max': None}
+    if importlib.util.find_spec('torch') is None:
+        return figures
+    import torch
+
+    if not torch.cuda.is_available():
+        return figures
+    from soft_arm_kinematics.torch_batch import torch_arm
+
+    on_device, random = torch_arm(arm, 'cuda'), np.random.default_rng(0)
+    lengths_m = random.uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
+    lengths, few = on_device.tensor(lengths_m), on_device.tensor(lengths_m[:NUMPY_POSES])
+    targets = on_device.tensor(arm.tip_from_lengths(random.uniform(*arm.length_limits_m, few.shape)))
+
+    def timed(action):
+        action()
+        torch.cuda.synchronize()
+        return best_s(lambda: (action(), torch.cuda.synchronize()), 5)
+
+    return {
+        'torch_fk_poses_per_s': POSES / timed(lambda: on_device.fk(lengths)),
+        'torch_refined_per_s': NUMPY_POSES / timed(lambda: on_device.refine(few, targets, None, 20)),
+        'torch_fk_difference_max': float(np.abs(fk_batch(arm, lengths_m) - on_device.fk(lengths).cpu().numpy()).max()),
+    }
+
+
 def table_figures(arm: Arm) -> dict[str, float]:
     """Seconds to build the table of a million poses with its tree and store it, and to load and check it again."""
     build_table(arm, 1000)  # loads the compiled code
@@ -75,7 +106,11 @@ def table_figures(arm: Arm) -> dict[str, float]:
 
 
 def jacobian_figures(arm: Arm) -> dict[str, float]:
-    """Largest relative error of the Jacobians by arcs, lengths and pressures against central differences, straight arms included."""
+    """Largest relative errors of the Jacobians over random poses, straight arms included.
+
+    `jacobian_error_max` is by arcs, lengths and pressures against central differences of the same model, and, for every shipped robot, of
+    the plain and the compiled Jacobian against complex steps through the second model; `jacobian_complex_error_max` is the latter alone.
+    """
     rng = np.random.default_rng(3)
     lengths_m = rng.uniform(*arm.length_limits_m, (400, arm.n_actuators))
     lengths_m[:100] = 0.1 + 10.0 ** rng.uniform(-12, -3, (100, 1)) * rng.standard_normal((100, arm.n_actuators))
@@ -88,7 +123,25 @@ def jacobian_figures(arm: Arm) -> dict[str, float]:
         (arm.fk, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5),
         (arm.fk_pressures, inside_pa, by_pressures, 30.0),
     ]
-    return {'jacobian_error_max': max(_worst(*case) for case in cases)}
+    by_complex_step = max(complex_step_error(a, 100) for a in [arm, *(Arm(load_robot(name)) for name in shipped_robots())])
+    return {
+        'jacobian_error_max': max(by_complex_step, *(_worst(*case) for case in cases)),
+        'jacobian_complex_error_max': by_complex_step,
+    }
+
+
+def complex_step_error(arm: Arm, poses: int) -> float:
+    """Largest relative error of the plain and compiled twist Jacobians against complex steps, over random and nearly straight poses."""
+    rng = np.random.default_rng(4)
+    actuation = rng.uniform(*arm.actuation_limits, (poses, arm.n_actuators))
+    has_twists = all(arm.closing_twists)
+    smallest = -12 if has_twists else -5  # without the twist, the direction of almost straight bellows is the rounding of their lengths
+    share = 10.0 ** rng.uniform(smallest, -3, (poses // 4, 1)) * rng.standard_normal((poses // 4, arm.n_actuators))
+    actuation[: poses // 4] = np.clip(arm.rest_actuation + share * np.diff(arm.actuation_limits, axis=0), *arm.actuation_limits)
+    if has_twists:
+        actuation[0] = arm.rest_actuation  # straight
+    reference = np.stack([complex_step_twist_jacobian(arm, x) for x in actuation])
+    return max(_relative(found, reference) for found in (arm.twist_jacobian(actuation), twist_jacobian_batch(arm, actuation)))
 
 
 def _worst(pose_of, x, analytic, step):
@@ -101,5 +154,9 @@ def _worst(pose_of, x, analytic, step):
         spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
         numeric[:, :3, k] = rate[:, :3, 3]
         numeric[:, 3:, k] = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
-    errors = np.abs(analytic - numeric).reshape(len(x), 2, -1).max(axis=-1)
-    return float((errors / np.abs(analytic).reshape(len(x), 2, -1).max(axis=-1)).max())
+    return _relative(analytic, numeric)
+
+
+def _relative(found, reference):
+    errors, size = np.abs(found - reference), np.abs(reference)
+    return float((errors.reshape(len(found), 2, -1).max(axis=-1) / size.reshape(len(found), 2, -1).max(axis=-1)).max())

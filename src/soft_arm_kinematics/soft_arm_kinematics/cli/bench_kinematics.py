@@ -52,6 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     arm, figures = load_arm(), {}
     parts = {
         'FK': lambda: speed.fk_figures(arm),
+        'FK on a GPU': lambda: speed.torch_figures(arm),
         'Jacobians': lambda: speed.jacobian_figures(arm),
         'table': lambda: speed.table_figures(arm),
         'IK': lambda: inverse.ik_figures(arm, args.targets),

@@ -6,10 +6,14 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from soft_arm_description.calibration import CalibrationError
 from soft_arm_description.robot import RobotFileError
-from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
+
+APART = 0.1  # share of a coordinate's range by which rivals differ: nearer ones look the same
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -18,7 +22,8 @@ def main(argv: list[str] | None = None) -> int:
     explain = parser.add_subparsers(dest='name', required=True).add_parser(
         'explain',
         help='the best solution beside its rivals',
-        description='Draw the best solution and its rivals side by side with their scores.',
+        description='Draw the best solution and its rivals side by side with their scores. A rival is the next best that differs from '
+        f"those before it by {APART:.0%} of some coordinate's range.",
     )
     explain._negative_number_matcher = re.compile(r'^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-inf$')  # Python < 3.14 takes -30e-3 for an option
     explain.add_argument(
@@ -39,6 +44,15 @@ def main(argv: list[str] | None = None) -> int:
         return 2
 
 
+def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:
+    """Rows of actuation (k, n), at most `count`: the first, then each that differs enough from those taken before it."""
+    shares, rows = actuation / np.diff(arm.actuation_limits, axis=0)[0], []
+    for row, share in enumerate(shares):
+        if len(rows) < count and all(np.abs(share - shares[other]).max() >= APART for other in rows):
+            rows.append(row)
+    return rows
+
+
 def _explain(args) -> int:
     from soft_arm_kinematics.cli.plots import draw_solutions  # --help does not load Matplotlib and the compiler
     from soft_arm_kinematics.inverse import InverseKinematics
@@ -49,9 +63,11 @@ def _explain(args) -> int:
     result = InverseKinematics(arm).solve(args.target_m, args.axis, args.present_lengths_m)
     if not result.solutions:
         raise KinematicsError(result.message)
-    shown = result.solutions[: args.rivals + 1]
+    ranks = apart(arm, result.solutions.actuation, args.rivals + 1)
+    shown = [result.solutions[rank] for rank in ranks]
+    present = arm.rest_actuation if args.present_lengths_m is None else np.clip(args.present_lengths_m, *arm.actuation_limits)
     try:
-        draw_solutions(arm, result, args.plot, args.rivals + 1)
+        draw_solutions(arm, result.target_m, shown, [rank + 1 for rank in ranks], present, args.plot)
     except (OSError, ValueError) as error:
         raise KinematicsError(f'{args.plot}: {error}; give a PNG file in a folder that exists') from error
     keys = 'score', 'score_angle_change', 'score_bend_growth', 'score_stiffness', 'pressure_margin_pa', 'explanation'

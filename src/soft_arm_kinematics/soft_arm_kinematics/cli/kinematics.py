@@ -14,6 +14,7 @@ from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
 
+COMPILED_FROM = 20_000  # poses; for fewer, loading the compiler takes longer than answering
 SHOWN = 10  # solutions in the table unless asked otherwise
 WORKSPACE_POINTS = 1_000_000
 
@@ -44,6 +45,7 @@ def _parser():
     )
     given.add_argument('--actuation', nargs='+', metavar='X', help="the robot's coordinates in their SI units, or - as for --lengths-m")
     fk.add_argument('--arcs-only', action='store_true', help='leave out rigid parts at the ends of the segments')
+    fk.add_argument('--device', metavar='D', help='cpu, cuda, ...: answer standard input through torch (default: compiled, without torch)')
     fk.set_defaults(command=_fk)
     ik = commands.add_parser('ik', help='tip position to pressures', description='All ways to bring the tip to a target, best first.')
     ik.add_argument(
@@ -84,7 +86,8 @@ def _fk(arm: Arm, args) -> int:
         raise KinematicsError(f'robot {arm.robot.name} has no lengths: give --actuation, {[c.name for c in arm.robot.actuation]}')
     if vectors == ['-']:
         radii = [s.actuators.centre_radius_m for s in arm.robot.segments if s.kind == 'bellows']
-        poses = arm.fk(_rows_of(sys.stdin.read(), arm.n_actuators))
+        rows = _rows_of(sys.stdin.read(), arm.n_actuators)
+        poses = _poses(arm, rows, args.device)
         print(json.dumps({'poses': poses.tolist(), 'actuator_radius_m': radii[0] if len(set(radii)) == 1 else radii or None}))
         return 0
     if args.pressures_pa and not arm.has_bellows:
@@ -133,6 +136,14 @@ def _fk(arm: Arm, args) -> int:
     return 0
 
 
+def _poses(arm, rows, device):
+    if device is None and len(rows) < COMPILED_FROM:
+        return arm.fk(rows)
+    from soft_arm_kinematics.fast_fk import fk_batch  # the compiler it loads is not needed for a few
+
+    return fk_batch(arm, rows, device=device)
+
+
 def _ik(arm: Arm, args) -> int:
     if args.max_solutions is not None and args.max_solutions < 1:
         raise KinematicsError(f'--max-solutions {args.max_solutions}: give at least 1')
@@ -179,7 +190,7 @@ def _answer(arm, result):
 
 
 def _workspace(arm: Arm, args) -> int:
-    from soft_arm_kinematics.reachable import reachable_set  # the compiler and SciPy are not needed for fk
+    from soft_arm_kinematics.reachable import litres, reachable_set  # the compiler and SciPy are not needed for fk
     from soft_arm_kinematics.workspace import load_table
 
     points_m = np.array(args.points_m or [])
@@ -200,6 +211,7 @@ def _workspace(arm: Arm, args) -> int:
                     'robot': arm.robot.name,
                     'frame': arm.robot.base.frame,
                     'volume_m3': reachable.volume_m3,
+                    'volume_error_m3': reachable.volume_error_m3,
                     'cell_m': reachable.cell_m,
                     'limits_m': [low.tolist(), high.tolist()],
                     'boundary_points': len(reachable.boundary_m),
@@ -208,10 +220,8 @@ def _workspace(arm: Arm, args) -> int:
             )
         )
         return 0
-    print(
-        f'volume {reachable.volume_m3 * 1e3:.3f} l; cells of {reachable.cell_m * 1e3:.2f} mm; '
-        f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm'
-    )
+    print(f'volume {litres(reachable)} (two standard errors); cells of {reachable.cell_m * 1e3:.2f} mm')
+    print(f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm')
     for point_m, distance_m in zip(points_m.reshape(-1, 3), distances_m, strict=True):
         print(f'{np.round(point_m * 1e3, 2).tolist()} mm: {abs(distance_m) * 1e3:.1f} mm {"inside" if distance_m > 0 else "outside"}')
     return 0
@@ -224,12 +234,20 @@ def without_rigid_parts(arm: Arm) -> Arm:
 
 
 def _rows_of(text, size):
+    """Vectors (m, size) of a JSON array, m >= 0."""
     try:
-        rows = np.array(json.loads(text), dtype=float)
-    except (ValueError, TypeError) as error:
-        raise KinematicsError(f'standard input is not a JSON array of vectors of {size} numbers: {error}') from error
-    if rows.ndim != 2 or rows.shape[1] != size or not np.isfinite(rows).all():
-        raise KinematicsError(f'standard input of shape {rows.shape}: give finite numbers, an array of vectors of {size}')
+        rows = json.loads(text)
+    except ValueError as error:
+        raise KinematicsError(f'standard input is not JSON ({error}): give an array of vectors of {size} numbers') from error
+    if not isinstance(rows, list):
+        raise KinematicsError(f'standard input is not an array: give an array of vectors of {size} numbers')
+    for i, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) != size or not all(type(v) in (int, float) for v in row):
+            raise KinematicsError(f'vector {i} of standard input is {json.dumps(row)[:60]}: give {size} numbers')
+    rows = np.array(rows, dtype=float).reshape(-1, size)
+    if not np.isfinite(rows).all():
+        i = int(np.argmin(np.isfinite(rows).all(axis=1)))
+        raise KinematicsError(f'vector {i} of standard input is {rows[i].tolist()}: give finite numbers')
     return rows
 
 

@@ -1,5 +1,7 @@
 """Pictures: the reachable set, and solutions of one target side by side."""
 
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -10,68 +12,92 @@ from matplotlib import pyplot  # noqa: E402
 
 from soft_arm_kinematics import pcc  # noqa: E402
 from soft_arm_kinematics.arm import Arm  # noqa: E402
-from soft_arm_kinematics.inverse import IkResult  # noqa: E402
-from soft_arm_kinematics.reachable import ReachableSet  # noqa: E402
+from soft_arm_kinematics.inverse import IkSolution  # noqa: E402
+from soft_arm_kinematics.reachable import ReachableSet, litres  # noqa: E402
 
 POINTS = 30  # of each segment's centre line
 
 
 def draw_workspace(arm: Arm, reachable: ReachableSet, path: Path) -> None:
-    """Write a plot (PNG): the boundary in space, and cuts of the set by the planes y = 0 and x = 0 [mm]."""
-    figure = pyplot.figure(figsize=(12.0, 4.6), layout='constrained')
+    """Write a plot (PNG): the boundary in space, and cuts of the set by the planes y = 0 and x = 0 [mm]; the arm hangs."""
+    figure = pyplot.figure(figsize=(14.0, 5.2))
     points_mm = reachable.boundary_m * 1e3
-    space = figure.add_subplot(1, 3, 1, projection='3d')
-    space.scatter(*points_mm[::3].T, s=1, c=points_mm[::3, 2], cmap='viridis')
-    space.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', title=f'boundary, volume {reachable.volume_m3 * 1e3:.2f} l')
-    space.invert_zaxis()  # the arm hangs
-    for place, across, along, name in ((2, 1, 0, 'x'), (3, 0, 1, 'y')):
-        axes = figure.add_subplot(1, 3, place)
+    space = figure.add_axes((0.0, 0.03, 0.36, 0.87), projection='3d')
+    front = points_mm[points_mm[:, 1] >= 0.0]  # the half behind the plane y = 0, so that hollows show
+    space.scatter(*front.T, s=2, c=front[:, 2], cmap='viridis')
+    low, high = points_mm.min(axis=0), points_mm.max(axis=0)
+    space.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(high[2], low[2]), xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]')
+    space.set_box_aspect(high - low)
+    space.view_init(elev=18.0, azim=-70.0)
+    space.set_title(f'boundary, half of it; volume {litres(reachable)}', fontsize=10)
+    low_mm = (reachable.origin_m - reachable.cell_m / 2) * 1e3
+    high_mm = low_mm + np.array(reachable.inside.shape) * reachable.cell_m * 1e3
+    for left, across, along, name in ((0.42, 1, 0, 'x'), (0.73, 0, 1, 'y')):
+        axes = figure.add_axes((left, 0.11, 0.25, 0.76))
         middle = int(np.clip(np.rint(-reachable.origin_m[across] / reachable.cell_m), 0, reachable.inside.shape[across] - 1))
         cut = np.take(reachable.inside, middle, axis=across)
-        low_mm = (reachable.origin_m - reachable.cell_m / 2) * 1e3
-        high_mm = low_mm + np.array(reachable.inside.shape) * reachable.cell_m * 1e3
-        axes.imshow(cut.T, extent=(low_mm[along], high_mm[along], high_mm[2], low_mm[2]), cmap='Blues', vmax=2)
+        axes.imshow(cut.T, origin='lower', extent=(low_mm[along], high_mm[along], low_mm[2], high_mm[2]), cmap='Blues', vmax=2)
         near = np.abs(reachable.boundary_m[:, across]) < reachable.cell_m
-        axes.plot(points_mm[near, along], points_mm[near, 2], '.', markersize=2, color='C3')
-        axes.set(xlabel=f'{name} [mm]', ylabel='z [mm]', title=f'cut through the base axis, {name}-z plane', aspect='equal')
+        axes.plot(points_mm[near, along], points_mm[near, 2], '.', markersize=2, color='C3', label='boundary')
+        axes.plot(0.0, 0.0, '^', color='black', label='base')
+        axes.set(xlabel=f'{name} [mm]', ylabel='z [mm]', ylim=(max(high_mm[2], 20.0), min(low_mm[2], -20.0)))
+        axes.set_title(f'cut through the base axis, {name}-z plane', fontsize=10)
+        axes.legend(fontsize=8, loc='upper right')
     figure.suptitle(arm.robot.name)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
 
 
-def draw_solutions(arm: Arm, result: IkResult, path: Path, shown: int) -> None:
-    """Write a plot (PNG): the best solution and its rivals side by side, each with its scores and sentence."""
-    solutions = result.solutions[:shown]
-    figure = pyplot.figure(figsize=(3.6 * len(solutions), 5.6), layout='constrained')
-    for number, s in enumerate(solutions, start=1):
-        axes = figure.add_subplot(1, len(solutions), number, projection='3d')
-        line_mm = centre_line(arm, s.actuation) * 1e3
-        for i, name in enumerate(arm.robot.segment_names):
-            part = line_mm[i * POINTS : (i + 1) * POINTS + 1]
-            axes.plot(*part.T, linewidth=5, solid_capstyle='round', label=name)
-        axes.scatter(*(result.target_m * 1e3), color='black', marker='x', s=50, label='target')
-        centre, half = line_mm.mean(axis=0), max(np.ptp(line_mm, axis=0).max() / 2.0, 1.0)
-        axes.set(
-            xlim=(centre[0] - half, centre[0] + half),
-            ylim=(centre[1] - half, centre[1] + half),
-            zlim=(centre[2] + half, centre[2] - half),
-            xlabel='x [mm]',
-            ylabel='y [mm]',
-            zlabel='z [mm]',
-        )
-        margin = '' if s.pressure_margin_pa is None else f'\nmargin to the pressure limits {s.pressure_margin_pa / 1e3:.1f} kPa'
-        axes.set_title(
-            f'{"best" if number == 1 else f"rival {number - 1}"}: score {s.score:.3f}\nangle change {s.score_angle_change:.3f}\n'
-            f'bend growth {s.score_bend_growth:.3f}\nstiffness {s.score_stiffness:.3f}{margin}',
-            fontsize=9,
-        )
-        if number == 1:
-            axes.legend(fontsize=7, loc='lower left')
+def draw_solutions(
+    arm: Arm, target_m: np.ndarray, solutions: Sequence[IkSolution], ranks: Sequence[int], present: np.ndarray, path: Path
+) -> None:
+    """Write a plot (PNG): solutions side by side to one scale, each with its sentence and the parts of its score.
+
+    Args:
+        arm: The arm.
+        target_m: (3,) [m].
+        solutions: The best first.
+        ranks: Place of each among all solutions, 1 the best.
+        present: (n,) actuation where the arm is now, drawn grey.
+        path: PNG to write.
+    """
+    lines_mm = [centre_line(arm, x) * 1e3 for x in (present, *(s.actuation for s in solutions))]
+    every = np.concatenate(lines_mm)
+    centre, half = (every.min(axis=0) + every.max(axis=0)) / 2.0, max(np.ptp(every, axis=0).max() / 2.0, 1.0)
     weights = arm.robot.ik_weights
+    parts = np.array([[s.score_angle_change, s.score_bend_growth, s.score_stiffness] for s in solutions])
+    parts = parts * [weights.angle_change, weights.bend_growth, weights.stiffness]
+    figure = pyplot.figure(figsize=(3.7 * len(solutions) + 0.6, 7.4))
+    width = 1.0 / len(solutions)
+    for i, s in enumerate(solutions):
+        axes = figure.add_axes(((i + 0.01) * width, 0.36, 0.9 * width, 0.47), projection='3d')
+        axes.plot(*lines_mm[0].T, color='0.7', linewidth=3, linestyle='--', label='now')
+        for k, name in enumerate(arm.robot.segment_names):
+            axes.plot(*lines_mm[i + 1][k * POINTS : (k + 1) * POINTS + 1].T, linewidth=5, solid_capstyle='round', label=name)
+        axes.scatter(*(target_m * 1e3), color='black', marker='x', s=60, label='target')
+        low, high = centre - half, centre + half
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(high[2], low[2]))
+        for name, label in (('x', axes.set_xlabel), ('y', axes.set_ylabel), ('z', axes.set_zlabel)):
+            label(f'{name} [mm]', fontsize=8, labelpad=-3)
+        axes.tick_params(labelsize=7, pad=-1)
+        axes.locator_params(nbins=5)
+        margin = '' if s.pressure_margin_pa is None else f'\n{s.pressure_margin_pa / 1e3:.1f} kPa from the pressure limits'
+        axes.set_title(f'{"best" if i == 0 else f"rival {i} (number {ranks[i]})"}: score {s.score:.3f}{margin}', fontsize=10)
+        figure.text((i + 0.5) * width, 0.355, textwrap.fill(s.explanation, 44), ha='center', va='top', fontsize=8)
+        bars = figure.add_axes(((i + 0.32) * width, 0.06, 0.62 * width, 0.15))
+        drawn = bars.barh(('angle change', 'bend growth', 'stiffness'), parts[i], color=('C2', 'C3', 'C4'))
+        bars.bar_label(drawn, fmt='%.3f', fontsize=8, padding=2)
+        bars.set_xlim(min(1.3 * parts.min(), 0.0), max(1.3 * parts.max(), 0.1))
+        bars.axvline(0.0, color='black', linewidth=0.8)
+        bars.invert_yaxis()
+        bars.tick_params(labelsize=8)
+        bars.set_xlabel('weight times score', fontsize=8)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=len(labels), loc='upper center', bbox_to_anchor=(0.5, 0.96), fontsize=8)
     figure.suptitle(
-        f'{arm.robot.name}: target {np.round(result.target_m * 1e3, 2).tolist()} mm; score = {weights.angle_change:g} angle change '
+        f'{arm.robot.name}: target {np.round(target_m * 1e3, 2).tolist()} mm; score = {weights.angle_change:g} angle change '
         f'+ {weights.bend_growth:g} bend growth + {weights.stiffness:g} stiffness, lower is better',
-        fontsize=10,
+        fontsize=10 if len(solutions) > 2 else 7,
     )
     figure.savefig(path, dpi=130)
     pyplot.close(figure)

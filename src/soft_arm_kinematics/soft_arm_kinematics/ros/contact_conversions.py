@@ -1,6 +1,7 @@
 """Between the contact estimator's messages and plain values."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import Pose
@@ -19,6 +20,15 @@ def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
     theta = math.atan2(axis[:2] @ direction, axis[2])
     theta += 2 * math.pi * round((near_rad - theta) / (2 * math.pi))
     return np.array([np.array([pose.position.x, pose.position.y]) @ direction, pose.position.z, theta])
+
+
+def planar_covariance(covariance: Sequence[float], phi_rad: float) -> np.ndarray | None:
+    """Covariance (3, 3) of the planar pose [m, m, rad] from the 36 numbers of a message; None where it tells none (zeros, as a rule)."""
+    cos, sin = np.cos(phi_rad), np.sin(phi_rad)
+    to_plane = np.array([[cos, sin, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0], [0, 0, 0, -sin, cos, 0]])
+    planar = to_plane @ np.reshape(covariance, (6, 6)) @ to_plane.T
+    planar = (planar + planar.T) / 2.0
+    return planar if np.isfinite(planar).all() and np.linalg.eigvalsh(planar)[0] > 0.0 else None
 
 
 def contact_msg(detection: Detection, estimate: ContactEstimate | None, header) -> ContactEstimateMsg:

@@ -1,8 +1,9 @@
 """Contact estimator: pressures and tip poses of a modal bellows in; contact yes or no, site and interval out.
 
 In: `pressures` (ChamberPressures), `ring_pose` (PoseWithCovarianceStamped, tip in the arm's base, z along the backbone). Out: `contact`
-(ContactEstimate) for every pose; the site is sought anew at `locate_rate_hz` while there is contact. Poses without a pressure measured
-around the same time are not used, and /diagnostics says so.
+(ContactEstimate) for every pose; the site is sought anew at `locate_rate_hz` while there is contact. The noise is what the pose's own
+covariance says; the parameters stand in where it says nothing. Poses without a pressure measured around the same time are not used, and
+/diagnostics says so.
 """
 
 from collections import deque
@@ -18,7 +19,7 @@ from soft_arm_kinematics.contact_stream import ContactStream
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.modal import ModalModel
 from soft_arm_kinematics.ros import conversions
-from soft_arm_kinematics.ros.contact_conversions import contact_msg, planar_pose
+from soft_arm_kinematics.ros.contact_conversions import contact_msg, planar_covariance, planar_pose
 from soft_arm_msgs.msg import ChamberPressures, ContactEstimate
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter
@@ -31,8 +32,8 @@ class ContactEstimatorParameters:
     """Parameters of the node."""
 
     robot: str = parameter('modal_bellows', 'name or path of a robot file with one modal segment')
-    position_sigma_m: float = parameter(0.5e-3, 'noise of the tip position, each axis [m]', minimum=1e-6, maximum=0.1)
-    angle_sigma_rad: float = parameter(5.24e-3, 'noise of the tip angle [rad]', minimum=1e-6, maximum=1.0)
+    position_sigma_m: float = parameter(0.5e-3, 'noise of the position of poses without covariance [m]', minimum=1e-6, maximum=0.1)
+    angle_sigma_rad: float = parameter(5.24e-3, 'noise of the angle of poses without covariance [rad]', minimum=1e-6, maximum=1.0)
     false_alarms_per_min: float = parameter(0.1, 'largest rate of alarms in free motion [1/min]', minimum=1e-6, maximum=60.0)
     pose_rate_hz: float = parameter(30.0, 'poses per second [Hz]', minimum=1.0, maximum=1000.0)
     window: int = parameter(30, 'poses over which the twist of the tip is measured', minimum=3, maximum=600)
@@ -59,7 +60,7 @@ class ContactEstimatorNode(Node):
             settings.window,
         )
         self._pressures: deque[tuple[float, float]] = deque(maxlen=KEPT_PRESSURES)
-        self._estimate, self._detection, self._fault, self._rate = None, None, '', diagnostics.RateMeter()
+        self._estimate, self._detection, self._fault, self._rate, self._told = None, None, '', diagnostics.RateMeter(), False
         self._publisher = self.create_publisher(ContactEstimate, 'contact', qos.STATE)
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_pose, qos.STATE)
@@ -80,7 +81,8 @@ class ContactEstimatorNode(Node):
             self._fault = 'poses come without pressures of the same time: is the driver active, and are the clocks equal?'
             return
         pose = planar_pose(message.pose.pose, self._phi_rad, float(self._model.angles(self._model.length_m, pressure_pa)))
-        self._detection, self._fault = self._stream.update(pressure_pa, pose), ''
+        covariance = planar_covariance(message.pose.covariance, self._phi_rad)
+        self._detection, self._fault, self._told = self._stream.update(pressure_pa, pose, covariance), '', covariance is not None
         self._estimate = self._estimate if self._detection.in_contact else None
         self._rate.tick()
         self._publisher.publish(contact_msg(self._detection, self._estimate, message.header))
@@ -96,7 +98,7 @@ class ContactEstimatorNode(Node):
         self._estimate = self._stream.estimate()
 
     def _status(self):
-        values = {'poses_hz': self._rate.rate_hz}
+        values = {'poses_hz': self._rate.rate_hz, 'noise_from': 'ring_pose' if self._told else 'parameters'}
         if self._fault:
             return diagnostics.ERROR, self._fault, values
         if not self._rate.rate_hz:

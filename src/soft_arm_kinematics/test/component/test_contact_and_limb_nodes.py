@@ -16,6 +16,7 @@ from soft_arm_kinematics.contact import tip_in_contact
 from soft_arm_kinematics.limbs import Limbs
 from soft_arm_kinematics.modal import ModalModel
 from soft_arm_kinematics.modal_fit import PSI_PA
+from soft_arm_kinematics.ros.contact_conversions import planar_covariance
 from soft_arm_kinematics.ros.contact_estimator_node import ContactEstimatorNode
 from soft_arm_kinematics.ros.limb_states_node import LimbStatesNode
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures, ContactEstimate
@@ -55,7 +56,7 @@ class Graph:
             assert time.monotonic() < end_s, f'nothing within {DEADLINE_S} s; heard {sorted(self.heard)}'
             self.executor.spin_once(timeout_sec=0.1)
 
-    def send(self, k, pressure_pa, planar):
+    def send(self, k, pressure_pa, planar, covariance=None):
         """The k-th sample: a pressure and a pose of the same time; waits for the answer."""
         pressures = ChamberPressures(names=['bellows'], pressures_pa=[float(pressure_pa)])
         pose = PoseWithCovarianceStamped()
@@ -63,6 +64,7 @@ class Graph:
         pressures.header.stamp.nanosec = pose.header.stamp.nanosec = (k % 30) * 33_000_000
         pose.pose.pose.position.x, pose.pose.pose.position.z = float(planar[0]), float(planar[1])
         pose.pose.pose.orientation.y, pose.pose.pose.orientation.w = math.sin(planar[2] / 2), math.cos(planar[2] / 2)
+        pose.pose.covariance = np.zeros(36) if covariance is None else np.ravel(covariance)
         before = len(self.heard.get('contact', []))
         self.pressures.publish(pressures)
         self.until(lambda: self.nodes[0]._pressures and self.nodes[0]._pressures[-1][0] >= 100 + k // 30 + (k % 30) * 0.033 - 1e-6)
@@ -84,6 +86,31 @@ def test_contact_is_detected_and_located(graph):
     last = graph.send(len(q), q[-1], poses[-1])
     assert last.site_low_m < last.site_m < last.site_high_m and last.site_m == pytest.approx(site_m, abs=0.03 * model.length_m)
     assert last.onset_pa == pytest.approx(onset_pa, abs=0.5 * PSI_PA) and 'contact at' in last.message
+
+
+def test_the_covariance_of_the_pose_is_the_noise(graph):
+    """A tracker ten times noisier than the parameters say, which tells so, raises no alarm."""
+    model = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
+    q, sigma = PSI_PA * np.arange(0.0, 16.0, 0.25), 10.0 * np.array([0.5e-3, 0.5e-3, 5.24e-3])
+    poses = model.tip(q) + np.random.default_rng(1).standard_normal((len(q), 3)) * sigma
+    covariance = np.diag([sigma[0], 1.0, sigma[1], 1.0, sigma[2], 1.0]) ** 2  # y and the turns about x and z are across the plane
+    answers = [graph.send(k, *sample, covariance) for k, sample in enumerate(zip(q, poses, strict=True))]
+    assert not any(a.in_contact for a in answers) and answers[-1].statistic > 0.0
+    assert graph.nodes[0]._status()[2]['noise_from'] == 'ring_pose'
+    again = [graph.send(len(q) + k, *sample) for k, sample in enumerate(zip(q, poses, strict=True))]
+    assert any(a.in_contact for a in again) and graph.nodes[0]._status()[2]['noise_from'] == 'parameters'
+
+
+def test_planar_covariance_is_that_of_the_bending_plane():
+    rng, phi = np.random.default_rng(2), 0.7
+    root = rng.standard_normal((6, 6)) * 1e-3
+    covariance = root @ root.T
+    samples = rng.standard_normal((200_000, 6)) @ root.T  # small shifts and turns about the axes of the base
+    along = samples[:, 0] * np.cos(phi) + samples[:, 1] * np.sin(phi)
+    tipped = np.cross(samples[:, 3:], [0.0, 0.0, 1.0])  # where the z axis goes
+    planar = np.stack([along, samples[:, 2], tipped @ [np.cos(phi), np.sin(phi), 0.0]])
+    assert planar_covariance(covariance.ravel(), phi) == pytest.approx(np.cov(planar), abs=0.02 * covariance.max())
+    assert planar_covariance(np.zeros(36), phi) is None and planar_covariance(np.full(36, np.nan), phi) is None
 
 
 def test_limbs_move_and_carry_their_frames(graph):

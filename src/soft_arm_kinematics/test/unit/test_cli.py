@@ -1,9 +1,14 @@
+import io
 import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from soft_arm_description.robot import load_robot, shipped_robots
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.cli import ik, kinematics
 from soft_arm_kinematics.cli.kinematics import main
 
 FK = ['fk', '--pressures-pa']
@@ -26,6 +31,91 @@ def test_ik_json_is_the_inverse_of_fk(capsys):
     for solution in answer['solutions']:
         assert main([*FK, *(repr(p) for p in solution['pressures_pa']), '--json']) == 0
         assert json.loads(capsys.readouterr().out)['tip_m'] == pytest.approx([0.06, -0.03, 0.22], abs=1e-6)
+
+
+@pytest.mark.parametrize('robot', sorted(shipped_robots()))
+def test_standard_input_answers_every_robot(capsys, monkeypatch, robot):
+    arm = Arm(load_robot(robot))
+    rows = np.random.default_rng(0).uniform(*arm.actuation_limits, (3, arm.n_actuators))
+    monkeypatch.setattr('sys.stdin', io.StringIO(json.dumps(rows.tolist())))
+    assert main(['fk', '--robot', robot, '--lengths-m' if arm.has_bellows else '--actuation', '-', '--json']) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert list(answer) == ['poses', 'actuator_radius_m'] and answer['poses'] == arm.fk(rows).tolist()
+    assert answer['actuator_radius_m'] == (0.03 if arm.has_bellows else None)
+
+
+def test_arcs_only_leaves_out_rigid_parts(capsys, monkeypatch, tmp_path):
+    content = load_robot('two_module_arm').model_dump(mode='json', exclude_unset=True)
+    for segment in content['segments']:
+        segment['rigid_length_m'] = 0.015
+    path = tmp_path / 'rigid.yaml'
+    path.write_text(json.dumps(content))
+    ends_m = []
+    for flags in ([], ['--arcs-only']):
+        monkeypatch.setattr('sys.stdin', io.StringIO(json.dumps([[0.1] * 6])))
+        assert main(['fk', '--robot', str(path), '--lengths-m', '-', '--json', *flags]) == 0
+        ends_m.append(json.loads(capsys.readouterr().out)['poses'][0][2][3])
+    assert ends_m == pytest.approx([0.23, 0.2])
+
+
+def test_large_batches_are_answered_compiled_with_the_same_poses(monkeypatch):
+    arm = Arm(load_robot('two_module_arm'))
+    rows = np.random.default_rng(1).uniform(*arm.length_limits_m, (50, 6))
+    few = kinematics._poses(arm, rows, None)
+    monkeypatch.setattr(kinematics, 'COMPILED_FROM', 1)
+    assert kinematics._poses(arm, rows, None) == pytest.approx(few, abs=1e-13)
+
+
+def test_targets_on_standard_input(capsys, monkeypatch):
+    monkeypatch.setattr('sys.stdin', io.StringIO('[[0.06, -0.03, 0.22], [0, 0, 1]]'))
+    assert main(['ik', '--target-m', '-', '--max-solutions', '2', '--json']) == 0
+    near, far = json.loads(capsys.readouterr().out)['results']
+    assert near['reachable'] and len(near['solutions']) == 2
+    assert not far['reachable'] and far['solutions'] == [] and far['distance_m'] == pytest.approx(0.61)
+
+
+@pytest.mark.parametrize('command', [['fk', '--lengths-m'], ['ik', '--target-m']])
+def test_no_vectors_give_no_answers(capsys, monkeypatch, command):
+    monkeypatch.setattr('sys.stdin', io.StringIO('[]'))
+    assert main([*command, '-', '--json']) == 0
+    assert next(iter(json.loads(capsys.readouterr().out).values())) == []
+
+
+@pytest.mark.parametrize(
+    'text, words',
+    [
+        ('[[0.1', ['not JSON']),
+        ('', ['not JSON']),
+        ('{}', ['not an array']),
+        ('[[]]', ['vector 0', '6 numbers']),
+        ('[0.1, 0.1, 0.1, 0.1, 0.1, 0.1]', ['vector 0', '0.1']),
+        ('[[0.1, 0.1, 0.1, 0.1, 0.1, 0.1], [0.1]]', ['vector 1', '[0.1]']),
+        ('[[0.1, 0.1, 0.1, 0.1, 0.1, "a"]]', ['vector 0', 'a']),
+        ('[[0.1, 0.1, 0.1, 0.1, 0.1, null]]', ['vector 0', 'null']),
+        ('[[0.1, 0.1, 0.1, 0.1, 0.1, NaN]]', ['vector 0', 'nan', 'finite']),
+        ('[[0.1, 0.1, 0.1, 0.1, 0.1, 1e999]]', ['vector 0', 'inf', 'finite']),
+    ],
+)
+def test_bad_standard_input_is_one_line(capsys, monkeypatch, text, words):
+    monkeypatch.setattr('sys.stdin', io.StringIO(text))
+    assert main(['fk', '--lengths-m', '-', '--json']) == 2
+    captured = capsys.readouterr()
+    assert captured.out == '' and captured.err.count('\n') == 1 and all(word in captured.err for word in words)
+
+
+def test_rivals_differ_from_each_other():
+    arm = Arm(load_robot('two_module_arm'))
+    rows = np.array([[0.1] * 6, [0.105] * 6, [0.12] * 6, [0.1] * 5 + [0.15], [0.19] * 6])
+    assert ik.apart(arm, rows, 3) == [0, 2, 3]
+
+
+def test_explain_draws_a_picture(capsys, tmp_path):
+    assert ik.main(['explain', '--target-m', '0.06', '-0.03', '0.22', '--rivals', '1', '--plot', str(tmp_path / 'ik.png'), '--json']) == 0
+    solutions = json.loads(capsys.readouterr().out)['solutions']
+    assert len(solutions) == 2 and solutions[0]['score'] < solutions[1]['score']
+    assert (tmp_path / 'ik.png').read_bytes()[:4] == b'\x89PNG'
+    assert ik.main(['explain', '--target-m', '0', '0', '0.2', '--plot', str(tmp_path / 'none' / 'ik.png')]) == 2
+    assert capsys.readouterr().err.count('\n') == 1
 
 
 def test_tables_for_people(capsys):

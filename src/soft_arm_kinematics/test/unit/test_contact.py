@@ -137,6 +137,60 @@ def test_free_statistic_is_chi_squared_and_alarms_are_rare():
     assert np.count_nonzero(statistic > alarm_limit(0.1, 30.0)) < 10
 
 
+def drifting_noise(count, rng):
+    """A covariance for each pose, as a tracker tells it: by turns good and three times worse, position and angle correlated."""
+    scale = 1.0 + 2.0 * (np.sin(np.arange(count) / 7.0) > 0.3) * rng.uniform(0.5, 1.0, count)
+    root = np.linalg.cholesky(NOISE) @ np.array([[1.0, 0, 0], [0.4, 0.9, 0], [-0.3, 0.5, 0.8]])
+    roots = scale[:, None, None] * root
+    return roots @ roots.swapaxes(1, 2), (roots @ rng.standard_normal((count, 3, 1)))[..., 0]
+
+
+def test_false_alarms_keep_their_rate_with_the_trackers_own_covariances():
+    minutes = 10
+    q = PSI_PA * (10.0 + 8.0 * np.sin(2.0 * np.pi * np.arange(minutes * 1800) / 360.0))
+    covariances, errors = drifting_noise(len(q), np.random.default_rng(4))
+    poses = BELLOWS.tip(q) + errors
+    statistic, _ = centrode_deviations(BELLOWS, q, poses, covariances, 30)
+    assert np.mean(statistic) == pytest.approx(2.0, abs=0.15)
+    assert np.mean(statistic > -2.0 * np.log(0.05)) == pytest.approx(0.05, abs=0.015)
+    assert np.count_nonzero(statistic > alarm_limit(0.1, 30.0)) / minutes < 1.0
+    deaf, _ = centrode_deviations(BELLOWS, q, poses, NOISE, 30)  # with the parameters' noise instead, the rate is not kept
+    assert np.count_nonzero(deaf > alarm_limit(0.1, 30.0)) / minutes > 10.0
+
+
+def test_equal_covariances_one_by_one_are_the_common_one():
+    q, poses = SWEEP, noisy(BELLOWS.tip(SWEEP), 8)
+    each = np.broadcast_to(NOISE, (len(q), 3, 3))
+    assert centrode_deviations(BELLOWS, q, poses, each, 30)[0] == pytest.approx(centrode_deviations(BELLOWS, q, poses, NOISE, 30)[0])
+    touched = noisy(tip_in_contact(BELLOWS, LONG_SWEEP, 0.5 * LENGTH, 7.0 * PSI_PA)[0], 9)
+    each = np.broadcast_to(NOISE, (len(LONG_SWEEP), 3, 3))
+    one, common = locate(BELLOWS, LONG_SWEEP, touched, each), locate(BELLOWS, LONG_SWEEP, touched, NOISE)
+    assert one.site_m == pytest.approx(common.site_m, abs=1e-9) and one.site_interval_m == pytest.approx(common.site_interval_m, abs=1e-9)
+
+
+def test_location_weighs_each_pose_by_its_own_noise():
+    q, site_m = LONG_SWEEP[::4], 0.5 * LENGTH
+    truth, rng = tip_in_contact(BELLOWS, q, site_m, 6.0 * PSI_PA)[0], np.random.default_rng(3)
+    errors = []
+    for _ in range(6):
+        covariances, noise = drifting_noise(len(q), rng)
+        found = [locate(BELLOWS, q, truth + noise, c).site_m - site_m for c in (covariances, NOISE)]
+        errors.append(np.abs(found))
+    assert np.mean(errors, axis=0)[0] < np.mean(errors, axis=0)[1]
+
+
+def test_stream_takes_the_poses_covariances():
+    q = LONG_SWEEP
+    covariances, errors = drifting_noise(len(q), np.random.default_rng(6))
+    stream = ContactStream(BELLOWS, NOISE)
+    detections = [stream.update(*sample) for sample in zip(q, BELLOWS.tip(q) + errors, covariances, strict=True)]
+    assert not any(d.in_contact for d in detections)
+    expected, _ = centrode_deviations(BELLOWS, q, BELLOWS.tip(q) + errors, covariances, 30)
+    assert [d.statistic for d in detections[29:]] == pytest.approx(list(expected), rel=1e-9)
+    with pytest.raises(KinematicsError, match='covariance'):
+        stream.update(0.0, np.zeros(3), -NOISE)
+
+
 def test_deviation_is_that_of_the_fixed_centrodes():
     site_m, q = 0.5 * LENGTH, SWEEP[:30]
     poses, _ = tip_in_contact(BELLOWS, q, site_m, 0.0)

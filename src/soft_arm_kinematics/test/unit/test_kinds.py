@@ -110,6 +110,28 @@ def test_what_needs_bellows_says_so():
         fk_batch(arm, np.zeros((2, 6)), np.zeros((3, 4, 4)))
 
 
+def test_volume_of_a_limb_is_the_integral():
+    """p = l (r cos phi, r sin phi, z), r = (1 - cos t) / t, z = sin t / t, meets each point once: V = int l r |d(l r, l z)| dphi."""
+    arm = Arm(load_robot('squid_camera'))
+    (low_m, high_m), greatest = arm.actuation_limits[:, 2], arm.actuation_limits[1, 0]
+    theta = np.linspace(1e-4, greatest, 20_001)
+    r, z = (1 - np.cos(theta)) / theta, np.sin(theta) / theta
+    density = r * np.abs(r * np.gradient(z, theta) - z * np.gradient(r, theta))
+    exact_m3 = 2 * np.pi * (high_m**3 - low_m**3) / 3 * np.trapezoid(density, theta)
+    table = build_table(arm, 300_000)
+    for cells in (24, 40):
+        reachable = reachable_set(arm, table, cells)
+        assert reachable.volume_m3 == pytest.approx(exact_m3, abs=1.5 * reachable.volume_error_m3)  # three standard errors
+        assert reachable.volume_error_m3 < 0.06 * exact_m3
+
+
+def test_volume_does_not_depend_on_the_cells(paper_arm):
+    table = build_table(paper_arm, 100_000)
+    coarse, fine = reachable_set(paper_arm, table, 12), reachable_set(paper_arm, table, 20, seed=1)
+    assert coarse.volume_m3 == pytest.approx(fine.volume_m3, abs=1.5 * np.hypot(coarse.volume_error_m3, fine.volume_error_m3))
+    assert fine.volume_error_m3 < 0.01 * fine.volume_m3
+
+
 def test_reachable_set_of_one_module(arm):
     """Inverse kinematics agrees with the cells about random points; the straight tip's ends lie on the boundary."""
     if arm.n_segments != 2 or arm.n_actuators != 6 or arm.rigid_lengths_m.any():

@@ -1,0 +1,116 @@
+"""A second model of every kind of segment, for checks only: plain NumPy, analytic, so that it takes complex actuation.
+
+It shares no formula with `pcc` or `segment_maps`. An arc of constant curvature is the exponential of its constant twist, summed as a
+power series of 4x4 matrices; a modal segment is integrated at other nodes. Derivatives come from the complex step
+f'(x) = Im f(x + i h) / h, which has no cancellation (Squire and Trapp, SIAM Review 40, 1998).
+"""
+
+import numpy as np
+
+from soft_arm_kinematics.arm import Arm
+
+STEP = 1e-30  # share of a coordinate's range
+_HALVINGS, _TERMS = 5, 16  # twists up to 2 pi rad are divided by 2^5; the rest of the series is then below 1e-20
+_MODAL_NODES = 48
+
+
+def bends_and_ends(arm: Arm, actuation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bending vectors [rad] (..., s, 2) of all segments and T_base_tip (..., 4, 4) at real or complex actuation (..., n)."""
+    pose, bends = np.eye(4), []
+    for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
+        bend, end = _PARTS[segment.kind](segment, actuation[..., columns])
+        rigid = np.eye(4)
+        rigid[2, 3] = segment.rigid_length_m
+        pose = pose @ end @ rigid
+        bends.append(bend)
+    return np.stack(bends, axis=-2), pose
+
+
+def complex_rows(arm: Arm, actuation: np.ndarray) -> np.ndarray:
+    """Actuation (n,) with the complex step on one coordinate in each row, (n, n); the step is STEP of the coordinate's range."""
+    low, high = arm.actuation_limits
+    return actuation + 1j * STEP * np.diag(high - low)
+
+
+def complex_step_twist_jacobian(arm: Arm, actuation: np.ndarray) -> np.ndarray:
+    """Twist of the tip in the base per unit rate of the actuation (n,), (6, n): what `Arm.twist_jacobian` says, found another way."""
+    low, high = arm.actuation_limits
+    _, poses = bends_and_ends(arm, complex_rows(arm, actuation))
+    slopes = poses.imag / STEP / (high - low)[:, None, None]
+    turn = slopes[:, :3, :3] @ poses[:, :3, :3].real.swapaxes(1, 2)  # dR R^T = [omega]
+    return np.concatenate([slopes[:, :3, 3], np.stack([turn[:, 2, 1], turn[:, 0, 2], turn[:, 1, 0]], axis=1)], axis=1).T
+
+
+def _arc_end(bend, length_m):
+    """Exponential of the twist (length e_z, (-u_y, u_x, 0))."""
+    twist = np.zeros(bend.shape[:-1] + (4, 4), dtype=bend.dtype)
+    twist[..., 0, 2], twist[..., 1, 2] = bend[..., 0], bend[..., 1]
+    twist[..., 2, 0], twist[..., 2, 1] = -bend[..., 0], -bend[..., 1]
+    twist[..., 2, 3] = length_m
+    twist /= 2**_HALVINGS
+    total = np.eye(4) + twist / _TERMS
+    for k in range(_TERMS - 1, 0, -1):
+        total = np.eye(4) + twist @ total / k
+    for _ in range(_HALVINGS):
+        total = total @ total
+    return total
+
+
+def _about_z(cos, sin):
+    turn = np.zeros(np.shape(cos) + (4, 4), dtype=np.asarray(cos).dtype)
+    turn[..., 0, 0] = turn[..., 1, 1] = cos
+    turn[..., 1, 0], turn[..., 0, 1] = sin, -sin
+    turn[..., 2, 2] = turn[..., 3, 3] = 1.0
+    return turn
+
+
+def _bellows(segment, x):
+    beta, h = np.asarray(segment.actuators.angles_rad), segment.actuators.centre_radius_m
+    layout = np.stack([-h * np.cos(beta), -h * np.sin(beta), np.ones_like(beta)], axis=-1)  # L = ell - theta h cos(phi - beta)
+    arc = x @ np.linalg.solve(layout.T @ layout, layout.T).T
+    bend = arc[..., :2]
+    end = _arc_end(bend, arc[..., 2])
+    if not segment.closing_twist:
+        theta = np.sqrt(bend[..., 0] ** 2 + bend[..., 1] ** 2)
+        end = end @ _about_z(bend[..., 0] / theta, bend[..., 1] / theta)
+    return bend, end
+
+
+def _planar_bend(segment, theta):
+    direction = np.array([np.cos(segment.phi_rad), np.sin(segment.phi_rad)])
+    return theta[..., None] * direction, np.eye(4) if segment.closing_twist else _about_z(*direction)
+
+
+def _single_bend(segment, x):
+    share = x[..., 0] / segment.pressure_unit_pa
+    bend, last = _planar_bend(segment, sum(c * share**k for k, c in enumerate(segment.theta_coefficients_rad)))
+    return bend, _arc_end(bend, segment.length_m) @ last
+
+
+def _tendon(segment, x):
+    cos, sin = np.cos(x[..., 1]), np.sin(x[..., 1])
+    bend = x[..., :1] * np.stack([cos, sin], axis=-1)
+    end = _arc_end(bend, x[..., 2])
+    return bend, end if segment.closing_twist else end @ _about_z(cos, sin)
+
+
+def _modal(segment, x):
+    coefficients = np.asarray(segment.coefficients_rad)
+    eta = (x / segment.pressure_unit_pa) ** np.arange(coefficients.shape[1])
+
+    def theta(s_m):
+        psi = (s_m[:, None] / segment.length_unit_m) ** np.arange(len(coefficients))
+        return eta @ (psi @ coefficients).T
+
+    nodes, weights = np.polynomial.legendre.leggauss(_MODAL_NODES)
+    nodes, weights = np.concatenate([nodes - 1.0, nodes + 1.0]) / 4.0 + 0.5, np.concatenate([weights, weights]) / 4.0  # two halves
+    angles = theta(nodes * segment.length_m)
+    bend, last = _planar_bend(segment, theta(np.array([segment.length_m]))[..., 0])
+    end = _arc_end(bend, 0.0)
+    sideways = np.sin(angles) @ weights * segment.length_m
+    end[..., :2, 3] = sideways[..., None] * [np.cos(segment.phi_rad), np.sin(segment.phi_rad)]
+    end[..., 2, 3] = np.cos(angles) @ weights * segment.length_m
+    return bend, end @ last
+
+
+_PARTS = {'bellows': _bellows, 'single_bend': _single_bend, 'tendon': _tendon, 'modal': _modal}
