@@ -14,7 +14,7 @@ from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TEND
 from soft_arm_kinematics.compiled_series import polynomials
 from soft_arm_kinematics.pcc import STRAIGHT_RAD
 
-LANES = 32  # of a multiple of every vector's length: with fewer, loops are unrolled instead of made vectors of
+LANES = 24  # a multiple of every vector's length; with 8 or 16, loops are unrolled instead of made vectors of
 AXIS_WEIGHT_M = 0.1  # 1 rad of axis error counts as so many metres of position error
 LARGEST_SQUARED_BEND = 39.0  # theta^2 [rad^2], about one turn: up to here the polynomials are exact to round-off
 FAST = {'contract', 'nsz', 'arcp'}  # reorderings that keep NaN and infinity
@@ -44,7 +44,7 @@ class Lanes(NamedTuple):
 
     x: np.ndarray  # (n, LANES) actuation
     segments: np.ndarray  # (s, ROWS * LANES)
-    slopes: np.ndarray  # (s, most, 3 * LANES) of bending vector and length by the segment's coordinates
+    slopes: np.ndarray  # (s, most, 3 * LANES) of bending vector and length by the segment's coordinates as shares of their ranges
     new_jacobian: np.ndarray  # (n, 6 * LANES) at x
     new_error: np.ndarray  # (6 * LANES,) at x
     memory: np.ndarray
@@ -100,7 +100,8 @@ def make_lanes(model):
     for i in range(s):
         for j in range(most):
             for r in range(3):
-                lanes.slopes[i, j, r * LANES : (r + 1) * LANES] = model.arc_matrices[i, r, j]
+                reach = model.high[model.firsts[i] + j] - model.low[model.firsts[i] + j] if j < model.counts[i] else 0.0
+                lanes.slopes[i, j, r * LANES : (r + 1) * LANES] = model.arc_matrices[i, r, j] * reach
     return lanes
 
 
@@ -110,8 +111,10 @@ def arcs(model, w):
     for i in range(model.kinds.size):
         seg, first = w.segments[i], model.firsts[i]
         if model.kinds[i] == BELLOWS:
-            seg[: 3 * LANES] = 0.0
-            for j in range(model.counts[i]):
+            x, m0, m1, m2 = w.x[first], model.arc_matrices[i, 0, 0], model.arc_matrices[i, 1, 0], model.arc_matrices[i, 2, 0]
+            for k in range(LANES):
+                seg[UX + k], seg[UY + k], seg[ELL + k] = m0 * x[k], m1 * x[k], m2 * x[k]
+            for j in range(1, model.counts[i]):
                 x, m0, m1, m2 = w.x[first + j], model.arc_matrices[i, 0, j], model.arc_matrices[i, 1, j], model.arc_matrices[i, 2, j]
                 for k in range(LANES):
                     seg[UX + k] += m0 * x[k]
@@ -124,19 +127,22 @@ def arcs(model, w):
                     seg[COS + k], seg[SIN + k] = 1.0 if straight else seg[UX + k] / theta, 0.0 if straight else seg[UY + k] / theta
         elif model.kinds[i] == TENDON:
             slopes = w.slopes[i]
+            reach0, reach1 = model.high[first] - model.low[first], model.high[first + 1] - model.low[first + 1]
+            reach2 = model.high[first + 2] - model.low[first + 2]
             for k in range(LANES):
                 theta, phi = w.x[first, k], w.x[first + 1, k]
                 cos, sin = math.cos(phi), math.sin(phi)
                 seg[UX + k], seg[UY + k], seg[ELL + k], seg[COS + k], seg[SIN + k] = theta * cos, theta * sin, w.x[first + 2, k], cos, sin
-                slopes[0, k], slopes[0, LANES + k] = cos, sin
-                slopes[1, k], slopes[1, LANES + k] = -theta * sin, theta * cos
-                slopes[2, 2 * LANES + k] = 1.0
+                slopes[0, k], slopes[0, LANES + k] = cos * reach0, sin * reach0
+                slopes[1, k], slopes[1, LANES + k] = -theta * sin * reach1, theta * cos * reach1
+                slopes[2, 2 * LANES + k] = reach2
         else:
             _arcs_of_a_pressure(model, i, w.x[first], seg, w.slopes[i, 0])
 
 
 @njit(**COMPILED)
 def _arcs_of_a_pressure(model, i, x, seg, slope_rows):
+    reach = model.high[model.firsts[i]] - model.low[model.firsts[i]]
     cos, sin = model.directions[i, 0], model.directions[i, 1]
     coefficients = model.theta_coefficients[i] if model.kinds[i] == SINGLE_BEND else model.node_coefficients[i, -1]
     for k in range(LANES):
@@ -145,7 +151,7 @@ def _arcs_of_a_pressure(model, i, x, seg, slope_rows):
             slope = slope * x[k] + theta
             theta = theta * x[k] + coefficients[power]
         seg[UX + k], seg[UY + k], seg[ELL + k], seg[COS + k], seg[SIN + k] = theta * cos, theta * sin, model.lengths_m[i], cos, sin
-        slope_rows[k], slope_rows[LANES + k] = slope * cos, slope * sin
+        slope_rows[k], slope_rows[LANES + k] = slope * reach * cos, slope * reach * sin
     if model.kinds[i] != MODAL:
         return
     for k in range(LANES):
@@ -158,7 +164,8 @@ def _arcs_of_a_pressure(model, i, x, seg, slope_rows):
             node_cos, node_sin, weight = math.cos(theta), math.sin(theta), model.weights_m[i, node]
             along, sideways = along + weight * node_cos, sideways + weight * node_sin
             along_slope, sideways_slope = along_slope - weight * node_sin * slope, sideways_slope + weight * node_cos * slope
-        seg[SIDEWAYS + k], seg[ALONG + k], seg[SIDEWAYS_SLOPE + k], seg[ALONG_SLOPE + k] = sideways, along, sideways_slope, along_slope
+        seg[SIDEWAYS + k], seg[ALONG + k] = sideways, along
+        seg[SIDEWAYS_SLOPE + k], seg[ALONG_SLOPE + k] = sideways_slope * reach, along_slope * reach
 
 
 @njit(**COMPILED)
@@ -225,7 +232,7 @@ def _frames(model, w):
 
 @njit(**COMPILED)
 def evaluate(model, w, rows):
-    """Frames of w.x, and rows 3 (position) or 6 (and rotation) of the twist Jacobians in w.new_jacobian."""
+    """Frames of w.x, and rows 3 (position) or 6 (and rotation) of the twist Jacobians by shares of the ranges in w.new_jacobian."""
     _frames(model, w)
     last = w.segments[model.kinds.size - 1]
     w.new_jacobian[:] = 0.0
@@ -236,7 +243,8 @@ def evaluate(model, w, rows):
             seg[TIP + m] = last[AFTER + 9 * LANES + m]
         for j in range(model.counts[i]):
             slope, column = w.slopes[i, j], w.new_jacobian[model.firsts[i] + j]
-            own_spin = 1.0 if model.kinds[i] == TENDON and not model.twists[i] and j == 1 else 0.0
+            spins = model.kinds[i] == TENDON and not model.twists[i] and j == 1
+            own_spin = model.high[model.firsts[i] + 1] - model.low[model.firsts[i] + 1] if spins else 0.0
             for k in range(LANES):
                 ux, uy, ell, gx, gy, gl = seg[UX + k], seg[UY + k], seg[ELL + k], slope[k], slope[LANES + k], slope[2 * LANES + k]
                 a, b, turn = seg[A + k], seg[B + k], seg[C + k] * (ux * gy - uy * gx)
@@ -273,10 +281,11 @@ def task(model, targets, axis, rows, w, cost):
     """
     evaluate(model, w, rows)
     seg, error = w.segments[model.kinds.size - 1], w.new_error
-    for m in range(3 * LANES):
-        error[m] = targets[m] - seg[AFTER + 9 * LANES + m]
     for k in range(LANES):
-        cost[k] = error[k] * error[k] + error[LANES + k] * error[LANES + k] + error[2 * LANES + k] * error[2 * LANES + k]
+        x = targets[k] - seg[AFTER + 9 * LANES + k]
+        y = targets[LANES + k] - seg[AFTER + 10 * LANES + k]
+        z = targets[2 * LANES + k] - seg[AFTER + 11 * LANES + k]
+        error[k], error[LANES + k], error[2 * LANES + k], cost[k] = x, y, z, x * x + y * y + z * z
     if rows == 6:
         for k in range(LANES):
             zx, zy, zz = seg[AFTER + 6 * LANES + k], seg[AFTER + 7 * LANES + k], seg[AFTER + 8 * LANES + k]
@@ -285,14 +294,11 @@ def task(model, targets, axis, rows, w, cost):
             scale = AXIS_WEIGHT_M * (math.atan2(sin, cos) / sin if sin > 1e-12 else 1.0)
             error[3 * LANES + k], error[4 * LANES + k], error[5 * LANES + k] = scale * cx, scale * cy, scale * cz
             cost[k] += scale * scale * (cx * cx + cy * cy + cz * cz)
-    for j in range(w.x.shape[0]):
-        column, reach = w.new_jacobian[j], model.high[j] - model.low[j]
-        if rows == 6:
+        for j in range(w.x.shape[0]):
+            column = w.new_jacobian[j]
             for k in range(LANES):
                 zx, zy, zz = seg[AFTER + 6 * LANES + k], seg[AFTER + 7 * LANES + k], seg[AFTER + 8 * LANES + k]
                 spin = zx * column[3 * LANES + k] + zy * column[4 * LANES + k] + zz * column[5 * LANES + k]
                 column[3 * LANES + k] = AXIS_WEIGHT_M * (column[3 * LANES + k] - spin * zx)
                 column[4 * LANES + k] = AXIS_WEIGHT_M * (column[4 * LANES + k] - spin * zy)
                 column[5 * LANES + k] = AXIS_WEIGHT_M * (column[5 * LANES + k] - spin * zz)
-        for m in range(rows * LANES):
-            column[m] *= reach

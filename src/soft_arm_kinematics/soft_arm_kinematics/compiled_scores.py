@@ -99,15 +99,14 @@ def score_model(model, scoring, present, rounding, w):
                 _pull_of_planes(weights[2], rounded, seg, w.segments[other])
         for a in range(model.counts[i]):
             row, slope_a = model.firsts[i] + a, w.slopes[i, a]
-            slopes, reach_a = gradient[row], model.high[row] - model.low[row]
+            slopes = gradient[row]
             for k in range(LANES):
-                slopes[k] += reach_a * (seg[PULL_X + k] * slope_a[k] + seg[PULL_Y + k] * slope_a[LANES + k])
+                slopes[k] += seg[PULL_X + k] * slope_a[k] + seg[PULL_Y + k] * slope_a[LANES + k]
             for b in range(a + 1):
-                column, slope_b = model.firsts[i] + b, w.slopes[i, b]
-                entry, reach = hessian[row * n + column], reach_a * (model.high[column] - model.low[column])
+                slope_b, entry = w.slopes[i, b], hessian[row * n + model.firsts[i] + b]
                 for k in range(LANES):
                     ax, ay, bx, by = slope_a[k], slope_a[LANES + k], slope_b[k], slope_b[LANES + k]
-                    entry[k] += reach * (ax * (seg[HXX + k] * bx + seg[HXY + k] * by) + ay * (seg[HXY + k] * bx + seg[HYY + k] * by))
+                    entry[k] += ax * (seg[HXX + k] * bx + seg[HXY + k] * by) + ay * (seg[HXY + k] * bx + seg[HYY + k] * by)
 
 
 @njit(**COMPILED)

@@ -18,7 +18,7 @@ STOP_M = 1e-9  # residual [m] at which a start is finished
 FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e-12, 1e6  # shares of the mean square of the Jacobian's rows
 FIRST_BARRIER, LAST_BARRIER = 0.05, 1e-6  # of the interior-point method, in units of the score
 FIRST_ROUNDING_RAD, LAST_ROUNDING_RAD = 0.1, 5e-4
-IMPROVEMENT_STEPS, LAST_STEPS = 14, 4  # of interior points and of the refinement after them
+IMPROVEMENT_STEPS, LAST_STEPS = 11, 3  # of interior points and of the refinement after them
 LEAST_ROOM = 0.02  # share of the range between a start of the interior-point method and a limit
 _CACHED = {'cache': True} | COMPILED
 
@@ -101,7 +101,7 @@ def _improve(model, coordinates, conditions, scoring, present, targets, axis, w)
         w.error[:], w.jacobian[:] = w.new_error, w.new_jacobian
         score_model(model, scoring, present, rounding, w)
         interior_point_steps(coordinates, conditions, barrier, w.memory)
-        barrier, rounding = max(0.5 * barrier, LAST_BARRIER), max(0.6 * rounding, LAST_ROUNDING_RAD)
+        barrier, rounding = max(0.4 * barrier, LAST_BARRIER), max(0.5 * rounding, LAST_ROUNDING_RAD)
 
 
 @njit(**COMPILED)
@@ -240,7 +240,7 @@ def _jacobian_block(model, first, actuation, jacobians):
     for k in range(min(LANES, total - first)):
         for j in range(actuation.shape[1]):
             for r in range(6):
-                jacobians[first + k, r, j] = w.new_jacobian[j, r * LANES + k]
+                jacobians[first + k, r, j] = w.new_jacobian[j, r * LANES + k] / (model.high[j] - model.low[j])
 
 
 def refine_each(model, starts, targets, most_steps, residuals):
