@@ -25,6 +25,13 @@ class Arm:
 
     Poses are `T_base_tip` in the arm's base frame (z along the straight arm); `arcs` are (..., n_segments, 3) as in `pcc`.
 
+    Errors: every method that takes actuation, lengths or arcs raises KinematicsError where the last axes are wrong or a value is not
+    finite, and where the arm has no bellows but the method needs them; every one that takes pressures or gives them raises CurveError
+    outside the calibrated range.
+
+    Sources: products of the segments' transforms: soft arm with 3-D vision, section 2 (bellows); gripper digital twin, (4)-(8) (single
+    bends); modal kinematics, (1)-(9) (modal); squid limbs (tendons). The Jacobians are the chain rule.
+
     Attributes:
         robot: The robot file.
         n_segments, n_actuators: Sizes; n_actuators is the length of an actuation vector.
@@ -104,7 +111,7 @@ class Arm:
         return np.clip(rest, *self.actuation_limits)
 
     def fk(self, actuation: np.ndarray) -> np.ndarray:
-        """T_base_tip (..., 4, 4) at actuation (..., n)."""
+        """T_base_tip (..., 4, 4) [m] at actuation (..., n): the product E = T1 T2 ... of the segments with their rigid ends."""
         return self.segment_poses(actuation)[..., -1, :, :]
 
     def segment_poses(self, actuation: np.ndarray) -> np.ndarray:
@@ -119,12 +126,12 @@ class Arm:
         return poses
 
     def segment_arcs(self, actuation: np.ndarray) -> np.ndarray:
-        """Arcs (..., n_segments, 3) at actuation (..., n); of a modal segment, the arc that bends its end as far."""
+        """Arcs (..., n_segments, 3) at actuation (..., n) [rad, rad, m]; of a modal segment, the arc that bends its end as far."""
         actuation = self.checked(actuation)
         return np.stack([part.arcs(actuation[..., columns]) for part, columns in zip(self.maps, self.columns, strict=True)], axis=-2)
 
     def twist_jacobian(self, actuation: np.ndarray) -> np.ndarray:
-        """Twist of the tip in the base per unit rate of the actuation, (..., 6, n): velocity [m], then angular velocity [rad]."""
+        """Twist of the tip in the base per m, Pa or rad of each coordinate, (..., 6, n): velocity [m], then angular velocity [rad]."""
         actuation = self.checked(actuation)
         poses = self.segment_poses(actuation)
         jacobian = np.zeros(actuation.shape[:-1] + (6, self.n_actuators))
@@ -154,14 +161,15 @@ class Arm:
         return self.curve.pressures(lengths_m)
 
     def arcs(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Arcs (..., n_segments, 3) of lengths (..., n) [m]."""
+        """Arcs (..., n_segments, 3) [rad, rad, m] of lengths (..., n) [m], linear in them; for three bellows the arm paper's formulas."""
         self._need_bellows()
         lengths_m = self.checked(lengths_m)
         return (lengths_m @ self.arcs_from_lengths_matrix.T).reshape(lengths_m.shape[:-1] + (self.n_segments, 3))
 
     def lengths_from_arcs(self, arcs: np.ndarray) -> np.ndarray:
-        """Lengths (..., n) [m] of arcs (..., n_segments, 3); limits are not applied."""
-        arcs = np.asarray(arcs, dtype=float)
+        """Lengths (..., n) [m] of arcs (..., n_segments, 3), L_j = ell - theta h cos(phi - beta_j); limits are not applied."""
+        self._need_bellows()
+        arcs = self._checked_arcs(arcs)
         return arcs.reshape(arcs.shape[:-2] + (-1,)) @ self.lengths_from_arcs_matrix.T
 
     def _need_bellows(self):
@@ -172,8 +180,14 @@ class Arm:
                 f'{", ".join(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}'
             )
 
+    def _checked_arcs(self, arcs):
+        arcs = np.asarray(arcs, dtype=float)
+        if arcs.shape[-2:] != (self.n_segments, 3) or not np.isfinite(arcs).all():
+            raise KinematicsError(f'arcs of shape {arcs.shape}: give finite values (..., {self.n_segments}, 3): u_x, u_y [rad], ell [m]')
+        return arcs
+
     def polar(self, lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Bend theta [rad], direction phi [rad] and ell [m] of every segment, each (..., n_segments)."""
+        """Bend theta [rad], direction phi [rad] and ell [m] of every segment, each (..., n_segments), at lengths (..., n) [m]."""
         return pcc.polar_from_arcs(self.arcs(lengths_m))
 
     def fk_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
@@ -185,12 +199,12 @@ class Arm:
         return self.fk_lengths(self.lengths(pressures_pa))
 
     def fk_segments(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Poses of the ends of all segments in the base, (..., n_segments, 4, 4)."""
+        """Poses of the ends of all segments in the base, (..., n_segments, 4, 4), at lengths (..., n) [m]."""
         return self.fk_arcs(self.arcs(lengths_m))
 
     def fk_arcs(self, arcs: np.ndarray) -> np.ndarray:
-        """Poses of the ends of all segments in the base, (..., n_segments, 4, 4), from arcs (..., n_segments, 3)."""
-        arcs = np.asarray(arcs, dtype=float)
+        """Poses of the ends of all segments in the base, (..., n_segments, 4, 4), from arcs (..., n_segments, 3) [rad, rad, m]."""
+        arcs = self._checked_arcs(arcs)
         poses = np.empty(arcs.shape[:-1] + (4, 4))
         pose = np.eye(4)
         for i, twist in enumerate(self.closing_twists):
@@ -233,8 +247,8 @@ class Arm:
         return self.twist_jacobian_arcs(self.arcs(lengths_m)) @ self.arcs_from_lengths_matrix
 
     def twist_jacobian_arcs(self, arcs: np.ndarray) -> np.ndarray:
-        """Twist of the tip in the base per unit rate of the arcs, (..., 6, 3 n_segments)."""
-        arcs = np.asarray(arcs, dtype=float)
+        """Twist of the tip in the base per rad, rad and m of each arc, (..., 6, 3 n_segments), at arcs (..., n_segments, 3)."""
+        arcs = self._checked_arcs(arcs)
         parts = [pcc.arc_jacobians(arcs[..., i, :], twist) for i, twist in enumerate(self.closing_twists)]
         return np.concatenate(list(self._moved_to_tip(self.fk_arcs(arcs), parts)), axis=-1)
 
@@ -244,8 +258,11 @@ class Arm:
         Raises:
             KinematicsError: If the last axis has another size or a value is not finite; limits are not checked.
         """
-        actuation = np.asarray(actuation, dtype=float)
         what, unit = ('lengths', 'm') if self.has_bellows else ('actuation', 'SI units')
+        try:
+            actuation = np.asarray(actuation, dtype=float)
+        except (ValueError, TypeError) as error:
+            raise KinematicsError(f'{what} are not numbers ({error}): give {self.n_actuators} values [{unit}]') from error
         if actuation.shape[-1:] != (self.n_actuators,):
             raise KinematicsError(
                 f'{what} of shape {actuation.shape}: give {self.n_actuators} values [{unit}], one for each of '

@@ -63,7 +63,7 @@ class ContactEstimate:
 
 
 def tracker_covariance(position_sigma_m: float, angle_sigma_rad: float) -> np.ndarray:
-    """Covariance (3, 3) of planar poses from a tracker with equal noise in x and z."""
+    """Covariance (3, 3) [m, m, rad] of planar poses from a tracker with standard deviations [m], [rad], equal in x and z."""
     return np.diag([position_sigma_m, position_sigma_m, angle_sigma_rad]) ** 2
 
 
@@ -83,7 +83,10 @@ def fixed_centrode(position_m: np.ndarray, velocity: np.ndarray, omega: np.ndarr
 
 
 def model_centrodes(model: ModalModel, pressures_pa: np.ndarray) -> np.ndarray:
-    """Fixed centrodes (..., 2) = (x, z) [m] of the free bellows at pressures (...) [Pa]; nan where it does not turn."""
+    """Fixed centrodes (..., 2) = (x, z) [m] of the free bellows at pressures (...) [Pa] (equation 33 of the model's twist).
+
+    nan where it does not turn. Raises KinematicsError where a pressure is not finite or outside the model's limits.
+    """
     twist, position = model.twist_jacobian_pressures(pressures_pa), model.fk_pressures(pressures_pa)[..., :3, 3]
     return fixed_centrode(position, twist[..., :3], twist[..., 3:])[..., [0, 2]]
 
@@ -134,7 +137,10 @@ def tip_in_contact(model: ModalModel, pressures_pa: np.ndarray, site_m: float, o
 
 
 def alarm_limit(false_alarms_per_min: float, rate_hz: float) -> float:
-    """Value of the deviation statistic that free motion exceeds at most so often, counting every pose as a test of its own."""
+    """Value of the deviation statistic [1] that free motion exceeds at most so often [1/min] at a rate of poses [Hz].
+
+    Every pose counts as a test of its own: the quantile of chi-squared with 2 degrees of freedom.
+    """
     return float(chi2.isf(false_alarms_per_min / (60.0 * rate_hz), 2))
 
 
@@ -264,7 +270,11 @@ def locate(
 
 
 def site_sigma(model: ModalModel, pressures_pa: np.ndarray, covariance: np.ndarray, site_m: float, onset_pa: float) -> float:
-    """Cramer-Rao bound of the site's standard deviation [m] where site and onset are both unknown; inf where nothing can be told."""
+    """Cramer-Rao bound of the site's standard deviation [m] where site and onset are both unknown; inf where nothing can be told.
+
+    Of a motion (n,) [Pa], the covariance (3, 3) or (n, 3, 3) of its poses, a site [m] and an onset [Pa]: from the inverse of the Fisher
+    information.
+    """
     derivatives = tip_in_contact(model, pressures_pa, site_m, onset_pa)[1]
     scaled = (_whitening(covariance, len(derivatives)) @ derivatives).reshape(-1, 2) * [model.length_m, np.ptp(pressures_pa)]
     information = scaled.T @ scaled

@@ -62,11 +62,11 @@ class Limbs:
         self._actuation[i][columns] = np.clip(values, *limits)
 
     def joint_values(self) -> np.ndarray:
-        """Values [rad, m] of all joints, in the order of `joint_names`."""
+        """Values (j,) [rad, m] of all joints, in the order of `joint_names`, from `sections.joint_values` (squid paper)."""
         return np.concatenate([joint_values(arm, actuation) for arm, actuation in zip(self.arms, self._actuation, strict=True)])
 
     def base_frames(self) -> list[tuple[str, str, np.ndarray]]:
-        """Where the limbs stand: (parent, base frame, T_parent_base) of each."""
+        """Where the limbs stand: (parent, base frame, T_parent_base (4, 4)) of each."""
         frames = []
         for base in (arm.robot.base for arm in self.arms):
             T = np.eye(4)
@@ -75,7 +75,7 @@ class Limbs:
         return frames
 
     def tip_frames(self) -> list[tuple[str, str, np.ndarray]]:
-        """Frames that ride on the tips, such as the camera's and the light's: (base frame, frame, T_base_tip) of each."""
+        """Frames that ride on the tips, such as the camera's and the light's: (base frame, frame, T_base_tip (4, 4)) of each."""
         return [
             (arm.robot.base.frame, frame, arm.fk(actuation))
             for arm, actuation in zip(self.arms, self._actuation, strict=True)

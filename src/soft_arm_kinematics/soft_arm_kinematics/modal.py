@@ -44,7 +44,7 @@ class ModalModel:
 
     @classmethod
     def of_segment(cls, segment: ModalSegment) -> 'ModalModel':
-        """The model in a robot file; its bending plane `phi_deg` is left to the caller."""
+        """The model in a robot file, A (v, w) [rad] of scaled s and q; its bending plane `phi_deg` is left to the caller."""
         return cls(
             np.array(segment.coefficients_rad),
             segment.length_m,

@@ -8,11 +8,17 @@ In these coordinates everything is smooth through theta = 0. With A = sin(theta)
 which is the arm paper's Rz(phi) Ry(theta/2) Tz(2 ell/theta sin(theta/2)) Ry(theta/2) Rz(-phi). Without the closing twist (the
 gripper paper's convention) R is followed by Rz(phi): its direction about z is then undefined at theta = 0, where phi = 0 is taken.
 
-All functions broadcast over leading shapes.
+All functions broadcast over leading shapes and raise KinematicsError where the last axis is wrong. NaN is not looked for, it gives NaN:
+`Arm` looks.
+
+Sources: soft arm with 3-D vision, section 2 (lengths to arc, module transform); gripper digital twin, equations (4)-(8) (no closing twist);
+the derivatives are ours, from the exponential of the rotation group.
 """
 
 import numpy as np
 from scipy.spatial.transform import Rotation
+
+from soft_arm_kinematics.errors import KinematicsError
 
 SERIES_BELOW = 1.0  # theta^2 [rad^2] below which the functions of theta are summed as series; both forms are exact to a few ulp there
 STRAIGHT_RAD = 1e-12  # bend below which the direction of bending is rounding noise and phi = 0 is taken
@@ -53,7 +59,7 @@ def bend_functions(theta2: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def polar_from_arcs(arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bend theta [rad] >= 0, direction phi [rad] in (-pi, pi] (0 below STRAIGHT_RAD) and ell [m] of arcs (..., 3)."""
-    arcs = np.asarray(arcs, dtype=float)
+    arcs = _checked(arcs)
     theta = np.hypot(arcs[..., 0], arcs[..., 1])
     return theta, np.where(theta < STRAIGHT_RAD, 0.0, np.arctan2(arcs[..., 1], arcs[..., 0])), arcs[..., 2]
 
@@ -62,6 +68,13 @@ def arcs_from_polar(theta_rad, phi_rad, ell_m) -> np.ndarray:
     """Arcs (..., 3) from bend angle [rad], direction of the bending plane [rad] and arc length [m], broadcast together."""
     theta, phi, ell = np.broadcast_arrays(np.asarray(theta_rad, dtype=float), phi_rad, ell_m)
     return np.stack([theta * np.cos(phi), theta * np.sin(phi), ell], axis=-1)
+
+
+def _checked(arcs):
+    arcs = np.asarray(arcs, dtype=float)
+    if arcs.shape[-1:] != (3,):
+        raise KinematicsError(f'arcs of shape {arcs.shape}: give u_x [rad], u_y [rad] and ell [m] along the last axis')
+    return arcs
 
 
 def lengths_matrix(angles_rad: np.ndarray, centre_radius_m: float) -> np.ndarray:
@@ -88,7 +101,7 @@ def arc_transforms(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
     Returns:
         T_start_end, shape (..., 4, 4).
     """
-    arcs = np.asarray(arcs, dtype=float)
+    arcs = _checked(arcs)
     ux, uy, ell = arcs[..., 0], arcs[..., 1], arcs[..., 2]
     theta2 = ux * ux + uy * uy
     a, b, *_ = bend_functions(theta2)
@@ -119,7 +132,7 @@ def arc_jacobians(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
     Returns:
         (..., 6, 3): rows 0..2 velocity of the end point, rows 3..5 angular velocity; columns u_x, u_y, ell.
     """
-    arcs = np.asarray(arcs, dtype=float)
+    arcs = _checked(arcs)
     ux, uy, ell = arcs[..., 0], arcs[..., 1], arcs[..., 2]
     theta2 = ux * ux + uy * uy
     a, b, c, da, db = bend_functions(theta2)

@@ -116,7 +116,7 @@ class PressureLengthCurve:
         return np.clip(pressures_pa, *self.pressure_range_pa)
 
     def save(self, path: Path) -> None:
-        """Write the curve as YAML, with what the fit found out about its errors."""
+        """Write the curve as YAML, SI with units in the keys, with what the fit found out about its errors. Raises OSError."""
         chambers = {}
         for i, (name, curve) in enumerate(zip(self.chambers, self.curves, strict=True)):
             chambers[name] = parameters(curve, 'length', 'm') | {
@@ -210,7 +210,7 @@ def fit_curve(
 
 
 def curve_of_robot_file(robot: Robot) -> PressureLengthCurve:
-    """The curve through the points in the robot file itself, for use before a rig is calibrated."""
+    """The curve through the points in the robot file itself, for use before a rig is calibrated. Raises CurveError as `fit_curve`."""
     data = {
         name: (np.array(s.actuators.curve.pressure_pa), np.array(s.actuators.curve.length_m))
         for s in robot.segments

@@ -1,6 +1,7 @@
 """Maps of one segment of each kind: its coordinates to its pose and twist, plain NumPy, any leading shape.
 
-Bellows, single bends and tendons make arcs of constant curvature (`pcc`); a modal segment is integrated along its length.
+Bellows, single bends and tendons make arcs of constant curvature (`pcc`); a modal segment is integrated along its length. Coordinates x
+(..., k) are floats of the segment's own units [m, Pa, rad], not checked here: `Arm.checked` has done it.
 """
 
 import numpy as np
@@ -40,7 +41,7 @@ class BellowsMap(ArcMap):
         self.arcs_matrix, self.lengths_matrix = pcc.arcs_matrix(*layout), pcc.lengths_matrix(*layout)
 
     def arcs(self, x):
-        """Arcs (..., 3): linear in the lengths."""
+        """Arcs (..., 3) [rad, rad, m]: linear in the lengths x (..., k) [m] (`pcc.arcs_matrix`)."""
         return x @ self.arcs_matrix.T
 
     def transforms(self, x):
@@ -48,11 +49,11 @@ class BellowsMap(ArcMap):
         return pcc.arc_transforms(self.arcs(x), self.closing_twist)
 
     def jacobians(self, x):
-        """(..., 6, k) [1, rad/m]."""
+        """Twist of the end in the start frame per metre of each length, (..., 6, k) [1, rad/m]."""
         return pcc.arc_jacobians(self.arcs(x), self.closing_twist) @ self.arcs_matrix
 
     def arc_jacobians(self, x):
-        """(..., 3, k), constant."""
+        """Derivative of the arc by the lengths, (..., 3, k) [rad/m, rad/m, 1], constant."""
         return np.broadcast_to(self.arcs_matrix, x.shape[:-1] + self.arcs_matrix.shape)
 
 
@@ -68,7 +69,7 @@ class SingleBendMap(ArcMap):
         self.slope_coefficients = self.theta_coefficients[1:] * powers[1:]
 
     def arcs(self, x):
-        """Arcs (..., 3) of fixed length and direction; a negative bend turns the other way."""
+        """Arcs (..., 3) [rad, rad, m] of fixed length and direction at x (..., 1) [Pa]; a negative bend turns the other way."""
         theta = np.polynomial.polynomial.polyval(x, self.theta_coefficients)
         return np.concatenate([theta * self.direction, np.full_like(x, self.length_m)], axis=-1)
 
@@ -77,7 +78,7 @@ class SingleBendMap(ArcMap):
         return np.full(x.shape[:-1], self.phi)
 
     def arc_jacobians(self, x):
-        """(..., 3, 1) [rad/Pa, rad/Pa, m/Pa]."""
+        """Derivative of the arc by the pressure, (..., 3, 1) [rad/Pa, rad/Pa, m/Pa]."""
         slope = np.polynomial.polynomial.polyval(x, self.slope_coefficients)
         return np.concatenate([slope * self.direction, np.zeros_like(x)], axis=-1)[..., None]
 
@@ -89,7 +90,7 @@ class TendonMap(ArcMap):
         super().__init__(segment)
 
     def arcs(self, x):
-        """Arcs (..., 3)."""
+        """Arcs (..., 3) [rad, rad, m] of x (..., 3) = theta [rad], phi [rad], ell [m]."""
         return pcc.arcs_from_polar(x[..., 0], x[..., 1], x[..., 2])
 
     def phi_rad(self, x):
@@ -97,14 +98,14 @@ class TendonMap(ArcMap):
         return x[..., 1]
 
     def jacobians(self, x):
-        """(..., 6, 3); the open convention's last turn is about the end's own axis."""
+        """Twist of the end per unit of theta, phi and ell, (..., 6, 3); the open convention's last turn is about the end's own axis."""
         jacobians = super().jacobians(x)
         if not self.closing_twist:
             jacobians[..., 3:, 1] += pcc.arc_transforms(self.arcs(x))[..., :3, 2]
         return jacobians
 
     def arc_jacobians(self, x):
-        """(..., 3, 3)."""
+        """Derivative of the arc by theta, phi and ell, (..., 3, 3)."""
         theta, cos, sin, zero = x[..., 0], np.cos(x[..., 1]), np.sin(x[..., 1]), np.zeros_like(x[..., 0])
         return np.stack(
             [
@@ -143,12 +144,12 @@ class ModalMap:
         return powers @ self.node_coefficients.T, slopes @ self.node_coefficients[:, 1:].T
 
     def arcs(self, x):
-        """Arcs (..., 3) with the same bend of the end and the same length; only for comparing shapes."""
+        """Arcs (..., 3) [rad, rad, m] with the same bend of the end and the same length at x (..., 1) [Pa]; only for comparing shapes."""
         theta = self._angles(x)[0][..., -1]
         return pcc.arcs_from_polar(theta, self.phi, self.weights_m.sum())
 
     def transforms(self, x):
-        """T_start_end (..., 4, 4)."""
+        """T_start_end (..., 4, 4) at x (..., 1) [Pa]: dx/ds = (sin theta, cos theta) integrated (modal paper, equations 7-9)."""
         theta, _ = self._angles(x)
         transforms = pcc.arc_transforms(pcc.arcs_from_polar(theta[..., -1], self.phi, 0.0))
         if not self.closing_twist:
@@ -158,7 +159,7 @@ class ModalMap:
         return transforms
 
     def jacobians(self, x):
-        """Twist of the end in the start frame per pascal, (..., 6, 1)."""
+        """Twist of the end in the start frame per pascal, (..., 6, 1), differentiated under the integral (modal paper, equations 26-29)."""
         theta, slope = self._angles(x)
         sideways = (np.cos(theta) * slope)[..., :-1] @ self.weights_m
         along = -(np.sin(theta) * slope)[..., :-1] @ self.weights_m

@@ -1,0 +1,162 @@
+"""Properties that hold for robots of every kind: the shipped ones, and chains of all kinds in both closing-twist conventions."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from soft_arm_kinematics import pcc
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.inverse import InverseKinematics
+from soft_arm_kinematics.refine import refine, refine_each, twist_jacobian_batch
+from soft_arm_kinematics.workspace import build_table
+
+some = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+seeds = st.integers(0, 10_000)
+
+
+def drawn(arm, seed, count=1):
+    actuation = np.random.default_rng(seed).uniform(*arm.actuation_limits, (count, arm.n_actuators))
+    return actuation[0] if count == 1 else actuation
+
+
+@pytest.fixture(scope='module')
+def any_solver(any_arm):
+    return InverseKinematics(any_arm, build_table(any_arm, 20_000))
+
+
+@some
+@given(seeds)
+def test_forward_of_inverse_is_the_identity_inside_the_limits(any_solver, seed):
+    arm = any_solver.arm
+    low, high = arm.actuation_limits
+    target_m = arm.fk(drawn(arm, seed))[:3, 3]
+    found = any_solver.solve(target_m).solutions
+    # without the closing twist, the direction of bellows that are straight to 1e-12 rad is the rounding of their lengths
+    loose = any(s.kind == 'bellows' and not s.closing_twist for s in arm.robot.segments)
+    assert len(found)
+    assert np.linalg.norm(arm.fk(found.actuation)[:, :3, 3] - target_m, axis=1).max() <= (2e-4 if loose else 1e-6)
+    assert np.all((found.actuation >= low) & (found.actuation <= high))
+
+
+@some
+@given(seeds, st.floats(1.0, 30.0))
+def test_limits_are_never_exceeded_wherever_the_target_is(any_arm, seed, far):
+    low, high = any_arm.actuation_limits
+    random = np.random.default_rng(seed)
+    starts = low + (high - low) * random.uniform(-1.0, 2.0, (6, any_arm.n_actuators))
+    target_m = far * any_arm.fk(drawn(any_arm, seed))[:3, 3] + 1e-3
+    for found in (refine(any_arm, starts, target_m)[0], refine(any_arm, starts, target_m, np.array([0.0, 0.6, 0.8]))[0]):
+        assert np.all((found >= low) & (found <= high))
+
+
+@some
+@given(seeds)
+def test_arcs_to_lengths_to_arcs(arm, seed):
+    random = np.random.default_rng(seed)
+    polar = random.uniform([0.0, -np.pi, 0.05], [3.0, np.pi, 0.3], (4, arm.n_segments, 3))
+    arcs = pcc.arcs_from_polar(polar[..., 0], polar[..., 1], polar[..., 2])
+    assert arm.arcs(arm.lengths_from_arcs(arcs)) == pytest.approx(arcs, abs=1e-12)
+
+
+@some
+@given(seeds)
+def test_poses_form_the_group_of_rigid_motions(any_arm, seed):
+    """R R^T = I and det R = 1; T T^-1 = I; a chain is the product of its segments, however it is bracketed."""
+    actuation = drawn(any_arm, seed)
+    poses = any_arm.segment_poses(actuation)
+    rotations = poses[:, :3, :3]
+    assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(np.broadcast_to(np.eye(3), rotations.shape), abs=1e-13)
+    assert np.linalg.det(rotations) == pytest.approx(np.ones(len(poses)), abs=1e-13)
+    inverse = np.eye(4)
+    inverse[:3, :3], inverse[:3, 3] = rotations[-1].T, -rotations[-1].T @ poses[-1, :3, 3]
+    assert poses[-1] @ inverse == pytest.approx(np.eye(4), abs=1e-13) and inverse @ poses[-1] == pytest.approx(np.eye(4), abs=1e-13)
+    ends = []
+    for i, (part, columns) in enumerate(zip(any_arm.maps, any_arm.columns, strict=True)):
+        rigid = np.eye(4)
+        rigid[2, 3] = any_arm.rigid_lengths_m[i]
+        ends.append(part.transforms(actuation[columns]) @ rigid)
+    from_tip = np.eye(4)
+    for end in reversed(ends):
+        from_tip = end @ from_tip
+    assert from_tip == pytest.approx(poses[-1], abs=1e-13)
+
+
+def scaled_content(value, scale, key=''):
+    if isinstance(value, dict):
+        return {k: scaled_content(v, scale, k) for k, v in value.items()}
+    if isinstance(value, list):
+        return [scaled_content(v, scale, key) for v in value]
+    return scale * value if key.endswith('_m') and isinstance(value, float) else value
+
+
+@some
+@given(seeds, st.floats(0.2, 5.0))
+def test_a_robot_of_another_size_bends_the_same_and_reaches_that_much_farther(any_arm, seed, scale):
+    content = any_arm.robot.model_dump(mode='json', exclude_unset=True)
+    content['segments'] = scaled_content(content['segments'], scale)
+    large = Arm(type(any_arm.robot).model_validate(content))
+    actuation = drawn(any_arm, seed)
+    scaled = np.where([c.unit == 'm' for c in any_arm.robot.actuation], scale, 1.0) * actuation
+    assert large.fk(scaled)[:3, 3] == pytest.approx(scale * any_arm.fk(actuation)[:3, 3], abs=1e-12)
+    assert large.fk(scaled)[:3, :3] == pytest.approx(any_arm.fk(actuation)[:3, :3], abs=1e-12)
+
+
+@pytest.mark.parametrize('name', ['fk', 'segment_poses', 'segment_arcs', 'twist_jacobian', 'twist_jacobian_batch', 'refine', 'refine_each'])
+@pytest.mark.parametrize('bad', ['nan', 'inf', 'short', 'long', 'scalar', 'words'])
+def test_nan_and_wrong_shapes_are_refused(any_arm, name, bad):
+    n = any_arm.n_actuators
+    good = any_arm.rest_actuation
+    value = {
+        'nan': np.where(np.arange(n) == n - 1, np.nan, good),
+        'inf': np.where(np.arange(n) == 0, np.inf, good),
+        'short': good[:-1],
+        'long': np.append(good, 0.0),
+        'scalar': np.float64(0.1),
+        'words': np.array(['a'] * n),
+    }[bad]
+    rows = value[None] if np.ndim(value) else value
+    calls = {
+        'twist_jacobian_batch': lambda: twist_jacobian_batch(any_arm, value),
+        'refine': lambda: refine(any_arm, rows, np.array([0.0, 0.0, 0.1])),
+        'refine_each': lambda: refine_each(any_arm, rows, np.array([[0.0, 0.0, 0.1]])),
+    }
+    with pytest.raises(KinematicsError) as caught:
+        calls.get(name, lambda: getattr(any_arm, name)(value))()
+    assert '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize('name', ['fk_arcs', 'twist_jacobian_arcs', 'lengths_from_arcs'])
+@pytest.mark.parametrize('arcs', [np.full((2, 3), np.nan), np.zeros((3, 3)), np.zeros((2, 2)), np.zeros(6)])
+def test_bad_arcs_are_refused(paper_arm, name, arcs):
+    with pytest.raises(KinematicsError, match='arcs'):
+        getattr(paper_arm, name)(arcs)
+
+
+@pytest.mark.parametrize('function', [pcc.arc_transforms, pcc.arc_jacobians, pcc.polar_from_arcs])
+def test_arcs_have_three_numbers(function):
+    with pytest.raises(KinematicsError, match='shape'):
+        function(np.zeros((5, 2)))
+
+
+def test_the_library_imports_without_ros_and_without_torch():
+    """Every module outside `ros/`, in a Python where importing ROS fails; none imports torch before a device is given."""
+    code = """
+import importlib, pkgutil, sys
+for name in ('rclpy', 'soft_arm_msgs', 'soft_arm_node_kit', 'geometry_msgs', 'sensor_msgs', 'std_msgs', 'tf2_ros'):
+    sys.modules[name] = None
+import soft_arm_kinematics
+names = [m.name for m in pkgutil.walk_packages(soft_arm_kinematics.__path__, 'soft_arm_kinematics.') if '.ros' not in m.name]
+names.remove('soft_arm_kinematics.torch_batch')
+for name in names:
+    importlib.import_module(name)
+print(len(names), 'torch' in sys.modules)
+"""
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    count, has_torch = done.stdout.split()
+    assert int(count) > 30 and has_torch == 'False'
