@@ -64,12 +64,13 @@ def explanations(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> list[s
     changes_deg = np.rad2deg(np.linalg.norm((arcs - present)[..., :2], axis=-1))
     growths_deg = np.rad2deg(np.sum(theta - pcc.polar_from_arcs(present)[0], axis=-1))
     planes_deg = np.rad2deg(np.abs(pcc.wrap(np.diff(phi, axis=-1)))).max(axis=-1, initial=0.0)
-    used = [
+    used = 1.0 - unused_vacuum(arm, actuation)
+    vacuums = [f'; {100 * share:.0f} % of the vacuum is used' if arm.robot.chambers else '' for share in used]
         f'; {100 * (1.0 - unused):.0f} % of the vacuum is used' if arm.robot.chambers else '' for unused in unused_vacuum(arm, actuation)
     ]
     return [
         f'Bends {", ".join(f"{name} by {deg:.1f} deg" for name, deg in zip(arm.robot.segment_names, change_deg, strict=True))}; '
         f'total bend {"grows" if growth_deg > 0 else "shrinks"} by {abs(growth_deg):.1f} deg; '
         f'planes differ by at most {plane_deg:.0f} deg{vacuum}.'
-        for change_deg, growth_deg, plane_deg, vacuum in zip(changes_deg, growths_deg, planes_deg, used, strict=True)
+        for change_deg, growth_deg, plane_deg, vacuum in zip(changes_deg, growths_deg, planes_deg, vacuums, strict=True)
     ]
