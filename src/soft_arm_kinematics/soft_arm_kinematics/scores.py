@@ -66,8 +66,6 @@ def explanations(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> list[s
     planes_deg = np.rad2deg(np.abs(pcc.wrap(np.diff(phi, axis=-1)))).max(axis=-1, initial=0.0)
     used = 1.0 - unused_vacuum(arm, actuation)
     vacuums = [f'; {100 * share:.0f} % of the vacuum is used' if arm.robot.chambers else '' for share in used]
-        f'; {100 * (1.0 - unused):.0f} % of the vacuum is used' if arm.robot.chambers else '' for unused in unused_vacuum(arm, actuation)
-    ]
     return [
         f'Bends {", ".join(f"{name} by {deg:.1f} deg" for name, deg in zip(arm.robot.segment_names, change_deg, strict=True))}; '
         f'total bend {"grows" if growth_deg > 0 else "shrinks"} by {abs(growth_deg):.1f} deg; '
