@@ -139,11 +139,12 @@ def _apart(model, actuation, totals, spacing):
     for m in np.argsort(totals):
         new = True
         for other in kept[:count]:
-            nearest = 0.0
+            new = False
             for j in range(actuation.shape[1]):
-                nearest = max(nearest, abs(shares[m, j] - shares[other, j]))
-            if nearest < spacing:
-                new = False
+                if abs(shares[m, j] - shares[other, j]) >= spacing:
+                    new = True
+                    break
+            if not new:
                 break
         if new:
             kept[count], count = m, count + 1
@@ -185,13 +186,13 @@ def solve(model, coordinates, conditions, scoring, present, table, near, at_most
             arcs(model, w)
             for i in range(model.kinds.size):
                 bends[i, 0], bends[i, 1] = w.segments[i, 0], w.segments[i, LANES]
-        _refine(model, coordinates, conditions, targets, axis, most_steps, 0.01 * tolerances[0], w, cost)
+        _refine(model, coordinates, conditions, targets, axis, most_steps, 0.1 * tolerances[0], w, cost)
         before = count
         count = _keep(model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count)
         free = n - (len(conditions) if len(conditions) == 3 else 5)
         if count > before and free > 0:
             _improve(model, coordinates, conditions, scoring, bends, targets, axis, w)
-            _refine(model, coordinates, conditions, targets, axis, LAST_STEPS, 0.01 * tolerances[0], w, cost)
+            _refine(model, coordinates, conditions, targets, axis, LAST_STEPS, 0.1 * tolerances[0], w, cost)
             count = _keep(model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count)
     kept = _apart(model, found[:count], every[:count, 0], spacing)
     return found[kept], residuals[kept], every[kept]

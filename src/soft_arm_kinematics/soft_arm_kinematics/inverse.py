@@ -26,7 +26,7 @@ from soft_arm_kinematics.workspace import WorkspaceTable, load_table
 TABLE_POINTS = 250_000
 SEARCH_RADIUS_M = 0.012
 AT_LEAST, AT_MOST = 20, LANES - 1  # starts from the table; where the arm is now is one more
-FEW_STEPS, MANY_STEPS = 7, 60  # of refinement: of the first starts, and of all where none of these arrives
+FEW_STEPS, MANY_STEPS = 4, 60  # of refinement: of the first starts, and of all where none of these arrives
 MANY_STARTS = 400
 RESIDUAL_M = 1e-6  # a solution's tip is nearer to the target than this
 AXIS_TOLERANCE_RAD = 1e-5
