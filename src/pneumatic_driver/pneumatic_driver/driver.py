@@ -50,6 +50,7 @@ class Driver:
         self._targets_pa = np.zeros(device.channels)
         self._commanded_s = 0.0
         self.latest: Exchange | None = None
+        self.stale_commands = 0  # times it vented because no command had come
         self.overruns = 0  # cycles that started late by more than a period
         self.link_error: str | None = None
         self._loop = asyncio.new_event_loop()
@@ -57,6 +58,11 @@ class Driver:
         self._cycling: asyncio.Task | None = None
         self._thread = threading.Thread(target=self._loop.run_forever, name='pneumatic_driver', daemon=True)
         self._thread.start()
+
+    @property
+    def link(self) -> str:
+        """Where the device is."""
+        return str(self._device.map.link)
 
     @property
     def armed(self) -> bool:
@@ -225,6 +231,7 @@ class Driver:
     async def _follow_commands(self) -> None:
         fresh = time.monotonic() - self._commanded_s <= self._command_timeout_s
         if self._armed and not fresh and self._device.enabled:
+            self.stale_commands += 1
             _log.warning('no command for %g s: vented; the next command moves the arm again', self._command_timeout_s)
             await self._device.vent()
         elif self._armed and fresh and not self._device.enabled:
