@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
-from pymodbus.constants import ExcCodes
 from pymodbus.exceptions import ModbusException
 
 from pneumatic_driver.errors import CommandError, LinkError, RefusedError, RegisterMapError
@@ -23,6 +22,17 @@ from pneumatic_driver.sensor_check import SensorCheck
 
 _log = logging.getLogger(__name__)
 _KEPT_FRAMES = 20
+_EXCEPTIONS = {
+    1: 'illegal function',
+    2: 'illegal address',
+    3: 'illegal value',
+    4: 'device failure',
+    5: 'acknowledge',
+    6: 'device busy',
+    8: 'memory parity error',
+    10: 'gateway path unavailable',
+    11: 'gateway no response',
+}
 
 
 @dataclass(frozen=True)
@@ -279,8 +289,10 @@ class Device(ABC):
             raise self._failed(' '.join(str(error).split())) from error
         if answer.isError():
             code = answer.exception_code
-            name = ExcCodes(code).name.lower().replace('_', ' ') if code in [c.value for c in ExcCodes] else 'unknown'
-            raise RefusedError(f'{self.map.link}: {method} {arguments}: the device answers exception {code} ({name}); nothing was changed')
+            raise RefusedError(
+                f'{self.map.link}: {method} {arguments}: the device answers exception {code} ({_EXCEPTIONS.get(code, "unknown")}); '
+                f'nothing was changed'
+            )
         return answer.registers
 
     def _failed(self, what: str) -> LinkError:
