@@ -22,6 +22,7 @@ from pneumatic_driver.sensor_check import SensorCheck
 
 _log = logging.getLogger(__name__)
 _KEPT_FRAMES = 20
+_DUMP_PERIOD_S = 5.0
 _EXCEPTIONS = {
     1: 'illegal function',
     2: 'illegal address',
@@ -85,6 +86,7 @@ class Device(ABC):
         self._heartbeat = 0
         self._written: dict[str, Value] = {}  # interlocks and shared words depend on it
         self._last_good_s: float | None = None
+        self._dumped_s = -_DUMP_PERIOD_S
 
     @property
     def age_s(self) -> float | None:
@@ -296,7 +298,9 @@ class Device(ABC):
         return answer.registers
 
     def _failed(self, what: str) -> LinkError:
-        if self._last_good_s is not None:  # a device that was never reached has left no trace
+        now_s = time.monotonic()
+        if self._last_good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S:  # a device that was never reached has left no trace
+            self._dumped_s = now_s
             _log.warning('%s: %s; last frames: %s', self.map.link, what, ' | '.join(self.frames))
         age = 'none yet' if self.age_s is None else f'{1e3 * self.age_s:.0f} ms ago'
         return LinkError(f'{self.map.link}: {what} (last good answer {age})')

@@ -81,8 +81,8 @@ def mbpoll(port: int, *arguments) -> str:
 
 @pytest.mark.skipif(shutil.which('mbpoll') is None, reason='apt-get install mbpoll')
 def test_mbpoll_reads_and_writes_both(gripper, tcp_board):
-    assert 'Written 4 references' in mbpoll(gripper.device.port, '-t', '4', '-r', '1', '127.0.0.1', '--', '0', '1', '0', '-300')
+    assert 'Written 4 references' in mbpoll(gripper.device.port, '-t', '4', '-r', '1', '127.0.0.1', '0', '1', '0', '65236')
     wait_for(lambda: gripper.plant.follows([-30e3]))
     wait_for(lambda: '65236 (-300)' in mbpoll(gripper.device.port, '-t', '4', '-r', '0', '-c', '1', '127.0.0.1'))
     assert '23046' in mbpoll(tcp_board.device.port, '-t', '3', '-r', '18', '-c', '1', '127.0.0.1')
-    assert 'Written 2 references' in mbpoll(tcp_board.device.port, '-t', '4', '-r', '107', '127.0.0.1', '--', '63', '2')
+    assert 'Written 2 references' in mbpoll(tcp_board.device.port, '-t', '4', '-r', '107', '127.0.0.1', '63', '2')
