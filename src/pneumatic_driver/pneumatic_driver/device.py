@@ -65,15 +65,19 @@ class Device(ABC):
     Args:
         register_map: What its registers mean and where it is.
         accept_unverified_map: Name of the map's device, to write with a map that was never checked against it.
-        needed: Registers that the map must have.
+        read: Registers that every cycle reads: the map must have them in its first poll.
         channels: How many pressures it measures and sets.
     """
 
-    def __init__(self, register_map: RegisterMap, accept_unverified_map: str, needed: Sequence[str], channels: int):
+    def __init__(self, register_map: RegisterMap, accept_unverified_map: str, read: Sequence[str], channels: int):
         device, link = register_map.device, register_map.link
-        missing = [name for name in needed if name not in register_map.registers]
-        if missing:
-            raise RegisterMapError(f'register map {device.name!r} has no register {missing[0]!r}: this device needs {list(needed)}')
+        poll = register_map.polls[0]
+        in_poll = register_map.decode(poll.start, [0] * poll.count)
+        for name in [*read, *([register_map.heartbeat.echo] if register_map.heartbeat else [])]:
+            if name not in in_poll:
+                raise RegisterMapError(
+                    f'register map {device.name!r}: poll {poll.name!r} does not read a register {name!r}: this device needs {list(read)}'
+                )
         self.read_only = not (device.verified or link.local or accept_unverified_map == device.name)
         self.map, self.channels = register_map, channels
         self.enabled = False

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
+from pneumatic_driver.board import Board
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, LinkError, RefusedError, RegisterMapError
 from pneumatic_driver.pcu2v import Pcu2v
@@ -253,8 +254,15 @@ def test_driver_with_an_unverified_map_reads_and_says_that_it_may_not_vent(gripp
 
 
 def test_maps_that_do_not_fit_the_device_are_refused():
-    with pytest.raises(RegisterMapError, match="'valve_board' has no register 'positive_target'"):
+    with pytest.raises(RegisterMapError, match="'valve_board': poll 'cycle' does not read a register 'positive_target'"):
         Pcu2v(load_map('valve_board'))
+    with pytest.raises(RegisterMapError, match="no register 'target'"):
+        Board(load_map('pcu2v'))
+    content = yaml.safe_load(shipped_maps()['pcu2v'].read_text())
+    content['polls'][0]['count'] = 5
+    content['polls'].append({'name': 'slow', 'start': 5, 'count': 1, 'rate_hz': 1.0})
+    with pytest.raises(RegisterMapError, match="poll 'cycle' does not read a register 'heartbeat'"):
+        Pcu2v(RegisterMap.model_validate(content))
     content = yaml.safe_load(shipped_maps()['pcu2v'].read_text())
     content['limits']['pressure_kpa'] = [-90.0, 150.0]
     with pytest.raises(RegisterMapError, match=r"pressure_kpa allows 150 kPa, register 'positive_target' only \[0, 120000\] Pa"):
