@@ -282,4 +282,5 @@ def test_error_in_the_drivers_own_loop_stops_the_device(tcp_rig):
     driver.arm()
     keep_commanding(driver, tcp_rig, lambda: reasons and tcp_rig.plant.vented)
     assert "KeyError('a bug')" in reasons[0] and not driver.armed
+    assert not tcp_rig.watchdog_tripped()  # it was still told to vent
     driver.close()
