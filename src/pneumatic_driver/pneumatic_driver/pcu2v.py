@@ -1,0 +1,138 @@
+"""The PCU2-V, pneumatic controller of a gripper: one chamber between a positive supply and a vacuum, each behind a trigger.
+
+It has neither faults nor a run mode of its own. Every cycle reads first: when the set points are not those that were written, somebody
+else writes too, its own watchdog has tripped, or it was restarted; in any case nothing more is written but what vents it. A trigger is
+written only when it must change, so that a device which has just restarted is not switched on again before that is seen.
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from pneumatic_driver.device import Device, Exchange
+from pneumatic_driver.errors import RegisterMapError
+from pneumatic_driver.register import SI_PER_UNIT
+from pneumatic_driver.register_map import RegisterMap
+
+_TARGETS = 'positive_target', 'negative_target'
+_TRIGGERS = 'positive_trigger', 'negative_trigger'
+_LONGEST_STEP_S = 0.1  # a longer pause between two cycles does not let the pressure jump
+
+
+@dataclass(frozen=True)
+class Pcu2vExchange(Exchange):
+    """What one cycle with a PCU2-V brought: beside the pressure the four values that can be written, as read back.
+
+    Attributes:
+        positive_target_pa: Set point of the positive supply [Pa].
+        negative_target_pa: Set point of the vacuum [Pa].
+        positive_trigger: Whether the positive supply is on.
+        negative_trigger: Whether the vacuum is on.
+    """
+
+    positive_target_pa: float
+    negative_target_pa: float
+    positive_trigger: bool
+    negative_trigger: bool
+
+
+class Pcu2v(Device):
+    """A PCU2-V; see `Device`. Its one set point is signed: > 0 positive supply, < 0 vacuum, 0 both off, which vents.
+
+    Before one trigger is switched on, the device has said that the other is off.
+    """
+
+    def __init__(self, register_map: RegisterMap, accept_unverified_map: str = ''):
+        super().__init__(register_map, accept_unverified_map, ('pressure', *_TARGETS, *_TRIGGERS), 1)
+        (low_kpa, high_kpa), registers = register_map.limits.pressure_kpa, register_map.registers
+        for name, limit_kpa in zip(_TARGETS, (high_kpa, low_kpa), strict=True):
+            register = registers[name]
+            range_pa = [limit * SI_PER_UNIT[register.unit] for limit in register.range or (0.0, 0.0)]
+            if not range_pa[0] <= 1e3 * limit_kpa <= range_pa[1]:
+                raise RegisterMapError(
+                    f'register map {register_map.device.name!r}: pressure_kpa allows {limit_kpa:g} kPa, register {name!r} only '
+                    f'[{range_pa[0]:g}, {range_pa[1]:g}] Pa: correct one of them'
+                )
+        self._slew_pa_s = 1e3 * register_map.limits.slew_kpa_s
+        self._forget()
+
+    def _forget(self) -> None:
+        self._applied_pa, self._applied_s = 0.0, None
+        self._expected: tuple[dict[str, float], ...] = ()  # what it may hold, in SI units: several after a write without answer
+
+    def close(self) -> None:
+        """Close the connection; what the device holds is unknown from now on."""
+        super().close()
+        self._forget()
+
+    async def enable(self) -> None:
+        """Let it follow set points, from ambient pressure; see `Device.enable`."""
+        await super().enable()
+        self._forget()
+        self._expected = (self._four_values(),)
+
+    async def vent(self) -> None:
+        """Both triggers off, then both targets 0; see `Device.vent`."""
+        self._forget()
+        await super().vent()
+
+    def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
+        register = self.map.registers[_TARGETS[0] if targets_pa[0] >= 0 else _TARGETS[1]]
+        return np.array([register.si(register.raw(targets_pa[0]))])
+
+    async def _cycle(self, targets_pa: np.ndarray | None) -> Pcu2vExchange:
+        poll, started_s = self.map.polls[0], time.monotonic()
+        state = self.map.decode(poll.start, await self._read(poll.start, poll.count))
+        at_s = time.monotonic()
+        asked_pa = state['positive_target'] * state['positive_trigger'] + state['negative_target'] * state['negative_trigger']
+        pressures_pa, on = np.array([state['pressure']]), {name for name in _TRIGGERS if state[name]}
+        found = self._sensors.faults(at_s, pressures_pa, np.array([asked_pa]) if self.enabled else None)
+        found = self._latch(found + (['both_triggers_on'] if len(on) == 2 else []))
+        foreign = self.enabled and all(any(abs(state[n] - v) > 1e-3 for n, v in expected.items()) for expected in self._expected)
+        self._written |= {name: float(name in on) for name in _TRIGGERS}
+        halted = f'latched {", ".join(found)}' if found else ''
+        if foreign and not found:
+            halted = 'its set points are not those that were written: another client, its panel, a restart or its own watchdog'
+        applied_pa = None
+        if targets_pa is not None and not halted:
+            applied_pa = await self._follow(targets_pa, on, at_s)
+        return Pcu2vExchange(
+            at_s=at_s,
+            round_trip_s=at_s - started_s,
+            pressures_pa=pressures_pa,
+            targets_pa=applied_pa,
+            running=not foreign if self.enabled else bool(on),
+            faults=found,
+            halted=halted,
+            positive_target_pa=state['positive_target'],
+            negative_target_pa=state['negative_target'],
+            positive_trigger='positive_trigger' in on,
+            negative_trigger='negative_trigger' in on,
+        )
+
+    async def _follow(self, targets_pa: np.ndarray, on: set[str], now_s: float) -> np.ndarray:
+        """Bring it nearer to the set point, within the slew limit; `on` are the triggers that it says are on."""
+        step_pa = self._slew_pa_s * min(now_s - (self._applied_s or now_s), _LONGEST_STEP_S)
+        applied_pa = self._rounded(np.clip(targets_pa, self._applied_pa - step_pa, self._applied_pa + step_pa))
+        other = _TRIGGERS[1] if applied_pa[0] > 0 else _TRIGGERS[0]
+        if applied_pa[0] and other in on:
+            applied_pa = np.zeros(1)  # first off, and see in the next cycle that it is
+        self._applied_pa, self._applied_s = float(applied_pa[0]), now_s
+        four, registers = self._four_values(), self.map.registers
+        values = {name: v / SI_PER_UNIT[registers[name].unit] for name, v in four.items() if name in _TARGETS or v != (name in on)}
+        values |= self._next_heartbeat()
+        expected = four | ({self.map.heartbeat.echo: float(self._heartbeat)} if self.map.heartbeat else {})
+        self._expected += (expected,)
+        await self._write_values(values)
+        self._expected = (expected,)
+        return applied_pa
+
+    def _four_values(self) -> dict[str, float]:
+        """What the device is told now, in SI units."""
+        return {
+            'positive_target': max(self._applied_pa, 0.0),
+            'negative_target': min(self._applied_pa, 0.0),
+            'positive_trigger': float(self._applied_pa > 0),
+            'negative_trigger': float(self._applied_pa < 0),
+        }
