@@ -1,0 +1,94 @@
+"""Contact of a closing finger, from its pressure and from its shape; see docs/adr/0008-contact-of-the-gripper.md.
+
+Pressure: the chamber of a finger that is held grows less, so the same flow raises its pressure faster than that of the free finger.
+Shape: the pieces beyond the object stop to bend, so bend is missing beside that of the free finger.
+"""
+
+from collections import deque
+
+import numpy as np
+
+from soft_arm_control.free_closing import Closing, FreeClosing
+
+WINDOW_PA = 10.0e3  # rise over which rates are compared ..
+LONGEST_S = 1.0  # .. but no longer than this
+BASELINE_PA = 15.0e3  # first part of the closing: the bend that is missing there is the camera's or the curve's, not an object's
+SHAPES_IN_A_ROW = 3
+KEPT_S = 5.0
+
+
+class ContactDetector:
+    """Watches one closing; samples carry their stamps [s] and come in the order of time.
+
+    Attributes:
+        excess: Share by which the pressure has risen faster than that of the free finger; None if not known yet.
+        deficit_rad: Bend that is missing; None if not known yet.
+        largest_excess, largest_deficit_rad: The largest so far.
+        by_pressure, by_shape: Whether each has shown a contact.
+    """
+
+    def __init__(self, free: FreeClosing):
+        self._free = free
+        self._window: deque[tuple[float, float, float]] = deque()  # stamp, expected rise, measured rise
+        self._history: deque[tuple[float, float]] = deque()
+        self._last: tuple[float, float, float] | None = None
+        self._waiting: deque[tuple[float, float]] = deque()  # shapes newer than the newest pressure
+        self._baseline_rad: list[float] = []
+        self._begin_pa: float | None = None
+        self._in_a_row = 0
+        self.excess = self.deficit_rad = self.largest_excess = self.largest_deficit_rad = None
+        self.by_pressure = self.by_shape = False
+
+    def add_pressure(self, stamp_s: float, pressure_pa: float, set_point_pa: float) -> None:
+        """Take a measured pressure and what the device regulates to [Pa]."""
+        if self._last is not None and stamp_s <= self._last[0]:
+            return
+        self._begin_pa = pressure_pa if self._begin_pa is None else self._begin_pa
+        self._history.append((stamp_s, pressure_pa))
+        while self._history[0][0] < stamp_s - KEPT_S:
+            self._history.popleft()
+        if self._last is not None and self._free.time_constants_s is not None:
+            self._compare_rates(stamp_s, pressure_pa)
+        self._last = stamp_s, pressure_pa, set_point_pa
+        while self._waiting and self._waiting[0][0] <= stamp_s:
+            self._compare_bends(*self._waiting.popleft())
+
+    def add_shape(self, stamp_s: float, bends_rad: np.ndarray) -> None:
+        """Take the bends of the pieces [rad], shape (pieces,), in the image of this stamp."""
+        if np.isfinite(bends_rad).all():
+            self._waiting.append((stamp_s, float(np.sum(bends_rad))))
+
+    def _compare_rates(self, stamp_s, pressure_pa) -> None:
+        before_s, before_pa, set_point_pa = self._last
+        expected_pa = (set_point_pa - before_pa) * -np.expm1(-(stamp_s - before_s) / self._free.time_constant_s(before_pa))
+        self._window.append((stamp_s, expected_pa, pressure_pa - before_pa))
+        expected_pa, measured_pa = (sum(row[k] for row in self._window) for k in (1, 2))
+        while expected_pa - self._window[0][1] >= WINDOW_PA or stamp_s - self._window[0][0] > LONGEST_S:
+            _, first_expected_pa, first_measured_pa = self._window.popleft()
+            expected_pa, measured_pa = expected_pa - first_expected_pa, measured_pa - first_measured_pa
+        if expected_pa < WINDOW_PA:
+            return
+        self.excess = (measured_pa - expected_pa) / expected_pa
+        self.largest_excess = max(self.excess, self.largest_excess or 0.0)
+        self.by_pressure = self.by_pressure or self.excess > self._free.excess_limit
+
+    def _compare_bends(self, stamp_s, bend_rad) -> None:
+        pressure_pa = float(np.interp(stamp_s, *zip(*self._history, strict=True)))
+        missing_rad = self._free.bend_rad(pressure_pa) - bend_rad
+        if pressure_pa < self._begin_pa + BASELINE_PA or not self._baseline_rad:
+            self._baseline_rad.append(missing_rad)
+            return
+        self.deficit_rad = missing_rad - float(np.median(self._baseline_rad))
+        self.largest_deficit_rad = max(self.deficit_rad, self.largest_deficit_rad or 0.0)
+        self._in_a_row = self._in_a_row + 1 if self.deficit_rad > self._free.deficit_limit_rad else 0
+        self.by_shape = self.by_shape or self._in_a_row >= SHAPES_IN_A_ROW
+
+
+def watch(free: FreeClosing, closing: Closing) -> ContactDetector:
+    """A detector that has seen a whole recorded closing."""
+    detector = ContactDetector(free)
+    for stamp_s, bends_rad in zip(closing.shape_times_s, closing.bends_rad, strict=True):
+        detector.add_shape(stamp_s, bends_rad)
+    for sample in zip(closing.times_s, closing.pressures_pa, closing.set_points_pa, strict=True):
+        detector.add_pressure(*map(float, sample))
+    return detector
