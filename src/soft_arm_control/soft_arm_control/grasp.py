@@ -72,7 +72,7 @@ class GraspSettings:
     """Profile and deadlines."""
 
     open_pa: float = -60.0e3  # vacuum that the closing starts from
-    rate_pa_s: float = 30.0e3  # of the closing; free_closing.yaml is of one rate
+    rate_pa_s: float = 50.0e3  # of the closing; free_closing.yaml is of one rate
     tolerance_pa: float = 4.0e3
     settle_s: float = 0.3  # the pressure must stay within tolerance for this long
     pressures_timeout_s: float = 0.3
@@ -165,7 +165,7 @@ class Gripper:
         """One tick, `PERIOD_S` after the last: signed gauge pressure to command [Pa], None when there is none, and the status."""
         gone = self._driver_gone(now_s)
         if gone and self._goal is None:
-            self._command_pa, self.holding = None, False
+            self._command_pa, self.holding, self._phase = None, False, 'idle'
         elif gone or (self._goal is not None and now_s - self._pressure_s > self._settings.pressures_timeout_s):
             self.holding = False
             status = self._end(now_s, Outcome.DRIVER_LOST, gone or self._silence(now_s))
@@ -190,7 +190,9 @@ class Gripper:
         goal, s = self._goal, self._settings
         wanted_shape = bool(goal.evidence & Evidence.SHAPE)
         if wanted_shape and not self._sees(now_s):
-            return self._end(now_s, Outcome.SHAPE_LOST, f'no shape for {now_s - self._shape_s:.2f} s, limit {s.shape_timeout_s} s: check the camera')
+            return self._end(
+                now_s, Outcome.SHAPE_LOST, f'no shape for {now_s - self._shape_s:.2f} s, limit {s.shape_timeout_s} s: check the camera'
+            )
         if now_s - self._start_s > goal.timeout_s:
             return self._end(
                 now_s,

@@ -1,4 +1,4 @@
-"""Contact of a closing finger, from its pressure and from its shape; see docs/adr/0008-contact-of-the-gripper.md.
+"""Contact of a closing finger, from its pressure and from its shape.
 
 Pressure: the chamber of a finger that is held grows less, so the same flow raises its pressure faster than that of the free finger.
 Shape: the pieces beyond the object stop to bend, so bend is missing beside that of the free finger.
@@ -8,12 +8,12 @@ from collections import deque
 
 import numpy as np
 
-from soft_arm_control.free_closing import Closing, FreeClosing
+from soft_arm_control.free_closing import FreeClosing
 
 WINDOW_PA = 10.0e3  # rise over which rates are compared ..
 LONGEST_S = 1.0  # .. but no longer than this
 BASELINE_PA = 15.0e3  # first part of the closing: the bend that is missing there is the camera's or the curve's, not an object's
-SHAPES_IN_A_ROW = 3
+SHAPES = 3  # the median of so many counts: one that was seen wrongly does not
 KEPT_S = 5.0
 
 
@@ -35,7 +35,7 @@ class ContactDetector:
         self._waiting: deque[tuple[float, float]] = deque()  # shapes newer than the newest pressure
         self._baseline_rad: list[float] = []
         self._begin_pa: float | None = None
-        self._in_a_row = 0
+        self._missing_rad: deque[float] = deque(maxlen=SHAPES)
         self.excess = self.deficit_rad = self.largest_excess = self.largest_deficit_rad = None
         self.by_pressure = self.by_shape = False
 
@@ -78,17 +78,9 @@ class ContactDetector:
         if pressure_pa < self._begin_pa + BASELINE_PA or not self._baseline_rad:
             self._baseline_rad.append(missing_rad)
             return
-        self.deficit_rad = missing_rad - float(np.median(self._baseline_rad))
+        self._missing_rad.append(missing_rad - float(np.median(self._baseline_rad)))
+        if len(self._missing_rad) < SHAPES:
+            return
+        self.deficit_rad = float(np.median(self._missing_rad))
         self.largest_deficit_rad = max(self.deficit_rad, self.largest_deficit_rad or 0.0)
-        self._in_a_row = self._in_a_row + 1 if self.deficit_rad > self._free.deficit_limit_rad else 0
-        self.by_shape = self.by_shape or self._in_a_row >= SHAPES_IN_A_ROW
-
-
-def watch(free: FreeClosing, closing: Closing) -> ContactDetector:
-    """A detector that has seen a whole recorded closing."""
-    detector = ContactDetector(free)
-    for stamp_s, bends_rad in zip(closing.shape_times_s, closing.bends_rad, strict=True):
-        detector.add_shape(stamp_s, bends_rad)
-    for sample in zip(closing.times_s, closing.pressures_pa, closing.set_points_pa, strict=True):
-        detector.add_pressure(*map(float, sample))
-    return detector
+        self.by_shape = self.by_shape or self.deficit_rad > self._free.deficit_limit_rad
