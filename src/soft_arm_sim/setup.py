@@ -20,6 +20,6 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': ['virtual_rig = soft_arm_sim.ros.virtual_rig_node:main'],
-        'softarm.sim': ['rws = soft_arm_sim.rws.cli:main'],
+        'softarm.sim': ['pcu2v = soft_arm_sim.cli.pcu2v:main', 'rws = soft_arm_sim.rws.cli:main'],
     },
 )

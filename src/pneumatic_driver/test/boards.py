@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soft_arm_sim.valve_board import ValveBoard, ValveBoardServer
+from soft_arm_sim.modbus_server import DeviceThread
+from soft_arm_sim.valve_board import ValveBoard
 
 
 def wait_for(condition: Callable[[], object], deadline_s: float = 3.0, what: str = 'the condition'):
@@ -57,7 +58,7 @@ class TcpBoard:
         """Power the board on: a new board on the same port."""
         self.board = ValveBoard(self.plant, port=self.link['port'] if port is None else port)
         self.plant.board_clock_s = lambda: 1e-3 * self.board.logic.uptime_ms
-        self._server = ValveBoardServer(self.board)
+        self._server = DeviceThread(self.board)
         self._server.start()
         self.link = {'host': '127.0.0.1', 'port': self.board.port}
 

@@ -1,18 +1,14 @@
 """Emulated six-channel valve board: a Modbus TCP server with the behaviour of firmware/board_logic.c.
 
 `BoardLogic` is the firmware's logic, register for register and in whole numbers, free of sockets and clocks. `ValveBoard` serves it
-on a port and connects it to a plant; `ValveBoardServer` runs that in a thread of its own.
+on a port and connects it to a plant.
 """
 
-import asyncio
-import threading
-import time
 from typing import Protocol
 
 import numpy as np
-from pymodbus.constants import ExcCodes
-from pymodbus.server import ModbusTcpServer
-from pymodbus.simulator import DataType, SimData, SimDevice
+
+from soft_arm_sim.modbus_server import DEVICE_FAILURE, ILLEGAL_ADDRESS, ILLEGAL_VALUE, ModbusDevice
 
 CHANNELS = 6
 PA_PER_COUNT = 10
@@ -29,7 +25,7 @@ SUPPLY_MIN, SUPPLY_MIN_MS = 12_000, 100
 TICK_BUDGET_MS = 20
 _UINT16 = 0xFFFF
 
-ILLEGAL_ADDRESS, ILLEGAL_VALUE, DEVICE_FAILURE = 2, 3, 4
+FUNCTIONS = 3, 4, 6, 16, 23
 _ALLOWED = {
     ENABLE: range(1 << CHANNELS),
     MODE: range(RUN + 1),
@@ -37,10 +33,6 @@ _ALLOWED = {
     FAULT_CLEAR: (FAULT_CLEAR_KEY,),
     SLEW: range(1, 5001),
 }
-
-
-class PortInUseError(OSError):
-    """The board cannot listen on its port."""
 
 
 class Plant(Protocol):
@@ -174,7 +166,7 @@ class BoardLogic:
         self.mode = mode
 
 
-class ValveBoard:
+class ValveBoard(ModbusDevice):
     """The board on a TCP port, with its valves and sensors connected to a plant.
 
     Args:
@@ -185,108 +177,21 @@ class ValveBoard:
         supply_pa: Supply pressure that the board measures [Pa] gauge.
     """
 
-    # A stall of the emulator's own process is not the host's silence: no more than this counts for one tick.
-    _LONGEST_TICK_S = 0.05
-
     def __init__(self, plant: Plant, host: str = '127.0.0.1', port: int = 5020, tick_period_s: float = 0.005, supply_pa: float = 200e3):
-        self.plant, self.host, self.port = plant, host, port
-        self.logic = BoardLogic()
-        self.supply_pa = supply_pa
-        self._tick_period_s = tick_period_s
-        self._server: ModbusTcpServer | None = None
-        self._ticking: asyncio.Task | None = None
+        self.plant, self.logic, self.supply_pa = plant, BoardLogic(), supply_pa
         self._rest_s = 0.0
+        blocks = [(0, STATE_COUNT), (SETTINGS_START, SETTINGS_COUNT)]
+        super().__init__('valve_board', self.logic, blocks, FUNCTIONS, host, port, tick_period_s)
 
     def tick(self, dt_s: float) -> None:
         """One pass of the board's loop: sensors in, logic, valves out."""
-        self._rest_s += min(dt_s, self._LONGEST_TICK_S)
+        self._rest_s += dt_s
         dt_ms = int(self._rest_s * 1e3)
         self._rest_s -= dt_ms * 1e-3
         counts = np.clip(np.rint(np.asarray(self.plant.sensor_pressures_pa()) / PA_PER_COUNT), -0x8000, 0x7FFF)
         self.logic.tick(dt_ms, [int(c) for c in counts], int(self.supply_pa / PA_PER_COUNT))
         self.plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
 
-    async def start(self) -> None:
-        """Listen and run.
-
-        Raises:
-            PortInUseError: If the port cannot be listened on.
-        """
-        registers = [
-            SimData(address=0, values=[0] * STATE_COUNT, datatype=DataType.REGISTERS),
-            SimData(address=SETTINGS_START, values=[0] * SETTINGS_COUNT, datatype=DataType.REGISTERS),
-        ]
-        # Without device 0 the server would answer a wrong unit id with a traceback in its log.
-        devices = [SimDevice(id=1, simdata=registers, action=self._access), SimDevice(id=0, simdata=registers, action=self._no_such_unit)]
-        self._server = ModbusTcpServer(devices, address=(self.host, self.port))
-        try:
-            await self._server.serve_forever(background=True)
-        except RuntimeError as error:
-            raise PortInUseError(
-                f'valve board: cannot listen on {self.host}:{self.port}, probably another program does: '
-                f'stop it (ss -ltnp) or choose another port'
-            ) from error
-        self.port = self._server.transport.sockets[0].getsockname()[1]
-        self._ticking = asyncio.create_task(self._run())
-
-    async def stop(self) -> None:
-        """Close the port and every connection; the valves lose power, which vents them."""
-        if self._ticking is not None:
-            self._ticking.cancel()
-            await asyncio.gather(self._ticking, return_exceptions=True)
-        if self._server is not None:
-            await self._server.shutdown()
+    def power_off(self) -> None:
+        """The valves lose power, which vents them."""
         self.plant.set_valve_targets_pa(np.zeros(CHANNELS))
-
-    async def _run(self) -> None:
-        last_s = time.monotonic()
-        while True:
-            await asyncio.sleep(self._tick_period_s)
-            now_s = time.monotonic()
-            self.tick(now_s - last_s)
-            last_s = now_s
-
-    async def _access(self, function_code: int, start: int, address: int, count: int, registers: list[int], values) -> ExcCodes | None:
-        if function_code not in (3, 4, 6, 16, 23):
-            return ExcCodes.ILLEGAL_FUNCTION
-        if values is not None:
-            return ExcCodes(code) if (code := self.logic.write(address, list(values))) else None
-        words = self.logic.read(address, count)
-        if isinstance(words, int):
-            return ExcCodes(words)
-        registers[address - start : address - start + count] = words
-        return None
-
-    async def _no_such_unit(self, *_request) -> ExcCodes:
-        return ExcCodes.GATEWAY_NO_RESPONSE
-
-
-class ValveBoardServer:
-    """A `ValveBoard` in a thread with its own event loop; `start` and `stop` may be called from any thread."""
-
-    def __init__(self, board: ValveBoard):
-        self.board = board
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name='valve_board', daemon=True)
-
-    def start(self, timeout_s: float = 5.0) -> None:
-        """Listen and run; returns when the port is open.
-
-        Raises:
-            PortInUseError: If the port cannot be listened on.
-        """
-        self._thread.start()
-        try:
-            asyncio.run_coroutine_threadsafe(self.board.start(), self._loop).result(timeout_s)
-        except PortInUseError:
-            self.stop()
-            raise
-
-    def stop(self, timeout_s: float = 5.0) -> None:
-        """Close the port and end the thread."""
-        if not self._thread.is_alive():
-            return
-        asyncio.run_coroutine_threadsafe(self.board.stop(), self._loop).result(timeout_s)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout_s)
-        self._loop.close()

@@ -23,12 +23,13 @@ from soft_arm_node_kit.runner import run
 from soft_arm_sim.camera import VirtualCamera
 from soft_arm_sim.camera_parameters import load_calibration_jig, load_camera_parameters
 from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.modbus_server import DeviceThread
 from soft_arm_sim.parameter_file import CONFIG
 from soft_arm_sim.plant import Plant
 from soft_arm_sim.plant_parameters import load_plant_parameters
 from soft_arm_sim.ros.conversions import camera_info_message, image_message, inner_frame_messages, pose_message
 from soft_arm_sim.running_plant import RunningPlant
-from soft_arm_sim.valve_board import ValveBoard, ValveBoardServer
+from soft_arm_sim.valve_board import ValveBoard
 
 TRUTH_PERIOD_S = 0.02
 SLOW_RATE, SLOW_FACTOR = 0.9, 0.97  # shares of what is due, below which the rig reports a warning
@@ -91,7 +92,7 @@ class VirtualRigNode(Node):
             self._plant.start()
             devices.callback(self._plant.stop)
             board = ValveBoard(self._plant, port=parameters.modbus_port)
-            server = ValveBoardServer(board)
+            server = DeviceThread(board)
             server.start()
             devices.callback(server.stop)
             self._camera_node = CameraNode(self._camera)

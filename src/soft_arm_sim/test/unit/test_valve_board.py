@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from pymodbus.client import AsyncModbusTcpClient
 
+from soft_arm_sim.modbus_server import DeviceThread, PortInUseError
 from soft_arm_sim.valve_board import (
     FAULT_CLEAR_KEY,
     FAULT_WATCHDOG,
@@ -15,9 +16,7 @@ from soft_arm_sim.valve_board import (
     RUN,
     VENT,
     BoardLogic,
-    PortInUseError,
     ValveBoard,
-    ValveBoardServer,
 )
 
 SUPPLY = 20_000
@@ -185,7 +184,7 @@ class Plant:
 
 @pytest.fixture
 def server():
-    server = ValveBoardServer(ValveBoard(Plant(), port=0))
+    server = DeviceThread(ValveBoard(Plant(), port=0))
     server.start()
     yield server
     server.stop()
@@ -194,7 +193,7 @@ def server():
 
 def test_serves_the_registers_and_moves_the_plant(server):
     async def scenario():
-        async with AsyncModbusTcpClient('127.0.0.1', port=server.board.port, timeout=1, retries=0) as client:
+        async with AsyncModbusTcpClient('127.0.0.1', port=server.device.port, timeout=1, retries=0) as client:
             assert (await client.read_input_registers(18, count=1)).registers == [MAP_ID]
             assert (await client.write_registers(107, [1, RUN])).isError() is False
             answer = await client.readwrite_registers(read_address=0, read_count=19, write_address=100, values=[500, 0, 0, 0, 0, 0, 9])
@@ -209,7 +208,7 @@ def test_serves_the_registers_and_moves_the_plant(server):
     words, codes = asyncio.run(scenario())
     assert words[15] == 9 and words[12] & 1
     assert codes == [3, 2, 1, 11]
-    assert server.board.plant.moved.wait(1.0)
+    assert server.device.plant.moved.wait(1.0)
 
 
 def test_sensor_values_beyond_a_register_are_limited_not_wrapped():
@@ -226,15 +225,15 @@ def test_ticks_shorter_than_a_millisecond_add_up():
 
 
 def test_stopped_board_vents(server):
-    server.board.logic.write(ENABLE, [63, RUN])
-    server.board.logic.write(100, [100] * 6)
-    assert server.board.plant.moved.wait(1.0)
+    server.device.logic.write(ENABLE, [63, RUN])
+    server.device.logic.write(100, [100] * 6)
+    assert server.device.plant.moved.wait(1.0)
     server.stop()
-    assert not server.board.plant.targets_pa.any()
+    assert not server.device.plant.targets_pa.any()
 
 
 def test_port_in_use_is_one_clear_line(server):
-    second = ValveBoardServer(ValveBoard(Plant(), port=server.board.port))
-    with pytest.raises(PortInUseError, match=f'cannot listen on 127.0.0.1:{server.board.port}, probably another program') as error:
+    second = DeviceThread(ValveBoard(Plant(), port=server.device.port))
+    with pytest.raises(PortInUseError, match=f'cannot listen on 127.0.0.1:{server.device.port}, probably another program') as error:
         second.start()
     assert '\n' not in str(error.value)

@@ -1,0 +1,132 @@
+"""Emulated PCU2-V, the pneumatic controller of the gripper: a Modbus TCP server with the finger's chamber behind it.
+
+No register map of the device is public: this one is assumed, the same as in pneumatic_driver/maps/pcu2v.yaml. Only that five values can
+be read and four of them written is known. `Pcu2vLogic` is the device without sockets and clocks; `Pcu2v` serves it and drives the plant.
+"""
+
+from typing import Protocol
+
+from soft_arm_sim.modbus_server import ILLEGAL_ADDRESS, ILLEGAL_VALUE, ModbusDevice
+
+PA_PER_COUNT = 100
+PRESSURE, POSITIVE_TARGET, NEGATIVE_TARGET, POSITIVE_TRIGGER, NEGATIVE_TRIGGER, HEARTBEAT = range(6)
+REGISTER_COUNT = 6
+WATCHDOG_MS = 250
+FUNCTIONS = 3, 4, 6, 16
+
+_ALLOWED = {
+    POSITIVE_TARGET: range(1201),
+    NEGATIVE_TARGET: range(-900, 1),
+    POSITIVE_TRIGGER: range(2),
+    NEGATIVE_TRIGGER: range(2),
+    HEARTBEAT: range(0x10000),
+}
+
+
+class Plant(Protocol):
+    """What the controller's valves and its sensor are connected to; called from the server's thread."""
+
+    def advance(
+        self, dt_s: float, positive_target_pa: float, negative_target_pa: float, positive_trigger: bool, negative_trigger: bool
+    ) -> None:
+        """Let time pass with these set points [Pa] gauge and valves."""
+
+    def sensor_pressure_pa(self) -> float:
+        """Pressure as the sensor reads it [Pa] gauge."""
+
+
+class Pcu2vLogic:
+    """Registers and safety of the controller; pressures in counts of 100 Pa. Boot: both triggers off, targets 0.
+
+    A heartbeat other than 0 starts the watchdog: when the register then stands still for `WATCHDOG_MS`, everything goes back to its
+    state at boot. A client that never writes the heartbeat has no watchdog.
+    """
+
+    def __init__(self):
+        self.pressure = 0
+        self.vent()
+
+    def vent(self) -> None:
+        """State at boot."""
+        self.positive_target = self.negative_target = self.heartbeat = self.silence_ms = 0
+        self.positive_trigger = self.negative_trigger = False
+
+    def tick(self, dt_ms: int, pressure: int) -> None:
+        """One pass of the controller's loop, `dt_ms` after the last, with a new measurement [100 Pa]."""
+        self.pressure = pressure
+        self.silence_ms += dt_ms
+        if self.heartbeat and self.silence_ms >= WATCHDOG_MS:
+            self.vent()
+
+    def read(self, address: int, count: int) -> list[int] | int:
+        """Words at an address, or the Modbus exception code."""
+        if count < 1:
+            return ILLEGAL_VALUE
+        if address + count > REGISTER_COUNT:
+            return ILLEGAL_ADDRESS
+        values = [self.pressure, *self._settings()]
+        return [value & 0xFFFF for value in values[address : address + count]]
+
+    def write(self, address: int, values: list[int]) -> int:
+        """Write words at an address; the Modbus exception code, 0 if done. A refused write changes nothing.
+
+        Both triggers on is refused: supply and vacuum would blow against each other.
+        """
+        if address < POSITIVE_TARGET or address + len(values) > REGISTER_COUNT:
+            return ILLEGAL_ADDRESS
+        after = [self.pressure, *self._settings()]
+        for register, value in enumerate(values, start=address):
+            signed = value - 0x10000 if register == NEGATIVE_TARGET and value & 0x8000 else value
+            if signed not in _ALLOWED[register]:
+                return ILLEGAL_VALUE
+            after[register] = signed
+        if after[POSITIVE_TRIGGER] and after[NEGATIVE_TRIGGER]:
+            return ILLEGAL_VALUE
+        if after[HEARTBEAT] != self.heartbeat:
+            self.silence_ms = 0
+        self.positive_target, self.negative_target, positive, negative, self.heartbeat = after[POSITIVE_TARGET:]
+        self.positive_trigger, self.negative_trigger = bool(positive), bool(negative)
+        return 0
+
+    def _settings(self) -> list[int]:
+        return [self.positive_target, self.negative_target, int(self.positive_trigger), int(self.negative_trigger), self.heartbeat]
+
+
+class Pcu2v(ModbusDevice):
+    """The controller on a TCP port, with valves and sensor connected to a plant; `soft_arm_sim.modbus_server.DeviceThread` runs it.
+
+    Args:
+        plant: What it drives and measures, such as a `FingerPlant`; time passes for it here.
+        host: Address to listen on.
+        port: TCP port; 0 takes a free one, see `port` after `start`.
+        tick_period_s: Period of the controller's loop [s].
+    """
+
+    def __init__(self, plant: Plant, host: str = '127.0.0.1', port: int = 5021, tick_period_s: float = 0.005):
+        self.plant, self.logic = plant, Pcu2vLogic()
+        self._rest_s = 0.0
+        super().__init__('pcu2v', self.logic, [(0, REGISTER_COUNT)], FUNCTIONS, host, port, tick_period_s)
+
+    def tick(self, dt_s: float) -> None:
+        """One pass of the controller's loop: sensor in, logic, valves out."""
+        self._rest_s += dt_s
+        dt_ms = int(self._rest_s * 1e3)
+        self._rest_s -= dt_ms * 1e-3
+        counts = round(self.plant.sensor_pressure_pa() / PA_PER_COUNT)
+        self.logic.tick(dt_ms, min(max(counts, -0x8000), 0x7FFF))
+        self._drive(dt_s)
+
+    def power_off(self) -> None:
+        """Both valves shut, which opens the chamber to the air."""
+        self.logic.vent()
+        self._drive(0.0)
+
+    def _drive(self, dt_s: float) -> None:
+        logic = self.logic
+        self.plant.advance(
+            dt_s,
+            float(PA_PER_COUNT * logic.positive_target),
+            float(PA_PER_COUNT * logic.negative_target),
+            logic.positive_trigger,
+            logic.negative_trigger,
+        )
