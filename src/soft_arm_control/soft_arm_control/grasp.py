@@ -36,6 +36,7 @@ class Outcome(enum.Enum):
     SHAPE_LOST = 'shape lost'
     CANCELLED = 'cancelled'
     REPLACED = 'replaced'
+    INVALID_GOAL = 'invalid goal'
 
 
 class EndState(enum.Enum):
@@ -120,6 +121,13 @@ class Gripper:
         """Whether a goal is being worked on."""
         return self._goal is not None
 
+    @property
+    def end_state(self) -> EndState:
+        """What it does now that a goal was not taken."""
+        if self._goal is not None:
+            return EndState.OTHER_GOAL
+        return EndState.HOLDING if self.holding else EndState.OPEN if self._command_pa is not None else EndState.NOTHING_COMMANDED
+
     def add_pressure(self, stamp_s: float, pressure_pa: float, set_point_pa: float) -> None:
         """Take the measured gauge pressure and what the device regulates to [Pa]."""
         if stamp_s - self._pressure_s > self._settings.driver_gone_s:
@@ -157,6 +165,22 @@ class Gripper:
             self._contact_pa = self._contact_s = None
         self._enter('open', now_s)
 
+    def status(self, now_s: float) -> GripStatus:
+        """Where the goal under way is."""
+        contact, elapsed_s = self._contact, now_s - self._start_s if self._goal is not None or self._phase != 'idle' else 0.0
+        status = GripStatus(self._phase, elapsed_s, self._pressure_pa)
+        if contact is None:
+            return status
+        return replace(
+            status,
+            seen_by=self._seen_by() if self._contact_pa is not None else Evidence.NONE,
+            contact_pa=self._contact_pa,
+            contact_s=self._contact_s,
+            largest_excess=contact.largest_excess,
+            largest_deficit_rad=contact.largest_deficit_rad,
+            deficit_rad=contact.deficit_rad,
+        )
+
     def cancel(self, now_s: float) -> GripStatus:
         """Give up the goal under way: vent, or hold what was touched."""
         return self._end(now_s, Outcome.CANCELLED, 'cancelled by the client')
@@ -172,7 +196,7 @@ class Gripper:
             self._command_pa = None
             return None, replace(status, end_state=EndState.NOTHING_COMMANDED)
         if self._goal is None:
-            return self._take_command(), self._status(now_s)
+            return self._take_command(), self.status(now_s)
         if isinstance(self._goal, ReleaseGoal):
             status = self._release(now_s)
         else:
@@ -214,7 +238,7 @@ class Gripper:
                 return self._end(now_s, Outcome.NO_CONTACT, self._nothing_touched(now_s))
         elif self._settled(now_s):
             return self._end(now_s, Outcome.DONE, '')
-        return self._status(now_s)
+        return self.status(now_s)
 
     def _release(self, now_s: float) -> GripStatus:
         goal = self._goal
@@ -229,7 +253,7 @@ class Gripper:
                 Outcome.TIMEOUT,
                 f'{self._pressure_pa / 1e3:.1f} kPa after {goal.timeout_s:g} s, commanded {goal.open_pa / 1e3:.1f} kPa: check the vacuum',
             )
-        return self._status(now_s)
+        return self.status(now_s)
 
     def _check(self, goal, now_s) -> None:
         low_pa, high_pa = self._limits_pa
@@ -304,7 +328,7 @@ class Gripper:
             end_state = EndState.OPEN
         else:
             end_state, self._command_pa, self.holding = EndState.VENTED, 0.0, False
-        status = replace(self._status(now_s), outcome=outcome, end_state=end_state, open_by_shape=opened and self._looks_open(now_s))
+        status = replace(self.status(now_s), outcome=outcome, end_state=end_state, open_by_shape=opened and self._looks_open(now_s))
         self._phase = 'hold' if self.holding else 'idle'
         return replace(status, message=f'{message}; {end_state.value}' if outcome is Outcome.CANCELLED else message)
 
@@ -313,21 +337,6 @@ class Gripper:
             return False
         missing_rad = abs(float(self._bends_rad.sum()) - self._free.bend_rad(self._pressure_pa))
         return missing_rad <= max(0.2, 2 * self._free.deficit_limit_rad)
-
-    def _status(self, now_s: float) -> GripStatus:
-        contact, elapsed_s = self._contact, now_s - self._start_s if self._goal is not None or self._phase != 'idle' else 0.0
-        status = GripStatus(self._phase, elapsed_s, self._pressure_pa)
-        if contact is None:
-            return status
-        return replace(
-            status,
-            seen_by=self._seen_by() if self._contact_pa is not None else Evidence.NONE,
-            contact_pa=self._contact_pa,
-            contact_s=self._contact_s,
-            largest_excess=contact.largest_excess,
-            largest_deficit_rad=contact.largest_deficit_rad,
-            deficit_rad=contact.deficit_rad,
-        )
 
 
 def _said(evidence: Evidence) -> str:
