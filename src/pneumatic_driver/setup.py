@@ -15,11 +15,12 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='Valve boards over Modbus TCP and RTU, with watchdog and vent.',
+    description='Valve boards and the PCU2-V over Modbus TCP and RTU, with watchdog and vent.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
+            'pcu2v_driver = pneumatic_driver.ros.pcu2v_node:main',
             'pneumatic_driver = pneumatic_driver.ros.driver_node:main',
         ],
     },

@@ -1,7 +1,8 @@
-"""Keeps one valve board in exchange at a fixed rate, in a thread of its own, and vents it whenever it must.
+"""Keeps one pneumatic device in exchange at a fixed rate, in a thread of its own, and vents it whenever it must.
 
-The board is driven only while armed, and only while commands come: it is vented when they stop, when the link is lost, when it reports
-a fault, and when the driver closes. Link loss and faults disarm: nothing moves again before `arm`. Old set points are never replayed.
+The device is driven only while armed, and only while commands come: it is vented when they stop, when the link is lost, when it reports
+a fault or does what it was not told, and when the driver closes. Link loss and faults disarm: nothing moves again before `arm`. Old set
+points are never replayed.
 """
 
 import asyncio
@@ -12,44 +13,44 @@ from collections.abc import Callable, Coroutine, Sequence
 
 import numpy as np
 
-from pneumatic_driver.board import Board, Exchange
+from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.errors import CommandError, LinkError, PneumaticDriverError, RefusedError
 
 _log = logging.getLogger(__name__)
 
 # Without a good answer for this long the link counts as lost: one request of a TCP link may time out, a second may not. By then the
-# board's own watchdog has vented it. Shorter would only make a busy machine look like a broken cable.
+# device's own watchdog has vented it. Shorter would only make a busy machine look like a broken cable.
 LINK_TIMEOUT_S = 0.4
 RECONNECT_PERIOD_S = 0.2
-_CALL_TIMEOUT_S = 6.0  # a few requests, each with the link's own time-out, and perhaps a board that boots
+_CALL_TIMEOUT_S = 6.0  # a few requests, each with the link's own time-out, and perhaps a device that boots
 
 
 class Driver:
-    """A board that is exchanged with at a fixed rate.
+    """A device that is exchanged with at a fixed rate.
 
     Args:
-        board: The board; the driver's thread alone talks to it.
+        device: The device; the driver's thread alone talks to it.
         rate_hz: Exchanges per second [Hz].
-        command_timeout_s: Without a command for this long the board is vented [s].
+        command_timeout_s: Without a command for this long the device is vented [s].
         on_exchange: Called in the driver's thread after every exchange.
         on_disarm: Called in the driver's thread with the reason, when the driver disarmed by itself.
     """
 
     def __init__(
         self,
-        board: Board,
+        device: Device,
         rate_hz: float,
         command_timeout_s: float,
         on_exchange: Callable[[Exchange], None] = lambda exchange: None,
         on_disarm: Callable[[str], None] = lambda reason: None,
     ):
-        self._board, self._period_s, self._command_timeout_s = board, 1.0 / rate_hz, command_timeout_s
+        self._device, self._period_s, self._command_timeout_s = device, 1.0 / rate_hz, command_timeout_s
         self._on_exchange, self._on_disarm = on_exchange, on_disarm
         self._armed = False
-        self._targets_pa = np.zeros(board.channels)
+        self._targets_pa = np.zeros(device.channels)
         self._commanded_s = 0.0
-        self._uptime_s = 0.0
         self.latest: Exchange | None = None
+        self.stale_commands = 0  # times it vented because no command had come
         self.overruns = 0  # cycles that started late by more than a period
         self.link_error: str | None = None
         self._loop = asyncio.new_event_loop()
@@ -59,28 +60,33 @@ class Driver:
         self._thread.start()
 
     @property
+    def link(self) -> str:
+        """Where the device is."""
+        return str(self._device.map.link)
+
+    @property
     def armed(self) -> bool:
         """Whether commands move the arm."""
         return self._armed
 
     @property
     def stale(self) -> bool:
-        """Whether the board is armed but vented, because no command has come in time."""
-        return self._armed and not self._board.enabled
+        """Whether the device is armed but vented, because no command has come in time."""
+        return self._armed and not self._device.enabled
 
     def connect(self) -> None:
         """Connect, verify, vent and begin to read.
 
         Raises:
-            LinkError: If the board does not answer or is another.
+            LinkError: If the device does not answer or is another.
         """
         self._call(self._connect())
 
     def arm(self) -> None:
-        """Enable the board, from ambient pressure. A fault that only says that the host was silent is cleared; others are not.
+        """Enable the device, from ambient pressure. A fault that only says that the host was silent is cleared; others are not.
 
         Raises:
-            LinkError: If the board does not answer.
+            LinkError: If the device does not answer.
             RefusedError: If another fault is latched, or the map may not be used for writing.
         """
         self._call(self._arm())
@@ -89,13 +95,13 @@ class Driver:
         """Disarm and vent every chamber.
 
         Raises:
-            LinkError: If the board does not answer; then its own watchdog vents it.
+            LinkError: If the device does not answer; then its own watchdog vents it.
         """
         self._armed = False
         self._call(self._vent())
 
     def clear_faults(self) -> None:
-        """Disarm, vent, and clear the board's latched faults."""
+        """Disarm, vent, and clear its latched faults."""
         self._armed = False
         self._call(self._clear_faults())
 
@@ -106,12 +112,12 @@ class Driver:
             targets_pa: One per channel, gauge [Pa].
 
         Returns:
-            What will be written: rounded to the board's steps.
+            What will be written: rounded to the device's steps.
 
         Raises:
             CommandError: If one cannot be held, or the driver is not armed; nothing changes.
         """
-        applied_pa = self._board.checked(targets_pa)
+        applied_pa = self._device.checked(targets_pa)
         if not self._armed:
             raise CommandError('the arm is vented: activate the driver before commanding pressures')
         self._targets_pa, self._commanded_s = applied_pa, time.monotonic()
@@ -137,55 +143,55 @@ class Driver:
             return future.result(_CALL_TIMEOUT_S)
         except TimeoutError as error:
             future.cancel()
-            raise LinkError(f'the board did not answer within {_CALL_TIMEOUT_S:g} s; its own watchdog vents it') from error
+            raise LinkError(f'the device did not answer within {_CALL_TIMEOUT_S:g} s; its own watchdog vents it') from error
 
     async def _connect(self) -> None:
         async with self._lock:
-            await self._board.connect()
-            await self._board.vent()
+            await self._device.connect()
+            await self._device.vent()
         if self._cycling is None:
             self._cycling = self._loop.create_task(self._run())
             self._cycling.add_done_callback(self._ended)
 
     async def _arm(self) -> None:
         async with self._lock:
-            if not self._board.connected:
-                raise LinkError(self.link_error or 'the board is not connected: configure the driver first')
-            if (await self._board.exchange()).faults == ('watchdog',):
-                await self._board.clear_faults()
+            if not self._device.connected:
+                raise LinkError(self.link_error or 'the device is not connected: configure the driver first')
+            if (await self._device.exchange()).faults == ('watchdog',):
+                await self._device.clear_faults()
             await self._enable()
 
     async def _enable(self) -> None:
-        await self._board.enable()
-        self._targets_pa, self._commanded_s, self._armed = np.zeros(self._board.channels), time.monotonic(), True
+        await self._device.enable()
+        self._targets_pa, self._commanded_s, self._armed = np.zeros(self._device.channels), time.monotonic(), True
 
     async def _vent(self) -> None:
         async with self._lock:
             try:
-                await self._board.vent()
+                await self._device.vent()
             finally:
                 if self._cycling is None:  # vented on a connection of its own
-                    self._board.close()
+                    self._device.close()
 
     async def _clear_faults(self) -> None:
         async with self._lock:
-            await self._board.vent()
-            await self._board.clear_faults()
+            await self._device.vent()
+            await self._device.clear_faults()
 
     async def _disconnect(self) -> None:
         async with self._lock:
             if self._cycling is not None:
                 self._cycling.cancel()
                 self._cycling = None
-            if self._board.connected:
+            if self._device.connected:
                 await self._vent_in_cycle()
-            self._board.close()
+            self._device.close()
 
     async def _run(self) -> None:
         due_s = self._loop.time()
         while True:
             async with self._lock:
-                connected = self._board.connected
+                connected = self._device.connected
                 if connected:
                     await self._cycle()
                 else:
@@ -201,9 +207,9 @@ class Driver:
     async def _cycle(self) -> None:
         try:
             await self._follow_commands()
-            exchange = await self._board.exchange(self._targets_pa if self._board.enabled else None)
+            exchange = await self._device.exchange(self._targets_pa if self._device.enabled else None)
         except LinkError as error:
-            if not self._board.connected or self._board.age_s is None or self._board.age_s > LINK_TIMEOUT_S:
+            if not self._device.connected or self._device.age_s is None or self._device.age_s > LINK_TIMEOUT_S:
                 self._lose(str(error))
             return
         except RefusedError as error:
@@ -211,32 +217,30 @@ class Driver:
             await self._vent_in_cycle()
             return
         self.latest, self.link_error = exchange, None
-        restarted = exchange.uptime_s < self._uptime_s
-        self._uptime_s = exchange.uptime_s
-        if self._board.enabled and not exchange.running:
-            faults = ', '.join(exchange.faults) or ('it was restarted' if restarted else 'it left its run mode')
-            self._board.enabled = False
-            self._disarm(f'the board vented itself: {faults}')
+        if self._device.enabled and exchange.halted:
+            self._disarm(exchange.halted)
+            await self._vent_in_cycle()
         self._on_exchange(exchange)
 
     async def _vent_in_cycle(self) -> None:
         try:
-            await self._board.vent()
+            await self._device.vent()
         except (LinkError, RefusedError) as error:
-            _log.error('not vented from here, the board must do it itself: %s', error)
+            _log.error('not vented from here, the device must do it itself: %s', error)
 
     async def _follow_commands(self) -> None:
         fresh = time.monotonic() - self._commanded_s <= self._command_timeout_s
-        if self._armed and not fresh and self._board.enabled:
+        if self._armed and not fresh and self._device.enabled:
+            self.stale_commands += 1
             _log.warning('no command for %g s: vented; the next command moves the arm again', self._command_timeout_s)
-            await self._board.vent()
-        elif self._armed and fresh and not self._board.enabled:
+            await self._device.vent()
+        elif self._armed and fresh and not self._device.enabled:
             targets_pa, commanded_s = self._targets_pa, self._commanded_s
             await self._enable()
             self._targets_pa, self._commanded_s = targets_pa, commanded_s
 
     def _lose(self, error: str) -> None:
-        self._board.close()
+        self._device.close()
         self.link_error = self.link_error or error
         self._disarm(f'link lost: {error}')
 
@@ -248,15 +252,15 @@ class Driver:
 
     def _ended(self, cycling: asyncio.Task) -> None:
         if not cycling.cancelled() and (error := cycling.exception()) is not None:
-            self._board.close()  # the board hears no more from us and vents
+            self._device.close()  # the device hears no more from us and vents
             self._armed = False
-            _log.critical('the exchange with the board broke off', exc_info=error)
-            self._on_disarm(f'the exchange with the board broke off: {error!r}')
+            _log.critical('the exchange with the device broke off', exc_info=error)
+            self._on_disarm(f'the exchange with the device broke off: {error!r}')
 
     async def _reconnect(self) -> None:
         try:
-            await self._board.connect()
-            await self._board.vent()
+            await self._device.connect()
+            await self._device.vent()
             _log.info('connected again; the arm stays vented until the driver is activated')
         except PneumaticDriverError as error:
             self.link_error = str(error)

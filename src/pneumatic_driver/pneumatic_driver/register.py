@@ -25,7 +25,10 @@ class Strict(BaseModel):
 
 
 class Register(Strict):
-    """One value, or `count` equal values at consecutive addresses."""
+    """One value, or `count` equal values at consecutive addresses.
+
+    `range` is what may be written, `valid` what a measurement can be: beyond it the sensor is broken, or the pressure must be cut.
+    """
 
     addr: Address
     type: Literal['int16', 'uint16', 'int32', 'float32']
@@ -34,6 +37,7 @@ class Register(Strict):
     unit: str = ''
     access: Literal['r', 'rw', 'w']
     range: Pair | None = None
+    valid: Pair | None = None
     safe: float | None = None
     bit: Bit | None = None
     count: Count = 1
@@ -52,6 +56,8 @@ class Register(Strict):
             raise ValueError('bits need type uint16, scale 1, offset 0 and count 1')
         if self.bit is not None and self.range is not None and not 0 <= self.range[0] <= self.range[1] <= 1:
             raise ValueError(f'range [{self.range[0]}, {self.range[1]}] of a single bit must lie in [0, 1]')
+        if self.valid is not None and not ('r' in self.access and self.valid[0] < self.valid[1]):
+            raise ValueError(f'valid [{self.valid[0]}, {self.valid[1]}] {self.unit} needs access r, and the smaller limit first')
         if self.range is not None:
             self._check_range()
         return self

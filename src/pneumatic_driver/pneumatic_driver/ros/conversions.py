@@ -1,4 +1,4 @@
-"""Messages of the driver's topics, and nothing else."""
+"""Messages of the drivers' topics and their diagnostics, and nothing else."""
 
 import time
 from collections.abc import Sequence
@@ -6,8 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 from rclpy.time import Time
 
-from pneumatic_driver.board import Exchange
-from soft_arm_msgs.msg import ChamberPressures
+from pneumatic_driver.board import BoardExchange
+from pneumatic_driver.device import Exchange
+from pneumatic_driver.driver import Driver
+from pneumatic_driver.pcu2v import Pcu2vExchange
+from soft_arm_msgs.msg import ChamberPressures, GripperState
+from soft_arm_node_kit import diagnostics
 
 
 def pressures_message(stamp: Time, names: Sequence[str], pressures_pa: np.ndarray) -> ChamberPressures:
@@ -17,13 +21,36 @@ def pressures_message(stamp: Time, names: Sequence[str], pressures_pa: np.ndarra
     return message
 
 
-def exchange_values(exchange: Exchange) -> dict[str, float | int | str]:
-    """What diagnostics say about the newest exchange."""
-    return {
+def gripper_state_message(stamp: Time, exchange: Pcu2vExchange) -> GripperState:
+    """What the gripper's controller holds, with its age now."""
+    message = GripperState(
+        true_pressure_pa=float(exchange.pressures_pa[0]),
+        positive_target_pa=exchange.positive_target_pa,
+        negative_target_pa=exchange.negative_target_pa,
+        positive_trigger=exchange.positive_trigger,
+        negative_trigger=exchange.negative_trigger,
+        age_s=time.monotonic() - exchange.at_s,
+    )
+    message.header.stamp = stamp.to_msg()
+    return message
+
+
+def driver_status(driver: Driver, phase: str, reason: str) -> tuple[bytes, str, dict]:
+    """What diagnostics say about a driver whose node is in `phase`, after it was vented for `reason` ('' if it was not)."""
+    latest = driver.latest
+    problem = reason or driver.link_error
+    level = diagnostics.ERROR if problem or (latest and latest.faults) else diagnostics.WARN if driver.stale else diagnostics.OK
+    message = problem or ('vented: no commands' if driver.stale else phase)
+    values = {'state': phase, 'late_cycles': driver.overruns, 'stale_commands': driver.stale_commands}
+    return level, message, values | (_exchange_values(latest) if latest else {})
+
+
+def _exchange_values(exchange: Exchange) -> dict[str, float | int | str]:
+    values = {
         'age_s': time.monotonic() - exchange.at_s,
         'round_trip_s': exchange.round_trip_s,
         'faults': ' '.join(exchange.faults) or 'none',
-        'supply_pa': exchange.supply_pa,
-        'board_uptime_s': exchange.uptime_s,
-        'board_overruns': exchange.overruns,
     }
+    if isinstance(exchange, BoardExchange):
+        values |= {'supply_pa': exchange.supply_pa, 'board_uptime_s': exchange.uptime_s, 'board_overruns': exchange.overruns}
+    return values

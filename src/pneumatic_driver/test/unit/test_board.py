@@ -98,7 +98,7 @@ def test_wrong_unit_id_is_refused(rig):
 def test_another_map_id_is_refused(rig):
     good = load_map('valve_board').with_link(**rig.link)
     wrong = good.model_copy(update={'identity': good.identity.model_copy(update={'value': 7.0})})
-    with pytest.raises(LinkError, match='the board says map id 23046, map .* is for 7'):
+    with pytest.raises(LinkError, match='the device says map id 23046, map .* is for 7'):
         asyncio.run(Board(wrong).connect())
 
 

@@ -1,0 +1,321 @@
+"""What every pneumatic device on Modbus has in common: connect and verify, exchange set points for measurements, enable, vent.
+
+Nothing here retries a write, and nothing brings a set point back: after a new connection the device is vented until `enable`.
+"""
+
+import asyncio
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
+from pymodbus.constants import ExcCodes
+from pymodbus.exceptions import ModbusException
+
+from pneumatic_driver.errors import CommandError, LinkError, RefusedError, RegisterMapError
+from pneumatic_driver.register import SI_PER_UNIT
+from pneumatic_driver.register_map import RegisterMap, Value
+from pneumatic_driver.sensor_check import SensorCheck
+
+_log = logging.getLogger(__name__)
+_KEPT_FRAMES = 20
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What one cycle brought; pressures are gauge.
+
+    Attributes:
+        at_s: When the answer came, on the monotonic clock [s].
+        round_trip_s: From request to answer [s].
+        pressures_pa: Measured, shape (channels,) [Pa].
+        targets_pa: Set points that were written, rounded to the device's steps, shape (channels,) [Pa]; None if none were.
+        running: Whether the device drives its outputs as it was told; False: vented, held, or told otherwise by somebody else.
+        faults: Latched faults: the device's own by their names in the register map, and those that the driver found.
+        halted: Why it does not run, or may not go on, for people; '' when all is well.
+    """
+
+    at_s: float
+    round_trip_s: float
+    pressures_pa: np.ndarray
+    targets_pa: np.ndarray | None
+    running: bool
+    faults: tuple[str, ...]
+    halted: str
+
+
+class Device(ABC):
+    """A device on its link. Coroutines of one device must not run at the same time.
+
+    Args:
+        register_map: What its registers mean and where it is.
+        accept_unverified_map: Name of the map's device, to write with a map that was never checked against it.
+        needed: Registers that the map must have.
+        channels: How many pressures it measures and sets.
+    """
+
+    def __init__(self, register_map: RegisterMap, accept_unverified_map: str, needed: Sequence[str], channels: int):
+        device, link = register_map.device, register_map.link
+        missing = [name for name in needed if name not in register_map.registers]
+        if missing:
+            raise RegisterMapError(f'register map {device.name!r} has no register {missing[0]!r}: this device needs {list(needed)}')
+        self.read_only = not (device.verified or link.local or accept_unverified_map == device.name)
+        self.map, self.channels = register_map, channels
+        self.enabled = False
+        self.frames: deque[str] = deque(maxlen=_KEPT_FRAMES)
+        pressure = register_map.registers['pressure']
+        valid_pa = None if pressure.valid is None else [limit * SI_PER_UNIT[pressure.unit] for limit in pressure.valid]
+        self._sensors = SensorCheck(channels, valid_pa)
+        self._found: dict[str, None] = {}  # faults that this side has latched, in the order in which they came
+        self._client: AsyncModbusTcpClient | AsyncModbusSerialClient | None = None
+        self._heartbeat = 0
+        self._written: dict[str, Value] = {}  # interlocks and shared words depend on it
+        self._last_good_s: float | None = None
+
+    @property
+    def age_s(self) -> float | None:
+        """Age of the last good answer [s]; None before the first on this connection."""
+        return None if self._last_good_s is None else time.monotonic() - self._last_good_s
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection; it says nothing about the device at its other end, see `age_s`."""
+        return self._client is not None and self._client.connected
+
+    async def connect(self) -> None:
+        """Connect and check that the device speaks this map. It is left as it is: vented, if nobody else drives it.
+
+        Raises:
+            LinkError: If it does not answer or speaks another map.
+            RefusedError: If it answers with a Modbus exception.
+        """
+        self.close()
+        link = self.map.link
+        options = {'timeout': link.timeout_s, 'retries': 0, 'reconnect_delay': 0, 'trace_packet': self._record}
+        if link.kind == 'tcp':
+            self._client = AsyncModbusTcpClient(link.host, port=link.port, **options)
+        else:
+            self._client = AsyncModbusSerialClient(
+                link.device, baudrate=link.baudrate, parity=link.parity, stopbits=link.stopbits, **options
+            )
+        if not await self._client.connect():
+            self.close()
+            raise LinkError(f'{link}: no connection within {link.timeout_s:g} s: is the device powered, and is the address right?')
+        try:
+            await self._verify()
+        except (LinkError, RefusedError):
+            self.close()
+            raise
+
+    async def _verify(self) -> None:
+        identity, link = self.map.identity, self.map.link
+        deadline_s = time.monotonic() + (link.boot_s if link.kind == 'rtu' else 0.0)
+        if identity is None:
+            poll = self.map.polls[0]
+            self._check_plausible(self.map.decode(poll.start, await self._first_answer(poll.start, poll.count, deadline_s)))
+            return
+        register = self.map.registers[identity.id_register]
+        words = await self._first_answer(register.addr, register.words, deadline_s)
+        found = self.map.decode(register.addr, words)[identity.id_register]
+        if found != identity.value:
+            raise LinkError(
+                f'{link}: the device says map id {found:g}, map {self.map.device.name!r} is for {identity.value:g}: '
+                f'use the map of this device, or flash the firmware of this map'
+            )
+
+    def _check_plausible(self, state: Mapping) -> None:
+        """A device without an identity can only be told by what it holds where its set points should be."""
+        for name, register in self.map.registers.items():
+            if name not in state or register.range is None:
+                continue
+            low, high = (limit * SI_PER_UNIT[register.unit] for limit in register.range)
+            values = np.atleast_1d(state[name])
+            if not np.all((low <= values) & (values <= high)):
+                raise LinkError(
+                    f'{self.map.link}: register {name!r} holds {values}, outside its range [{low:g}, {high:g}] in SI units: '
+                    f'map {self.map.device.name!r} is not the map of this device'
+                )
+
+    async def _first_answer(self, address: int, count: int, deadline_s: float) -> list[int]:
+        while True:
+            try:
+                return await self._read(address, count)
+            except LinkError:
+                if time.monotonic() >= deadline_s or not self.connected:
+                    raise
+                await asyncio.sleep(self.map.link.timeout_s)
+
+    def close(self) -> None:
+        """Close the connection; the device's own watchdog, if it has one, vents it if it was enabled."""
+        self.enabled = False
+        self._last_good_s = None
+        self._sensors.forget()
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def checked(self, targets_pa: Sequence[float]) -> np.ndarray:
+        """Set points as the device can hold them: rounded to its steps.
+
+        Raises:
+            CommandError: If one is not finite or outside the map's limits, or their number is wrong.
+        """
+        targets_pa = np.asarray(targets_pa, dtype=float)
+        if targets_pa.shape != (self.channels,):
+            raise CommandError(f'{targets_pa.size} set points: channels of this device: {self.channels}, give one for each')
+        low_pa, high_pa = (1e3 * limit for limit in self.map.limits.pressure_kpa)
+        for channel, target_pa in enumerate(targets_pa):
+            if not (np.isfinite(target_pa) and low_pa <= target_pa <= high_pa):
+                raise CommandError(f'channel {channel}: {target_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa: nothing was written')
+        return self._rounded(targets_pa)
+
+    async def exchange(self, targets_pa: Sequence[float] | None = None) -> Exchange:
+        """One cycle: write set points and heartbeat, read everything back. None: only read, the device stays as it is.
+
+        Raises:
+            CommandError: If a set point is refused, or the device is not enabled; nothing is written.
+            LinkError: If no answer, or one to an earlier request, comes back. The write is not repeated.
+            RefusedError: If the device answers with a Modbus exception.
+        """
+        values, applied_pa = {}, None
+        if targets_pa is not None:
+            if not self.enabled:
+                raise CommandError('the device is vented and takes no set points: enable it first')
+            values, applied_pa = self._set_points(self.checked(targets_pa))
+            values |= self._next_heartbeat()
+        started_s = time.monotonic()
+        state = await self._write_and_read(values)
+        if values and self.map.heartbeat is not None and state[self.map.heartbeat.echo] != self._heartbeat:
+            raise self._failed(f'the answer is to an earlier request: heartbeat {state[self.map.heartbeat.echo]:g}, sent {self._heartbeat}')
+        self._last_good_s = time.monotonic()
+        return self._read_out(state, self._last_good_s, self._last_good_s - started_s, applied_pa)
+
+    async def enable(self) -> None:
+        """Let the device follow set points, from ambient pressure.
+
+        Raises:
+            RefusedError: If a fault is latched, or the map may not be used for writing.
+            LinkError: If the device does not answer.
+        """
+        if self.read_only:
+            device = self.map.device
+            raise RefusedError(
+                f'register map {device.name!r} was never verified on the device ({device.source}) and {self.map.link} is '
+                f'not this machine: it may only read; check the map, or set accept_unverified_map:={device.name}'
+            )
+        faults = (await self.exchange()).faults
+        if faults:
+            raise RefusedError(f'latched {", ".join(faults)}: find the cause, then clear the faults')
+        for step in self.map.enable_sequence:
+            await self._write_values(step)
+        self.enabled = True
+
+    async def vent(self) -> None:
+        """Vent every chamber, connecting first if there is no connection, and see that the device says so.
+
+        Raises:
+            LinkError: If the device does not answer, or still runs; then its own watchdog vents it.
+        """
+        self.enabled = False
+        if self.read_only:
+            return
+        if not self.connected:
+            await self.connect()
+        for step in self.map.safe_sequence:
+            await self._write_values(step)
+        if (await self.exchange()).running:
+            raise self._failed('the device says that it still drives its outputs after it was told to vent')
+
+    async def clear_faults(self) -> None:
+        """Clear latched faults, the device's with its key; it stays vented, and what still holds is latched again."""
+        for step in self.map.fault_clear_sequence:
+            await self._write_values(step)
+        self._found.clear()
+        self._sensors.forget()
+
+    @abstractmethod
+    def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
+        """Set points as its registers can hold them [Pa]."""
+
+    @abstractmethod
+    def _set_points(self, targets_pa: np.ndarray) -> tuple[dict[str, Value], np.ndarray]:
+        """Register values that bring it nearer to the set points now, and the set points that they are [Pa]."""
+
+    @abstractmethod
+    def _read_out(self, state: Mapping, at_s: float, round_trip_s: float, applied_pa: np.ndarray | None) -> Exchange:
+        """The exchange of a decoded answer."""
+
+    def _latch(self, faults: Sequence[str]) -> tuple[str, ...]:
+        """Every fault that this side has found since they were cleared."""
+        self._found |= dict.fromkeys(faults)
+        return tuple(self._found)
+
+    def _next_heartbeat(self) -> dict[str, float]:
+        if self.map.heartbeat is None:
+            return {}
+        self._heartbeat = self._heartbeat % 0xFFFF + 1  # never 0, which is what a device holds that has just started
+        return {self.map.heartbeat.counter: float(self._heartbeat)}
+
+    async def _write_and_read(self, values: dict[str, Value]) -> dict:
+        poll, conventions = self.map.polls[0], self.map.conventions
+        spans = self.map.encode(values, self._written) if values else []
+        self._written |= values
+        if len(spans) == 1 and conventions.cycle_fc == 23:
+            words = await self._request(
+                'readwrite_registers',
+                read_address=self._wire(poll.start),
+                read_count=poll.count,
+                write_address=self._wire(spans[0][0]),
+                values=spans[0][1],
+            )
+        else:
+            for address, words in spans:
+                await self._write(address, words)
+            words = await self._read(poll.start, poll.count)
+        return self.map.decode(poll.start, words)
+
+    async def _write_values(self, values: dict[str, Value]) -> None:
+        spans = self.map.encode(values, self._written)
+        self._written |= values
+        for address, words in spans:
+            await self._write(address, words)
+
+    def _wire(self, address: int) -> int:
+        return address - self.map.conventions.address_base
+
+    async def _read(self, address: int, count: int) -> list[int]:
+        method = {3: 'read_holding_registers', 4: 'read_input_registers'}[self.map.conventions.read_fc]
+        return await self._request(method, address=self._wire(address), count=count)
+
+    async def _write(self, address: int, values: list[int]) -> None:
+        if self.map.conventions.write_fc == 6:
+            await self._request('write_register', address=self._wire(address), value=values[0])
+        else:
+            await self._request('write_registers', address=self._wire(address), values=values)
+
+    async def _request(self, method: str, **arguments) -> list[int]:
+        if not self.connected:
+            raise self._failed('not connected')
+        try:
+            answer = await getattr(self._client, method)(device_id=self.map.link.unit_id, **arguments)
+        except ModbusException as error:
+            raise self._failed(' '.join(str(error).split())) from error
+        if answer.isError():
+            code = answer.exception_code
+            name = ExcCodes(code).name.lower().replace('_', ' ') if code in [c.value for c in ExcCodes] else 'unknown'
+            raise RefusedError(f'{self.map.link}: {method} {arguments}: the device answers exception {code} ({name}); nothing was changed')
+        return answer.registers
+
+    def _failed(self, what: str) -> LinkError:
+        if self._last_good_s is not None:  # a device that was never reached has left no trace
+            _log.warning('%s: %s; last frames: %s', self.map.link, what, ' | '.join(self.frames))
+        age = 'none yet' if self.age_s is None else f'{1e3 * self.age_s:.0f} ms ago'
+        return LinkError(f'{self.map.link}: {what} (last good answer {age})')
+
+    def _record(self, sending: bool, data: bytes) -> bytes:
+        self.frames.append(f'{time.monotonic():.3f} {"to" if sending else "from"} {data.hex(" ")}')
+        return data

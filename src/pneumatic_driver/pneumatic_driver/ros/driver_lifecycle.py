@@ -1,0 +1,68 @@
+"""Lifecycle of a pneumatic driver's node: configure connects and verifies, activate enables, everything else vents."""
+
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+
+from pneumatic_driver.driver import Driver
+from pneumatic_driver.errors import PneumaticDriverError
+
+_SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
+_AUTOSTART_PERIOD_S = 0.5
+
+
+class DriverLifecycleNode(LifecycleNode):
+    """The transitions; the node that derives from it gives `_driver` and calls `begin`."""
+
+    _driver: Driver
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self._phase, self._reason, self._autostart = 'unconfigured', '', False
+
+    def begin(self, autostart: bool) -> None:
+        """Follow transitions; with `autostart` configure and activate without being asked, until somebody asks for something else."""
+        self._autostart = autostart
+        self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Connect, verify, vent."""
+        return self._transition(self._driver.connect, 'inactive')
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Enable the device, from ambient pressure."""
+        return self._transition(self._driver.arm, 'active')
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Vent. A device that does not answer is vented by its own watchdog: the node is inactive in any case."""
+        self._autostart = False  # who takes the arm out of service decides when it comes back
+        self._transition(self._driver.vent, 'inactive')
+        self._phase = 'inactive'
+        return _SUCCESS
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Vent and close the connection."""
+        self._autostart = False
+        return self._transition(self._driver.disconnect, 'unconfigured')
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Vent and close the connection; the service `vent` still works."""
+        return self._transition(self._driver.disconnect, 'finalized')
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Vent and close the connection."""
+        return self._transition(self._driver.disconnect, 'unconfigured')
+
+    def _transition(self, action, phase: str) -> TransitionCallbackReturn:
+        try:
+            action()
+        except PneumaticDriverError as error:
+            self.get_logger().error(str(error), throttle_duration_sec=5.0)
+            return _FAILURE
+        self.get_logger().info(f'{self._phase} -> {phase}, {self._driver.link}')
+        self._phase, self._reason = phase, ''
+        return _SUCCESS
+
+    def _start_by_itself(self) -> None:
+        if self._autostart and self._phase == 'unconfigured':
+            self.trigger_configure()
+        if self._autostart and self._phase == 'inactive':
+            self.trigger_activate()

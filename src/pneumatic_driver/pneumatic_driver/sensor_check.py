@@ -1,0 +1,54 @@
+"""Pressure readings that cannot be right: outside what is possible, or standing still while the pressure should move."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+OUT_OF_RANGE_READINGS = 2  # one may be a spike
+STUCK_S = 0.5
+STUCK_AWAY_PA = 10e3
+STUCK_MOVE_PA = 300.0
+
+
+class SensorCheck:
+    """Looks at every reading of one device.
+
+    A reading is stuck when it stays within `STUCK_MOVE_PA` for `STUCK_S` although it is more than `STUCK_AWAY_PA` from what its valve is
+    asked for: the sensor is frozen, the valve stuck, the tube off or the supply gone. Frozen at its set point it cannot be told from
+    a steady pressure.
+
+    Args:
+        channels: How many readings there are.
+        valid_pa: Lowest and highest reading that is possible [Pa] gauge; None: any.
+    """
+
+    def __init__(self, channels: int, valid_pa: Sequence[float] | None):
+        self._valid_pa = valid_pa
+        self._beyond = np.zeros(channels, int)
+        self._anchors_pa = np.full(channels, np.nan)
+        self._still_since_s = np.zeros(channels)
+
+    def forget(self) -> None:
+        """Begin anew: the device was not driven, or could not be read, for a while."""
+        self._anchors_pa[:] = np.nan
+
+    def faults(self, at_s: float, pressures_pa: np.ndarray, asked_pa: np.ndarray | None) -> list[str]:
+        """Names of what is wrong now.
+
+        Args:
+            at_s: Time of the readings [s], any steady clock.
+            pressures_pa: Readings, shape (channels,) [Pa] gauge.
+            asked_pa: What the valves are asked for, shape (channels,) [Pa] gauge; None: nothing is driven, no reading can be stuck.
+        """
+        found = []
+        if self._valid_pa is not None:
+            low_pa, high_pa = self._valid_pa
+            self._beyond = np.where((low_pa <= pressures_pa) & (pressures_pa <= high_pa), 0, self._beyond + 1)
+            found += [f'pressure_{k}_out_of_range' for k in np.flatnonzero(self._beyond >= OUT_OF_RANGE_READINGS)]
+        if asked_pa is None:
+            self.forget()
+            return found
+        still = (np.abs(asked_pa - pressures_pa) > STUCK_AWAY_PA) & (np.abs(pressures_pa - self._anchors_pa) <= STUCK_MOVE_PA)
+        self._anchors_pa = np.where(still, self._anchors_pa, pressures_pa)
+        self._still_since_s = np.where(still, self._still_since_s, at_s)
+        return found + [f'pressure_{k}_stuck' for k in np.flatnonzero(at_s - self._still_since_s >= STUCK_S)]
