@@ -1,0 +1,97 @@
+"""`softarm bench cell`: how fast the gripper cell notices what goes wrong, and what it leaves behind."""
+
+import argparse
+import asyncio
+import json
+import logging
+import math
+import sys
+from collections.abc import Callable
+
+from tqdm import tqdm
+
+from soft_arm_bringup import gripper_figures
+from soft_arm_bringup.gripper_figures import BenchError
+from soft_arm_description.robot import RobotFileError
+from soft_arm_sim.rws import figures as rws_figures
+
+MOST = {  # bars: no more than this
+    'vent_after_comm_loss_s': 0.5,
+    'watchdog_vent_s': 0.3,
+    'frozen_peer_detect_s': 1.0,
+    'controller_sessions_used': 1,
+}
+PAPER_PERCENT = {'-90': 2.3, '50': 0.8, '100': 1.5, '120': 3.4}
+WATCH_S = 10.0
+_OTHER_S = 20.0  # of the controller's part beside watching and soaking, about
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns 0, or 1 where a bar is missed, or 2 for bad input."""
+    parser = argparse.ArgumentParser(
+        prog='softarm bench cell',
+        description='Measure the gripper cell against its emulated devices, without ROS. Takes about two minutes and the soak.',
+    )
+    parser.add_argument('--json', action='store_true', help='print JSON')
+    parser.add_argument(
+        '--soak-minutes', type=float, default=0.5, metavar='MIN', help='random faults (default: %(default)s; the bar: 30)'
+    )
+    parser.add_argument('--seed', type=int, default=1, help='of faults and finger (default: %(default)s)')
+    parser.add_argument('--robot', default='four_piece_finger', help='robot file of the finger (default: %(default)s)')
+    options = parser.parse_args(argv)
+    if not 0.05 <= options.soak_minutes <= 24 * 60 or not math.isfinite(options.soak_minutes) or options.seed < 0:
+        print(
+            f'softarm bench cell: --soak-minutes {options.soak_minutes:g} --seed {options.seed}: give [0.05, 1440] min and a seed >= 0',
+            file=sys.stderr,
+        )
+        return 2
+    logging.getLogger('pymodbus').setLevel(logging.CRITICAL)  # faults are what this makes
+    logging.getLogger('pneumatic_driver').setLevel(logging.CRITICAL)
+    logging.getLogger('abb_rws_bridge').setLevel(logging.CRITICAL)
+    try:
+        measured = _measure(options)
+    except (BenchError, RobotFileError) as error:
+        print(f'softarm bench cell: {error}', file=sys.stderr)
+        return 2
+    missed = missed_bars(measured)
+    if options.json:
+        print(json.dumps(measured | {'missed': missed}))
+    else:
+        _print(measured, missed)
+    return 1 if missed else 0
+
+
+def _measure(options) -> dict:
+    total_s = round(WATCH_S + _OTHER_S + 60 * options.soak_minutes)
+    with tqdm(total=total_s + 2 * gripper_figures.REPEATS, unit='s', file=sys.stderr) as progress:
+        progress.set_description('pneumatics')
+        measured = gripper_figures.figures(options.robot, options.seed, progress.update)
+        progress.set_description('controller, then random faults')
+        measured |= asyncio.run(_with_progress(options, total_s, progress.update))
+    return measured
+
+
+async def _with_progress(options, total_s: int, update: Callable[[int], object]) -> dict:
+    work = asyncio.create_task(rws_figures.figures(WATCH_S, options.soak_minutes, options.seed))
+    for _ in range(total_s):
+        if (await asyncio.wait([work], timeout=1.0))[0]:
+            break
+        update(1)
+    return await work
+
+
+def missed_bars(measured: dict) -> list[str]:
+    """Keys of the figures that miss their bars."""
+    return [key for key, most in MOST.items() if measured[key] is None or not measured[key] <= most] + ['leaks'] * bool(measured['leaks'])
+
+
+def _print(measured: dict, missed: list[str]) -> None:
+    for key, value in measured.items():
+        if key in MOST:
+            bar = f'{"missed" if key in missed else "kept"}: <= {MOST[key]:g}'
+        elif key == 'leaks':
+            bar = 'missed: none' if value else 'kept: none'
+            value = '; '.join(value) or 'none'
+        else:
+            bar = ''
+        print(f'{key:28} {value if isinstance(value, str) else format(value, ".4g"):>12}  {bar}'.rstrip())
