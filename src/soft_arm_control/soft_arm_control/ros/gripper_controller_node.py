@@ -29,7 +29,7 @@ from soft_arm_node_kit.runner import run
 class GripperControllerParameters:
     """Parameters of the node."""
 
-    robot: str = parameter('four_piece_finger', 'name or path of the robot file of the finger')
+    robot: str = parameter(description='name or path of the robot file of the finger')
     rig: str = parameter(description='rig whose calibration is used')
     grip_pa: float = parameter(80.0e3, 'highest pressure of a grasp that gives none [Pa]', minimum=1.0e3, maximum=120.0e3)
     squeeze_pa: float = parameter(15.0e3, 'added after contact, of a grasp that gives none [Pa]', minimum=0.0, maximum=100.0e3)
