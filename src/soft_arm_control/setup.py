@@ -22,7 +22,10 @@ setup(
             'gripper_controller = soft_arm_control.ros.gripper_controller_node:main',
             'tip_controller = soft_arm_control.ros.tip_controller_node:main',
         ],
-        'softarm.calibrate': ['dynamics = soft_arm_control.cli.calibrate_dynamics:main'],
+        'softarm.calibrate': [
+            'dynamics = soft_arm_control.cli.calibrate_dynamics:main',
+            'grasp = soft_arm_control.cli.calibrate_grasp:main',
+        ],
         'softarm.experiment': [
             'bend = soft_arm_control.cli.experiment:bend',
             'deflection = soft_arm_control.cli.experiment:deflection',
