@@ -39,8 +39,16 @@ def fit_bends(robot: Robot, data: dict[str, tuple[np.ndarray, ...]], family: str
     return fits
 
 
-def save_bends(path: Path, robot: Robot, fits: dict[str, CurveFit], source: str, date: str | None = None) -> None:
-    """Write the curves as YAML; coefficients_rad and pressure_unit_pa of a cubic are the robot file's keys of a single_bend segment."""
+def save_bends(path: Path, robot: Robot, fits: dict[str, CurveFit], source: str, date: str | None = None, also: dict | None = None) -> None:
+    """Write the curves as YAML; coefficients_rad and pressure_unit_pa of a cubic are the robot file's keys of a single_bend segment.
+
+    Args:
+        path: The file.
+        robot, fits: As `fit_bends` took and gave them.
+        source: Where the data came from, for the record.
+        date: ISO date of the measurement; today when left out.
+        also: Further findings for the record.
+    """
     segments = {
         name: parameters(fit.curve, 'theta', 'rad')
         | {'residual_rms_rad': fit.residual_rms, 'residual_max_rad': fit.residual_max}
@@ -52,6 +60,7 @@ def save_bends(path: Path, robot: Robot, fits: dict[str, CurveFit], source: str,
         'method': f'least squares; {source}',
         'robot': robot.name,
         'robot_fingerprint': robot.kinematic_fingerprint,
+        **(also or {}),
         'segments': segments,
     }
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -78,7 +78,11 @@ def _add_finger(spec, robot: Robot):
     width, depth, height = robot.base.flange_m
     thickness = max(height, 2 * lines.reference_offset_m + lines.width_m)
     spec.worldbody.add_geom(
-        name='mount', type=_GEOM.mjGEOM_BOX, size=[width / 2, depth / 2, thickness / 2], pos=[0, 0, -thickness / 2], rgba=[0.55, 0.56, 0.58, 1]
+        name='mount',
+        type=_GEOM.mjGEOM_BOX,
+        size=[width / 2, depth / 2, thickness / 2],
+        pos=[0, 0, -thickness / 2],
+        rgba=[0.55, 0.56, 0.58, 1],
     )
     spec.worldbody.add_geom(
         name='reference_line',
