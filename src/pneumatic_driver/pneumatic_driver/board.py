@@ -1,5 +1,6 @@
 """The valve board: several channels with one set point each, faults, key and watchdog of its own."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,8 +42,33 @@ class Board(Device):
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
         return np.array([self._target.si(self._target.raw(target_pa)) for target_pa in targets_pa])
 
-    def _set_points(self, targets_pa: np.ndarray) -> tuple[dict[str, Value], np.ndarray]:
-        return {'target': list(targets_pa / SI_PER_UNIT[self._target.unit])}, targets_pa
+    async def _cycle(self, targets_pa: np.ndarray | None) -> BoardExchange:
+        values = {}
+        if targets_pa is not None:
+            values = {'target': list(targets_pa / SI_PER_UNIT[self._target.unit]), **self._next_heartbeat()}
+        started_s = time.monotonic()
+        state, heartbeat = await self._write_and_read(values), self.map.heartbeat
+        if values and heartbeat is not None and state[heartbeat.echo] != self._heartbeat:
+            raise self._failed(f'the answer is to an earlier request: heartbeat {state[heartbeat.echo]:g}, sent {self._heartbeat}')
+        at_s = time.monotonic()
+        return self._read_out(state, at_s, at_s - started_s, targets_pa)
+
+    async def _write_and_read(self, values: dict[str, Value]) -> dict:
+        poll, conventions = self.map.polls[0], self.map.conventions
+        spans = self.map.encode(values) if values else []
+        if len(spans) == 1 and conventions.cycle_fc == 23:
+            words = await self._request(
+                'readwrite_registers',
+                read_address=self._wire(poll.start),
+                read_count=poll.count,
+                write_address=self._wire(spans[0][0]),
+                values=spans[0][1],
+            )
+        else:
+            for address, words in spans:
+                await self._write(address, words)
+            words = await self._read(poll.start, poll.count)
+        return self.map.decode(poll.start, words)
 
     def _read_out(self, state: Mapping, at_s: float, round_trip_s: float, applied_pa: np.ndarray | None) -> BoardExchange:
         pressures_pa, drives_pa = np.array(state['pressure']), np.array(state['drive'])

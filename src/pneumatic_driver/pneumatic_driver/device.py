@@ -174,25 +174,20 @@ class Device(ABC):
         return self._rounded(targets_pa)
 
     async def exchange(self, targets_pa: Sequence[float] | None = None) -> Exchange:
-        """One cycle: write set points and heartbeat, read everything back. None: only read, the device stays as it is.
+        """One cycle: set points and heartbeat are written, measurements read. None: only read, the device stays as it is.
 
         Raises:
             CommandError: If a set point is refused, or the device is not enabled; nothing is written.
             LinkError: If no answer, or one to an earlier request, comes back. The write is not repeated.
             RefusedError: If the device answers with a Modbus exception.
         """
-        values, applied_pa = {}, None
         if targets_pa is not None:
             if not self.enabled:
                 raise CommandError('the device is vented and takes no set points: enable it first')
-            values, applied_pa = self._set_points(self.checked(targets_pa))
-            values |= self._next_heartbeat()
-        started_s = time.monotonic()
-        state = await self._write_and_read(values)
-        if values and self.map.heartbeat is not None and state[self.map.heartbeat.echo] != self._heartbeat:
-            raise self._failed(f'the answer is to an earlier request: heartbeat {state[self.map.heartbeat.echo]:g}, sent {self._heartbeat}')
+            targets_pa = self.checked(targets_pa)
+        exchange = await self._cycle(targets_pa)
         self._last_good_s = time.monotonic()
-        return self._read_out(state, self._last_good_s, self._last_good_s - started_s, applied_pa)
+        return exchange
 
     async def enable(self) -> None:
         """Let the device follow set points, from ambient pressure.
@@ -242,12 +237,8 @@ class Device(ABC):
         """Set points as its registers can hold them [Pa]."""
 
     @abstractmethod
-    def _set_points(self, targets_pa: np.ndarray) -> tuple[dict[str, Value], np.ndarray]:
-        """Register values that bring it nearer to the set points now, and the set points that they are [Pa]."""
-
-    @abstractmethod
-    def _read_out(self, state: Mapping, at_s: float, round_trip_s: float, applied_pa: np.ndarray | None) -> Exchange:
-        """The exchange of a decoded answer."""
+    async def _cycle(self, targets_pa: np.ndarray | None) -> Exchange:
+        """One cycle with set points that its registers can hold."""
 
     def _latch(self, faults: Sequence[str]) -> tuple[str, ...]:
         """Every fault that this side has found since they were cleared."""
@@ -259,24 +250,6 @@ class Device(ABC):
             return {}
         self._heartbeat = self._heartbeat % 0xFFFF + 1  # never 0, which is what a device holds that has just started
         return {self.map.heartbeat.counter: float(self._heartbeat)}
-
-    async def _write_and_read(self, values: dict[str, Value]) -> dict:
-        poll, conventions = self.map.polls[0], self.map.conventions
-        spans = self.map.encode(values, self._written) if values else []
-        self._written |= values
-        if len(spans) == 1 and conventions.cycle_fc == 23:
-            words = await self._request(
-                'readwrite_registers',
-                read_address=self._wire(poll.start),
-                read_count=poll.count,
-                write_address=self._wire(spans[0][0]),
-                values=spans[0][1],
-            )
-        else:
-            for address, words in spans:
-                await self._write(address, words)
-            words = await self._read(poll.start, poll.count)
-        return self.map.decode(poll.start, words)
 
     async def _write_values(self, values: dict[str, Value]) -> None:
         spans = self.map.encode(values, self._written)

@@ -1,11 +1,11 @@
 """The PCU2-V, pneumatic controller of a gripper: one chamber between a positive supply and a vacuum, each behind a trigger.
 
-It has neither faults nor a run mode of its own. Its set points are read back in every cycle: when they are not those that were written,
-somebody else writes too, its own watchdog has tripped, or it was restarted; in any case it is vented.
+It has neither faults nor a run mode of its own. Every cycle reads first: when the set points are not those that were written, somebody
+else writes too, its own watchdog has tripped, or it was restarted; in any case nothing more is written but what vents it. A trigger is
+written only when it must change, so that a device which has just restarted is not switched on again before that is seen.
 """
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import RegisterMap, Value
+from pneumatic_driver.register_map import RegisterMap
 
 _TARGETS = 'positive_target', 'negative_target'
 _TRIGGERS = 'positive_trigger', 'negative_trigger'
@@ -40,7 +40,7 @@ class Pcu2vExchange(Exchange):
 class Pcu2v(Device):
     """A PCU2-V; see `Device`. Its one set point is signed: > 0 positive supply, < 0 vacuum, 0 both off, which vents.
 
-    Between supply and vacuum lies at least one cycle in which the device has said that both triggers are off.
+    Before one trigger is switched on, the device has said that the other is off.
     """
 
     def __init__(self, register_map: RegisterMap, accept_unverified_map: str = ''):
@@ -59,7 +59,7 @@ class Pcu2v(Device):
 
     def _forget(self) -> None:
         self._applied_pa, self._applied_s = 0.0, None
-        self._maybe_on = {'positive_trigger', 'negative_trigger'}  # until the device has said otherwise
+        self._expected: tuple[dict[str, float], ...] = ()  # what it may hold, in SI units: several after a write without answer
 
     def close(self) -> None:
         """Close the connection; what the device holds is unknown from now on."""
@@ -69,53 +69,37 @@ class Pcu2v(Device):
     async def enable(self) -> None:
         """Let it follow set points, from ambient pressure; see `Device.enable`."""
         await super().enable()
-        self._applied_pa, self._applied_s = 0.0, None
+        self._forget()
+        self._expected = (self._four_values(),)
 
     async def vent(self) -> None:
-        """Both triggers off, then both targets 0."""
-        self._applied_pa, self._applied_s = 0.0, None
+        """Both triggers off, then both targets 0; see `Device.vent`."""
+        self._forget()
         await super().vent()
 
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
         register = self.map.registers[_TARGETS[0] if targets_pa[0] >= 0 else _TARGETS[1]]
         return np.array([register.si(register.raw(targets_pa[0]))])
 
-    def _set_points(self, targets_pa: np.ndarray) -> tuple[dict[str, Value], np.ndarray]:
-        now_s = time.monotonic()
-        step_pa = self._slew_pa_s * min(now_s - (self._applied_s or now_s), _LONGEST_STEP_S)
-        low_pa, high_pa = self._applied_pa - step_pa, self._applied_pa + step_pa
-        wanted_pa = self._rounded(np.clip(targets_pa, low_pa, high_pa))
-        own, other = _TRIGGERS if wanted_pa[0] > 0 else _TRIGGERS[::-1]
-        if wanted_pa[0] * self._applied_pa < 0 or (wanted_pa[0] and other in self._maybe_on):
-            wanted_pa = np.zeros(1)  # first both off, and see that they are
-        self._applied_pa, self._applied_s = float(wanted_pa[0]), now_s
-        self._maybe_on |= {own} if wanted_pa[0] else set()
-        registers = self.map.registers
-        return {name: value / SI_PER_UNIT[registers[name].unit] for name, value in self._four_values().items()}, wanted_pa
-
-    def _four_values(self) -> dict[str, float]:
-        """What the device is told now, in SI units."""
-        return {
-            'positive_target': max(self._applied_pa, 0.0),
-            'negative_target': min(self._applied_pa, 0.0),
-            'positive_trigger': float(self._applied_pa > 0),
-            'negative_trigger': float(self._applied_pa < 0),
-        }
-
-    def _read_out(self, state: Mapping, at_s: float, round_trip_s: float, applied_pa: np.ndarray | None) -> Pcu2vExchange:
-        on = {name for name in _TRIGGERS if state[name]}
-        pressures_pa = np.array([state['pressure']])
+    async def _cycle(self, targets_pa: np.ndarray | None) -> Pcu2vExchange:
+        poll, started_s = self.map.polls[0], time.monotonic()
+        state = self.map.decode(poll.start, await self._read(poll.start, poll.count))
+        at_s = time.monotonic()
         asked_pa = state['positive_target'] * state['positive_trigger'] + state['negative_target'] * state['negative_trigger']
+        pressures_pa, on = np.array([state['pressure']]), {name for name in _TRIGGERS if state[name]}
         found = self._sensors.faults(at_s, pressures_pa, np.array([asked_pa]) if self.enabled else None)
         found = self._latch(found + (['both_triggers_on'] if len(on) == 2 else []))
-        self._maybe_on = on
-        foreign = self.enabled and any(abs(state[name] - value) > 1e-3 for name, value in self._four_values().items())
+        foreign = self.enabled and all(any(abs(state[n] - v) > 1e-3 for n, v in expected.items()) for expected in self._expected)
+        self._written |= {name: float(name in on) for name in _TRIGGERS}
         halted = f'latched {", ".join(found)}' if found else ''
         if foreign and not found:
             halted = 'its set points are not those that were written: another client, its panel, a restart or its own watchdog'
+        applied_pa = None
+        if targets_pa is not None and not halted:
+            applied_pa = await self._follow(targets_pa, on, at_s)
         return Pcu2vExchange(
             at_s=at_s,
-            round_trip_s=round_trip_s,
+            round_trip_s=at_s - started_s,
             pressures_pa=pressures_pa,
             targets_pa=applied_pa,
             running=not foreign if self.enabled else bool(on),
@@ -126,3 +110,29 @@ class Pcu2v(Device):
             positive_trigger='positive_trigger' in on,
             negative_trigger='negative_trigger' in on,
         )
+
+    async def _follow(self, targets_pa: np.ndarray, on: set[str], now_s: float) -> np.ndarray:
+        """Bring it nearer to the set point, within the slew limit; `on` are the triggers that it says are on."""
+        step_pa = self._slew_pa_s * min(now_s - (self._applied_s or now_s), _LONGEST_STEP_S)
+        applied_pa = self._rounded(np.clip(targets_pa, self._applied_pa - step_pa, self._applied_pa + step_pa))
+        other = _TRIGGERS[1] if applied_pa[0] > 0 else _TRIGGERS[0]
+        if applied_pa[0] and other in on:
+            applied_pa = np.zeros(1)  # first off, and see in the next cycle that it is
+        self._applied_pa, self._applied_s = float(applied_pa[0]), now_s
+        four, registers = self._four_values(), self.map.registers
+        values = {name: v / SI_PER_UNIT[registers[name].unit] for name, v in four.items() if name in _TARGETS or v != (name in on)}
+        values |= self._next_heartbeat()
+        expected = four | ({self.map.heartbeat.echo: float(self._heartbeat)} if self.map.heartbeat else {})
+        self._expected += (expected,)
+        await self._write_values(values)
+        self._expected = (expected,)
+        return applied_pa
+
+    def _four_values(self) -> dict[str, float]:
+        """What the device is told now, in SI units."""
+        return {
+            'positive_target': max(self._applied_pa, 0.0),
+            'negative_target': min(self._applied_pa, 0.0),
+            'positive_trigger': float(self._applied_pa > 0),
+            'negative_trigger': float(self._applied_pa < 0),
+        }

@@ -29,7 +29,8 @@ class SensorCheck:
         self._still_since_s = np.zeros(channels)
 
     def forget(self) -> None:
-        """Begin anew: the device was not driven, or could not be read, for a while."""
+        """Begin anew: the device could not be read for a while, or its faults were cleared."""
+        self._beyond[:] = 0
         self._anchors_pa[:] = np.nan
 
     def faults(self, at_s: float, pressures_pa: np.ndarray, asked_pa: np.ndarray | None) -> list[str]:
@@ -46,7 +47,7 @@ class SensorCheck:
             self._beyond = np.where((low_pa <= pressures_pa) & (pressures_pa <= high_pa), 0, self._beyond + 1)
             found += [f'pressure_{k}_out_of_range' for k in np.flatnonzero(self._beyond >= OUT_OF_RANGE_READINGS)]
         if asked_pa is None:
-            self.forget()
+            self._anchors_pa[:] = np.nan
             return found
         still = (np.abs(asked_pa - pressures_pa) > STUCK_AWAY_PA) & (np.abs(pressures_pa - self._anchors_pa) <= STUCK_MOVE_PA)
         self._anchors_pa = np.where(still, self._anchors_pa, pressures_pa)

@@ -1,4 +1,4 @@
-"""Boards for the tests: the Python emulation on TCP and the firmware's own C code on a serial line, on a recording plant."""
+"""Devices for the tests, each on a recording plant: the valve board and the PCU2-V, emulated on TCP. For the firmware see firmware.py."""
 
 import threading
 import time
@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pneumatic_driver.board import Board
+from pneumatic_driver.pcu2v import Pcu2v
+from soft_arm_sim import pcu2v
 from soft_arm_sim.modbus_server import DeviceThread
 from soft_arm_sim.valve_board import ValveBoard
 
@@ -22,18 +25,18 @@ def wait_for(condition: Callable[[], object], deadline_s: float = 3.0, what: str
 class RecordingPlant:
     """Ideal chambers: the pressure is what the valve is asked for, unless `forced_pa` says otherwise. Keeps every change."""
 
-    def __init__(self):
-        self.targets_pa = np.zeros(6)
+    def __init__(self, channels: int = 6):
+        self.targets_pa = np.zeros(channels)
         self.forced_pa = None
         self.changes = []  # (monotonic time [s], targets [Pa])
-        self.board_clock_s = time.monotonic
-        self.changed_board_s = 0.0  # the last change, on the board's own clock: a stall of this machine does not count
+        self.device_clock_s = time.monotonic
+        self.changed_device_s = 0.0  # the last change, on the device's own clock: a stall of this machine does not count
 
     def set_valve_targets_pa(self, targets_pa):
         targets_pa = np.array(targets_pa, dtype=float)
         if not np.array_equal(targets_pa, self.targets_pa):
             self.changes.append((time.monotonic(), targets_pa))
-            self.changed_board_s = self.board_clock_s()
+            self.changed_device_s = self.device_clock_s()
         self.targets_pa = targets_pa
 
     def sensor_pressures_pa(self):
@@ -47,26 +50,88 @@ class RecordingPlant:
         return np.allclose(self.targets_pa, targets_pa, atol=5.0)
 
 
-class TcpBoard:
-    """The emulated board; `link` is what RegisterMap.with_link takes."""
+class RecordingChamber(RecordingPlant):
+    """The gripper's chamber."""
 
     def __init__(self):
-        self.plant = RecordingPlant()
+        super().__init__(1)
+        self.time_s = 0.0
+        self.device_clock_s = lambda: self.time_s
+
+    def advance(self, dt_s, positive_target_pa, negative_target_pa, positive_trigger, negative_trigger):
+        assert not (positive_trigger and negative_trigger)
+        self.time_s += dt_s
+        self.set_valve_targets_pa([positive_target_pa * positive_trigger + negative_target_pa * negative_trigger])
+
+    def sensor_pressure_pa(self):
+        return float(self.sensor_pressures_pa()[0])
+
+
+class TcpRig:
+    """An emulated device in a thread of its own; `link` is what RegisterMap.with_link takes."""
+
+    robot: str
+    map: str
+    driver: type
+    targets_pa: list[float]
+    too_high_pa: float
+
+    def __init__(self):
+        self.plant = self.make_plant()
         self.restart(0)
 
     def restart(self, port: int | None = None):
-        """Power the board on: a new board on the same port."""
-        self.board = ValveBoard(self.plant, port=self.link['port'] if port is None else port)
-        self.plant.board_clock_s = lambda: 1e-3 * self.board.logic.uptime_ms
-        self._server = DeviceThread(self.board)
-        self._server.start()
-        self.link = {'host': '127.0.0.1', 'port': self.board.port}
+        """Power the device on: a new one on the same port."""
+        self.device = self.make_device(self.link['port'] if port is None else port)
+        self._thread = DeviceThread(self.device)
+        self._thread.start()
+        self.link = {'host': '127.0.0.1', 'port': self.device.port}
+
+    def reset(self):
+        """Restart the device's program while the connection stays."""
+        self.device.logic.__init__()
 
     def write(self, address: int, values: list[int]) -> int:
-        return self.board.logic.write(address, values)
-
-    def board_faults(self) -> int:
-        return self.board.logic.read(13, 1)[0]
+        return self.device.logic.write(address, values)
 
     def stop(self):
-        self._server.stop()
+        self._thread.stop()
+
+
+class TcpBoard(TcpRig):
+    robot, map, driver = 'two_module_arm', 'valve_board', Board
+    targets_pa, too_high_pa = [10_000.0, -20_000.0, 30_000.0, -50_000.0, 5_000.0, 10.0], 100_020.0
+    make_plant = RecordingPlant
+
+    def make_device(self, port):
+        board = ValveBoard(self.plant, port=port)
+        self.plant.device_clock_s = lambda: 1e-3 * self.device.logic.uptime_ms
+        return board
+
+    def drive_from_elsewhere(self, beat: int):
+        self.write(107, [63, 2])
+        self.write(100, [1000] * 6 + [beat])
+
+    def board_faults(self) -> int:
+        return self.device.logic.read(13, 1)[0]
+
+    def watchdog_tripped(self) -> bool:
+        return bool(self.board_faults() & 1 << 12)
+
+
+class TcpGripper(TcpRig):
+    robot, map, driver = 'four_piece_finger', 'pcu2v', Pcu2v
+    targets_pa, too_high_pa = [50_000.0], 120_100.0
+    make_plant = RecordingChamber
+
+    def make_device(self, port):
+        return pcu2v.Pcu2v(self.plant, port=port)
+
+    def reset(self):
+        self.device.logic.vent()
+
+    def drive_from_elsewhere(self, beat: int):
+        self.write(1, [1, 0, 100, 0, beat])
+
+    def watchdog_tripped(self) -> bool:
+        return self.device.logic.heartbeat == 0

@@ -1,14 +1,16 @@
 import logging
 import threading
+import time
 
 import pytest
 
-from pneumatic_driver.board import Board
+from pneumatic_driver.device import Device
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.register_map import load_map
 
-from .boards import RecordingPlant, TcpBoard, wait_for
+from .boards import RecordingPlant, TcpBoard, TcpGripper, wait_for
 from .firmware import CBoard, PtySlave, build_library
+from .proxy import Proxy
 
 logging.getLogger('pymodbus').setLevel(logging.CRITICAL)
 
@@ -29,6 +31,9 @@ def library(tmp_path_factory):
 class RtuBoard(PtySlave):
     """The firmware behind a serial line, with the interface of TcpBoard."""
 
+    robot, map, driver, targets_pa, too_high_pa = TcpBoard.robot, TcpBoard.map, TcpBoard.driver, TcpBoard.targets_pa, TcpBoard.too_high_pa
+    drive_from_elsewhere, watchdog_tripped = TcpBoard.drive_from_elsewhere, TcpBoard.watchdog_tripped
+
     def __init__(self, library):
         super().__init__(CBoard(library), RecordingPlant())
         self.plant, self.link = self._plant, {'serial_device': self.device}
@@ -40,39 +45,76 @@ class RtuBoard(PtySlave):
         return self.board.read(13, 1)[0]
 
 
+def running(rig):
+    yield rig
+    rig.stop()
+
+
 @pytest.fixture
 def tcp_board():
-    board = TcpBoard()
-    yield board
-    board.stop()
+    yield from running(TcpBoard())
+
+
+@pytest.fixture
+def gripper():
+    yield from running(TcpGripper())
+
+
+@pytest.fixture(params=[TcpBoard, TcpGripper], ids=['board', 'gripper'])
+def tcp_rig(request):
+    """Each device on TCP: the same tests hold for both."""
+    yield from running(request.param())
 
 
 @pytest.fixture(params=['tcp', 'rtu'])
+def board_rig(request):
+    """A valve board on each kind of link."""
+    yield from running(TcpBoard() if request.param == 'tcp' else RtuBoard(request.getfixturevalue('library')))
+
+
+@pytest.fixture(params=['tcp', 'rtu', 'gripper'])
 def rig(request):
-    """A board on each kind of link: the same tests hold for both."""
-    board = TcpBoard() if request.param == 'tcp' else RtuBoard(request.getfixturevalue('library'))
-    yield board
-    board.stop()
+    """Each device on each kind of link that it has."""
+    yield from running({'tcp': TcpBoard, 'gripper': TcpGripper}.get(request.param, lambda: RtuBoard(request.getfixturevalue('library')))())
 
 
-def board_of(rig) -> Board:
-    return Board(load_map('valve_board').with_link(**rig.link))
+@pytest.fixture
+def proxy_to():
+    """Makes proxies between driver and device."""
+    made = []
+
+    def make(rig) -> Proxy:
+        made.append(Proxy(rig.device.port))
+        return made[-1]
+
+    yield make
+    for proxy in made:
+        proxy.stop()
+
+
+def device_of(rig, link=None) -> Device:
+    return rig.driver(load_map(rig.map).with_link(**(link or rig.link)))
 
 
 class DriverRecorder:
     """A driver with what it reported."""
 
-    def __init__(self, rig, command_timeout_s=0.5):
+    def __init__(self, rig, link=None, command_timeout_s=0.5):
         self.exchanges, self.reasons = [], []
-        self.driver = Driver(board_of(rig), 50.0, command_timeout_s, self.exchanges.append, self.reasons.append)
+        self.driver = Driver(device_of(rig, link), 50.0, command_timeout_s, self.exchanges.append, self._disarmed)
+        self.disarmed_s = None
+
+    def _disarmed(self, reason):
+        self.disarmed_s = time.monotonic()
+        self.reasons.append(reason)
 
 
 @pytest.fixture
 def make_driver():
     made = []
 
-    def make(rig, **options) -> DriverRecorder:
-        made.append(DriverRecorder(rig, **options))
+    def make(rig, link=None, **options) -> DriverRecorder:
+        made.append(DriverRecorder(rig, link, **options))
         return made[-1]
 
     yield make

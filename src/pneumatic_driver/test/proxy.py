@@ -1,16 +1,23 @@
-"""A TCP proxy between driver and board that can misbehave: freeze, delay answers, drop the connection."""
+"""A TCP proxy between driver and device that can misbehave: freeze, cut, and drop, delay, repeat or split answers."""
 
 import asyncio
+import contextlib
 import threading
+from collections.abc import Callable
+
+HEADER = 6  # of a Modbus TCP frame: transaction id, protocol, length of the rest
 
 
 class Proxy:
-    """Forwards to `port`; listens on `self.port`. Faults are set from the test's thread and hold until changed."""
+    """Forwards whole frames to `port`; listens on `self.port`. Faults are set from the test's thread and hold until changed.
+
+    `answers` makes of every answer what is sent instead: (delay [s], bytes) one after the other; None sends it as it is.
+    """
 
     def __init__(self, port: int):
         self._target = port
         self.frozen = False
-        self.answer_delay_s = 0.0
+        self.answers: Callable[[bytes], list[tuple[float, bytes]]] | None = None
         self.requests = []  # every request PDU that passed, without its transaction id
         self._writers = []
         self._loop = asyncio.new_event_loop()
@@ -46,21 +53,28 @@ class Proxy:
         self._loop.close()
 
     async def _accept(self, reader, writer):
-        board_reader, board_writer = await asyncio.open_connection('127.0.0.1', self._target)
-        self._writers += [writer, board_writer]
-        await asyncio.gather(self._pump(reader, board_writer, False), self._pump(board_reader, writer, True))
+        try:
+            device_reader, device_writer = await asyncio.open_connection('127.0.0.1', self._target)
+        except OSError:
+            writer.close()
+            return
+        self._writers += [writer, device_writer]
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(self._pump(reader, device_writer, False), self._pump(device_reader, writer, True))
 
     async def _pump(self, reader, writer, answers: bool):
         try:
-            while data := await reader.read(1024):
+            while True:
+                header = await reader.readexactly(HEADER)
+                frame = header + await reader.readexactly(int.from_bytes(header[4:]))
                 if self.frozen:
                     continue
-                if answers and self.answer_delay_s:
-                    await asyncio.sleep(self.answer_delay_s)
-                elif not answers:
-                    self.requests.append(data[6:])
-                writer.write(data)
-        except (ConnectionError, asyncio.CancelledError):
+                if not answers:
+                    self.requests.append(frame[HEADER:])
+                for delay_s, data in self.answers(frame) if answers and self.answers else [(0.0, frame)]:
+                    await asyncio.sleep(delay_s)
+                    writer.write(data)
+        except (ConnectionError, asyncio.CancelledError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()

@@ -9,16 +9,16 @@ from typing import Protocol
 from soft_arm_sim.modbus_server import ILLEGAL_ADDRESS, ILLEGAL_VALUE, ModbusDevice
 
 PA_PER_COUNT = 100
-PRESSURE, POSITIVE_TARGET, NEGATIVE_TARGET, POSITIVE_TRIGGER, NEGATIVE_TRIGGER, HEARTBEAT = range(6)
+PRESSURE, POSITIVE_TRIGGER, NEGATIVE_TRIGGER, POSITIVE_TARGET, NEGATIVE_TARGET, HEARTBEAT = range(6)
 REGISTER_COUNT = 6
 WATCHDOG_MS = 250
 FUNCTIONS = 3, 4, 6, 16
 
 _ALLOWED = {
-    POSITIVE_TARGET: range(1201),
-    NEGATIVE_TARGET: range(-900, 1),
     POSITIVE_TRIGGER: range(2),
     NEGATIVE_TRIGGER: range(2),
+    POSITIVE_TARGET: range(1201),
+    NEGATIVE_TARGET: range(-900, 1),
     HEARTBEAT: range(0x10000),
 }
 
@@ -72,7 +72,7 @@ class Pcu2vLogic:
 
         Both triggers on is refused: supply and vacuum would blow against each other.
         """
-        if address < POSITIVE_TARGET or address + len(values) > REGISTER_COUNT:
+        if address < POSITIVE_TRIGGER or address + len(values) > REGISTER_COUNT:
             return ILLEGAL_ADDRESS
         after = [self.pressure, *self._settings()]
         for register, value in enumerate(values, start=address):
@@ -84,12 +84,12 @@ class Pcu2vLogic:
             return ILLEGAL_VALUE
         if after[HEARTBEAT] != self.heartbeat:
             self.silence_ms = 0
-        self.positive_target, self.negative_target, positive, negative, self.heartbeat = after[POSITIVE_TARGET:]
+        positive, negative, self.positive_target, self.negative_target, self.heartbeat = after[POSITIVE_TRIGGER:]
         self.positive_trigger, self.negative_trigger = bool(positive), bool(negative)
         return 0
 
     def _settings(self) -> list[int]:
-        return [self.positive_target, self.negative_target, int(self.positive_trigger), int(self.negative_trigger), self.heartbeat]
+        return [int(self.positive_trigger), int(self.negative_trigger), self.positive_target, self.negative_target, self.heartbeat]
 
 
 class Pcu2v(ModbusDevice):

@@ -12,13 +12,18 @@ from pneumatic_driver.errors import CommandError, LinkError, RefusedError
 from pneumatic_driver.register_map import load_map
 
 from ..boards import wait_for
-from ..conftest import RtuBoard, board_of
+from ..conftest import RtuBoard, device_of
 
 TARGETS = [10_000.0, -20_000.0, 30_000.0, -96_000.0, 96_000.0, 10.0]
 
 
+@pytest.fixture
+def rig(board_rig):
+    return board_rig
+
+
 async def enabled(rig) -> Board:
-    board = board_of(rig)
+    board = device_of(rig)
     await board.connect()
     await board.enable()
     return board
@@ -73,7 +78,7 @@ def test_impossible_pressure_is_refused_in_one_line_before_anything_is_sent(rig,
 
 def test_no_set_points_without_enable(rig):
     async def scenario():
-        board = board_of(rig)
+        board = device_of(rig)
         await board.connect()
         with pytest.raises(CommandError, match='enable it first'):
             await board.exchange(TARGETS)
@@ -104,7 +109,7 @@ def test_another_map_id_is_refused(rig):
 
 def test_exceptions_of_the_board_are_named(rig):
     async def scenario():
-        board = board_of(rig)
+        board = device_of(rig)
         await board.connect()
         for address, values, text in (
             (100, [20_000], r'exception 3 \(illegal value\)'),
@@ -149,7 +154,7 @@ def test_board_that_boots_when_its_serial_port_is_opened(library):
     waker.start()
 
     async def scenario():
-        board = board_of(rig)
+        board = device_of(rig)
         await board.connect()
         board.close()
 

@@ -1,4 +1,4 @@
-"""The driver on a board: it vents when commands, link or board fail, and nothing comes back by itself."""
+"""The driver on every device: it vents when commands, link or device fail, and nothing comes back by itself."""
 
 import asyncio
 import contextlib
@@ -7,36 +7,25 @@ import time
 import numpy as np
 import pytest
 
-from pneumatic_driver.board import Board
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, LinkError, RefusedError
-from pneumatic_driver.register_map import load_map
 
 from ..boards import wait_for
-from ..proxy import Proxy
-
-TARGETS = [10_000.0, -20_000.0, 30_000.0, -50_000.0, 5_000.0, 10.0]
+from ..conftest import device_of
 
 
-@pytest.fixture
-def proxy(tcp_board):
-    proxy = Proxy(tcp_board.board.port)
-    yield proxy
-    proxy.stop()
-
-
-def moving(recorder, rig, targets_pa=TARGETS):
-    """Arm, and command until the board follows."""
+def moving(recorder, rig):
+    """Arm, and command until the device follows."""
     recorder.driver.connect()
     recorder.driver.arm()
-    wait_for(lambda: [recorder.driver.command(targets_pa), rig.plant.follows(targets_pa)][1], what='the plant following')
+    wait_for(lambda: [recorder.driver.command(rig.targets_pa), rig.plant.follows(rig.targets_pa)][1], what='the plant following')
     return recorder.driver
 
 
-def keep_commanding(driver, until, deadline_s=3.0):
+def keep_commanding(driver, rig, until, deadline_s=3.0, targets_pa=None):
     def step():
         with contextlib.suppress(CommandError):
-            driver.command(TARGETS)
+            driver.command(targets_pa or rig.targets_pa)
         return until()
 
     return wait_for(step, deadline_s)
@@ -46,7 +35,7 @@ def test_follows_commands_at_50_hz(rig, make_driver):
     recorder = make_driver(rig)
     driver = moving(recorder, rig)
     first, started_s = len(recorder.exchanges), time.monotonic()
-    keep_commanding(driver, lambda: len(recorder.exchanges) >= first + 50)
+    keep_commanding(driver, rig, lambda: len(recorder.exchanges) >= first + 50)
     rate_hz = 50 / (time.monotonic() - started_s)
     assert rate_hz < 55  # never faster than asked; how much slower depends on the machine
     assert recorder.reasons == []
@@ -57,13 +46,13 @@ def test_follows_commands_at_50_hz(rig, make_driver):
 def test_stale_command_vents_and_the_next_command_moves_again(rig, make_driver):
     recorder = make_driver(rig, command_timeout_s=0.15)
     driver = moving(recorder, rig)
-    driver.command(TARGETS)
+    driver.command(rig.targets_pa)
     commanded_s = time.monotonic()
     wait_for(lambda: rig.plant.vented)
     vented_s = rig.plant.changes[-1][0]
     assert vented_s - commanded_s >= 0.10  # not before it was due
     assert driver.stale and driver.armed and recorder.reasons == []
-    keep_commanding(driver, lambda: rig.plant.follows(TARGETS))
+    keep_commanding(driver, rig, lambda: rig.plant.follows(rig.targets_pa))
     assert not driver.stale
 
 
@@ -73,7 +62,7 @@ def test_vent_disarms(rig, make_driver):
     wait_for(lambda: rig.plant.vented)
     changes = len(rig.plant.changes)
     with pytest.raises(CommandError, match='activate the driver'):
-        driver.command(TARGETS)
+        driver.command(rig.targets_pa)
     driver.arm()
     latest = driver.latest
     wait_for(lambda: driver.latest is not latest and driver.latest.running)
@@ -81,124 +70,183 @@ def test_vent_disarms(rig, make_driver):
 
 
 def test_vent_without_connect(rig, make_driver):
-    rig.write(107, [63, 2])
-    rig.write(100, [1000] * 6 + [1])
+    rig.drive_from_elsewhere(1)
     wait_for(lambda: not rig.plant.vented)
-    rig.write(106, [2])  # a heartbeat: its watchdog gives us 0.3 s more
+    rig.drive_from_elsewhere(2)  # a heartbeat: its watchdog gives us 0.25 s more
     make_driver(rig).driver.vent()
     wait_for(lambda: rig.plant.vented)
-    assert rig.board_faults() == 0
+    assert not rig.watchdog_tripped()
 
 
 def test_close_vents(rig, make_driver):
     driver = moving(make_driver(rig), rig)
     driver.close()
     wait_for(lambda: rig.plant.vented)
-    assert rig.board_faults() == 0  # the driver vented it, not the board's watchdog
+    assert not rig.watchdog_tripped()  # the driver vented it, not the device's watchdog
     driver.close()
 
 
-@pytest.mark.parametrize('bad', [float('nan'), float('inf'), 100_020.0])
-def test_refused_command_changes_nothing(tcp_board, make_driver, bad):
-    driver = moving(make_driver(tcp_board), tcp_board)
-    changes = len(tcp_board.plant.changes)
+@pytest.mark.parametrize('bad', [float('nan'), float('inf'), None])
+def test_refused_command_changes_nothing(tcp_rig, make_driver, bad):
+    driver = moving(make_driver(tcp_rig), tcp_rig)
+    changes, last = len(tcp_rig.plant.changes), driver.latest
     with pytest.raises(CommandError):
-        driver.command([bad, *TARGETS[1:]])
-    keep_commanding(driver, lambda: driver.latest.targets_pa is not None)
-    assert len(tcp_board.plant.changes) == changes
+        driver.command([tcp_rig.too_high_pa if bad is None else bad, *tcp_rig.targets_pa[1:]])
+    keep_commanding(driver, tcp_rig, lambda: driver.latest.at_s > last.at_s + 0.05)
+    assert len(tcp_rig.plant.changes) == changes
 
 
-def test_fault_of_the_board_disarms_and_arming_needs_the_key(rig, make_driver):
-    recorder = make_driver(rig)
-    driver = moving(recorder, rig)
-    rig.plant.forced_pa = np.array([0, 0, 0, 0, 0, 109e3])
-    keep_commanding(driver, lambda: recorder.reasons)
+def test_fault_of_the_board_disarms_and_arming_needs_the_key(board_rig, make_driver):
+    recorder = make_driver(board_rig)
+    driver = moving(recorder, board_rig)
+    board_rig.plant.forced_pa = np.array([0, 0, 0, 0, 0, 109e3])
+    keep_commanding(driver, board_rig, lambda: recorder.reasons)
     assert recorder.reasons == ['the board vented itself: over_pressure_5']
-    assert rig.plant.vented
-    rig.plant.forced_pa = None
+    assert board_rig.plant.vented
+    board_rig.plant.forced_pa = None
     with pytest.raises(RefusedError, match='latched over_pressure_5'):
         driver.arm()
     driver.clear_faults()
     driver.arm()
 
 
-def test_restarted_board_is_not_driven_on(tcp_board, make_driver):
-    recorder = make_driver(tcp_board)
-    driver = moving(recorder, tcp_board)
-    tcp_board.board.logic.__init__()  # a reset while the connection stays
-    keep_commanding(driver, lambda: recorder.reasons)
-    assert recorder.reasons[0].startswith('the board vented itself')
-    keep_commanding(driver, lambda: driver.latest.targets_pa is None)
-    assert tcp_board.plant.vented
+@pytest.mark.parametrize('reading_pa', [131e3, -101e3])
+def test_impossible_pressure_of_the_gripper_is_cut_and_needs_the_key(gripper, make_driver, reading_pa):
+    recorder = make_driver(gripper)
+    driver = moving(recorder, gripper)
+    broken_s, gripper.plant.forced_pa = time.monotonic(), np.array([reading_pa])
+    keep_commanding(driver, gripper, lambda: recorder.reasons)
+    assert recorder.reasons == ['latched pressure_0_out_of_range']
+    assert recorder.disarmed_s - broken_s <= 0.3  # two readings; the rest is this machine
+    wait_for(lambda: gripper.plant.vented)
+    gripper.plant.forced_pa = None
+    with pytest.raises(RefusedError, match='latched pressure_0_out_of_range: find the cause, then clear'):
+        driver.arm()
+    wait_for(lambda: driver.latest.pressures_pa[0] == 0.0)
+    driver.clear_faults()
+    driver.arm()
 
 
-def test_second_driver_on_the_same_board_vents_the_first(tcp_board, make_driver):
-    first = make_driver(tcp_board)
-    driver = moving(first, tcp_board)
-    make_driver(tcp_board).driver.connect()
-    keep_commanding(driver, lambda: first.reasons)
-    assert first.reasons == ['the board vented itself: it left its run mode']
-    wait_for(lambda: tcp_board.plant.vented)
+def test_frozen_sensor_is_found_when_the_pressure_should_move(tcp_rig, make_driver):
+    recorder = make_driver(tcp_rig)
+    driver = moving(recorder, tcp_rig)
+    tcp_rig.plant.forced_pa = np.array(tcp_rig.targets_pa)
+    seen = driver.latest.at_s
+    keep_commanding(driver, tcp_rig, lambda: driver.latest.at_s > seen + 0.7)
+    assert recorder.reasons == []  # at its set point a frozen reading is a steady pressure
+    away = [0.5 * tcp_rig.targets_pa[0] - 10e3, *tcp_rig.targets_pa[1:]]
+    moved_s = time.monotonic()
+    keep_commanding(driver, tcp_rig, lambda: recorder.reasons, targets_pa=away)
+    assert recorder.reasons == ['latched pressure_0_stuck']
+    assert 0.5 <= recorder.disarmed_s - moved_s <= 1.0
+    wait_for(lambda: tcp_rig.plant.vented)
+    with pytest.raises(RefusedError, match='latched pressure_0_stuck'):
+        driver.arm()
+    tcp_rig.plant.forced_pa = None
+    driver.clear_faults()
+    driver.arm()
 
 
-def test_silent_board_is_noticed_and_vents_itself(tcp_board, proxy, make_driver):
-    recorder = make_driver(proxy)
-    driver = moving(recorder, tcp_board)
-    proxy.frozen, frozen_s = True, tcp_board.plant.board_clock_s()
-    keep_commanding(driver, lambda: recorder.reasons and tcp_board.plant.vented)
+def test_restarted_device_is_not_driven_on(tcp_rig, make_driver):
+    recorder = make_driver(tcp_rig)
+    driver = moving(recorder, tcp_rig)
+    reset_s = time.monotonic()
+    tcp_rig.reset()
+    keep_commanding(driver, tcp_rig, lambda: recorder.reasons)
+    assert recorder.reasons[0].startswith(('the board vented itself', 'its set points are not those that were written'))
+    assert recorder.disarmed_s - reset_s <= 0.3
+    keep_commanding(driver, tcp_rig, lambda: driver.latest.targets_pa is None)
+    assert tcp_rig.plant.vented
+
+
+def test_second_driver_on_the_same_device_vents_the_first(tcp_rig, make_driver):
+    first = make_driver(tcp_rig)
+    driver = moving(first, tcp_rig)
+    second_s = time.monotonic()
+    make_driver(tcp_rig).driver.connect()
+    keep_commanding(driver, tcp_rig, lambda: first.reasons)
+    assert first.disarmed_s - second_s <= 0.5
+    assert first.reasons[0].startswith(('the board vented itself: it left its run mode', 'its set points are not those that were written'))
+    wait_for(lambda: tcp_rig.plant.vented)
+
+
+@pytest.mark.parametrize(('address', 'values'), [(3, [1100]), (1, [0]), (1, [0, 1, 0, 0x10000 - 800])], ids=['target', 'off', 'vacuum'])
+def test_another_client_that_writes_is_found_and_vented(gripper, make_driver, address, values):
+    recorder = make_driver(gripper)
+    driver = moving(recorder, gripper)
+    foreign = 'its set points are not those that were written'
+    while not recorder.reasons:  # between the driver's own reading and writing of a target its own value wins, and nothing is amiss
+        written_s = time.monotonic()
+        gripper.write(address, values)
+        last = driver.latest.at_s
+        keep_commanding(driver, gripper, lambda last=last: recorder.reasons or driver.latest.at_s > last + 0.05)
+    assert recorder.reasons[0].startswith(foreign) and recorder.disarmed_s - written_s <= 0.3
+    wait_for(lambda: gripper.plant.vented)
+
+
+def test_silent_device_is_noticed_and_vents_itself(tcp_rig, proxy_to, make_driver):
+    proxy = proxy_to(tcp_rig)
+    recorder = make_driver(tcp_rig, proxy.link)
+    driver = moving(recorder, tcp_rig)
+    proxy.frozen, frozen_s, frozen_device_s = True, time.monotonic(), tcp_rig.plant.device_clock_s()
+    keep_commanding(driver, tcp_rig, lambda: recorder.reasons and tcp_rig.plant.vented)
     assert recorder.reasons[0].startswith('link lost')
-    assert tcp_board.plant.changed_board_s - frozen_s <= 0.3
+    assert recorder.disarmed_s - frozen_s <= 0.6  # 0.42 s and what a busy machine adds
+    assert tcp_rig.plant.changed_device_s - frozen_device_s <= 0.3
     with pytest.raises(CommandError, match='activate the driver'):
-        driver.command(TARGETS)
+        driver.command(tcp_rig.targets_pa)
 
 
 @pytest.mark.parametrize('how', ['cut', 'power'])
-def test_reconnects_within_a_second_and_replays_nothing(tcp_board, proxy, make_driver, how):
-    recorder = make_driver(proxy)
+def test_reconnects_within_a_second_and_replays_nothing(tcp_rig, proxy_to, make_driver, how):
+    proxy = proxy_to(tcp_rig)
+    recorder = make_driver(tcp_rig, proxy.link)
     took_s = []
     while not took_s or (took_s[-1] > 1.0 and len(took_s) < 3):  # a busy machine gets three attempts
-        driver = moving(recorder, tcp_board)
+        driver = moving(recorder, tcp_rig)
         recorder.reasons.clear()
         if how == 'power':
-            tcp_board.stop()
-            tcp_board.restart()
+            tcp_rig.stop()
+            tcp_rig.restart()
         lost_s = time.monotonic()
         proxy.cut()
-        keep_commanding(driver, lambda: recorder.reasons)
-        back = keep_commanding(driver, lambda lost_s=lost_s: [e for e in recorder.exchanges if e.at_s > lost_s and e.targets_pa is None])
+        keep_commanding(driver, tcp_rig, lambda: recorder.reasons)
+        back = keep_commanding(
+            driver, tcp_rig, lambda lost_s=lost_s: [e for e in recorder.exchanges if e.at_s > lost_s and e.targets_pa is None]
+        )
         took_s.append(back[0].at_s - lost_s)
-        seen, changes = len(recorder.exchanges), len(tcp_board.plant.changes)
-        keep_commanding(driver, lambda seen=seen: len(recorder.exchanges) > seen + 10)
-        assert tcp_board.plant.vented and len(tcp_board.plant.changes) == changes
+        seen, changes = len(recorder.exchanges), len(tcp_rig.plant.changes)
+        keep_commanding(driver, tcp_rig, lambda seen=seen: len(recorder.exchanges) > seen + 10)
+        assert tcp_rig.plant.vented and len(tcp_rig.plant.changes) == changes
     assert took_s[-1] <= 1.0
 
 
-def test_slow_board_gets_no_write_twice_and_its_late_answers_count_for_nothing(tcp_board, proxy):
+def test_slow_device_gets_no_write_twice_and_its_late_answers_count_for_nothing(tcp_rig, proxy_to):
+    proxy = proxy_to(tcp_rig)
+
     async def scenario():
-        board = Board(load_map('valve_board').with_link(**proxy.link))
-        await board.connect()
-        await board.enable()
-        proxy.answer_delay_s = 0.3
+        device = device_of(tcp_rig, proxy.link)
+        await device.connect()
+        await device.enable()
+        proxy.requests.clear()
+        proxy.answers = lambda frame: [(0.3 if frame[7] in (16, 23) else 0.0, frame)]
         with pytest.raises(LinkError, match='last good answer'):
-            await board.exchange([100.0] * 6)
-        proxy.answer_delay_s = 0.0
-        for _ in range(2):  # the late answer arrives now; it belongs to no request
-            await asyncio.sleep(0.2)
-            try:
-                exchange = await board.exchange([200.0] * 6)
-            except LinkError:
-                continue
-            np.testing.assert_allclose(exchange.targets_pa, 200.0)
-        board.close()
+            await device.exchange(tcp_rig.targets_pa)
+        proxy.answers = None
+        for _ in range(3):  # the late answer arrives now; it belongs to no request
+            await asyncio.sleep(0.1)
+            with contextlib.suppress(LinkError):
+                await device.exchange(tcp_rig.targets_pa)
+        device.close()
 
     asyncio.run(scenario())
-    writes = [request for request in proxy.requests if request[1] == 23]
-    assert len(writes) == 3 and len(set(writes)) == 3  # each exchange once, told apart by its heartbeat
+    writes = [request for request in proxy.requests if request[1] in (16, 23)]
+    assert len(writes) >= 3 and len(set(writes)) == len(writes)  # each write once, told apart by its heartbeat
 
 
 def test_late_answer_on_a_serial_line_is_told_by_its_heartbeat(tcp_board):
     async def scenario():
-        board = Board(load_map('valve_board').with_link(**tcp_board.link))
+        board = device_of(tcp_board)
         await board.connect()
         await board.enable()
         request = board._client.readwrite_registers
@@ -216,16 +264,16 @@ def test_late_answer_on_a_serial_line_is_told_by_its_heartbeat(tcp_board):
     asyncio.run(scenario())
 
 
-def test_error_in_the_drivers_own_loop_stops_the_board(tcp_board):
+def test_error_in_the_drivers_own_loop_stops_the_device(tcp_rig):
     reasons = []
 
     def broken(exchange):
-        if exchange.targets_pa is not None and exchange.drives_pa.any():
+        if exchange.targets_pa is not None and exchange.pressures_pa.any():
             raise KeyError('a bug')
 
-    driver = Driver(Board(load_map('valve_board').with_link(**tcp_board.link)), 50.0, 0.5, broken, reasons.append)
+    driver = Driver(device_of(tcp_rig), 50.0, 0.5, broken, reasons.append)
     driver.connect()
     driver.arm()
-    keep_commanding(driver, lambda: reasons and tcp_board.plant.vented)
+    keep_commanding(driver, tcp_rig, lambda: reasons and tcp_rig.plant.vented)
     assert "KeyError('a bug')" in reasons[0] and not driver.armed
     driver.close()
