@@ -27,7 +27,7 @@ def test_in_manual_mode_every_write_is_refused_and_nothing_moves(generation):
                 lambda: controller.set_speed_ratio(0.5),
                 lambda: controller.set_symbol('T_ROB1/J_Orientation_Target', '[[1,2,3,4,5,6],[0,0,0,0,0,0]]'),
             ]
-            before = running.controller.symbols.copy()
+            before = running.controller.memory.symbols.copy()
             for write in writes:
                 with pytest.raises((errors.WrongMode, errors.MastershipMissing)):
                     await write()
@@ -37,7 +37,7 @@ def test_in_manual_mode_every_write_is_refused_and_nothing_moves(generation):
                 False,
                 100,
             )
-            assert running.controller.symbols == before
+            assert running.controller.memory.symbols == before
 
     asyncio.run(run())
 
