@@ -18,6 +18,7 @@ from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_control.ros.conversions import stamp_s
 from soft_arm_control.ros.grip_server import GripServer
 from soft_arm_description.calibration import calibration_path
+from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import diagnostics, qos
@@ -43,9 +44,9 @@ class GripperControllerNode(Node):
     def __init__(self):
         super().__init__('gripper_controller')
         p = declare(self, GripperControllerParameters)
-        self._robot = load_arm(p.robot, p.rig).robot
-        path = calibration_path(p.rig, 'free_closing')
-        free = free_closing.load(path, self._robot) if path.exists() else free_closing.from_robot(self._robot)
+        self._robot, path = load_robot(p.robot), calibration_path(p.rig, 'free_closing')
+        calibrated = load_arm(p.robot, p.rig).robot  # with the bends of `softarm calibrate finger`, where there are any
+        free = free_closing.load(path, self._robot) if path.exists() else free_closing.from_robot(calibrated)
         self._calibrated = free.time_constants_s is not None
         self._gripper = Gripper(free, tuple(map(float, self._robot.pressure_limits_pa[:, 0])), GraspSettings(open_pa=p.open_pa))
         self._status, self._problem = GripStatus('idle', 0.0, None), ''
