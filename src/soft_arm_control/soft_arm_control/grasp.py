@@ -15,6 +15,7 @@ from soft_arm_control.free_closing import FreeClosing
 from soft_arm_control.grasp_contact import ContactDetector
 
 PERIOD_S = 0.02
+SHAPE_LAG_S, SHAPE_WAIT_S = 0.1, 1.0  # of the finger behind its pressure; for an image of the finger at rest
 
 
 class Evidence(enum.Flag):
@@ -243,7 +244,7 @@ class Gripper:
     def _release(self, now_s: float) -> GripStatus:
         goal = self._goal
         self._command_pa = goal.open_pa
-        if self._settled(now_s):
+        if self._settled(now_s) and self._seen_since(now_s):
             self.holding = False
             return self._end(now_s, Outcome.DONE, '')
         if now_s - self._start_s > goal.timeout_s:
@@ -298,6 +299,10 @@ class Gripper:
         inside = abs(self._pressure_pa - self._command_pa) <= self._settings.tolerance_pa
         self._inside_s = (now_s if self._inside_s is None else self._inside_s) if inside else None
         return inside and now_s - self._inside_s >= self._settings.settle_s
+
+    def _seen_since(self, now_s: float) -> bool:
+        """Whether the newest shape is of the settled finger, or none may be waited for."""
+        return self._shape_s >= self._inside_s + SHAPE_LAG_S or not self._sees(now_s) or now_s - self._inside_s > SHAPE_WAIT_S
 
     def _enter(self, phase: str, now_s: float) -> None:
         self._phase, self._phase_s, self._inside_s = phase, now_s, None

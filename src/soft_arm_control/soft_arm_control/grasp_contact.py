@@ -10,7 +10,7 @@ import numpy as np
 
 from soft_arm_control.free_closing import FreeClosing
 
-WINDOW_PA = 10.0e3  # rise over which rates are compared ..
+WINDOW_PA = 15.0e3  # rise over which rates are compared ..
 LONGEST_S = 1.0  # .. but no longer than this
 BASELINE_PA = 15.0e3  # first part of the closing: the bend that is missing there is the camera's or the curve's, not an object's
 SHAPES = 3  # the median of so many counts: one that was seen wrongly does not
