@@ -45,8 +45,9 @@ class GripperControllerNode(Node):
         super().__init__('gripper_controller')
         p = declare(self, GripperControllerParameters)
         self._robot, path = load_robot(p.robot), calibration_path(p.rig, 'free_closing')
-        calibrated = load_arm(p.robot, p.rig).robot  # with the bends of `softarm calibrate finger`, where there are any
-        free = free_closing.load(path, self._robot) if path.exists() else free_closing.from_robot(calibrated)
+        free = free_closing.from_robot(load_arm(p.robot, p.rig).robot)  # with the bends of `softarm calibrate finger`, where there are any
+        if path.exists():
+            free = free_closing.load(path, self._robot)
         self._calibrated = free.time_constants_s is not None
         self._gripper = Gripper(free, tuple(map(float, self._robot.pressure_limits_pa[:, 0])), GraspSettings(open_pa=p.open_pa))
         self._status, self._problem = GripStatus('idle', 0.0, None), ''
