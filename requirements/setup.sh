@@ -25,7 +25,7 @@ done
 [ -n "$python" ] || fail "needs Python 3.11, 3.12 or 3.13;${tried:- none found,} give one with PYTHON=/path/to/python3.12"
 
 place="$PWD $python $version"
-contents=$(cat "$lock" underlay/fix_cmake_exports.sh | sha256sum)
+contents=$(cat "$lock" requirements/pymodbus_oldest.txt underlay/fix_cmake_exports.sh | sha256sum)
 if [ -f .venv/stamp ] && [ "$(cat .venv/stamp)" = "$place"$'\n'"$contents" ]; then exit 0; fi
 
 # What pip cannot bring. need COMMAND-THAT-MUST-SUCCEED PACKAGES...
@@ -52,5 +52,7 @@ echo "setup: Python $version packages into .venv (about 1.1 GB, a few minutes th
 "$python" -m venv $site .venv
 echo "$place" >.venv/stamp
 .venv/bin/pip install --disable-pip-version-check --require-hashes -r "$lock"
+rm -rf .venv/pymodbus_oldest
+.venv/bin/pip install --disable-pip-version-check -q --require-hashes --no-deps --target .venv/pymodbus_oldest -r requirements/pymodbus_oldest.txt
 [ -n "$site" ] || underlay/fix_cmake_exports.sh .venv
 echo "$contents" >>.venv/stamp

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
-from pymodbus.constants import ExcCodes
 from pymodbus.exceptions import ModbusException
 
 from pneumatic_driver.errors import CommandError, LinkError, RefusedError, RegisterMapError
@@ -23,6 +22,18 @@ from pneumatic_driver.sensor_check import SensorCheck
 
 _log = logging.getLogger(__name__)
 _KEPT_FRAMES = 20
+_DUMP_PERIOD_S = 5.0
+_EXCEPTIONS = {
+    1: 'illegal function',
+    2: 'illegal address',
+    3: 'illegal value',
+    4: 'device failure',
+    5: 'acknowledge',
+    6: 'device busy',
+    8: 'memory parity error',
+    10: 'gateway path unavailable',
+    11: 'gateway no response',
+}
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,7 @@ class Device(ABC):
         self._heartbeat = 0
         self._written: dict[str, Value] = {}  # interlocks and shared words depend on it
         self._last_good_s: float | None = None
+        self._dumped_s = -_DUMP_PERIOD_S
 
     @property
     def age_s(self) -> float | None:
@@ -279,12 +291,16 @@ class Device(ABC):
             raise self._failed(' '.join(str(error).split())) from error
         if answer.isError():
             code = answer.exception_code
-            name = ExcCodes(code).name.lower().replace('_', ' ') if code in [c.value for c in ExcCodes] else 'unknown'
-            raise RefusedError(f'{self.map.link}: {method} {arguments}: the device answers exception {code} ({name}); nothing was changed')
+            raise RefusedError(
+                f'{self.map.link}: {method} {arguments}: the device answers exception {code} ({_EXCEPTIONS.get(code, "unknown")}); '
+                f'nothing was changed'
+            )
         return answer.registers
 
     def _failed(self, what: str) -> LinkError:
-        if self._last_good_s is not None:  # a device that was never reached has left no trace
+        now_s = time.monotonic()
+        if self._last_good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S:  # a device that was never reached has left no trace
+            self._dumped_s = now_s
             _log.warning('%s: %s; last frames: %s', self.map.link, what, ' | '.join(self.frames))
         age = 'none yet' if self.age_s is None else f'{1e3 * self.age_s:.0f} ms ago'
         return LinkError(f'{self.map.link}: {what} (last good answer {age})')

@@ -134,4 +134,4 @@ class TcpGripper(TcpRig):
         self.write(1, [1, 0, 100, 0, beat])
 
     def watchdog_tripped(self) -> bool:
-        return self.device.logic.heartbeat == 0
+        return self.device.logic.watchdog_trips > 0

@@ -62,7 +62,7 @@ class PtySlave:
         tty.setraw(self._slave)
         self.device = os.ttyname(self._slave)
         self.frozen = False
-        self.writes = 0
+        self.answers = None  # makes of every answer what is sent instead
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name='pty_slave')
         self._thread.start()
@@ -91,9 +91,8 @@ class PtySlave:
     def _answer(self, frame: bytes) -> None:
         if self.frozen:
             return
-        self.writes += frame[1] in (6, 16, 23)
         if answer := self.board.answer(frame):
-            os.write(self._master, answer)
+            os.write(self._master, self.answers(answer) if self.answers else answer)
 
     def _tick(self, dt_ms: int) -> None:
         counts = [int(p / 10) for p in self._plant.sensor_pressures_pa()]

@@ -44,6 +44,7 @@ class Pcu2vLogic:
 
     def __init__(self):
         self.pressure = 0
+        self.watchdog_trips = 0  # times that the watchdog has switched a trigger off
         self.vent()
 
     def vent(self) -> None:
@@ -56,6 +57,7 @@ class Pcu2vLogic:
         self.pressure = pressure
         self.silence_ms += dt_ms
         if self.heartbeat and self.silence_ms >= WATCHDOG_MS:
+            self.watchdog_trips += self.positive_trigger or self.negative_trigger
             self.vent()
 
     def read(self, address: int, count: int) -> list[int] | int:

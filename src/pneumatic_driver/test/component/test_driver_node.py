@@ -1,97 +1,27 @@
 """The real node, as its own process, against the emulated board: what operators and a crash do to it."""
 
-import os
 import signal
-import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-import rclpy
-from ament_index_python.packages import get_package_prefix
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState, GetState
-from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import Trigger
 
-from soft_arm_msgs.msg import ChamberPressures
-
 from ..boards import wait_for
+from .operators import operator_of
 
 CHAMBERS = ['m1_b1', 'm1_b2', 'm1_b3', 'm2_b1', 'm2_b2', 'm2_b3']
 TARGETS = [10e3, -20e3, 30e3, -40e3, 50e3, -60e3]
-EXECUTABLE = Path(get_package_prefix('pneumatic_driver')) / 'lib' / 'pneumatic_driver' / 'pneumatic_driver'
-
-
-class Operator:
-    """A ROS client of the driver, with the driver's process."""
-
-    def __init__(self, namespace: str):
-        self._namespace = namespace
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context)
-        self._node = rclpy.create_node('operator', namespace=namespace, context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self.pressures = []
-        self._node.create_subscription(ChamberPressures, 'pressures', self.pressures.append, 10)
-        self._commands = self._node.create_publisher(ChamberPressures, 'pressure_command', 1)
-        self.process = None
-
-    def start(self, **parameters) -> None:
-        arguments = [f'{name}:={value}' for name, value in parameters.items()]
-        arguments = [part for argument in arguments for part in ('-p', argument)]
-        command = [EXECUTABLE, '--ros-args', '-r', f'__ns:={self._namespace}', *arguments]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-
-    def wait(self, condition, deadline_s: float = 10.0, command=None, what: str = 'the condition'):
-        def step():
-            if command is not None:
-                self.command(CHAMBERS, command)
-            self._executor.spin_once(timeout_sec=0.02)
-            assert self.process.poll() is None, self.process.stderr.read()
-            return condition()
-
-        return wait_for(step, deadline_s, what)
-
-    def command(self, names, pressures_pa) -> None:
-        self._commands.publish(ChamberPressures(names=names, pressures_pa=[float(p) for p in pressures_pa]))
-
-    def call(self, kind, name, request=None):
-        client = self._node.create_client(kind, name)
-        self.wait(client.service_is_ready, what=f'service {name}')
-        future = client.call_async(request or kind.Request())
-        self.wait(future.done, what=f'answer of {name}')
-        self._node.destroy_client(client)
-        return future.result()
-
-    def transition(self, number: int) -> bool:
-        return self.call(ChangeState, 'pneumatic_driver/change_state', ChangeState.Request(transition=Transition(id=number))).success
-
-    @property
-    def state(self) -> str:
-        return self.call(GetState, 'pneumatic_driver/get_state').current_state.label
-
-    def close(self) -> None:
-        if self.process is not None:
-            if self.process.poll() is None:
-                self.process.kill()
-            self.process.communicate(timeout=5.0)
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.shutdown(context=self._context)
 
 
 @pytest.fixture
 def operator(request):
-    operator = Operator(f'/test_{os.getpid()}_{abs(hash(request.node.name)) % 10_000}')
-    yield operator
-    operator.close()
+    yield from operator_of(request.node.name, 'pneumatic_driver', CHAMBERS)
 
 
 def start_and_move(operator, board, **parameters):
-    operator.start(robot='two_module_arm', port=board.board.port, autostart=True, **parameters)
+    operator.start(robot='two_module_arm', port=board.device.port, autostart=True, **parameters)
     operator.wait(lambda: board.plant.follows(TARGETS), 15.0, command=TARGETS, what='the plant following')
 
 
@@ -110,11 +40,11 @@ def test_pressures_come_back_named_stamped_and_in_order(operator, tcp_board):
 
 def test_sigkill_is_followed_by_a_vent_of_the_board(operator, tcp_board):
     start_and_move(operator, tcp_board)
-    killed_s = tcp_board.plant.board_clock_s()
+    killed_s = tcp_board.plant.device_clock_s()
     operator.process.kill()
     wait_for(lambda: tcp_board.plant.vented)
-    assert tcp_board.plant.changed_board_s - killed_s <= 0.3
-    assert tcp_board.board.logic.faults == 1 << 12
+    assert tcp_board.plant.changed_device_s - killed_s <= 0.3
+    assert tcp_board.device.logic.faults == 1 << 12
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
@@ -123,11 +53,11 @@ def test_signals_vent_and_exit_clean(operator, tcp_board, number):
     operator.process.send_signal(number)
     assert operator.process.wait(5.0) == 0
     assert tcp_board.plant.vented
-    assert tcp_board.board.logic.faults == 0  # the driver vented it, not the watchdog
+    assert tcp_board.device.logic.faults == 0  # the driver vented it, not the watchdog
 
 
 def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
-    operator.start(robot='two_module_arm', port=tcp_board.board.port)
+    operator.start(robot='two_module_arm', port=tcp_board.device.port)
     assert operator.state == 'unconfigured'
     tcp_board.write(107, [63, 2])
     tcp_board.write(100, [1000] * 6)

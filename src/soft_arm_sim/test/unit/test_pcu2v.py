@@ -75,7 +75,7 @@ def test_silent_host_vents_and_a_heartbeat_that_stands_still_is_silence():
         logic.tick(5, 0)
     assert logic.positive_trigger
     logic.tick(5, 0)
-    assert settings(logic) == BOOT
+    assert settings(logic) == BOOT and logic.watchdog_trips == 1
 
 
 def test_living_host_is_left_alone_and_one_without_heartbeat_has_no_watchdog():

@@ -172,6 +172,7 @@ def test_refused_writes_change_nothing(address, values, code):
 class Plant:
     def __init__(self):
         self.targets_pa, self.moved = np.zeros(6), threading.Event()
+        self.readings_pa = np.zeros(6)
 
     def set_valve_targets_pa(self, targets_pa):
         self.targets_pa = targets_pa
@@ -179,7 +180,7 @@ class Plant:
             self.moved.set()
 
     def sensor_pressures_pa(self):
-        return np.array([0.0, 14.9, -14.9, 1e3, -1e3, 1e9])
+        return self.readings_pa
 
 
 @pytest.fixture
@@ -213,6 +214,7 @@ def test_serves_the_registers_and_moves_the_plant(server):
 
 def test_sensor_values_beyond_a_register_are_limited_not_wrapped():
     board = ValveBoard(Plant())
+    board.plant.readings_pa = np.array([0.0, 14.9, -14.9, 1e3, -1e3, 1e9])
     board.tick(0.005)
     assert board.logic.pressures == [0, 1, -1, 100, -100, 0x7FFF]
 

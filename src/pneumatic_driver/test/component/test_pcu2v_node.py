@@ -1,0 +1,122 @@
+"""The real node of the gripper, as its own process, against the emulated PCU2-V."""
+
+import signal
+import time
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.msg import Transition
+from rcl_interfaces.msg import Log
+from std_srvs.srv import Trigger
+
+from soft_arm_msgs.msg import GripperState
+
+from ..boards import wait_for
+from .operators import operator_of
+
+TARGET = [60e3]
+
+
+@pytest.fixture
+def operator(request):
+    yield from operator_of(request.node.name, 'pcu2v_driver', ['finger'])
+
+
+def start_and_move(operator, gripper, **parameters):
+    operator.start(robot='four_piece_finger', port=gripper.device.port, autostart=True, **parameters)
+    operator.wait(lambda: gripper.plant.follows(TARGET), 15.0, command=TARGET, what='the chamber following')
+
+
+def test_pressures_and_state_come_back_with_their_age(operator, gripper):
+    states = operator.listen(GripperState, 'state')
+    start_and_move(operator, gripper)
+    states.clear()
+    operator.pressures.clear()
+    operator.wait(lambda: len(states) > 25 and len(operator.pressures) > 25, command=TARGET)
+    state, pressure = states[-1], operator.pressures[-1]
+    assert (pressure.names, list(pressure.pressures_pa)) == (['finger'], TARGET)
+    assert (state.true_pressure_pa, state.positive_target_pa, state.negative_target_pa) == (60e3, 60e3, 0.0)
+    assert (state.positive_trigger, state.negative_trigger) == (True, False)
+    assert all(0.0 < s.age_s < 1.0 for s in states)
+    stamps = [s.header.stamp.sec + 1e-9 * s.header.stamp.nanosec for s in states]
+    assert stamps == sorted(set(stamps)) and abs(stamps[-1] - time.clock_gettime(time.CLOCK_REALTIME)) < 1.0
+    operator.wait(lambda: gripper.plant.follows([-40e3]), command=[-40e3])
+    operator.wait(lambda: states[-1].negative_trigger and not states[-1].positive_trigger, command=[-40e3])
+
+
+def test_sigkill_is_followed_by_a_vent_of_the_device(operator, gripper):
+    start_and_move(operator, gripper)
+    killed_s = gripper.plant.device_clock_s()
+    operator.process.kill()
+    wait_for(lambda: gripper.plant.vented)
+    assert gripper.plant.changed_device_s - killed_s <= 0.3
+    assert gripper.watchdog_tripped()
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
+def test_signals_vent_and_exit_clean(operator, gripper, number):
+    start_and_move(operator, gripper)
+    operator.process.send_signal(number)
+    assert operator.process.wait(5.0) == 0
+    assert gripper.plant.vented and not gripper.watchdog_tripped()  # the driver vented it
+
+
+def test_lifecycle_by_hand_and_refused_commands(operator, gripper):
+    operator.start(robot='four_piece_finger', port=gripper.device.port)
+    assert operator.state == 'unconfigured'
+    gripper.drive_from_elsewhere(0)
+    assert operator.call(Trigger, 'vent').success  # works before configure
+    wait_for(lambda: gripper.plant.vented)
+    assert operator.transition(Transition.TRANSITION_CONFIGURE)
+    assert operator.transition(Transition.TRANSITION_ACTIVATE)
+    operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET)
+    changes = len(gripper.plant.changes)
+    for names, pressures in ((['thumb'], [0.0]), (['finger'], []), (['finger'], [121e3]), (['finger'], [float('nan')])):
+        operator.command(names, pressures)
+        operator.wait(lambda: True)
+    seen = len(operator.pressures)
+    operator.wait(lambda: len(operator.pressures) > seen + 10, command=TARGET)
+    assert len(gripper.plant.changes) == changes
+    assert operator.transition(Transition.TRANSITION_DEACTIVATE)
+    wait_for(lambda: gripper.plant.vented)
+    assert operator.transition(Transition.TRANSITION_CLEANUP)
+    assert operator.state == 'unconfigured'
+
+
+def test_stale_command_vents_and_everybody_is_told(operator, gripper):
+    logs, diagnostics = operator.listen(Log, '/rosout'), operator.listen(DiagnosticArray, '/diagnostics')
+    start_and_move(operator, gripper)
+    operator.wait(lambda: gripper.plant.vented)  # no commands any more
+    assert operator.state == 'active'
+    operator.wait(lambda: [m for m in logs if m.name.endswith('pcu2v_driver') and m.msg.startswith('no command for 0.5 s: vented')])
+    operator.wait(lambda: [s for m in diagnostics for s in m.status if s.message == 'vented: no commands'])
+    operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET)
+
+
+def test_broken_sensor_stays_latched_until_it_is_cleared(operator, gripper):
+    start_and_move(operator, gripper)
+    gripper.plant.forced_pa = [-101e3]
+    operator.wait(lambda: operator.state == 'inactive', command=TARGET)
+    assert gripper.plant.vented
+    gripper.plant.forced_pa = None
+    assert not operator.transition(Transition.TRANSITION_ACTIVATE)
+    seen = len(operator.pressures)
+    operator.wait(lambda: len(operator.pressures) > seen + 5)
+    assert operator.call(Trigger, 'clear_faults').success
+    assert operator.transition(Transition.TRANSITION_ACTIVATE)
+    operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET)
+
+
+@pytest.mark.parametrize(
+    ('parameters', 'words'),
+    [
+        ({}, "parameter 'robot' is missing"),
+        ({'robot': 'two_module_arm'}, 'uses channel 5'),
+        ({'robot': 'four_piece_finger', 'map': 'valve_board'}, "has no register 'positive_target'"),
+    ],
+)
+def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
+    operator.start(**parameters)
+    _, stderr = operator.process.communicate(timeout=15.0)
+    assert operator.process.returncode == 2
+    assert words in stderr and len(stderr.strip().splitlines()) == 1

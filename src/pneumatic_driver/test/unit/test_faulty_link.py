@@ -1,0 +1,150 @@
+"""Links that drop, delay, repeat, split and corrupt, and serial ports that are pulled: nothing is written twice, and all is well after."""
+
+import contextlib
+import random
+import time
+
+import pytest
+
+from pneumatic_driver.errors import CommandError, PneumaticDriverError
+
+from ..boards import wait_for
+from ..conftest import RtuBoard
+
+FAULTY_S = 2.0
+
+
+def tcp_fault(draw: random.Random):
+    """What becomes of one answer."""
+
+    def answers(frame):
+        kind = draw.choice(['whole'] * 60 + ['drop', 'delay', 'repeat', 'split', 'split', 'late', 'garbage'])
+        return {
+            'whole': [(0.0, frame)],
+            'drop': [],
+            'delay': [(draw.uniform(0.0, 0.1), frame)],
+            'late': [(draw.uniform(0.2, 0.4), frame)],
+            'repeat': [(0.0, frame), (0.0, frame)],
+            'split': [(0.0, frame[:3]), (0.01, frame[3:8]), (0.01, frame[8:])],
+            'garbage': [(0.0, frame[:6] + bytes(draw.randrange(256) for _ in frame[6:]))],
+        }[kind]
+
+    return answers
+
+
+def rtu_fault(draw: random.Random):
+    def answers(frame):
+        kind = draw.choice(['whole'] * 40 + ['drop', 'bit', 'cut', 'repeat', 'noise'])
+        at = draw.randrange(len(frame))
+        return {
+            'whole': frame,
+            'drop': b'',
+            'bit': frame[:at] + bytes([frame[at] ^ 1 << draw.randrange(8)]) + frame[at + 1 :],
+            'cut': frame[:at],
+            'repeat': frame + frame,
+            'noise': bytes([draw.randrange(256)]) + frame,
+        }[kind]
+
+    return answers
+
+
+def drive_through_faults(driver, rig, seconds):
+    """Commands and activates as an operator would who never gives up; returns how often it had to be activated."""
+    end_s, armed = time.monotonic() + seconds, 0
+
+    def step():
+        nonlocal armed
+        with contextlib.suppress(PneumaticDriverError):
+            if not driver.armed:
+                driver.clear_faults()
+                driver.arm()
+                armed += 1
+            driver.command(rig.targets_pa)
+        return time.monotonic() > end_s
+
+    wait_for(step, seconds + 10.0)
+    return armed
+
+
+def in_order_afterwards(driver, rig):
+    """The link is good again: the driver follows, and what it says is what the device does."""
+    wait_for(lambda: [drive_through_faults(driver, rig, 0.05), rig.plant.follows(rig.targets_pa)][1], 5.0, 'the device following')
+    seen = driver.latest.at_s
+
+    def agree():
+        with contextlib.suppress(CommandError):
+            driver.command(rig.targets_pa)
+        return driver.latest.at_s > seen and abs(driver.latest.pressures_pa - rig.plant.targets_pa).max() < 110.0
+
+    wait_for(agree)
+    driver.vent()
+    wait_for(lambda: rig.plant.vented)
+    assert not driver.armed
+
+
+@pytest.mark.parametrize('seed', [1, 2])
+def test_any_mixture_of_faults_on_tcp(tcp_rig, proxy_to, make_driver, seed):
+    proxy = proxy_to(tcp_rig)
+    recorder = make_driver(tcp_rig, proxy.link)
+    recorder.driver.connect()
+    proxy.requests.clear()
+    proxy.answers = tcp_fault(random.Random(seed))
+    drive_through_faults(recorder.driver, tcp_rig, FAULTY_S)
+    proxy.answers = None
+    with_heartbeat = [r for r in proxy.requests if r[1] == 23 or (r[1] == 16 and r[2:6] == bytes([0, 3, 0, 3]))]
+    assert len(with_heartbeat) > 10 and len(set(with_heartbeat)) == len(with_heartbeat)
+    in_order_afterwards(recorder.driver, tcp_rig)
+
+
+def test_any_mixture_of_faults_on_a_serial_line(library, make_driver):
+    rig = RtuBoard(library)
+    try:
+        recorder = make_driver(rig)
+        recorder.driver.connect()
+        rig.answers = rtu_fault(random.Random(3))
+        drive_through_faults(recorder.driver, rig, FAULTY_S)
+        rig.answers = None
+        in_order_afterwards(recorder.driver, rig)
+        recorder.driver.close()
+    finally:
+        rig.stop()
+
+
+def test_connections_that_are_cut_again_and_again(tcp_rig, proxy_to, make_driver):
+    proxy = proxy_to(tcp_rig)
+    recorder = make_driver(tcp_rig, proxy.link)
+    recorder.driver.connect()
+    for _ in range(8):
+        drive_through_faults(recorder.driver, tcp_rig, 0.1)
+        proxy.cut()
+    in_order_afterwards(recorder.driver, tcp_rig)
+
+
+def test_serial_port_that_is_pulled_and_plugged_again(library, make_driver, tmp_path):
+    port = tmp_path / 'ttyACM0'
+    first = RtuBoard(library)
+    port.symlink_to(first.device)
+    first.link = {'serial_device': str(port)}
+    recorder = make_driver(first)
+    driver = recorder.driver
+    driver.connect()
+    driver.arm()
+    wait_for(lambda: [driver.command(first.targets_pa), first.plant.follows(first.targets_pa)][1])
+    pulled_s = time.monotonic()
+    first.stop()
+    wait_for(lambda: recorder.reasons)
+    assert recorder.reasons[0].startswith('link lost') and recorder.disarmed_s - pulled_s <= 0.6
+
+    second = RtuBoard(library)
+    try:
+        port.unlink()
+        port.symlink_to(second.device)
+        plugged_s = time.monotonic()
+        back = wait_for(lambda: [e for e in recorder.exchanges if e.at_s > plugged_s], 5.0)
+        assert back[0].at_s - plugged_s <= 2.0
+        seen = len(recorder.exchanges)
+        wait_for(lambda: len(recorder.exchanges) > seen + 10)
+        assert second.plant.changes == [] and not driver.armed  # nothing is replayed
+        driver.close()
+    finally:
+        second.stop()
