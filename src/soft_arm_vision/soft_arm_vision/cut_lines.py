@@ -20,6 +20,7 @@ STEP = (0.75, 1.15)  # of a piece's length: from one line's middle to the next o
 MIN_AREA_PX = 12
 TRIMMED_SHARE = 0.12  # of a line's length at each end: corners are rounded and mixed with the background
 BESIDE_PX = 3
+OUTLIER = 4.0  # times the median distance of a line's points from it
 MIN_PAINT = 0.25  # share of paint in a pixel below which it is noise
 
 
@@ -145,12 +146,15 @@ def _ends(colour: np.ndarray, stripe: _Stripe, intrinsics: Intrinsics) -> np.nda
 
 
 def _straight(points: np.ndarray) -> np.ndarray:
-    """Ends (2, 2) of the straight line through points (n, 2), those far from it left out."""
-    kept = np.ones(len(points), bool)
-    for _ in range(3):
-        centre = points[kept].mean(axis=0)
-        direction = np.linalg.svd(points[kept] - centre, full_matrices=False)[2][0]
-        distance = np.abs((points - centre) @ [-direction[1], direction[0]])
-        kept = distance <= max(4.0 * np.median(distance), 1e-9)
+    """Ends (2, 2) of the straight line on which most of the points (n, 2) lie; the paint may turn round the finger's edge."""
+    first, second = np.triu_indices(len(points), len(points) // 3)
+    through = points[second] - points[first]
+    through /= np.linalg.norm(through, axis=1, keepdims=True)
+    normals = np.column_stack([-through[:, 1], through[:, 0]])
+    distance = np.abs(points @ normals.T - np.einsum('ni,ni->n', points[first], normals))  # (points, lines)
+    best = np.argmin(np.median(distance, axis=0))
+    kept = distance[:, best] <= max(OUTLIER * float(np.median(distance[:, best])), 1e-9)
+    centre = points[kept].mean(axis=0)
+    direction = np.linalg.svd(points[kept] - centre, full_matrices=False)[2][0]
     along = (points - centre) @ direction
     return centre + np.array([along.min(), along.max()])[:, None] * direction
