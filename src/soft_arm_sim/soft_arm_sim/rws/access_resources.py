@@ -24,7 +24,7 @@ ALL = 'all'
 
 @route('GET', '/rw/mastership')
 def _masters(call: Call) -> Reply:
-    return Reply(tuple(Item('msh-resource-li', domain, {}, {'self': domain}) for domain in _domains(call)), 'mastership')
+    return Reply(tuple(Item('msh-resource-li', domain, {}, {'self': f'mastership/{domain}'}) for domain in _domains(call)), 'mastership')
 
 
 def _domains(call: Call) -> list[str]:
@@ -145,6 +145,11 @@ def _grant_exists(call: Call) -> Reply:
 def _uas_grants(call: Call) -> Reply:
     items = (Item('uas-grant', name, {'grantname': name, 'grant-name': name, 'grant-description': name}) for name in GRANTS)
     return Reply(tuple(items), 'grants')
+
+
+@route('GET', '/uas/user/password-change-allow')
+def _password_change(call: Call) -> Reply:
+    return one('uas-password-change-allow', 'password-change-allow', {'password-change-allow': 'false'})
 
 
 @route('POST', '/users')

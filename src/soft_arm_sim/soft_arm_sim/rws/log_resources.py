@@ -19,7 +19,7 @@ def _entries(call: Call, domain: str) -> list[tuple]:
 @route('GET', '/rw/elog')
 def _domains(call: Call) -> Reply:
     fields = [{'domain-name': name, 'numevts': str(len(_entries(call, str(i)))), 'buffsize': '1000'} for i, name in enumerate(DOMAINS)]
-    return Reply(tuple(Item('elog-domain-li', str(i), f, {'self': str(i)}) for i, f in enumerate(fields)), 'elog')
+    return Reply(tuple(Item('elog-domain-li', str(i), f, {'self': f'elog/{i}'}) for i, f in enumerate(fields)), 'elog')
 
 
 @route('GET', '/rw/elog/{domain}')

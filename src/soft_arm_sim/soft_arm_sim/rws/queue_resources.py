@@ -23,7 +23,7 @@ class Queue:
     def item(self, kind: str) -> Item:
         """As the controller shows it."""
         fields = {'queue-name': self.name, 'queue-slot-id': str(self.slot), 'queue-size': str(self.size)}
-        return Item(kind, self.name, fields | {'queue-max-msg-size': str(self.message_size)}, {'self': self.name})
+        return Item(kind, self.name, fields | {'queue-max-msg-size': str(self.message_size)}, {'self': f'dipc/{self.name}'})
 
 
 def _queue(call: Call) -> Queue:

@@ -76,7 +76,7 @@ def refusal(refused: Refused, style: Format) -> web.Response:
         text = page(
             'rw',
             style.base,
-            f'<div class="status"><span class="code">{refused.code}</span><span class="msg">{html.escape(refused.message)}</span></div>',
+            f'<div class="status"><span class="code">{refused.code}</span><span class="msg">{html.escape(refused.message, quote=False)}</span></div>',
         )
     return web.Response(status=refused.status, body=text.encode(), headers={'Content-Type': style.content_type})
 
@@ -110,7 +110,7 @@ def list_item(item: Item) -> str:
     spans = ''.join(
         f'<ul>{"".join(map(list_item, value))}</ul>'
         if isinstance(value, tuple)
-        else f'<span class="{name}">{html.escape(str(value))}</span>'
+        else f'<span class="{name}">{html.escape(str(value), quote=False)}</span>'
         for name, value in item.fields.items()
     )
     return f'<li class="{item.kind}" title="{html.escape(item.title)}">{links}{spans}</li>'

@@ -208,7 +208,8 @@ class Emulator:
             return rendering.refusal(refused, style)
 
     def _style(self, request: web.Request) -> rendering.Format:
-        base = f'{request.scheme}://{request.host}/'
+        # links of a list are relative to the folder above it
+        base = f'{request.scheme}://{request.host}{request.path.rstrip("/").rpartition("/")[0]}/'
         if self.options.generation == 2:
             return rendering.Format(2, 'json' in request.headers.get('Accept', ''), base)
         return rendering.Format(1, request.query.get('json') == '1', base)
