@@ -73,11 +73,9 @@ def refusal(refused: Refused, style: Format) -> web.Response:
         )
         text = json.dumps(body)
     else:
-        text = page(
-            'rw',
-            style.base,
-            f'<div class="status"><span class="code">{refused.code}</span><span class="msg">{html.escape(refused.message, quote=False)}</span></div>',
-        )
+        message = html.escape(refused.message, quote=False)
+        spans = f'<span class="code">{refused.code}</span><span class="msg">{message}</span>'
+        text = page('rw', style.base, f'<div class="status">{spans}</div>')
     return web.Response(status=refused.status, body=text.encode(), headers={'Content-Type': style.content_type})
 
 

@@ -16,6 +16,7 @@ from soft_arm_sim.rws.program import Module, load
 from soft_arm_sim.rws.program_memory import ProgramMemory
 from soft_arm_sim.rws.robot import Robot
 
+LOG_LENGTH = 1000
 CYCLES = ('forever', 'asis', 'once', 'oncedone')
 REMOTE_PRIVILEGE_KEPT_S = 10.0
 """How long remote privilege in manual mode lasts after it was last asked about [s]; assumed, the manual only says that it lapses."""
@@ -57,6 +58,7 @@ class VirtualController:
         self.configuration = Configuration(self.signals)
         self.queues: dict[str, object] = {}
         self.event_log: list[tuple[int, int, int, str, str]] = []
+        self._logged = 0
         self.store = FileStore()
         self.log(10017)
         self.log(10010)
@@ -185,7 +187,7 @@ class VirtualController:
 
     def reset_pointer(self, session: str) -> None:
         """Program pointer to main."""
-        self._require_auto()
+        self._require_remote_right(session)
         self.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
@@ -334,7 +336,7 @@ class VirtualController:
         holder = self.masters['edit' if self.strict_mastership else 'rapid']
         if self.single_write_access and holder != session:
             raise refusals.no_write_access()
-        if holder is None and not self.strict_mastership:
+        if holder is None and not self.strict_mastership and self.operation_mode == 'AUTO':
             return
         if holder is None:
             raise refusals.mastership_missing()
@@ -485,7 +487,9 @@ class VirtualController:
         """Add an entry."""
         kind, title = cell.EVENT_TEXTS[code]
         stamp = datetime.now(UTC).strftime('%Y-%m-%d T  %H:%M:%S')
-        self.event_log.append((len(self.event_log) + 1, kind, code, stamp, title))
+        self._logged += 1
+        self.event_log.append((self._logged, kind, code, stamp, title))
+        del self.event_log[:-LOG_LENGTH]
         self.on_change('/rw/elog/0')
 
     def restart(self) -> None:
