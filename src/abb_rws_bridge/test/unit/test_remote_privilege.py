@@ -13,8 +13,8 @@ SYMBOL = 'T_ROB1/Module1/test_var_num'
 
 
 async def answered(running, granted):
-    await until(lambda: 'PENDING' in running.controller.remote_privilege.values())
-    running.controller.answer_remote_privilege(granted)
+    await until(lambda: 'PENDING' in running.controller.privilege.holders.values())
+    running.controller.privilege.answer(granted)
 
 
 @ALL
@@ -33,7 +33,7 @@ def test_with_leave_and_mastership_the_program_can_be_written_in_manual_mode_and
                     await controller.set_motors(True)  # that is the enabling device's
             await answer
             assert running.controller.memory.symbols[SYMBOL] == '5'
-            assert running.controller.remote_privilege == {} and set(running.controller.masters.values()) == {None}
+            assert running.controller.privilege.holders == {} and set(running.controller.masters.values()) == {None}
             with pytest.raises((errors.MastershipMissing, errors.WrongMode)):
                 await controller.set_symbol(SYMBOL, '6')
 
@@ -51,7 +51,7 @@ def test_an_operator_who_refuses_or_does_not_answer_is_told_and_the_question_goe
                 async with remote_privilege(controller, 0.4, poll_s=0.05):
                     raise AssertionError('nobody gave leave')
             await answer
-            assert running.controller.remote_privilege == {}
+            assert running.controller.privilege.holders == {}
 
     asyncio.run(run())
 
@@ -86,13 +86,13 @@ def test_leave_that_nobody_asks_about_lapses_and_one_that_is_asked_about_does_no
                 for now[0] in (4.0, 8.0, 12.0, 16.0):
                     asked = running.requests
                     await until(lambda asked=asked: running.requests >= asked + 2)
-                assert list(running.controller.remote_privilege.values()) == ['GRANTED']
+                assert list(running.controller.privilege.holders.values()) == ['GRANTED']
                 running.faults.silent, running.faults.only = True, '/users/rmmp'
                 now[0] = 40.0
                 with pytest.raises(errors.MastershipMissing):
                     await controller.set_symbol(SYMBOL, '7')
                 running.faults.clear()
-            assert running.controller.remote_privilege == {}
+            assert running.controller.privilege.holders == {}
 
     asyncio.run(run())
 
@@ -113,12 +113,12 @@ def test_leave_is_given_back_however_the_block_ends(generation, end):
             answer, holding = asyncio.create_task(answered(running, granted=True)), asyncio.Event()
             task = asyncio.create_task(hold(controller, holding))
             await holding.wait()
-            assert list(running.controller.remote_privilege.values()) == ['GRANTED']
+            assert list(running.controller.privilege.holders.values()) == ['GRANTED']
             if end == 'cancel':
                 task.cancel()
             result = (await asyncio.gather(task, return_exceptions=True))[0]
             assert isinstance(result, RuntimeError if end == 'exception' else asyncio.CancelledError)
             await answer
-            await until(lambda: running.controller.remote_privilege == {}, 1.0)
+            await until(lambda: running.controller.privilege.holders == {}, 1.0)
 
     asyncio.run(run())
