@@ -165,21 +165,21 @@ def _register_user(call: Call) -> Reply:
 def _request_privilege(call: Call) -> Reply:
     controller = call.controller
     if call.action == 'cancel':
-        controller.remote_privilege.pop(call.session, None)
+        controller.privilege.cancel(call.session)
         return NOTHING
     if call.form.get('privilege') not in ('modify', 'exec'):
         raise refusals.invalid()
     if controller.operation_mode == 'AUTO':
         raise refusals.wrong_mode()
-    if any(session != call.session for session in controller.remote_privilege):
+    if any(session != call.session for session in controller.privilege.holders):
         raise refusals.held('rws_users\\rws_resource_rmmp.cpp')
-    controller.ask_remote_privilege(call.session)
+    controller.privilege.ask(call.session)
     return Reply(status=202)
 
 
 @route('GET', '/users/rmmp')
 def _privilege(call: Call) -> Reply:
-    holders = call.controller.remote_privilege
+    holders = call.controller.privilege.holders
     status = next(iter(holders.values()), 'NONE')
     fields = {
         'userid': '1' if holders else '0',
@@ -194,5 +194,5 @@ def _privilege(call: Call) -> Reply:
 
 @route('GET', '/users/rmmp/poll')
 def _poll_privilege(call: Call) -> Reply:
-    status = call.controller.poll_remote_privilege(call.session)
+    status = call.controller.privilege.poll(call.session)
     return one('user-rmmp-poll', 'rmmp', {'code': '294912', 'status': status})

@@ -19,7 +19,9 @@ def _entries(call: Call, domain: str) -> list[tuple]:
 
 @route('GET', '/rw/elog')
 def _domains(call: Call) -> Reply:
-    fields = [{'domain-name': name, 'numevts': str(len(_entries(call, str(i)))), 'buffsize': str(LOG_LENGTH)} for i, name in enumerate(DOMAINS)]
+    fields = [
+        {'domain-name': name, 'numevts': str(len(_entries(call, str(i)))), 'buffsize': str(LOG_LENGTH)} for i, name in enumerate(DOMAINS)
+    ]
     return Reply(tuple(Item('elog-domain-li', str(i), f, {'self': f'elog/{i}'}) for i, f in enumerate(fields)), 'elog')
 
 

@@ -57,8 +57,10 @@ def response(reply: Reply, style: Format) -> web.Response:
     located = {'Location': reply.location} if reply.location else {}
     if reply.content is not None:
         return web.Response(body=reply.content, headers={'Content-Type': 'application/octet-stream'})
-    if reply.items is None:
-        return web.Response(status=204 if reply.status == 200 else reply.status, headers=located)
+    if reply.items is None and reply.status == 200:
+        return web.Response(status=204, headers=located)
+    if reply.items is None:  # clients read the type of everything but a 204
+        return web.Response(status=reply.status, headers={'Content-Type': style.content_type} | located)
     text = _json(reply, style) if style.as_json else page(reply.title, style.base, _state(reply))
     return web.Response(status=reply.status, body=text.encode(), headers={'Content-Type': style.content_type} | located)
 
