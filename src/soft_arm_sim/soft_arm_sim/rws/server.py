@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import ssl
 import time
 import urllib.parse
@@ -215,7 +216,7 @@ class Emulator:
         return rendering.Format(1, request.query.get('json') == '1', base)
 
     async def _dispatch(self, request: web.Request, session: str, style: rendering.Format) -> web.StreamResponse:
-        path = urllib.parse.unquote(request.path)
+        path = re.sub(r'^/https?://[^/]*', '', urllib.parse.unquote(request.path))  # abb_robot_client asks for privilege this way
         if path == '/logout':
             self.sessions.end(session)
             return web.Response(status=204)
