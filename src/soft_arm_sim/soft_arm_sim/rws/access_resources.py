@@ -24,7 +24,7 @@ ALL = 'all'
 
 @route('GET', '/rw/mastership')
 def _masters(call: Call) -> Reply:
-    return Reply(tuple(Item('msh-resource-li', domain, {}, {'self': domain}) for domain in _domains(call)), 'mastership')
+    return Reply(tuple(Item('msh-resource-li', domain, {}, {'self': f'mastership/{domain}'}) for domain in _domains(call)), 'mastership')
 
 
 def _domains(call: Call) -> list[str]:
@@ -147,6 +147,11 @@ def _uas_grants(call: Call) -> Reply:
     return Reply(tuple(items), 'grants')
 
 
+@route('GET', '/uas/user/password-change-allow')
+def _password_change(call: Call) -> Reply:
+    return one('uas-password-change-allow', 'password-change-allow', {'password-change-allow': 'false'})
+
+
 @route('POST', '/users')
 def _register_user(call: Call) -> Reply:
     if call.action == 'set-locale' and call.form.get('type') in ('local', 'remote'):
@@ -160,21 +165,21 @@ def _register_user(call: Call) -> Reply:
 def _request_privilege(call: Call) -> Reply:
     controller = call.controller
     if call.action == 'cancel':
-        controller.remote_privilege.pop(call.session, None)
+        controller.privilege.cancel(call.session)
         return NOTHING
     if call.form.get('privilege') not in ('modify', 'exec'):
         raise refusals.invalid()
     if controller.operation_mode == 'AUTO':
         raise refusals.wrong_mode()
-    if any(session != call.session for session in controller.remote_privilege):
+    if any(session != call.session for session in controller.privilege.holders):
         raise refusals.held('rws_users\\rws_resource_rmmp.cpp')
-    controller.ask_remote_privilege(call.session)
+    controller.privilege.ask(call.session)
     return Reply(status=202)
 
 
 @route('GET', '/users/rmmp')
 def _privilege(call: Call) -> Reply:
-    holders = call.controller.remote_privilege
+    holders = call.controller.privilege.holders
     status = next(iter(holders.values()), 'NONE')
     fields = {
         'userid': '1' if holders else '0',
@@ -189,5 +194,5 @@ def _privilege(call: Call) -> Reply:
 
 @route('GET', '/users/rmmp/poll')
 def _poll_privilege(call: Call) -> Reply:
-    status = call.controller.poll_remote_privilege(call.session)
+    status = call.controller.privilege.poll(call.session)
     return one('user-rmmp-poll', 'rmmp', {'code': '294912', 'status': status})

@@ -13,7 +13,7 @@ _LOADS = ('add', 'replace', 'add-with-reset')
 
 @route('GET', '/rw/cfg')
 def _domains(call: Call) -> Reply:
-    return Reply(tuple(Item('cfg-domain-li', name, {}, {'self': name}) for name in call.controller.configuration.types), 'cfg')
+    return Reply(tuple(Item('cfg-domain-li', name, {}, {'self': f'cfg/{name}'}) for name in call.controller.configuration.types), 'cfg')
 
 
 @route('GET', '/rw/cfg/{domain}')

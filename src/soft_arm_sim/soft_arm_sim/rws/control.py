@@ -57,6 +57,7 @@ class ControlPort:
                 'running': controller.running,
                 'joints_deg': np.rad2deg(controller.robot.joints_rad).round(6).tolist(),
                 'masters': controller.masters,
+                'remote_privilege': list(controller.privilege.holders.values()),
             }
         )
 
@@ -133,7 +134,7 @@ ACTIONS = {
     'guard_stop': lambda emulator, open_door=True: emulator.controller.guard_stop(open_door),
     'operation_mode': _set_mode,
     'speed': _set_speed,
-    'answer_remote_privilege': lambda emulator, granted=True: emulator.controller.answer_remote_privilege(granted),
+    'answer_remote_privilege': lambda emulator, granted=True: emulator.controller.privilege.answer(granted),
     'enabling_device': lambda emulator, pressed=True: emulator.controller.enabling_device(pressed),
     'place': _place,
     'signal': lambda emulator, path, value: emulator.controller.put_signal(path, float(value)),

@@ -21,7 +21,7 @@ def _signals(call: Call) -> Reply:
 
 def _list_item(signal: cell.SignalState) -> Item:
     value = int(signal.value) if signal.value == int(signal.value) else signal.value
-    return Item('ios-signal-li', signal.path, signal_fields(signal) | {'lvalue': value}, {'self': signal.path})
+    return Item('ios-signal-li', signal.path, signal_fields(signal) | {'lvalue': value}, {'self': f'signals/{signal.path}'})
 
 
 def signal_fields(signal: cell.SignalState) -> dict[str, str]:
@@ -79,7 +79,9 @@ def _matches(signal: cell.SignalState, form: dict[str, str], suffix: str) -> boo
 
 @route('GET', '/rw/iosystem')
 def _services(call: Call) -> Reply:
-    return Reply(tuple(Item('ios-resource-li', name, {}, {'self': name}) for name in ('networks', 'devices', 'signals')), 'iosystem')
+    return Reply(
+        tuple(Item('ios-resource-li', name, {}, {'self': f'iosystem/{name}'}) for name in ('networks', 'devices', 'signals')), 'iosystem'
+    )
 
 
 @route('GET', '/rw/iosystem/{what}')
@@ -95,7 +97,7 @@ def _unit_items(call: Call, what: str, ending: str) -> list[Item]:
     depth, kind = (1, 'ios-network') if what == 'networks' else (2, 'ios-device')
     names = dict.fromkeys('/'.join(path.split('/')[:depth]) for path in call.controller.signals)
     fields = {'pstate': 'running', 'lstate': 'started' if depth == 1 else 'enabled'} | ({} if depth == 1 else {'address': '0'})
-    return [Item(f'{kind}{ending}', name, {'name': name.rpartition('/')[2]} | fields, {'self': name}) for name in names]
+    return [Item(f'{kind}{ending}', name, {'name': name.rpartition('/')[2]} | fields, {'self': f'{what}/{name}'}) for name in names]
 
 
 @route('GET', '/rw/iosystem/{what}/{unit*}')

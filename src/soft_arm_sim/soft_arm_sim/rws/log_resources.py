@@ -4,6 +4,7 @@ from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.file_store import normal_path
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
 from soft_arm_sim.rws.routing import Call, one, route
+from soft_arm_sim.rws.virtual_controller import LOG_LENGTH
 
 DOMAINS = ('Common', 'Operational', 'System', 'Hardware', 'Program', 'Motion', 'IO & Communication', 'User', 'Internal', 'Process', 'Cfg')
 MOST_A_PAGE = 200
@@ -18,8 +19,10 @@ def _entries(call: Call, domain: str) -> list[tuple]:
 
 @route('GET', '/rw/elog')
 def _domains(call: Call) -> Reply:
-    fields = [{'domain-name': name, 'numevts': str(len(_entries(call, str(i)))), 'buffsize': '1000'} for i, name in enumerate(DOMAINS)]
-    return Reply(tuple(Item('elog-domain-li', str(i), f, {'self': str(i)}) for i, f in enumerate(fields)), 'elog')
+    fields = [
+        {'domain-name': name, 'numevts': str(len(_entries(call, str(i)))), 'buffsize': str(LOG_LENGTH)} for i, name in enumerate(DOMAINS)
+    ]
+    return Reply(tuple(Item('elog-domain-li', str(i), f, {'self': f'elog/{i}'}) for i, f in enumerate(fields)), 'elog')
 
 
 @route('GET', '/rw/elog/{domain}')
@@ -28,7 +31,7 @@ def _log(call: Call) -> Reply:
     if call.query.get('resource') == 'count':
         return one('elog-domain', call.parts['domain'], {'count': str(len(entries))})
     if call.query.get('resource') == 'info':
-        return one('elog-domain', call.parts['domain'], {'numevts': str(len(entries)), 'buffsize': '1000'})
+        return one('elog-domain', call.parts['domain'], {'numevts': str(len(entries)), 'buffsize': str(LOG_LENGTH)})
     if call.query.get('elogseqnum', '').isdigit():
         entries = [entry for entry in entries if entry[0] > int(call.query['elogseqnum'])]
     newest_first = list(reversed(entries))

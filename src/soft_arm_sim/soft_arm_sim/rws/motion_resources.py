@@ -27,7 +27,8 @@ def _system(call: Call) -> Reply:
 @route('POST', '/rw/motionsystem')
 def _act(call: Call) -> Reply:
     controller, form = call.controller, call.form
-    if call.action == 'set-mechunit' and (form.get('mechunit-name') or form.get('mechunit')) == 'ROB_1' or call.action in ('positiontarget', 'set-target') and ('pos-x' in form or 'x' in form):
+    chosen = call.action == 'set-mechunit' and 'ROB_1' in (form.get('mechunit-name'), form.get('mechunit'))
+    if chosen or (call.action in ('positiontarget', 'set-target') and ('pos-x' in form or 'x' in form)):
         controller.require_motion(call.session)
     elif call.action == 'jog' and {*_AXES, 'ccount'} <= set(form):
         controller.jog(call.session, [_number(form[axis]) for axis in _AXES], form.get('inc-mode', ''))
@@ -67,6 +68,11 @@ def _set_non_motion(call: Call) -> Reply:
     return NOTHING
 
 
+@route('GET', '/rw/motionsystem/collisionprediction')
+def _collision_prediction(call: Call) -> Reply:
+    return one('ms-collisionprediction', 'collisionprediction', {'collision-prediction-mode-enabled': 'false'})
+
+
 @route('GET', '/rw/motionsystem/{what}supervision')
 def _supervision(call: Call) -> Reply:
     if call.parts['what'] not in ('motion', 'path'):
@@ -77,7 +83,7 @@ def _supervision(call: Call) -> Reply:
 @route('GET', '/rw/motionsystem/mechunits')
 def _units(call: Call) -> Reply:
     fields = {'mode': 'Activated', 'activation-allowed': 'FALSE', 'drive-module': '1'}
-    return Reply((Item('ms-mechunit-li', 'ROB_1', fields, {'self': 'ROB_1'}),), 'mechunits')
+    return Reply((Item('ms-mechunit-li', 'ROB_1', fields, {'self': 'mechunits/ROB_1'}),), 'mechunits')
 
 
 def _check_unit(call: Call) -> None:
@@ -222,10 +228,10 @@ def _joint_fields(joints_rad: np.ndarray) -> dict[str, str]:
 
 
 def _joints(joints_rad: np.ndarray) -> Reply:
-    return one('ms-joints', 'ROB_1', _joint_fields(joints_rad) | EXTERNAL_AXES)
+    return one('ms-jointtarget', 'ROB_1', _joint_fields(joints_rad) | EXTERNAL_AXES)
 
 
 def _pose(pose: np.ndarray, unit: float) -> Reply:
     names = ('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4')
     values = (*(unit * pose[:3, 3]), *quaternion_wxyz(pose[:3, :3]))
-    return one('ms-pose', 'ROB_1', {name: f'{value:.9g}' for name, value in zip(names, values, strict=True)})
+    return one('ms-robtarget', 'ROB_1', {name: f'{value:.9g}' for name, value in zip(names, values, strict=True)})

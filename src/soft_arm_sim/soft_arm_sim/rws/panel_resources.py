@@ -11,7 +11,7 @@ RESTARTS = ('restart', 'istart', 'pstart', 'bstart', 'xstart', 'shutdown')
 @route('GET', '/rw/panel')
 def _list(call: Call) -> Reply:
     names = ('ctrlstate', 'opmode', 'speedratio', 'coldetstate')
-    return Reply(tuple(Item('pnl-resource-li', name, {}, {'self': name}) for name in names), 'panel')
+    return Reply(tuple(Item('pnl-resource-li', name, {}, {'self': f'panel/{name}'}) for name in names), 'panel')
 
 
 @route('GET', '/rw/panel/{what}')

@@ -9,6 +9,7 @@ from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.program import Declaration, Module, literal_parts
 
 TASK = 'T_ROB1'
+_NOT_CONNECTED = re.compile(r'(?<![\d.])9E\+?0*9(?!\d)', re.IGNORECASE)
 _ELEMENT = re.compile(r'\{([\d,]+)\}$')
 
 
@@ -80,7 +81,7 @@ class ProgramMemory:
 
 
 def _as_told(literal: str) -> str:
-    return literal.replace('9E9', '9E+09')
+    return literal if literal.startswith('"') else _NOT_CONNECTED.sub('9E+09', literal)
 
 
 def _indices(path: str) -> list[int]:

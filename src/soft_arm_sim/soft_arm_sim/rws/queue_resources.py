@@ -23,7 +23,7 @@ class Queue:
     def item(self, kind: str) -> Item:
         """As the controller shows it."""
         fields = {'queue-name': self.name, 'queue-slot-id': str(self.slot), 'queue-size': str(self.size)}
-        return Item(kind, self.name, fields | {'queue-max-msg-size': str(self.message_size)}, {'self': self.name})
+        return Item(kind, self.name, fields | {'queue-max-msg-size': str(self.message_size)}, {'self': f'dipc/{self.name}'})
 
 
 def _queue(call: Call) -> Queue:
@@ -43,7 +43,7 @@ def _create(call: Call) -> Reply:
     if call.action not in ('dipc-create', 'create') or not name:
         raise refusals.invalid()
     if name in call.controller.queues:
-        raise refusals.name_taken()
+        raise refusals.invalid()
     size = _in_range(call.form.get('dipc-queue-size', '50'), LARGEST_QUEUE)
     message_size = _in_range(call.form.get('dipc-max-msg-size', str(LARGEST_MESSAGE)), LARGEST_MESSAGE)
     call.controller.queues[name] = Queue(name, len(call.controller.queues) + 1, size, message_size)
@@ -61,9 +61,10 @@ def _read(call: Call) -> Reply:
     queue = _queue(call)
     if call.query.get('resource') == 'information' or (call.generation == 1 and call.action not in ('dipc-read', 'read')):
         return Reply((queue.item('dipc-queue'),), queue.name)
+    kind = 'dipc-read-li' if call.generation == 1 else 'dipc-read'
     if not queue.messages:
-        return NOTHING
-    return one('dipc-read', queue.name, queue.messages.popleft())
+        return Reply((), queue.name) if call.generation == 1 else NOTHING
+    return one(kind, queue.name, queue.messages.popleft())
 
 
 @route('POST', '/rw/dipc/{queue}')
@@ -74,8 +75,10 @@ def _send(call: Call) -> Reply:
         raise refusals.invalid()
     if len(queue.messages) >= queue.size:
         raise refusals.queue_full()
-    message = {name: call.form[name] for name in ('dipc-src-queue-name', 'dipc-cmd', 'dipc-userdef', 'dipc-msgtype') if name in call.form}
-    queue.messages.append(message | {'dipc-data': text, 'queue-slot-id': str(queue.slot)})
+    told = ('dipc-data', 'dipc-userdef', 'dipc-msgtype', 'dipc-cmd', 'dipc-src-queue-name')
+    message = {name: call.form.get(name, '0') for name in told} | {'queue-name': queue.name, 'queue-slot-id': str(queue.slot)}
+    queue.messages.append(message)
+    call.controller.on_change(f'/rw/dipc/{queue.name}')
     return NOTHING
 
 

@@ -40,7 +40,7 @@ def _control_execution(call: Call) -> Reply:
 @route('GET', '/rw/rapid')
 def _services(call: Call) -> Reply:
     names = ('execution', 'tasks', 'modules', 'symbols', 'uiinstr', 'aliasio', 'taskselection')
-    return Reply(tuple(Item('rap-resource-li', name, {}, {'self': name}) for name in names), 'rapid')
+    return Reply(tuple(Item('rap-resource-li', name, {}, {'self': f'rapid/{name}'}) for name in names), 'rapid')
 
 
 @route('GET', '/rw/rapid/aliasio')
@@ -79,7 +79,7 @@ def _task_item(call: Call, name: str, kind: str) -> Item:
         'active': 'On' if controller.active_tasks[name] else 'Off',
         'motiontask': 'TRUE',
     }
-    return Item(kind, name, fields, {'self': name})
+    return Item(kind, name, fields, {'self': f'tasks/{name}'})
 
 
 def task_of(call: Call) -> str:

@@ -57,8 +57,10 @@ def response(reply: Reply, style: Format) -> web.Response:
     located = {'Location': reply.location} if reply.location else {}
     if reply.content is not None:
         return web.Response(body=reply.content, headers={'Content-Type': 'application/octet-stream'})
-    if reply.items is None:
-        return web.Response(status=204 if reply.status == 200 else reply.status, headers=located)
+    if reply.items is None and reply.status == 200:
+        return web.Response(status=204, headers=located)
+    if reply.items is None:  # clients read the type of everything but a 204
+        return web.Response(status=reply.status, headers={'Content-Type': style.content_type} | located)
     text = _json(reply, style) if style.as_json else page(reply.title, style.base, _state(reply))
     return web.Response(status=reply.status, body=text.encode(), headers={'Content-Type': style.content_type} | located)
 
@@ -73,11 +75,9 @@ def refusal(refused: Refused, style: Format) -> web.Response:
         )
         text = json.dumps(body)
     else:
-        text = page(
-            'rw',
-            style.base,
-            f'<div class="status"><span class="code">{refused.code}</span><span class="msg">{html.escape(refused.message)}</span></div>',
-        )
+        message = html.escape(refused.message, quote=False)
+        spans = f'<span class="code">{refused.code}</span><span class="msg">{message}</span>'
+        text = page('rw', style.base, f'<div class="status">{spans}</div>')
     return web.Response(status=refused.status, body=text.encode(), headers={'Content-Type': style.content_type})
 
 
@@ -110,7 +110,7 @@ def list_item(item: Item) -> str:
     spans = ''.join(
         f'<ul>{"".join(map(list_item, value))}</ul>'
         if isinstance(value, tuple)
-        else f'<span class="{name}">{html.escape(str(value))}</span>'
+        else f'<span class="{name}">{html.escape(str(value), quote=False)}</span>'
         for name, value in item.fields.items()
     )
     return f'<li class="{item.kind}" title="{html.escape(item.title)}">{links}{spans}</li>'

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import ssl
 import time
 import urllib.parse
@@ -208,13 +209,14 @@ class Emulator:
             return rendering.refusal(refused, style)
 
     def _style(self, request: web.Request) -> rendering.Format:
-        base = f'{request.scheme}://{request.host}/'
+        # links of a list are relative to the folder above it
+        base = f'{request.scheme}://{request.host}{request.path.rstrip("/").rpartition("/")[0]}/'
         if self.options.generation == 2:
             return rendering.Format(2, 'json' in request.headers.get('Accept', ''), base)
         return rendering.Format(1, request.query.get('json') == '1', base)
 
     async def _dispatch(self, request: web.Request, session: str, style: rendering.Format) -> web.StreamResponse:
-        path = urllib.parse.unquote(request.path)
+        path = re.sub(r'^/https?://[^/]*', '', urllib.parse.unquote(request.path))  # abb_robot_client asks for privilege this way
         if path == '/logout':
             self.sessions.end(session)
             return web.Response(status=204)

@@ -163,6 +163,8 @@ class Subscriptions:
         if path.startswith('/rw/rapid/symbol/data/RAPID/'):
             symbol = controller.memory.find_symbol(path[len('/rw/rapid/symbol/data/RAPID/') :])
             return None if symbol is None else f'/rw/rapid/symbol/data/RAPID/{symbol}'
+        if path.startswith('/rw/dipc/'):
+            return path if path[len('/rw/dipc/') :] in controller.queues else None
         if path.startswith('/rw/mastership/'):
             return path if path.rpartition('/')[2] in controller.masters else None
         known = (
@@ -210,6 +212,9 @@ class Subscriptions:
         if path == '/rw/elog/0':
             last = controller.event_log[-1][0] if controller.event_log else 0
             return list_item(Item('elog-message-ev', str(last), {'seqnum': str(last)}, {'self': f'/rw/elog/0/{last}'}))
+        if path.startswith('/rw/dipc/'):
+            messages = controller.queues[path[len('/rw/dipc/') :]].messages
+            return list_item(Item('dipc-msg-ev', path, messages[-1], me)) if messages else ''
         if path.startswith('/rw/mastership/'):
             holder = controller.masters[path.rpartition('/')[2]]
             return list_item(Item('msh-resource-ev', path, {'mastership': 'nomaster' if holder is None else 'remote'}, me))

@@ -188,6 +188,17 @@ def _installed(call: Call) -> Reply:
     return one('ctrl-system-li', 'IRB120_EMULATOR', {'name': 'IRB120_EMULATOR', 'selected': 'TRUE'})
 
 
+@route('GET', '/ctrl/certstore')
+@route('GET', '/ctrl/registry')
+def _empty_list(call: Call) -> Reply:
+    return Reply((), 'ctrl')
+
+
+@route('GET', '/ctrl/diagnostics')
+def _diagnostics(call: Call) -> Reply:
+    raise refusals.invalid('No Diagnostics Saved')
+
+
 @route('GET', '/ctrl/safety')
 @route('GET', '/ctrl/safety/{what*}')
 def _safety(call: Call) -> Reply:

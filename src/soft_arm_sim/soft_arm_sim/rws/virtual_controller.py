@@ -14,11 +14,11 @@ from soft_arm_sim.rws.configuration import Configuration
 from soft_arm_sim.rws.file_store import FileStore
 from soft_arm_sim.rws.program import Module, load
 from soft_arm_sim.rws.program_memory import ProgramMemory
+from soft_arm_sim.rws.remote_privilege import RemotePrivilege
 from soft_arm_sim.rws.robot import Robot
 
+LOG_LENGTH = 1000
 CYCLES = ('forever', 'asis', 'once', 'oncedone')
-REMOTE_PRIVILEGE_KEPT_S = 10.0
-"""How long remote privilege in manual mode lasts after it was last asked about [s]; assumed, the manual only says that it lapses."""
 JOG_STEP_RAD = {'': math.radians(1.0), 'Small': 1e-4, 'Medium': 4e-4, 'Large': 2.5e-3, 'User': 1e-3}
 """What one call of jog with an axis at 1000 turns it by [rad]; the increments are those of the pendant."""
 START_FIELDS = {'regain', 'execmode', 'cycle', 'condition', 'stopatbp', 'alltaskbytsp'}
@@ -47,16 +47,16 @@ class VirtualController:
         self.memory = ProgramMemory(map(load, cell.MODULE_TEXTS.values()))
         self.signals = cell.signals()
         self.masters: dict[str, str | None] = dict.fromkeys(('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid'))
-        self.remote_privilege: dict[str, str] = {}
+        self.privilege = RemotePrivilege(lambda: self.clock(), lambda: self.on_change('/users/rmmp'))
         self.mode_lock = ''
         self.motion_changes = self.structure_changes = 1
         self.restarts = self.works = 0
-        self._polled_s = 0.0
         self.clock_offset = timedelta()
         self.settings = dict(cell.SETTINGS)
         self.configuration = Configuration(self.signals)
         self.queues: dict[str, object] = {}
         self.event_log: list[tuple[int, int, int, str, str]] = []
+        self._logged = 0
         self.store = FileStore()
         self.log(10017)
         self.log(10010)
@@ -122,7 +122,7 @@ class VirtualController:
             return
         self._end_program()
         self.operation_mode = mode
-        self.remote_privilege.clear()
+        self.privilege.clear()
         if self.control_state in ('motoron', 'guardstop'):
             self._enter('motoroff' if mode == 'AUTO' and not self._door_open else 'guardstop')
         self.on_change('/rw/panel/opmode')
@@ -185,7 +185,7 @@ class VirtualController:
 
     def reset_pointer(self, session: str) -> None:
         """Program pointer to main."""
-        self._require_auto()
+        self._require_remote_right(session)
         self.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
@@ -334,7 +334,7 @@ class VirtualController:
         holder = self.masters['edit' if self.strict_mastership else 'rapid']
         if self.single_write_access and holder != session:
             raise refusals.no_write_access()
-        if holder is None and not self.strict_mastership:
+        if holder is None and not self.strict_mastership and self.operation_mode == 'AUTO':
             return
         if holder is None:
             raise refusals.mastership_missing()
@@ -345,7 +345,7 @@ class VirtualController:
 
     def request_mastership(self, session: str, domains: list[str]) -> None:
         """Take one or all."""
-        if self.operation_mode != 'AUTO' and self.remote_privilege.get(session) != 'GRANTED':
+        if self.operation_mode != 'AUTO' and self.privilege.status(session) != 'GRANTED':
             raise refusals.wrong_mode()
         if any(self.masters[domain] not in (None, session) for domain in domains):
             raise refusals.held()
@@ -372,30 +372,8 @@ class VirtualController:
             raise refusals.held()
 
     def _require_remote_right(self, session: str) -> None:
-        if self.operation_mode != 'AUTO' and self.poll_remote_privilege(session, kept=False) != 'GRANTED':
+        if self.operation_mode != 'AUTO' and self.privilege.status(session) != 'GRANTED':
             raise refusals.mastership_missing()
-
-    def ask_remote_privilege(self, session: str) -> None:
-        """Ask the operator at the pendant to let a client write in manual mode."""
-        self.remote_privilege[session], self._polled_s = 'PENDING', self.clock()
-        self.on_change('/users/rmmp')
-
-    def answer_remote_privilege(self, granted: bool) -> None:
-        """What the operator presses."""
-        for session in self.remote_privilege:
-            self.remote_privilege[session] = 'GRANTED' if granted else 'DENIED'
-        self.on_change('/users/rmmp')
-
-    def poll_remote_privilege(self, session: str, *, kept: bool = True) -> str:
-        """PENDING, GRANTED, DENIED or NO SUCH REQUEST; asking keeps it, and it lapses when nobody asks."""
-        if self.clock() - self._polled_s > REMOTE_PRIVILEGE_KEPT_S:
-            self.remote_privilege.clear()
-        if kept:
-            self._polled_s = self.clock()
-        status = self.remote_privilege.get(session, 'NO SUCH REQUEST')
-        if status == 'DENIED':
-            del self.remote_privilege[session]
-        return status
 
     def steal_mastership(self, domain: str, holder: str | None) -> None:
         """Someone at the pendant takes it, or gives it back (None)."""
@@ -403,7 +381,7 @@ class VirtualController:
 
     def forget_session(self, session: str) -> None:
         """What a session held falls with it."""
-        self.remote_privilege.pop(session, None)
+        self.privilege.cancel(session)
         for domain, holder in self.masters.items():
             if holder == session:
                 self._set_master(domain, None)
@@ -485,7 +463,9 @@ class VirtualController:
         """Add an entry."""
         kind, title = cell.EVENT_TEXTS[code]
         stamp = datetime.now(UTC).strftime('%Y-%m-%d T  %H:%M:%S')
-        self.event_log.append((len(self.event_log) + 1, kind, code, stamp, title))
+        self._logged += 1
+        self.event_log.append((self._logged, kind, code, stamp, title))
+        del self.event_log[:-LOG_LENGTH]
         self.on_change('/rw/elog/0')
 
     def restart(self) -> None:
@@ -494,5 +474,5 @@ class VirtualController:
         self.control_state, self.pointer = 'motoroff', True
         self.restarts += 1
         self.masters = dict.fromkeys(self.masters)
-        self.remote_privilege.clear()
+        self.privilege.clear()
         self.log(10010)
