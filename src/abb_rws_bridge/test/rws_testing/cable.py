@@ -19,7 +19,7 @@ from rws_testing.cell import USER
 
 PORT = 8080
 OURS, THEIRS = '10.99.0.1', '10.99.0.2'
-EMULATOR = 'echo here; read _; ip link set lo up; exec {python} -m soft_arm_sim.rws.cli --host {host} --port {port} --json --user "{user}" --password \'{password}\''
+EMULATOR = 'echo here; read _; ip link set lo up; exec "$0" -m soft_arm_sim.rws.cli "$@"'
 
 
 def ip(*words: str, inside: int | None = None) -> None:
@@ -30,8 +30,9 @@ def ip(*words: str, inside: int | None = None) -> None:
 
 def main() -> None:
     """Measure."""
-    shell = EMULATOR.format(python=sys.executable, host=THEIRS, port=PORT, user=USER.user, password=USER.password)
-    peer = subprocess.Popen(['unshare', '--net', 'sh', '-c', shell], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    options = ['--host', THEIRS, '--port', str(PORT), '--json', '--user', USER.user, '--password', USER.password]
+    command = ['unshare', '--net', 'sh', '-c', EMULATOR, sys.executable, *options]
+    peer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         sys.stdout.write(json.dumps(_measure(peer)) + '\n')
     finally:
