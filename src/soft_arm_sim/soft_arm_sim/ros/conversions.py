@@ -1,6 +1,7 @@
 """Images, camera data and poses as messages, as realsense2_camera fills them."""
 
 from array import array
+from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TransformStamped
@@ -19,10 +20,10 @@ INNER_FRAMES = (
 )
 
 
-def image_message(pixels: np.ndarray, encoding: str, stamp) -> ImageMessage:
-    """Image in the optical frame; `pixels` is (h, w, 3) uint8 for rgb8, (h, w) uint16 for 16UC1."""
+def image_message(pixels: np.ndarray, encoding: str, stamp, frame_id: str = OPTICAL_FRAME) -> ImageMessage:
+    """Image in an optical frame; `pixels` is (h, w, 3) uint8 for rgb8, (h, w) uint16 for 16UC1."""
     message = ImageMessage(
-        header=Header(stamp=stamp, frame_id=OPTICAL_FRAME),
+        header=Header(stamp=stamp, frame_id=frame_id),
         encoding=encoding,
         is_bigendian=0,
         height=pixels.shape[0],
@@ -33,15 +34,15 @@ def image_message(pixels: np.ndarray, encoding: str, stamp) -> ImageMessage:
     return message
 
 
-def camera_info_message(image: Image, stamp) -> CameraInfo:
-    """Camera info of an undistorted pinhole."""
+def camera_info_message(image: Image, stamp, distortion: Sequence[float] = (0.0,) * 5, frame_id: str = OPTICAL_FRAME) -> CameraInfo:
+    """Camera info of a pinhole behind a lens: k1, k2, p1, p2, k3."""
     fx, fy, cx, cy = image.fx_px, image.fy_px, image.cx_px, image.cy_px
     return CameraInfo(
-        header=Header(stamp=stamp, frame_id=OPTICAL_FRAME),
+        header=Header(stamp=stamp, frame_id=frame_id),
         height=image.height_px,
         width=image.width_px,
         distortion_model='plumb_bob',
-        d=[0.0] * 5,
+        d=list(distortion),
         k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
         r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
         p=[fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
