@@ -22,7 +22,7 @@ from soft_arm_vision.intrinsics import Intrinsics
 STEP_PA = 5e3
 FRAMES = 3
 PAPER_ERROR_PERCENT = {-90: 2.3, 50: 0.8, 100: 1.5, 120: 3.4}  # by kPa: gripper paper, table I
-SETTLE_S, TIME_STEP_S = 1.5, 0.05
+SETTLE_S, TIME_STEP_S = 1.0, 0.05  # the valves take 0.15 s, the rubber 0.05 s
 SENSOR_READINGS = 20
 
 Data = dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]  # of each piece: pressures [Pa], bends [rad], which on the way up
