@@ -22,17 +22,10 @@ INNER_FRAMES = (
 )
 
 
-<<<<<<< HEAD
-def image_message(pixels: np.ndarray, encoding: str, stamp, frame: str = OPTICAL_FRAME) -> ImageMessage:
-    """Image in an optical frame; `pixels` is (h, w, 3) uint8 for rgb8, (h, w) uint16 for 16UC1."""
-    message = ImageMessage(
-        header=Header(stamp=stamp, frame_id=frame),
-=======
 def image_message(pixels: np.ndarray, encoding: str, stamp, frame_id: str = OPTICAL_FRAME) -> ImageMessage:
     """Image in an optical frame; `pixels` is (h, w, 3) uint8 for rgb8, (h, w) uint16 for 16UC1."""
     message = ImageMessage(
         header=Header(stamp=stamp, frame_id=frame_id),
->>>>>>> c5-finger
         encoding=encoding,
         is_bigendian=0,
         height=pixels.shape[0],
@@ -43,19 +36,11 @@ def image_message(pixels: np.ndarray, encoding: str, stamp, frame_id: str = OPTI
     return message
 
 
-<<<<<<< HEAD
-def camera_info_message(image: Image, stamp, frame: str = OPTICAL_FRAME, distortion=(0.0,) * 5) -> CameraInfo:
-    """Camera info of a pinhole, with OpenCV's five coefficients of a lens where there is one."""
-    fx, fy, cx, cy = image.fx_px, image.fy_px, image.cx_px, image.cy_px
-    return CameraInfo(
-        header=Header(stamp=stamp, frame_id=frame),
-=======
 def camera_info_message(image: Image, stamp, distortion: Sequence[float] = (0.0,) * 5, frame_id: str = OPTICAL_FRAME) -> CameraInfo:
     """Camera info of a pinhole behind a lens: k1, k2, p1, p2, k3."""
     fx, fy, cx, cy = image.fx_px, image.fy_px, image.cx_px, image.cy_px
     return CameraInfo(
         header=Header(stamp=stamp, frame_id=frame_id),
->>>>>>> c5-finger
         height=image.height_px,
         width=image.width_px,
         distortion_model='plumb_bob',

@@ -65,7 +65,7 @@ class FingerCameraNode(Node):
         """Capture now and publish colour, depth and camera infos with one stamp."""
         stamp, parameters = self.get_clock().now().to_msg(), self._camera.parameters
         rgb, depth = self._camera.capture(piece_angles_rad)
-        info = camera_info_message(parameters.image, stamp, OPTICAL_FRAME, parameters.distortion.opencv)
+        info = camera_info_message(parameters.image, stamp, parameters.distortion.opencv, OPTICAL_FRAME)
         self._colour_info.publish(info)
         self._depth_info.publish(info)
         self._colour.publish(image_message(rgb, 'rgb8', stamp, OPTICAL_FRAME))
