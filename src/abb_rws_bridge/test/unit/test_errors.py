@@ -33,7 +33,7 @@ RECORDED = [
     (400, -1073442809, 'rws_resource_rapid_execution.cpp[1128] ERROR: wrong state', errors.WrongState),
     (400, -1073442783, 'No PP', errors.NoProgramPointer),
     (400, -1073445879, 'rws_resource_cfg.cpp[2107] Error set attribute code:-1073445879 icode:-1073437691', errors.InvalidArgument),
-    (400, -1073438708, 'rws_resource_rapid_task.cpp[1602]  code:-1073438708 icode:-1', errors.InvalidArgument),
+    (400, -1073438708, 'rws_resource_rapid_task.cpp[1602]  code:-1073438708 icode:-1', errors.NotFound),
     (400, -1073442816, 'rws_resource_rapid_task.cpp[1777] Unknown module name code:-1073442816 icode:-1', errors.NotFound),
     (400, -1073414146, 'rws_resource_rapid_symbol_data.cpp[286] Symbol not found code:-1073414146 icode:-1', errors.NotFound),
     (404, -1073442816, 'rws_resource_rapid_symbol_data.cpp[254] Symbol not found code:-1073442816 icode:-1', errors.NotFound),
