@@ -147,6 +147,12 @@ def _uas_grants(call: Call) -> Reply:
     return Reply(tuple(items), 'grants')
 
 
+@route('GET', '/uas/ldap')
+@route('GET', '/uas/ldap/{what*}')
+def _ldap(call: Call) -> Reply:
+    raise refusals.no_grant()
+
+
 @route('GET', '/uas/user/password-change-allow')
 def _password_change(call: Call) -> Reply:
     return one('uas-password-change-allow', 'password-change-allow', {'password-change-allow': 'false'})

@@ -46,7 +46,16 @@ def _instances(call: Call) -> Reply:
 
 def _item(name: str, instance: Instance) -> Item:
     attributes = tuple(Item('cfg-ia-t', key, {'value': value}) for key, value in instance.items())
-    return Item('cfg-dt-instance-li', name, {'rdonly': 'false', 'instanceid': name, 'attrib': attributes}, {'self': f'instances/{name}'})
+    return Item(
+        'cfg-dt-instance-li',
+        name,
+        {'rdonly': str(_protected(instance)).lower(), 'instanceid': name, 'attrib': attributes},
+        {'self': f'instances/{name}'},
+    )
+
+
+def _protected(instance: Instance) -> bool:
+    return instance.get('Category') == 'safety'
 
 
 def _instance(call: Call) -> Instance:
@@ -77,6 +86,8 @@ def _create(call: Call) -> Reply:
 @route('POST', '/rw/cfg/{domain}/{kind}/instances/{instance}')
 def _set(call: Call) -> Reply:
     instance = _instance(call)
+    if _protected(instance):
+        raise refusals.no_instance()
     if call.action != 'set' or not call.form or not set(call.form) <= set(instance):
         raise refusals.invalid('Error set attribute')
     call.controller.require_configuration(call.session)
@@ -88,7 +99,8 @@ def _set(call: Call) -> Reply:
 
 @route('DELETE', '/rw/cfg/{domain}/{kind}/instances/{instance}')
 def _delete(call: Call) -> Reply:
-    _instance(call)
+    if _protected(_instance(call)):
+        raise refusals.no_instance()
     call.controller.require_configuration(call.session)
     del call.controller.configuration.instances(call.parts['domain'], call.parts['kind'])[call.parts['instance']]
     return NOTHING

@@ -14,8 +14,12 @@ LARGEST_BYTES = 8 << 20
 
 @dataclass
 class FileStore:
-    """Files by path, and the folders that were made; a path begins with its environment variable (`$HOME/a.mod`)."""
+    """Files by path, and the folders that were made; a path begins with its environment variable (`$HOME/a.mod`).
 
+    `generation` decides how a missing file is told.
+    """
+
+    generation: int = 1
     files: dict[str, bytes] = field(default_factory=dict)
     folders: set[str] = field(default_factory=lambda: {f'${name}' for name in ROOTS})
     changed: dict[str, datetime] = field(default_factory=dict)
@@ -43,7 +47,7 @@ class FileStore:
             Refused: If there is none.
         """
         if path not in self.files:
-            raise refusals.no_file()
+            raise refusals.no_file(self.generation)
         return self.files[path]
 
     def delete(self, path: str) -> None:
@@ -54,7 +58,7 @@ class FileStore:
         """
         inside = [name for name in (*self.files, *self.folders) if name == path or name.startswith(f'{path}/')]
         if not inside or path in (f'${name}' for name in ROOTS):
-            raise refusals.no_file()
+            raise refusals.no_file(self.generation)
         for name in inside:
             self.files.pop(name, None)
             self.folders.discard(name)
@@ -66,7 +70,7 @@ class FileStore:
             Refused: If there is no such folder.
         """
         if folder not in self.folders:
-            raise refusals.no_file()
+            raise refusals.no_file(self.generation)
         below = [name[len(folder) + 1 :] for name in (*self.files, *self.folders) if name.startswith(f'{folder}/')]
         return sorted({name.partition('/')[0] for name in below})
 
@@ -84,5 +88,5 @@ def normal_path(text: str) -> str:
     root, _, rest = path.lstrip('/').partition('/')
     name = root.strip('$:').upper()
     if name not in ROOTS or '..' in rest.split('/'):
-        raise refusals.no_file()
+        raise refusals.no_volume()
     return f'${name}/{rest}' if rest else f'${name}'

@@ -50,7 +50,7 @@ class ProgramMemory:
         found = [known for known in self.symbols if known.startswith(f'{task}/') and known.endswith(f'/{name}')]
         return found[0] if found and '/' not in name else None
 
-    def read(self, path: str) -> str:
+    def read(self, path: str, generation: int = 1) -> str:
         """Literal of a variable or of an element of it.
 
         Raises:
@@ -58,7 +58,7 @@ class ProgramMemory:
         """
         found = self.find_symbol(path)
         if found is None:
-            raise refusals.no_symbol_read()
+            raise refusals.no_symbol_read(generation)
         return _element(self.symbols[found], _indices(path))
 
     def checked(self, path: str, literal: str | None) -> tuple[str, str]:

@@ -24,7 +24,7 @@ def _module(call: Call) -> Module:
     task_of(call)
     found = call.controller.memory.find_module(call.parts['module'])
     if found is None:
-        raise refusals.no_module()
+        raise refusals.no_module(call.generation)
     return found
 
 
@@ -119,6 +119,8 @@ def _act_on_task(call: Call) -> Reply:
 
 def _load(call: Call, path_text: str, replace: bool) -> None:
     path = normal_path(path_text)
+    if path not in call.controller.store.files:
+        raise refusals.no_module_file()
     text = call.controller.store.read(path).decode('utf-8', errors='replace')
     call.controller.load_module(call.session, program.load(text, path), replace)
 

@@ -237,7 +237,7 @@ def _validate(call: Call) -> Reply:
 def _properties(call: Call) -> Reply:
     path = call.controller.memory.find_symbol(call.parts['symbol'])
     if path is None:
-        raise refusals.no_symbol_read()
+        raise refusals.no_symbol_read(call.generation)
     return Reply((_property_item(call, path, ''),), path)
 
 

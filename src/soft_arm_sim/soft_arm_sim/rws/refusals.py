@@ -69,8 +69,10 @@ def no_resource() -> Refused:
     return Refused(404, -1073414146, _source('rws_services\\rws_services.cpp', 129, 'Resource not found', -1073414146))
 
 
-def no_symbol_read() -> Refused:
+def no_symbol_read(generation: int = 1) -> Refused:
     """Unknown RAPID symbol, read; a 400 on IRC5."""
+    if generation == 2:
+        return no_symbol_written()
     return Refused(400, -1073414146, _source('rws_rapid\\rws_resource_rapid_symbol_data.cpp', 286, 'Symbol not found', -1073414146))
 
 
@@ -81,10 +83,22 @@ def no_symbol_written() -> Refused:
     )
 
 
-def no_module(status: int = 404) -> Refused:
-    """Unknown module; a 400 where it should be unloaded."""
-    code = -1073414146 if status == 404 else -1073442816
-    return Refused(status, code, _source('rws_rapid\\rws_resource_rapid_task.cpp', 1777, 'Unknown module name', code))
+def no_module(generation: int = 1) -> Refused:
+    """Unknown module, read."""
+    status, code = (404, -1073414146) if generation == 1 else (400, -1073442813)
+    return Refused(status, code, _source('rws_rapid\\rws_resource_rapid_module.cpp', 1233, 'Unknown module name', code))
+
+
+def no_module_to_unload(generation: int = 1) -> Refused:
+    """Unknown module, where it should be unloaded."""
+    code = -1073442816 if generation == 1 else -1073442813
+    return Refused(400, code, _source('rws_rapid\\rws_resource_rapid_task.cpp', 1777, 'Unknown module name', code))
+
+
+def no_grant() -> Refused:
+    """The user may not do this."""
+    text = 'The user is not allowed access to the resource'
+    return Refused(403, -1073445867, f'C:\\BUILD\\RW\\rapi_uas_resource.cpp[2995] {text} -1073445867 -757')
 
 
 def syntax_error() -> Refused:
@@ -152,6 +166,17 @@ def no_signal() -> Refused:
     return Refused(404, -1073445866, _source('rws_iosystem\\rws_resource_iosystem.cpp', 1986, text, -1073445866))
 
 
-def no_file() -> Refused:
-    """Unknown file."""
-    return Refused(404, -1073414146, 'C:\\BUILD\\RW\\rapi_file_service.cpp[221] Resource does not exist -1073414146 -1')
+def no_file(generation: int = 1) -> Refused:
+    """Unknown file or folder."""
+    code, text = (-1073414146, 'Resource does not exist') if generation == 1 else (-1073438713, 'Path does not exist')
+    return Refused(404, code, f'C:\\BUILD\\RW\\rapi_file_service.cpp[221] {text} {code} -1')
+
+
+def no_volume() -> Refused:
+    """A path that begins with no environment variable."""
+    return Refused(400, -1073438716, 'C:\\BUILD\\RW\\rapi_file_service.cpp[237] Virtual root does not exist -1073438716 -704')
+
+
+def no_module_file() -> Refused:
+    """The file of a module that should be loaded is not there."""
+    return Refused(400, -1073438708, _source('rws_rapid\\rws_resource_rapid_task.cpp', 1602, '', -1073438708))

@@ -36,6 +36,7 @@ class VirtualController:
         self.clock = clock
         self.robotware = robotware
         self.strict_mastership, self.single_write_access = int(robotware.split('.')[0]) >= 7, int(robotware.split('.')[0]) >= 8
+        self.generation = 2 if self.strict_mastership else 1
         self.on_change: Callable[[str], None] = lambda _resource: None
         self.on_restart: Callable[[], None] = lambda: None
         self.robot = Robot(clock)
@@ -57,7 +58,7 @@ class VirtualController:
         self.queues: dict[str, object] = {}
         self.event_log: list[tuple[int, int, int, str, str]] = []
         self._logged = 0
-        self.store = FileStore()
+        self.store = FileStore(self.generation)
         self.log(10017)
         self.log(10010)
 
@@ -277,7 +278,7 @@ class VirtualController:
         """Unload a module."""
         self._require_edit_of_program(session)
         if self.memory.find_module(name) is None:
-            raise refusals.no_module(400)
+            raise refusals.no_module_to_unload(self.generation)
         self._drop_module(name)
         self.structure_changes += 1
 
@@ -313,8 +314,8 @@ class VirtualController:
     def symbol(self, path: str) -> str:
         """Literal of a variable."""
         if self.booting:
-            raise refusals.no_symbol_read()
-        return self.memory.read(path)
+            raise refusals.no_symbol_read(self.generation)
+        return self.memory.read(path, self.generation)
 
     def set_symbol(self, session: str, path: str, literal: str | None) -> None:
         """Write a variable or one element of it; its type and shape stay what they are."""
