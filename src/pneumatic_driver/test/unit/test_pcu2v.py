@@ -128,6 +128,27 @@ def test_sign_changes_break_before_they_make(gripper):
             last, read_since = event, False
 
 
+def test_device_that_restarts_between_reading_and_writing_is_not_switched_on_again(gripper):
+    async def scenario():
+        device = await enabled(gripper)
+        await drive(device, 60e3, lambda e: e.pressures_pa == 60e3)
+        read = gripper.device.logic.read
+
+        def last_answer(address, count):
+            words = read(address, count)
+            gripper.device.logic.vent()
+            return words
+
+        gripper.device.logic.read = last_answer
+        await device.exchange([60e3])
+        gripper.device.logic.read = read
+        assert not gripper.device.logic.positive_trigger
+        assert (await device.exchange([60e3])).halted.startswith('its set points are not those that were written')
+        device.close()
+
+    asyncio.run(scenario())
+
+
 def test_pressure_moves_within_the_slew_limit_of_the_map(gripper):
     slow = load_map('pcu2v').with_link(**gripper.link)
     slow = slow.model_copy(update={'limits': slow.limits.model_copy(update={'slew_kpa_s': 100.0})})
