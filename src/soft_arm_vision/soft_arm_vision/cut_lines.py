@@ -20,7 +20,7 @@ STEP = (0.75, 1.15)  # of a piece's length: from one line's middle to the next o
 MIN_AREA_PX = 12
 TRIMMED_SHARE = 0.12  # of a line's length at each end: corners are rounded and mixed with the background
 BESIDE_PX = 3
-OUTLIER = 4.0  # times the median distance of a line's points from it
+OUTLIER_PX = 0.75  # a middle may be wrong by half a pixel where a line is nearly level
 MIN_PAINT = 0.25  # share of paint in a pixel below which it is noise
 
 
@@ -142,18 +142,21 @@ def _ends(colour: np.ndarray, stripe: _Stripe, intrinsics: Intrinsics) -> np.nda
     middles = np.column_stack([np.bincount(place, weight * values)[full] / total[full] for values in (u, v)])
     if len(middles) < 4:
         raise LinesNotFound(f'a line of {stripe.length_px:.0f} px is too short to be measured: bring the camera nearer')
-    return intrinsics.pixels(_straight(intrinsics.rays(middles)))
+    return intrinsics.pixels(_straight(intrinsics.rays(middles), OUTLIER_PX / intrinsics.fx))
 
 
-def _straight(points: np.ndarray) -> np.ndarray:
-    """Ends (2, 2) of the straight line on which most of the points (n, 2) lie; the paint may turn round the finger's edge."""
+def _straight(points: np.ndarray, outlier: float) -> np.ndarray:
+    """Ends (2, 2) of the straight line on which most of the points (n, 2) lie, those farther from it than `outlier` left out.
+
+    The paint may turn round the finger's edge, where it is another line.
+    """
     first, second = np.triu_indices(len(points), len(points) // 3)
     through = points[second] - points[first]
     through /= np.linalg.norm(through, axis=1, keepdims=True)
     normals = np.column_stack([-through[:, 1], through[:, 0]])
     distance = np.abs(points @ normals.T - np.einsum('ni,ni->n', points[first], normals))  # (points, lines)
-    best = np.argmin(np.median(distance, axis=0))
-    kept = distance[:, best] <= max(OUTLIER * float(np.median(distance[:, best])), 1e-9)
+    best = np.argmin(np.minimum(distance, outlier).sum(axis=0))
+    kept = distance[:, best] <= outlier
     centre = points[kept].mean(axis=0)
     direction = np.linalg.svd(points[kept] - centre, full_matrices=False)[2][0]
     along = (points - centre) @ direction
