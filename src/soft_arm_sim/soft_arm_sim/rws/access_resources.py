@@ -122,7 +122,10 @@ def _act_on_station(call: Call) -> Reply:
 
 @route('GET', '/users')
 def _users(call: Call) -> Reply:
-    return one('user-li', call.session, {'uid': '1', 'username': 'user', 'locale': 'remote'})
+    """Who is logged in, one for each session."""
+    sessions = [call.session] if call.query.get('user-type') == 'self' else call.controller.sessions()
+    fields = {'username': 'user', 'alias': '', 'location': '', 'application': '', 'locale': 'remote'}
+    return Reply(tuple(Item('user-li', session, {'uid': str(i)} | fields) for i, session in enumerate(sessions, start=1)), 'users')
 
 
 @route('GET', '/users/login-info')

@@ -95,6 +95,7 @@ class Emulator:
         self.subscriptions = Subscriptions(self.controller, self._send)
         self.sessions = Sessions(options.users, clock, self._session_ended, limit=options.session_limit, idle_s=options.session_idle_s)
         self.controller.on_change = self.subscriptions.changed
+        self.controller.sessions = lambda: list(self.sessions.table)
         self.controller.on_restart = lambda: self._keep(self._restart_soon())
         self.requests = 0
         self.writes: list[tuple[str, dict[str, str]]] = []

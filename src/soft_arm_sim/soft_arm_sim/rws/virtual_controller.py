@@ -39,6 +39,7 @@ class VirtualController:
         self.generation = 2 if self.strict_mastership else 1
         self.on_change: Callable[[str], None] = lambda _resource: None
         self.on_restart: Callable[[], None] = lambda: None
+        self.sessions: Callable[[], list[str]] = lambda: []
         self.robot = Robot(clock)
         self.control_state, self.operation_mode, self.speed_percent = 'motoroff', 'AUTO', 100
         self.running, self.cycle, self.pointer = False, 'forever', True
