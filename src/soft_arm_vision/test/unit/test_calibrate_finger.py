@@ -174,7 +174,8 @@ def test_clicking_needs_a_display(pictures, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     'arguments, words',
     [
-        (['--rig', 'lab'], '--records'),
+        (['--rig', 'lab'], '--live'),
+        (['--records', 'x.csv', '--live'], '--live'),
         (['--plant-seed', '-1'], '-1'),
         (['--click', '--records', 'x.csv'], '--clicks'),
         (['--clicks', 'x.csv'], '--records'),
