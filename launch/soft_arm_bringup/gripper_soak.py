@@ -21,7 +21,7 @@ from soft_arm_bringup.tcp_relay import TcpRelay
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.finger_plant import FingerPlant
 from soft_arm_sim.modbus_server import DeviceThread
-from soft_arm_sim.pcu2v import Pcu2v
+from soft_arm_sim.pcu2v import POSITIVE_TARGET, Pcu2v
 
 MEMORY_DRIFT_MIB = 50.0
 AGREE_S = 10.0
@@ -69,7 +69,7 @@ def _disturb(name: str, relay: TcpRelay, device: Pcu2v, draw: random.Random) -> 
     elif name == 'device reset':
         device.logic.vent()
     elif name == 'foreign write':
-        device.logic.write(1, [draw.randrange(1200)])
+        device.logic.write(POSITIVE_TARGET, [draw.randrange(1200)])
 
 
 def _command(driver: Driver, pressure_pa: float, duration_s: float, silent: bool = False) -> None:

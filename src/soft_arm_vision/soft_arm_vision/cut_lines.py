@@ -21,7 +21,7 @@ MIN_AREA_PX = 12
 TRIMMED_SHARE = 0.12  # of a line's length at each end: corners are rounded and mixed with the background
 BESIDE_PX = 3
 OUTLIER_PX = 0.75  # a middle may be wrong by half a pixel where a line is nearly level
-MIN_PAINT = 0.25  # share of paint in a pixel below which it is noise
+MIN_PAINT = 0.06  # share of paint in a pixel below which it is noise
 
 
 class LinesNotFound(VisionError):
@@ -132,8 +132,9 @@ def _ends(colour: np.ndarray, stripe: _Stripe, intrinsics: Intrinsics) -> np.nda
     for side in (across > 0, across <= 0):  # the body on one side, perhaps the room on the other
         ground = near & side & (np.abs(across) > 0.5 * stripe.width_px + 1.5)
         difference = paint - (np.median(pixels[ground], axis=0) if ground.any() else 0.0)
+        chroma = difference - difference.mean()  # light and shade on the body are no paint
         here = near & side
-        share[here] = 1.0 - (paint - pixels[here]) @ difference / (difference @ difference)
+        share[here] = 1.0 - (paint - pixels[here]) @ chroma / (difference @ chroma)
     weight = np.where(near & (share > MIN_PAINT), np.clip(share, 0.0, 1.0), 0.0)
     place = np.floor(along - along[near].min()).astype(int)
     place = np.where(near, place, 0)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -39,6 +40,18 @@ class TipError:
 
     tip_percent: tuple[float, float]
     bend_percent: tuple[float, float]
+
+
+class Finger(Protocol):
+    """What a calibration needs of a rig."""
+
+    intrinsics: Intrinsics
+
+    def settle(self, target_pa: float) -> float:
+        """See `VirtualFinger.settle`."""
+
+    def pictures(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """See `VirtualFinger.pictures`."""
 
 
 class VirtualFinger:
@@ -89,7 +102,7 @@ def sweep_pa(robot: Robot, step_pa: float = STEP_PA) -> list[tuple[float, bool]]
 
 
 def record(
-    finger: VirtualFinger,
+    finger: Finger,
     robot: Robot,
     camera_side: str = 'minus_y',
     progress: Callable[[Iterable], Iterable] = iter,
@@ -98,7 +111,7 @@ def record(
     """Measure the bends over one cycle of pressure that begins at the lower end, as every cycle after it does.
 
     Args:
-        finger: The rig.
+        finger: The rig, virtual or running.
         robot: Robot file of the finger.
         camera_side: As `FingerEye`.
         progress: Wraps the list of pressures, such as tqdm.

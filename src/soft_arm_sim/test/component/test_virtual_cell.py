@@ -23,7 +23,7 @@ from abb_rws_bridge.session import Endpoint
 from soft_arm_msgs.msg import GripperState
 from soft_arm_msgs.srv import PlaceObject
 from soft_arm_node_kit import qos
-from soft_arm_sim.pcu2v import POSITIVE_TARGET, POSITIVE_TRIGGER
+from soft_arm_sim.pcu2v import NEGATIVE_TRIGGER, POSITIVE_TARGET, POSITIVE_TRIGGER
 
 START = 'import sys; from soft_arm_sim.ros.virtual_cell_node import main; sys.exit(main())'
 USER = Credentials('cell', 'secret')
@@ -94,14 +94,15 @@ def test_the_camera_has_a_lens_and_depth_in_the_colours_pixels(cell):
 def test_the_finger_bends_behind_its_controller_and_stops_at_an_object(cell):
     with ModbusTcpClient('127.0.0.1', port=cell.modbus_port) as client:
         assert cell.place(0.008).success
-        assert not client.write_registers(POSITIVE_TARGET, [800, 0, 1]).isError()  # 80 kPa
+        assert not client.write_register(POSITIVE_TARGET, 800).isError()  # 80 kPa
+        assert not client.write_register(POSITIVE_TRIGGER, 1).isError()
         cell.until(lambda: cell.latest[TRUTH].true_pressure_pa > 75e3)
         assert cell.latest[TRUTH].positive_trigger and not cell.latest[TRUTH].negative_trigger
         held_rad = sum(cell.latest[ANGLES].position)
         assert cell.place(math.nan).success
         cell.until(lambda: sum(cell.latest[ANGLES].position) > held_rad + 0.2)
-        assert client.write_registers(POSITIVE_TRIGGER, [1, 1]).isError(), 'supply and vacuum together'
-        client.write_registers(POSITIVE_TRIGGER, [0])
+        assert client.write_register(NEGATIVE_TRIGGER, 1).isError(), 'supply and vacuum together'
+        client.write_register(POSITIVE_TRIGGER, 0)
         cell.until(lambda: abs(cell.latest[TRUTH].true_pressure_pa) < 2e3)
 
 

@@ -44,8 +44,8 @@ def main(argv: list[str] | None = None) -> int:
             data, errors, source = _recorded(args, robot), None, f'records of {args.records.name}'
             fits = fit_bends(robot, data)
         else:
-            fits, data, errors = _virtual(args, robot)
-            source = f'virtual finger {args.plant_seed}, {args.frames} pictures at each pressure'
+            fits, data, errors = _measured(args, robot)
+            source = f'{"running cell" if args.live else f"virtual finger {args.plant_seed}"}, {args.frames} pictures at each pressure'
         also = {'tip_error_percent': {kpa: max(e.tip_percent) for kpa, e in errors.items()}} if errors else None
         save_bends(path, robot, fits, source, args.date, also)
         if args.plot:
@@ -68,13 +68,19 @@ def _parser() -> argparse.ArgumentParser:
         prog=COMMAND,
         description='Record the bends of a finger every 5 kPa over its whole range, up and down, from the lines painted on it, and '
         'fit a cubic to each piece: calibration/<rig>/pressure_bend.yaml, with held-out error, confidence and both branches of '
-        "hysteresis. On the virtual rig this runs by itself and ends with the tip's error beside the paper's. Of another rig, or again "
-        'without one: --records.',
+        "hysteresis. The virtual rig needs no running nodes and ends with the tip's error beside the paper's. Of another rig: --live, or "
+        '--records.',
     )
     parser.add_argument('--rig', default='virtual', help='rig whose calibration is written (default: %(default)s)')
     parser.add_argument('--robot', default='four_piece_finger', help='name or path of the robot file (default: %(default)s)')
     parser.add_argument('--plant-seed', type=int, default=1, metavar='N', help='which virtual finger (default: %(default)s)')
     parser.add_argument('--frames', type=int, default=FRAMES, metavar='N', help='pictures at each pressure (default: %(default)s)')
+    parser.add_argument(
+        '--live',
+        action='store_true',
+        help='measure the finger of the running cell (launch/cell.launch.xml), real or virtual, through its topics: the finger moves over '
+        'its whole range, so take every object away',
+    )
     parser.add_argument('--save-records', type=Path, metavar='FOLDER', help='keep a picture at each pressure, for --records')
     parser.add_argument(
         '--records',
@@ -108,21 +114,31 @@ def _parser() -> argparse.ArgumentParser:
 def _check(args) -> None:
     if args.plant_seed < 0 or args.frames < 1:
         raise VisionError(f'--plant-seed {args.plant_seed} and --frames {args.frames}: give at least 0 and 1')
-    if args.rig != 'virtual' and not args.records:
-        raise VisionError(f'rig {args.rig!r} cannot be driven from here: record pictures at its pressures and give them with --records')
+    if args.rig != 'virtual' and not (args.records or args.live):
+        raise VisionError(f'rig {args.rig!r}: measure its running cell with --live, or give records of it with --records')
+    if args.records and (args.live or args.save_records):
+        raise VisionError('--records measures nothing: leave --live and --save-records out')
     if args.click and not args.clicks:
         raise VisionError('--click needs a file to keep the clicks in: give it with --clicks')
     if not args.records and (args.clicks or args.camera):
         raise VisionError('--clicks and --camera belong to recorded pictures: give those with --records')
 
 
-def _virtual(args, robot: Robot) -> tuple[dict[str, CurveFit], Data, dict[int, TipError]]:
-    with VirtualFinger(robot, args.plant_seed, args.frames) as finger:
+def _measured(args, robot: Robot) -> tuple[dict[str, CurveFit], Data, dict[int, TipError] | None]:
+    with _finger(args, robot) as finger:
         writer = finger_records.PictureWriter(args.save_records, finger.intrinsics) if args.save_records else None
         progress = partial(tqdm, desc='pressures', unit='record')
         data = record(finger, robot, args.camera_side, progress, writer)
         fits = fit_bends(robot, data)
-        return fits, data, tip_errors(robot, fits, finger)
+        return fits, data, None if args.live else tip_errors(robot, fits, finger)
+
+
+def _finger(args, robot: Robot):
+    if not args.live:
+        return VirtualFinger(robot, args.plant_seed, args.frames)
+    from soft_arm_vision.ros.running_finger import RunningFinger  # ROS only where it is needed
+
+    return RunningFinger(robot, args.frames)
 
 
 def _recorded(args, robot: Robot) -> Data:
