@@ -10,7 +10,7 @@ from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.register import SI_PER_UNIT
 from pneumatic_driver.register_map import RegisterMap, Value
 
-_NEEDED = ('pressure', 'target', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns')
+_READ = ('pressure', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns')
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,8 @@ class Board(Device):
     """A valve board; see `Device`."""
 
     def __init__(self, register_map: RegisterMap, accept_unverified_map: str = ''):
-        channels = register_map.registers['target'].count if 'target' in register_map.registers else 0
-        super().__init__(register_map, accept_unverified_map, _NEEDED, channels)
-        self._target = register_map.registers['target']
+        self._target = register_map.register('target')
+        super().__init__(register_map, accept_unverified_map, _READ, self._target.count)
         self._uptime_s = 0.0
 
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:

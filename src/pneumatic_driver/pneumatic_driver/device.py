@@ -65,15 +65,19 @@ class Device(ABC):
     Args:
         register_map: What its registers mean and where it is.
         accept_unverified_map: Name of the map's device, to write with a map that was never checked against it.
-        needed: Registers that the map must have.
+        read: Registers that every cycle reads: the map must have them in its first poll.
         channels: How many pressures it measures and sets.
     """
 
-    def __init__(self, register_map: RegisterMap, accept_unverified_map: str, needed: Sequence[str], channels: int):
+    def __init__(self, register_map: RegisterMap, accept_unverified_map: str, read: Sequence[str], channels: int):
         device, link = register_map.device, register_map.link
-        missing = [name for name in needed if name not in register_map.registers]
-        if missing:
-            raise RegisterMapError(f'register map {device.name!r} has no register {missing[0]!r}: this device needs {list(needed)}')
+        poll = register_map.polls[0]
+        in_poll = register_map.decode(poll.start, [0] * poll.count)
+        for name in [*read, *([register_map.heartbeat.echo] if register_map.heartbeat else [])]:
+            if name not in in_poll:
+                raise RegisterMapError(
+                    f'register map {device.name!r}: poll {poll.name!r} does not read a register {name!r}: this device needs {list(read)}'
+                )
         self.read_only = not (device.verified or link.local or accept_unverified_map == device.name)
         self.map, self.channels = register_map, channels
         self.enabled = False
@@ -208,12 +212,7 @@ class Device(ABC):
             RefusedError: If a fault is latched, or the map may not be used for writing.
             LinkError: If the device does not answer.
         """
-        if self.read_only:
-            device = self.map.device
-            raise RefusedError(
-                f'register map {device.name!r} was never verified on the device ({device.source}) and {self.map.link} is '
-                f'not this machine: it may only read; check the map, or set accept_unverified_map:={device.name}'
-            )
+        self._check_may_write()
         faults = (await self.exchange()).faults
         if faults:
             raise RefusedError(f'latched {", ".join(faults)}: find the cause, then clear the faults')
@@ -226,10 +225,10 @@ class Device(ABC):
 
         Raises:
             LinkError: If the device does not answer, or still runs; then its own watchdog vents it.
+            RefusedError: If the map may not be used for writing: nothing is vented.
         """
         self.enabled = False
-        if self.read_only:
-            return
+        self._check_may_write()
         if not self.connected:
             await self.connect()
         for step in self.map.safe_sequence:
@@ -238,8 +237,8 @@ class Device(ABC):
             raise self._failed('the device says that it still drives its outputs after it was told to vent')
 
     async def clear_faults(self) -> None:
-        """Clear latched faults, the device's with its key; it stays vented, and what still holds is latched again."""
-        for step in self.map.fault_clear_sequence:
+        """Clear latched faults, the device's with its key if it may be written; it stays vented, and what still holds is latched again."""
+        for step in [] if self.read_only else self.map.fault_clear_sequence:
             await self._write_values(step)
         self._found.clear()
         self._sensors.forget()
@@ -251,6 +250,14 @@ class Device(ABC):
     @abstractmethod
     async def _cycle(self, targets_pa: np.ndarray | None) -> Exchange:
         """One cycle with set points that its registers can hold."""
+
+    def _check_may_write(self) -> None:
+        if self.read_only:
+            device = self.map.device
+            raise RefusedError(
+                f'register map {device.name!r} was never verified on the device ({device.source}) and {self.map.link} is '
+                f'not this machine: it may only read; check the map, or set accept_unverified_map:={device.name}'
+            )
 
     def _latch(self, faults: Sequence[str]) -> tuple[str, ...]:
         """Every fault that this side has found since they were cleared."""

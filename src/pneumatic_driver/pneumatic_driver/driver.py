@@ -96,6 +96,7 @@ class Driver:
 
         Raises:
             LinkError: If the device does not answer; then its own watchdog vents it.
+            RefusedError: If the map may not be used for writing: nothing is vented.
         """
         self._armed = False
         self._call(self._vent())
@@ -147,11 +148,15 @@ class Driver:
 
     async def _connect(self) -> None:
         async with self._lock:
-            await self._device.connect()
-            await self._device.vent()
+            await self._connect_vented()
         if self._cycling is None:
             self._cycling = self._loop.create_task(self._run())
             self._cycling.add_done_callback(self._ended)
+
+    async def _connect_vented(self) -> None:
+        await self._device.connect()
+        if not self._device.read_only:
+            await self._device.vent()
 
     async def _arm(self) -> None:
         async with self._lock:
@@ -175,7 +180,8 @@ class Driver:
 
     async def _clear_faults(self) -> None:
         async with self._lock:
-            await self._device.vent()
+            if not self._device.read_only:
+                await self._device.vent()
             await self._device.clear_faults()
 
     async def _disconnect(self) -> None:
@@ -183,7 +189,7 @@ class Driver:
             if self._cycling is not None:
                 self._cycling.cancel()
                 self._cycling = None
-            if self._device.connected:
+            if self._device.connected and not self._device.read_only:
                 await self._vent_in_cycle()
             self._device.close()
 
@@ -213,8 +219,10 @@ class Driver:
                 self._lose(str(error))
             return
         except RefusedError as error:
-            self._disarm(str(error))
-            await self._vent_in_cycle()
+            self.link_error = str(error)
+            if self._armed:
+                self._disarm(str(error))
+                await self._vent_in_cycle()
             return
         self.latest, self.link_error = exchange, None
         if self._device.enabled and exchange.halted:
@@ -259,8 +267,7 @@ class Driver:
 
     async def _reconnect(self) -> None:
         try:
-            await self._device.connect()
-            await self._device.vent()
-            _log.info('connected again; the arm stays vented until the driver is activated')
+            await self._connect_vented()
+            _log.info('connected again; nothing moves until the driver is activated')
         except PneumaticDriverError as error:
             self.link_error = str(error)

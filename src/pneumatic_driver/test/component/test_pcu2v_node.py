@@ -112,7 +112,7 @@ def test_broken_sensor_stays_latched_until_it_is_cleared(operator, gripper):
     [
         ({}, "parameter 'robot' is missing"),
         ({'robot': 'two_module_arm'}, 'uses channel 5'),
-        ({'robot': 'four_piece_finger', 'map': 'valve_board'}, "has no register 'positive_target'"),
+        ({'robot': 'four_piece_finger', 'map': 'valve_board'}, "does not read a register 'positive_target'"),
     ],
 )
 def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):

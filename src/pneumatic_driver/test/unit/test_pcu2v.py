@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import yaml
 
+from pneumatic_driver.board import Board
+from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, LinkError, RefusedError, RegisterMapError
 from pneumatic_driver.pcu2v import Pcu2v
 from pneumatic_driver.register_map import RegisterMap, load_map, shipped_maps
@@ -224,16 +226,43 @@ def test_unverified_map_only_reads_from_a_device_that_is_not_here(gripper, monke
         with pytest.raises(RefusedError, match='accept_unverified_map:=pcu2v'):
             await device.enable()
         gripper.drive_from_elsewhere(0)
-        await device.vent()  # reads only, too
+        with pytest.raises(RefusedError, match='it may only read'):
+            await device.vent()  # never says that it vented what it did not
+        await device.clear_faults()
         assert gripper.device.logic.positive_trigger
         device.close()
 
     asyncio.run(scenario())
 
 
+def test_driver_with_an_unverified_map_reads_and_says_that_it_may_not_vent(gripper):
+    device = Pcu2v(load_map('pcu2v').with_link('192.0.2.1'))
+    device.map = load_map('pcu2v').with_link(**gripper.link)
+    exchanges, writes = [], []
+    gripper.device.logic.write = lambda address, values: writes.append(address) or 0
+    driver = Driver(device, 50.0, 0.5, exchanges.append)
+    try:
+        driver.connect()
+        wait_for(lambda: len(exchanges) > 5)
+        for call in (driver.arm, driver.vent):
+            with pytest.raises(RefusedError, match='accept_unverified_map:=pcu2v'):
+                call()
+        driver.clear_faults()
+    finally:
+        driver.close()
+    assert writes == []
+
+
 def test_maps_that_do_not_fit_the_device_are_refused():
-    with pytest.raises(RegisterMapError, match="'valve_board' has no register 'positive_target'"):
+    with pytest.raises(RegisterMapError, match="'valve_board': poll 'cycle' does not read a register 'positive_target'"):
         Pcu2v(load_map('valve_board'))
+    with pytest.raises(RegisterMapError, match="no register 'target'"):
+        Board(load_map('pcu2v'))
+    content = yaml.safe_load(shipped_maps()['pcu2v'].read_text())
+    content['polls'][0]['count'] = 5
+    content['polls'].append({'name': 'slow', 'start': 5, 'count': 1, 'rate_hz': 1.0})
+    with pytest.raises(RegisterMapError, match="poll 'cycle' does not read a register 'heartbeat'"):
+        Pcu2v(RegisterMap.model_validate(content))
     content = yaml.safe_load(shipped_maps()['pcu2v'].read_text())
     content['limits']['pressure_kpa'] = [-90.0, 150.0]
     with pytest.raises(RegisterMapError, match=r"pressure_kpa allows 150 kPa, register 'positive_target' only \[0, 120000\] Pa"):
