@@ -5,6 +5,7 @@ import asyncio
 import json
 import logging
 import math
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -68,7 +69,7 @@ def _measure(options) -> dict:
         progress.set_description('pneumatics')
         measured = gripper_figures.figures(options.robot, options.seed, progress.update)
         progress.set_description('controller, then random faults')
-        measured |= asyncio.run(_with_progress(options, total_s, progress.update))
+        measured |= _soaked(options, total_s, progress.update)
         progress.set_description('finger')
         errors = finger_error_percent(options.seed, options.robot)
         progress.update(_FINGER_S)
@@ -76,29 +77,32 @@ def _measure(options) -> dict:
     return measured
 
 
-async def _with_progress(options, total_s: int, update: Callable[[int], object]) -> dict:
+def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
     """The controller's figures; while it is soaked, so are the pneumatics, in a process of their own."""
-    work = asyncio.create_task(rws_figures.figures(WATCH_S, options.soak_minutes, options.seed))
-    soaking = asyncio.create_task(_soak_pneumatics(60 * options.soak_minutes, options.seed))
-    for _ in range(total_s):
-        if not (await asyncio.wait([work, soaking], timeout=1.0))[1]:
-            break
-        update(1)
-    measured, soaked = await work, await soaking
+    delay_s = WATCH_S + _OTHER_S / 2  # what is timed is timed alone
+    # Started before anything is counted: its pipe is there before and after the controller's soak, and is no leak of that.
+    command = [sys.executable, '-m', 'soft_arm_bringup.gripper_soak', *map(str, (60 * options.soak_minutes, options.seed, delay_s))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            measured = asyncio.run(_with_progress(options, total_s, update))
+            output, _ = process.communicate(timeout=60 * options.soak_minutes + 120.0)
+        finally:
+            process.kill()
+    if process.returncode:
+        raise BenchError(f'the soak of the pneumatics ended with code {process.returncode}; its error is above')
+    soaked = json.loads(output)
     measured['soak_faults'] += sum(soaked['faults'].values())
     measured['leaks'] = [*measured['leaks'], *soaked['leaks']]
     return measured
 
 
-async def _soak_pneumatics(duration_s: float, seed: int) -> dict:
-    await asyncio.sleep(WATCH_S + _OTHER_S / 2)  # what is timed is timed alone
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, '-m', 'soft_arm_bringup.gripper_soak', str(duration_s), str(seed), stdout=asyncio.subprocess.PIPE
-    )
-    output, _ = await process.communicate()
-    if process.returncode:
-        raise BenchError(f'the soak of the pneumatics ended with code {process.returncode}; its error is above')
-    return json.loads(output)
+async def _with_progress(options, total_s: int, update: Callable[[int], object]) -> dict:
+    work = asyncio.create_task(rws_figures.figures(WATCH_S, options.soak_minutes, options.seed))
+    for _ in range(total_s):
+        if (await asyncio.wait([work], timeout=1.0))[0]:
+            break
+        update(1)
+    return await work
 
 
 def missed_bars(measured: dict) -> list[str]:

@@ -108,8 +108,9 @@ def _resident_mib() -> float:
 
 
 def main(argv: list[str]) -> int:
-    """Duration [s] and seed on the command line."""
+    """Duration [s], seed and how long to wait before [s] on the command line."""
     logging.disable(logging.CRITICAL)
+    threading.Event().wait(float(argv[2]))
     sys.stdout.write(json.dumps(soak(float(argv[0]), int(argv[1]))) + '\n')
     return 0
 
