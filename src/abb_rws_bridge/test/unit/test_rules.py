@@ -158,6 +158,23 @@ def test_two_clients_that_fight_for_mastership_both_get_their_turns(generation):
     asyncio.run(run())
 
 
+def test_robotware_8_gives_its_one_write_access_instead_of_a_mastership():
+    async def run():
+        async with cell(2, robotware='8.1.1') as (running, controller), client(running) as other:
+            for value in ('1', '2'):
+                await controller.set_symbol('T_ROB1/Module1/test_var_num', value)
+            assert running.controller.memory.symbols['T_ROB1/Module1/test_var_num'] == '2'
+            async with controller.mastership():
+                with pytest.raises(errors.MastershipHeld):
+                    async with other.mastership():
+                        raise AssertionError('both hold it')
+            assert set(running.controller.masters.values()) == {None}
+            asked = [path for path, _ in running.writes if path.startswith('/rw/mastership')]
+            assert asked == []
+
+    asyncio.run(run())
+
+
 @ALL
 def test_starting_in_the_wrong_state_is_told(generation):
     async def run():

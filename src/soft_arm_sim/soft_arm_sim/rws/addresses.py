@@ -52,6 +52,7 @@ _REWRITES = [
         (r'^(/rw/iosystem/(?:signals|networks|devices)/.+)/config$', r'\1', {'resource': 'config'}),
         (r'^/rw/motionsystem/jog$', '/rw/motionsystem', {'action': 'jog'}),
         (r'^/rw/motionsystem/checkchangecount/(\d+)$', '/rw/motionsystem/checkchangecount', {'changecount': r'\1'}),
+        (_UNIT + '/lead-through$', r'\1', {'resource': 'lead-through', 'action': 'set-lead-through'}),
         (_UNIT + '/position$', r'\1', {'action': 'mechunit-position'}),
         (_UNIT + '/joints-from-pose$', r'\1', {'action': 'CalcJointsFromPose'}),
         (_UNIT + '/joints-from-cartesian$', r'\1', {'action': 'JointsFromCartesian'}),

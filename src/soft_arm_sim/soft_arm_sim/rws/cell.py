@@ -114,6 +114,7 @@ SETTINGS = {
     'jog-mode': 'Linear',
     'coord-system': 'Base',
     'mode': 'Activated',
+    'lead-through': 'Inactive',
     'nonmotionexecution': 'OFF',
     'vtstate': 'running',
     'vtspeed': '100',

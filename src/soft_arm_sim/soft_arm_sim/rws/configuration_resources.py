@@ -41,11 +41,13 @@ def _attributes(call: Call) -> Reply:
 @route('GET', '/rw/cfg/{domain}/{kind}/instances')
 def _instances(call: Call) -> Reply:
     instances = call.controller.configuration.instances(call.parts['domain'], call.parts['kind'])
-    return Reply(tuple(_item(name, instance) for name, instance in instances.items()), 'instances')
+    return Reply(tuple(_item(call, name, instance) for name, instance in instances.items()), 'instances')
 
 
-def _item(name: str, instance: Instance) -> Item:
-    attributes = tuple(Item('cfg-ia-t', key, {'value': value}) for key, value in instance.items())
+def _item(call: Call, name: str, instance: Instance) -> Item:
+    attributes = tuple(
+        Item('cfg-ia-t-li' if call.generation == 1 else 'cfg-ia-t', key, {'value': value}) for key, value in instance.items()
+    )
     return Item(
         'cfg-dt-instance-li',
         name,
@@ -67,7 +69,7 @@ def _instance(call: Call) -> Instance:
 
 @route('GET', '/rw/cfg/{domain}/{kind}/instances/{instance}')
 def _read(call: Call) -> Reply:
-    return Reply((_item(call.parts['instance'], _instance(call)),), call.parts['instance'])
+    return Reply((_item(call, call.parts['instance'], _instance(call)),), call.parts['instance'])
 
 
 @route('POST', '/rw/cfg/{domain}/{kind}/instances')
@@ -79,7 +81,7 @@ def _create(call: Call) -> Reply:
     if name in instances:
         raise refusals.name_taken()
     known = next(iter(instances.values()), {})
-    instances[name] = dict.fromkeys(known, '') | {'Name': name}
+    instances[name] = dict.fromkeys(known, '') | {'name' if 'name' in known else 'Name': name}
     return Reply(status=201, location=f'instances/{name}')
 
 

@@ -95,7 +95,7 @@ def _check_unit(call: Call) -> None:
 def _unit(call: Call) -> Reply:
     _check_unit(call)
     if call.query.get('resource') == 'lead-through':
-        return one('ms-mechunit', 'ROB_1', {'status': 'Inactive'})
+        return one('ms-mechunit', 'ROB_1', {'status': call.controller.settings['lead-through']})
     settings = call.controller.settings
     fields = {
         'type': 'TCPRobot',
@@ -170,6 +170,11 @@ def _act_on_unit(call: Call) -> Reply:
             raise refusals.invalid()
         call.controller.require_motion(call.session)
         call.controller.settings |= form
+        return NOTHING
+    if call.action == 'set-lead-through':
+        if form.get('status') not in ('active', 'inactive'):
+            raise refusals.invalid()
+        call.controller.settings['lead-through'] = form['status'].capitalize()
         return NOTHING
     if call.action == 'mechunit-position':  # a virtual controller puts its robot anywhere
         call.controller.place(np.deg2rad(_vector(form, 'rob_joint', 6)))

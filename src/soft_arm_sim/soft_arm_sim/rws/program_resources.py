@@ -105,7 +105,7 @@ def _act_on_task(call: Call) -> Reply:
     if call.action in ('activate', 'deactivate'):
         controller.activate_task(call.session, task, call.action == 'activate')
     elif call.action == 'loadmod' and form.get('modulepath'):
-        _load(call, form['modulepath'], form.get('replace', 'false').lower() == 'true')
+        return _load(call, form['modulepath'], form.get('replace', 'false').lower() == 'true')
     elif call.action == 'unloadmod' and form.get('module'):
         controller.unload_module(call.session, form['module'])
     elif call.action == 'build':
@@ -117,12 +117,14 @@ def _act_on_task(call: Call) -> Reply:
     return NOTHING
 
 
-def _load(call: Call, path_text: str, replace: bool) -> None:
+def _load(call: Call, path_text: str, replace: bool) -> Reply:
     path = normal_path(path_text)
     if path not in call.controller.store.files:
         raise refusals.no_module_file()
     text = call.controller.store.read(path).decode('utf-8', errors='replace')
-    call.controller.load_module(call.session, program.load(text, path), replace)
+    module = program.load(text, path)
+    call.controller.load_module(call.session, module, replace)
+    return NOTHING if call.generation == 1 else one('rap-module', module.name, {'name': module.name})
 
 
 # programs

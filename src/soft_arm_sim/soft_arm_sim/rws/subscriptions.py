@@ -74,8 +74,9 @@ class Subscriptions:
     def _wanted(self, text: str) -> dict[str, int]:
         form = urllib.parse.parse_qs(text, keep_blank_values=True)
         listed = form.get('resources', [])
-        if len(listed) == 1 and listed[0].isdigit() and listed[0] not in ('', '1'):
-            listed = [str(i) for i in range(1, int(listed[0]) + 1)]
+        if len(listed) == 1 and listed[0].isdigit():  # a count, or the only name, which need not be 1
+            counted = [str(i) for i in range(1, min(int(listed[0]), RESOURCE_LIMIT) + 1)]
+            listed = counted if counted and all(number in form for number in counted) else listed
         priorities = {}
         for number in listed:
             resource, priority = form.get(number, [''])[0], form.get(f'{number}-p', ['1'])[0]

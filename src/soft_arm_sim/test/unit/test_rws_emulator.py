@@ -209,6 +209,9 @@ def test_both_ways_of_counting_resources_are_understood():
         assert (await ask('POST', '/subscription', [('resources', '1'), ('resources', '2'), *wanted.items()]))[0] == 201
         assert (await ask('POST', '/subscription', [('resources', '2'), *wanted.items()]))[0] == 201
         assert [list(group.priorities.values()) for group in emulator.subscriptions.groups.values()] == [[1, 0], [1, 0]]
+        emulator.subscriptions.remove_all()
+        zero = [('resources', '0'), ('0', '/rw/iosystem/signals/DO_01;state'), ('0-p', '2')]  # abb_librws counts from 0
+        assert (await ask('POST', '/subscription', zero))[0] == 201
 
     serve(work)
 
