@@ -56,6 +56,7 @@ class Driver:
         self._loop = asyncio.new_event_loop()
         self._lock = asyncio.Lock()  # between the cycle and the calls below
         self._cycling: asyncio.Task | None = None
+        self._ending: asyncio.Task | None = None  # kept, or it may be collected before it has run
         self._thread = threading.Thread(target=self._loop.run_forever, name='pneumatic_driver', daemon=True)
         self._thread.start()
 
@@ -260,10 +261,16 @@ class Driver:
 
     def _ended(self, cycling: asyncio.Task) -> None:
         if not cycling.cancelled() and (error := cycling.exception()) is not None:
-            self._device.close()  # the device hears no more from us and vents
             self._armed = False
             _log.critical('the exchange with the device broke off', exc_info=error)
+            self._ending = self._loop.create_task(self._vent_and_close())
             self._on_disarm(f'the exchange with the device broke off: {error!r}')
+
+    async def _vent_and_close(self) -> None:
+        async with self._lock:
+            if not self._device.read_only:
+                await self._vent_in_cycle()
+            self._device.close()
 
     async def _reconnect(self) -> None:
         try:

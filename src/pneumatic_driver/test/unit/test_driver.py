@@ -188,14 +188,19 @@ def test_another_client_that_writes_is_found_and_vented(gripper, make_driver, ad
 def test_silent_device_is_noticed_and_vents_itself(tcp_rig, proxy_to, make_driver):
     proxy = proxy_to(tcp_rig)
     recorder = make_driver(tcp_rig, proxy.link)
-    driver = moving(recorder, tcp_rig)
-    proxy.frozen, frozen_s, frozen_device_s = True, time.monotonic(), tcp_rig.plant.device_clock_s()
-    keep_commanding(driver, tcp_rig, lambda: recorder.reasons and tcp_rig.plant.vented)
-    assert recorder.reasons[0].startswith('link lost')
-    assert recorder.disarmed_s - frozen_s <= 0.6  # 0.42 s and what a busy machine adds
-    assert tcp_rig.plant.changed_device_s - frozen_device_s <= 0.3
-    with pytest.raises(CommandError, match='activate the driver'):
-        driver.command(tcp_rig.targets_pa)
+    took_s = []
+    while not took_s or (took_s[-1] > 0.5 and len(took_s) < 3):  # a busy machine gets three attempts
+        driver = moving(recorder, tcp_rig)
+        recorder.reasons.clear()
+        proxy.frozen, frozen_s, frozen_device_s = True, time.monotonic(), tcp_rig.plant.device_clock_s()
+        keep_commanding(driver, tcp_rig, lambda: recorder.reasons and tcp_rig.plant.vented)
+        took_s.append(recorder.disarmed_s - frozen_s)
+        assert recorder.reasons[0].startswith('link lost')
+        assert tcp_rig.plant.changed_device_s - frozen_device_s <= 0.3
+        with pytest.raises(CommandError, match='activate the driver'):
+            driver.command(tcp_rig.targets_pa)
+        proxy.frozen = False
+    assert took_s[-1] <= 0.5
 
 
 @pytest.mark.parametrize('how', ['cut', 'power'])
@@ -277,4 +282,5 @@ def test_error_in_the_drivers_own_loop_stops_the_device(tcp_rig):
     driver.arm()
     keep_commanding(driver, tcp_rig, lambda: reasons and tcp_rig.plant.vented)
     assert "KeyError('a bug')" in reasons[0] and not driver.armed
+    assert not tcp_rig.watchdog_tripped()  # it was still told to vent
     driver.close()

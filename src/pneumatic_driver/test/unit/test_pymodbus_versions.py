@@ -84,7 +84,7 @@ def test_oldest_pymodbus_drives_notices_silence_and_reconnects(tcp_rig, proxy_to
     proxy.frozen, frozen_s, frozen_device_s = True, time.monotonic(), tcp_rig.plant.device_clock_s()
     wait_for(lambda: session.disarmed and tcp_rig.plant.vented)
     disarmed_s, reason = session.disarmed[0]
-    assert reason.startswith('link lost') and disarmed_s - frozen_s <= 0.7  # 0.42 s and what a busy machine adds
+    assert reason.startswith('link lost') and disarmed_s - frozen_s <= 1.0  # 0.42 s on a quiet machine; with pymodbus' own defaults 12 s
     assert tcp_rig.plant.changed_device_s - frozen_device_s <= 0.3
 
     proxy.frozen = False
