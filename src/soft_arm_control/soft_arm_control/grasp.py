@@ -77,9 +77,9 @@ class GraspSettings:
     rate_pa_s: float = 50.0e3  # of the closing; free_closing.yaml is of one rate
     tolerance_pa: float = 4.0e3
     settle_s: float = 0.3  # the pressure must stay within tolerance for this long
-    pressures_timeout_s: float = 0.3
+    pressures_timeout_s: float = 0.3  # during a goal; also of an inactive driver
     shape_timeout_s: float = 0.6
-    driver_gone_s: float = 1.0  # longer than a driver that recovers by itself is inactive, or silent
+    driver_gone_s: float = 1.0  # while holding: longer than a driver that recovers by itself is inactive, or silent
 
 
 @dataclass(frozen=True)
@@ -162,8 +162,10 @@ class Gripper:
         self._check(goal, now_s)
         self._goal, self._start_s = goal, now_s
         if isinstance(goal, GraspGoal):
-            self._contact = ContactDetector(self._free)
-            self._contact_pa = self._contact_s = None
+            self._contact, self._contact_pa, self._contact_s = ContactDetector(self._free), None, None
+            self._command_pa = self._settings.open_pa
+        else:
+            self._command_pa = goal.open_pa
         self._enter('open', now_s)
 
     def status(self, now_s: float) -> GripStatus:
@@ -188,14 +190,14 @@ class Gripper:
 
     def step(self, now_s: float) -> tuple[float | None, GripStatus]:
         """One tick, `PERIOD_S` after the last: signed gauge pressure to command [Pa], None when there is none, and the status."""
-        gone = self._driver_gone(now_s)
-        if gone and self._goal is None:
-            self._command_pa, self.holding, self._phase = None, False, 'idle'
-        elif gone or (self._goal is not None and now_s - self._pressure_s > self._settings.pressures_timeout_s):
+        gone = self._driver_gone(now_s, self._settings.driver_gone_s if self._goal is None else self._settings.pressures_timeout_s)
+        if gone and self._goal is not None:
             self.holding = False
-            status = self._end(now_s, Outcome.DRIVER_LOST, gone or self._silence(now_s))
+            status = self._end(now_s, Outcome.DRIVER_LOST, gone)
             self._command_pa = None
             return None, replace(status, end_state=EndState.NOTHING_COMMANDED)
+        if gone:
+            self._command_pa, self.holding, self._phase = None, False, 'idle'
         if self._goal is None:
             return self._take_command(), self.status(now_s)
         if isinstance(self._goal, ReleaseGoal):
@@ -213,8 +215,7 @@ class Gripper:
 
     def _grasp(self, now_s: float) -> GripStatus:
         goal, s = self._goal, self._settings
-        wanted_shape = bool(goal.evidence & Evidence.SHAPE)
-        if wanted_shape and not self._sees(now_s):
+        if goal.evidence & Evidence.SHAPE and not self.holding and not self._sees(now_s):
             return self._end(
                 now_s, Outcome.SHAPE_LOST, f'no shape for {now_s - self._shape_s:.2f} s, limit {s.shape_timeout_s} s: check the camera'
             )
@@ -223,10 +224,9 @@ class Gripper:
                 now_s,
                 Outcome.TIMEOUT,
                 f'{self._pressure_pa / 1e3:.1f} kPa after {goal.timeout_s:g} s, commanded {self._command_pa / 1e3:.1f} kPa: '
-                'check the supply, or allow more time',
+                'check that the driver is active and the supply on, or allow more time',
             )
         if self._phase == 'open':
-            self._command_pa = s.open_pa
             if self._settled(now_s):
                 self._enter('close', now_s)
         elif self._phase == 'close':
@@ -243,7 +243,6 @@ class Gripper:
 
     def _release(self, now_s: float) -> GripStatus:
         goal = self._goal
-        self._command_pa = goal.open_pa
         if self._settled(now_s) and self._seen_since(now_s):
             self.holding = False
             return self._end(now_s, Outcome.DONE, '')
@@ -307,15 +306,12 @@ class Gripper:
     def _enter(self, phase: str, now_s: float) -> None:
         self._phase, self._phase_s, self._inside_s = phase, now_s, None
 
-    def _driver_gone(self, now_s: float) -> str:
-        limit_s = self._settings.driver_gone_s
+    def _driver_gone(self, now_s: float, limit_s: float) -> str:
+        """Why the driver counts as gone; empty while it does not."""
         if self._inactive_s is not None and now_s - self._inactive_s > limit_s:
             return 'the driver is inactive: activate it, then send a new goal'
-        return self._silence(now_s) if now_s - self._pressure_s > limit_s else ''
-
-    def _silence(self, now_s: float) -> str:
-        limit_s = self._settings.pressures_timeout_s
-        return f'no measured pressures for {now_s - self._pressure_s:.2f} s, limit {limit_s} s: check the driver'
+        silent_s = now_s - self._pressure_s
+        return f'no measured pressures for {silent_s:.2f} s, limit {limit_s} s: check the driver' if silent_s > limit_s else ''
 
     def _nothing_touched(self, now_s: float) -> str:
         at_hand = self._at_hand(now_s)

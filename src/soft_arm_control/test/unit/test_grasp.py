@@ -94,6 +94,15 @@ def test_a_shape_that_was_asked_for_and_is_lost_vents(make_finger_loop):
     assert loop.now_s - lost_s < 0.8 and loop.command_pa == 0.0
 
 
+def test_a_shape_that_is_lost_after_the_contact_changes_nothing(make_finger_loop):
+    loop = make_finger_loop(6, 0.010)
+    loop.grasp(evidence=Evidence.SHAPE, squeeze_pa=60e3)
+    loop.until(lambda status: status.phase == 'squeeze')
+    loop.camera = False
+    status = loop.until_end()
+    assert (status.outcome, status.end_state) == (Outcome.DONE, EndState.HOLDING)
+
+
 def test_cancelling_vents_before_contact_and_holds_after(make_finger_loop):
     loop = make_finger_loop(7, 0.010)
     loop.grasp()
@@ -145,6 +154,19 @@ def test_a_pressure_that_does_not_follow_times_out_and_vents(make_finger_loop):
     status = loop.until_end()
     assert (status.outcome, status.end_state) == (Outcome.TIMEOUT, EndState.VENTED)
     assert status.elapsed_s == pytest.approx(2.0, abs=0.05) and 'kPa' in status.message
+    loop.grasp(timeout_s=1e-6)
+    assert loop.tick().outcome is Outcome.TIMEOUT
+
+
+def test_a_driver_that_becomes_inactive_ends_a_goal_before_it_can_come_back_by_itself(make_finger_loop):
+    loop = make_finger_loop(9)
+    loop.grasp()
+    loop.until(lambda status: status.phase == 'close')
+    loop.gripper.add_driver_state(loop.now_s, active=False)
+    inactive_s = loop.now_s
+    status = loop.until_end()
+    assert (status.outcome, status.end_state) == (Outcome.DRIVER_LOST, EndState.NOTHING_COMMANDED) and 'inactive' in status.message
+    assert loop.now_s - inactive_s == pytest.approx(0.3, abs=0.05)
 
 
 @pytest.mark.parametrize('stay_open', [True, False])
