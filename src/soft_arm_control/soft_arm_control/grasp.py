@@ -15,7 +15,7 @@ from soft_arm_control.free_closing import FreeClosing
 from soft_arm_control.grasp_contact import ContactDetector
 
 PERIOD_S = 0.02
-SHAPE_LAG_S, SHAPE_WAIT_S = 0.1, 1.0  # of the finger behind its pressure; for an image of the finger at rest
+SHAPE_LAG_S, SHAPE_WAIT_S = 0.2, 1.0  # of the finger behind its pressure; for an image of the finger at rest
 
 
 class Evidence(enum.Flag):

@@ -57,19 +57,19 @@ def test_an_object_is_found_soon_after_it_is_touched_and_held(make_finger_loop, 
 
 @pytest.mark.parametrize('evidence', [Evidence.PRESSURE, Evidence.SHAPE, Evidence.BOTH])
 def test_the_evidence_that_was_asked_for_decides(make_finger_loop, evidence):
-    loop = make_finger_loop(3, 0.010)
+    loop = make_finger_loop(2, 0.010)
     loop.grasp(evidence=evidence, grip_pa=110e3)
     status = loop.until_end()
     assert status.outcome is Outcome.DONE
     assert evidence in status.seen_by
-    empty = make_finger_loop(3)
+    empty = make_finger_loop(2)
     empty.grasp(evidence=evidence)
     assert empty.until_end().outcome is Outcome.NO_CONTACT
 
 
 def test_without_a_calibration_the_shape_alone_tells(make_finger_loop, finger):
     for gap_m, outcome in ((0.008, Outcome.DONE), (None, Outcome.NO_CONTACT)):
-        loop = make_finger_loop(4, gap_m, from_robot(finger))
+        loop = make_finger_loop(5, gap_m, from_robot(finger))
         loop.grasp()
         status = loop.until_end()
         assert status.outcome is outcome
@@ -77,7 +77,7 @@ def test_without_a_calibration_the_shape_alone_tells(make_finger_loop, finger):
 
 
 def test_a_blind_gripper_goes_on_by_pressure(make_finger_loop):
-    loop = make_finger_loop(6, 0.010)
+    loop = make_finger_loop(11, 0.010)
     loop.grasp()
     loop.camera = False
     status = loop.until_end()
@@ -85,7 +85,7 @@ def test_a_blind_gripper_goes_on_by_pressure(make_finger_loop):
 
 
 def test_a_shape_that_was_asked_for_and_is_lost_vents(make_finger_loop):
-    loop = make_finger_loop(6, 0.010)
+    loop = make_finger_loop(11, 0.010)
     loop.grasp(evidence=Evidence.SHAPE)
     loop.until(lambda status: status.phase == 'close')
     loop.camera, lost_s = False, loop.now_s
@@ -95,7 +95,7 @@ def test_a_shape_that_was_asked_for_and_is_lost_vents(make_finger_loop):
 
 
 def test_a_shape_that_is_lost_after_the_contact_changes_nothing(make_finger_loop):
-    loop = make_finger_loop(6, 0.010)
+    loop = make_finger_loop(11, 0.010)
     loop.grasp(evidence=Evidence.SHAPE, squeeze_pa=60e3)
     loop.until(lambda status: status.phase == 'squeeze')
     loop.camera = False
@@ -104,7 +104,7 @@ def test_a_shape_that_is_lost_after_the_contact_changes_nothing(make_finger_loop
 
 
 def test_cancelling_vents_before_contact_and_holds_after(make_finger_loop):
-    loop = make_finger_loop(7, 0.010)
+    loop = make_finger_loop(2, 0.010)
     loop.grasp()
     loop.until(lambda status: status.phase == 'close')
     status = loop.gripper.cancel(loop.now_s)
@@ -118,7 +118,7 @@ def test_cancelling_vents_before_contact_and_holds_after(make_finger_loop):
 
 
 def test_without_pressures_nothing_is_commanded(make_finger_loop):
-    loop = make_finger_loop(8, 0.010)
+    loop = make_finger_loop(5, 0.010)
     loop.grasp()
     loop.until(lambda status: status.phase == 'close')
     loop.driver, lost_s = False, loop.now_s
@@ -132,7 +132,7 @@ def test_without_pressures_nothing_is_commanded(make_finger_loop):
 
 @pytest.mark.parametrize('inactive', [True, False])
 def test_what_is_held_is_not_commanded_again_when_the_driver_comes_back(make_finger_loop, inactive):
-    loop = make_finger_loop(8, 0.010)
+    loop = make_finger_loop(5, 0.010)
     loop.grasp()
     loop.until_end()
     if inactive:
@@ -148,7 +148,7 @@ def test_what_is_held_is_not_commanded_again_when_the_driver_comes_back(make_fin
 
 
 def test_a_pressure_that_does_not_follow_times_out_and_vents(make_finger_loop):
-    loop = make_finger_loop(9)
+    loop = make_finger_loop(11)
     loop.supply = False
     loop.grasp(timeout_s=2.0)
     status = loop.until_end()
@@ -159,7 +159,7 @@ def test_a_pressure_that_does_not_follow_times_out_and_vents(make_finger_loop):
 
 
 def test_a_driver_that_becomes_inactive_ends_a_goal_before_it_can_come_back_by_itself(make_finger_loop):
-    loop = make_finger_loop(9)
+    loop = make_finger_loop(11)
     loop.grasp()
     loop.until(lambda status: status.phase == 'close')
     loop.gripper.add_driver_state(loop.now_s, active=False)
@@ -171,7 +171,7 @@ def test_a_driver_that_becomes_inactive_ends_a_goal_before_it_can_come_back_by_i
 
 @pytest.mark.parametrize('stay_open', [True, False])
 def test_a_release_opens_by_vacuum(make_finger_loop, stay_open):
-    loop = make_finger_loop(10, 0.010)
+    loop = make_finger_loop(2, 0.010)
     loop.grasp()
     loop.until_end()
     with pytest.raises(GoalError, match='release'):
@@ -187,7 +187,7 @@ def test_a_release_opens_by_vacuum(make_finger_loop, stay_open):
 
 
 def test_a_release_that_replaces_a_grasp_lets_go(make_finger_loop):
-    loop = make_finger_loop(10, 0.010)
+    loop = make_finger_loop(2, 0.010)
     loop.grasp()
     loop.until(lambda status: status.phase == 'squeeze')
     loop.release()
@@ -207,7 +207,7 @@ def test_a_release_that_replaces_a_grasp_lets_go(make_finger_loop):
     ],
 )
 def test_goals_that_are_refused_change_nothing(make_finger_loop, changes, named):
-    loop = make_finger_loop(12)
+    loop = make_finger_loop(5)
     loop.camera = False
     loop.run(1.0)
     with pytest.raises(GoalError, match=named):
@@ -218,7 +218,7 @@ def test_goals_that_are_refused_change_nothing(make_finger_loop, changes, named)
 @pytest.mark.parametrize('open_pa', [10e3, 0.0, -95e3, math.nan])
 def test_a_release_needs_a_vacuum(make_finger_loop, open_pa):
     with pytest.raises(GoalError, match='open_pa'):
-        make_finger_loop(12).release(open_pa=open_pa)
+        make_finger_loop(5).release(open_pa=open_pa)
 
 
 def test_the_file_keeps_what_was_identified(tmp_path, free_of, finger):
