@@ -290,7 +290,10 @@ class Emulator:
             return web.Response(status=400)
         silent_peer = self.options.generation == 2
         socket = web.WebSocketResponse(protocols=(protocol,), heartbeat=None if silent_peer else PING_S, autoping=not silent_peer)
-        await socket.prepare(request)
+        try:
+            await socket.prepare(request)
+        except ConnectionError:  # cut while it was being opened
+            return web.Response(status=503)
         group.sockets.append(socket)
         try:
             await self._listen_to(socket, request, silent_peer)

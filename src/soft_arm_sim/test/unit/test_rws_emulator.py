@@ -8,8 +8,10 @@ import aiohttp
 import numpy as np
 import pytest
 
+from rws_testing.cell import until
 from rws_testing.stranger import PASSWORD, START, USER, serve
 from soft_arm_sim.rws import cli
+from soft_arm_sim.rws.cell import IN_POSITION_SYMBOL
 from soft_arm_sim.rws.control import ControlPort
 from soft_arm_sim.rws.faults import Faults
 from soft_arm_sim.rws.figures import figures
@@ -78,10 +80,7 @@ def test_the_requests_of_the_gripper_paper():
         target = {'value': '[[0,0,0,0,90,0],[0,0,0,0,0,0]]'}
         assert (await ask('POST', '/rw/rapid/symbol/data/RAPID/T_ROB1/J_Orientation_Target?action=set', target))[0] == 204
         assert (await ask('POST', '/rw/rapid/execution?action=start', START | {'cycle': 'forever'}))[0] == 204
-        for _ in range(200):
-            if emulator.controller.robot.arrived:
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: emulator.controller.memory.symbols[IN_POSITION_SYMBOL] == '1' and emulator.controller.robot.arrived)
         _, _, text = await ask('GET', '/rw/rapid/symbol/data/RAPID/T_ROB1/in_position')
         assert '<span class="value">1</span>' in text
         assert (await ask('POST', '/rw/rapid/execution?action=stop', {'stopmode': 'stop', 'usetsp': 'normal'}))[0] == 204
