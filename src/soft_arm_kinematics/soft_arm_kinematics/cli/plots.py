@@ -8,6 +8,7 @@ matplotlib.use('Agg')
 import numpy as np  # noqa: E402
 from matplotlib import pyplot  # noqa: E402
 
+from soft_arm_kinematics import pcc  # noqa: E402
 from soft_arm_kinematics.arm import Arm  # noqa: E402
 from soft_arm_kinematics.inverse import IkResult  # noqa: E402
 from soft_arm_kinematics.reachable import ReachableSet  # noqa: E402
@@ -44,7 +45,7 @@ def draw_solutions(arm: Arm, result: IkResult, path: Path, shown: int) -> None:
     figure = pyplot.figure(figsize=(3.6 * len(solutions), 5.6), layout='constrained')
     for number, s in enumerate(solutions, start=1):
         axes = figure.add_subplot(1, len(solutions), number, projection='3d')
-        line_mm = arm.backbone(s.actuation, POINTS) * 1e3
+        line_mm = centre_line(arm, s.actuation) * 1e3
         for i, name in enumerate(arm.robot.segment_names):
             part = line_mm[i * POINTS : (i + 1) * POINTS + 1]
             axes.plot(*part.T, linewidth=5, solid_capstyle='round', label=name)
@@ -74,3 +75,11 @@ def draw_solutions(arm: Arm, result: IkResult, path: Path, shown: int) -> None:
     )
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
+
+
+def centre_line(arm: Arm, actuation: np.ndarray) -> np.ndarray:
+    """Centre line (1 + s POINTS, 3) [m] of one actuation (n,): arcs of constant curvature between the ends of the segments."""
+    starts = np.concatenate([np.eye(4)[None], arm.segment_poses(actuation)[:-1]])
+    parts = arm.segment_arcs(actuation)[:, None, :] * (np.arange(1, POINTS + 1) / POINTS)[:, None]
+    ends = (starts[:, None] @ pcc.arc_transforms(parts))[..., :3, 3]
+    return np.concatenate([np.zeros((1, 3)), ends.reshape(-1, 3)])

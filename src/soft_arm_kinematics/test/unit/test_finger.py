@@ -70,7 +70,7 @@ def test_tip_in_the_robots_base_is_the_papers(pressure_pa, phi_deg, seed):
         c0, c1, c2, c3 = segment.theta_coefficients_rad
         p = pressure_pa / segment.pressure_unit_pa
         theta = c0 + c1 * p + c2 * p**2 + c3 * p**3
-        expected = expected @ equation_5(theta / length_m if abs(theta) > 1e-7 else 0.0, phi, length_m)
+        expected = expected @ equation_5(theta / length_m if abs(theta) > 1e-12 else 0.0, phi, length_m)
     T_base_flange = np.eye(4)
     T_base_flange[:3, :3], T_base_flange[:3, 3] = Rotation.from_quat(np.roll(q_wxyz, -1)).as_matrix(), t
     T_flange_mount = np.eye(4)
