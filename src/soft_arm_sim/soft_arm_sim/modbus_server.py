@@ -35,7 +35,7 @@ class Registers(Protocol):
 
 
 class ModbusDevice(ABC):
-    """A device on a TCP port, unit id 1.
+    """A device on a TCP port, unit id 1 or 255, which clients send that know no unit.
 
     Args:
         name: The device, for messages.
@@ -79,7 +79,8 @@ class ModbusDevice(ABC):
         """
         data = [SimData(address=start, values=[0] * count, datatype=DataType.REGISTERS) for start, count in self._blocks]
         # Without device 0 the server would answer a wrong unit id with a traceback in its log.
-        devices = [SimDevice(id=1, simdata=data, action=self._access), SimDevice(id=0, simdata=data, action=self._no_such_unit)]
+        actions = {1: self._access, 255: self._access, 0: self._no_such_unit}
+        devices = [SimDevice(id=unit, simdata=data, action=action) for unit, action in actions.items()]
         self._server = ModbusTcpServer(devices, address=(self.host, self.port))
         try:
             await self._server.serve_forever(background=True)

@@ -116,6 +116,7 @@ def test_serves_the_registers_and_drives_the_plant(server):
             await client.write_registers(1, [1, 0, 500, 0])
             await asyncio.to_thread(server.device.plant.on.wait, 2.0)
             words = [(await read(0, count=5)).registers for read in (client.read_holding_registers, client.read_input_registers)]
+            words.append((await client.read_holding_registers(0, count=5, device_id=255)).registers)
             refused = [
                 await client.write_register(2, 1),
                 await client.read_holding_registers(5, count=2),
@@ -126,7 +127,7 @@ def test_serves_the_registers_and_drives_the_plant(server):
             return words, [answer.exception_code for answer in refused]
 
     words, codes = asyncio.run(scenario())
-    assert words == [[123, 1, 0, 500, 0]] * 2
+    assert words == [[123, 1, 0, 500, 0]] * 3
     assert codes == [3, 2, 1, 1, 11]
     assert (50e3, 0.0, True, False) in server.device.plant.calls
 
