@@ -11,7 +11,7 @@ from soft_arm_control.grasp_contact import ContactDetector
 _SMOOTH_S = 0.2
 _DEGREE = 5  # of the bends over the pressure: cubic, and what hysteresis and lag add
 _MARGIN = 1.5  # limits over the largest value that free closings have shown
-_LEAST_EXCESS, _LEAST_DEFICIT_RAD = 0.2, 0.12  # no measurement is so quiet that less would be a contact
+_LEAST_EXCESS, _LEAST_DEFICIT_RAD = 0.25, 0.12  # no measurement is so quiet that less would be a contact
 
 
 @dataclass(frozen=True, eq=False)

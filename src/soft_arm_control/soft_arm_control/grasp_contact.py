@@ -10,9 +10,11 @@ import numpy as np
 
 from soft_arm_control.free_closing import FreeClosing
 
-WINDOW_PA = 15.0e3  # rise over which rates are compared ..
+WINDOW_PA = 12.0e3  # rise over which rates are compared ..
 LONGEST_S = 1.0  # .. but no longer than this
+LASTING_S = 0.12  # the least of so long counts: a sample that was stamped late by a busy machine makes one peak
 BASELINE_PA = 15.0e3  # first part of the closing: the bend that is missing there is the camera's or the curve's, not an object's
+RATE_BASELINE_PA = 40.0e3  # the same of the rate: the supply's, the driver's or the machine's
 SHAPES = 3  # the median of so many counts: one that was seen wrongly does not
 KEPT_S = 5.0
 
@@ -21,7 +23,7 @@ class ContactDetector:
     """Watches one closing; samples carry their stamps [s] and come in the order of time.
 
     Attributes:
-        excess: Share by which the pressure has risen faster than that of the free finger; None if not known yet.
+        excess: Share by which the pressure has lastingly risen faster than that of the free finger; None if not known yet.
         deficit_rad: Bend that is missing; None if not known yet.
         largest_excess, largest_deficit_rad: The largest so far.
         by_pressure, by_shape: Whether each has shown a contact.
@@ -30,6 +32,8 @@ class ContactDetector:
     def __init__(self, free: FreeClosing):
         self._free = free
         self._window: deque[tuple[float, float, float]] = deque()  # stamp, expected rise, measured rise
+        self._excesses: deque[tuple[float, float]] = deque()  # stamp, excess of the window that ends there
+        self._ratios: list[float] = []
         self._history: deque[tuple[float, float]] = deque()
         self._last: tuple[float, float, float] | None = None
         self._waiting: deque[tuple[float, float]] = deque()  # shapes newer than the newest pressure
@@ -68,7 +72,16 @@ class ContactDetector:
             expected_pa, measured_pa = expected_pa - first_expected_pa, measured_pa - first_measured_pa
         if expected_pa < WINDOW_PA:
             return
-        self.excess = (measured_pa - expected_pa) / expected_pa
+        ratio = measured_pa / expected_pa
+        if pressure_pa < self._begin_pa + RATE_BASELINE_PA:
+            self._ratios.append(ratio)
+            return
+        self._excesses.append((stamp_s, ratio / (float(np.median(self._ratios)) if self._ratios else 1.0) - 1.0))
+        while len(self._excesses) > 1 and self._excesses[1][0] <= stamp_s - LASTING_S:
+            self._excesses.popleft()
+        if self._excesses[0][0] > stamp_s - LASTING_S:
+            return
+        self.excess = min(excess for _, excess in self._excesses)
         self.largest_excess = max(self.excess, self.largest_excess or 0.0)
         self.by_pressure = self.by_pressure or self.excess > self._free.excess_limit
 

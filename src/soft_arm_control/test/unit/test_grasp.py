@@ -13,7 +13,7 @@ from soft_arm_control.grasp import EndState, Evidence, Outcome
 from soft_arm_description.robot import load_robot
 
 SEEDS = (2, 5, 11)
-LATE_PA = 16e3  # of pressure beyond the first touch by which a contact is seen: 0.3 s of closing
+LATE_PA = 20e3  # of pressure beyond the first touch by which a contact is seen: 0.4 s of closing
 
 
 def touched_at_pa(loop, free_loop):
