@@ -1,7 +1,7 @@
 # The door. `make demo` and `make test` need nothing else to be done first; the rest are their parts.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build lint format test demo sim clean
+.PHONY: help setup build lint format test clients demo sim clean
 PYTHON ?=
 export PYTHON
 
@@ -30,6 +30,11 @@ test: build lint
 test: ## run every check and test: unit, component (one node), system (the whole virtual rig)
 	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
 	  pytest $(wildcard src/*/test/unit underlay/*/test launch/test/unit) $(wildcard src/*/test/component) $(wildcard launch/test/system)
+
+clients: build
+clients: ## let public clients of others talk to the emulated controllers; they are put into .venv/clients and nowhere else
+	@.venv/bin/pip install -q --no-deps --upgrade --target .venv/clients -r requirements/clients.in && \
+	  $(WITH_ENV) PYTHONPATH=.venv/clients:$$PYTHONPATH pytest -rs src/soft_arm_sim/test/unit/test_public_clients.py
 
 demo: build
 demo: ## run the paper's experiments on the virtual rig and leave a report under out/

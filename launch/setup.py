@@ -30,5 +30,6 @@ setup(
             'bag = soft_arm_bringup.bag_command:main',
             'doctor = soft_arm_bringup.doctor_command:main',
         ],
+        'softarm.bench': ['cell = soft_arm_bringup.bench_cell_command:main'],
     },
 )

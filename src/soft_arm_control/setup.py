@@ -18,8 +18,15 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': ['tip_controller = soft_arm_control.ros.tip_controller_node:main'],
-        'softarm.calibrate': ['dynamics = soft_arm_control.cli.calibrate_dynamics:main'],
+        'console_scripts': [
+            'gripper_controller = soft_arm_control.ros.gripper_controller_node:main',
+            'tip_controller = soft_arm_control.ros.tip_controller_node:main',
+        ],
+        'softarm.commands': ['gripper = soft_arm_control.cli.gripper:main'],
+        'softarm.calibrate': [
+            'dynamics = soft_arm_control.cli.calibrate_dynamics:main',
+            'grasp = soft_arm_control.cli.calibrate_grasp:main',
+        ],
         'softarm.experiment': [
             'bend = soft_arm_control.cli.experiment:bend',
             'deflection = soft_arm_control.cli.experiment:deflection',

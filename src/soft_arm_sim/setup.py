@@ -19,7 +19,10 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': ['virtual_rig = soft_arm_sim.ros.virtual_rig_node:main'],
+        'console_scripts': [
+            'virtual_cell = soft_arm_sim.ros.virtual_cell_node:main',
+            'virtual_rig = soft_arm_sim.ros.virtual_rig_node:main',
+        ],
         'softarm.sim': ['pcu2v = soft_arm_sim.cli.pcu2v:main', 'rws = soft_arm_sim.rws.cli:main'],
     },
 )

@@ -15,12 +15,18 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='Ring segmentation, cylinder fit and extrinsic calibration from a depth camera.',
+    description='Ring segmentation, cylinder fit, extrinsic calibration and finger bends from a depth camera.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': ['ring_detector = soft_arm_vision.ros.ring_detector_node:main'],
-        'softarm.calibrate': ['extrinsics = soft_arm_vision.cli.calibrate_extrinsics:main'],
+        'console_scripts': [
+            'finger_detector = soft_arm_vision.ros.finger_detector_node:main',
+            'ring_detector = soft_arm_vision.ros.ring_detector_node:main',
+        ],
+        'softarm.calibrate': [
+            'extrinsics = soft_arm_vision.cli.calibrate_extrinsics:main',
+            'finger = soft_arm_vision.cli.calibrate_finger:main',
+        ],
         'softarm.bench': ['vision = soft_arm_vision.cli.bench_vision:main'],
         'softarm.commands': ['vision = soft_arm_vision.cli.vision:main'],
         'softarm.experiment': ['ring = soft_arm_vision.cli.experiment_ring:main'],

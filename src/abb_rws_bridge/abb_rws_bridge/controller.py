@@ -12,7 +12,7 @@ from abb_rws_bridge import mapping
 from abb_rws_bridge.body import Item
 from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.dialect import Dialect
-from abb_rws_bridge.errors import BadResponse, ConfigurationError, MastershipMissing, OutcomeUnknown, RwsError
+from abb_rws_bridge.errors import BadResponse, ConfigurationError, MastershipMissing, NotFound, OutcomeUnknown, RwsError
 from abb_rws_bridge.session import Endpoint, Request, Response, Session
 from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, System, Task
 
@@ -21,6 +21,7 @@ _SYMBOL = re.compile(r'^[A-Za-z]\w*(/[A-Za-z]\w*){1,2}(\{\d+(,\d+)*\})?$', re.AS
 _SIGNAL = re.compile(r'^\w[\w.-]*(/\w[\w.-]*){0,2}$', re.ASCII)
 _LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
 _MAXIMUM_PAGES = 50
+_WRITE_ACCESS = '/rw/controlstation/writeaccess'  # what RobotWare 8 has instead of masterships; it answers 410 to those
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class Controller:
         self._unit = mechanical_unit
         self._held: set[str] = set()
         self._owed: set[str] = set()
+        self._one_write_access = False
 
     async def __aenter__(self) -> 'Controller':
         await self.session.__aenter__()
@@ -199,12 +201,8 @@ class Controller:
             MastershipHeld: If someone else has it.
         """
         name = domain or self.dialect.edit_domain
-        path = f'/rw/mastership/{name}'
-        try:
-            response = await self.session.request(self.dialect.post(path, 'request'))
-        except (OutcomeUnknown, asyncio.CancelledError):
-            await asyncio.shield(self._release(path))  # it may be ours without our knowing
-            raise
+        response = await self._take(name)
+        path = self._mastership_path(name)
         self._held.add(name)
         self._owed.discard(path)
         try:
@@ -213,6 +211,22 @@ class Controller:
             self._held.discard(name)
             if self.session.generation == response.generation:  # a lost session took its mastership with it
                 await asyncio.shield(self._release(path))
+
+    def _mastership_path(self, name: str) -> str:
+        return _WRITE_ACCESS if self._one_write_access else f'/rw/mastership/{name}'
+
+    async def _take(self, name: str) -> Response:
+        path = self._mastership_path(name)
+        try:
+            return await self.session.request(self.dialect.post(path, 'request'))
+        except NotFound as error:
+            if error.status != 410 or self._one_write_access:
+                raise
+        except (OutcomeUnknown, asyncio.CancelledError):
+            await asyncio.shield(self._release(path))  # it may be ours without our knowing
+            raise
+        self._one_write_access = True
+        return await self._take(name)
 
     async def settle(self) -> None:
         """Give back masterships that could not be given back when their block ended; the monitor calls this when the link stands."""

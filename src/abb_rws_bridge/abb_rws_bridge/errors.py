@@ -99,18 +99,26 @@ _BY_CODE = {
     -1073445862: MastershipHeld,  # SYS_CTRL_E_RESOURCE_HELD
     -1073445859: MastershipMissing,  # MASTER_REJECT
     -1073445880: MastershipMissing,  # RESOURCE_NOT_HELD
+    -1073435873: MastershipMissing,  # no write access (RobotWare 8)
     -1073445860: WrongMode,  # MODE_REJECT
+    -1073435895: WrongMode,  # NOT_MANUAL_MODE
     -1073442809: WrongState,  # EXEC_STATE
+    -1073442808: WrongState,  # TASK_STATE
+    -1073442806: WrongState,  # EXEC_LEVEL
     -1073442783: NoProgramPointer,  # NO_PP
     -1073442807: NoProgramPointer,  # NOT_ON_PATH
     -1073445881: AccessDenied,  # REJECT: signal access level, safety
     -1073445867: AccessDenied,  # UAS_REJECT
+    -1073445863: AccessDenied,  # DENIED
+    -1073442786: AccessDenied,  # SYMBOL_NOT_PERSISTENT
     -1073445866: NotFound,  # UNRESOLVED_URL: unknown signal
     -1073438713: NotFound,  # path does not exist
     -1073438716: NotFound,  # virtual root does not exist
     -1073442813: NotFound,  # unknown module
     -1073445879: InvalidArgument,
-    -1073438708: InvalidArgument,
+    -1073442803: InvalidArgument,  # RAPID_SYNTAX_ERROR
+    -1073436654: InvalidArgument,  # POSE_OUTSIDE_REACH
+    -1073438708: NotFound,  # FILE_NOT_FOUND
     -1073445871: LimitReached,  # MAX_LIMIT
     -1073445851: ControllerFault,  # system failure
     -1073445858: ControllerFault,  # backup in progress

@@ -204,14 +204,13 @@ class Session:
             await self._pacer.start(request.urgent)
             asked_s = time.monotonic()
             limit_s = self.endpoint.timeout_s if end_s is None else end_s - asked_s
-            status, headers, cookies, content = await self._send(request, limit_s)
+            status, headers, content = await self._send(request, limit_s)
             if status != 401:
                 break
             self._cookie = None
             if challenged or self._basic:
                 raise NotAuthorised(f'{self.endpoint.host} refuses user {self._credentials.user!r}: check the credentials', status=401)
             self._digest.challenge(headers.get('WWW-Authenticate', ''))
-        self._note_session(cookies)
         if status >= 400:
             raise _refusal(request, status, content)
         if request.path == '/logout':
@@ -230,8 +229,8 @@ class Session:
         try:
             async with asyncio.timeout(limit_s):
                 async with self._http.request(request.method, url, headers=headers, data=data, allow_redirects=False) as response:
-                    content = await _read(response)
-                    return response.status, dict(response.headers), response.cookies, content
+                    self._note_session(response.cookies)  # it is ours even if the body never comes
+                    return response.status, dict(response.headers), await _read(response)
         except TimeoutError as error:
             raise _unanswered(request, TimedOut, f'{where}: no whole answer within {limit_s:.2f} s') from error
         except aiohttp.ClientConnectorError as error:

@@ -24,6 +24,9 @@ class RobotFileError(ValueError):
 Vector3 = tuple[float, float, float]
 
 
+Colour = tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]]
+
+
 class Base(Strict):
     """Where the arm's base frame stands; its z axis points along the straight arm."""
 
@@ -41,7 +44,20 @@ class Ring(Strict):
     height_m: Positive
     thickness_m: Positive
     mass_kg: Annotated[float, Field(ge=0)]
-    colour_rgb: tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]]
+    colour_rgb: Colour
+
+
+class CutLines(Strict):
+    """Painted bands about a finger by which a camera sees its bends: one at each segment's end, and a reference on the base.
+
+    The bands at the segments' ends are in the middle of the ends' cross-sections. The reference lies `reference_offset_m` below the base
+    frame's origin, across its z axis.
+    """
+
+    width_m: Positive
+    colour_rgb: Colour
+    reference_colour_rgb: Colour
+    reference_offset_m: Positive
 
 
 class IkWeights(Strict):
@@ -62,6 +78,7 @@ class Robot(Strict):
     base: Base
     segments: Annotated[tuple[Segment, ...], Field(min_length=1)]
     ring: Ring | None = None
+    cut_lines: CutLines | None = None
     tip_frames: tuple[Name, ...] = ()  # fixed frames on the tip, such as a camera's
     ik_weights: IkWeights = IkWeights(angle_change=1.0, bend_growth=0.5, stiffness=0.5)
     channels: dict[Name, Annotated[int, Field(ge=0)]] = {}  # empty where no driver has been assigned

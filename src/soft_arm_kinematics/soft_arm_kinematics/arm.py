@@ -13,6 +13,7 @@ from soft_arm_description.calibration import calibration_path
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics import pcc
 from soft_arm_kinematics.errors import KinematicsError, OtherRobotError
+from soft_arm_kinematics.pressure_bend import with_calibrated_bends
 from soft_arm_kinematics.pressure_length import PressureLengthCurve, curve_of_robot_file, load_curve
 from soft_arm_kinematics.segment_maps import segment_map
 
@@ -186,6 +187,37 @@ class Arm:
             raise KinematicsError(f'arcs of shape {arcs.shape}: give finite values (..., {self.n_segments}, 3): u_x, u_y [rad], ell [m]')
         return arcs
 
+    def calibrated_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """The nearest pressures [Pa] inside the calibrated range to finite ones, (..., n): sensors read just beyond a limit."""
+        return self.curve.limit(pressures_pa) if self.has_bellows else np.clip(pressures_pa, *self.pressure_limits_pa)
+
+    def actuation_at(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Actuation (..., n) at gauge pressures [Pa] of all chambers.
+
+        Raises:
+            CurveError: If a pressure is outside the calibrated range.
+            KinematicsError: If the shape also depends on something else than pressures.
+        """
+        if self.has_bellows:
+            return self.lengths(pressures_pa)
+        others = [c.name for c in self.robot.actuation if c.unit != 'Pa']
+        if others:
+            raise KinematicsError(f'robot {self.robot.name} has coordinates that are no pressures, such as {others[0]}: give actuation')
+        return self.checked(pressures_pa)
+
+    def configuration(self, actuation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Theta [rad], phi [rad] and ell [m] of every segment, each (n_segments,), at one actuation (n,).
+
+        Where the segment's own coordinates or the robot file give the bending plane, theta has the sign of the bend in that plane.
+        """
+        actuation = self.checked(actuation)
+        theta, phi, ell = pcc.polar_from_arcs(self.segment_arcs(actuation))
+        for i, (segment, part, columns) in enumerate(zip(self.robot.segments, self.maps, self.columns, strict=True)):
+            if segment.kind != 'bellows':
+                phi[i] = part.phi if segment.kind == 'modal' else float(part.phi_rad(actuation[columns]))
+                theta[i] = self.segment_arcs(actuation)[i, :2] @ [np.cos(phi[i]), np.sin(phi[i])]
+        return theta, phi, ell
+
     def polar(self, lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Bend theta [rad], direction phi [rad] and ell [m] of every segment, each (..., n_segments), at lengths (..., n) [m]."""
         return pcc.polar_from_arcs(self.arcs(lengths_m))
@@ -213,11 +245,13 @@ class Arm:
             poses[..., i, :, :] = pose
         return poses
 
-    def backbone(self, lengths_m: np.ndarray, points: int) -> np.ndarray:
-        """Centre line from base to tip at one length vector (n,) [m]: (1 + n_segments * points, 3) positions [m] in the base."""
-        arcs = self.arcs(lengths_m)
-        starts = np.concatenate([np.eye(4)[None], self.fk_arcs(arcs)[:-1]])
-        parts = arcs[:, None, :] * (np.arange(1, points + 1) / points)[:, None]
+    def backbone(self, actuation: np.ndarray, points: int) -> np.ndarray:
+        """Centre line from base to tip at one actuation (n,): (1 + n_segments * points, 3) positions [m] in the base.
+
+        Of arcs; of a modal segment, the arc that bends its end as far.
+        """
+        starts = np.concatenate([np.eye(4)[None], self.segment_poses(actuation)[:-1]])
+        parts = self.segment_arcs(actuation)[:, None, :] * (np.arange(1, points + 1) / points)[:, None]
         ends = (starts[:, None] @ pcc.arc_transforms(parts))[..., :3, 3]
         return np.concatenate([np.zeros((1, 3)), ends.reshape(-1, 3)])
 
@@ -274,7 +308,9 @@ class Arm:
 
 
 def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
-    """The arm of a robot file, with the curve calibrated on a rig where its segments have bellows.
+    """The arm of a robot file, with what was calibrated on a rig.
+
+    Segments with bellows need a curve. Single bends take their rig's cubics where it has a file of them, and are nominal otherwise.
 
     The virtual rig has one calibration, that of the shipped arm: other robots have the points of their own files there.
 
@@ -283,7 +319,7 @@ def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
     """
     loaded = load_robot(robot)
     if any(s.kind != 'bellows' for s in loaded.segments):
-        return Arm(loaded)
+        return Arm(with_calibrated_bends(loaded, calibration_path(rig, 'pressure_bend')))
     try:
         return Arm(loaded, load_curve(calibration_path(rig, 'pressure_length'), loaded))
     except OtherRobotError as error:

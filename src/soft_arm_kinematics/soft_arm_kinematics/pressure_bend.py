@@ -7,6 +7,7 @@ import numpy as np
 import yaml
 
 from soft_arm_description.robot import Robot
+from soft_arm_description.segments import SingleBendSegment
 from soft_arm_kinematics.curve_families import CurveFit, findings, fit_best, parameters
 from soft_arm_kinematics.errors import CurveError
 
@@ -38,8 +39,16 @@ def fit_bends(robot: Robot, data: dict[str, tuple[np.ndarray, ...]], family: str
     return fits
 
 
-def save_bends(path: Path, robot: Robot, fits: dict[str, CurveFit], source: str, date: str | None = None) -> None:
-    """Write the curves as YAML; coefficients_rad and pressure_unit_pa of a cubic are the robot file's keys of a single_bend segment."""
+def save_bends(path: Path, robot: Robot, fits: dict[str, CurveFit], source: str, date: str | None = None, also: dict | None = None) -> None:
+    """Write the curves as YAML; coefficients_rad and pressure_unit_pa of a cubic are the robot file's keys of a single_bend segment.
+
+    Args:
+        path: The file.
+        robot, fits: As `fit_bends` took and gave them.
+        source: Where the data came from, for the record.
+        date: ISO date of the measurement; today when left out.
+        also: Further findings for the record.
+    """
     segments = {
         name: parameters(fit.curve, 'theta', 'rad')
         | {'residual_rms_rad': fit.residual_rms, 'residual_max_rad': fit.residual_max}
@@ -51,6 +60,7 @@ def save_bends(path: Path, robot: Robot, fits: dict[str, CurveFit], source: str,
         'method': f'least squares; {source}',
         'robot': robot.name,
         'robot_fingerprint': robot.kinematic_fingerprint,
+        **(also or {}),
         'segments': segments,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,3 +68,57 @@ def save_bends(path: Path, robot: Robot, fits: dict[str, CurveFit], source: str,
         '# Pressure-to-bend curves. cubic: theta = sum_i coefficients_rad[i] (p / pressure_unit_pa)^i\n'
         + yaml.safe_dump(content, sort_keys=False)
     )
+
+
+def with_bends(robot: Robot, fits: dict[str, CurveFit]) -> Robot:
+    """The robot with the fitted cubics in place of the robot file's; see `fit_bends`."""
+    return _replaced(robot, {name: (fit.curve.coefficients, fit.curve.unit_pa) for name, fit in fits.items()})
+
+
+def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
+    """The robot with the cubics of a calibration file in place of the robot file's; the robot as it is where it has no single bends.
+
+    A file that does not exist changes nothing: the segments stay `nominal`. So does one that was made for a robot of another name.
+
+    Raises:
+        CurveError: If the file is incomplete, its curves are no rising cubics, or it was made for another version of the robot file.
+    """
+    if not any(isinstance(s, SingleBendSegment) for s in robot.segments):
+        return robot
+    again = f'make it again with `softarm calibrate finger --robot {robot.name}`'
+    try:
+        content = yaml.safe_load(path.read_text())
+        if content['robot'] != robot.name:
+            return robot
+        cubics = {}
+        for segment in robot.segments:
+            if isinstance(segment, SingleBendSegment):
+                curve = content['segments'][segment.name]
+                if curve['family'] != 'cubic':
+                    raise ValueError(f'{segment.name} is a {curve["family"]}, not a cubic')
+                cubics[segment.name] = tuple(float(c) for c in curve['coefficients_rad']), float(curve['pressure_unit_pa'])
+        calibrated = _replaced(robot, cubics)
+        fingerprint = content['robot_fingerprint']
+    except FileNotFoundError:
+        return robot
+    except OSError as error:
+        raise CurveError(f'{path}: {error.strerror}; {again}') from error
+    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+        raise CurveError(f'{path}: not a calibration of the bends of {robot.name} ({" ".join(str(error).split())}); {again}') from error
+    if fingerprint != robot.kinematic_fingerprint:
+        raise CurveError(f'{path}: made for {robot.name} {fingerprint}, but the robot file is {robot.kinematic_fingerprint}; {again}')
+    for segment in calibrated.segments:
+        if isinstance(segment, SingleBendSegment):
+            at = np.linspace(*segment.pressure_limits_pa, 33) / segment.pressure_unit_pa
+            if not (np.diff(np.polynomial.polynomial.polyval(at, segment.theta_coefficients_rad)) > 0.0).all():
+                raise CurveError(f'{path}: the bend of {segment.name} does not rise over its pressure range; {again}')
+    return calibrated
+
+
+def _replaced(robot: Robot, cubics: dict[str, tuple[tuple[float, ...], float]]) -> Robot:
+    content = robot.model_dump(mode='json', exclude_unset=True)
+    for segment in content['segments']:
+        if segment['name'] in cubics:
+            coefficients, unit_pa = cubics[segment['name']]
+            segment |= {'theta_coefficients_rad': list(coefficients), 'pressure_unit_pa': unit_pa, 'nominal': False}
+    return Robot.model_validate(content)

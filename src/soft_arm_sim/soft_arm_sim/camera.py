@@ -8,13 +8,13 @@ import numpy as np
 from soft_arm_description.robot import Robot
 from soft_arm_sim.arm_model import chain_rest_length_m
 from soft_arm_sim.camera_parameters import CalibrationJig, CameraParameters
-from soft_arm_sim.camera_scene import ARM_GROUP, FAR_M, NEAR_M, RING_GROUP, build_scene
+from soft_arm_sim.camera_scene import ARM_GROUP, RING_GROUP, build_scene
 from soft_arm_sim.depth_noise import DepthNoise
 from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.offscreen import Offscreen
 
 ON_THE_ARM = -1
 HIDDEN_GROUP = 5
-MAX_GEOMS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,25 +51,11 @@ class VirtualCamera:
     def __init__(self, robot: Robot, parameters: CameraParameters, jig: CalibrationJig, seed: int = 0, scene: mujoco.MjModel | None = None):
         self.parameters, self._jig = parameters, jig
         image = parameters.image
-        self._gl = _open_gl(image.width_px, image.height_px)
         self._model = scene or build_scene(robot, parameters)
+        self._view = Offscreen(self._model, 'colour', image.width_px, image.height_px)
+        self._option = self._view.option
         self._data = mujoco.MjData(self._model)
         self._cells = [_Cells(self._model, s) for s in robot.segments]
-        self._camera = mujoco.MjvCamera()
-        self._camera.type, self._camera.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED, self._model.camera('colour').id
-        self._option = mujoco.MjvOption()
-        self._scene = mujoco.MjvScene(self._model, MAX_GEOMS)
-        for flag in (
-            mujoco.mjtRndFlag.mjRND_SHADOW,
-            mujoco.mjtRndFlag.mjRND_REFLECTION,
-            mujoco.mjtRndFlag.mjRND_SKYBOX,
-            mujoco.mjtRndFlag.mjRND_HAZE,
-        ):
-            self._scene.flags[flag] = 0
-        self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
-        self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
-        self._rectangle = mujoco.MjrRect(0, 0, image.width_px, image.height_px)
         self._random = np.random.default_rng([seed, 2])
         self._noise = DepthNoise(parameters.noise, (image.height_px, image.width_px), seed)
         self.place_ring(ON_THE_ARM)
@@ -108,15 +94,7 @@ class VirtualCamera:
 
     def geom_image(self) -> np.ndarray:
         """Which geom of the scene each pixel of the last capture shows, shape (h, w), -1 where there is none."""
-        flags = self._scene.flags
-        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
-        index = (self._read()[0].astype(np.int32) @ [1, 256, 65536]) - 1
-        flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
-        geom_of = np.full(self._scene.ngeom + 2, -1)  # the last stands for "none", whose index is -1
-        for drawn in self._scene.geoms[: self._scene.ngeom]:
-            if drawn.objtype == mujoco.mjtObj.mjOBJ_GEOM:
-                geom_of[drawn.segid] = drawn.objid
-        return geom_of[index]
+        return self._view.geom_image()
 
     def geom_image_of_group(self, qpos: np.ndarray, group: int) -> np.ndarray:
         """As `geom_image`, with every other group of geoms out of the way."""
@@ -136,8 +114,7 @@ class VirtualCamera:
 
     def close(self) -> None:
         """Free the OpenGL context."""
-        self._context.free()
-        self._gl.free()
+        self._view.close()
 
     def _render(self, qpos):
         data, model = self._data, self._model
@@ -146,17 +123,7 @@ class VirtualCamera:
             cells.stretch(model, qpos)
         mujoco.mj_kinematics(model, data)
         mujoco.mj_camlight(model, data)
-        mujoco.mjv_updateScene(model, data, self._option, None, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene)
-        rgb, inverse = self._read()
-        return rgb, NEAR_M * FAR_M / (NEAR_M + inverse * (FAR_M - NEAR_M))
-
-    def _read(self):
-        rectangle = self._rectangle
-        rgb = np.empty((rectangle.height, rectangle.width, 3), np.uint8)
-        depth = np.empty((rectangle.height, rectangle.width), np.float32)
-        mujoco.mjr_render(rectangle, self._scene, self._context)
-        mujoco.mjr_readPixels(rgb, depth, rectangle, self._context)
-        return np.ascontiguousarray(rgb[::-1]), np.ascontiguousarray(depth[::-1])  # OpenGL counts rows from below
+        return self._view.draw(data)
 
 
 class _Cells:
@@ -179,15 +146,3 @@ class _Cells:
         axial = self._cell_m + (slides * share)[:-1] + (slides * share)[1:]
         lengths = axial[:, None] - np.stack((qpos[self._x], qpos[self._y]), axis=1) @ self._directions
         model.geom_size[self._geoms, 1] = np.maximum(lengths / 2, 1e-4)
-
-
-def _open_gl(width_px: int, height_px: int):
-    remedy = 'no OpenGL to render the virtual camera with: apt-get install libegl1 libgl1-mesa-dri, and set MUJOCO_GL=egl'
-    if not hasattr(mujoco, 'GLContext'):
-        raise SimulationError(remedy)
-    try:
-        context = mujoco.GLContext(width_px, height_px)
-        context.make_current()
-    except (ImportError, RuntimeError) as error:
-        raise SimulationError(f'{remedy} ({error})') from error
-    return context

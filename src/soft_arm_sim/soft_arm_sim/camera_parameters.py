@@ -1,4 +1,4 @@
-"""The virtual D435i's file (intrinsics, mounting, noise) and the calibration jig's."""
+"""Files of the virtual cameras (intrinsics, mounting, noise; the finger's camera also has a lens) and of the calibration jig."""
 
 from pathlib import Path
 from typing import Annotated
@@ -76,6 +76,27 @@ class CameraParameters(Strict):
     noise: Noise
 
 
+class Distortion(Strict):
+    """The lens: OpenCV's plumb bob, radial k1, k2, k3 and tangential p1, p2."""
+
+    k1: float
+    k2: float
+    k3: float
+    p1: float
+    p2: float
+
+    @property
+    def opencv(self) -> tuple[float, float, float, float, float]:
+        """k1, k2, p1, p2, k3: the order of OpenCV and of sensor_msgs/CameraInfo."""
+        return self.k1, self.k2, self.p1, self.p2, self.k3
+
+
+class FingerCameraParameters(CameraParameters):
+    """Everything about the virtual camera that looks at the finger; its base frame is the finger's."""
+
+    distortion: Distortion
+
+
 class CalibrationJig(Strict):
     """Pegs that hold the positioning ring, its axis along base z, at known places."""
 
@@ -86,6 +107,11 @@ class CalibrationJig(Strict):
 def load_camera_parameters(path: str | Path = CONFIG / 'virtual_camera.yaml') -> CameraParameters:
     """Read a camera file; see `parameter_file.load_parameters` for errors."""
     return load_parameters(CameraParameters, path)
+
+
+def load_finger_camera_parameters(path: str | Path = CONFIG / 'finger_camera.yaml') -> FingerCameraParameters:
+    """Read a file of the finger's camera; see `parameter_file.load_parameters` for errors."""
+    return load_parameters(FingerCameraParameters, path)
 
 
 def load_calibration_jig(path: str | Path = CONFIG / 'calibration_jig.yaml') -> CalibrationJig:

@@ -1,6 +1,5 @@
 """Where the ring is in the picture: instance masks from colour and depth."""
 
-import colorsys
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -8,6 +7,7 @@ import cv2
 import numpy as np
 
 from soft_arm_description.robot import Ring
+from soft_arm_vision.colour_mask import colour_mask
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -49,16 +49,11 @@ class Segmenter(Protocol):
 class ColourSegmenter:
     """Ring by its colour, its depth and its size; looks first where it last saw it."""
 
-    HUE_TOLERANCE_DEG = 20.0  # exposure and white balance move the hue, dim light hardly does
-    MIN_SATURATION = 110  # of 255
-    MIN_VALUE = 40  # of 255
     DEPTH_RANGE_M = (0.15, 2.0)
     MARGIN_PX = 40  # a ring at 0.5 m moving 1 m/s shifts by this much between two frames at 30 Hz
 
     def __init__(self, ring: Ring):
         self._ring = ring
-        hue = 180 * colorsys.rgb_to_hsv(*ring.colour_rgb)[0]  # OpenCV's hue: half degrees
-        self._hues = (hue - self.HUE_TOLERANCE_DEG / 2, hue + self.HUE_TOLERANCE_DEG / 2)
         self._last: Instance | None = None
 
     def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
@@ -78,7 +73,7 @@ class ColourSegmenter:
         return found
 
     def _in_window(self, colour, depth_m, intrinsics, window) -> list[Instance]:
-        candidates = self._has_colour(colour[window])
+        candidates = colour_mask(colour[window], self._ring.colour_rgb)
         depth_m = depth_m[window]
         low, high = self.DEPTH_RANGE_M
         candidates[(depth_m > 0) & ((depth_m < low) | (depth_m > high))] = 0  # holes of the depth stay in
@@ -92,15 +87,6 @@ class ColourSegmenter:
             if score > 0:
                 found.append(Instance(mask, int(window[0].start + y), int(window[1].start + x), score))
         return sorted(found, key=lambda instance: -instance.score)
-
-    def _has_colour(self, colour: np.ndarray) -> np.ndarray:
-        hsv = cv2.cvtColor(colour, cv2.COLOR_RGB2HSV)
-        mask = np.zeros(hsv.shape[:2], np.uint8)
-        for turn in (-180, 0, 180):  # hue is a circle
-            low, high = max(self._hues[0] + turn, 0), min(self._hues[1] + turn, 179)
-            if low <= high:
-                mask |= cv2.inRange(hsv, (low, self.MIN_SATURATION, self.MIN_VALUE), (high, 255, 255))
-        return mask
 
 
 def plausibility(ring: Ring, area_px: int, width_px: int, height_px: int, depth_m: np.ndarray, intrinsics: Intrinsics) -> float:

@@ -172,14 +172,6 @@ def operator(peer, shared_operator):
     return shared_operator
 
 
-@pytest.fixture
-def another_operator(peer):
-    """A node of its own, for what ends it."""
-    running = Operator(f'/mortal_{os.getpid()}', peer.port)
-    yield running
-    running.close()
-
-
 def value(status: DiagnosticStatus, key: str) -> str:
     return {pair.key: pair.value for pair in status.values}[key]
 
@@ -343,13 +335,46 @@ def test_lifecycle_cycles_leave_nothing_on_the_controller_or_in_the_process(oper
     assert after[0] <= before[0] + 2 and after[1] <= before[1] + 1
 
 
-@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_during_a_move_stops_the_robot_and_logs_out(another_operator, peer, number):
-    another_operator.begin_slow_move(peer)
-    another_operator.process.send_signal(number)
-    assert another_operator.process.wait(5.0) == 0
-    state = peer.state()
-    assert (state['running'], state['sessions'], set(state['masters'].values())) == (False, 0, {None})
+@pytest.mark.parametrize('fault', [{'silent': True}, {'busy': True}, {'html_500': True}, {'truncate': True}])
+def test_every_transition_under_a_fault_ends_in_time_and_the_diagnostics_do_not_call_it_well(operator, peer, fault):
+    def timed(number, deadline_s):
+        began_s = time.monotonic()
+        done = operator.transition(number)
+        assert time.monotonic() - began_s < deadline_s
+        return done
+
+    peer.spoil(**fault)
+    try:
+        assert timed(CONFIGURE, 9.0) is False and operator.state() == 'unconfigured'  # 5 s for the controller, then it logs out
+        peer.spoil()
+        operator.start()
+        operator.wait(lambda: operator.diagnostics and operator.diagnostics[-1].level == DiagnosticStatus.OK, 5.0)
+        peer.spoil(**fault)
+        operator.wait(lambda: operator.diagnostics[-1].level != DiagnosticStatus.OK, 3.0)
+        told = len(operator.diagnostics)
+        assert timed(DEACTIVATE, 3.0) and timed(ACTIVATE, 3.0) and timed(DEACTIVATE, 3.0)
+        operator.wait(lambda: len(operator.diagnostics) >= told + 2, 4.0)
+        assert all(status.level != DiagnosticStatus.OK for status in operator.diagnostics[told:])
+        assert timed(CLEANUP, 8.0) and operator.state() == 'unconfigured'
+    finally:
+        peer.spoil()
+    operator.start()
+    operator.wait(lambda: operator.joints and operator.age_s(operator.joints[-1].header.stamp) < 0.5, 5.0)
+
+
+@pytest.mark.parametrize(('number', 'generation'), [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
+def test_a_signal_during_a_move_stops_the_robot_and_logs_out(number, generation):
+    peer = Peer(0, '--generation', str(generation))
+    running = Operator(f'/mortal_{os.getpid()}', peer.port, generation=generation)
+    try:
+        running.begin_slow_move(peer)
+        running.process.send_signal(number)
+        assert running.process.wait(5.0) == 0
+        state = peer.state()
+        assert (state['running'], state['sessions'], set(state['masters'].values())) == (False, 0, {None})
+    finally:
+        running.close()
+        peer.end()
 
 
 def test_configure_fails_where_nobody_is_and_works_when_somebody_is():

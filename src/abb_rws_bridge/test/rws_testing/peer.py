@@ -39,7 +39,14 @@ class Peer:
             return json.load(answer)
 
     def act(self, name: str, **values) -> None:
-        request = urllib.request.Request(f'http://127.0.0.1:{self.control_port}/actions/{name}', json.dumps(values).encode(), method='POST')
+        self._post(f'actions/{name}', values)
+
+    def spoil(self, **faults) -> None:
+        """Switch faults on; without any, everything works again."""
+        self._post('faults', faults)
+
+    def _post(self, path: str, values: dict) -> None:
+        request = urllib.request.Request(f'http://127.0.0.1:{self.control_port}/{path}', json.dumps(values).encode(), method='POST')
         urllib.request.urlopen(request, timeout=5.0).close()
 
     def end(self) -> None:

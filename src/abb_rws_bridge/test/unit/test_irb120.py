@@ -94,3 +94,25 @@ def test_urdf_moves_as_the_kinematics_do():
         if j.get('type') == 'revolute'
     ]
     np.testing.assert_allclose(limits, irb120.LIMITS_RAD, atol=1e-6)
+
+
+@given(st.lists(st.floats(0.01, 0.99), min_size=6, max_size=6))
+def test_inverse_kinematics_finds_the_joints_it_came_from_among_solutions_that_all_reach_the_pose(shares):
+    low, high = irb120.LIMITS_RAD.T
+    joints = low + np.array(shares) * (high - low)
+    pose = irb120.forward_kinematics(joints)
+    solutions = irb120.joint_solutions(pose)
+    for solution in solutions:
+        np.testing.assert_allclose(irb120.forward_kinematics(solution), pose, atol=1e-9)
+    if abs(np.sin(joints[4])) > 1e-3:  # otherwise axes 4 and 6 share one turn and any split of it is right
+        np.testing.assert_allclose(irb120.inverse_kinematics(pose, joints), joints, atol=1e-6)
+
+
+def test_a_straight_wrist_is_solved_and_what_is_out_of_reach_is_said():
+    pose = irb120.forward_kinematics(np.deg2rad([10, 20, -30, 40, 0, 50]))
+    solution = irb120.inverse_kinematics(pose, np.zeros(6))
+    np.testing.assert_allclose(irb120.forward_kinematics(solution), pose, atol=1e-9)
+    assert solution[3] + solution[5] == pytest.approx(np.deg2rad(90))
+    pose[0, 3] = 2.0
+    with pytest.raises(ConfigurationError, match='out of reach'):
+        irb120.inverse_kinematics(pose, np.zeros(6))

@@ -27,7 +27,7 @@ def test_in_manual_mode_every_write_is_refused_and_nothing_moves(generation):
                 lambda: controller.set_speed_ratio(0.5),
                 lambda: controller.set_symbol('T_ROB1/J_Orientation_Target', '[[1,2,3,4,5,6],[0,0,0,0,0,0]]'),
             ]
-            before = running.controller.symbols.copy()
+            before = running.controller.memory.symbols.copy()
             for write in writes:
                 with pytest.raises((errors.WrongMode, errors.MastershipMissing)):
                     await write()
@@ -37,7 +37,7 @@ def test_in_manual_mode_every_write_is_refused_and_nothing_moves(generation):
                 False,
                 100,
             )
-            assert running.controller.symbols == before
+            assert running.controller.memory.symbols == before
 
     asyncio.run(run())
 
@@ -154,6 +154,23 @@ def test_two_clients_that_fight_for_mastership_both_get_their_turns(generation):
             async with asyncio.timeout(10.0):
                 await asyncio.gather(fight(controller, 0.002), fight(other, 0.003))
             assert set(running.controller.masters.values()) == {None}
+
+    asyncio.run(run())
+
+
+def test_robotware_8_gives_its_one_write_access_instead_of_a_mastership():
+    async def run():
+        async with cell(2, robotware='8.1.1') as (running, controller), client(running) as other:
+            for value in ('1', '2'):
+                await controller.set_symbol('T_ROB1/Module1/test_var_num', value)
+            assert running.controller.memory.symbols['T_ROB1/Module1/test_var_num'] == '2'
+            async with controller.mastership():
+                with pytest.raises(errors.MastershipHeld):
+                    async with other.mastership():
+                        raise AssertionError('both hold it')
+            assert set(running.controller.masters.values()) == {None}
+            asked = [path for path, _ in running.writes if path.startswith('/rw/mastership')]
+            assert asked == []
 
     asyncio.run(run())
 

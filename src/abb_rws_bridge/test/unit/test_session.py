@@ -168,6 +168,23 @@ def test_spoiled_answers_are_typed_and_never_hang(fault, kind):
     asyncio.run(run())
 
 
+@ALL
+@pytest.mark.parametrize('fault', ['truncate', 'stall'])
+def test_a_session_whose_first_answer_is_cut_is_kept_and_counted(generation, fault):
+    async def run():
+        async with cell(generation, endpoint={'timeout_s': 0.2}) as (running, controller):
+            await controller.system()
+            running.sessions.end_all()
+            setattr(running.faults, fault, True)
+            with pytest.raises(errors.RwsError):
+                await controller.joints()
+            running.faults.clear()
+            await controller.joints()
+            assert (running.sessions.opened, len(running.sessions.table), controller.session.generation) == (2, 1, 2)
+
+    asyncio.run(run())
+
+
 def test_nobody_there_is_unreachable_at_once():
     async def run():
         async with emulator() as running:

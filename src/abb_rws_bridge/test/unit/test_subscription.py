@@ -142,6 +142,34 @@ def test_what_changed_while_nobody_listened_is_read_after_the_gap(generation):
     asyncio.run(run())
 
 
+def test_duplicate_and_late_events_change_nothing_for_long():
+    """Events carry no number: one that is told twice must not act twice, and one that comes late is corrected by the next read."""
+
+    async def run():
+        async with cell(endpoint={'interval_s': 0.02}) as (running, controller), watched(controller) as monitor:
+            told = []
+            monitor._on_change = told.append
+            state = '/rw/panel/ctrlstate;ctrlstate'
+            late = f'<li class="pnl-ctrlstate-ev"><a href="{state}" rel="self"/><span class="ctrlstate">motoron</span></li>'
+            event = f'<html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><ul>{late}</ul></div></body></html>'
+            (socket,) = [s for group in running.subscriptions.groups.values() for s in group.sockets]
+            for _ in range(3):
+                await socket.send_str(event)
+            await until(lambda: told.count('control_state') >= 3, 1.0)
+            assert await monitor.wait_for(lambda known: known.control_state.value == 'motoroff', 1.5)  # what it really is
+            assert running.writes == [] and monitor.known.link == UP
+
+            running.controller.log(10012)
+            await monitor.wait_for(lambda known: known.event_log is not None and known.event_log.value[-1].code == 10012, 2.0)
+            entries = [entry.sequence for entry in monitor.known.event_log.value]
+            running.controller.on_change('/rw/elog/0')
+            running.controller.on_change('/rw/elog/0')
+            await until(lambda: told.count('event_log') >= 2, 2.0)
+            assert [entry.sequence for entry in monitor.known.event_log.value] == entries
+
+    asyncio.run(run())
+
+
 def test_groups_that_could_not_be_deleted_do_not_lock_us_out():
     async def run():
         async with cell() as (running, controller):

@@ -1,4 +1,4 @@
-"""The virtual rig as a child process: started headless on a free DDS domain and port, ended completely."""
+"""The virtual rig or cell as a child process: started headless on a free DDS domain and port, ended completely."""
 
 import contextlib
 import os
@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 from pathlib import Path
+from typing import Self
 
 import rclpy
 from rclpy.context import Context
@@ -61,18 +62,17 @@ def rig_is_running(timeout_s: float) -> bool:
         context.try_shutdown()
 
 
-class VirtualRig:
-    """Context manager around `softarm launch launch/sim.launch.xml`; its output goes to a log file."""
+class _VirtualLaunch:
+    """Context manager around `softarm launch` of one launch file of this workspace; its output goes to a log file."""
 
-    def __init__(self, plant_seed: int, log: Path):
+    def __init__(self, launch_file: str, arguments: list[str], log: Path):
         workspace = os.environ.get('SOFT_ARM_WS')
         if workspace is None:
             raise ExperimentError('SOFT_ARM_WS is not set: run `. env.sh` first')
-        launch_file = Path(workspace) / 'launch' / 'sim.launch.xml'
-        self._command = ['softarm', 'launch', str(launch_file), f'plant_seed:={plant_seed}', f'modbus_port:={free_port()}']
+        self._command = ['softarm', 'launch', str(Path(workspace) / 'launch' / launch_file), *arguments]
         self._log_path = log
 
-    def __enter__(self) -> 'VirtualRig':
+    def __enter__(self) -> Self:
         self._log_path.parent.mkdir(parents=True, exist_ok=True)
         with self._log_path.open('w') as log:
             self._process = subprocess.Popen(
@@ -87,7 +87,22 @@ class VirtualRig:
         """Raise ExperimentError, with the log's last line, if the rig has ended."""
         if self._process.poll() is not None:
             lines = self._log_path.read_text(errors='replace').strip().splitlines() or ['(no output)']
-            raise ExperimentError(f'the virtual rig ended with code {self._process.returncode}: {lines[-1]}; see {self._log_path}')
+            raise ExperimentError(f'what was launched ended with code {self._process.returncode}: {lines[-1]}; see {self._log_path}')
+
+
+class VirtualRig(_VirtualLaunch):
+    """The virtual rig of the soft arm."""
+
+    def __init__(self, plant_seed: int, log: Path):
+        super().__init__('sim.launch.xml', [f'plant_seed:={plant_seed}', f'modbus_port:={free_port()}'], log)
+
+
+class VirtualCell(_VirtualLaunch):
+    """The virtual gripper cell."""
+
+    def __init__(self, plant_seed: int, log: Path):
+        ports = [f'modbus_port:={free_port()}', f'rws_port:={free_port()}']
+        super().__init__('cell.launch.xml', [f'plant_seed:={plant_seed}', *ports], log)
 
 
 def end(process: subprocess.Popen) -> None:

@@ -1,12 +1,19 @@
+import functools
+
 import numpy as np
 import pytest
 
 from soft_arm_control.controller import TipController
 from soft_arm_control.dynamics import Dynamics
+from soft_arm_control.free_closing import from_robot
+from soft_arm_control.free_closing_fit import Closing, identify
 from soft_arm_control.goal import Goal
+from soft_arm_control.grasp import PERIOD_S as FINGER_PERIOD_S
+from soft_arm_control.grasp import GraspGoal, GraspSettings, Gripper, ReleaseGoal
 from soft_arm_control.valves import PERIOD_S
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm
+from soft_arm_sim.finger_plant import FingerPlant
 from soft_arm_sim.plant import Plant
 from soft_arm_sim.plant_parameters import load_plant_parameters
 
@@ -94,6 +101,102 @@ def make_loop(arm, dynamics):
     def make(plant_seed, bias_m=(0.0, 0.0, 0.0)) -> Loop:
         loop = Loop(arm, dynamics, plant_seed, bias_m)
         loop.run(0.2)
+        return loop
+
+    return make
+
+
+class FingerLoop:
+    """The gripper against the finger's plant, in process: 50 Hz pressures, 17 Hz shapes with noise and delay.
+
+    `driver`, `camera` and `supply` may be switched off.
+    """
+
+    def __init__(self, free, plant_seed, gap_m=None):
+        robot = load_robot('four_piece_finger')
+        self.plant = FingerPlant(robot, plant_seed)
+        self.plant.place_object(gap_m)
+        self.gripper = Gripper(free, tuple(robot.pressure_limits_pa[:, 0]))
+        self.now_s, self.ticks, self.command_pa = 0.0, 0, None
+        self.driver = self.camera = self.supply = True
+        self.samples, self.shapes, self._images = [], [], []
+        self._noise = np.random.default_rng([plant_seed, 7])
+
+    def grasp(self, **changes):
+        self.gripper.start(GraspGoal(**{'grip_pa': 100e3, 'squeeze_pa': 15e3, 'timeout_s': 10.0} | changes), self.now_s)
+
+    def release(self, **changes):
+        self.gripper.start(ReleaseGoal(**{'open_pa': -60e3, 'timeout_s': 5.0} | changes), self.now_s)
+
+    def run(self, duration_s):
+        for _ in range(round(duration_s / FINGER_PERIOD_S)):
+            status = self.tick()
+        return status
+
+    def until(self, condition, limit_s=12.0):
+        for _ in range(round(limit_s / FINGER_PERIOD_S)):
+            status = self.tick()
+            if condition(status):
+                return status
+        raise AssertionError(f'still {status} after {limit_s} s')
+
+    def until_end(self):
+        return self.until(lambda status: status.outcome is not None)
+
+    def tick(self, command_pa=None):
+        """One period; `command_pa` in place of the gripper's own."""
+        self.now_s, self.ticks = self.now_s + FINGER_PERIOD_S, self.ticks + 1
+        applied_pa = (self.command_pa or 0.0) if self.supply else 0.0
+        self.plant.advance(FINGER_PERIOD_S, max(applied_pa, 0.0), min(applied_pa, 0.0), applied_pa > 0, applied_pa < 0)
+        own_pa, status = self.gripper.step(self.now_s)
+        self.command_pa = own_pa if command_pa is None else command_pa
+        if self.driver:
+            self.samples.append((self.now_s, self.plant.sensor_pressure_pa(), self.command_pa or 0.0))
+            self.gripper.add_pressure(*self.samples[-1])
+        if self.camera and self.ticks % 3 == 0:
+            self._images.append((self.now_s, self.plant.piece_angles_rad + 0.01 * self._noise.standard_normal(4)))
+        while self._images and self._images[0][0] <= self.now_s - 0.08:
+            self.shapes.append(self._images.pop(0))
+            self.gripper.add_shape(*self.shapes[-1])
+        return status
+
+
+def record_closing(loop, top_pa=110e3):
+    """Close the finger as a grasp does, without the gripper's own commands."""
+    rate_pa_s = GraspSettings().rate_pa_s
+    for _ in range(round(1.5 / FINGER_PERIOD_S)):
+        loop.tick(-60e3)
+    first, first_shape = len(loop.samples), len(loop.shapes)
+    for k in range(round((top_pa + 60e3) / rate_pa_s / FINGER_PERIOD_S)):
+        loop.tick(-60e3 + rate_pa_s * k * FINGER_PERIOD_S)
+    samples, shapes = np.array(loop.samples[first:]), loop.shapes[first_shape:]
+    return Closing(*samples.T, np.array([s for s, _ in shapes]), np.array([b for _, b in shapes]))
+
+
+@pytest.fixture(scope='session')
+def finger():
+    return load_robot('four_piece_finger')
+
+
+@pytest.fixture(scope='session')
+def free_of(finger):
+    """Calibrates a finger by its plant seed, as `softarm calibrate grasp` does."""
+
+    @functools.cache
+    def calibrate(plant_seed):
+        loop = FingerLoop(from_robot(finger), plant_seed)
+        return identify([record_closing(loop) for _ in range(3)])
+
+    return calibrate
+
+
+@pytest.fixture
+def make_finger_loop(free_of):
+    """Makes a loop of a plant seed, calibrated for this finger unless another calibration is given, with samples already in."""
+
+    def make(plant_seed, gap_m=None, free=None) -> FingerLoop:
+        loop = FingerLoop(free or free_of(plant_seed), plant_seed, gap_m)
+        loop.run(0.3)
         return loop
 
     return make

@@ -84,3 +84,15 @@ def test_kinds_share_one_robot():
     other = content | {'segments': [*content['segments'], piece | {'name': 'piece_2', 'pressure_limits_pa': [0.0, 1e3]}]}
     with pytest.raises(ValueError, match='two sets of limits'):
         Robot.model_validate(other)
+
+
+def test_cut_lines_are_checked(tmp_path):
+    content = yaml.safe_load(shipped_robots()['four_piece_finger'].read_text())
+    assert (
+        load_robot('four_piece_finger').cut_lines.width_m == content['cut_lines']['width_m']
+        and load_robot('two_module_arm').cut_lines is None
+    )
+    content['cut_lines']['colour_rgb'] = [1.0, 0.3, 1.2]
+    (tmp_path / 'robot.yaml').write_text(yaml.safe_dump(content))
+    with pytest.raises(RobotFileError, match='cut_lines.colour_rgb.2.*1.2'):
+        load_robot(tmp_path / 'robot.yaml')

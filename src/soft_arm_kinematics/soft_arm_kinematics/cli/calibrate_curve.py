@@ -62,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
             fits = fit_bends(robot, data, args.family)
             save_bends(path, robot, fits, args.data.name, args.date)
         if args.plot:
-            _plot(fits, data, args.plot, args.quantity)
+            draw_fits(fits, data, args.plot, args.quantity)
     except (KinematicsError, RobotFileError, CalibrationError) as error:
         print(f'softarm calibrate curve: {error}', file=sys.stderr)
         return 2
@@ -72,11 +72,13 @@ def main(argv: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    print(json.dumps(_summary(fits, path, QUANTITIES[args.quantity][0])) if args.json else _table(fits, data, path, args.quantity))
+    print(json.dumps(fit_summary(fits, path, QUANTITIES[args.quantity][0])) if args.json else fit_table(fits, data, path, args.quantity))
     return 0
 
 
-def _summary(fits: dict[str, CurveFit], path: Path, unit: str) -> dict:
+def fit_summary(fits: dict[str, CurveFit], path: Path, unit: str) -> dict:
+    """What the fits found out, for JSON; unit is m or rad."""
+
     def each(value):
         return {name: value(fit) for name, fit in fits.items()}
 
@@ -91,7 +93,8 @@ def _summary(fits: dict[str, CurveFit], path: Path, unit: str) -> dict:
     }
 
 
-def _table(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) -> str:
+def fit_table(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) -> str:
+    """The same for people; quantity is a name in QUANTITIES."""
     _, shown, factor = QUANTITIES[quantity]
     lines = [
         f'{"":10} {"family":>16} {"range [kPa]":>18} {f"{quantity} [{shown}]":>18} {"rms":>9} {"worst":>9} {"held out":>9} '
@@ -114,7 +117,8 @@ def _widest(fit: CurveFit) -> float | None:
     return float(fit.confidence_95.max()) if fit.confidence_95.size else None
 
 
-def _plot(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) -> None:
+def draw_fits(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) -> None:
+    """Write a plot (PNG): data, curve, confidence and both branches of every actuator."""
     # a plot is rarely wanted, and this import is slow
     from matplotlib.figure import Figure
 

@@ -60,7 +60,6 @@ def configuration_msg(polar, robot: Robot, stamp) -> ArmConfiguration:
 
 def body_msg(backbone_m: np.ndarray, robot: Robot, stamp) -> Marker:
     """The arm's centre line as one strip as wide as its body; a strip is cheap where a mesh of the bellows costs 30 ms a message."""
-    bellows = robot.segments[0].actuators
     marker = Marker(
         header=Header(stamp=stamp, frame_id=robot.base.frame),
         ns='body',
@@ -68,7 +67,7 @@ def body_msg(backbone_m: np.ndarray, robot: Robot, stamp) -> Marker:
         action=Marker.ADD,
         points=[Point(x=x, y=y, z=z) for x, y, z in backbone_m.tolist()],
     )
-    marker.scale.x = 2.0 * (bellows.centre_radius_m + bellows.radius_m)
+    marker.scale.x = 2.0 * robot.segments[0].body_radius_m
     marker.color.r, marker.color.g, marker.color.b = BODY_RGB
     marker.color.a = 1.0
     marker.pose.orientation.w = 1.0

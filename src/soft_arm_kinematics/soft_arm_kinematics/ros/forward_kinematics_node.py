@@ -1,8 +1,9 @@
-"""Forward kinematics: measured pressures in; configuration, frames and pictures of the arm out.
+"""Forward kinematics: measured pressures in; configuration, frames and pictures of the arm or finger out.
 
 In: `pressures` (ChamberPressures). Out: `configuration` (ArmConfiguration) and /tf for every message; `body` (Marker) and
-`joint_states` (the URDF's sections) at no more than `picture_rate_hz`; static /tf of the base. When pressures stop, nothing more is
-published and /diagnostics says so.
+`joint_states` (the URDF's sections) at no more than `picture_rate_hz`; static /tf of the base, which for a finger is its mount on the
+robot's flange. When pressures stop, nothing more is published and /diagnostics says so. Any robot file that is driven by pressures
+alone will do; the frames of the tips begin as the base frame does, such as `soft_arm_` or `soft_gripper_`.
 """
 
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ class ForwardKinematicsNode(Node):
         self._picture_period_s = 1.0 / settings.picture_rate_hz
         self._last_picture: Time | None = None
         self._joint_names = joint_names(self._robot)
+        self._nominal = [s.name for s in self._robot.segments if getattr(s, 'nominal', False)]
         self._clipped_pa, self._fault, self._rate = 0.0, '', diagnostics.RateMeter()
         self._configuration = self.create_publisher(ArmConfiguration, 'configuration', qos.STATE)
         self._body = self.create_publisher(Marker, 'body', qos.STATE)
@@ -70,21 +72,22 @@ class ForwardKinematicsNode(Node):
         except KinematicsError as error:
             self._fault = str(error)
             return
-        pressures_pa = self._arm.curve.limit(measured_pa)
+        pressures_pa = self._arm.calibrated_pressures(measured_pa)
         self._clipped_pa, self._fault = float(np.abs(measured_pa - pressures_pa).max()), ''
         self._rate.tick()
-        self._publish(self._arm.lengths(pressures_pa), message.header.stamp)
+        self._publish(self._arm.actuation_at(pressures_pa), message.header.stamp)
 
-    def _publish(self, lengths_m: np.ndarray, stamp) -> None:
-        base, poses = self._robot.base.frame, self._arm.fk_segments(lengths_m)
-        frames = [f'soft_arm_{name}_tip' for name in self._robot.segment_names] + ['soft_arm_tip_by_model']
+    def _publish(self, actuation: np.ndarray, stamp) -> None:
+        base, poses = self._robot.base.frame, self._arm.segment_poses(actuation)
+        prefix = base.removesuffix('base_link')
+        frames = [f'{prefix}{name}_tip' for name in self._robot.segment_names] + [f'{prefix}tip_by_model']
         self._frames.sendTransform(
             [conversions.transform_msg(pose, base, frame, stamp) for pose, frame in zip([*poses, poses[-1]], frames, strict=True)]
         )
-        self._configuration.publish(conversions.configuration_msg(self._arm.polar(lengths_m), self._robot, stamp))
+        self._configuration.publish(conversions.configuration_msg(self._arm.configuration(actuation), self._robot, stamp))
         if self._picture_due():
-            self._body.publish(conversions.body_msg(self._arm.backbone(lengths_m, POINTS_PER_SEGMENT), self._robot, stamp))
-            self._joint_states.publish(conversions.joint_state_msg(self._joint_names, joint_values(self._arm, lengths_m), stamp))
+            self._body.publish(conversions.body_msg(self._arm.backbone(actuation, POINTS_PER_SEGMENT), self._robot, stamp))
+            self._joint_states.publish(conversions.joint_state_msg(self._joint_names, joint_values(self._arm, actuation), stamp))
 
     def _picture_due(self) -> bool:
         now = self.get_clock().now()
@@ -94,8 +97,8 @@ class ForwardKinematicsNode(Node):
         return True
 
     def _status(self):
-        curve = self._arm.curve
-        values = {'pressures_hz': self._rate.rate_hz, 'calibration_date': curve.date, 'robot_fingerprint': curve.robot_fingerprint}
+        values = {'pressures_hz': self._rate.rate_hz, 'robot_fingerprint': self._robot.kinematic_fingerprint}
+        values |= {'calibration_date': self._arm.curve.date} if self._arm.curve else {}
         if self._fault:
             return diagnostics.ERROR, self._fault, values
         if not self._rate.rate_hz:
@@ -106,6 +109,8 @@ class ForwardKinematicsNode(Node):
                 (f'a pressure is {self._clipped_pa:.0f} Pa beyond the calibrated range, whose end is used: calibrate over a wider range'),
                 values,
             )
+        if self._nominal:
+            return diagnostics.WARN, f'the bends of {self._nominal[0]} .. are nominal: measure them with `softarm calibrate finger`', values
         return diagnostics.OK, 'following the pressures', values
 
 

@@ -1,15 +1,18 @@
 """Images, camera data and poses as messages, as realsense2_camera fills them."""
 
 from array import array
+from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TransformStamped
 from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import CameraInfo
+from sensor_msgs.msg import CameraInfo, JointState
 from sensor_msgs.msg import Image as ImageMessage
 from std_msgs.msg import Header
 
+from soft_arm_msgs.msg import GripperState
 from soft_arm_sim.camera_parameters import Image
+from soft_arm_sim.pcu2v import PA_PER_COUNT, Pcu2vLogic
 
 OPTICAL_FRAME = 'camera_color_optical_frame'
 # Of the D435i: the colour sensor lies 15 mm beside the camera's origin; an optical frame looks along its z.
@@ -19,10 +22,10 @@ INNER_FRAMES = (
 )
 
 
-def image_message(pixels: np.ndarray, encoding: str, stamp) -> ImageMessage:
-    """Image in the optical frame; `pixels` is (h, w, 3) uint8 for rgb8, (h, w) uint16 for 16UC1."""
+def image_message(pixels: np.ndarray, encoding: str, stamp, frame_id: str = OPTICAL_FRAME) -> ImageMessage:
+    """Image in an optical frame; `pixels` is (h, w, 3) uint8 for rgb8, (h, w) uint16 for 16UC1."""
     message = ImageMessage(
-        header=Header(stamp=stamp, frame_id=OPTICAL_FRAME),
+        header=Header(stamp=stamp, frame_id=frame_id),
         encoding=encoding,
         is_bigendian=0,
         height=pixels.shape[0],
@@ -33,15 +36,15 @@ def image_message(pixels: np.ndarray, encoding: str, stamp) -> ImageMessage:
     return message
 
 
-def camera_info_message(image: Image, stamp) -> CameraInfo:
-    """Camera info of an undistorted pinhole."""
+def camera_info_message(image: Image, stamp, distortion: Sequence[float] = (0.0,) * 5, frame_id: str = OPTICAL_FRAME) -> CameraInfo:
+    """Camera info of a pinhole behind a lens: k1, k2, p1, p2, k3."""
     fx, fy, cx, cy = image.fx_px, image.fy_px, image.cx_px, image.cy_px
     return CameraInfo(
-        header=Header(stamp=stamp, frame_id=OPTICAL_FRAME),
+        header=Header(stamp=stamp, frame_id=frame_id),
         height=image.height_px,
         width=image.width_px,
         distortion_model='plumb_bob',
-        d=[0.0] * 5,
+        d=list(distortion),
         k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
         r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
         p=[fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
@@ -67,3 +70,20 @@ def inner_frame_messages(stamp) -> list[TransformStamped]:
         rotation.x, rotation.y, rotation.z, rotation.w = q_xyzw
         messages.append(message)
     return messages
+
+
+def gripper_state_message(pressure_pa: float, logic: Pcu2vLogic, stamp) -> GripperState:
+    """True pressure [Pa] of the finger, and what the emulated controller does."""
+    return GripperState(
+        header=Header(stamp=stamp),
+        true_pressure_pa=pressure_pa,
+        positive_target_pa=float(PA_PER_COUNT * logic.positive_target),
+        negative_target_pa=float(PA_PER_COUNT * logic.negative_target),
+        positive_trigger=logic.positive_trigger,
+        negative_trigger=logic.negative_trigger,
+    )
+
+
+def piece_angles_message(names: Sequence[str], bends_rad: np.ndarray, stamp) -> JointState:
+    """True bends of the pieces [rad]."""
+    return JointState(header=Header(stamp=stamp), name=list(names), position=bends_rad.tolist())

@@ -13,6 +13,7 @@ class SignalState:
     access: str = 'All'
     category: str = ''
     simulated: bool = False
+    blocked: bool = False
 
     @property
     def name(self) -> str:
@@ -67,25 +68,61 @@ def signals() -> dict[str, SignalState]:
     return {signal.path: signal for signal in listed}
 
 
-def symbols() -> dict[str, str]:
-    """RAPID variables and their first values; J_Orientation_Target and in_position belong to the paper's program."""
-    home = '[[0,0,0,0,30,0],[0,0,0,0,0,0]]'
-    return {
-        'T_ROB1/Module1/J_Orientation_Target': home,
-        'T_ROB1/Module1/in_position': '1',
-        'T_ROB1/Module1/test_var_num': '0',
-        'T_ROB1/Module1/test_var_str': '"x"',
-        'T_ROB1/Module1/test_flag': 'FALSE',
-        'T_ROB1/Module1/test_array': '[0,0,0]',
-        'T_ROB1/Module1/test_jointtarget': '[[0,0,0,0,30,0],[9E+09,9E+09,9E+09,9E+09,9E+09,9E+09]]',
-        'T_ROB1/user/reg1': '0',
-        'T_ROB1/BASE/tool0': '[TRUE,[[0,0,0],[1,0,0,0]],[0.001,[0,0,0.001],[1,0,0,0],0,0,0]]',
-    }
+MODULE_TEXTS = {
+    'Module1': """MODULE Module1
+  PERS jointtarget J_Orientation_Target:=[[0,0,0,0,30,0],[0,0,0,0,0,0]];
+  PERS num in_position:=1;
+  PERS num test_var_num:=0;
+  PERS string test_var_str:="x";
+  PERS bool test_flag:=FALSE;
+  PERS num test_array{3}:=[0,0,0];
+  PERS jointtarget test_jointtarget:=[[0,0,0,0,30,0],[9E+09,9E+09,9E+09,9E+09,9E+09,9E+09]];
+  PROC main()
+    in_position:=0;
+    MoveAbsJ J_Orientation_Target,v1000,fine,tool0;
+    in_position:=1;
+  ENDPROC
+ENDMODULE
+""",
+    'BASE': """MODULE BASE(SYSMODULE,NOSTEPIN,VIEWONLY)
+  PERS tooldata tool0:=[TRUE,[[0,0,0],[1,0,0,0]],[0.001,[0,0,0.001],[1,0,0,0],0,0,0]];
+  PERS wobjdata wobj0:=[FALSE,TRUE,"",[[0,0,0],[1,0,0,0]],[[0,0,0],[1,0,0,0]]];
+  PERS loaddata load0:=[0.001,[0,0,0.001],[1,0,0,0],0,0,0];
+ENDMODULE
+""",
+    'user': """MODULE user(SYSMODULE)
+  VAR num reg1:=0;
+  VAR num reg2:=0;
+  VAR num reg3:=0;
+  VAR num reg4:=0;
+  VAR num reg5:=0;
+ENDMODULE
+""",
+}
+"""Texts of the modules that are loaded; J_Orientation_Target and in_position belong to the gripper paper's program."""
 
 
+SETTINGS = {
+    'ctrl-name': 'IRB120_EMULATOR',
+    'timezone': 'UTC',
+    'lang': 'en',
+    'program': 'gripper',
+    'tool': 'tool0',
+    'wobj': 'wobj0',
+    'payload': 'load0',
+    'total-payload': 'load0',
+    'jog-mode': 'Linear',
+    'coord-system': 'Base',
+    'mode': 'Activated',
+    'lead-through': 'Inactive',
+    'nonmotionexecution': 'OFF',
+    'vtstate': 'running',
+    'vtspeed': '100',
+    'vttimeslice': '24',
+}
+"""What a client may set and read back, without an effect on the robot."""
 TARGET_SYMBOL = 'T_ROB1/Module1/J_Orientation_Target'
 IN_POSITION_SYMBOL = 'T_ROB1/Module1/in_position'
-MODULES = {'Module1': 'ProgMod', 'BASE': 'SysMod', 'user': 'SysMod'}
 EVENT_TEXTS = {
     10010: (1, 'Motors OFF state'),
     10011: (1, 'Motors ON state'),

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import re
 import signal
 import ssl
 import sys
@@ -22,6 +23,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--host', default='127.0.0.1', help='address to listen on (default %(default)s)')
     parser.add_argument('--control-port', type=int, help='TCP port for faults and buttons, always on 127.0.0.1 (default: none)')
     parser.add_argument('--generation', type=int, choices=(1, 2), default=1, help='RWS 1.0 (IRC5) or 2.0 (OmniCore); default %(default)s')
+    parser.add_argument('--robotware', default='', help='version that it tells; from 8 on without mastership (default: 6.16 or 7.21)')
     parser.add_argument('--user', help='the only user (default: the users a controller is delivered with)')
     parser.add_argument('--password', help='password of --user')
     parser.add_argument('--session-limit', type=int, default=70, help='sessions before a login is refused (default %(default)s)')
@@ -43,7 +45,18 @@ def _options(arguments: argparse.Namespace) -> Options:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(arguments.tls_certificate, arguments.tls_key)
     users = FACTORY_USERS if arguments.user is None else {arguments.user: arguments.password}
-    return Options(users, arguments.host, arguments.port, arguments.generation, arguments.session_limit, arguments.session_idle_s, tls)
+    if arguments.robotware and not re.fullmatch(r'\d+\.\d+.*', arguments.robotware):
+        raise ValueError(f'--robotware {arguments.robotware!r} must begin with a version such as 8.1')
+    return Options(
+        users,
+        arguments.host,
+        arguments.port,
+        arguments.generation,
+        arguments.session_limit,
+        arguments.session_idle_s,
+        tls,
+        robotware=arguments.robotware,
+    )
 
 
 async def _serve(options: Options, control_port: int | None, as_json: bool, motors_on: bool) -> None:

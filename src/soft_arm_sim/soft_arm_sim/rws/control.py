@@ -57,6 +57,7 @@ class ControlPort:
                 'running': controller.running,
                 'joints_deg': np.rad2deg(controller.robot.joints_rad).round(6).tolist(),
                 'masters': controller.masters,
+                'remote_privilege': list(controller.privilege.holders.values()),
             }
         )
 
@@ -117,11 +118,6 @@ def _place(emulator: Emulator, joints_deg: list[float]) -> None:
     emulator.controller.robot.place(irb120.check_joints(np.deg2rad(joints_deg)))
 
 
-def _grant(emulator: Emulator) -> None:
-    for session in emulator.controller.remote_privilege:
-        emulator.controller.remote_privilege[session] = 'GRANTED'
-
-
 def _steal(emulator: Emulator, domain: str, holder: str | None = 'FlexPendant') -> None:
     if domain not in emulator.controller.masters:
         raise ValueError(f'domain {domain!r} must be one of {sorted(emulator.controller.masters)}')
@@ -138,7 +134,8 @@ ACTIONS = {
     'guard_stop': lambda emulator, open_door=True: emulator.controller.guard_stop(open_door),
     'operation_mode': _set_mode,
     'speed': _set_speed,
-    'grant_remote_privilege': _grant,
+    'answer_remote_privilege': lambda emulator, granted=True: emulator.controller.privilege.answer(granted),
+    'enabling_device': lambda emulator, pressed=True: emulator.controller.enabling_device(pressed),
     'place': _place,
     'signal': lambda emulator, path, value: emulator.controller.put_signal(path, float(value)),
 }

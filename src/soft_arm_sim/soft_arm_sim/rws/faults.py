@@ -62,10 +62,10 @@ class Faults:
         return answer
 
     async def _spoil(self, request: web.Request, answer: web.Response) -> web.StreamResponse:
-        body = bytes(answer.body)
+        body, cookies = bytes(answer.body), [('Set-Cookie', cookie) for cookie in answer.headers.getall('Set-Cookie', [])]
         if self.wrong_type:
-            return web.Response(status=answer.status, body=body[:-3], content_type='text/plain')
-        headers = {'Content-Type': answer.headers['Content-Type'], 'Content-Length': str(len(body))}
+            return web.Response(status=answer.status, body=body[:-3], headers=[('Content-Type', 'text/plain'), *cookies])
+        headers = [('Content-Type', answer.headers['Content-Type']), ('Content-Length', str(len(body))), *cookies]
         spoiled = web.StreamResponse(status=answer.status, headers=headers)
         await spoiled.prepare(request)
         await spoiled.write(body[: len(body) // 2])

@@ -1,14 +1,13 @@
-"""RAPID and I/O: execution, tasks, symbols, signals, in RWS 1.0 form."""
+"""RAPID: execution, tasks, pointers, symbols, in RWS 1.0 form."""
 
-from soft_arm_sim.rws import cell, refusals
+import re
+
+from abb_rws_bridge.errors import ConfigurationError
+from abb_rws_bridge.mapping import parse_literal
+from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
 from soft_arm_sim.rws.routing import Call, one, route
 from soft_arm_sim.rws.virtual_controller import VirtualController
-
-SIGNALS_A_PAGE = 100
-
-
-# RAPID
 
 
 @route('GET', '/rw/rapid/execution')
@@ -29,6 +28,8 @@ def _control_execution(call: Call) -> Reply:
         'stop': controller.stop,
         'resetpp': lambda: controller.reset_pointer(call.session),
         'setcycle': lambda: controller.set_cycle(call.form.get('cycle', '')),
+        'startprodentry': lambda: controller.start_from_main(call.session),
+        'holdtorun': lambda: controller.require_manual(),
     }
     if call.action not in actions:
         raise refusals.invalid()
@@ -36,195 +37,250 @@ def _control_execution(call: Call) -> Reply:
     return NOTHING
 
 
+@route('GET', '/rw/rapid')
+def _services(call: Call) -> Reply:
+    names = ('execution', 'tasks', 'modules', 'symbols', 'uiinstr', 'aliasio', 'taskselection')
+    return Reply(tuple(Item('rap-resource-li', name, {}, {'self': f'rapid/{name}'}) for name in names), 'rapid')
+
+
+@route('GET', '/rw/rapid/aliasio')
+@route('GET', '/rw/rapid/uiinstr')
+def _nothing_there(call: Call) -> Reply:
+    return Reply((), 'rapid')
+
+
+@route('GET', '/rw/rapid/uiinstr/active')
+def _no_ui_instruction(call: Call) -> Reply:
+    return NOTHING
+
+
+@route('POST', '/rw/rapid/uiinstr/active/param/{rest*}')
+def _answer_ui_instruction(call: Call) -> Reply:
+    raise refusals.ui_instruction_not_active()
+
+
+# tasks
+
+
 @route('GET', '/rw/rapid/tasks')
 def _tasks(call: Call) -> Reply:
-    controller = call.controller
-    if controller.booting:  # RobotWare 6 answers with an empty list while it starts
+    if call.controller.booting:  # RobotWare 6 answers with an empty list while it starts
         return Reply((), 'tasks')
-    return Reply(
-        tuple(
-            Item(
-                'rap-task-li',
-                name,
-                {
-                    'name': name,
-                    'type': 'norm',
-                    'taskstate': 'linked',
-                    'excstate': 'star' if controller.running else 'stop',
-                    'active': 'On' if active else 'Off',
-                    'motiontask': 'TRUE',
-                },
-                {'self': name},
-            )
-            for name, active in controller.active_tasks.items()
-        ),
-        'tasks',
-    )
+    return Reply(tuple(_task_item(call, name, 'rap-task-li') for name in call.controller.active_tasks), 'tasks')
 
 
-def _task(call: Call) -> str:
-    name = call.parts.get('task') or call.form.get('task') or ''
+def _task_item(call: Call, name: str, kind: str) -> Item:
+    controller = call.controller
+    fields = {
+        'name': name,
+        'type': 'norm' if call.generation == 1 else 'normal',
+        'taskstate': 'linked',
+        'excstate': 'star' if controller.running else 'stop',
+        'active': 'On' if controller.active_tasks[name] else 'Off',
+        'motiontask': 'TRUE',
+    }
+    return Item(kind, name, fields, {'self': f'tasks/{name}'})
+
+
+def task_of(call: Call) -> str:
+    """The task that a call names.
+
+    Raises:
+        Refused: If there is none.
+    """
+    name = call.parts.get('task') or call.query.get('task') or call.form.get('task') or ''
     if name not in call.controller.active_tasks or call.controller.booting:
         raise refusals.no_resource()
     return name
 
 
+@route('GET', '/rw/rapid/tasks/spy')
+def _spy(call: Call) -> Reply:
+    return one('rap-spy-status', 'spy', {'status': 'STOPPED', 'spy-status': 'STOPPED'})
+
+
+@route('GET', '/rw/rapid/tasks/syncstate/{what}')
+def _sync_state(call: Call) -> Reply:
+    return one('rap-sync-state', call.parts['what'], {f'{call.parts["what"]}-state': 'InSync', 'state': 'InSync'})
+
+
 @route('GET', '/rw/rapid/tasks/{task}')
 def _one_task(call: Call) -> Reply:
-    name = _task(call)
-    return Reply(tuple(i for i in _tasks(call).items if i.title == name), name)
+    return Reply((_task_item(call, task_of(call), 'rap-task'),), call.parts['task'])
+
+
+@route('GET', '/rw/rapid/taskselection')
+def _selection(call: Call) -> Reply:
+    items = (
+        Item('rap-taskselection', name, {'task': name, 'selected': str(on).upper()}) for name, on in call.controller.active_tasks.items()
+    )
+    return Reply(tuple(items), 'taskselection')
 
 
 @route('POST', '/rw/rapid/tasks')
-@route('POST', '/rw/rapid/tasks/{task}')
 def _activate(call: Call) -> Reply:
-    name = _task(call)
+    tasks = [task_of(call)] if call.form.get('task') else list(call.controller.active_tasks)
     if call.action not in ('activate', 'deactivate'):
         raise refusals.invalid()
-    call.controller.active_tasks[name] = call.action == 'activate'
+    for task in tasks:
+        call.controller.activate_task(call.session, task, call.action == 'activate')
     return NOTHING
 
 
 @route('GET', '/rw/rapid/tasks/{task}/motion')
 def _task_motion(call: Call) -> Reply:
-    _task(call)
+    task_of(call)
     robot, what = call.controller.robot, call.query.get('resource')
+    external = {f'ej{i}': '9E+09' for i in range(1, 7)}
     if what == 'jointtarget':
-        return one('rap-jointtarget', 'jointtarget', robot.jointtarget('j') | {f'ej{i}': '9E+09' for i in range(1, 7)})
+        return one('rap-jointtarget', 'jointtarget', robot.jointtarget('j') | external)
     if what == 'robtarget':
-        return one('rap-robtarget', 'robtarget', robot.robtarget() | robot.configuration() | {f'ej{i}': '9E+09' for i in range(1, 7)})
-    return one('rap-motion', 'motion', {'mechunit': 'ROB_1'})
+        return one('rap-robtarget', 'robtarget', robot.robtarget() | robot.configuration() | external)
+    if what == 'mechunit':
+        return one('rap-mechunit', 'mechunit', {'mechunit': 'ROB_1'})
+    names = ('robtarget', 'jointtarget', 'mechunit', 'extjointstate')
+    return Reply(tuple(Item(f'rapid-{n}-li', n, {}, {'self': f'motion?resource={n}'}) for n in names), 'motion')
 
 
-@route('GET', '/rw/rapid/tasks/{task}/pcp')
-def _pointers(call: Call) -> Reply:
-    _task(call)  # "modulemame" is the controller's own spelling
-    fields = {
-        'modulemame': 'Module1',
-        'routinename': 'main',
+@route('GET', '/rw/rapid/tasks/{task}/{what}')
+def _task_part(call: Call) -> Reply:
+    task, controller, what = task_of(call), call.controller, call.parts['what']
+    if what == 'serviceroutine':
+        return Reply((), what)
+    if what == 'structural-changecount':
+        count = str(controller.structure_changes)
+        return one('rap-task-struc-change-count', task, {'struc-change-count': count, 'change-count': count})
+    if what == 'activation-record' and not controller.running:
+        raise refusals.invalid('No such stack frame')
+    if what in ('activation-record', 'execution'):
+        return one(f'rap-{what}', task, _pointer_fields(call))
+    if what == 'pcp':
+        items = (Item('pcp-info', name, _pointer_fields(call)) for name in ('progpointer', 'motionpointer'))
+        return Reply(tuple(items), what)
+    if what == 'breakpoints':
+        return Reply((), what)
+    raise refusals.no_resource()
+
+
+def _pointer_fields(call: Call) -> dict[str, str]:
+    module, routine, line = call.controller.pointer_at
+    return {
+        'modulemame': module,  # the controller's own spelling
+        'routinename': routine,
         'changecount': '1',
         'executiontype': 'normal',
-        'beginposition': '4,5',
-        'endposition': '4,20',
+        'beginposition': f'{line},5',
+        'endposition': f'{line},20',
     }
-    return Reply((Item('pcp-info', 'progpointer', fields), Item('pcp-info', 'motionpointer', fields)), 'pcp')
 
 
-@route('GET', '/rw/rapid/modules')
-@route('GET', '/rw/rapid/tasks/{task}/modules')
-def _modules(call: Call) -> Reply:
-    kind = 'rap-module-info-li'
-    return Reply(tuple(Item(kind, name, {'name': name, 'type': sort}) for name, sort in cell.MODULES.items()), 'modules')
+@route('GET', '/rw/rapid/tasks/{task}/syncstate/{what}')
+def _task_sync_state(call: Call) -> Reply:
+    task_of(call)
+    return one(
+        'rap-task-sync-state', call.parts['what'], {f'{call.parts["what"]}-state': 'InSync', 'state': 'InSync'} | _pointer_fields(call)
+    )
+
+
+@route('POST', '/rw/rapid/tasks/{task}/pcp')
+def _set_pointer(call: Call) -> Reply:
+    task_of(call)
+    form = call.form
+    if call.action == 'set-pp-routine' and form.get('routine'):
+        call.controller.set_pointer(call.session, form.get('module', ''), form['routine'])
+    elif call.action == 'set-pp-routine-from-url' and (form.get('routineurl') or form.get('routine')):
+        *_, module, routine = ['', '', *(form.get('routineurl') or f'{form.get("module", "")}/{form["routine"]}').split('/')]
+        call.controller.set_pointer(call.session, module, routine)
+    elif call.action == 'set-pp-cursor' and form.get('module'):
+        line = form.get('line') or form.get('begin-position-row') or ''
+        call.controller.set_pointer(call.session, form['module'], '', int(line) if line.isdigit() else 0)
+    elif call.action in ('set-pp-prev-inst', 'set-pp-next-inst'):
+        call.controller.require_manual()
+    else:
+        raise refusals.invalid()
+    return NOTHING
+
+
+# symbols
 
 
 @route('GET', '/rw/rapid/symbol/data/RAPID/{symbol*}')
 def _symbol(call: Call) -> Reply:
-    path = call.controller.find_symbol(call.parts['symbol'].partition(';')[0])
-    if path is None or call.controller.booting:
-        raise refusals.no_symbol_read()
-    return one('rap-data', f'RAPID/{call.parts["symbol"].partition(";")[0]}', {'value': call.controller.symbols[path]})
+    asked = call.parts['symbol'].partition(';')[0]
+    return one('rap-data', f'RAPID/{asked}', {'value': call.controller.symbol(asked)})
 
 
 @route('POST', '/rw/rapid/symbol/data/RAPID/{symbol*}')
 def _set_symbol(call: Call) -> Reply:
-    if call.action != 'set':
+    if call.query.get('action') == 'validate':
+        return _validate(call)
+    if call.action not in ('set', 'setInitValue'):
         raise refusals.invalid()
     call.controller.set_symbol(call.session, call.parts['symbol'], call.form.get('value'))
     return NOTHING
 
 
+@route('POST', '/rw/rapid/symbol/data')
+def _validate(call: Call) -> Reply:
+    literal, kind = call.form.get('value', ''), (call.form.get('datatype') or call.form.get('dattyp') or '').lower()
+    try:
+        value = parse_literal(literal)
+    except ConfigurationError:
+        raise refusals.invalid('Value does not match the type') from None
+    scalar = {'num': (int, float), 'dnum': (int, float), 'string': str, 'bool': bool}.get(kind, list)
+    if not isinstance(value, scalar) or (isinstance(value, bool) and kind != 'bool'):
+        raise refusals.invalid('Value does not match the type')
+    return NOTHING
+
+
 @route('GET', '/rw/rapid/symbol/properties/RAPID/{symbol*}')
-@route('GET', '/rw/rapid/symbol/RAPID/{symbol*}/properties')
 def _properties(call: Call) -> Reply:
-    path = call.controller.find_symbol(call.parts['symbol'])
+    path = call.controller.memory.find_symbol(call.parts['symbol'])
     if path is None:
-        raise refusals.no_symbol_read()
-    literal = call.controller.symbols[path]
-    kind = _type_of(literal)
+        raise refusals.no_symbol_read(call.generation)
+    return Reply((_property_item(call, path, ''),), path)
+
+
+def _property_item(call: Call, path: str, ending: str) -> Item:
+    declared = call.controller.memory.declarations[path]
     fields = {
         'symburl': f'RAPID/{path}',
-        'symtyp': 'per',
+        'name': declared.name,
+        'symtyp': declared.symbol_type,
         'named': 'true',
-        'dattyp': kind,
-        'ndim': '1' if kind == 'num' and literal[0] == '[' else '0',
-        'dim': str(literal.count(',') + 1) if kind == 'num' and literal[0] == '[' else '',
+        'dattyp': declared.data_type,
+        'ndim': str(len(declared.dimensions)),
+        'dim': ' '.join(map(str, declared.dimensions)),
+        'heap': 'false',
+        'linked': 'true',
         'local': 'false',
-        'rdonly': 'false',
+        'rdonly': str(declared.symbol_type == 'con').lower(),
+        'taskvar': 'false',
         'taskpers': 'false',
-        'typurl': f'RAPID/{kind}',
+        'storage': 'normal',
+        'typurl': f'RAPID/{declared.data_type}',
     }
-    return one('rap-symproppers', f'RAPID/{path}', fields)
+    kind = {'per': 'pers', 'var': 'var', 'con': 'const'}[declared.symbol_type]
+    return Item(f'rap-symprop{kind}{ending}', f'RAPID/{path}', fields)
 
 
-def _type_of(literal: str) -> str:
-    """RAPID type of a literal, as far as it can be told from it; an array has the type of its elements."""
-    if literal.startswith('['):
-        return 'jointtarget' if literal.startswith('[[') else 'tooldata' if 'TRUE' in literal else 'num'
-    return 'string' if literal.startswith('"') else 'bool' if literal in ('TRUE', 'FALSE') else 'num'
-
-
-# I/O
-
-
-@route('GET', '/rw/iosystem/signals')
-def _signals(call: Call) -> Reply:
-    listed = list(call.controller.signals.values())
-    start = int(call.query.get('start', '0')) if call.query.get('start', '0').isdigit() else 0
-    links = {}
-    if call.generation == 2:
-        following = start + SIGNALS_A_PAGE
-        links = {'next': f'signals?start={following}&limit={SIGNALS_A_PAGE}'} if following < len(listed) else {}
-        listed = listed[start:following]
-    return Reply(
-        tuple(
-            Item(
-                'ios-signal-li',
-                s.path,
-                signal_fields(s) | {'lvalue': int(s.value) if s.value == int(s.value) else s.value},
-                {'self': s.path},
-            )
-            for s in listed
-        ),
-        'signals',
-        links=links,
-    )
-
-
-def signal_fields(signal: cell.SignalState) -> dict[str, str]:
-    """Fields of a signal; in a list the value is a number, alone it is text."""
-    return {
-        'name': signal.name,
-        'type': signal.kind,
-        'category': signal.category,
-        'lvalue': signal.text,
-        'lstate': 'simulated' if signal.simulated else 'not simulated',
-    }
-
-
-@route('GET', '/rw/iosystem/{what}')
-def _io_units(call: Call) -> Reply:
-    kind = {'networks': 'ios-network-li', 'devices': 'ios-device-li'}.get(call.parts['what'])
-    if kind is None:
-        raise refusals.no_resource()
-    depth = 1 if kind == 'ios-network-li' else 2
-    names = dict.fromkeys('/'.join(path.split('/')[:depth]) for path in call.controller.signals)
-    fields = {'pstate': 'running', 'lstate': 'started' if depth == 1 else 'enabled'}
-    return Reply(tuple(Item(kind, name, {'name': name.rpartition('/')[2]} | fields, {'self': name}) for name in names), call.parts['what'])
-
-
-@route('GET', '/rw/iosystem/signals/{signal*}')
-def _signal(call: Call) -> Reply:
-    signal = call.controller.find_signal(call.parts['signal'].partition(';')[0])
-    if signal is None:
-        raise refusals.no_signal()
-    device = signal.path.split('/')[1]
-    fields = signal_fields(signal) | {'unitnm': device, 'phstate': 'valid', 'pvalue': signal.text, 'quality': '1'}
-    return one('ios-signal' if call.generation == 1 else 'ios-signal-li', signal.path, fields, device=f'devices/{device}')
-
-
-@route('POST', '/rw/iosystem/signals/{signal*}')
-def _set_signal(call: Call) -> Reply:
-    if call.action != 'set':
+@route('POST', '/rw/rapid/symbols')
+def _search_symbols(call: Call) -> Reply:
+    form = call.form
+    if call.action not in ('search-symbol', 'search-symbols') or not form:
         raise refusals.invalid()
-    call.controller.set_signal(call.parts['signal'], call.form)
-    return NOTHING
+    block = (form.get('blockurl') or form.get('task') or 'RAPID').removeprefix('RAPID').strip('/')
+    try:
+        name = re.compile(form.get('regexp', ''), re.IGNORECASE)
+    except re.error:
+        raise refusals.invalid() from None
+    wanted = {'any', 'undef', '', None}
+    found = [
+        path
+        for path, declared in call.controller.memory.declarations.items()
+        if (not block or path == block or path.startswith(f'{block}/'))
+        and (form.get('symtyp') in wanted or declared.symbol_type in form['symtyp'])
+        and (form.get('dattyp') in wanted or declared.data_type == form['dattyp'].lower())
+        and name.search(declared.name)
+    ]
+    return Reply(tuple(_property_item(call, path, '-li') for path in found), 'symbols')

@@ -69,8 +69,10 @@ def no_resource() -> Refused:
     return Refused(404, -1073414146, _source('rws_services\\rws_services.cpp', 129, 'Resource not found', -1073414146))
 
 
-def no_symbol_read() -> Refused:
+def no_symbol_read(generation: int = 1) -> Refused:
     """Unknown RAPID symbol, read; a 400 on IRC5."""
+    if generation == 2:
+        return no_symbol_written()
     return Refused(400, -1073414146, _source('rws_rapid\\rws_resource_rapid_symbol_data.cpp', 286, 'Symbol not found', -1073414146))
 
 
@@ -81,12 +83,100 @@ def no_symbol_written() -> Refused:
     )
 
 
+def no_module(generation: int = 1) -> Refused:
+    """Unknown module, read."""
+    status, code = (404, -1073414146) if generation == 1 else (400, -1073442813)
+    return Refused(status, code, _source('rws_rapid\\rws_resource_rapid_module.cpp', 1233, 'Unknown module name', code))
+
+
+def no_module_to_unload(generation: int = 1) -> Refused:
+    """Unknown module, where it should be unloaded."""
+    code = -1073442816 if generation == 1 else -1073442813
+    return Refused(400, code, _source('rws_rapid\\rws_resource_rapid_task.cpp', 1777, 'Unknown module name', code))
+
+
+def no_grant() -> Refused:
+    """The user may not do this."""
+    text = 'The user is not allowed access to the resource'
+    return Refused(403, -1073445867, f'C:\\BUILD\\RW\\rapi_uas_resource.cpp[2995] {text} -1073445867 -757')
+
+
+def syntax_error() -> Refused:
+    """A module that cannot be loaded."""
+    text = 'Operation not allowed due to syntax errors'
+    return Refused(400, -1073442803, _source('rws_rapid\\rws_resource_rapid_task.cpp', 1602, text, -1073442803))
+
+
+def ui_instruction_not_active() -> Refused:
+    """No program waits for an answer."""
+    return Refused(400, -1073442784, _source('rws_rapid\\rws_resource_rapid_ui.cpp', 240, 'No active UI instruction', -1073442784))
+
+
+def not_persistent() -> Refused:
+    """A constant cannot be written."""
+    text = 'Not a persistent rapid symbol'
+    return Refused(400, -1073442786, _source('rws_rapid\\rws_resource_rapid_symbol_data.cpp', 300, text, -1073442786))
+
+
+def no_instance() -> Refused:
+    """Unknown instance of the configuration."""
+    return Refused(400, -1073445879, _source('rws_cfg\\rws_resource_cfg.cpp', 2107, 'Unknown instance', -1073445879, -1073437691))
+
+
+def name_taken() -> Refused:
+    """A name that exists already."""
+    return Refused(400, -1073445839, _source('rws_services\\rws_services.cpp', 220, 'Name already exist', -1073445839))
+
+
+def no_queue() -> Refused:
+    """Unknown message queue."""
+    return Refused(404, -1073435904, _source('rws_dipc\\rws_resource_dipc.cpp', 180, 'Invalid slot id', -1073435904))
+
+
+def queue_full() -> Refused:
+    """A message queue that takes no more."""
+    return Refused(400, -1073435903, _source('rws_dipc\\rws_resource_dipc.cpp', 195, 'Message queue full', -1073435903))
+
+
+def out_of_reach() -> Refused:
+    """A pose without joint angles."""
+    return Refused(400, -1073436654, _source('rws_motion\\rws_resource_mechunit.cpp', 1211, 'Position outside of reach', -1073436654))
+
+
+def option_missing() -> Refused:
+    """Something this controller was not bought with."""
+    return Refused(403, -1073435901, _source('rws_services\\rws_services.cpp', 160, 'Option is missing', -1073435901))
+
+
+def gone() -> Refused:
+    """A service that RobotWare 8 has no more."""
+    text = 'The service is not supported in this version of controller'
+    return Refused(410, -1073445885, _source('rws_services\\rws_services.cpp', 140, text, -1073445885))
+
+
+def no_write_access() -> Refused:
+    """RobotWare 8: the write access is not with this client."""
+    text = 'The control station does not hold write access'
+    return Refused(403, -1073435873, _source('rws_controlstation\\rws_controlstation.cpp', 310, text, -1073435873))
+
+
 def no_signal() -> Refused:
     """Unknown I/O signal."""
     text = 'ERROR: eio_signal_open_by_name failed status -60.'
     return Refused(404, -1073445866, _source('rws_iosystem\\rws_resource_iosystem.cpp', 1986, text, -1073445866))
 
 
-def no_file() -> Refused:
-    """Unknown file."""
-    return Refused(404, -1073414146, 'C:\\BUILD\\RW\\rapi_file_service.cpp[221] Resource does not exist -1073414146 -1')
+def no_file(generation: int = 1) -> Refused:
+    """Unknown file or folder."""
+    code, text = (-1073414146, 'Resource does not exist') if generation == 1 else (-1073438713, 'Path does not exist')
+    return Refused(404, code, f'C:\\BUILD\\RW\\rapi_file_service.cpp[221] {text} {code} -1')
+
+
+def no_volume() -> Refused:
+    """A path that begins with no environment variable."""
+    return Refused(400, -1073438716, 'C:\\BUILD\\RW\\rapi_file_service.cpp[237] Virtual root does not exist -1073438716 -704')
+
+
+def no_module_file() -> Refused:
+    """The file of a module that should be loaded is not there."""
+    return Refused(400, -1073438708, _source('rws_rapid\\rws_resource_rapid_task.cpp', 1602, '', -1073438708))

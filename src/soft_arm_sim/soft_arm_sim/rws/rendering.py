@@ -13,7 +13,7 @@ XHTML = 'application/xhtml+xml'
 
 @dataclass(frozen=True)
 class Item:
-    """One state: class, title, fields (numbers stay numbers in JSON), links."""
+    """One state: class, title, fields (numbers stay numbers in JSON; a tuple of items is a list inside it), links."""
 
     kind: str
     title: str
@@ -23,12 +23,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Reply:
-    """A successful answer; without items it is a 204."""
+    """A successful answer; without items it is a 204, `content` is a file. `location` is told in the header of that name."""
 
     items: tuple[Item, ...] | None = None
     title: str = 'rw'
     status: int = 200
     links: dict[str, str] = field(default_factory=dict)
+    location: str = ''
+    content: bytes | None = None
 
 
 NOTHING = Reply()
@@ -52,10 +54,15 @@ class Format:
 
 def response(reply: Reply, style: Format) -> web.Response:
     """The answer; writes that tell nothing have no body and no type."""
-    if reply.items is None:
-        return web.Response(status=204 if reply.status == 200 else reply.status)
+    located = {'Location': reply.location} if reply.location else {}
+    if reply.content is not None:
+        return web.Response(body=reply.content, headers={'Content-Type': 'application/octet-stream'})
+    if reply.items is None and reply.status == 200:
+        return web.Response(status=204, headers=located)
+    if reply.items is None:  # clients read the type of everything but a 204
+        return web.Response(status=reply.status, headers={'Content-Type': style.content_type} | located)
     text = _json(reply, style) if style.as_json else page(reply.title, style.base, _state(reply))
-    return web.Response(status=reply.status, body=text.encode(), headers={'Content-Type': style.content_type})
+    return web.Response(status=reply.status, body=text.encode(), headers={'Content-Type': style.content_type} | located)
 
 
 def refusal(refused: Refused, style: Format) -> web.Response:
@@ -68,32 +75,44 @@ def refusal(refused: Refused, style: Format) -> web.Response:
         )
         text = json.dumps(body)
     else:
-        text = page(
-            'rw',
-            style.base,
-            f'<div class="status"><span class="code">{refused.code}</span><span class="msg">{html.escape(refused.message)}</span></div>',
-        )
+        message = html.escape(refused.message, quote=False)
+        spans = f'<span class="code">{refused.code}</span><span class="msg">{message}</span>'
+        text = page('rw', style.base, f'<div class="status">{spans}</div>')
     return web.Response(status=refused.status, body=text.encode(), headers={'Content-Type': style.content_type})
 
 
 def _json(reply: Reply, style: Format) -> str:
-    states = []
-    for item in reply.items:
-        links = {'_links': {rel: {'href': href} for rel, href in item.links.items()}} if item.links else {}
-        fields = {k: v if style.generation == 1 else str(v) for k, v in item.fields.items()}
-        states.append(links | {'_type': item.kind, '_title': item.title} | fields)
+    states = [_json_item(item, style) for item in reply.items]
     links = {'base': {'href': style.base}} | {rel: {'href': href} for rel, href in reply.links.items()}
     if style.generation == 1:
         return json.dumps({'_links': links, '_embedded': {'_state': states}})
-    listed = any(item.kind.endswith('-li') for item in reply.items)
     body = {'_links': links, 'status': {'code': 294912}}
-    return json.dumps(body | ({'state': [], '_embedded': {'resources': states}} if listed else {'state': states}))
+    listed = [state for item, state in zip(reply.items, states, strict=True) if item.kind.endswith('-li')]
+    if not listed:
+        return json.dumps(body | {'state': states})
+    return json.dumps(body | {'state': [state for state in states if state not in listed], '_embedded': {'resources': listed}})
+
+
+def _json_item(item: Item, style: Format) -> dict:
+    links = {'_links': {rel: {'href': href} for rel, href in item.links.items()}} if item.links else {}
+    return links | {'_type': item.kind, '_title': item.title} | {name: _json_value(value, style) for name, value in item.fields.items()}
+
+
+def _json_value(value, style: Format):
+    if isinstance(value, tuple):
+        return [_json_item(item, style) for item in value]
+    return value if style.generation == 1 else str(value)
 
 
 def list_item(item: Item) -> str:
-    """One <li>."""
+    """One <li>; items inside it follow its fields as a list of their own."""
     links = ''.join(f'<a href="{html.escape(href)}" rel="{rel}"></a>' for rel, href in item.links.items())
-    spans = ''.join(f'<span class="{name}">{html.escape(str(value))}</span>' for name, value in item.fields.items())
+    spans = ''.join(
+        f'<ul>{"".join(map(list_item, value))}</ul>'
+        if isinstance(value, tuple)
+        else f'<span class="{name}">{html.escape(str(value), quote=False)}</span>'
+        for name, value in item.fields.items()
+    )
     return f'<li class="{item.kind}" title="{html.escape(item.title)}">{links}{spans}</li>'
 
 

@@ -62,7 +62,7 @@ class Robot:
     def robtarget(self) -> dict[str, str]:
         """Pose of tool0 in the base as the controller writes it [mm], quaternion w x y z."""
         pose = irb120.forward_kinematics(self.joints_rad)
-        values = [*(1000.0 * pose[:3, 3]), *_quaternion_wxyz(pose[:3, :3])]
+        values = [*(1000.0 * pose[:3, 3]), *quaternion_wxyz(pose[:3, :3])]
         return dict(zip(('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4'), map(_text, values), strict=True))
 
     def configuration(self) -> dict[str, str]:
@@ -75,7 +75,7 @@ def _text(value: float) -> str:
     return f'{value:.6g}' if abs(value) > 1e-9 else '0'
 
 
-def _quaternion_wxyz(m: np.ndarray) -> tuple[float, float, float, float]:
+def quaternion_wxyz(m: np.ndarray) -> tuple[float, float, float, float]:
     """Quaternion of a rotation matrix by its largest component, the sign as ABB writes it (w >= 0)."""
     squares = [
         1 + m[0, 0] + m[1, 1] + m[2, 2],

@@ -1,5 +1,6 @@
 """How an address finds its handler, and what a handler is given."""
 
+import bisect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ class Call:
 
 
 ROUTES: list[tuple[str, re.Pattern, Callable[[Call], Reply]]] = []
+"""The more of an address is fixed, the earlier its route stands."""
+_looseness: list[tuple[int, int]] = []
 
 
 def route(method: str, path: str):
@@ -35,7 +38,10 @@ def route(method: str, path: str):
     pattern = re.compile('^' + re.sub(r'(?<!\(\?P<)\{(\w+)\}', r'(?P<\1>[^/]+)', names) + '/?$')
 
     def register(handler: Callable[[Call], Reply]):
-        ROUTES.append((method, pattern, handler))
+        looseness = path.count('*'), path.count('{')
+        place = bisect.bisect_right(_looseness, looseness)
+        _looseness.insert(place, looseness)
+        ROUTES.insert(place, (method, pattern, handler))
         return handler
 
     return register

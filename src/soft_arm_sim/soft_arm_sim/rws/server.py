@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import ssl
 import time
 import urllib.parse
@@ -10,10 +11,23 @@ from dataclasses import dataclass
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from soft_arm_sim.rws import rapid_resources, refusals, rendering, resources
+from soft_arm_sim.rws import (
+    access_resources,
+    configuration_resources,
+    file_resources,
+    io_resources,
+    log_resources,
+    motion_resources,
+    panel_resources,
+    program_resources,
+    queue_resources,
+    rapid_resources,
+    refusals,
+    rendering,
+    system_resources,
+)
 from soft_arm_sim.rws.addresses import canonical
 from soft_arm_sim.rws.faults import Faults
-from soft_arm_sim.rws.files import file_response
 from soft_arm_sim.rws.refusals import Refused
 from soft_arm_sim.rws.routing import ROUTES, Call
 from soft_arm_sim.rws.sessions import Sessions
@@ -24,7 +38,23 @@ SESSION_COOKIE = '-http-session-'
 PING_S = 30.0
 TICK_S = 0.01
 
-RESOURCES = (resources, rapid_resources)  # importing them filled ROUTES
+RESTART_AFTER_S = 0.2
+ROBOTWARE = {1: '6.16.2027', 2: '7.21.0+229'}
+"""Version by generation, where none is given."""
+
+RESOURCES = (  # importing them filled ROUTES
+    system_resources,
+    panel_resources,
+    motion_resources,
+    access_resources,
+    log_resources,
+    configuration_resources,
+    queue_resources,
+    file_resources,
+    io_resources,
+    rapid_resources,
+    program_resources,
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +66,7 @@ class Options:
         generation: 1 for RWS 1.0 (digest), 2 for RWS 2.0 (basic).
         advertised_host: What the controller calls itself in event addresses; behind a router that is not what clients call it.
         session_limit: Sessions before a login is answered 503.
+        robotware: Version; empty takes the usual one of the generation. From 8 on there is one write access and no mastership.
     """
 
     users: dict[str, str]
@@ -46,6 +77,7 @@ class Options:
     session_idle_s: float = 300.0
     tls: ssl.SSLContext | None = None
     advertised_host: str | None = None
+    robotware: str = ''
 
 
 class Emulator:
@@ -58,11 +90,13 @@ class Emulator:
 
     def __init__(self, options: Options, clock: Callable[[], float] = time.monotonic):
         self.options = options
-        self.controller = VirtualController(strict_mastership=options.generation == 2, clock=clock)
+        self.controller = VirtualController(options.robotware or ROBOTWARE[options.generation], clock)
         self.faults = Faults()
         self.subscriptions = Subscriptions(self.controller, self._send)
         self.sessions = Sessions(options.users, clock, self._session_ended, limit=options.session_limit, idle_s=options.session_idle_s)
         self.controller.on_change = self.subscriptions.changed
+        self.controller.sessions = lambda: list(self.sessions.table)
+        self.controller.on_restart = lambda: self._keep(self._restart_soon())
         self.requests = 0
         self.writes: list[tuple[str, dict[str, str]]] = []
         self.port = options.port
@@ -112,6 +146,10 @@ class Emulator:
         await asyncio.sleep(down_s)
         await self._listen()
         self._keep(self._finish_boot(boot_s))
+
+    async def _restart_soon(self) -> None:
+        await asyncio.sleep(RESTART_AFTER_S)  # the answer goes out first
+        await self.restart()
 
     async def _finish_boot(self, boot_s: float) -> None:
         await asyncio.sleep(boot_s)
@@ -172,13 +210,14 @@ class Emulator:
             return rendering.refusal(refused, style)
 
     def _style(self, request: web.Request) -> rendering.Format:
-        base = f'{request.scheme}://{request.host}/'
+        # links of a list are relative to the folder above it
+        base = f'{request.scheme}://{request.host}{request.path.rstrip("/").rpartition("/")[0]}/'
         if self.options.generation == 2:
             return rendering.Format(2, 'json' in request.headers.get('Accept', ''), base)
         return rendering.Format(1, request.query.get('json') == '1', base)
 
     async def _dispatch(self, request: web.Request, session: str, style: rendering.Format) -> web.StreamResponse:
-        path = urllib.parse.unquote(request.path)
+        path = re.sub(r'^/https?://[^/]*', '', urllib.parse.unquote(request.path))  # abb_robot_client asks for privilege this way
         if path == '/logout':
             self.sessions.end(session)
             return web.Response(status=204)
@@ -187,19 +226,17 @@ class Emulator:
         content = await request.read()
         if path.startswith('/subscription'):
             return self._subscription(request, session, content)
-        if path.startswith('/fileservice/'):
-            return file_response(self.controller.files, request.method, path[len('/fileservice/') :], content, style)
         return rendering.response(self._resource(request, session, path, content), style)
 
     def _resource(self, request: web.Request, session: str, path: str, content: bytes) -> rendering.Reply:
         query = dict(request.query)
         if self.options.generation == 2:
-            path, action = canonical(request.method, path)
-            if action is not None:
-                query['action'] = action
-        form = self._form(request, content)
+            path, more = canonical(request.method, path)
+            query = more | query
+        form = self._form(request, path, content)
+        wanted = 'GET' if request.method == 'HEAD' else request.method
         for method, pattern, handler in ROUTES:
-            match = pattern.match(path) if method == request.method else None
+            match = pattern.match(path) if method == wanted else None
             if match:
                 reply = handler(Call(self.controller, session, match.groupdict(), query, form, content, self.options.generation))
                 if method == 'POST':
@@ -207,8 +244,8 @@ class Emulator:
                 return reply
         raise refusals.no_resource()
 
-    def _form(self, request: web.Request, content: bytes) -> dict[str, str]:
-        if request.method not in ('POST', 'PUT'):
+    def _form(self, request: web.Request, path: str, content: bytes) -> dict[str, str]:
+        if request.method not in ('POST', 'PUT') or (request.method == 'PUT' and path.startswith('/fileservice/')):
             return {}
         typed = request.headers.get('Content-Type', '').startswith('application/x-www-form-urlencoded')
         if not typed and (content or self.options.generation == 2):  # IRC5 takes an empty form of any type
@@ -218,19 +255,29 @@ class Emulator:
     # events
 
     def _subscription(self, request: web.Request, session: str, content: bytes) -> web.Response:
-        number = request.path.rpartition('/')[2]
-        if request.method == 'DELETE':
-            if not number.isdigit() or int(number) not in self.subscriptions.groups:
-                raise refusals.no_resource()
-            self.subscriptions.remove(int(number))
-            return web.Response(status=200, headers={'Content-Type': rendering.XHTML})
-        if request.method != 'POST':
-            raise refusals.no_resource()
-        group = self.subscriptions.register(session, content.decode())
+        number, _, resource = urllib.parse.unquote(request.path).removeprefix('/subscription').lstrip('/').partition('/')
+        headers = {'Content-Type': rendering.XHTML}
         base = f'{request.scheme}://{request.host}/'
-        poll_url = f'{"wss" if self.options.tls else "ws"}://{self.options.advertised_host or request.host}/poll/{group.number}'
-        body = self.subscriptions.initial(group, base, poll_url)  # XHTML even where JSON was asked for
-        return web.Response(status=201, body=body.encode(), headers={'Content-Type': rendering.XHTML, 'Location': poll_url})
+        if request.method == 'POST' and not number:
+            group = self.subscriptions.register(session, content.decode())
+            poll_url = f'{"wss" if self.options.tls else "ws"}://{self.options.advertised_host or request.host}/poll/{group.number}'
+            body = self.subscriptions.initial(group, base, poll_url)  # XHTML even where JSON was asked for
+            return web.Response(status=201, body=body.encode(), headers=headers | {'Location': poll_url})
+        if request.method == 'GET' and not number:
+            return web.Response(body=self.subscriptions.overview(session, base).encode(), headers=headers)
+        if not number.isdigit() or int(number) not in self.subscriptions.groups:
+            raise refusals.no_resource()
+        group = self.subscriptions.groups[int(number)]
+        if request.method == 'PUT':
+            self.subscriptions.add(group, content.decode())
+            return web.Response(body=self.subscriptions.initial(group, base, f'/poll/{number}').encode(), headers=headers)
+        if request.method == 'DELETE' and resource:
+            self.subscriptions.drop(group, f'/{resource}')
+        elif request.method == 'DELETE':
+            self.subscriptions.remove(group.number)
+        elif request.method != 'GET':
+            raise refusals.no_resource()
+        return web.Response(status=200, headers=headers)
 
     async def _poll(self, request: web.Request, session: str) -> web.StreamResponse:
         number = request.path.rpartition('/')[2]
@@ -243,7 +290,10 @@ class Emulator:
             return web.Response(status=400)
         silent_peer = self.options.generation == 2
         socket = web.WebSocketResponse(protocols=(protocol,), heartbeat=None if silent_peer else PING_S, autoping=not silent_peer)
-        await socket.prepare(request)
+        try:
+            await socket.prepare(request)
+        except ConnectionError:  # cut while it was being opened
+            return web.Response(status=503)
         group.sockets.append(socket)
         try:
             await self._listen_to(socket, request, silent_peer)

@@ -18,13 +18,24 @@ _CALLS = ('stop', 'start', 'reset_pointer')
 
 @dataclass
 class SoakReport:
-    """What happened: faults by name, calls and their refusals by type, what was left behind (empty is good)."""
+    """What happened: faults by name, calls and their refusals by type, what was left behind (empty is good).
+
+    Attributes:
+        held: Client tasks, threads and open files before and after.
+        resident_mib: Memory of client and emulator together when the first tenth was over and at the end [MiB].
+        sessions_opened: Sessions that the client took from the controller, one after the other.
+        most_sessions: The most it held at one time.
+    """
 
     duration_s: float
     faults: dict[str, int] = field(default_factory=dict)
     calls: int = 0
     refusals: dict[str, int] = field(default_factory=dict)
     recovered_s: float = 0.0
+    held: dict[str, tuple[int, int]] = field(default_factory=dict)
+    resident_mib: tuple[float, float] = (0.0, 0.0)
+    sessions_opened: int = 0
+    most_sessions: int = 0
     leaks: list[str] = field(default_factory=list)
 
 
@@ -35,12 +46,15 @@ async def soak(emulator: Emulator, controller: Controller, duration_s: float, se
         controller: A client that is open; it is closed at the end, to see what is left.
     """
     report, random_ = SoakReport(duration_s), random.Random(seed)
-    before, before_mib = _held(), _resident_mib()
+    before, warm_mib, opened = _held(), None, emulator.sessions.opened
     monitor = Monitor(controller, ping_s=0.5)
     running = asyncio.create_task(monitor.run())
     loop = asyncio.get_running_loop()
-    end_s = loop.time() + duration_s
+    warm_s, end_s = loop.time() + 0.1 * duration_s, loop.time() + duration_s
     while loop.time() < end_s:
+        if warm_mib is None and loop.time() > warm_s:
+            warm_mib = _resident_mib()
+        report.most_sessions = max(report.most_sessions, len(emulator.sessions.table))
         name = random_.choice(sorted(_FAULTS))
         report.faults[name] = report.faults.get(name, 0) + 1
         await _FAULTS[name](emulator, random_)
@@ -51,6 +65,7 @@ async def soak(emulator: Emulator, controller: Controller, duration_s: float, se
     began_s = loop.time()
     emulator.controller.emergency_stop(False)
     emulator.controller.set_operation_mode('AUTO')
+    emulator.controller.guard_stop(False)
     for domain in emulator.controller.masters:
         if emulator.controller.masters[domain] == 'FlexPendant':
             emulator.controller.steal_mastership(domain, None)
@@ -69,9 +84,14 @@ async def soak(emulator: Emulator, controller: Controller, duration_s: float, se
     await controller.session.close()
     await asyncio.sleep(0.2)  # the server sees the sockets close
     gc.collect()
-    report.leaks += [f'{name}: {before[name]} before, {after} after' for name, after in _held().items() if after > before[name]]
-    if _resident_mib() - before_mib > MEMORY_DRIFT_MIB:
-        report.leaks.append(f'memory: {before_mib:.0f} MiB before, {_resident_mib():.0f} MiB after')
+    report.held = {name: (before[name], after) for name, after in _held().items()}
+    report.leaks += [f'{name}: {was} before, {now} after' for name, (was, now) in report.held.items() if now > was]
+    report.resident_mib = (warm_mib or _resident_mib(), _resident_mib())
+    if report.resident_mib[1] - report.resident_mib[0] > MEMORY_DRIFT_MIB:
+        report.leaks.append(f'memory: {report.resident_mib[0]:.0f} MiB before, {report.resident_mib[1]:.0f} MiB after')
+    report.sessions_opened = emulator.sessions.opened - opened
+    if report.most_sessions > 2:  # one that fell silent may still stand while the next is taken
+        report.leaks.append(f'{report.most_sessions} sessions at one time')
     if emulator.sessions.table:
         report.leaks.append(f'{len(emulator.sessions.table)} sessions left on the controller')
     if any(emulator.controller.masters.values()):
@@ -152,6 +172,9 @@ _FAULTS = {
         )
     ),
     'emergency stop': lambda e, r: _now(lambda: e.controller.emergency_stop(r.random() < 0.5)),
+    'guard stop': lambda e, r: _now(lambda: e.controller.guard_stop(r.random() < 0.5)),
+    'rate limited': lambda e, r: _set(e, r, maximum_rate_hz=5.0),
+    'flood of log entries': lambda e, r: _now(lambda: [e.controller.log(10012) for _ in range(50)]),
     'manual mode': lambda e, r: _now(lambda: e.controller.set_operation_mode(r.choice(('AUTO', 'AUTO', 'MANR')))),
     'restart': lambda e, r: e.restart(r.uniform(0.0, 0.3), r.uniform(0.0, 0.3)),
     'connections cut': lambda e, r: _now(e.cut_connections),

@@ -40,34 +40,60 @@ class Subscriptions:
 
     def register(self, session: str, text: str) -> Group:
         """Take a registration form: repeated `resources=`, or one with their count."""
-        form = urllib.parse.parse_qs(text, keep_blank_values=True)
-        listed = form.get('resources', [])
-        if len(listed) == 1 and listed[0].isdigit() and listed[0] not in ('', '1'):
-            listed = [str(i) for i in range(1, int(listed[0]) + 1)]
-        priorities = {}
-        for number in listed:
-            resource, priority = form.get(number, [''])[0], form.get(f'{number}-p', ['1'])[0]
-            if self._canonical(resource) is None:
-                raise refusals.no_resource()
-            if priority not in ('0', '1', '2'):
-                raise refusals.invalid('Invalid priority')
-            if priority == '2' and not self._canonical(resource).startswith(('/rw/iosystem/signals/', '/rw/rapid/symbol/data/')):
-                raise refusals.invalid('Invalid priority')
-            priorities[resource] = int(priority)
-        if not priorities:
-            raise refusals.invalid()
-        self._check_limits(session, priorities)
+        priorities = self._wanted(text)
+        if sum(group.session == session for group in self.groups.values()) >= GROUPS_A_SESSION:
+            raise refusals.limit_reached('Max number of subscription groups reached')
+        self._check_limits(priorities)
         self._number += 1
         self.groups[self._number] = Group(self._number, session, priorities)
         return self.groups[self._number]
 
-    def _check_limits(self, session: str, priorities: dict[str, int]) -> None:
-        if sum(group.session == session for group in self.groups.values()) >= GROUPS_A_SESSION:
-            raise refusals.limit_reached('Max number of subscription groups reached')
-        high = sum(p == 2 for group in [*self.groups.values()] for p in group.priorities.values()) + sum(
-            p == 2 for p in priorities.values()
+    def add(self, group: Group, text: str) -> None:
+        """More resources for a group, or other priorities for those it has."""
+        priorities = group.priorities | self._wanted(text)
+        self._check_limits(priorities)
+        group.priorities = priorities
+
+    def drop(self, group: Group, resource: str) -> None:
+        """One resource less, by exactly the text that was subscribed; the group goes with its last."""
+        if resource not in group.priorities:
+            raise refusals.invalid()
+        del group.priorities[resource]
+        if not group.priorities:
+            self.remove(group.number)
+
+    def overview(self, session: str, base: str) -> str:
+        """The groups of a session."""
+        items = ''.join(
+            list_item(Item('subscription-group-li', str(number), {'group-id': str(number)}, {'self': f'subscription/{number}'}))
+            for number, group in self.groups.items()
+            if group.session == session
         )
-        if high > HIGH_PRIORITY_LIMIT or len(priorities) > RESOURCE_LIMIT:
+        return page('Subscriptions', base, f'<div class="state"><a href="subscription" rel="self"></a><ul>{items}</ul></div>')
+
+    def _wanted(self, text: str) -> dict[str, int]:
+        form = urllib.parse.parse_qs(text, keep_blank_values=True)
+        listed = form.get('resources', [])
+        if len(listed) == 1 and listed[0].isdigit():  # a count, or the only name, which need not be 1
+            counted = [str(i) for i in range(1, min(int(listed[0]), RESOURCE_LIMIT) + 1)]
+            listed = counted if counted and all(number in form for number in counted) else listed
+        priorities = {}
+        for number in listed:
+            resource, priority = form.get(number, [''])[0], form.get(f'{number}-p', ['1'])[0]
+            path = self._canonical(resource)
+            if path is None:
+                raise refusals.no_resource()
+            fast = path.startswith(('/rw/iosystem/signals/', '/rw/rapid/symbol/data/'))
+            if priority not in ('0', '1', '2') or (priority == '2' and not fast):
+                raise refusals.invalid('Invalid priority')
+            priorities[resource] = int(priority)
+        if not priorities:
+            raise refusals.invalid()
+        return priorities
+
+    def _check_limits(self, priorities: dict[str, int]) -> None:
+        held = [p for group in self.groups.values() for p in group.priorities.values()]
+        if [*held, *priorities.values()].count(2) > HIGH_PRIORITY_LIMIT or len(priorities) > RESOURCE_LIMIT:
             raise refusals.limit_reached('Max number of subscription resources reached')
 
     def remove(self, number: int) -> None:
@@ -136,8 +162,10 @@ class Subscriptions:
             signal = controller.find_signal(path[len('/rw/iosystem/signals/') :])
             return None if signal is None else f'/rw/iosystem/signals/{signal.path}'
         if path.startswith('/rw/rapid/symbol/data/RAPID/'):
-            symbol = controller.find_symbol(path[len('/rw/rapid/symbol/data/RAPID/') :])
+            symbol = controller.memory.find_symbol(path[len('/rw/rapid/symbol/data/RAPID/') :])
             return None if symbol is None else f'/rw/rapid/symbol/data/RAPID/{symbol}'
+        if path.startswith('/rw/dipc/'):
+            return path if path[len('/rw/dipc/') :] in controller.queues else None
         if path.startswith('/rw/mastership/'):
             return path if path.rpartition('/')[2] in controller.masters else None
         known = (
@@ -150,6 +178,9 @@ class Subscriptions:
             '/rw/rapid/tasks/T_ROB1',
             '/rw/rapid/tasks/T_ROB1/pcp',
             '/users/rmmp',
+            '/rw/cfg',
+            '/rw/rapid/taskselection',
+            '/rw/system/energy',
             '/rw/rapid/uiinstr',
             '/rw/motionsystem/errorstate',
         )
@@ -176,12 +207,15 @@ class Subscriptions:
             state = 'simulated' if signal.simulated else 'not simulated'
             return list_item(Item('ios-signalstate-ev', signal.path, {'lvalue': signal.text, 'lstate': state}, me))
         if path.startswith('/rw/rapid/symbol/data/RAPID/'):  # two items: the address, then the value
-            value = controller.symbols[path[len('/rw/rapid/symbol/data/RAPID/') :]]
+            value = controller.memory.symbols[path[len('/rw/rapid/symbol/data/RAPID/') :]]
             asked_symbol = asked.partition(';')[0].partition('/RAPID/')[2].removesuffix('/data')
             return list_item(Item('rap-value-ev', 'value', {}, me)) + list_item(Item('rap-data', f'RAPID/{asked_symbol}', {'value': value}))
         if path == '/rw/elog/0':
             last = controller.event_log[-1][0] if controller.event_log else 0
             return list_item(Item('elog-message-ev', str(last), {'seqnum': str(last)}, {'self': f'/rw/elog/0/{last}'}))
+        if path.startswith('/rw/dipc/'):
+            messages = controller.queues[path[len('/rw/dipc/') :]].messages
+            return list_item(Item('dipc-msg-ev', path, messages[-1], me)) if messages else ''
         if path.startswith('/rw/mastership/'):
             holder = controller.masters[path.rpartition('/')[2]]
             return list_item(Item('msh-resource-ev', path, {'mastership': 'nomaster' if holder is None else 'remote'}, me))

@@ -1,17 +1,26 @@
 """The controller's own state and rules, without any HTTP: panel, RAPID, signals, mastership, event log."""
 
+import math
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
 from abb_rws_bridge import irb120, mapping
 from abb_rws_bridge.errors import ConfigurationError
 from soft_arm_sim.rws import cell, refusals
+from soft_arm_sim.rws.configuration import Configuration
+from soft_arm_sim.rws.file_store import FileStore
+from soft_arm_sim.rws.program import Module, load
+from soft_arm_sim.rws.program_memory import ProgramMemory
+from soft_arm_sim.rws.remote_privilege import RemotePrivilege
 from soft_arm_sim.rws.robot import Robot
 
+LOG_LENGTH = 1000
 CYCLES = ('forever', 'asis', 'once', 'oncedone')
+JOG_STEP_RAD = {'': math.radians(1.0), 'Small': 1e-4, 'Medium': 4e-4, 'Large': 2.5e-3, 'User': 1e-3}
+"""What one call of jog with an axis at 1000 turns it by [rad]; the increments are those of the pendant."""
 START_FIELDS = {'regain', 'execmode', 'cycle', 'condition', 'stopatbp', 'alltaskbytsp'}
 
 
@@ -19,23 +28,38 @@ class VirtualController:
     """State and rules. `on_change` is told every resource that changed, by its RWS 1.0 address.
 
     Args:
-        strict_mastership: RAPID writes need a mastership that was asked for (OmniCore); IRC5 takes a free one by itself.
+        robotware: Version; from 7 on (OmniCore) RAPID writes need a mastership that was asked for, IRC5 takes a free one by itself.
+            From 8 on there is one write access instead of the masterships.
     """
 
-    def __init__(self, *, strict_mastership: bool = False, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, robotware: str = '6.16.2027', clock: Callable[[], float] = time.monotonic):
         self.clock = clock
-        self.strict_mastership = strict_mastership
+        self.robotware = robotware
+        self.strict_mastership, self.single_write_access = int(robotware.split('.')[0]) >= 7, int(robotware.split('.')[0]) >= 8
+        self.generation = 2 if self.strict_mastership else 1
         self.on_change: Callable[[str], None] = lambda _resource: None
+        self.on_restart: Callable[[], None] = lambda: None
+        self.sessions: Callable[[], list[str]] = lambda: []
         self.robot = Robot(clock)
         self.control_state, self.operation_mode, self.speed_percent = 'motoroff', 'AUTO', 100
         self.running, self.cycle, self.pointer = False, 'forever', True
-        self.booting = False
+        self.booting = self._door_open = False
         self.active_tasks = {'T_ROB1': True}
-        self.symbols, self.signals = cell.symbols(), cell.signals()
-        self.masters: dict[str, str | None] = dict.fromkeys(('edit', 'motion') if strict_mastership else ('cfg', 'motion', 'rapid'))
-        self.remote_privilege: dict[str, str] = {}
+        self.pointer_at = ('Module1', 'main', 9)
+        self.memory = ProgramMemory(map(load, cell.MODULE_TEXTS.values()))
+        self.signals = cell.signals()
+        self.masters: dict[str, str | None] = dict.fromkeys(('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid'))
+        self.privilege = RemotePrivilege(lambda: self.clock(), lambda: self.on_change('/users/rmmp'))
+        self.mode_lock = ''
+        self.motion_changes = self.structure_changes = 1
+        self.restarts = self.works = 0
+        self.clock_offset = timedelta()
+        self.settings = dict(cell.SETTINGS)
+        self.configuration = Configuration(self.signals)
+        self.queues: dict[str, object] = {}
         self.event_log: list[tuple[int, int, int, str, str]] = []
-        self.files: dict[str, bytes] = {}
+        self._logged = 0
+        self.store = FileStore(self.generation)
         self.log(10017)
         self.log(10010)
 
@@ -68,11 +92,31 @@ class VirtualController:
 
     def guard_stop(self, open_door: bool) -> None:
         """Open or close the safety fence."""
+        self._door_open = open_door
         if open_door:
             self._end_program()
             self._enter('guardstop')
-        elif self.control_state == 'guardstop':
+        elif self.control_state == 'guardstop' and self.operation_mode == 'AUTO':
             self._enter('motoroff')
+
+    def turn_key(self, mode: str) -> None:
+        """The key as a virtual controller has it; locked it does not turn."""
+        if self.mode_lock:
+            raise refusals.access_denied()
+        self.set_operation_mode(mode)
+
+    def lock_mode(self, pin: str, permanent: str) -> None:
+        """Lock the key."""
+        if len(pin) != 4 or not pin.isdigit() or permanent not in ('0', '1'):
+            raise refusals.invalid()
+        self.mode_lock = 'permanent' if permanent == '1' else 'locked'
+
+    def enabling_device(self, pressed: bool) -> None:
+        """Press or let go of the enabling device of the pendant: the motors' switch in manual mode."""
+        if self.operation_mode != 'AUTO' and not self._door_open and self.control_state in ('guardstop', 'motoroff', 'motoron'):
+            if not pressed:
+                self._end_program()
+            self._enter('motoron' if pressed else 'guardstop')
 
     def set_operation_mode(self, mode: str) -> None:
         """Turn the key: AUTO, MANR or MANF. The motors go off and the program stops."""
@@ -80,9 +124,9 @@ class VirtualController:
             return
         self._end_program()
         self.operation_mode = mode
-        self.remote_privilege.clear()
-        if self.control_state == 'motoron':
-            self._enter('motoroff' if mode == 'AUTO' else 'guardstop')
+        self.privilege.clear()
+        if self.control_state in ('motoron', 'guardstop'):
+            self._enter('motoroff' if mode == 'AUTO' and not self._door_open else 'guardstop')
         self.on_change('/rw/panel/opmode')
         self.log(10017 if mode == 'AUTO' else 10015)
 
@@ -94,8 +138,8 @@ class VirtualController:
             raise refusals.invalid() from None
         if not 0 <= percent <= 100 or percent != int(percent):
             raise refusals.invalid()
-        if self.strict_mastership and self.masters['edit'] != session:
-            raise refusals.mastership_missing()
+        if self.strict_mastership:
+            self.require_edit(session)
         self._require_auto()
         self.speed_percent = int(percent)
         if self.running:
@@ -106,7 +150,17 @@ class VirtualController:
         if self.operation_mode != 'AUTO':
             raise refusals.wrong_mode()
 
+    def require_manual(self) -> None:
+        """Refuse what only an operator beside the robot may do."""
+        if self.operation_mode == 'AUTO':
+            raise refusals.wrong_mode()
+
     # RAPID
+
+    def start_from_main(self, session: str) -> None:
+        """Start the program at its production entry."""
+        self.reset_pointer(session)
+        self.start(session, dict.fromkeys(START_FIELDS, '') | {'cycle': 'asis'})
 
     def start(self, session: str, form: dict[str, str]) -> None:
         """Start the program at its pointer."""
@@ -133,12 +187,31 @@ class VirtualController:
 
     def reset_pointer(self, session: str) -> None:
         """Program pointer to main."""
-        self._require_auto()
-        self._require_edit(session)
+        self._require_remote_right(session)
+        self.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
-        self.pointer = True
+        self._point_at('Module1', 'main')
+
+    def _point_at(self, module: str, routine: str) -> None:
+        found = self.memory.find_module(module)
+        line = next((at for name, _, at in found.routines if name.lower() == routine.lower()), 0) if found else 0
+        self.pointer, self.pointer_at = line > 0, (found.name if found else '', routine, line)
         self.on_change('/rw/rapid/tasks/T_ROB1/pcp')
+
+    def set_pointer(self, session: str, module: str, routine: str, line: int = 0) -> None:
+        """Program pointer to a routine, or to a line of a module."""
+        self.require_edit(session)
+        if self.running:
+            raise refusals.wrong_state()
+        modules = [m for m in self.memory.modules.values() if module.lower() in ('', m.name.lower())]
+        for candidate in modules:
+            for name, _, at in candidate.routines:
+                if name.lower() == routine.lower() or (not routine and at <= line <= candidate.text.count('\n')):
+                    self.pointer, self.pointer_at = True, (candidate.name, name, line or at)
+                    self.on_change('/rw/rapid/tasks/T_ROB1/pcp')
+                    return
+        raise refusals.no_module() if not modules else refusals.no_symbol_written()
 
     def set_cycle(self, text: str) -> None:
         """Cycle mode of the next start."""
@@ -153,7 +226,7 @@ class VirtualController:
 
     def _begin_move(self) -> None:
         """The paper's program: MoveAbsJ to J_Orientation_Target."""
-        goal_rad = np.deg2rad(np.array(mapping.parse_literal(self.symbols[cell.TARGET_SYMBOL])[0]))
+        goal_rad = np.deg2rad(np.array(mapping.parse_literal(self.memory.symbols[cell.TARGET_SYMBOL])[0]))
         if np.any(goal_rad < irb120.LIMITS_RAD[:, 0]) or np.any(goal_rad > irb120.LIMITS_RAD[:, 1]):
             self.log(50027)
             self._end_program()
@@ -182,39 +255,88 @@ class VirtualController:
         self.on_change('/rw/rapid/execution;ctrlexecstate')
         self.on_change('/rw/rapid/tasks/T_ROB1;excstate')
 
-    def find_symbol(self, path: str) -> str | None:
-        """Full path of a symbol; the module may be left out."""
-        if path in self.symbols:
-            return path
-        task, _, rest = path.partition('/')
-        name = rest.rpartition('/')[2]
-        candidates = [known for known in self.symbols if known.startswith(f'{task}/') and known.endswith(f'/{name}') and '/' not in rest]
-        return candidates[0] if candidates else None
+    def activate_task(self, session: str, task: str, active: bool) -> None:
+        """Choose whether a task takes part."""
+        if self.strict_mastership:
+            self.require_edit(session)
+        if self.running:
+            raise refusals.wrong_state()
+        self.active_tasks[task] = active
+
+    # modules
+
+    def load_module(self, session: str, module: Module, replace: bool) -> None:
+        """Load a module; one of its name is only replaced where that is asked for."""
+        self._require_edit_of_program(session)
+        if self.memory.find_module(module.name) is not None:
+            if not replace:
+                raise refusals.name_taken()
+            self._drop_module(module.name)
+        self.memory.add(module)
+        self.structure_changes += 1
+
+    def unload_module(self, session: str, name: str) -> None:
+        """Unload a module."""
+        self._require_edit_of_program(session)
+        if self.memory.find_module(name) is None:
+            raise refusals.no_module_to_unload(self.generation)
+        self._drop_module(name)
+        self.structure_changes += 1
+
+    def edit_module(self, session: str, module: Module, text: str) -> None:
+        """Another text for a module; its variables begin again."""
+        self._require_edit_of_program(session)
+        module.replace_text(text)
+        self._drop_module(module.name)
+        self.memory.add(module)
+
+    def load_program(self, session: str, modules: list[Module], replace: bool) -> None:
+        """Load the modules of a program, instead of those there are or beside them."""
+        self._require_edit_of_program(session)
+        for old in [m for m in self.memory.modules.values() if replace and m.kind == 'ProgMod']:
+            self._drop_module(old.name)
+        for module in modules:
+            self.load_module(session, module, replace=True)
+        self.structure_changes += 1
+
+    def _require_edit_of_program(self, session: str) -> None:
+        self._require_remote_right(session)
+        self.require_edit(session)
+        if self.running:
+            raise refusals.wrong_state()
+
+    def _drop_module(self, name: str) -> None:
+        module = self.memory.drop(name)
+        if self.pointer_at[0] == module.name:
+            self.pointer = False
+
+    # symbols
+
+    def symbol(self, path: str) -> str:
+        """Literal of a variable."""
+        if self.booting:
+            raise refusals.no_symbol_read(self.generation)
+        return self.memory.read(path, self.generation)
 
     def set_symbol(self, session: str, path: str, literal: str | None) -> None:
-        """Write a variable; its type and shape stay what they are."""
-        found = self.find_symbol(path)
-        if found is None:
+        """Write a variable or one element of it; its type and shape stay what they are."""
+        if self.memory.find_symbol(path) is None:
             raise refusals.no_symbol_written()
-        if self.operation_mode != 'AUTO' and self.remote_privilege.get(session) != 'GRANTED':
-            raise refusals.mastership_missing()
-        self._require_edit(session)
-        try:
-            same = literal is not None and _shape(mapping.parse_literal(literal)) == _shape(mapping.parse_literal(self.symbols[found]))
-        except ConfigurationError:
-            same = False
-        if not same:
-            raise refusals.invalid('Value does not match the type of the symbol')
-        self._put_symbol(found, literal.replace('9E9', '9E+09'))
+        self._require_remote_right(session)
+        self.require_edit(session)
+        self._put_symbol(*self.memory.checked(path, literal))
 
     def _put_symbol(self, path: str, literal: str) -> None:
-        if self.symbols[path] != literal:
-            self.symbols[path] = literal
+        if self.memory.symbols[path] != literal:
+            self.memory.symbols[path] = literal
             self.on_change(f'/rw/rapid/symbol/data/RAPID/{path};value')
 
-    def _require_edit(self, session: str) -> None:
+    def require_edit(self, session: str) -> None:
+        """Refuse who may not write to the program."""
         holder = self.masters['edit' if self.strict_mastership else 'rapid']
-        if holder is None and not self.strict_mastership:
+        if self.single_write_access and holder != session:
+            raise refusals.no_write_access()
+        if holder is None and not self.strict_mastership and self.operation_mode == 'AUTO':
             return
         if holder is None:
             raise refusals.mastership_missing()
@@ -225,7 +347,7 @@ class VirtualController:
 
     def request_mastership(self, session: str, domains: list[str]) -> None:
         """Take one or all."""
-        if self.operation_mode != 'AUTO' and self.remote_privilege.get(session) != 'GRANTED':
+        if self.operation_mode != 'AUTO' and self.privilege.status(session) != 'GRANTED':
             raise refusals.wrong_mode()
         if any(self.masters[domain] not in (None, session) for domain in domains):
             raise refusals.held()
@@ -239,13 +361,29 @@ class VirtualController:
         for domain in domains:
             self._set_master(domain, None)
 
+    def require_motion(self, session: str) -> None:
+        """Refuse who may not jog."""
+        holder = self.masters['motion']
+        if holder not in (None, session):
+            raise refusals.held()
+
+    def require_configuration(self, session: str) -> None:
+        """Refuse who may not write the configuration; a free mastership is taken in passing."""
+        holder = self.masters['edit' if self.strict_mastership else 'cfg']
+        if holder not in (None, session):
+            raise refusals.held()
+
+    def _require_remote_right(self, session: str) -> None:
+        if self.operation_mode != 'AUTO' and self.privilege.status(session) != 'GRANTED':
+            raise refusals.mastership_missing()
+
     def steal_mastership(self, domain: str, holder: str | None) -> None:
         """Someone at the pendant takes it, or gives it back (None)."""
         self._set_master(domain, holder)
 
     def forget_session(self, session: str) -> None:
         """What a session held falls with it."""
-        self.remote_privilege.pop(session, None)
+        self.privilege.cancel(session)
         for domain, holder in self.masters.items():
             if holder == session:
                 self._set_master(domain, None)
@@ -277,11 +415,49 @@ class VirtualController:
             raise refusals.invalid()
         self.put_signal(signal.path, value)
 
+    def simulate_signal(self, path: str, simulated: bool) -> None:
+        """Cut a signal off from its device, so that an input can be written; or join it again."""
+        signal = self.find_signal(path)
+        if signal is None:
+            raise refusals.no_signal()
+        if signal.access != 'All':
+            raise refusals.access_denied()
+        if signal.simulated != simulated:
+            signal.simulated = simulated
+            self.on_change(f'/rw/iosystem/signals/{signal.path};state')
+
     def put_signal(self, path: str, value: float) -> None:
         """Set a signal from the process side."""
         if self.signals[path].value != value:
             self.signals[path].value = value
             self.on_change(f'/rw/iosystem/signals/{path};state')
+
+    # motion
+
+    def place(self, joints_rad: np.ndarray) -> None:
+        """Put the robot somewhere, as a virtual controller can."""
+        try:
+            self.robot.place(irb120.check_joints(joints_rad))
+        except ConfigurationError:
+            raise refusals.out_of_reach() from None
+        self.motion_changes += 1
+
+    def jog(self, session: str, axes: list[float], increment: str) -> None:
+        """Move the axes a step, each by -1000..1000; only in manual mode with the enabling device pressed."""
+        self.require_manual()
+        self.require_motion(session)
+        if increment not in JOG_STEP_RAD:
+            raise refusals.invalid()
+        if self.control_state != 'motoron' or self.running:
+            raise refusals.wrong_state()
+        wanted = self.robot.joints_rad + np.clip(axes, -1000.0, 1000.0) / 1000.0 * JOG_STEP_RAD[increment]
+        self.robot.move_to(np.clip(wanted, *irb120.LIMITS_RAD.T), 0.1)
+        self.motion_changes += 1
+
+    def begin_work(self) -> str:
+        """Address where the progress of something that takes its time is told."""
+        self.works += 1
+        return f'/progress/{self.works}'
 
     # event log
 
@@ -289,18 +465,16 @@ class VirtualController:
         """Add an entry."""
         kind, title = cell.EVENT_TEXTS[code]
         stamp = datetime.now(UTC).strftime('%Y-%m-%d T  %H:%M:%S')
-        self.event_log.append((len(self.event_log) + 1, kind, code, stamp, title))
+        self._logged += 1
+        self.event_log.append((self._logged, kind, code, stamp, title))
+        del self.event_log[:-LOG_LENGTH]
         self.on_change('/rw/elog/0')
 
     def restart(self) -> None:
         """Warm start: the program is stopped, the motors are off, nobody holds anything; variables and log stay."""
         self._end_program()
         self.control_state, self.pointer = 'motoroff', True
+        self.restarts += 1
         self.masters = dict.fromkeys(self.masters)
-        self.remote_privilege.clear()
+        self.privilege.clear()
         self.log(10010)
-
-
-def _shape(value) -> object:
-    """Type tree of a RAPID value: lists by their elements, the rest by type."""
-    return tuple(map(_shape, value)) if isinstance(value, list) else type(value)

@@ -1,7 +1,7 @@
 import pytest
 import yaml
 
-from soft_arm_sim.camera_parameters import load_calibration_jig, load_camera_parameters
+from soft_arm_sim.camera_parameters import load_calibration_jig, load_camera_parameters, load_finger_camera_parameters
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.parameter_file import CONFIG
 from soft_arm_sim.plant_parameters import load_plant_parameters
@@ -10,6 +10,7 @@ LOADERS = {
     'two_module_arm.plant.yaml': load_plant_parameters,
     'virtual_camera.yaml': load_camera_parameters,
     'calibration_jig.yaml': load_calibration_jig,
+    'finger_camera.yaml': load_finger_camera_parameters,
 }
 
 
@@ -37,6 +38,7 @@ def put(content, path, value):
         ('two_module_arm.plant.yaml', 'hysteresis.weights', [0.5, 0.4, 0.2], ['hysteresis', '1.100', 'below 1']),
         ('two_module_arm.plant.yaml', 'hysteresis.weights', [0.5], ['hysteresis', '3 thresholds_pa', '1 weights']),
         ('two_module_arm.plant.yaml', 'mechanics.time_step_s', 0.1, ['time_step_s', '0.01']),
+        ('finger_camera.yaml', 'distortion.k3', None, ['distortion.k3', 'missing']),
         ('virtual_camera.yaml', 'image.width_px', 10, ['image.width_px', '64']),
         ('virtual_camera.yaml', 'noise.flying_pixel_share', 1.5, ['flying_pixel_share', '1.5']),
         ('calibration_jig.yaml', 'pegs_m', [[0.0, 0.0, 0.2]], ['pegs_m', '3']),

@@ -8,58 +8,17 @@ import aiohttp
 import numpy as np
 import pytest
 
+from rws_testing.cell import until
+from rws_testing.stranger import PASSWORD, START, USER, serve
 from soft_arm_sim.rws import cli
+from soft_arm_sim.rws.cell import IN_POSITION_SYMBOL
 from soft_arm_sim.rws.control import ControlPort
 from soft_arm_sim.rws.faults import Faults
 from soft_arm_sim.rws.figures import figures
 from soft_arm_sim.rws.robot import Robot
-from soft_arm_sim.rws.server import Emulator, Options
-from soft_arm_sim.rws.sessions import REALM, Sessions, _md5
+from soft_arm_sim.rws.sessions import Sessions
 from soft_arm_sim.rws.subscriptions import PERIOD_S
 from soft_arm_sim.rws.virtual_controller import VirtualController
-
-USER, PASSWORD = 'Default User', 'robotics'
-START = {
-    'regain': 'continue',
-    'execmode': 'continue',
-    'cycle': 'once',
-    'condition': 'none',
-    'stopatbp': 'disabled',
-    'alltaskbytsp': 'false',
-}
-
-
-class Stranger:
-    """Answers the digest challenge of every request by itself and keeps no cookie unless told."""
-
-    def __init__(self, emulator: Emulator, http: aiohttp.ClientSession):
-        self.base, self.http = f'http://127.0.0.1:{emulator.port}', http
-
-    async def __call__(self, method: str, target: str, form=None, **headers):
-        async with self.http.request(method, self.base + target, data=form, headers=headers) as first:
-            if first.status != 401:
-                return first.status, first.headers, await first.text()
-            nonce = re.search('nonce="(.*?)"', first.headers['WWW-Authenticate']).group(1)
-        answer = _md5(f'{_md5(f"{USER}:{REALM}:{PASSWORD}")}:{nonce}:00000001:c:auth:{_md5(f"{method}:{target}")}')
-        headers['Authorization'] = (
-            f'Digest username="{USER}", realm="{REALM}", nonce="{nonce}", uri="{target}", qop=auth, nc=00000001, cnonce="c", '
-            f'response="{answer}"'
-        )
-        async with self.http.request(method, self.base + target, data=form, headers=headers) as second:
-            return second.status, second.headers, await second.text()
-
-
-def serve(work, generation: int = 1, keep_cookies: bool = True, **options):
-    async def run():
-        async with Emulator(Options({USER: PASSWORD}, generation=generation, **options)) as emulator:
-            jar = aiohttp.CookieJar(unsafe=True) if keep_cookies else aiohttp.DummyCookieJar()
-            auth = (
-                {} if generation == 1 else {'Authorization': 'Basic RGVmYXVsdCBVc2VyOnJvYm90aWNz', 'Accept': 'application/hal+json;v=2.0'}
-            )
-            async with aiohttp.ClientSession(cookie_jar=jar, headers=auth) as http:
-                await work(emulator, Stranger(emulator, http))
-
-    asyncio.run(run())
 
 
 def test_challenge_cookies_and_exact_content_types():
@@ -121,10 +80,7 @@ def test_the_requests_of_the_gripper_paper():
         target = {'value': '[[0,0,0,0,90,0],[0,0,0,0,0,0]]'}
         assert (await ask('POST', '/rw/rapid/symbol/data/RAPID/T_ROB1/J_Orientation_Target?action=set', target))[0] == 204
         assert (await ask('POST', '/rw/rapid/execution?action=start', START | {'cycle': 'forever'}))[0] == 204
-        for _ in range(200):
-            if emulator.controller.robot.arrived:
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: emulator.controller.memory.symbols[IN_POSITION_SYMBOL] == '1' and emulator.controller.robot.arrived)
         _, _, text = await ask('GET', '/rw/rapid/symbol/data/RAPID/T_ROB1/in_position')
         assert '<span class="value">1</span>' in text
         assert (await ask('POST', '/rw/rapid/execution?action=stop', {'stopmode': 'stop', 'usetsp': 'normal'}))[0] == 204
@@ -252,6 +208,9 @@ def test_both_ways_of_counting_resources_are_understood():
         assert (await ask('POST', '/subscription', [('resources', '1'), ('resources', '2'), *wanted.items()]))[0] == 201
         assert (await ask('POST', '/subscription', [('resources', '2'), *wanted.items()]))[0] == 201
         assert [list(group.priorities.values()) for group in emulator.subscriptions.groups.values()] == [[1, 0], [1, 0]]
+        emulator.subscriptions.remove_all()
+        zero = [('resources', '0'), ('0', '/rw/iosystem/signals/DO_01;state'), ('0-p', '2')]  # abb_librws counts from 0
+        assert (await ask('POST', '/subscription', zero))[0] == 201
 
     serve(work)
 

@@ -1,0 +1,131 @@
+"""`softarm bench cell`: how fast the gripper cell notices what goes wrong, and what it leaves behind."""
+
+import argparse
+import asyncio
+import json
+import logging
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+
+from tqdm import tqdm
+
+from soft_arm_bringup import gripper_figures
+from soft_arm_bringup.gripper_figures import BenchError
+from soft_arm_description.robot import RobotFileError
+from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.rws import figures as rws_figures
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.finger_session import PAPER_ERROR_PERCENT, finger_error_percent
+
+MOST = {  # bars: no more than this
+    'vent_after_comm_loss_s': 0.5,
+    'watchdog_vent_s': 0.3,
+    'frozen_peer_detect_s': 1.0,
+    'controller_sessions_used': 1,
+}
+WATCH_S = 10.0
+_OTHER_S = 20.0  # of the controller's part beside watching and soaking, about
+_FINGER_S = 30  # about
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns 0, or 1 where a bar is missed, or 2 for bad input."""
+    parser = argparse.ArgumentParser(
+        prog='softarm bench cell',
+        description='Measure the gripper cell against its emulated devices, without ROS. Takes about two minutes and the soak.',
+    )
+    parser.add_argument('--json', action='store_true', help='print JSON')
+    parser.add_argument('--soak-minutes', type=float, default=0.5, metavar='MIN', help='random faults (default: %(default)s; the bar: 30)')
+    parser.add_argument('--seed', type=int, default=1, help='of faults and finger (default: %(default)s)')
+    parser.add_argument('--robot', default='four_piece_finger', help='robot file of the finger (default: %(default)s)')
+    options = parser.parse_args(argv)
+    if not 0.05 <= options.soak_minutes <= 24 * 60 or not math.isfinite(options.soak_minutes) or options.seed < 0:
+        print(
+            f'softarm bench cell: --soak-minutes {options.soak_minutes:g} --seed {options.seed}: give [0.05, 1440] min and a seed >= 0',
+            file=sys.stderr,
+        )
+        return 2
+    logging.getLogger('pymodbus').setLevel(logging.CRITICAL)  # faults are what this makes
+    logging.getLogger('pneumatic_driver').setLevel(logging.CRITICAL)
+    logging.getLogger('abb_rws_bridge').setLevel(logging.CRITICAL)
+    try:
+        measured = _measure(options)
+    except (BenchError, RobotFileError, SimulationError, VisionError) as error:
+        print(f'softarm bench cell: {error}', file=sys.stderr)
+        return 2
+    missed = missed_bars(measured)
+    if options.json:
+        print(json.dumps(measured | {'missed': missed}))
+    else:
+        _print(measured, missed)
+    return 1 if missed else 0
+
+
+def _measure(options) -> dict:
+    total_s = round(WATCH_S + _OTHER_S + 60 * options.soak_minutes)
+    with tqdm(total=total_s + 2 * gripper_figures.REPEATS + _FINGER_S, unit='s', file=sys.stderr) as progress:
+        progress.set_description('pneumatics')
+        measured = gripper_figures.figures(options.robot, options.seed, progress.update)
+        progress.set_description('controller, then random faults')
+        measured |= _soaked(options, total_s, progress.update)
+        progress.set_description('finger')
+        errors = finger_error_percent(options.seed, options.robot)
+        progress.update(_FINGER_S)
+    measured['finger_error_percent'] = {str(kpa): round(percent, 2) for kpa, percent in errors.items()}
+    return measured
+
+
+def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
+    """The controller's figures; while it is soaked, so are the pneumatics, in a process of their own."""
+    delay_s = WATCH_S + _OTHER_S / 2  # what is timed is timed alone
+    # Started before anything is counted: its pipe is there before and after the controller's soak, and is no leak of that.
+    command = [sys.executable, '-m', 'soft_arm_bringup.gripper_soak', *map(str, (60 * options.soak_minutes, options.seed, delay_s))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            measured = asyncio.run(_with_progress(options, total_s, update))
+            output, _ = process.communicate(timeout=60 * options.soak_minutes + 120.0)
+        finally:
+            process.kill()
+    if process.returncode:
+        raise BenchError(f'the soak of the pneumatics ended with code {process.returncode}; its error is above')
+    soaked = json.loads(output)
+    measured['soak_faults'] += sum(soaked['faults'].values())
+    measured['leaks'] = [*measured['leaks'], *soaked['leaks']]
+    return measured
+
+
+async def _with_progress(options, total_s: int, update: Callable[[int], object]) -> dict:
+    work = asyncio.create_task(rws_figures.figures(WATCH_S, options.soak_minutes, options.seed))
+    for _ in range(total_s):
+        if (await asyncio.wait([work], timeout=1.0))[0]:
+            break
+        update(1)
+    return await work
+
+
+def missed_bars(measured: dict) -> list[str]:
+    """Keys of the figures that miss their bars."""
+    missed = [key for key, most in MOST.items() if measured[key] is None or not measured[key] <= most]
+    worse = any(percent > PAPER_ERROR_PERCENT[int(kpa)] for kpa, percent in measured['finger_error_percent'].items())
+    return missed + ['leaks'] * bool(measured['leaks']) + ['finger_error_percent'] * worse
+
+
+def _print(measured: dict, missed: list[str]) -> None:
+    for key, value in measured.items():
+        if key in MOST:
+            bar = f'{"missed" if key in missed else "kept"}: <= {MOST[key]:g}'
+        elif key == 'leaks':
+            bar = 'missed: none' if value else 'kept: none'
+            value = '; '.join(value) or 'none'
+        elif key == 'finger_error_percent':
+            continue
+        else:
+            bar = ''
+        print(f'{key:28} {value if isinstance(value, str) else format(value, ".4g"):>12}  {bar}'.rstrip())
+    for kpa, percent in measured['finger_error_percent'].items():
+        paper = PAPER_ERROR_PERCENT[int(kpa)]
+        print(
+            f'{f"finger_error_percent {kpa} kPa":28} {percent:12.2f}  {"kept" if percent <= paper else "missed"}: <= {paper:g} (the paper)'
+        )

@@ -1,0 +1,128 @@
+"""Figures of the gripper's pneumatics for `softarm bench cell`: the driver against an emulated PCU2-V, and what happens when they part."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from pneumatic_driver.driver import Driver
+from pneumatic_driver.pcu2v import Pcu2v as Pcu2vDevice
+from pneumatic_driver.register_map import load_map
+from soft_arm_bringup.tcp_relay import TcpRelay
+from soft_arm_description.robot import load_robot
+from soft_arm_sim.finger_plant import FingerPlant
+from soft_arm_sim.modbus_server import DeviceThread
+from soft_arm_sim.pcu2v import Pcu2v
+
+RATE_HZ, COMMAND_TIMEOUT_S = 50.0, 0.5  # as the node's parameters
+GRIP_PA = 60.0e3
+REPEATS = 5
+WAIT_S = 5.0
+_PERIOD_S = 0.001
+
+
+class BenchError(RuntimeError):
+    """A figure that could not be measured; one line."""
+
+
+def figures(robot: str, seed: int, on_repeat: Callable[[], None]) -> dict[str, float]:
+    """The slowest of some repeats: `vent_after_comm_loss_s` and `watchdog_vent_s`.
+
+    Args:
+        on_repeat: Called after each of 2 * REPEATS repeats.
+
+    Raises:
+        BenchError: If something that must happen does not within `WAIT_S`.
+    """
+    plant = FingerPlant(load_robot(robot), seed)
+    server = DeviceThread(Pcu2v(plant, port=0))
+    server.start()
+    try:
+        loss_s, watchdog_s = [], []
+        for _ in range(REPEATS):
+            loss_s.append(_comm_loss_s(server.device))
+            on_repeat()
+        for _ in range(REPEATS):
+            watchdog_s.append(_killed_driver_s(server.device))
+            on_repeat()
+    finally:
+        server.stop()
+    return {'vent_after_comm_loss_s': round(max(loss_s), 3), 'watchdog_vent_s': round(max(watchdog_s), 3)}
+
+
+def _comm_loss_s(device: Pcu2v) -> float:
+    """From the last byte through a link that falls silent until the outputs are off and the driver has latched the fault [s]."""
+    disarmed = threading.Event()
+    with TcpRelay(device.port) as relay:
+        driver = _driver(relay.port, lambda _: disarmed.set())
+        try:
+            with _Commands(driver):
+                _wait(lambda: _on(device), 'the positive supply comes on')
+                relay.silent = True
+                began_s = time.monotonic()
+                _wait(lambda: not _on(device), 'the device vents after the link fell silent')
+                _wait(lambda: disarmed.is_set() and not driver.armed, 'the driver latches the loss of its link')
+                return time.monotonic() - began_s
+        finally:
+            driver.close()
+
+
+def _killed_driver_s(device: Pcu2v) -> float:
+    """From SIGKILL of a process that drives the device until both outputs are off [s]."""
+    command = f'from soft_arm_bringup.gripper_figures import drive_for_ever; drive_for_ever({device.port})'
+    process = subprocess.Popen([sys.executable, '-c', command])
+    try:
+        _wait(lambda: _on(device), 'the positive supply comes on', 30.0)
+        process.kill()
+        began_s = time.monotonic()
+        _wait(lambda: not _on(device), 'the device vents after its driver was killed')
+        return time.monotonic() - began_s
+    finally:
+        process.kill()
+        process.wait()
+
+
+def drive_for_ever(port: int) -> None:
+    """The process that is killed: a driver that holds a grip."""
+    with _Commands(_driver(port, lambda _: None)):
+        threading.Event().wait()
+
+
+def _driver(port: int, on_disarm: Callable[[str], None]) -> Driver:
+    device_map = load_map('pcu2v').with_link('127.0.0.1', port, '')
+    driver = Driver(Pcu2vDevice(device_map), RATE_HZ, COMMAND_TIMEOUT_S, on_disarm=on_disarm)
+    driver.connect()
+    driver.arm()
+    return driver
+
+
+class _Commands:
+    """Repeats a grip command, as `gripper_controller` does, while the driver is armed."""
+
+    def __init__(self, driver: Driver):
+        self._driver, self._ending = driver, threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_exception) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ending.wait(1.0 / RATE_HZ) and self._driver.armed:
+            self._driver.command([GRIP_PA])
+
+
+def _on(device: Pcu2v) -> bool:
+    return device.logic.positive_trigger or device.logic.negative_trigger
+
+
+def _wait(condition: Callable[[], bool], what: str, limit_s: float = WAIT_S) -> None:
+    never, end_s = threading.Event(), time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end_s:
+            raise BenchError(f'waited {limit_s:g} s until {what}')
+        never.wait(_PERIOD_S)

@@ -1,0 +1,119 @@
+"""Random faults between the gripper's driver and an emulated PCU2-V, for `softarm bench cell`.
+
+A process of its own, so that what it leaves behind is its own; it prints a JSON line with faults and leaks.
+"""
+
+import contextlib
+import gc
+import json
+import logging
+import os
+import random
+import sys
+import threading
+import time
+
+from pneumatic_driver.driver import Driver
+from pneumatic_driver.errors import PneumaticDriverError
+from pneumatic_driver.pcu2v import Pcu2v as Pcu2vDevice
+from pneumatic_driver.register_map import load_map
+from soft_arm_bringup.tcp_relay import TcpRelay
+from soft_arm_description.robot import load_robot
+from soft_arm_sim.finger_plant import FingerPlant
+from soft_arm_sim.modbus_server import DeviceThread
+from soft_arm_sim.pcu2v import POSITIVE_TARGET, Pcu2v
+
+MEMORY_DRIFT_MIB = 50.0
+AGREE_S = 10.0
+FAULTS = ('none', 'silent', 'latency', 'cut', 'device reset', 'foreign write', 'no commands')
+_PERIOD_S = 0.02
+
+
+def soak(duration_s: float, seed: int) -> dict:
+    """Disturb and command until the time is up, then compare what the driver knows with what the device does."""
+    draw, counts = random.Random(seed), dict.fromkeys(FAULTS, 0)
+    server = DeviceThread(Pcu2v(FingerPlant(load_robot('four_piece_finger'), seed), port=0))
+    server.start()
+    before, before_mib = _held(), _resident_mib()
+    with TcpRelay(server.device.port) as relay:
+        driver = Driver(Pcu2vDevice(load_map('pcu2v').with_link('127.0.0.1', relay.port, '')), 50.0, 0.5)
+        driver.connect()
+        end_s = time.monotonic() + duration_s
+        while time.monotonic() < end_s:
+            name = draw.choice(FAULTS)
+            counts[name] += 1
+            _disturb(name, relay, server.device, draw)
+            _command(driver, draw.uniform(-80e3, 110e3), draw.uniform(0.1, 1.0), silent=name == 'no commands')
+            relay.silent, relay.latency_s = False, 0.0
+            _command(driver, draw.uniform(-80e3, 110e3), draw.uniform(0.0, 0.5))
+        agrees = _agrees(driver, server.device)
+        driver.close()
+    gc.collect()
+    leaks = [] if agrees else [f'the driver says {driver.latest}, the device holds {server.device.logic.__dict__}']
+    leaks += [f'{name}: {before[name]} before, {after} after' for name, after in _held().items() if after > before[name]]
+    if server.device.logic.positive_trigger or server.device.logic.negative_trigger:
+        leaks.append('a closed driver left the device under pressure')
+    if _resident_mib() - before_mib > MEMORY_DRIFT_MIB:
+        leaks.append(f'memory: {before_mib:.0f} MiB before, {_resident_mib():.0f} MiB after')
+    server.stop()
+    return {'faults': counts, 'leaks': [f'pneumatics: {leak}' for leak in leaks]}
+
+
+def _disturb(name: str, relay: TcpRelay, device: Pcu2v, draw: random.Random) -> None:
+    if name == 'silent':
+        relay.silent = True
+    elif name == 'latency':
+        relay.latency_s = draw.uniform(0.0, 0.3)
+    elif name == 'cut':
+        relay.cut()
+    elif name == 'device reset':
+        device.logic.vent()
+    elif name == 'foreign write':
+        device.logic.write(POSITIVE_TARGET, [draw.randrange(1200)])
+
+
+def _command(driver: Driver, pressure_pa: float, duration_s: float, silent: bool = False) -> None:
+    """Command for a while, as an operator would who always activates again."""
+    end_s, never = time.monotonic() + duration_s, threading.Event()
+    while time.monotonic() < end_s:
+        with contextlib.suppress(PneumaticDriverError):  # refusals and lost links are what this makes
+            if not driver.armed:
+                driver.clear_faults()
+                driver.arm()
+            if not silent:
+                driver.command([pressure_pa])
+        never.wait(_PERIOD_S)
+
+
+def _agrees(driver: Driver, device: Pcu2v) -> bool:
+    """Whether the driver soon holds 50 kPa, and the device does what the driver says."""
+    end_s = time.monotonic() + AGREE_S
+    while time.monotonic() < end_s:
+        _command(driver, 50e3, 0.2)
+        latest, logic = driver.latest, device.logic
+        told = latest.positive_target_pa, latest.negative_target_pa, latest.positive_trigger, latest.negative_trigger
+        held = 100.0 * logic.positive_target, 100.0 * logic.negative_target, logic.positive_trigger, logic.negative_trigger
+        if told == held and logic.positive_trigger and abs(latest.pressures_pa[0] - 50e3) < 2e3:
+            return True
+    return False
+
+
+def _held() -> dict[str, int]:
+    return {'threads': threading.active_count(), 'open files': len(os.listdir('/proc/self/fd'))}
+
+
+def _resident_mib() -> float:
+    with open('/proc/self/statm', encoding='ascii') as file:
+        return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 2**20
+
+
+def main(argv: list[str]) -> int:
+    """Duration [s], seed and how long to wait before [s] on the command line."""
+    logging.disable(logging.CRITICAL)
+    threading.Event().wait(float(argv[2]))
+    sys.stdout.write(json.dumps(soak(float(argv[0]), int(argv[1]))) + '\n')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

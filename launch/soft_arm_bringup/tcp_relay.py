@@ -1,0 +1,77 @@
+"""A TCP connection through this process that can fall silent, as a network does whose cable was pulled."""
+
+import asyncio
+import threading
+
+
+class TcpRelay:
+    """Listens on a free port of 127.0.0.1 and passes on to another, between `with` and its end.
+
+    Attributes:
+        silent: While true, nothing passes in either direction, and nothing is closed.
+        latency_s: Of every piece in either direction.
+    """
+
+    def __init__(self, target_port: int):
+        self.silent, self.latency_s, self.port = False, 0.0, 0
+        self._target_port = target_port
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name='tcp relay', daemon=True)
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task] = set()
+
+    def __enter__(self) -> 'TcpRelay':
+        self._thread.start()
+        self._server = self._call(asyncio.start_server(self._connected, '127.0.0.1', 0))
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    def __exit__(self, *_exception) -> None:
+        self._call(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def cut(self) -> None:
+        """Abort every connection."""
+        self._loop.call_soon_threadsafe(self._abort)
+
+    def _abort(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+    def _call(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(5.0)
+
+    async def _close(self) -> None:
+        self._server.close()
+        self._abort()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            device_reader, device_writer = await asyncio.open_connection('127.0.0.1', self._target_port)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._writers.add(device_writer)
+        for source, target in ((reader, device_writer), (device_reader, writer)):
+            task = asyncio.create_task(self._pass_on(source, target))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(4096):
+                await asyncio.sleep(self.latency_s)
+                if not self.silent:
+                    target.write(data)
+                    await target.drain()
+        except ConnectionError:
+            pass  # the other direction ends as well
+        finally:
+            target.close()
+            self._writers.discard(target)

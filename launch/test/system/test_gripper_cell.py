@@ -1,0 +1,157 @@
+"""The whole gripper cell on its virtual devices, started as a user starts it, in the order of these tests."""
+
+import math
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rclpy
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
+
+from soft_arm_msgs.action import Grasp, MoveJoints, Release
+from soft_arm_msgs.msg import ChamberPressures, GripperState
+from soft_arm_msgs.srv import PlaceObject
+from system_testing.launched_graph import DEADLINE_S, LAUNCH, LaunchedGraph, free_port
+
+NODES = {
+    '/virtual_cell',
+    '/finger_camera/finger_camera',
+    '/abb/abb_rws_bridge',
+    '/gripper/pcu2v_driver',
+    '/gripper/finger_kinematics',
+    '/gripper/finger_detector',
+    '/gripper/gripper_controller',
+}
+EXECUTABLES = {'virtual_cell', 'abb_rws_bridge', 'pcu2v_driver', 'forward_kinematics', 'finger_detector', 'gripper_controller'}
+TRUTH, ANGLES_TRUTH = '/virtual_cell/debug/gripper_truth', '/virtual_cell/debug/piece_angles_truth'
+STREAMS = {
+    '/abb/joint_states': JointState,
+    '/gripper/pressures': ChamberPressures,
+    '/gripper/state': GripperState,
+    '/gripper/piece_angles': JointState,
+    TRUTH: GripperState,
+    ANGLES_TRUTH: JointState,
+}
+FRESH_S = 1.5  # the slowest stream has 15 Hz; the rest is for a busy machine
+WATCHDOG_S = 0.6  # 0.3 s, and what the process that also renders takes to say so on a busy machine; `softarm bench cell` is exact
+SMALL_MOVE_RAD = np.array([0.10, -0.08, 0.06, 0.10, 0.40, -0.10])
+
+
+class Cell(LaunchedGraph):
+    def __init__(self, log: Path):
+        ports = [f'rws_port:={free_port()}', f'modbus_port:={free_port()}']
+        super().__init__(log, [str(LAUNCH / 'cell.launch.xml'), *ports], STREAMS)
+
+    def now_s(self):
+        return self.node.get_clock().now().nanoseconds * 1e-9
+
+    def age_s(self, name):
+        stamp = self.latest[name].header.stamp
+        return self.now_s() - stamp.sec - 1e-9 * stamp.nanosec
+
+    def place_object(self, gap_m):
+        assert self.call(PlaceObject, '/virtual_cell/place_object', PlaceObject.Request(gap_m=gap_m)).success
+
+    def grasp(self, **goal):
+        """The result of a grasp; when this machine stalls for longer than the device's watchdog waits, the next attempt counts."""
+        for _ in range(3):
+            result = self.act(Grasp, '/gripper/grasp', Grasp.Goal(**goal))
+            if result.error_code != Grasp.Result.DRIVER_LOST:
+                break
+            self.wait(lambda: self.active('gripper/pcu2v_driver'), 'the driver is active again')
+        return result
+
+    def active(self, name):
+        status = self.latest.get(name)
+        return status is not None and {v.key: v.value for v in status.values}.get('state') == 'active'
+
+
+@pytest.fixture(scope='module')
+def cell(tmp_path_factory, ros_domain):
+    cell = Cell(tmp_path_factory.mktemp('cell') / 'launch.txt')
+    yield cell
+    cell.close()
+
+
+def test_every_node_runs(cell):
+    cell.wait(lambda: cell.nodes() >= NODES or cell.deaths(), f'{sorted(NODES)} run')
+    assert cell.nodes() >= NODES, cell.output()
+    cell.wait(lambda: cell.active('abb/abb_rws_bridge') and cell.active('gripper/pcu2v_driver'), 'both drivers are active')
+
+
+@pytest.mark.parametrize('name', sorted(STREAMS))
+def test_every_stream_is_fresh(cell, name):
+    cell.wait(lambda: name in cell.latest and -0.1 < cell.age_s(name) < FRESH_S, f'{name} is younger than {FRESH_S} s')
+
+
+def test_the_finger_hangs_on_the_robot(cell):
+    tip, base = 'soft_gripper_piece_4_tip', 'abb_base_link'
+    cell.wait(lambda: cell.buffer.can_transform(base, tip, rclpy.time.Time()), f'{tip} is known in {base}')
+
+
+def test_the_camera_sees_the_true_bends(cell):
+    def error_rad():
+        return np.abs(np.subtract(cell.latest['/gripper/piece_angles'].position, cell.latest[ANGLES_TRUTH].position)).max()
+
+    cell.wait(lambda: error_rad() < math.radians(3), 'each piece is seen within 3 deg of its true bend')
+
+
+def test_the_robot_moves_to_joint_angles(cell):
+    assert cell.call(SetBool, '/abb/set_motors', SetBool.Request(data=True)).success
+    joints = cell.latest['/abb/joint_states']
+    goal = MoveJoints.Goal(names=list(joints.name), position_rad=SMALL_MOVE_RAD.tolist())
+    result = cell.act(MoveJoints, '/abb/move_joints', goal)
+    assert (result.error_code, result.error_msg) == (MoveJoints.Result.NONE, '')
+    cell.wait(lambda: np.allclose(cell.latest['/abb/joint_states'].position, SMALL_MOVE_RAD, atol=0.01), 'the joints are there')
+
+
+def test_a_grasp_of_nothing_says_so(cell):
+    cell.place_object(math.nan)
+    result = cell.grasp()
+    assert (result.error_code, result.contact) == (Grasp.Result.NO_CONTACT, False), result.error_msg
+    assert result.end_state == Grasp.Result.VENTED
+    cell.wait(lambda: abs(cell.latest[TRUTH].true_pressure_pa) < 3e3, 'the finger is vented')
+
+
+def test_a_grasp_holds_what_it_touches(cell):
+    cell.place_object(0.010)
+    result = cell.grasp(squeeze_pa=15e3)
+    assert (result.error_code, result.error_msg, result.contact) == (Grasp.Result.NONE, '', True)
+    assert result.seen_by in (Grasp.Goal.PRESSURE, Grasp.Goal.SHAPE, Grasp.Goal.BOTH)
+    assert 20e3 < result.contact_pa < 80e3
+    assert result.end_state == Grasp.Result.HOLDING
+    cell.wait(lambda: cell.latest[TRUTH].positive_trigger and cell.latest[TRUTH].true_pressure_pa > result.contact_pa, 'it holds')
+
+
+def test_a_release_opens_by_vacuum(cell):
+    result = cell.act(Release, '/gripper/release', Release.Goal(stay_open=True))
+    assert (result.error_code, result.error_msg, result.end_state) == (0, '', Release.Result.OPEN)
+    cell.wait(lambda: cell.latest[TRUTH].negative_trigger and cell.latest[TRUTH].true_pressure_pa < -50e3, 'the vacuum stays')
+
+
+def test_a_killed_driver_leaves_a_vented_finger(cell):
+    cell.place_object(0.010)
+    assert cell.grasp().contact
+    assert cell.latest[TRUTH].positive_trigger
+    os.kill(cell.pids()['pcu2v_driver'], signal.SIGKILL)
+    killed_s = cell.now_s()
+    cell.wait(lambda: not cell.latest[TRUTH].positive_trigger and not cell.latest[TRUTH].negative_trigger, 'the watchdog trips')
+    assert cell.now_s() - cell.age_s(TRUTH) - killed_s < WATCHDOG_S
+    cell.wait(lambda: abs(cell.latest[TRUTH].true_pressure_pa) < 3e3, 'the finger is vented')
+
+
+def test_what_a_killed_driver_said_grows_old(cell):
+    cell.wait(lambda: cell.age_s('/gripper/state') > 2.0, 'nothing is published for a dead driver')
+    cell.wait(lambda: cell.age_s('/abb/joint_states') < FRESH_S, 'the robot is still heard')
+
+
+def test_ctrl_c_ends_everything(cell):
+    pids = cell.pids()
+    assert set(pids) == EXECUTABLES
+    os.killpg(cell.launch.pid, signal.SIGINT)
+    assert cell.launch.wait(DEADLINE_S) == 0
+    assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
+    assert cell.deaths() == ['pcu2v_driver'], cell.output()  # the one that a test has killed

@@ -1,0 +1,80 @@
+"""Remote privilege in manual mode (RMMP): the operator at the pendant lets this session write, for as long as it keeps asking."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from abb_rws_bridge.controller import Controller
+from abb_rws_bridge.errors import AccessDenied, OutcomeUnknown, RwsError
+from abb_rws_bridge.session import Request
+
+POLL_S = 1.0
+"""The controller takes the privilege back from a session that does not ask about it for some seconds."""
+_PATH = '/users/rmmp'
+
+_log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def remote_privilege(controller: Controller, timeout_s: float = 30.0, poll_s: float = POLL_S) -> AsyncIterator[None]:
+    """Hold the privilege to modify for the block, and give it back however the block ends.
+
+    Writes to the program need the mastership besides. If the operator takes the privilege away meanwhile, they are refused.
+
+    Args:
+        timeout_s: For the operator to answer the question on the pendant [s].
+        poll_s: Distance between two questions whether it is still ours [s].
+
+    Raises:
+        WrongMode: If the controller is in automatic, where no privilege is needed.
+        MastershipHeld: If someone else has it or has asked for it.
+        AccessDenied: If the operator refused, or did not answer in time.
+    """
+    try:
+        await controller.session.request(controller.dialect.post(_PATH, form={'privilege': 'modify'}))
+        await _granted(controller, timeout_s, poll_s)
+    except (AccessDenied, OutcomeUnknown, asyncio.CancelledError):
+        await asyncio.shield(_cancel(controller))  # the question must not stay on the pendant
+        raise
+    keeping = asyncio.create_task(_keep(controller, poll_s))
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await asyncio.shield(_cancel(controller))
+
+
+async def _granted(controller: Controller, timeout_s: float, poll_s: float) -> None:
+    try:
+        async with asyncio.timeout(timeout_s):
+            while (status := await _status(controller)) == 'PENDING':
+                await asyncio.sleep(min(poll_s, 0.25))
+    except TimeoutError as error:
+        raise AccessDenied(f'remote privilege was not granted within {timeout_s} s: answer the question on the pendant') from error
+    if status != 'GRANTED':
+        raise AccessDenied(f'remote privilege was not granted ({status.lower()}): ask the operator at the pendant')
+
+
+async def _status(controller: Controller) -> str:
+    response = await controller.session.request(Request('GET', f'{_PATH}/poll', dict(controller.dialect.query)))
+    return response.document.first().text('status').upper()
+
+
+async def _keep(controller: Controller, poll_s: float) -> None:
+    while True:
+        await asyncio.sleep(poll_s)
+        try:
+            if (status := await _status(controller)) != 'GRANTED':
+                _log.warning('remote privilege is lost: %s', status)
+                return
+        except RwsError as error:
+            _log.warning('remote privilege not asked about: %s', error)
+
+
+async def _cancel(controller: Controller) -> None:
+    try:
+        await controller.session.request(controller.dialect.post(_PATH, 'cancel'))
+    except RwsError as error:  # nobody asks any more: it lapses by itself
+        _log.warning('remote privilege not given back: %s', error)

@@ -1,0 +1,124 @@
+"""Writing in manual mode needs the operator's leave (RMMP) besides the mastership; without it every write is refused (T9)."""
+
+import asyncio
+
+import pytest
+
+from abb_rws_bridge import errors
+from abb_rws_bridge.remote_privilege import remote_privilege
+from rws_testing.cell import cell, client, until
+
+ALL = pytest.mark.parametrize('generation', [1, 2])
+SYMBOL = 'T_ROB1/Module1/test_var_num'
+
+
+async def answered(running, granted):
+    await until(lambda: 'PENDING' in running.controller.privilege.holders.values())
+    running.controller.privilege.answer(granted)
+
+
+@ALL
+def test_with_leave_and_mastership_the_program_can_be_written_in_manual_mode_and_both_are_given_back(generation):
+    async def run():
+        async with cell(generation) as (running, controller):
+            running.controller.set_operation_mode('MANR')
+            answer = asyncio.create_task(answered(running, granted=True))
+            async with remote_privilege(controller, 2.0, poll_s=0.05):
+                if generation == 1:  # a free mastership is taken by itself in automatic only
+                    with pytest.raises(errors.MastershipMissing):
+                        await controller.set_symbol(SYMBOL, '4')
+                async with controller.mastership():
+                    await controller.set_symbol(SYMBOL, '5')
+                with pytest.raises(errors.WrongMode):
+                    await controller.set_motors(True)  # that is the enabling device's
+            await answer
+            assert running.controller.memory.symbols[SYMBOL] == '5'
+            assert running.controller.privilege.holders == {} and set(running.controller.masters.values()) == {None}
+            with pytest.raises((errors.MastershipMissing, errors.WrongMode)):
+                await controller.set_symbol(SYMBOL, '6')
+
+    asyncio.run(run())
+
+
+@ALL
+@pytest.mark.parametrize('refused', [True, False])
+def test_an_operator_who_refuses_or_does_not_answer_is_told_and_the_question_goes_from_the_pendant(generation, refused):
+    async def run():
+        async with cell(generation) as (running, controller):
+            running.controller.set_operation_mode('MANR')
+            answer = asyncio.create_task(answered(running, granted=False) if refused else asyncio.sleep(0))
+            with pytest.raises(errors.AccessDenied, match='pendant'):
+                async with remote_privilege(controller, 0.4, poll_s=0.05):
+                    raise AssertionError('nobody gave leave')
+            await answer
+            assert running.controller.privilege.holders == {}
+
+    asyncio.run(run())
+
+
+def test_in_automatic_there_is_nothing_to_ask_for_and_two_cannot_have_it():
+    async def run():
+        async with cell() as (running, controller), client(running) as other:
+            with pytest.raises(errors.WrongMode):
+                async with remote_privilege(controller):
+                    raise AssertionError('not in automatic')
+            running.controller.set_operation_mode('MANR')
+            answer = asyncio.create_task(answered(running, granted=True))
+            async with remote_privilege(controller, 2.0, poll_s=0.05):
+                with pytest.raises(errors.MastershipHeld):
+                    async with remote_privilege(other, 0.5):
+                        raise AssertionError('both have it')
+            await answer
+
+    asyncio.run(run())
+
+
+def test_leave_that_nobody_asks_about_lapses_and_one_that_is_asked_about_does_not():
+    now = [0.0]
+
+    async def run():
+        async with cell() as (running, controller):
+            running.controller.clock = lambda: now[0]
+            running.controller.set_operation_mode('MANR')
+            answer = asyncio.create_task(answered(running, granted=True))
+            async with remote_privilege(controller, 2.0, poll_s=0.02):
+                await answer
+                for now[0] in (4.0, 8.0, 12.0, 16.0):
+                    asked = running.requests
+                    await until(lambda asked=asked: running.requests >= asked + 2)
+                assert list(running.controller.privilege.holders.values()) == ['GRANTED']
+                running.faults.silent, running.faults.only = True, '/users/rmmp'
+                now[0] = 40.0
+                with pytest.raises(errors.MastershipMissing):
+                    await controller.set_symbol(SYMBOL, '7')
+                running.faults.clear()
+            assert running.controller.privilege.holders == {}
+
+    asyncio.run(run())
+
+
+@ALL
+@pytest.mark.parametrize('end', ['exception', 'cancel'])
+def test_leave_is_given_back_however_the_block_ends(generation, end):
+    async def hold(controller, holding):
+        async with remote_privilege(controller, 2.0, poll_s=0.05):
+            holding.set()
+            if end == 'exception':
+                raise RuntimeError('in the middle')
+            await asyncio.Event().wait()
+
+    async def run():
+        async with cell(generation) as (running, controller):
+            running.controller.set_operation_mode('MANR')
+            answer, holding = asyncio.create_task(answered(running, granted=True)), asyncio.Event()
+            task = asyncio.create_task(hold(controller, holding))
+            await holding.wait()
+            assert list(running.controller.privilege.holders.values()) == ['GRANTED']
+            if end == 'cancel':
+                task.cancel()
+            result = (await asyncio.gather(task, return_exceptions=True))[0]
+            assert isinstance(result, RuntimeError if end == 'exception' else asyncio.CancelledError)
+            await answer
+            await until(lambda: running.controller.privilege.holders == {}, 1.0)
+
+    asyncio.run(run())

@@ -1,0 +1,103 @@
+"""How a finger closes when nothing is in its way: what a grasp is compared with.
+
+Measured by `softarm calibrate grasp` and kept in calibration/<rig>/free_closing.yaml. Without that file only the bends are known, from
+the robot file.
+"""
+
+import datetime
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from soft_arm_control.errors import CalibrationError
+from soft_arm_description.robot import Robot
+
+NOMINAL_DEFICIT_RAD = 0.2  # of all pieces together: coefficients that were never measured may be so far off
+GRID_PA = 5.0e3
+_REMEDY = 'make it with `softarm calibrate grasp`'
+
+
+@dataclass(frozen=True, eq=False)
+class FreeClosing:
+    """The free finger on the way from vacuum to its highest pressure, and how far from it nothing has been touched yet.
+
+    Attributes:
+        pressures_pa: Gauge, shape (n,), strictly increasing.
+        time_constants_s: Of the pressure behind its set point at these pressures, shape (n,); None if not measured.
+        bends_rad: Of the pieces at these pressures, shape (n, pieces).
+        excess_limit: Share by which the pressure may rise faster.
+        deficit_limit_rad: Bend of all pieces together that may be missing.
+    """
+
+    pressures_pa: np.ndarray
+    time_constants_s: np.ndarray | None
+    bends_rad: np.ndarray
+    excess_limit: float
+    deficit_limit_rad: float
+
+    def time_constant_s(self, pressure_pa: float) -> float:
+        """Time constant [s] at a pressure [Pa]."""
+        return float(np.interp(pressure_pa, self.pressures_pa, self.time_constants_s))
+
+    def bend_rad(self, pressure_pa: float) -> float:
+        """Bend [rad] of all pieces together at a pressure [Pa]."""
+        return float(np.interp(pressure_pa, self.pressures_pa, self.bends_rad.sum(axis=1)))
+
+
+def from_robot(robot: Robot) -> FreeClosing:
+    """What the robot file says: bends without time constants.
+
+    Raises:
+        CalibrationError: If the robot is no finger of single_bend segments on one chamber.
+    """
+    if len(robot.chambers) != 1 or any(s.kind != 'single_bend' for s in robot.segments):
+        raise CalibrationError(f'{robot.name} is no finger: every segment must be a single_bend on one chamber, as four_piece_finger')
+    low_pa, high_pa = robot.pressure_limits_pa[:, 0]
+    pressures_pa = np.linspace(low_pa, high_pa, 1 + round((high_pa - low_pa) / GRID_PA))
+    bends_rad = [np.polynomial.Polynomial(s.theta_coefficients_rad)(pressures_pa / s.pressure_unit_pa) for s in robot.segments]
+    return FreeClosing(pressures_pa, None, np.stack(bends_rad, axis=1), np.inf, NOMINAL_DEFICIT_RAD)
+
+
+def load(path: Path, robot: Robot) -> FreeClosing:
+    """Read a file and check that it was made for this robot.
+
+    Raises:
+        CalibrationError: If it was made for another robot, or has a missing or impossible value.
+    """
+    try:
+        content = yaml.safe_load(path.read_text())
+        values = content['values']
+        free = FreeClosing(
+            *(np.array(values[name], float) for name in ('pressures_pa', 'time_constants_s', 'bends_rad')),
+            float(values['excess_limit']),
+            float(values['deficit_limit_rad']),
+        )
+        made_for = content['robot_fingerprint']
+    except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
+        raise CalibrationError(f'{path}: {" ".join(str(error).split())}; {_REMEDY}') from error
+    n = len(free.pressures_pa)
+    shapes = free.time_constants_s.shape == (n,) and free.bends_rad.shape == (n, len(robot.segments))
+    numbers = all(np.isfinite(v).all() for v in vars(free).values())
+    if n < 2 or not shapes or not numbers or np.any(np.diff(free.pressures_pa) <= 0) or np.any(free.time_constants_s <= 0):
+        raise CalibrationError(
+            f'{path}: pressures must rise, each with a positive time constant and {len(robot.segments)} bends; {_REMEDY}'
+        )
+    if made_for != robot.kinematic_fingerprint:
+        raise CalibrationError(f'{path}: made for another robot ({made_for}, this is {robot.kinematic_fingerprint}); {_REMEDY}')
+    return free
+
+
+def save(path: Path, free: FreeClosing, robot: Robot, rate_pa_s: float, closings: int) -> None:
+    """Write a file with date, method and the robot's fingerprint."""
+    values = {name: np.round(value, 6).tolist() for name, value in vars(free).items()}
+    content = {
+        'date': datetime.date.today().isoformat(),
+        'method': f'{closings} closings in free air at {rate_pa_s:g} Pa/s; median of time constants, fitted bends, limits from the scatter',
+        'robot': robot.name,
+        'robot_fingerprint': robot.kinematic_fingerprint,
+        'values': values,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(content, sort_keys=False))

@@ -1,0 +1,116 @@
+"""Between the gripper's messages and plain values."""
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
+
+from soft_arm_control.errors import GoalError
+from soft_arm_control.grasp import EndState, Evidence, GraspGoal, GripStatus, Outcome, ReleaseGoal
+from soft_arm_control.ros.conversions import number
+from soft_arm_description.robot import Robot
+from soft_arm_msgs.action import Grasp, Release
+from soft_arm_msgs.msg import ChamberPressures, GripperState
+
+ERROR_CODES = {
+    Outcome.DONE: Grasp.Result.NONE,
+    Outcome.NO_CONTACT: Grasp.Result.NO_CONTACT,
+    Outcome.TIMEOUT: Grasp.Result.TIMEOUT,
+    Outcome.DRIVER_LOST: Grasp.Result.DRIVER_LOST,
+    Outcome.SHAPE_LOST: Grasp.Result.SHAPE_LOST,
+    Outcome.CANCELLED: Grasp.Result.CANCELLED,
+    Outcome.REPLACED: Grasp.Result.REPLACED,
+    Outcome.INVALID_GOAL: Grasp.Result.INVALID_GOAL,
+}
+END_STATES = {
+    EndState.NOTHING_COMMANDED: Grasp.Result.NOTHING_COMMANDED,
+    EndState.HOLDING: Grasp.Result.HOLDING,
+    EndState.OPEN: Release.Result.OPEN,
+    EndState.VENTED: Grasp.Result.VENTED,
+    EndState.OTHER_GOAL: Grasp.Result.OTHER_GOAL,
+}
+EVIDENCE = {
+    Grasp.Goal.EITHER: Evidence.NONE,
+    Grasp.Goal.PRESSURE: Evidence.PRESSURE,
+    Grasp.Goal.SHAPE: Evidence.SHAPE,
+    Grasp.Goal.BOTH: Evidence.BOTH,
+}
+
+
+def set_point_pa(state: GripperState) -> float:
+    """What the device regulates to [Pa] gauge: 0 with both supplies off."""
+    if state.positive_trigger:
+        return state.positive_target_pa
+    return state.negative_target_pa if state.negative_trigger else 0.0
+
+
+def bends_from_msg(message: JointState, robot: Robot) -> np.ndarray | None:
+    """Bends of the pieces [rad] in robot-file order; None if one is missing."""
+    seen = dict(zip(message.name, message.position, strict=False))
+    return np.array([seen[name] for name in robot.segment_names]) if set(robot.segment_names) <= set(seen) else None
+
+
+def command_message(pressure_pa: float, robot: Robot, stamp) -> ChamberPressures:
+    """Command of the one chamber."""
+    return ChamberPressures(header=Header(stamp=stamp), names=list(robot.chambers), pressures_pa=[pressure_pa])
+
+
+def grasp_goal(request: Grasp.Goal, grip_pa: float, squeeze_pa: float, timeout_s: float) -> GraspGoal:
+    """The goal, with the node's defaults where it says 0.
+
+    Raises:
+        GoalError: If the evidence is no known one.
+    """
+    if request.evidence not in EVIDENCE:
+        raise GoalError(f'evidence = {request.evidence}: must be one of {sorted(EVIDENCE)}')
+    return GraspGoal(
+        request.grip_pa or grip_pa, request.squeeze_pa or squeeze_pa, request.timeout_s or timeout_s, EVIDENCE[request.evidence]
+    )
+
+
+def release_goal(request: Release.Goal, open_pa: float, timeout_s: float) -> ReleaseGoal:
+    """The goal, with the node's defaults where it says 0."""
+    return ReleaseGoal(request.open_pa or open_pa, request.timeout_s or timeout_s, request.stay_open)
+
+
+def grasp_result(status: GripStatus) -> Grasp.Result:
+    """Result of a grasp that has ended with `status`."""
+    return Grasp.Result(
+        error_code=ERROR_CODES[status.outcome],
+        error_msg=status.message,
+        end_state=END_STATES[status.end_state],
+        contact=status.contact_pa is not None,
+        seen_by=status.seen_by.value,
+        contact_pa=number(status.contact_pa),
+        contact_s=number(status.contact_s),
+        pressure_excess=number(status.largest_excess),
+        shape_deficit_rad=number(status.largest_deficit_rad),
+        pressure_pa=number(status.pressure_pa),
+        duration_s=status.elapsed_s,
+    )
+
+
+def release_result(status: GripStatus) -> Release.Result:
+    """Result of a release that has ended with `status`."""
+    return Release.Result(
+        error_code=ERROR_CODES[status.outcome],
+        error_msg=status.message,
+        end_state=END_STATES[status.end_state],
+        open_by_shape=status.open_by_shape,
+        pressure_pa=number(status.pressure_pa),
+        duration_s=status.elapsed_s,
+    )
+
+
+def grasp_feedback(status: GripStatus) -> Grasp.Feedback:
+    """Feedback of a grasp."""
+    return Grasp.Feedback(
+        phase=status.phase,
+        pressure_pa=number(status.pressure_pa),
+        shape_deficit_rad=number(status.deficit_rad),
+        elapsed_s=status.elapsed_s,
+    )
+
+
+def release_feedback(status: GripStatus) -> Release.Feedback:
+    """Feedback of a release."""
+    return Release.Feedback(phase=status.phase, pressure_pa=number(status.pressure_pa), elapsed_s=status.elapsed_s)

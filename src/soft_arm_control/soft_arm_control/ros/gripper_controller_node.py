@@ -1,0 +1,114 @@
+"""Node `gripper_controller`: grasps and releases, and says what it touched.
+
+In: actions `grasp` and `release`; `state` of the pneumatic driver (20 to 50 Hz), `piece_angles` of the finger detector,
+`pcu2v_driver/transition_event`. Out: `pressure_command` at 50 Hz during a goal and while something is held or kept open, else nothing;
+diagnostics. Without a shape it goes on by pressure, unless the goal asked for a shape. Without measured pressures, or with an inactive
+driver, nothing is commanded until the next goal, and the driver vents.
+"""
+
+from dataclasses import dataclass
+
+from lifecycle_msgs.msg import State, TransitionEvent
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from soft_arm_control import free_closing
+from soft_arm_control.grasp import PERIOD_S, GraspSettings, Gripper, GripStatus, Outcome
+from soft_arm_control.ros import grip_conversions as conversions
+from soft_arm_control.ros.conversions import stamp_s
+from soft_arm_control.ros.grip_server import GripServer
+from soft_arm_description.calibration import calibration_path
+from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_msgs.msg import ChamberPressures, GripperState
+from soft_arm_node_kit import diagnostics, qos
+from soft_arm_node_kit.parameters import declare, parameter
+from soft_arm_node_kit.runner import run
+
+
+@dataclass(frozen=True)
+class GripperControllerParameters:
+    """Parameters of the node."""
+
+    robot: str = parameter(description='name or path of the robot file of the finger')
+    rig: str = parameter(description='rig whose calibration is used')
+    grip_pa: float = parameter(80.0e3, 'highest pressure of a grasp that gives none [Pa]', minimum=1.0e3, maximum=120.0e3)
+    squeeze_pa: float = parameter(15.0e3, 'added after contact, of a grasp that gives none [Pa]', minimum=0.0, maximum=100.0e3)
+    open_pa: float = parameter(-60.0e3, 'vacuum that a grasp starts from and a release ends with [Pa]', minimum=-90.0e3, maximum=-5.0e3)
+    goal_timeout_s: float = parameter(10.0, 'of a goal that gives none [s]', minimum=0.5, maximum=600.0)
+
+
+class GripperControllerNode(Node):
+    """Translates; `soft_arm_control.grasp.Gripper` grips."""
+
+    def __init__(self):
+        super().__init__('gripper_controller')
+        p = declare(self, GripperControllerParameters)
+        self._robot, path = load_robot(p.robot), calibration_path(p.rig, 'free_closing')
+        free = free_closing.from_robot(load_arm(p.robot, p.rig).robot)  # with the bends of `softarm calibrate finger`, where there are any
+        if path.exists():
+            free = free_closing.load(path, self._robot)
+        self._calibrated = free.time_constants_s is not None
+        self._gripper = Gripper(free, tuple(map(float, self._robot.pressure_limits_pa[:, 0])), GraspSettings(open_pa=p.open_pa))
+        self._status, self._problem = GripStatus('idle', 0.0, None), ''
+        self._rates = {name: diagnostics.RateMeter() for name in ('state_hz', 'piece_angles_hz', 'command_hz')}
+        self.create_subscription(GripperState, 'state', self._on_state, qos.STATE)
+        self.create_subscription(JointState, 'piece_angles', self._on_shape, qos.STATE)
+        self.create_subscription(TransitionEvent, 'pcu2v_driver/transition_event', self._on_driver_state, qos.STATE)
+        self._command = self.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
+        self._goals = GripServer(
+            self,
+            self._gripper,
+            lambda request: conversions.grasp_goal(request, p.grip_pa, p.squeeze_pa, p.goal_timeout_s),
+            lambda request: conversions.release_goal(request, p.open_pa, p.goal_timeout_s),
+        )
+        self.create_timer(PERIOD_S, self._tick)
+        self._reporter = diagnostics.Reporter(self, self._robot.name, self._report)
+
+    def destroy_node(self) -> None:
+        """Close the actions with the node. What it commanded grows stale, and the driver vents."""
+        self._goals.destroy()
+        super().destroy_node()
+
+    def _on_state(self, message: GripperState) -> None:
+        self._rates['state_hz'].tick()
+        self._gripper.add_pressure(stamp_s(message.header.stamp), message.true_pressure_pa, conversions.set_point_pa(message))
+
+    def _on_shape(self, message: JointState) -> None:
+        self._rates['piece_angles_hz'].tick()
+        bends_rad = conversions.bends_from_msg(message, self._robot)
+        if bends_rad is not None:
+            self._gripper.add_shape(stamp_s(message.header.stamp), bends_rad)
+
+    def _on_driver_state(self, message: TransitionEvent) -> None:
+        self._gripper.add_driver_state(self.get_clock().now().nanoseconds * 1e-9, message.goal_state.id == State.PRIMARY_STATE_ACTIVE)
+
+    def _tick(self) -> None:
+        now = self.get_clock().now()
+        command_pa, status = self._gripper.step(now.nanoseconds * 1e-9)
+        if command_pa is not None:
+            self._command.publish(conversions.command_message(command_pa, self._robot, now.to_msg()))
+            self._rates['command_hz'].tick()
+        if status.outcome is not None:
+            self._note(status)
+        self._goals.after_tick(status, now.nanoseconds * 1e-9)
+        self._status = status
+
+    def _note(self, status: GripStatus) -> None:
+        good = status.outcome in (Outcome.DONE, Outcome.NO_CONTACT)
+        self._problem = '' if good else f'{status.outcome.value}: {status.message}'
+        if not good:
+            self.get_logger().warning(self._problem)
+
+    def _report(self) -> tuple[bytes, str, dict]:
+        values = {name: meter.rate_hz for name, meter in self._rates.items()} | {'calibrated': self._calibrated}
+        if self._problem:
+            return diagnostics.WARN, self._problem, values
+        if not self._calibrated:
+            return diagnostics.WARN, 'contact is seen by shape alone: measure the free finger with `softarm calibrate grasp`', values
+        return diagnostics.OK, self._status.phase, values
+
+
+def main() -> int:
+    """Entry point."""
+    return run(GripperControllerNode)

@@ -1,0 +1,224 @@
+"""The node as a process of its own against the finger's plant, which this file puts on the driver's and the detector's topics."""
+
+import math
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import rclpy
+from lifecycle_msgs.msg import State, TransitionEvent
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from soft_arm_control.grasp import PERIOD_S
+from soft_arm_description.robot import load_robot
+from soft_arm_msgs.action import Grasp, Release
+from soft_arm_msgs.msg import ChamberPressures, GripperState
+from soft_arm_node_kit import qos
+from soft_arm_sim.finger_plant import FingerPlant
+
+START = 'import sys; from soft_arm_control.ros.gripper_controller_node import main; sys.exit(main())'
+ARGUMENTS = ['--ros-args', '-r', '__ns:=/gripper', '-p', 'robot:=four_piece_finger', '-p', 'rig:=virtual']
+DEADLINE_S = 60.0
+STALE_S = 0.5  # after which the driver vents
+
+
+class Rig(Node):
+    """Driver, detector and client in one node."""
+
+    def __init__(self):
+        super().__init__('rig', namespace='gripper')
+        self.robot = load_robot('four_piece_finger')
+        self.plant = FingerPlant(self.robot, 1)
+        self.driver = True
+        self.command_pa, self.commanded_s, self.commands, self._ticks = 0.0, -math.inf, 0, 0
+        self._state = self.create_publisher(GripperState, 'state', qos.STATE)
+        self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
+        self._transition = self.create_publisher(TransitionEvent, 'pcu2v_driver/transition_event', qos.STATE)
+        self.create_subscription(ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND)
+        self.clients_by_name = {name: ActionClient(self, kind, name) for name, kind in (('grasp', Grasp), ('release', Release))}
+        self.create_timer(PERIOD_S, self._tick)
+        self._executor, self.changed, self._stopping = SingleThreadedExecutor(), threading.Condition(), threading.Event()
+        self._executor.add_node(self)
+        self._thread = threading.Thread(target=self._spin)
+        self._thread.start()
+
+    def _on_command(self, message):
+        assert list(message.names) == ['finger']
+        self.command_pa, self.commanded_s, self.commands = message.pressures_pa[0], time.monotonic(), self.commands + 1
+
+    def _tick(self):
+        self._ticks += 1
+        u_pa = self.command_pa if time.monotonic() - self.commanded_s < STALE_S else 0.0
+        stamp = self.get_clock().now().to_msg()
+        if self.driver:
+            message = GripperState(true_pressure_pa=self.plant.sensor_pressure_pa(), positive_trigger=u_pa > 0, negative_trigger=u_pa < 0)
+            message.header.stamp = stamp
+            message.positive_target_pa, message.negative_target_pa = max(u_pa, 0.0), min(u_pa, 0.0)
+            self._state.publish(message)
+        self.plant.advance(PERIOD_S, max(u_pa, 0.0), min(u_pa, 0.0), u_pa > 0, u_pa < 0)
+        if self._ticks % 3 == 0:
+            message = JointState(name=list(self.robot.segment_names), position=self.plant.piece_angles_rad.tolist())
+            message.header.stamp = stamp
+            self._angles.publish(message)
+
+    def _spin(self):
+        while not self._stopping.is_set():
+            self._executor.spin_once(timeout_sec=0.1)
+            with self.changed:
+                self.changed.notify_all()
+
+    def driver_back(self):
+        """The driver speaks again, and has been heard."""
+        self.driver, since = True, self._ticks
+        self.wait(lambda: self._ticks > since + 25, 'pressures are published')
+
+    def wait(self, condition, what):
+        with self.changed:
+            assert self.changed.wait_for(condition, DEADLINE_S), what
+
+    def driver_state(self, state):
+        message = TransitionEvent()
+        message.goal_state.id = state
+        self._transition.publish(message)
+
+    def send(self, name, goal):
+        client, feedback = self.clients_by_name[name], []
+        self.wait(client.server_is_ready, f'{name} is offered')
+        sent = client.send_goal_async(goal, feedback_callback=lambda message: feedback.append(message.feedback))
+        self.wait(sent.done, 'the goal is answered')
+        return sent.result(), feedback
+
+    def result(self, handle):
+        future = handle.get_result_async()
+        self.wait(future.done, 'the goal ends')
+        return future.result().result
+
+    def act(self, name, goal):
+        return self.result(self.send(name, goal)[0])
+
+    def close(self):
+        self._stopping.set()
+        self._thread.join()
+        self._executor.shutdown()
+        self.destroy_node()
+
+
+@pytest.fixture(scope='module')
+def process(ros_domain):
+    process = subprocess.Popen([sys.executable, '-c', START, *ARGUMENTS], stderr=subprocess.PIPE, text=True)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.fixture(scope='module')
+def rig(process):
+    rclpy.init()
+    rig = Rig()
+    yield rig
+    rig.close()
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def free(rig):
+    """A rig with nothing between the fingers, in which everything works."""
+    rig.plant.place_object(None)
+    rig.driver_back()
+    rig.act('release', Release.Goal())
+    return rig
+
+
+def test_nothing_is_commanded_before_a_goal_and_a_first_goal_needs_pressures(rig):
+    rig.driver = False
+    result = rig.act('grasp', Grasp.Goal())
+    assert (result.error_code, result.end_state) == (Grasp.Result.DRIVER_LOST, Grasp.Result.NOTHING_COMMANDED)
+    assert 'no measured pressures' in result.error_msg and rig.commands == 0
+
+
+def test_a_grasp_tells_what_it_did_and_holds_until_the_release(rig):
+    rig.driver_back()
+    rig.plant.place_object(0.010)
+    handle, feedback = rig.send('grasp', Grasp.Goal(squeeze_pa=12e3))
+    result = rig.result(handle)
+    assert (result.error_code, result.error_msg, result.contact) == (Grasp.Result.NONE, '', True)
+    assert result.end_state == Grasp.Result.HOLDING and result.seen_by != 0
+    assert {f.phase for f in feedback} == {'open', 'close', 'squeeze'}
+    assert rig.command_pa == pytest.approx(result.contact_pa + 12e3, abs=1.0)
+    before = rig.commands
+    rig.wait(lambda: rig.commands > before + 20, 'the set point is repeated while it holds')
+    refused = rig.act('grasp', Grasp.Goal())
+    assert refused.error_code == Grasp.Result.INVALID_GOAL and 'release' in refused.error_msg
+    assert refused.end_state == Grasp.Result.HOLDING
+    released = rig.act('release', Release.Goal())
+    assert (released.error_code, released.end_state) == (0, Release.Result.VENTED)
+    assert released.pressure_pa == pytest.approx(-60e3, abs=5e3)
+    rig.wait(lambda: rig.command_pa == 0.0, 'it vents')
+
+
+def test_an_empty_grasp_is_an_error_and_vents(free):
+    result = free.act('grasp', Grasp.Goal())
+    assert (result.error_code, result.contact, result.end_state) == (Grasp.Result.NO_CONTACT, False, Grasp.Result.VENTED)
+    assert math.isnan(result.contact_pa) and result.seen_by == 0
+
+
+@pytest.mark.parametrize(
+    'goal', [Grasp.Goal(grip_pa=130e3), Grasp.Goal(grip_pa=math.nan), Grasp.Goal(timeout_s=-1.0), Grasp.Goal(evidence=9)]
+)
+def test_goals_that_cannot_be_taken_move_nothing(free, goal):
+    before = free.commands
+    result = free.act('grasp', goal)
+    assert result.error_code == Grasp.Result.INVALID_GOAL and result.error_msg
+    assert free.commands == before
+
+
+def test_a_cancelled_grasp_vents_and_says_so(free):
+    handle, feedback = free.send('grasp', Grasp.Goal())
+    free.wait(lambda: any(f.phase == 'close' for f in feedback), 'it closes')
+    cancelled = handle.cancel_goal_async()
+    free.wait(cancelled.done, 'the cancellation is answered')
+    result = free.result(handle)
+    assert (result.error_code, result.end_state) == (Grasp.Result.CANCELLED, Grasp.Result.VENTED)
+    free.wait(lambda: free.command_pa == 0.0, 'it vents')
+
+
+def test_a_newer_goal_takes_over(free):
+    first, feedback = free.send('grasp', Grasp.Goal())
+    free.wait(lambda: any(f.phase == 'close' for f in feedback), 'it closes')
+    second, _ = free.send('release', Release.Goal())
+    result = free.result(first)
+    assert (result.error_code, result.end_state) == (Grasp.Result.REPLACED, Grasp.Result.OTHER_GOAL)
+    assert free.result(second).error_code == 0
+
+
+def test_a_driver_that_is_lost_or_inactive_is_not_commanded_on(free):
+    handle, feedback = free.send('grasp', Grasp.Goal())
+    free.wait(lambda: any(f.phase == 'close' for f in feedback), 'it closes')
+    free.driver = False
+    result = free.result(handle)
+    assert (result.error_code, result.end_state) == (Grasp.Result.DRIVER_LOST, Grasp.Result.NOTHING_COMMANDED)
+    free.driver_back()
+    handle, feedback = free.send('grasp', Grasp.Goal())
+    free.wait(lambda: any(f.phase == 'open' for f in feedback), 'it opens')
+    free.driver_state(State.PRIMARY_STATE_INACTIVE)
+    result = free.result(handle)
+    assert result.error_code == Grasp.Result.DRIVER_LOST and 'inactive' in result.error_msg
+    free.driver_state(State.PRIMARY_STATE_ACTIVE)
+
+
+def test_sigterm_ends_it_clean(rig, process):
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(DEADLINE_S) == 0
+    rig.wait(lambda: time.monotonic() - rig.commanded_s > STALE_S, 'a stopped node commands nothing')
+
+
+def test_bad_parameters_end_the_process_with_one_line():
+    command = [sys.executable, '-c', START, '--ros-args', '-p', 'robot:=two_module_arm', '-p', 'rig:=virtual']
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
+    assert done.returncode == 2 and 'no finger' in done.stderr.strip().splitlines()[-1]

@@ -1,0 +1,97 @@
+"""The virtual camera that looks at the finger square to its bending plane: colour and aligned depth through a distorting lens."""
+
+import cv2
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from soft_arm_description.robot import Robot
+from soft_arm_sim.camera_parameters import Distortion, FingerCameraParameters
+from soft_arm_sim.depth_noise import DepthNoise
+from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.finger_scene import body_poses, finger_scene
+from soft_arm_sim.offscreen import Offscreen
+
+FINER = 2  # pinhole pixels for one of the sensor's, each way: a pixel sees an area, not a point
+UNDISTORT_STEPS = 40  # each divides the error by 3 or more for a lens that does not fold the picture
+
+
+class FingerCamera:
+    """Renders a finer pinhole picture and bends it as the lens does. OpenGL ties it to the thread that made it; `close` it there.
+
+    Args:
+        robot: Robot file of the finger, with `cut_lines`.
+        parameters: Intrinsics, lens, mounting and noise.
+        seed: Of the noise.
+
+    Raises:
+        SimulationError: If the robot is no finger with painted lines, or there is no OpenGL to render with.
+    """
+
+    def __init__(self, robot: Robot, parameters: FingerCameraParameters, seed: int = 0):
+        self.parameters, self._robot = parameters, robot
+        image = parameters.image
+        self._maps, pinhole, (width_px, height_px) = _lens(parameters)
+        model = finger_scene(robot, parameters, width_px, height_px, pinhole)
+        self._data = mujoco.MjData(model)
+        self._model, self._view = model, Offscreen(model, 'colour', width_px, height_px)
+        self._noise = DepthNoise(parameters.noise, (image.height_px, image.width_px), seed)
+
+    def capture(self, piece_angles_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """One frame of the finger with these bends (n,): `rgb` (h, w, 3) uint8 and aligned `depth` (h, w) uint16 [mm], 0 = none."""
+        rgb, depth_m = self.capture_truth(piece_angles_rad)
+        return self._noise.colour(rgb), self._noise.depth(depth_m)
+
+    def capture_truth(self, piece_angles_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same without noise; depth [m], float32."""
+        angles = np.asarray(piece_angles_rad, dtype=float)
+        if angles.shape != (len(self._robot.segments),) or not np.isfinite(angles).all():
+            raise SimulationError(f'bends {angles} rad: give {len(self._robot.segments)} finite ones, one for each piece')
+        poses = body_poses(self._robot, angles)
+        self._data.mocap_pos[:] = poses[:, :3, 3]
+        self._data.mocap_quat[:] = np.roll(Rotation.from_matrix(poses[:, :3, :3]).as_quat(), 1, axis=1)  # MuJoCo has w first
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_camlight(self._model, self._data)
+        fine_rgb, fine_depth_m = self._view.draw(self._data)
+        # the mean over a sensor pixel's area, then where the lens puts it; depth is not mixed, its border has noise of its own
+        rgb = cv2.remap(cv2.blur(fine_rgb, (FINER, FINER), anchor=(0, 0)), self._maps[0], self._maps[1], cv2.INTER_LINEAR)
+        return rgb, cv2.remap(fine_depth_m, self._maps[2], self._maps[3], cv2.INTER_NEAREST)
+
+    def close(self) -> None:
+        """Free the OpenGL context."""
+        self._view.close()
+
+
+def distorted(rays: np.ndarray, lens: Distortion) -> np.ndarray:
+    """Where a lens shows ideal points (x/z, y/z), both (n, 2): gripper paper, equations (2)-(3), with ideal coordinates on the right."""
+    x, y = rays.T
+    r2 = x * x + y * y
+    radial = 1 + r2 * (lens.k1 + r2 * (lens.k2 + r2 * lens.k3))
+    return np.column_stack(
+        [
+            x * radial + 2 * lens.p1 * x * y + lens.p2 * (r2 + 2 * x * x),
+            y * radial + lens.p1 * (r2 + 2 * y * y) + 2 * lens.p2 * x * y,
+        ]
+    )
+
+
+def _lens(parameters: FingerCameraParameters):
+    """Where each sensor pixel lies in the finer pinhole picture (for its averaged colour: u, v; for depth: u, v), its matrix and size."""
+    image = parameters.image
+    v, u = np.mgrid[0 : image.height_px, 0 : image.width_px]
+    seen = np.column_stack([(u.ravel() - image.cx_px) / image.fx_px, (v.ravel() - image.cy_px) / image.fy_px])
+    rays = seen.copy()
+    with np.errstate(over='ignore', invalid='ignore'):  # where it folds
+        for _ in range(UNDISTORT_STEPS):
+            missing = seen - distorted(rays, parameters.distortion)
+            rays += missing
+    if not np.abs(missing).max() * image.fx_px < 0.01:
+        raise SimulationError(f'the lens {parameters.distortion} folds the picture: give smaller coefficients')
+    straight = rays * (image.fx_px, image.fy_px)
+    low, high = np.floor(straight.min(axis=0)) - 1, np.ceil(straight.max(axis=0)) + 1
+    size = (FINER * (high - low)).astype(int) + 1
+    fine = FINER * (straight - low)
+    pinhole = np.array([[FINER * image.fx_px, 0, -FINER * low[0]], [0, FINER * image.fy_px, -FINER * low[1]], [0, 0, 1.0]])
+    u, v = (fine[:, i].reshape(image.height_px, image.width_px).astype(np.float32) for i in (0, 1))
+    middle = (FINER - 1) / 2  # cv2.blur with its anchor first: pixel i holds the mean of i .. i + FINER - 1
+    return (u - middle, v - middle, u, v), pinhole, (int(size[0]), int(size[1]))

@@ -1,0 +1,123 @@
+"""What the finger's camera sees: the bent finger with its painted lines, its mount and a laboratory, in the finger's base frame."""
+
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from soft_arm_description.robot import Robot
+from soft_arm_kinematics import pcc
+from soft_arm_kinematics.segment_maps import turned
+from soft_arm_sim.camera_parameters import FingerCameraParameters
+from soft_arm_sim.errors import SimulationError
+
+SLICES = 8  # of every piece: each bends by 2.5 deg at most, which hides 5 um of its outline
+OVERLAP = 1.25  # of a slice's length, which closes the gaps on the outside of the bend
+PAINT_M = 0.0003  # thickness of the painted bands
+NEAR_M, FAR_M = 0.05, 3.0
+BODY_COLOURS = ([0.80, 0.80, 0.77, 1.0], [0.70, 0.71, 0.69, 1.0])
+TILE_M = 0.08
+
+_GEOM = mujoco.mjtGeom
+
+
+def finger_scene(robot: Robot, parameters: FingerCameraParameters, width_px: int, height_px: int, camera_matrix: np.ndarray):
+    """The scene, compiled: mocap bodies as `body_poses` orders them, and the camera `colour` of a pinhole picture.
+
+    Args:
+        robot: A robot file of single_bend segments with `cut_lines`. The finger's sides are flat, square to the bending plane.
+        parameters: Where the camera stands.
+        width_px, height_px: Size of the pinhole's picture.
+        camera_matrix: (3, 3) of that picture [px].
+
+    Raises:
+        SimulationError: If the robot file has no such finger.
+    """
+    if robot.cut_lines is None or any(s.kind != 'single_bend' for s in robot.segments):
+        raise SimulationError(f'robot {robot.name} is no finger of single_bend segments with cut_lines: add them to its file')
+    spec = mujoco.MjSpec()
+    visual = spec.visual
+    visual.global_.offwidth, visual.global_.offheight = width_px, height_px
+    visual.quality.offsamples, visual.quality.shadowsize = 0, 0
+    visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
+    visual.headlight.ambient, visual.headlight.diffuse, visual.headlight.specular = [0.45] * 3, [0.0] * 3, [0.0] * 3
+    spec.stat.extent = 1.0
+    _add_finger(spec, robot)
+    _add_room(spec, robot)
+    _add_camera(spec, parameters.mounting.T_base_optical, width_px, height_px, camera_matrix)
+    return spec.compile()
+
+
+def body_poses(robot: Robot, piece_angles_rad: np.ndarray) -> np.ndarray:
+    """Poses in the base frame of all slices, piece after piece, then of the bands at the pieces' ends: (n (SLICES + 1), 4, 4).
+
+    The pieces are arcs in their planes phi of the robot file; the end of one is the start of the next, as equations (5)-(6) have it.
+    """
+    shares = np.append((np.arange(SLICES) + 0.5) / SLICES, 1.0)
+    slices, ends, start = [], [], np.eye(4)
+    for segment, theta_rad in zip(robot.segments, piece_angles_rad, strict=True):
+        arcs = shares[:, None] * pcc.arcs_from_polar(theta_rad, segment.phi_rad, segment.length_m)
+        poses = start @ turned(pcc.arc_transforms(arcs), np.full(len(shares), segment.phi_rad))
+        slices.append(poses[:-1])
+        ends.append(poses[-1])
+        start = poses[-1]
+    return np.concatenate([*slices, ends])
+
+
+def _add_finger(spec, robot: Robot):
+    lines = robot.cut_lines
+    for number, segment in enumerate(robot.segments):
+        half = segment.length_m / SLICES / 2 * OVERLAP
+        for k in range(SLICES):
+            body = spec.worldbody.add_body(name=f'{segment.name}_{k}', mocap=True)
+            size = [segment.body_radius_m, segment.body_radius_m, half]
+            body.add_geom(name=body.name, type=_GEOM.mjGEOM_BOX, size=size, rgba=BODY_COLOURS[(number + k // 2) % 2])
+    for segment in robot.segments:
+        body = spec.worldbody.add_body(name=f'{segment.name}_line', mocap=True)
+        half = segment.body_radius_m + PAINT_M
+        body.add_geom(name=body.name, type=_GEOM.mjGEOM_BOX, size=[half, half, lines.width_m / 2], rgba=[*lines.colour_rgb, 1])
+    width, depth, height = robot.base.flange_m
+    thickness = max(height, 2 * lines.reference_offset_m + lines.width_m)
+    spec.worldbody.add_geom(
+        name='mount',
+        type=_GEOM.mjGEOM_BOX,
+        size=[width / 2, depth / 2, thickness / 2],
+        pos=[0, 0, -thickness / 2],
+        rgba=[0.55, 0.56, 0.58, 1],
+    )
+    spec.worldbody.add_geom(
+        name='reference_line',
+        type=_GEOM.mjGEOM_BOX,
+        size=[width / 2 + PAINT_M, depth / 2 + PAINT_M, lines.width_m / 2],
+        pos=[0, 0, -lines.reference_offset_m],
+        rgba=[*lines.reference_colour_rgb, 1],
+    )
+
+
+def _add_room(spec, robot: Robot):
+    world = spec.worldbody
+    for i in range(-8, 9):
+        for k in range(-6, 7):
+            colour = [0.66, 0.68, 0.70, 1] if (i + k) % 2 else [0.60, 0.61, 0.64, 1]
+            world.add_geom(type=_GEOM.mjGEOM_BOX, size=[TILE_M / 2, 0.01, TILE_M / 2], pos=[i * TILE_M, 0.3, k * TILE_M], rgba=colour)
+    clutter = (  # type, size, place, colour: some of it looks like paint
+        (_GEOM.mjGEOM_BOX, [0.020, 0.01, 0.002], [0.10, 0.12, 0.03], [0.95, 0.36, 0.06, 1]),
+        (_GEOM.mjGEOM_CYLINDER, [0.012, 0.03, 0], [-0.13, 0.10, 0.04], [0.20, 0.50, 0.28, 1]),
+        (_GEOM.mjGEOM_BOX, [0.03, 0.02, 0.02], [0.16, 0.20, -0.06], [0.10, 0.25, 0.70, 1]),
+        (_GEOM.mjGEOM_SPHERE, [0.008, 0, 0], [-0.09, 0.05, -0.03], [0.90, 0.30, 0.10, 1]),
+    )
+    for shape, size, place, colour in clutter:
+        world.add_geom(type=shape, size=size, pos=place, rgba=colour)
+    for x, z in ((-0.3, -0.25), (0.35, 0.2)):
+        position = np.array([x, -0.4, z])
+        world.add_light(pos=position, dir=-position, castshadow=False, diffuse=[0.5] * 3, specular=[0.08] * 3)
+
+
+def _add_camera(spec, T_base_optical, width_px, height_px, camera_matrix):
+    x, y, z, w = Rotation.from_matrix(T_base_optical[:3, :3] * [1, -1, -1]).as_quat()  # OpenGL looks along -z, y up
+    camera = spec.worldbody.add_camera(name='colour', pos=T_base_optical[:3, 3], quat=[w, x, y, z])
+    pixel_m = 1e-6
+    camera.resolution = [width_px, height_px]
+    camera.sensor_size = [width_px * pixel_m, height_px * pixel_m]
+    camera.focal_pixel = [camera_matrix[0, 0], camera_matrix[1, 1]]
+    # MuJoCo counts from the middle of the sensor, a camera matrix from the centre of the first pixel
+    camera.principal_pixel = [width_px / 2 - 0.5 - camera_matrix[0, 2], height_px / 2 - 0.5 - camera_matrix[1, 2]]

@@ -1,0 +1,51 @@
+"""An emulated controller in a thread with its own event loop, for callers without one."""
+
+import asyncio
+import threading
+from contextlib import AsyncExitStack
+
+from soft_arm_sim.rws.control import ControlPort
+from soft_arm_sim.rws.server import Emulator, Options
+
+
+class EmulatorThread:
+    """Runs an emulator between `start` and `stop`, which may be called from any thread.
+
+    Args:
+        options: How the emulator is set up.
+        control_port: TCP port for faults and buttons on 127.0.0.1; None: none.
+    """
+
+    def __init__(self, options: Options, control_port: int | None = None):
+        self._options, self._control_port = options, control_port
+        self._devices = AsyncExitStack()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name='rws emulator', daemon=True)
+        self.emulator: Emulator | None = None
+
+    def start(self, timeout_s: float = 5.0) -> None:
+        """Listen and run; returns when the ports are open.
+
+        Raises:
+            OSError: If a port cannot be listened on.
+        """
+        self._thread.start()
+        try:
+            asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(timeout_s)
+        except OSError:
+            self.stop()
+            raise
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """Close the ports and every connection, and end the thread."""
+        if not self._thread.is_alive():
+            return
+        asyncio.run_coroutine_threadsafe(self._devices.aclose(), self._loop).result(timeout_s)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout_s)
+        self._loop.close()
+
+    async def _open(self) -> None:
+        self.emulator = await self._devices.enter_async_context(Emulator(self._options))
+        if self._control_port is not None:
+            await self._devices.enter_async_context(ControlPort(self.emulator, '127.0.0.1', self._control_port))

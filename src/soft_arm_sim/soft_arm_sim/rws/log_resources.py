@@ -1,0 +1,81 @@
+"""The event log, in RWS 1.0 form."""
+
+from soft_arm_sim.rws import refusals
+from soft_arm_sim.rws.file_store import normal_path
+from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
+from soft_arm_sim.rws.routing import Call, one, route
+from soft_arm_sim.rws.virtual_controller import LOG_LENGTH
+
+DOMAINS = ('Common', 'Operational', 'System', 'Hardware', 'Program', 'Motion', 'IO & Communication', 'User', 'Internal', 'Process', 'Cfg')
+MOST_A_PAGE = 200
+
+
+def _entries(call: Call, domain: str) -> list[tuple]:
+    """Every entry is in the common log; the others are empty here."""
+    if not domain.isdigit() or int(domain) >= len(DOMAINS):
+        raise refusals.no_resource()
+    return call.controller.event_log if domain == '0' else []
+
+
+@route('GET', '/rw/elog')
+def _domains(call: Call) -> Reply:
+    fields = [
+        {'domain-name': name, 'numevts': str(len(_entries(call, str(i)))), 'buffsize': str(LOG_LENGTH)} for i, name in enumerate(DOMAINS)
+    ]
+    return Reply(tuple(Item('elog-domain-li', str(i), f, {'self': f'elog/{i}'}) for i, f in enumerate(fields)), 'elog')
+
+
+@route('GET', '/rw/elog/{domain}')
+def _log(call: Call) -> Reply:
+    entries = _entries(call, call.parts['domain'])
+    if call.query.get('resource') == 'count':
+        return one('elog-domain', call.parts['domain'], {'count': str(len(entries))})
+    if call.query.get('resource') == 'info':
+        return one('elog-domain', call.parts['domain'], {'numevts': str(len(entries)), 'buffsize': str(LOG_LENGTH)})
+    if call.query.get('elogseqnum', '').isdigit():
+        entries = [entry for entry in entries if entry[0] > int(call.query['elogseqnum'])]
+    newest_first = list(reversed(entries))
+    start = _number(call.query.get('start'), 0)
+    listed = newest_first[start : start + min(_number(call.query.get('limit'), MOST_A_PAGE), MOST_A_PAGE)]
+    if call.query.get('order') == 'fifo':
+        listed.reverse()
+    return Reply(tuple(_item(entry, 'elog-message-li') for entry in listed), 'elog')
+
+
+def _number(text: str | None, default: int) -> int:
+    return int(text) if text is not None and text.isdigit() else default
+
+
+@route('GET', '/rw/elog/{domain}/{sequence}')
+def _message(call: Call) -> Reply:
+    for entry in _entries(call, call.parts['domain']):
+        if str(entry[0]) == call.parts['sequence']:
+            return Reply((_item(entry, 'elog-message'),), 'elog')
+    raise refusals.no_resource()
+
+
+def _item(entry: tuple[int, int, int, str, str], kind: str) -> Item:
+    sequence, level, code, stamp, title = entry
+    fields = {'msgtype': str(level), 'code': str(code), 'src-name': 'MC0', 'tstamp': stamp, 'argc': 0}
+    fields |= {'title': title, 'desc': title, 'conseqs': '', 'causes': '', 'actions': ''}
+    return Item(kind, f'/rw/elog/0/{sequence}', fields, {'self': f'0/{sequence}'})
+
+
+@route('POST', '/rw/elog')
+def _act(call: Call) -> Reply:
+    if call.action == 'clearall':
+        call.controller.event_log.clear()
+        return NOTHING
+    if call.action != 'saveraw':
+        raise refusals.invalid()
+    lines = [f'{sequence}\t{code}\t{stamp}\t{title}' for sequence, _, code, stamp, title in call.controller.event_log]
+    call.controller.store.write(normal_path(call.form.get('path', '')), '\r\n'.join(lines).encode())
+    return Reply(status=202, location=call.controller.begin_work())
+
+
+@route('POST', '/rw/elog/{domain}')
+def _clear(call: Call) -> Reply:
+    if call.action != 'clear':
+        raise refusals.invalid()
+    _entries(call, call.parts['domain']).clear()
+    return NOTHING

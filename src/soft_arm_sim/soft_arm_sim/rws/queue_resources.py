@@ -1,0 +1,88 @@
+"""Message queues between programs (DIPC), in RWS 1.0 form."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from soft_arm_sim.rws import refusals
+from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
+from soft_arm_sim.rws.routing import Call, one, route
+
+LARGEST_QUEUE, LARGEST_MESSAGE = 32767, 444
+
+
+@dataclass
+class Queue:
+    """One queue: how many messages of what length it takes, and those it has."""
+
+    name: str
+    slot: int
+    size: int
+    message_size: int
+    messages: deque[dict[str, str]] = field(default_factory=deque)
+
+    def item(self, kind: str) -> Item:
+        """As the controller shows it."""
+        fields = {'queue-name': self.name, 'queue-slot-id': str(self.slot), 'queue-size': str(self.size)}
+        return Item(kind, self.name, fields | {'queue-max-msg-size': str(self.message_size)}, {'self': f'dipc/{self.name}'})
+
+
+def _queue(call: Call) -> Queue:
+    if call.parts['queue'] not in call.controller.queues:
+        raise refusals.no_queue()
+    return call.controller.queues[call.parts['queue']]
+
+
+@route('GET', '/rw/dipc')
+def _queues(call: Call) -> Reply:
+    return Reply(tuple(queue.item('dipc-queue-li') for queue in call.controller.queues.values()), 'dipc')
+
+
+@route('POST', '/rw/dipc')
+def _create(call: Call) -> Reply:
+    name = call.form.get('dipc-queue-name', '')
+    if call.action not in ('dipc-create', 'create') or not name:
+        raise refusals.invalid()
+    if name in call.controller.queues:
+        raise refusals.invalid()
+    size = _in_range(call.form.get('dipc-queue-size', '50'), LARGEST_QUEUE)
+    message_size = _in_range(call.form.get('dipc-max-msg-size', str(LARGEST_MESSAGE)), LARGEST_MESSAGE)
+    call.controller.queues[name] = Queue(name, len(call.controller.queues) + 1, size, message_size)
+    return Reply(status=201, location=f'/rw/dipc/{name}')
+
+
+def _in_range(text: str, largest: int) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= largest:
+        raise refusals.invalid()
+    return int(text)
+
+
+@route('GET', '/rw/dipc/{queue}')
+def _read(call: Call) -> Reply:
+    queue = _queue(call)
+    if call.query.get('resource') == 'information' or (call.generation == 1 and call.action not in ('dipc-read', 'read')):
+        return Reply((queue.item('dipc-queue'),), queue.name)
+    kind = 'dipc-read-li' if call.generation == 1 else 'dipc-read'
+    if not queue.messages:
+        return Reply((), queue.name) if call.generation == 1 else NOTHING
+    return one(kind, queue.name, queue.messages.popleft())
+
+
+@route('POST', '/rw/dipc/{queue}')
+def _send(call: Call) -> Reply:
+    queue, text = _queue(call), call.form.get('dipc-data')
+    wanted = {'dipc-src-queue-name', 'dipc-cmd', 'dipc-msgtype'} | ({'dipc-userdef'} if call.generation == 2 else set())
+    if call.action not in ('dipc-send', 'send') or text is None or not set(call.form) >= wanted or len(text) > queue.message_size:
+        raise refusals.invalid()
+    if len(queue.messages) >= queue.size:
+        raise refusals.queue_full()
+    told = ('dipc-data', 'dipc-userdef', 'dipc-msgtype', 'dipc-cmd', 'dipc-src-queue-name')
+    message = {name: call.form.get(name, '0') for name in told} | {'queue-name': queue.name, 'queue-slot-id': str(queue.slot)}
+    queue.messages.append(message)
+    call.controller.on_change(f'/rw/dipc/{queue.name}')
+    return NOTHING
+
+
+@route('DELETE', '/rw/dipc/{queue}')
+def _delete(call: Call) -> Reply:
+    del call.controller.queues[_queue(call).name]
+    return NOTHING

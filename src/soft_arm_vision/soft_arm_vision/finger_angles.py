@@ -1,0 +1,151 @@
+"""From the lines on a finger to the bends of its pieces: rays through the lens, depth to 3-D, angles in the bending plane."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from soft_arm_description.robot import Robot
+from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.cut_lines import find_lines
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.intrinsics import Intrinsics
+
+CAMERA_SIDES = {'minus_y': 1.0, 'plus_y': -1.0}  # where the camera stands: sign of the finger's y axis along its view
+MIN_PLANE_POINTS = 50
+INLIER_SIGMAS, DEPTH_STEP_M = 3.0, 1e-3  # depth comes in such steps: within one, a median says nothing about noise
+
+
+@dataclass(frozen=True)
+class FingerView:
+    """What a picture of the finger showed.
+
+    Attributes:
+        piece_angles_rad: Bend of each piece, base to tip, (n,); positive towards the finger's x axis.
+        lines_px: Ends of the reference line and the cut lines in the picture, (1 + n, 2, 2).
+        tilt_rad: Between the camera's view and the normal of the finger's side; far from 0, the pieces hide their lines.
+    """
+
+    piece_angles_rad: np.ndarray
+    lines_px: np.ndarray
+    tilt_rad: float
+
+
+class FingerEye:
+    """Measures bends from lines on rays and the plane of the finger's side, which it learns from the depth of all pictures.
+
+    Camera and mount stand still, so that plane is the same in every picture, while the depth of one picture of a small finger comes in
+    steps of 1 mm and tilts it by up to a degree.
+
+    Args:
+        robot: Robot file of the finger.
+        intrinsics: Of colour and depth.
+        camera_side: Side of the finger on which the camera stands, `minus_y` or `plus_y` of its base frame.
+        memory: Weight that each picture leaves to what was learned before: 1 forgets nothing.
+
+    Raises:
+        VisionError: If the robot has no lines, or there is no such side.
+    """
+
+    def __init__(self, robot: Robot, intrinsics: Intrinsics, camera_side: str = 'minus_y', memory: float = 1.0):
+        if camera_side not in CAMERA_SIDES:
+            raise VisionError(f'camera_side {camera_side!r} is none of {", ".join(CAMERA_SIDES)}')
+        if robot.cut_lines is None:
+            raise VisionError(f'robot {robot.name} has no cut_lines: add them to its file')
+        self.intrinsics, self._robot, self._sign, self._memory = intrinsics, robot, CAMERA_SIDES[camera_side], memory
+        self._normal_matrix, self._right_side = np.zeros((3, 3)), np.zeros(3)
+
+    def look(self, colour: np.ndarray, depth: np.ndarray, lines_px: np.ndarray | None = None) -> np.ndarray:
+        """Find the lines in one picture, and learn where the finger's side is.
+
+        Args:
+            colour: RGB, shape (h, w, 3), uint8, as the camera gives it, distorted.
+            depth: Aligned depth, shape (h, w): uint16 millimetres or float metres.
+            lines_px: Lines that someone clicked, (1 + n, 2, 2); None: they are found.
+
+        Returns:
+            The lines (1 + n, 2, 2).
+
+        Raises:
+            VisionError: If the lines or the depth of the finger's side cannot be had.
+        """
+        shape = (self.intrinsics.height, self.intrinsics.width)
+        if colour.shape != (*shape, 3) or depth.shape != shape:
+            raise VisionError(f'colour {colour.shape}, depth {depth.shape} and camera info {shape} differ in size: align depth to colour')
+        depth_m = depth_in_metres(depth)
+        if lines_px is None:
+            lines_px = find_lines(colour, depth_m, self.intrinsics, self._robot)
+        rays, inverse_depth = side_points(lines_px, depth_m, self.intrinsics)
+        self._normal_matrix = self._memory * self._normal_matrix + rays.T @ rays
+        self._right_side = self._memory * self._right_side + rays.T @ inverse_depth
+        return lines_px
+
+    def view(self, lines_px: np.ndarray) -> FingerView:
+        """The bends that lines (1 + n, 2, 2) of a picture show, in the plane learned so far."""
+        plane = np.linalg.solve(self._normal_matrix, self._right_side)
+        ends_m = on_plane(self.intrinsics.rays(np.reshape(lines_px, (-1, 2))), plane).reshape(-1, 2, 3)
+        normal = plane / np.linalg.norm(plane)
+        return FingerView(bends(ends_m, self._sign * normal), lines_px, float(np.arccos(normal[2])))
+
+
+def side_points(lines_px: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> tuple[np.ndarray, np.ndarray]:
+    """Depth of the finger's side between its cut lines, without what does not lie in its plane.
+
+    Returns:
+        Rays (x/z, y/z, 1) (n, 3) and inverse depths 1/z [1/m] (n,): linear in the rays on a plane, and equally noisy everywhere.
+
+    Raises:
+        VisionError: If there is too little depth.
+    """
+    side = np.zeros(depth_m.shape, np.uint8)
+    for first, second in zip(lines_px[1:-1], lines_px[2:], strict=True):
+        corners = np.concatenate([first, second]).astype(np.float32)
+        cv2.fillConvexPoly(side, np.round(cv2.convexHull(corners)).astype(np.int32), 1)
+    v, u = np.nonzero(side.astype(bool) & (depth_m > 0))
+    if len(v) < MIN_PLANE_POINTS:
+        raise VisionError(f'{len(v)} pixels of the finger have depth, {MIN_PLANE_POINTS} are needed: is the camera too near for its depth?')
+    rays = np.column_stack([intrinsics.rays(np.column_stack([u, v])), np.ones(len(v))])
+    inverse_depth = 1.0 / depth_m[v, u].astype(float)
+    kept = np.ones(len(v), bool)
+    for _ in range(4):
+        plane = np.linalg.lstsq(rays[kept], inverse_depth[kept], rcond=None)[0]
+        error = np.abs(rays @ plane - inverse_depth)
+        kept = error <= np.maximum(INLIER_SIGMAS * 1.4826 * np.median(error), DEPTH_STEP_M * inverse_depth**2)
+    return rays[kept], inverse_depth[kept]
+
+
+def on_plane(rays: np.ndarray, plane: np.ndarray) -> np.ndarray:
+    """Points (n, 3) [m] where rays (n, 2) meet a plane m . x = 1."""
+    rays = np.column_stack([rays, np.ones(len(rays))])
+    return rays / (rays @ plane)[:, None]
+
+
+def bends(ends_m: np.ndarray, y_axis: np.ndarray) -> np.ndarray:
+    """Angles from each line to the next.
+
+    Args:
+        ends_m: Ends of the lines, base to tip, (1 + n, 2, 3) [m], in a plane; which end comes first does not matter.
+        y_axis: The finger's y axis, normal to that plane, (3,): a positive bend turns z to x about it.
+
+    Returns:
+        (n,) [rad], each within half a turn.
+    """
+    tangents = np.cross(ends_m[:, 1] - ends_m[:, 0], y_axis)
+    tangents /= np.linalg.norm(tangents, axis=1, keepdims=True)
+    steps = np.diff(ends_m.mean(axis=1), axis=0)
+    growth = np.concatenate([steps[:1], steps])
+    tangents *= np.where(np.einsum('ni,ni->n', tangents, growth) < 0, -1.0, 1.0)[:, None]  # towards the tip
+    return np.arctan2(np.cross(tangents[:-1], tangents[1:]) @ y_axis, np.einsum('ni,ni->n', tangents[:-1], tangents[1:]))
+
+
+def draw_lines(colour: np.ndarray, view: FingerView) -> np.ndarray:
+    """Copy of the picture with the reference (blue), the cut lines (green) and their bends."""
+    picture = colour.copy()
+    for number, ends in enumerate(np.round(view.lines_px).astype(int).tolist()):
+        cv2.line(picture, ends[0], ends[1], (0, 255, 0) if number else (0, 0, 255), 1, cv2.LINE_AA)
+        if number:
+            text = f'{np.degrees(view.piece_angles_rad[number - 1]):.1f}'
+            cv2.putText(
+                picture, text, (max(ends[0], ends[1])[0] + 6, ends[0][1]), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 90, 0), 1, cv2.LINE_AA
+            )
+    return picture

@@ -1,0 +1,109 @@
+"""Node `finger_detector`: colour and aligned depth of a finger in, bends of its pieces out.
+
+In: `color/camera_info`, `color/image_raw`, `aligned_depth_to_color/image_raw` of a camera square to the bending plane. Out:
+`piece_angles` (JointState; one name for each piece, position its bend [rad]) with the image's stamp, for every pair in which all lines
+are seen; `~/debug/overlay` while someone listens. When lines are hidden nothing is published, and /diagnostics says which.
+"""
+
+from dataclasses import dataclass
+
+from cv_bridge import CvBridge, CvBridgeError
+from rclpy.node import Node
+from sensor_msgs.msg import CameraInfo, Image, JointState
+
+from soft_arm_description.robot import load_robot
+from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.parameters import parameter
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.finger_angles import FingerEye, draw_lines
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ros import conversions
+from soft_arm_vision.ros.newest_pair import NewestPair
+
+NO_CAMERA = Intrinsics(1, 1, 1.0, 1.0, 0.0, 0.0)
+SILENT_S = 0.5  # without a pair of images
+MEMORY = 0.99  # of the plane of the finger's side, for each picture: some seconds
+
+
+@dataclass(frozen=True)
+class FingerDetectorParameters:
+    """Parameters of the node."""
+
+    robot: str = parameter('four_piece_finger', 'name of a shipped robot or path of a robot file')
+    camera_side: str = parameter('minus_y', "side of the finger's base frame on which the camera stands: minus_y or plus_y")
+    stale_s: float = parameter(0.5, 'age of the newest bends that is an error [s]', minimum=0.05, maximum=10.0)
+
+
+class FingerDetectorNode(Node):
+    """Stores the newest pair of images; a thread of its own measures the finger in it."""
+
+    def __init__(self):
+        super().__init__('finger_detector')
+        given = parameters.declare(self, FingerDetectorParameters)
+        self._robot, self._side, self._stale_s = load_robot(given.robot), given.camera_side, given.stale_s
+        FingerEye(self._robot, NO_CAMERA, self._side)  # refuses bad parameters now, not with the first picture
+        self._bridge, self._eye, self._trouble = CvBridge(), None, 'no camera info yet'
+        self._found, self._frames = diagnostics.RateMeter(), diagnostics.RateMeter()
+        self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
+        self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
+        self._reporter = diagnostics.Reporter(self, given.robot, self._status)
+        self._pair = NewestPair(self._on_pair)
+        self.create_subscription(CameraInfo, 'color/camera_info', self._on_info, qos.SENSOR)
+        self.create_subscription(Image, 'color/image_raw', self._pair.put_colour, qos.SENSOR)
+        self.create_subscription(Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth, qos.SENSOR)
+
+    def destroy_node(self):
+        """Stop the thread, then the node."""
+        self._pair.close()
+        super().destroy_node()
+
+    def _on_info(self, info: CameraInfo) -> None:
+        try:
+            intrinsics = conversions.intrinsics_from(info)
+        except VisionError as error:
+            self._eye, self._trouble = None, str(error)
+            return
+        if self._eye is None or self._eye.intrinsics != intrinsics:
+            self._eye = FingerEye(self._robot, intrinsics, self._side, MEMORY)
+
+    def _on_pair(self, colour_message: Image, depth_message: Image) -> None:
+        """In the worker thread."""
+        self._frames.tick()
+        eye = self._eye
+        if eye is None:
+            return
+        try:
+            colour = self._bridge.imgmsg_to_cv2(colour_message, 'rgb8')
+            depth = self._bridge.imgmsg_to_cv2(depth_message, 'passthrough')
+            view = eye.view(eye.look(colour, depth))
+        except (CvBridgeError, VisionError) as error:
+            self._trouble = str(error)
+            return
+        self._publish(colour_message.header, colour, view)
+
+    def _publish(self, header, colour, view) -> None:
+        self._angles.publish(JointState(header=header, name=list(self._robot.segment_names), position=view.piece_angles_rad.tolist()))
+        self._found.tick()
+        if self._overlay.get_subscription_count():
+            self._overlay.publish(self._bridge.cv2_to_imgmsg(draw_lines(colour, view), 'rgb8', header))
+
+    def _status(self):
+        if not self._pair.alive:
+            raise RuntimeError('the detector thread has ended; its error stands above')
+        age_s = self._found.age_s
+        values = {
+            'detection_rate_hz': self._found.rate_hz,
+            'frame_rate_hz': self._frames.rate_hz,
+            'age_s': 'none' if age_s is None else age_s,
+            'pairs_skipped': self._pair.skipped,
+        }
+        if self._frames.age_s is None or self._frames.age_s > SILENT_S:
+            return diagnostics.ERROR, self._pair.trouble or 'no pairs of colour and depth: is the camera running with align_depth?', values
+        if age_s is None or age_s > self._stale_s:
+            return diagnostics.ERROR, f'finger lost: {self._trouble}', values
+        return diagnostics.OK, 'finger in view', values
+
+
+def main(args=None) -> int:
+    """Run the node."""
+    return runner.run(FingerDetectorNode, args)
