@@ -64,12 +64,13 @@ def rig_is_running(timeout_s: float) -> bool:
 class VirtualRig:
     """Context manager around `softarm launch launch/sim.launch.xml`; its output goes to a log file."""
 
-    def __init__(self, plant_seed: int, log: Path):
+    def __init__(self, plant_seed: int, log: Path, segmenter: str = 'colour'):
         workspace = os.environ.get('SOFT_ARM_WS')
         if workspace is None:
             raise ExperimentError('SOFT_ARM_WS is not set: run `. env.sh` first')
         launch_file = Path(workspace) / 'launch' / 'sim.launch.xml'
-        self._command = ['softarm', 'launch', str(launch_file), f'plant_seed:={plant_seed}', f'modbus_port:={free_port()}']
+        arguments = [f'plant_seed:={plant_seed}', f'segmenter:={segmenter}', f'modbus_port:={free_port()}']
+        self._command = ['softarm', 'launch', str(launch_file), *arguments]
         self._log_path = log
 
     def __enter__(self) -> 'VirtualRig':
