@@ -96,7 +96,7 @@ class RingDetector:
         outline = Outline(intrinsics.rays(edges + (columns.start, rows.start)), backed, 2 / (intrinsics.fx + intrinsics.fy))
         lap('cloud')
         try:
-            fit, warm = self._fit(points, outline)
+            fit, warm = self._fit(points, outline, instance.cylinder)
         except (FitRefused, np.linalg.LinAlgError) as refusal:
             lap('fit')
             return self._missing(str(refusal), instance, cpu_s)
@@ -105,22 +105,24 @@ class RingDetector:
         lap('fit')
         return Detection(fit, None, instance, warm, cpu_s)
 
-    def _fit(self, points, outline) -> tuple[RingFit, bool]:
+    def _fit(self, points, outline, start) -> tuple[RingFit, bool]:
         """From the previous pose; from scratch where that explains less than before, and then the better of both."""
         warm = None
         if self._previous is not None and len(points):
             moved = np.median(points, axis=0) - self._previous_middle
             radius = np.array([self._ring.radius_m])
-            start = Cylinders((self._previous.centre + moved)[None], self._previous.axis[None], radius)
+            before = Cylinders((self._previous.centre + moved)[None], self._previous.axis[None], radius)
             with suppress(FitRefused):  # it may have moved too far
-                warm = fit_ring(points, start, self._ring, outline.pixel, outline)
+                warm = fit_ring(points, before, self._ring, outline.pixel, outline)
             if warm is not None and _explained(warm) > STILL_AS_GOOD * _explained(self._previous):
                 return warm, True
-        found = ransac_cylinder(cloud.voxel_filter(points, VOXEL_M), radius_m=self._ring.radius_m, rng=self._rng)
-        if found is None:
-            raise FitRefused(f'too few depth points: {len(points)} make no cylinder')
+        if start is None:
+            found = ransac_cylinder(cloud.voxel_filter(points, VOXEL_M), radius_m=self._ring.radius_m, rng=self._rng)
+            if found is None:
+                raise FitRefused(f'too few depth points: {len(points)} make no cylinder')
+            start = found[0]
         try:
-            cold = fit_ring(points, found[0], self._ring, outline.pixel, outline)
+            cold = fit_ring(points, start, self._ring, outline.pixel, outline)
         except FitRefused:
             if warm is None:
                 raise

@@ -1,0 +1,156 @@
+"""Whether what a network found has the ring's shape, and which pixels are the ring's: depth against a cylinder of known size.
+
+Colour alone does not part a ring from an orange block in front of it, nor a ring from an orange can; depth does.
+"""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from soft_arm_description.robot import Ring
+from soft_arm_vision import cloud
+from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.segmenter import Instance
+
+VOXEL_M = 0.002
+MAX_POINTS = 2500  # of a find that are thinned and fitted
+INLIER_M = 3e-3
+AXIAL_ROOM_M = 3e-3  # beyond the ring's ends
+RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
+REFERENCE_DEPTH_M = 0.47
+MIN_POINTS = 30
+MIN_AXIAL_SHARE = 0.95  # of the wall's points within the ring's height: a longer wall is another thing's
+MAX_CONTRADICTED = 0.4
+EDGE_PX = 2  # depth this near to an edge is mixed
+STRIDE_PX = 3  # between the rays that are checked
+
+
+@dataclass(frozen=True)
+class RingRegion:
+    """The ring that a find's depth shows.
+
+    Attributes:
+        cylinder: Its wall, K = 1; the point lies half-way between its ends.
+        share: Of the find's points on the wall that it was found by, near or far.
+        axial_share: Of those within the ring's height.
+        contradicted: Share of the rays that should end on the ring and have nothing before it, but go through.
+        mask: Pixels whose depth is the ring's, shape (h, w), bool.
+        excluded: Pixels whose depth is surely another thing's, shape (h, w), bool.
+        row, column: First pixel of both in the picture.
+    """
+
+    cylinder: Cylinders
+    share: float
+    axial_share: float
+    contradicted: float
+    mask: np.ndarray
+    excluded: np.ndarray
+    row: int
+    column: int
+
+    @property
+    def is_ring(self) -> bool:
+        """Whether what was seen agrees with a ring there."""
+        return self.axial_share >= MIN_AXIAL_SHARE and self.contradicted <= MAX_CONTRADICTED
+
+
+def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator) -> RingRegion | None:
+    """Ring in the depth of a find, or None where there is no wall of its radius.
+
+    Args:
+        instance: The find.
+        depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
+        intrinsics: Of the picture.
+        ring: Its size.
+        rng: Random numbers.
+    """
+    rows, columns = instance.window
+    patch_m = depth_m[rows, columns]
+    points = cloud.back_project(cloud.solid_pixels(instance.mask, patch_m), patch_m, intrinsics, (instance.row, instance.column))
+    points = cloud.voxel_filter(points[:: max(1, len(points) // MAX_POINTS)], VOXEL_M)
+    if len(points) < MIN_POINTS:
+        return None
+    best = None
+    # of a ring seen from near its axis there is little but the far wall's inside: a near wall seen from behind
+    for radius_m, viewpoint in ((ring.radius_m, np.zeros(3)), (ring.radius_m - ring.thickness_m, 2 * np.median(points, axis=0))):
+        wall = _wall(points, radius_m, viewpoint, ring, rng)
+        if wall is None:
+            continue
+        centre, axis, share, axial_share = wall
+        window = _window(centre, depth_m.shape, intrinsics, ring)
+        z, ray = depth_m[window], intrinsics.ray_grid()[window]
+        sparse = slice(None, None, STRIDE_PX), slice(None, None, STRIDE_PX)
+        contradicted = _contradicted(centre, axis, z[sparse], ray[sparse], ring)
+        if best is None or contradicted < best.contradicted:
+            cylinder = Cylinders(centre[None], axis[None], np.array([ring.radius_m]))
+            on, off = _pixels(centre, axis, z, ray, ring)
+            best = RingRegion(cylinder, share, axial_share, contradicted, on, off, window[0].start, window[1].start)
+        if best.is_ring:
+            break
+    return best
+
+
+def _wall(points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator):
+    """Centre, axis, share of points and share of those within the ring's height, of the wall seen from the viewpoint; or None."""
+    found = ransac_cylinder(points, radius_m=radius_m, rng=rng, viewpoint=tuple(viewpoint))
+    if found is None:
+        return None
+    cylinder, share = found
+    axial, normal, residual = (part[0] for part in surface_frame(points, cylinder))
+    seen = np.einsum('ni,ni->n', normal, viewpoint - points) > 0
+    along = np.sort(axial[seen & (np.abs(residual) < INLIER_M)])
+    if len(along) < MIN_POINTS / 2:
+        return None
+    reach = np.searchsorted(along, along + ring.height_m + AXIAL_ROOM_M) - np.arange(len(along))
+    densest = int(reach.argmax())
+    inside = along[densest : densest + reach[densest]]
+    middle = 0.5 * sum(np.percentile(inside, (2, 98)))
+    return cylinder.point[0] + middle * cylinder.axis[0], cylinder.axis[0], share, len(inside) / len(along)
+
+
+def _window(centre: np.ndarray, shape: tuple[int, int], intrinsics: Intrinsics, ring: Ring) -> tuple[slice, slice]:
+    """Rows and columns of the picture that a ring there may reach."""
+    reach = 1.1 * np.hypot(ring.radius_m, ring.height_m / 2) / centre[2]
+    u, v = centre[:2] / centre[2] * (intrinsics.fx, intrinsics.fy) + (intrinsics.cx, intrinsics.cy)
+    height, width = shape
+    left, right = (int(np.clip(u + side * reach * intrinsics.fx, 0, width)) for side in (-1, 1))
+    top, bottom = (int(np.clip(v + side * reach * intrinsics.fy, 0, height)) for side in (-1, 1))
+    return slice(top, bottom), slice(left, right)
+
+
+def _room_m(depth_m: float) -> np.float32:
+    return np.float32(RADIAL_ROOM_M * max(1.0, (depth_m / REFERENCE_DEPTH_M) ** 2))
+
+
+def _pixels(centre: np.ndarray, axis: np.ndarray, z: np.ndarray, ray: np.ndarray, ring: Ring) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels on the ring and surely off it, of a window's depth and rays."""
+    axis = axis.astype(np.float32)
+    x, y, z0 = ray[..., 0] * z - np.float32(centre[0]), ray[..., 1] * z - np.float32(centre[1]), z - np.float32(centre[2])
+    axial = x * axis[0] + y * axis[1] + z0 * axis[2]
+    radial = np.sqrt(np.maximum(x * x + y * y + z0 * z0 - axial * axial, 0))
+    room_m, known = _room_m(centre[2]), z > 0
+    on = (np.abs(axial) < ring.height_m / 2 + AXIAL_ROOM_M) & known
+    on &= (radial < ring.radius_m + room_m) & (radial > ring.radius_m - ring.thickness_m - room_m)
+    near = cv2.dilate(on.astype(np.uint8), np.ones((2 * EDGE_PX + 1,) * 2, np.uint8)) > 0
+    return on, known & ~near
+
+
+def _contradicted(centre: np.ndarray, axis: np.ndarray, z: np.ndarray, ray: np.ndarray, ring: Ring) -> float:
+    """See `RingRegion.contradicted`; 1 if no ray ends on the ring."""
+    x, y, measured = ray[..., 0][z > 0], ray[..., 1][z > 0], z[z > 0]
+    ray_axis, centre_axis = x * axis[0] + y * axis[1] + axis[2], centre @ axis
+    # |z (ray - ray_axis axis) - (centre - centre_axis axis)| = radius, solved for z
+    a = x * x + y * y + 1 - ray_axis * ray_axis
+    b = x * centre[0] + y * centre[1] + centre[2] - ray_axis * centre_axis
+    c = centre @ centre - centre_axis**2
+    expected = np.full(len(measured), np.inf)
+    for radius_m, side in ((ring.radius_m - ring.thickness_m, 1), (ring.radius_m, -1)):  # the near wall hides the far one
+        root = b * b - a * (c - radius_m**2)
+        wall = (b + side * np.sqrt(np.maximum(root, 0))) / a
+        hit = (root > 0) & (np.abs(wall * ray_axis - centre_axis) < ring.height_m / 2)
+        expected[hit] = wall[hit]
+    room_m, hit = _room_m(centre[2]), np.isfinite(expected)
+    through, reached = (measured > expected + 2 * room_m) & hit, (np.abs(measured - expected) < 2 * room_m) & hit
+    return float(through.sum() / max(through.sum() + reached.sum(), 1)) if reached.any() else 1.0
