@@ -279,8 +279,8 @@ def _leave_one_out(camera_m, base_m, place) -> float:
 def _uncertainty(base_m: np.ndarray, error_m: np.ndarray, place: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
     """Middle of the places (3,), and covariance (6, 6) of position there and of rotation, about the base frame's axes.
 
-    Points of one place may err together (the peg, the view), so that the places' mean errors count, not the points. What the scale explains of
-    them is no error of the pose.
+    Points of one place may err together (the peg, the view), so that the places' mean errors count, not the points. What the scale
+    explains of them is no error of the pose.
     """
     places = np.unique(place)
     mean_error_m = np.stack([error_m[place == p].mean(axis=0) for p in places])

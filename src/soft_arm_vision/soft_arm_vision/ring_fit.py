@@ -18,12 +18,13 @@ FINAL_STEPS = 4  # with the outline's errors related
 FIRST_CUT_PX = 3.0
 CONVERGED_M, CONVERGED_RAD = 2e-5, 5e-4
 EXTENT_SIGMA_M = 0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
-EDGE_ON_SINE = np.sin(np.deg2rad(8.0))
+EDGE_ON_SINE = np.sin(np.deg2rad(12.0))
 EDGE_ON_TILTS = np.deg2rad((-3.0, 3.0))
 EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
+TEMPER = 5.0  # nats that count as one between two sides of a fold: the outline's errors are known only so well
 MIN_EDGE_SHARE = 0.8  # less, and part of the outline is not the ring's
 USABLE_EDGE_SHARE = 0.3
-MAX_SIGMA_M = 6e-3
+MAX_SIGMA_M = 3e-3
 ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
 
 
@@ -162,7 +163,7 @@ class _Problem:
             with suppress(FitRefused):
                 found.append(self.weigh(self.descend(state.centre, axis, EDGE_ON_CUTS_PX)))
         best = max(found, key=lambda f: f.log_evidence)
-        share = np.array([np.exp(f.log_evidence - best.log_evidence) for f in found])
+        share = np.array([np.exp((f.log_evidence - best.log_evidence) / TEMPER) for f in found])
         covariance = best.covariance.copy()
         for other, weight in zip(found, share / share.sum(), strict=True):
             apart = np.concatenate([best.axes @ (other.centre - best.centre), best.axes[:2] @ (other.axis - best.axis)])
