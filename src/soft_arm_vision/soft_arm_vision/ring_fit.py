@@ -16,10 +16,11 @@ EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)  # Tukey's cut, step by
 BELIEVED_SIGMA_PX = 0.3  # of an edge point while the outline is followed
 FINAL_STEPS = 4  # with the outline's errors related
 FIRST_CUT_PX = 3.0
-CONVERGED_M, CONVERGED_RAD = 2e-5, 5e-4
+CONVERGED_M, CONVERGED_RAD = 1e-4, 3e-3
+STILL_SIGMAS = 0.1
 EXTENT_SIGMA_M = 0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
 EDGE_ON_SINE = np.sin(np.deg2rad(12.0))
-EDGE_ON_TILTS = np.deg2rad((-3.0, 3.0))
+FOLD_TILTS = np.deg2rad((-3.0, 3.0))
 EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
 TEMPER = 5.0  # nats that count as one between two sides of a fold: the outline's errors are known only so well
 MIN_EDGE_SHARE = 0.8  # less, and part of the outline is not the ring's
@@ -144,9 +145,9 @@ class _Problem:
                 raise FitRefused("bad fit: the mask's outline is not the ring's")
             normals = edge.gradient[:, :2] / np.linalg.norm(edge.gradient[:, :2], axis=1, keepdims=True)
             found = edge_posterior(hessian, gradient, self._outline.rays / self._outline.pixel, normals, residual_px, jacobian, weight)
-            centre, axis, still = _moved(centre, axes, found.step)
+            centre, axis, _ = _moved(centre, axes, found.step)
             cut_px = float(np.clip(TAIL_CUT * np.sqrt(found.size_px**2 + ROUNDING_PX2), *CUT_LIMITS_PX))
-            if still:
+            if (np.abs(found.step) < STILL_SIGMAS * np.sqrt(np.diag(found.covariance))).all():
                 break
         return _State(centre, axis, axes, found.covariance, float((weight > 0).mean()), found.log_evidence)
 
@@ -158,7 +159,7 @@ class _Problem:
         ray, found = state.centre / np.linalg.norm(state.centre), [state]
         sine = state.axis @ ray
         flat = state.axis - sine * ray
-        for tilt in (-np.arcsin(sine), *EDGE_ON_TILTS):
+        for tilt in FOLD_TILTS if abs(sine) < FOLD_TILTS[1] else (-np.arcsin(sine),):
             axis = np.cos(tilt) * flat / np.linalg.norm(flat) + np.sin(tilt) * ray
             with suppress(FitRefused):
                 found.append(self.weigh(self.descend(state.centre, axis, EDGE_ON_CUTS_PX)))
