@@ -16,7 +16,8 @@ from soft_arm_vision.segmenter import Instance
 
 VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted
-INLIER_M = 3e-3
+INLIER_M = 3e-3  # at the reference depth: three deviations of the sensor's noise, which grows with the square of depth
+INLIER_LIMITS_M = (1.2e-3, 5e-3)
 AXIAL_ROOM_M = 3e-3  # beyond the ring's ends
 RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
 REFERENCE_DEPTH_M = 0.47
@@ -25,6 +26,7 @@ MIN_AXIAL_SHARE = 0.95  # of the wall's points within the ring's height: a longe
 MAX_CONTRADICTED = 0.4
 EDGE_PX = 2  # depth this near to an edge is mixed
 STRIDE_PX = 3  # between the rays that are checked
+INNER_SHARE = 0.95  # of the radius: rays that pass the axis further off may miss the ring if it is a little elsewhere
 
 
 @dataclass(frozen=True)
@@ -94,13 +96,14 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
 
 def _wall(points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator):
     """Centre, axis, share of points and share of those within the ring's height, of the wall seen from the viewpoint; or None."""
-    found = ransac_cylinder(points, radius_m=radius_m, rng=rng, viewpoint=tuple(viewpoint))
+    threshold_m = float(np.clip(INLIER_M * (np.median(points[:, 2]) / REFERENCE_DEPTH_M) ** 2, *INLIER_LIMITS_M))
+    found = ransac_cylinder(points, radius_m=radius_m, threshold_m=threshold_m, rng=rng, viewpoint=tuple(viewpoint))
     if found is None:
         return None
     cylinder, share = found
     axial, normal, residual = (part[0] for part in surface_frame(points, cylinder))
     seen = np.einsum('ni,ni->n', normal, viewpoint - points) > 0
-    along = np.sort(axial[seen & (np.abs(residual) < INLIER_M)])
+    along = np.sort(axial[seen & (np.abs(residual) < threshold_m)])
     if len(along) < MIN_POINTS / 2:
         return None
     reach = np.searchsorted(along, along + ring.height_m + AXIAL_ROOM_M) - np.arange(len(along))
@@ -149,7 +152,7 @@ def _contradicted(centre: np.ndarray, axis: np.ndarray, z: np.ndarray, ray: np.n
     for radius_m, side in ((ring.radius_m - ring.thickness_m, 1), (ring.radius_m, -1)):  # the near wall hides the far one
         root = b * b - a * (c - radius_m**2)
         wall = (b + side * np.sqrt(np.maximum(root, 0))) / a
-        hit = (root > 0) & (np.abs(wall * ray_axis - centre_axis) < ring.height_m / 2)
+        hit = (root > (1 - INNER_SHARE**2) * a * radius_m**2) & (np.abs(wall * ray_axis - centre_axis) < ring.height_m / 2 - AXIAL_ROOM_M)
         expected[hit] = wall[hit]
     room_m, hit = _room_m(centre[2]), np.isfinite(expected)
     through, reached = (measured > expected + 2 * room_m) & hit, (np.abs(measured - expected) < 2 * room_m) & hit
