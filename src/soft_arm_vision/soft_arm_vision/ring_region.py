@@ -23,7 +23,10 @@ RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, 
 REFERENCE_DEPTH_M = 0.47
 MIN_POINTS = 30
 MIN_AXIAL_SHARE = 0.95  # of the wall's points within the ring's height: a longer wall is another thing's
-MAX_CONTRADICTED = 0.4
+MAX_CONTRADICTED = (0.3, 0.5)  # of a find, and of one that looks much like a ring
+SURE_SCORE = 0.9  # such finds, and are tried more than once
+ATTEMPTS = 2
+THIN_PX = 200
 EDGE_PX = 2  # depth this near to an edge is mixed
 STRIDE_PX = 3  # between the rays that are checked
 INNER_SHARE = 0.95  # of the radius: rays that pass the axis further off may miss the ring if it is a little elsewhere
@@ -34,6 +37,7 @@ class RingRegion:
     """The ring that a find's depth shows.
 
     Attributes:
+        is_ring: Whether what was seen agrees with a ring there.
         cylinder: Its wall, K = 1; the point lies half-way between its ends.
         share: Of the find's points on the wall that it was found by, near or far.
         axial_share: Of those within the ring's height.
@@ -43,6 +47,7 @@ class RingRegion:
         row, column: First pixel of both in the picture.
     """
 
+    is_ring: bool
     cylinder: Cylinders
     share: float
     axial_share: float
@@ -51,11 +56,6 @@ class RingRegion:
     excluded: np.ndarray
     row: int
     column: int
-
-    @property
-    def is_ring(self) -> bool:
-        """Whether what was seen agrees with a ring there."""
-        return self.axial_share >= MIN_AXIAL_SHARE and self.contradicted <= MAX_CONTRADICTED
 
 
 def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator) -> RingRegion | None:
@@ -68,15 +68,11 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         ring: Its size.
         rng: Random numbers.
     """
-    rows, columns = instance.window
-    patch_m = depth_m[rows, columns]
-    points = cloud.back_project(cloud.solid_pixels(instance.mask, patch_m), patch_m, intrinsics, (instance.row, instance.column))
-    points = cloud.voxel_filter(points[:: max(1, len(points) // MAX_POINTS)], VOXEL_M)
+    points = _points(instance, depth_m, intrinsics)
     if len(points) < MIN_POINTS:
         return None
     best = None
-    # of a ring seen from near its axis there is little but the far wall's inside: a near wall seen from behind
-    for radius_m, viewpoint in ((ring.radius_m, np.zeros(3)), (ring.radius_m - ring.thickness_m, 2 * np.median(points, axis=0))):
+    for radius_m, viewpoint in _walls(points, ring) * (ATTEMPTS if instance.score >= SURE_SCORE else 1):
         wall = _wall(points, radius_m, viewpoint, ring, rng)
         if wall is None:
             continue
@@ -85,13 +81,36 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         z, ray = depth_m[window], intrinsics.ray_grid()[window]
         sparse = slice(None, None, STRIDE_PX), slice(None, None, STRIDE_PX)
         contradicted = _contradicted(centre, axis, z[sparse], ray[sparse], ring)
-        if best is None or contradicted < best.contradicted:
+        if best is None or contradicted - axial_share < best.contradicted - best.axial_share:
             cylinder = Cylinders(centre[None], axis[None], np.array([ring.radius_m]))
             on, off = _pixels(centre, axis, z, ray, ring)
-            best = RingRegion(cylinder, share, axial_share, contradicted, on, off, window[0].start, window[1].start)
+            allowed = MAX_CONTRADICTED[instance.score >= SURE_SCORE]
+            is_ring = axial_share >= MIN_AXIAL_SHARE and contradicted <= allowed
+            best = RingRegion(is_ring, cylinder, share, axial_share, contradicted, on, off, window[0].start, window[1].start)
         if best.is_ring:
             break
     return best
+
+
+def _points(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+    """Points of the find, thinned; of a find too thin for its border to be left out, all but its outermost."""
+    rows, columns = instance.window
+    patch_m = depth_m[rows, columns]
+    solid = cloud.solid_pixels(instance.mask, patch_m)
+    if solid.sum() < THIN_PX:
+        solid = (cv2.erode(instance.mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0) & (patch_m > 0)
+    points = cloud.back_project(solid, patch_m, intrinsics, (instance.row, instance.column))
+    if len(points) < THIN_PX:
+        return points
+    return cloud.voxel_filter(points[:: max(1, len(points) // MAX_POINTS)], VOXEL_M)
+
+
+def _walls(points: np.ndarray, ring: Ring) -> list[tuple[float, np.ndarray]]:
+    """Radius, and the point from which a wall of it is seen from outside.
+
+    Of a ring seen from near its axis there is little but the far wall's inside: a near wall seen from behind.
+    """
+    return [(ring.radius_m, np.zeros(3)), (ring.radius_m - ring.thickness_m, 2 * np.median(points, axis=0))]
 
 
 def _wall(points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator):

@@ -11,7 +11,7 @@ from soft_arm_vision.segmenter import Instance, plausibility
 from soft_arm_vision.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
-MAX_FINDS = 4  # that are looked at, best first
+MAX_FINDS = 3  # that are looked at, best first
 GAP_PX = 5  # holes of depth up to this size are the ring's
 
 
