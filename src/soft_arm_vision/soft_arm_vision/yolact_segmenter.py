@@ -11,8 +11,7 @@ from soft_arm_vision.segmenter import Instance, plausibility
 from soft_arm_vision.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
-MAX_FINDS = 4  # that are looked at, best first
-UNCHECKED_SCORE = 0.95  # a find whose depth holds no wall at all must look this much like a ring
+MAX_FINDS = 3  # that are looked at, best first
 GAP_PX = 5  # holes of depth up to this size are the ring's
 
 
@@ -23,27 +22,29 @@ class YolactSegmenter:
         ring: Whose size a find must have at its depth.
         network: None: the shipped one.
         seed: Of the random choices.
+
+    Attributes:
+        network: The one it uses.
     """
 
     def __init__(self, ring: Ring, network: ExportedYolact | None = None, seed: int = 0):
-        self._ring, self._network, self._seed = ring, network or ExportedYolact(), seed
-        self._class = self._network.classes.index(RING_CLASS)
+        self._ring, self.network, self._seed = ring, network or ExportedYolact(), seed
+        self._class = self.network.classes.index(RING_CLASS)
 
     def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
         """See `Segmenter.segment`."""
-        found, prototypes = self._network.detect(colour)
+        found, prototypes = self.network.detect(colour)
         rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
         for i in np.flatnonzero(found.classes == self._class)[:MAX_FINDS]:
-            coarse = self._network.mask(found, prototypes, i, colour.shape[:2])
+            coarse = self.network.mask(found, prototypes, i, colour.shape[:2])
             if not coarse[0].any():
                 continue
             score = float(found.scores[i])
             region = ring_region(Instance(*coarse, score), depth_m, intrinsics, self._ring, rng)
-            accepted, cylinder = (score >= UNCHECKED_SCORE, None) if region is None else (region.is_ring, region.cylinder)
-            if not accepted:
+            if region is None or not region.is_ring:
                 continue
-            mask, row, column = refine(*coarse, colour) if region is None else _ring_mask(region, colour)
-            instance = Instance(mask, row, column, score, cylinder)
+            mask, row, column = _ring_mask(region, colour)
+            instance = Instance(mask, row, column, score, region.cylinder)
             height, width = mask.shape
             if plausibility(self._ring, mask.sum(), width, height, depth_m[instance.window][mask], intrinsics) > 0:
                 return [instance]

@@ -68,11 +68,17 @@ def _train(options) -> int:
     _run(trainer, data, options.out)
     draw_curves(trainer.progress, options.out / 'curves.png')
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
-    card = {'min_score': MIN_SCORE, 'weights_sha256': checksum, 'steps': trainer.step, 'seed': options.seed, 'pictures': len(data)}
+    card = {'command': _command(options), 'steps': trainer.step, 'pictures': len(data), 'weights_sha256': checksum, 'min_score': MIN_SCORE}
     export(trainer.averaged.eval(), options.out / 'ring_segmenter.onnx', card | {'torch': torch.__version__})
     print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')
     print(f'network {options.out / "ring_segmenter.onnx"} with its card')
     return 0 if trainer.step >= options.steps else 130
+
+
+def _command(options) -> str:
+    names = ['steps', 'seed', 'threads'] + ['frames'] * (not options.data)
+    given = [f'--{name} {getattr(options, name)}' for name in names] + [f'--data {folder}' for folder in options.data or []]
+    return ' '.join(['softarm train ring-segmenter', *given, *['--float32'] * options.float32])
 
 
 def _drawn(options) -> Path:
