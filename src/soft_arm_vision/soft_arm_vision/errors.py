@@ -3,3 +3,7 @@
 
 class VisionError(ValueError):
     """Input, calibration file or point set that cannot be used."""
+
+
+class FitRefused(ValueError):
+    """No pose can be given; the message is the reason."""

@@ -30,8 +30,8 @@ class Extrinsics:
         T_base_camera: Shape (4, 4).
         residual_m: Root mean square distance of the kept points [m] (fiducial registration error).
         leave_one_out_m: The same for points left out of the fit, place by place [m]; what to expect at a target between the points.
-        position_sigma_m: Standard deviation of the base position at the points' middle, per axis of the base frame [m], shape (3,).
-        rotation_sigma_rad: Standard deviation of the rotation about the axes of the base frame [rad], shape (3,).
+        middle_m: Mean of the kept points in the base frame, shape (3,).
+        covariance: Of the base position at that middle and of the rotation, axes of the base frame [m, rad], shape (6, 6).
         scale: Size of the camera's points against the true ones; a diagnostic of the depth scale, not part of the pose.
         points: Number of points kept.
         kept: Which points were kept, shape (n,), bool.
@@ -41,12 +41,53 @@ class Extrinsics:
     T_base_camera: np.ndarray
     residual_m: float
     leave_one_out_m: float
-    position_sigma_m: np.ndarray
-    rotation_sigma_rad: np.ndarray
+    middle_m: np.ndarray
+    covariance: np.ndarray
     scale: float
     points: int
     kept: np.ndarray
     residuals_m: np.ndarray
+
+    @property
+    def position_sigma_m(self) -> np.ndarray:
+        """Standard deviation of the base position at the points' middle, per axis of the base frame [m], shape (3,)."""
+        return np.sqrt(np.diag(self.covariance)[:3])
+
+    @property
+    def rotation_sigma_rad(self) -> np.ndarray:
+        """Standard deviation of the rotation about the axes of the base frame [rad], shape (3,)."""
+        return np.sqrt(np.diag(self.covariance)[3:])
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """A calibration file's camera, and how well it is known.
+
+    Attributes:
+        T_base_camera: Pose of the optical frame in the base frame, shape (4, 4).
+        base_frame, camera_frame: Their names.
+        middle_m, covariance, scale: As of `Extrinsics`.
+    """
+
+    T_base_camera: np.ndarray
+    base_frame: str
+    camera_frame: str
+    middle_m: np.ndarray
+    covariance: np.ndarray
+    scale: float
+
+    def covariance_at(self, position_m: np.ndarray) -> np.ndarray:
+        """What the calibration adds to the covariance (6, 6) of a pose seen at a place of the base frame [m], shape (3,).
+
+        A wrong rotation moves a place by `omega x (place - middle)`; a depth scale that the pose does not correct moves it along
+        `place - middle`. At the middle of the calibration's points both vanish.
+        """
+        x, y, z = position_m - self.middle_m
+        lever = np.eye(6)
+        lever[:3, 3:] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]
+        covariance = lever @ self.covariance @ lever.T
+        covariance[:3, :3] += (self.scale - 1) ** 2 * np.outer((x, y, z), (x, y, z))
+        return covariance
 
 
 def register(camera_m: np.ndarray, base_m: np.ndarray) -> np.ndarray:
@@ -111,10 +152,9 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
         )
     if share > MAX_OUTLIER_SHARE or rms > MAX_RESIDUAL_M or len(np.unique(place[kept])) < MIN_POINTS - 1:
         raise CalibrationRefused(_why_bad(camera_m, base_m, place, residuals, kept, rms))
-    position, rotation = _uncertainty(base_m[kept], rms)
-    return Extrinsics(
-        T, rms, _leave_one_out(camera_m[kept], base_m[kept], place[kept]), position, rotation, scale, int(kept.sum()), kept, residuals
-    )
+    middle_m, covariance = _uncertainty(base_m[kept], transform(T, camera_m[kept]) - base_m[kept], place[kept], scale)
+    left_out_m = _leave_one_out(camera_m[kept], base_m[kept], place[kept])
+    return Extrinsics(T, rms, left_out_m, middle_m, covariance, scale, int(kept.sum()), kept, residuals)
 
 
 def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: str, method: str, fingerprint: str) -> None:
@@ -133,6 +173,8 @@ def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: s
         'leave_one_out_m': round(extrinsics.leave_one_out_m, 7),
         'position_sigma_m': _rounded(extrinsics.position_sigma_m, 7),
         'rotation_sigma_rad': _rounded(extrinsics.rotation_sigma_rad, 7),
+        'middle_m': _rounded(extrinsics.middle_m),
+        'covariance_m_rad': [[float(f'{v:.4g}') for v in row] for row in extrinsics.covariance],
         'scale': round(extrinsics.scale, 6),
     }
     part = path.with_suffix('.part')
@@ -143,11 +185,8 @@ def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: s
     part.replace(path)
 
 
-def load(path: Path) -> tuple[np.ndarray, str, str]:
+def load(path: Path) -> Mounting:
     """Read a calibration file.
-
-    Returns:
-        T_base_camera (4, 4), base frame, camera frame.
 
     Raises:
         VisionError: If the file is missing or is not an extrinsic calibration.
@@ -157,6 +196,8 @@ def load(path: Path) -> tuple[np.ndarray, str, str]:
         pose = content['T_base_camera']
         position, q_xyzw = np.array(pose['position_m'], float), np.array(pose['q_xyzw'], float)
         base_frame, camera_frame = content['base_frame'], content['camera_frame']
+        middle_m, covariance = np.array(content['middle_m'], float), np.array(content['covariance_m_rad'], float)
+        scale = float(content['scale'])
     except OSError as error:
         raise VisionError(f'extrinsics {path}: {error.strerror}; run `softarm calibrate extrinsics`') from error
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
@@ -170,9 +211,11 @@ def load(path: Path) -> tuple[np.ndarray, str, str]:
         or abs(np.linalg.norm(q_xyzw) - 1) > 1e-3
     ):
         raise VisionError(f'extrinsics {path}: position_m {position} and q_xyzw {q_xyzw} are no pose; run `softarm calibrate extrinsics`')
+    if middle_m.shape != (3,) or covariance.shape != (6, 6) or not np.linalg.eigvalsh(covariance).min() > -1e-12:
+        raise VisionError(f'extrinsics {path}: covariance_m_rad is no 6 x 6 covariance at middle_m; run `softarm calibrate extrinsics`')
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = Rotation.from_quat(q_xyzw).as_matrix(), position
-    return T, base_frame, camera_frame
+    return Mounting(T, base_frame, camera_frame, middle_m, covariance, scale)
 
 
 def _rounded(values: np.ndarray, digits: int = 7) -> list[float]:
@@ -233,10 +276,19 @@ def _leave_one_out(camera_m, base_m, place) -> float:
     return float(np.sqrt(np.concatenate(squared).mean()))
 
 
-def _uncertainty(base_m: np.ndarray, rms: float) -> tuple[np.ndarray, np.ndarray]:
-    """Standard deviations of position at the points' middle and of rotation, about the base frame's axes."""
-    n = len(base_m)
-    variance = rms**2 * n / (3 * n - 6)  # per coordinate: 3n of them less the six unknowns
-    lever = base_m - base_m.mean(axis=0)
-    inertia = np.square(lever).sum() * np.eye(3) - lever.T @ lever
-    return np.full(3, np.sqrt(variance / n)), np.sqrt(variance * np.diag(np.linalg.inv(inertia)))
+def _uncertainty(base_m: np.ndarray, error_m: np.ndarray, place: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    """Middle of the places (3,), and covariance (6, 6) of position there and of rotation, about the base frame's axes.
+
+    Points of one place may err together (the peg, the view), so that the places' mean errors count, not the points. What the scale
+    explains of them is no error of the pose.
+    """
+    places = np.unique(place)
+    mean_error_m = np.stack([error_m[place == p].mean(axis=0) for p in places])
+    at_m = np.stack([base_m[place == p].mean(axis=0) for p in places])
+    lever, n = at_m - at_m.mean(axis=0), len(places)
+    # per coordinate: 3n of them less the six unknowns and the scale
+    variance = np.square(mean_error_m - (scale - 1) * lever).sum() / (3 * n - 7)
+    covariance = np.zeros((6, 6))
+    covariance[:3, :3] = variance / n * np.eye(3)
+    covariance[3:, 3:] = variance * np.linalg.inv(np.square(lever).sum() * np.eye(3) - lever.T @ lever)
+    return at_m.mean(axis=0), covariance

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numba import njit
 
 from soft_arm_vision.cylinder_fit import perpendiculars
 
@@ -123,23 +124,33 @@ def outline_residual(
     along = along / length[:, None]
     normal = np.column_stack([along[:, 1], -along[:, 0]])
     normal *= np.sign(np.einsum('mi,mi->m', normal, a - _project(centre[None])))[:, None]
-    offset_u = outline.rays[:, :1] - a[:, 0]
-    offset_v = outline.rays[:, 1:] - a[:, 1]
-    t = np.clip(offset_u * along[:, 0] + offset_v * along[:, 1], 0, length)
-    squared = np.square(offset_u - t * along[:, 0]) + np.square(offset_v - t * along[:, 1])
-    squared[outline.backed[:, None] & never_backed] = np.inf
-    squared[~outline.backed[:, None] & only_backed] = np.inf
-    nearest = np.argmin(squared, axis=1)
-    rows = np.arange(len(nearest))
-    share = t[rows, nearest] / length[nearest]
+    nearest, t = _nearest(outline.rays, outline.backed, a, along, length, never_backed, only_backed)
+    share = t / length[nearest]
     z0, z1 = start[nearest, 2], end[nearest, 2]
     share = share * z0 / (z1 * (1 - share) + share * z0)  # from the picture to the edge in space
     contact = start[nearest] + share[:, None] * (end[nearest] - start[nearest])
     normal = normal[nearest]
-    distance = offset_u[rows, nearest] * normal[:, 0] + offset_v[rows, nearest] * normal[:, 1]
+    distance = np.einsum('ni,ni->n', outline.rays - a[nearest], normal)
     z = contact[:, 2:]
     gradient = np.column_stack([normal, -(normal * contact[:, :2]).sum(axis=1, keepdims=True) / z]) / z
     return OutlineResidual(distance, contact, gradient)
+
+
+@njit(cache=True, nogil=True)
+def _nearest(points, backed, start, along, length, never_backed, only_backed):
+    """For every point the segment nearest to it, of those that may be compared, and how far along it the foot lies."""
+    nearest, foot = np.zeros(len(points), np.int64), np.zeros(len(points))
+    for i in range(len(points)):
+        least = np.inf
+        for j in range(len(start)):
+            if (backed[i] and never_backed[j]) or (not backed[i] and only_backed[j]):
+                continue
+            u, v = points[i, 0] - start[j, 0], points[i, 1] - start[j, 1]
+            t = min(max(u * along[j, 0] + v * along[j, 1], 0.0), length[j])
+            squared = (u - t * along[j, 0]) ** 2 + (v - t * along[j, 1]) ** 2
+            if squared < least:
+                least, nearest[i], foot[i] = squared, j, t
+    return nearest, foot
 
 
 def _project(points: np.ndarray) -> np.ndarray:

@@ -10,9 +10,10 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_vision import cloud
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder
+from soft_arm_vision.errors import FitRefused
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.outline import BESIDE_PX, Outline, mask_edges, rim_points
-from soft_arm_vision.ring_fit import FitRefused, RingFit, fit_ring
+from soft_arm_vision.ring_fit import RingFit, fit_ring
 from soft_arm_vision.segmenter import ColourSegmenter, Instance, Segmenter
 
 VOXEL_M = 0.002
@@ -90,14 +91,12 @@ class RingDetector:
         )
         depth_m = depth_m[rows, columns]
         solid = cloud.solid_pixels(mask, depth_m)
-        points = cloud.back_project(solid, depth_m, intrinsics, (rows.start, columns.start))
-        pixel_count = len(points)
-        points = cloud.voxel_filter(points, VOXEL_M)
+        points = cloud.back_project_cells(solid, depth_m, intrinsics, (rows.start, columns.start))
         edges, backed = mask_edges(mask, depth_m)
         outline = Outline(intrinsics.rays(edges + (columns.start, rows.start)), backed, 2 / (intrinsics.fx + intrinsics.fy))
         lap('cloud')
         try:
-            fit, warm = self._fit(points, pixel_count, outline)
+            fit, warm = self._fit(points, outline, instance.cylinder)
         except (FitRefused, np.linalg.LinAlgError) as refusal:
             lap('fit')
             return self._missing(str(refusal), instance, cpu_s)
@@ -106,22 +105,24 @@ class RingDetector:
         lap('fit')
         return Detection(fit, None, instance, warm, cpu_s)
 
-    def _fit(self, points, pixel_count, outline) -> tuple[RingFit, bool]:
+    def _fit(self, points, outline, start) -> tuple[RingFit, bool]:
         """From the previous pose; from scratch where that explains less than before, and then the better of both."""
         warm = None
         if self._previous is not None and len(points):
             moved = np.median(points, axis=0) - self._previous_middle
             radius = np.array([self._ring.radius_m])
-            start = Cylinders((self._previous.centre + moved)[None], self._previous.axis[None], radius)
+            before = Cylinders((self._previous.centre + moved)[None], self._previous.axis[None], radius)
             with suppress(FitRefused):  # it may have moved too far
-                warm = fit_ring(points, start, self._ring, pixel_count, outline)
+                warm = fit_ring(points, before, self._ring, outline.pixel, outline)
             if warm is not None and _explained(warm) > STILL_AS_GOOD * _explained(self._previous):
                 return warm, True
-        found = ransac_cylinder(points, radius_m=self._ring.radius_m, rng=self._rng)
-        if found is None:
-            raise FitRefused(f'too few depth points: {len(points)} make no cylinder')
+        if start is None:
+            found = ransac_cylinder(cloud.voxel_filter(points, VOXEL_M), radius_m=self._ring.radius_m, rng=self._rng)
+            if found is None:
+                raise FitRefused(f'too few depth points: {len(points)} make no cylinder')
+            start = found[0]
         try:
-            cold = fit_ring(points, found[0], self._ring, pixel_count, outline)
+            cold = fit_ring(points, start, self._ring, outline.pixel, outline)
         except FitRefused:
             if warm is None:
                 raise

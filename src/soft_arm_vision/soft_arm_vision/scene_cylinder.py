@@ -11,11 +11,14 @@ from soft_arm_vision.errors import VisionError
 
 THRESHOLD_M = 0.003  # of an inlier
 VOXEL_M = 0.002
+TUKEY_SIGMAS = 4.7
+MIN_CUT_M = 0.001
 RADIUS_LIMITS_M = (0.005, 0.3)
 PLANES = 4  # at most
 PLANE_SHARE = 0.15  # of the cloud, or it is left
 BENT_SHARE = 0.5  # of the scatter across a plane that a quadratic surface explains: then it is a strip of a curved wall
-PLANE_HYPOTHESES = 256
+PLANE_HYPOTHESES = 1000
+PLANES_REFINED = 8  # the best hypotheses, each to its end: the best of them at first may be a slanting cut through two things
 PLANE_BAND = 3.0  # thresholds, taken away around a plane
 PART_GAP_M = 0.006
 MIN_PART = 100
@@ -96,14 +99,20 @@ def plane_of(points: np.ndarray, rng: np.random.Generator, threshold_m: float = 
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
     distance = np.abs(sample @ normals.T - np.einsum('ki,ki->k', corners[:, 0], normals))
-    best = int(np.argmin(np.minimum(distance / threshold_m, 1).mean(axis=0)))
-    point, normal = corners[best, 0], normals[best]
+    order = np.argsort(np.minimum(distance / threshold_m, 1).mean(axis=0))[:PLANES_REFINED]
+    found = [_refined_plane(sample, corners[k, 0], normals[k], threshold_m) for k in order]
+    point, normal = min(found, key=lambda f: np.minimum(np.abs((sample - f[0]) @ f[1]) / threshold_m, 1).mean())
+    return _refined_plane(points, point, normal, threshold_m)
+
+
+def _refined_plane(points, point, normal, threshold_m) -> tuple[np.ndarray, np.ndarray]:
     for _ in range(5):
         on = points[np.abs((points - point) @ normal) < threshold_m]
         if len(on) < 10:
             break
         point = on.mean(axis=0)
-        normal = np.linalg.svd((on - point)[:: max(1, len(on) // 5000)], full_matrices=False)[2][2]
+        offset = on - point
+        normal = np.linalg.eigh(offset.T @ offset)[1][:, 0]
     return point, normal
 
 
@@ -148,7 +157,11 @@ def _refined(points, start: Cylinders, radius_m, viewpoint) -> Cylinders:
     fit = start
     for cut in (2 * THRESHOLD_M, THRESHOLD_M):
         fit = optimise(points, fit, cut_m=cut, iterations=8, viewpoint=viewpoint, free_radius=radius_m is None)
-    return fit
+    _, _, residual, on = _wall(points, fit, viewpoint)
+    if not on.any():
+        return fit
+    cut = float(np.clip(TUKEY_SIGMAS * 1.4826 * np.median(np.abs(residual[on])), MIN_CUT_M, THRESHOLD_M))  # no farther than noise goes
+    return optimise(points, fit, cut_m=cut, iterations=8, viewpoint=viewpoint, free_radius=radius_m is None)
 
 
 def _wall(points, fit: Cylinders, viewpoint):

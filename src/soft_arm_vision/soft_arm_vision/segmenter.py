@@ -8,6 +8,7 @@ import numpy as np
 
 from soft_arm_description.robot import Ring
 from soft_arm_vision.colour_mask import colour_mask
+from soft_arm_vision.cylinder_fit import Cylinders
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -20,12 +21,14 @@ class Instance:
         mask: Shape (h, w), bool.
         row, column: The window's first pixel in the whole image.
         score: 0..1, how sure the segmenter is.
+        cylinder: Roughly the ring's wall (K = 1), where the segmenter looked for it.
     """
 
     mask: np.ndarray
     row: int
     column: int
     score: float
+    cylinder: Cylinders | None = None
 
     @property
     def window(self) -> tuple[slice, slice]:

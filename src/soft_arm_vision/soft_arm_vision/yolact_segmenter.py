@@ -1,40 +1,64 @@
-"""Ring by what it looks like: YOLACT finds it, the picture's colours draw its edge."""
+"""Ring by what it looks like: YOLACT finds it, depth says whether it is one, depth and colours draw its edge."""
 
+import cv2
 import numpy as np
 
 from soft_arm_description.robot import Ring
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.mask_refinement import refine
+from soft_arm_vision.mask_refinement import BAND_PX, refine
+from soft_arm_vision.ring_region import RingRegion, ring_region
 from soft_arm_vision.segmenter import Instance, plausibility
 from soft_arm_vision.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
-MAX_RINGS = 3
+MAX_FINDS = 3  # that are looked at, best first
+GAP_PX = 5  # holes of depth up to this size are the ring's
 
 
 class YolactSegmenter:
-    """See `segmenter.Segmenter`; unlike `ColourSegmenter` it knows nothing of the previous frame.
+    """See `segmenter.Segmenter`; unlike `ColourSegmenter` it knows nothing of the previous frame. It ends at the first ring.
 
     Args:
         ring: Whose size a find must have at its depth.
         network: None: the shipped one.
+        seed: Of the random choices.
+
+    Attributes:
+        network: The one it uses.
     """
 
-    def __init__(self, ring: Ring, network: ExportedYolact | None = None):
-        self._ring, self._network = ring, network or ExportedYolact()
-        self._class = self._network.classes.index(RING_CLASS)
+    def __init__(self, ring: Ring, network: ExportedYolact | None = None, seed: int = 0):
+        self._ring, self.network, self._seed = ring, network or ExportedYolact(), seed
+        self._class = self.network.classes.index(RING_CLASS)
 
     def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
         """See `Segmenter.segment`."""
-        found, prototypes = self._network.detect(colour)
-        instances = []
-        for i in np.flatnonzero(found.classes == self._class)[:MAX_RINGS]:
-            coarse, row, column = self._network.mask(found, prototypes, i, colour.shape[:2])
-            if not coarse.any():
+        found, prototypes = self.network.detect(colour)
+        rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
+        for i in np.flatnonzero(found.classes == self._class)[:MAX_FINDS]:
+            coarse = self.network.mask(found, prototypes, i, colour.shape[:2])
+            if not coarse[0].any():
                 continue
-            mask, row, column = refine(coarse, row, column, colour)
-            instance = Instance(mask, row, column, float(found.scores[i]))
+            score = float(found.scores[i])
+            region = ring_region(Instance(*coarse, score), depth_m, intrinsics, self._ring, rng)
+            if region is None or not region.is_ring:
+                continue
+            mask, row, column = _ring_mask(region, colour)
+            instance = Instance(mask, row, column, score, region.cylinder)
             height, width = mask.shape
             if plausibility(self._ring, mask.sum(), width, height, depth_m[instance.window][mask], intrinsics) > 0:
-                instances.append(instance)
-        return instances
+                return [instance]
+        return []
+
+
+def _ring_mask(region: RingRegion, colour: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """Mask of the pixels with the ring's depth, their edge drawn by the colours, and its first row and column."""
+    solid = cv2.morphologyEx(region.mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    solid = cv2.morphologyEx(solid, cv2.MORPH_CLOSE, np.ones((GAP_PX, GAP_PX), np.uint8))
+    x, y, width, height = cv2.boundingRect(solid)
+    if width == 0:
+        return np.zeros((0, 0), bool), 0, 0
+    mask, row, column = refine(solid[y : y + height, x : x + width] > 0, region.row + y, region.column + x, colour)
+    room = BAND_PX + 1  # by which the edge may have moved outwards
+    excluded = np.pad(region.excluded, room)[row - region.row + room :, column - region.column + room :]
+    return mask & ~excluded[: mask.shape[0], : mask.shape[1]], row, column

@@ -59,6 +59,12 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         'started for them, or on the one that runs in this ROS domain: open loop, then closed loop.',
     )
     parser.add_argument('--plant-seed', type=int, default=1, help='virtual arm to start (default: %(default)s)')
+    parser.add_argument(
+        '--segmenter',
+        choices=('colour', 'yolact'),
+        default='colour',
+        help='how the rig that is started finds the ring (default: %(default)s)',
+    )
     parser.add_argument('--steps', type=int, help="number of targets (default: the paper's)")
     parser.add_argument('--rig', default='virtual', help='rig whose calibration is used (default: %(default)s)')
     parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
@@ -138,14 +144,14 @@ def _rig(stack: ExitStack, options, folder: Path):
 
     domain = int(os.environ.get('ROS_DOMAIN_ID', '0'))
     if rig_is_running(LOOK_S):
-        print(f'a rig is already running in ROS domain {domain}: using it, --plant-seed is not used', file=sys.stderr)
+        print(f'a rig is already running in ROS domain {domain}: using it, --plant-seed and --segmenter are not used', file=sys.stderr)
         return None, lambda: None
     if options.use_running:
         raise ControlError(
             f'no rig is running in ROS domain {domain}: start one with `softarm launch launch/sim.launch.xml`, or leave out --use-running'
         )
     os.environ['ROS_DOMAIN_ID'] = str(free_domain(domain))
-    rig = stack.enter_context(VirtualRig(options.plant_seed, folder / 'rig.log'))
+    rig = stack.enter_context(VirtualRig(options.plant_seed, folder / 'rig.log', options.segmenter))
     return options.plant_seed, rig.check
 
 

@@ -93,8 +93,8 @@ class _VirtualLaunch:
 class VirtualRig(_VirtualLaunch):
     """The virtual rig of the soft arm."""
 
-    def __init__(self, plant_seed: int, log: Path):
-        super().__init__('sim.launch.xml', [f'plant_seed:={plant_seed}', f'modbus_port:={free_port()}'], log)
+    def __init__(self, plant_seed: int, log: Path, segmenter: str = 'colour'):
+        super().__init__('sim.launch.xml', [f'plant_seed:={plant_seed}', f'segmenter:={segmenter}', f'modbus_port:={free_port()}'], log)
 
 
 class VirtualCell(_VirtualLaunch):

@@ -15,6 +15,8 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_detector import RingDetector
 from soft_arm_vision.segmenter import Instance, make_segmenter
+from soft_arm_vision.yolact.exported import ExportedYolact
+from soft_arm_vision.yolact_segmenter import YolactSegmenter
 
 BENCH_SEED = 0  # of the held-out scenes
 FIT_POINTS, FIT_OUTLIERS, FIT_SIGMA_M = 5000, 0.3, 1e-3
@@ -25,6 +27,7 @@ def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = argparse.ArgumentParser(prog='softarm bench vision', description='Measure masks, poses and speed on held-out scenes.')
     parser.add_argument('--frames', type=int, default=200, help='with a ring, and as many without (default: %(default)s)')
+    parser.add_argument('--seed', type=int, default=BENCH_SEED, help='of the held-out scenes (default: %(default)s)')
     parser.add_argument('--fits', type=int, default=20, help='of the cylinder alone (default: %(default)s)')
     parser.add_argument('--segmenter', default='yolact', help='colour or yolact (default: %(default)s)')
     parser.add_argument('--robot', default='two_module_arm', help='whose ring (default: %(default)s)')
@@ -50,10 +53,11 @@ def _masks_and_poses(options, ring: Ring) -> dict:
     image = scaled_camera(1.0).image
     intrinsics = Intrinsics(image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px)
     segmenter = make_segmenter(options.segmenter, ring)
+    network, network_overlaps, network_false_positives = _network(segmenter), [], 0
     overlaps, detections, poses, latencies_s, false_positives = [], [], [], [], 0
     for share in (0.0, 1.0):
         samples = ring_samples(
-            options.robot, 'held_out', options.frames, seed=BENCH_SEED, scale=1.0, ringless_share=share, first=int(share) * 100_000
+            options.robot, 'held_out', options.frames, seed=options.seed, scale=1.0, ringless_share=share, first=int(share) * 100_000
         )
         name = 'ringless' if share else 'rings'
         quiet = not sys.stderr.isatty()
@@ -61,10 +65,13 @@ def _masks_and_poses(options, ring: Ring) -> dict:
             detector, begin = RingDetector(ring, segmenter), perf_counter()
             detection = detector.detect(sample.rgb, sample.depth, intrinsics)
             latencies_s.append(perf_counter() - begin)
+            alone = None if network is None else _best_find(network, sample.rgb)
             if share == 1.0:
                 false_positives += detection.instance is not None
+                network_false_positives += alone is not None
             elif len(sample.masks) and sample.visible_share[0] >= MIN_VISIBLE_SHARE:
                 overlaps.append(0.0 if detection.instance is None else _overlap(detection.instance, sample.masks[0]))
+                network_overlaps.append(0.0 if alone is None else _overlap(alone, sample.masks[0]))
                 detections.append(detection)
                 poses.append(sample.T_optical_ring)
     found = np.array(overlaps)
@@ -74,10 +81,34 @@ def _masks_and_poses(options, ring: Ring) -> dict:
         'mask_iou_mean': float(found[found > MATCHING_IOU].mean()) if (found > MATCHING_IOU).any() else None,
         'recall': float((found > MATCHING_IOU).mean()),
         'false_positives': false_positives,
+        **_network_summary(network_overlaps, network_false_positives, network),
         'poses': len(errors.centre_m),
         **errors.summary(),
         'fps': float(1 / np.mean(latencies_s)),
         'latency_p99_s': float(np.percentile(latencies_s, 99)),
+    }
+
+
+def _network(segmenter) -> ExportedYolact | None:
+    return segmenter.network if isinstance(segmenter, YolactSegmenter) else None
+
+
+def _best_find(network: ExportedYolact, rgb: np.ndarray) -> Instance | None:
+    """What the network alone says: its best find, coarse and unchecked."""
+    found, prototypes = network.detect(rgb)
+    return Instance(*network.mask(found, prototypes, 0, rgb.shape[:2]), float(found.scores[0])) if len(found.scores) else None
+
+
+def _network_summary(overlaps: list[float], false_positives: int, network: ExportedYolact | None) -> dict:
+    if network is None:
+        return {}
+    found = np.array(overlaps)
+    matching = found > MATCHING_IOU
+    return {
+        'network_min_score': network.card['min_score'],
+        'network_mask_iou_mean': float(found[matching].mean()) if matching.any() else None,
+        'network_recall': float(matching.mean()),
+        'network_false_positives': false_positives,
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from soft_arm_vision import coco
 from soft_arm_vision.errors import VisionError
 
-DRAWN_FRAMES = 4000
+DRAWN_FRAMES = 8000
 MIN_SCORE = 0.5  # of an instance, written into the card
 DRAWN_SCALE = 0.5  # the network sees 320 x 240
 
@@ -24,9 +24,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument('--classes', default='ring', help='names of the categories to learn, with commas (default: %(default)s)')
     parser.add_argument('--robot', default='two_module_arm', help='whose ring is drawn (default: %(default)s)')
     parser.add_argument('--frames', type=_count, default=DRAWN_FRAMES, help='pictures drawn (default: %(default)s)')
-    parser.add_argument('--steps', type=_count, default=2400, help='of 16 pictures each (default: %(default)s)')
+    parser.add_argument('--steps', type=_count, default=2400, help='of 32 cut-outs each (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='of data, weights and order (default: %(default)s)')
     parser.add_argument('--threads', type=_count, default=2, help='processor cores used (default: %(default)s)')
+    parser.add_argument('--float32', action='store_true', help='do not sum in bfloat16, which processors without it do slowly')
     options = parser.parse_args(argv)
     try:
         return _train(options)
@@ -53,11 +54,12 @@ def _train(options) -> int:
     from soft_arm_vision.yolact.curves import draw_curves
     from soft_arm_vision.yolact.export import export
     from soft_arm_vision.yolact.network import YolactConfig, save_weights
-    from soft_arm_vision.yolact.training import Trainer, TrainingSet, TrainingSettings, anchor_recall
+    from soft_arm_vision.yolact.training import Trainer, TrainingSettings
+    from soft_arm_vision.yolact.training_set import TrainingSet, anchor_recall
 
     torch.set_num_threads(options.threads)
     config = YolactConfig(classes=tuple(options.classes.split(',')))
-    trainer = Trainer(config, TrainingSettings(steps=options.steps, seed=options.seed))
+    trainer = Trainer(config, TrainingSettings(steps=options.steps, seed=options.seed, bfloat16=not options.float32))
     if trainer.resume(options.out):
         print(f'going on from step {trainer.step}', file=sys.stderr)
     folders = options.data or [_drawn(options)]
@@ -66,11 +68,17 @@ def _train(options) -> int:
     _run(trainer, data, options.out)
     draw_curves(trainer.progress, options.out / 'curves.png')
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
-    card = {'min_score': MIN_SCORE, 'weights_sha256': checksum, 'steps': trainer.step, 'seed': options.seed, 'pictures': len(data)}
+    card = {'command': _command(options), 'steps': trainer.step, 'pictures': len(data), 'weights_sha256': checksum, 'min_score': MIN_SCORE}
     export(trainer.averaged.eval(), options.out / 'ring_segmenter.onnx', card | {'torch': torch.__version__})
     print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')
     print(f'network {options.out / "ring_segmenter.onnx"} with its card')
     return 0 if trainer.step >= options.steps else 130
+
+
+def _command(options) -> str:
+    names = ['steps', 'seed', 'threads'] + ['frames'] * (not options.data)
+    given = [f'--{name} {getattr(options, name)}' for name in names] + [f'--data {folder}' for folder in options.data or []]
+    return ' '.join(['softarm train ring-segmenter', *given, *['--float32'] * options.float32])
 
 
 def _drawn(options) -> Path:

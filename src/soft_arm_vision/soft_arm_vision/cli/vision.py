@@ -10,19 +10,21 @@ from tqdm import tqdm
 
 from soft_arm_description.calibration import CalibrationError, calibration_path
 from soft_arm_description.robot import RobotFileError, load_robot
-from soft_arm_vision import extrinsics
+from soft_arm_vision import coco, extrinsics
 from soft_arm_vision.bag_evaluation import evaluate
+from soft_arm_vision.bag_samples import bag_samples
 from soft_arm_vision.cloud_file import read_cloud
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring_detector import RingDetector
 from soft_arm_vision.scene_cylinder import find_cylinder
 from soft_arm_vision.segmenter import make_segmenter
+from soft_arm_vision.yolact_segmenter import RING_CLASS
 
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = argparse.ArgumentParser(prog='softarm vision', description='Cylinders in clouds, recorded bags, data sets of rings.')
-    commands = parser.add_subparsers(required=True, metavar='fit|evaluate|draw')
+    commands = parser.add_subparsers(required=True, metavar='fit|evaluate|extract|draw')
     fit = commands.add_parser('fit', help='fit one cylinder to a cloud')
     fit.add_argument('cloud', type=Path, help='.pcd, .ply or .npy, in metres')
     fit.add_argument('--radius-m', type=_length, help='known radius (default: it is estimated)')
@@ -41,6 +43,16 @@ def main(argv: list[str]) -> int:
     replay.add_argument('--segmenter', default='colour', help='colour or yolact (default: %(default)s)')
     replay.add_argument('--json', action='store_true', help='print JSON')
     replay.set_defaults(action=_evaluate)
+    extract = commands.add_parser('extract', help='make a labelled data set of a recorded bag, to train on')
+    extract.add_argument('bag', type=Path, help='folder of a bag with colour, aligned depth and camera info')
+    extract.add_argument('folder', type=Path, help='pictures and instances.json (COCO) go there')
+    extract.add_argument('--robot', default='two_module_arm', help='whose ring (default: %(default)s)')
+    extract.add_argument(
+        '--labels', default='colour', choices=('colour', 'yolact', 'none'),
+        help='who proposes the masks; none: all frames without masks, for a labelling tool (default: %(default)s)',
+    )  # fmt: skip
+    extract.add_argument('--every', type=_count, default=1, help='take one frame of so many (default: %(default)s)')
+    extract.set_defaults(action=_extract)
     draw = commands.add_parser('draw', help='draw a labelled data set of the ring with the virtual camera')
     draw.add_argument('folder', type=Path)
     draw.add_argument('--robot', default='two_module_arm', help='whose arm and ring (default: %(default)s)')
@@ -62,6 +74,13 @@ def _length(text: str) -> float:
     value = float(text)
     if not 1e-3 <= value <= 10.0:
         raise argparse.ArgumentTypeError(f'{text} m is outside [0.001, 10] m')
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'{text} must be at least 1')
     return value
 
 
@@ -91,10 +110,10 @@ def _millimetres(point: np.ndarray) -> str:
 
 def _evaluate(options) -> int:
     ring = load_robot(options.robot).ring
-    T_base_camera, _, _ = extrinsics.load(options.extrinsics or calibration_path(options.rig, 'extrinsics'))
+    mounting = extrinsics.load(options.extrinsics or calibration_path(options.rig, 'extrinsics'))
     detector = RingDetector(ring, make_segmenter(options.segmenter, ring))
     with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
-        report = evaluate(options.bag, detector, T_base_camera, bar.update)
+        report = evaluate(options.bag, detector, mounting.T_base_camera, bar.update)
     if options.json:
         print(json.dumps(vars(report)))
         return 0
@@ -108,6 +127,19 @@ def _evaluate(options) -> int:
         print(f'centre {1e3 * e["centre_mean_m"]:.3f} mm mean, {1e3 * e["centre_p95_m"]:.3f} mm p95')
         print(f'axis {np.degrees(e["axis_mean_rad"]):.2f} deg mean')
         print(f'squared error by covariance {e["normalised_mean"]:.1f} (3 if it is right), chi-square test p = {e["chi2_p"]:.3f}')
+    return 0
+
+
+def _extract(options) -> int:
+    if (options.folder / coco.LABELS).exists():
+        raise VisionError(f'{options.folder} already holds a data set: give another folder, so that no labels are lost')
+    ring = load_robot(options.robot).ring
+    detector = None if options.labels == 'none' else RingDetector(ring, make_segmenter(options.labels, ring))
+    with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+        samples = bag_samples(options.bag, detector, options.every, bar.update)
+        info = {'description': f'frames of the bag {options.bag.name}', 'robot': options.robot, 'labels': options.labels}
+        count = coco.write(options.folder, samples, (RING_CLASS,), info)
+    print(f'{count} frames in {options.folder}; train on them with: softarm train ring-segmenter --data {options.folder}')
     return 0
 
 

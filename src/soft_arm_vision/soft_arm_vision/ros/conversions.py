@@ -5,6 +5,7 @@ from geometry_msgs.msg import Pose, PoseWithCovarianceStamped, Transform, Transf
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import CameraInfo
 
+from soft_arm_vision.extrinsics import Mounting
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_fit import RingFit
 
@@ -23,18 +24,19 @@ def stamp_ns(stamp) -> int:
     return stamp.sec * 1_000_000_000 + stamp.nanosec
 
 
-def pose_in_base(fit: RingFit, T_base_camera: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pose_in_base(fit: RingFit, mounting: Mounting) -> tuple[np.ndarray, np.ndarray]:
     """Pose of the ring in the base frame: T_base_tip (4, 4) and covariance (6, 6) of position and rotation about the base frame's axes.
 
+    The covariance holds the fit's and the camera calibration's; the latter is the same in every frame.
     A ring does not show its rotation about its axis; the pose is the smallest turn that takes base z to the ring's axis, as one arc does.
     """
-    R = T_base_camera[:3, :3]
+    R = mounting.T_base_camera[:3, :3]
     axis = R @ fit.axis
     T = np.eye(4)
     T[:3, :3] = _turn_to(axis)
-    T[:3, 3] = R @ fit.centre + T_base_camera[:3, 3]
+    T[:3, 3] = R @ fit.centre + mounting.T_base_camera[:3, 3]
     both = np.kron(np.eye(2), R)
-    return T, both @ fit.covariance @ both.T
+    return T, both @ fit.covariance @ both.T + mounting.covariance_at(T[:3, 3])
 
 
 def pose_message(header, T: np.ndarray, covariance: np.ndarray) -> PoseWithCovarianceStamped:

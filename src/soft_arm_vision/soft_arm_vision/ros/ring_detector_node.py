@@ -49,7 +49,8 @@ class RingDetectorNode(Node):
         given = parameters.declare(self, RingDetectorParameters)
         self._ring, self._stale_s = load_robot(given.robot).ring, given.stale_s
         path = Path(given.extrinsics_file) if given.extrinsics_file else calibration_path(given.rig, 'extrinsics')
-        self._T_base_camera, self._base_frame, self._camera_frame = extrinsics.load(path)
+        self._mounting = extrinsics.load(path)
+        self._base_frame, self._camera_frame = self._mounting.base_frame, self._mounting.camera_frame
         self._detector = RingDetector(self._ring, make_segmenter(given.segmenter, self._ring))
         self._bridge, self._intrinsics, self._trouble = CvBridge(), None, 'no camera info yet'
         self._watch, self._until_look = CameraWatch(), 0
@@ -57,7 +58,7 @@ class RingDetectorNode(Node):
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
         self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
         self._tf = TransformBroadcaster(self)
-        self._camera = CameraFrame(self, self._T_base_camera, self._base_frame, self._camera_frame, given.camera_root_frame)
+        self._camera = CameraFrame(self, self._mounting.T_base_camera, self._base_frame, self._camera_frame, given.camera_root_frame)
         self._reporter = diagnostics.Reporter(self, given.robot, self._status)
         self._pair = NewestPair(self._on_pair)
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_info, qos.SENSOR)
@@ -105,7 +106,7 @@ class RingDetectorNode(Node):
             self._publish(colour_message.header.stamp, detection.fit)
 
     def _publish(self, stamp, fit) -> None:
-        T_base_tip, covariance = conversions.pose_in_base(fit, self._T_base_camera)
+        T_base_tip, covariance = conversions.pose_in_base(fit, self._mounting)
         transform = conversions.transform_message(stamp, self._base_frame, 'soft_arm_tip_by_vision', T_base_tip)
         self._pose.publish(conversions.pose_message(transform.header, T_base_tip, covariance))
         self._tf.sendTransform(transform)
@@ -113,7 +114,7 @@ class RingDetectorNode(Node):
 
     def _expected_axis(self, centre_m: np.ndarray) -> np.ndarray:
         """Where the ring's axis points if the arm is one arc, in the optical frame."""
-        return expected_axis(centre_m, self._T_base_camera)
+        return expected_axis(centre_m, self._mounting.T_base_camera)
 
     def _status(self):
         if not self._pair.alive:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 VARIANCES = (0.1, 0.2)  # SSD's scaling of centre and size
-POSITIVE_IOU, NEGATIVE_IOU = 0.5, 0.4
+POSITIVE_IOU, NEGATIVE_IOU = 0.5, 0.3  # between them an anchor is neither: it half stands for an instance
 NEUTRAL, BACKGROUND = -1, 0
 
 
@@ -16,28 +16,34 @@ class AnchorLayout:
     Attributes:
         width_px, height_px: Of the network's input.
         strides_px: Of each level's cells.
-        sizes_px: Square root of the area of each level's boxes.
+        sizes_px: Square root of the area of each level's smallest boxes.
+        octaves: Sizes of each level relative to its smallest.
         ratios: Width over height.
     """
 
     width_px: int = 320
     height_px: int = 240
     strides_px: tuple[int, ...] = (8, 16, 32)
-    sizes_px: tuple[float, ...] = (24.0, 46.0, 88.0)
-    ratios: tuple[float, ...] = (1.0, 2.5, 0.4)
+    sizes_px: tuple[float, ...] = (24.0, 48.0, 88.0)
+    octaves: tuple[float, ...] = (1.0, 1.4)
+    ratios: tuple[float, ...] = (1.0, 2.0, 0.5)
+
+    @property
+    def per_cell(self) -> int:
+        """Anchors of a cell."""
+        return len(self.octaves) * len(self.ratios)
 
     def level_shapes(self) -> list[tuple[int, int]]:
         """Rows and columns of each level's cells."""
         return [(-(-self.height_px // s), -(-self.width_px // s)) for s in self.strides_px]
 
     def boxes(self) -> np.ndarray:
-        """All anchors as (centre u, centre v, width, height), level by level, row by row, ratio fastest; shape (n, 4)."""
-        levels = []
+        """All anchors as (centre u, centre v, width, height), level by level, row by row, ratio fastest, then octave; shape (n, 4)."""
+        levels, octaves, root = [], np.repeat(self.octaves, len(self.ratios)), np.sqrt(np.tile(self.ratios, len(self.octaves)))
         for (rows, columns), stride, size in zip(self.level_shapes(), self.strides_px, self.sizes_px, strict=True):
             v, u = np.mgrid[0:rows, 0:columns]
             centres = (np.stack([u, v], axis=-1) + 0.5) * stride
-            root = np.sqrt(self.ratios)
-            sizes = size * np.column_stack([root, 1 / root])
+            sizes = size * octaves[:, None] * np.column_stack([root, 1 / root])
             level = np.concatenate(np.broadcast_arrays(centres[:, :, None], sizes[None, None]), axis=-1)
             levels.append(level.reshape(-1, 4))
         return np.concatenate(levels).astype(np.float32)

@@ -48,11 +48,14 @@ def find(
         layout: Input size.
         min_score: Least probability of a class.
     """
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    probability = shifted[:, 1:] / shifted.sum(axis=1, keepdims=True)
+    odds = scores[:, 1:].max(axis=1) - scores[:, 0]  # one class against the background alone: at least those of the probability
+    likely = np.flatnonzero(odds >= np.log(min_score / (1 - min_score)))
+    shifted = np.exp(scores[likely] - scores[likely].max(axis=1, keepdims=True))
+    probability = np.zeros((len(scores), scores.shape[1] - 1), np.float32)
+    probability[likely] = shifted[:, 1:] / shifted.sum(axis=1, keepdims=True)
     kept = []
     for which in range(probability.shape[1]):
-        candidates = np.flatnonzero(probability[:, which] >= min_score)
+        candidates = likely[probability[likely, which] >= min_score]
         candidates = candidates[np.argsort(-probability[candidates, which], kind='stable')][:CONSIDERED]
         corner_boxes = decode(boxes[candidates], anchors[candidates])
         corner_boxes = np.clip(corner_boxes, 0, [layout.width_px, layout.height_px] * 2)

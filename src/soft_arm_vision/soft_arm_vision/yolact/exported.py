@@ -37,7 +37,8 @@ class ExportedYolact:
         self.card, self.classes = card, tuple(card['classes'])
         self.layout = AnchorLayout(**{k: tuple(v) if isinstance(v, list) else v for k, v in card['layout'].items()})
         self._anchors = self.layout.boxes()
-        self._network = cv2.dnn.readNetFromONNX(np.frombuffer(content, np.uint8))
+        # OpenCV's older engine takes 11 ms on one core where its newer takes 15
+        self._network = cv2.dnn.readNetFromONNX(np.frombuffer(content, np.uint8), cv2.dnn.ENGINE_CLASSIC)
 
     def raw(self, rgb: np.ndarray) -> tuple[np.ndarray, ...]:
         """Boxes, scores, coefficients and prototypes of one picture, as `detection.find` takes them."""

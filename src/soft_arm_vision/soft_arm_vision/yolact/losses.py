@@ -11,7 +11,7 @@ from soft_arm_vision.yolact.network import Output
 
 WEIGHTS = {'class': 1.0, 'box': 1.5, 'mask': 6.125, 'semantic': 1.0}
 NEGATIVES_PER_POSITIVE = 3
-MIN_NEGATIVES = 8  # per picture: one without an instance teaches too
+MIN_NEGATIVES = 24  # per picture: one without an instance teaches too
 MAX_MASKS = 100  # anchors whose masks are compared, per picture
 
 

@@ -153,7 +153,7 @@ class Yolact(nn.Module):
         self.backbone = Backbone(config.widths, config.depths)
         self.pyramid = Pyramid(config.widths[-3:], config.pyramid)
         self.protonet = Protonet(config.pyramid, config.prototypes)
-        self.head = Head(config.pyramid, len(config.layout.ratios), classes, config.prototypes)
+        self.head = Head(config.pyramid, config.layout.per_cell, classes, config.prototypes)
         self.semantic = nn.Conv2d(config.pyramid, classes, 1)
         for part in self.modules():
             if isinstance(part, nn.Conv2d):

@@ -1,29 +1,26 @@
-"""Training: batches from COCO-style sets, AdamW with averaged weights, checkpoints to go on from.
+"""Training: AdamW with averaged weights, checkpoints to go on from.
 
-Step t draws its batch from a random generator seeded by (seed, t): a run that was interrupted goes on exactly as if it had not been.
+The network is fully convolutional: most steps see cut-outs around instances, which show several times as many of them in the same
+time; the last steps see whole pictures. Step t draws its batch from a random generator seeded by (seed, t): a run that was
+interrupted goes on exactly as if it had not been.
 """
 
 import csv
 import math
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import cv2
 import numpy as np
 import torch
 
-from soft_arm_vision.coco import Sample
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.yolact.anchors import POSITIVE_IOU, AnchorLayout, corners, encode, intersection_over_union, match
-from soft_arm_vision.yolact.detection import DEVIATION, MEAN
 from soft_arm_vision.yolact.losses import Targets, losses
-from soft_arm_vision.yolact.network import Yolact, YolactConfig
+from soft_arm_vision.yolact.network import Output, Yolact, YolactConfig
+from soft_arm_vision.yolact.training_set import TrainingSet, make_batch
 
-PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
-MIN_BOX_PX = 4.0  # smaller boxes make the losses explode
-MIN_MASK_PX = 25
 AVERAGED_STEPS = 300  # weights are averaged over about this many
 CHECKPOINT_EVERY_S = 120.0
 
@@ -33,11 +30,14 @@ class TrainingSettings:
     """How to train; a run that goes on must have the same, but for `steps`."""
 
     steps: int = 2000
-    batch: int = 16
-    learning_rate: float = 2e-3
+    batch: int = 32  # cut-outs, or as many pictures as have the same area
+    cut_out_px: tuple[int, int] = (160, 128)  # width and height; multiples of the coarsest stride
+    whole_share: float = 0.12  # of the steps, at the end, that see whole pictures
+    learning_rate: float = 3e-3
     weight_decay: float = 1e-3
-    warm_up: int = 100
-    falling_share: float = 0.35  # of the steps, at the end, over which the learning rate falls to nothing
+    warm_up: int = 200
+    falling_share: float = 0.4  # of the steps, at the end, over which the learning rate falls to nothing
+    bfloat16: bool = True  # of the network's sums; weights and losses stay in float32
     seed: int = 0
 
 
@@ -55,95 +55,6 @@ class Progress:
             csv.writer(file).writerows([self.HEADER, *self.rows])
 
 
-class TrainingSet:
-    """Pictures and masks at the network's size, in memory."""
-
-    def __init__(self, samples: Iterable[Sample], layout: AnchorLayout):
-        self.layout, size = layout, (layout.width_px, layout.height_px)
-        self._pictures, self._masks, self._classes = [], [], []
-        for sample in samples:
-            self._pictures.append(cv2.resize(sample.rgb, size, interpolation=cv2.INTER_AREA))
-            self._masks.append([cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_AREA) for m in sample.masks])
-            self._classes.append(sample.classes)
-        if not any(len(classes) for classes in self._classes):
-            raise VisionError(f'{len(self._pictures)} pictures without one labelled instance: nothing to learn from')
-
-    def __len__(self) -> int:
-        return len(self._pictures)
-
-    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A picture changed at random, (h, w, 3) float32 0..255, its masks (n, h, w) uint8 and their classes (n,)."""
-        i = rng.integers(len(self))
-        width, height = self.layout.width_px, self.layout.height_px
-        zoom, turn = np.exp(rng.uniform(np.log(0.75), np.log(1.35))), np.deg2rad(rng.normal(0, 8))
-        mirror = rng.choice([-1, 1])
-        linear = zoom * np.array([[mirror * np.cos(turn), -np.sin(turn)], [mirror * np.sin(turn), np.cos(turn)]])
-        centre = np.array([width / 2, height / 2])
-        shift = centre - linear @ centre + rng.uniform(-0.12, 0.12, 2) * (width, height)
-        warp = np.column_stack([linear, shift])
-        fill = rng.uniform(0, 255, 3).tolist()
-        picture = cv2.warpAffine(self._pictures[i], warp, (width, height), flags=cv2.INTER_LINEAR, borderValue=fill)
-        masks = [cv2.warpAffine(m, warp, (width, height), flags=cv2.INTER_NEAREST) for m in self._masks[i]]
-        big = [k for k, m in enumerate(masks) if m.sum() >= MIN_MASK_PX]
-        return _recoloured(picture, rng), np.array([masks[k] for k in big]).reshape(-1, height, width), self._classes[i][big]
-
-
-def _recoloured(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    picture = picture.astype(np.float32)
-    grey = picture.mean(axis=2, keepdims=True)
-    picture = grey + (picture - grey) * np.float32(rng.uniform(0.7, 1.2))
-    picture = (picture - 118) * np.float32(rng.uniform(0.75, 1.25)) + 118 + np.float32(rng.uniform(-25, 25))
-    picture = picture * rng.uniform(0.93, 1.07, 3).astype(np.float32)
-    if rng.random() < 0.3:
-        picture = picture + rng.normal(0, rng.uniform(0, 10), picture.shape).astype(np.float32)
-    if rng.random() < 0.2:
-        picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.4, 1.0))
-    return np.clip(picture, 0, 255)
-
-
-def make_batch(
-    drawn: list[tuple[np.ndarray, np.ndarray, np.ndarray]], anchors: np.ndarray, config: YolactConfig
-) -> tuple[torch.Tensor, Targets]:
-    """Network's input and targets of pictures as `TrainingSet.draw` gives them."""
-    width, height = config.layout.width_px, config.layout.height_px
-    pictures = np.stack([(picture - MEAN) / DEVIATION for picture, _, _ in drawn]).transpose(0, 3, 1, 2)
-    labels, relative, instance, masks, frames = [], [], [], [], []
-    semantic = np.zeros((len(drawn), len(config.classes), height // FINEST_STRIDE, width // FINEST_STRIDE), np.float32)
-    for i, (_, full, classes) in enumerate(drawn):
-        boxes = np.array([_box(m) for m in full], float).reshape(-1, 4)
-        sound = np.flatnonzero((boxes[:, 2:] - boxes[:, :2] >= MIN_BOX_PX).all(axis=1))
-        boxes, full, classes = boxes[sound], full[sound], np.asarray(classes, int)[sound]
-        label, which = match(anchors, boxes, classes)
-        labels.append(label)
-        instance.append(which)
-        relative.append(encode(boxes[which], anchors) if len(boxes) else np.zeros_like(anchors))
-        masks.append(torch.from_numpy(_reduced(full, PROTOTYPE_STRIDE, width, height)))
-        frames.append(torch.from_numpy((boxes / PROTOTYPE_STRIDE).astype(np.float32)))
-        for mask, which_class in zip(_reduced(full, FINEST_STRIDE, width, height), classes, strict=True):
-            semantic[i, which_class] = np.maximum(semantic[i, which_class], mask)
-    targets = Targets(
-        torch.from_numpy(np.stack(labels)),
-        torch.from_numpy(np.stack(relative).astype(np.float32)),
-        torch.from_numpy(np.stack(instance)),
-        masks,
-        frames,
-        torch.from_numpy(semantic),
-    )
-    return torch.from_numpy(np.ascontiguousarray(pictures, np.float32)), targets
-
-
-def _box(mask: np.ndarray) -> tuple[int, int, int, int]:
-    x, y, width, height = cv2.boundingRect(mask)
-    return x, y, x + width, y + height
-
-
-def _reduced(masks: np.ndarray, stride: int, width: int, height: int) -> np.ndarray:
-    """Masks by their share of each cell, (n, h / stride, w / stride), float32."""
-    size = width // stride, height // stride
-    small = [cv2.resize(m.astype(np.float32), size, interpolation=cv2.INTER_AREA) for m in masks]
-    return np.array(small, np.float32).reshape(-1, size[1], size[0])
-
-
 class Trainer:
     """One run, in memory; `checkpoint` and `resume` carry it over to another process.
 
@@ -155,12 +66,15 @@ class Trainer:
     def __init__(self, config: YolactConfig, settings: TrainingSettings):
         torch.manual_seed(settings.seed)
         self.config, self.settings, self.step = config, settings, 0
-        self.network, self.averaged = Yolact(config), Yolact(config)
+        self.network, self.averaged = (Yolact(config).to(memory_format=torch.channels_last) for _ in range(2))
         self.averaged.load_state_dict(self.network.state_dict())
         self.averaged.eval()
-        self._anchors = config.layout.boxes()
+        whole_px = config.layout.width_px, config.layout.height_px
+        self._sizes_px = settings.cut_out_px, whole_px
+        self._anchors = [replace(config.layout, width_px=w, height_px=h).boxes() for w, h in self._sizes_px]
         self._optimiser = torch.optim.AdamW(self.network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
         self.progress, self._sums = Progress(), []
+        self._ahead, self._batch_ahead = ThreadPoolExecutor(1), None  # draws a batch while the network learns from the one before
 
     def run(self, data: TrainingSet, folder: Path, report: Callable[[int, float], None], stop: Callable[[], bool] = lambda: False) -> None:
         """Train to the last step, or until `stop()`; checkpoints go to `folder` every `CHECKPOINT_EVERY_S` and at the end."""
@@ -175,13 +89,17 @@ class Trainer:
 
     def advance(self, data: TrainingSet) -> float:
         """One step; returns the sum of the losses."""
-        rng = np.random.default_rng([self.settings.seed, 3, self.step])
-        pictures, targets = make_batch([data.draw(rng) for _ in range(self.settings.batch)], self._anchors, self.config)
+        if self._batch_ahead is None or self._batch_ahead[0] != (self.step, data):
+            self._draw_ahead(self.step, data)
+        pictures, targets = self._batch_ahead[1].result()
+        self._draw_ahead(self.step + 1, data)
         rate = self._learning_rate()
         for group in self._optimiser.param_groups:
             group['lr'] = rate
         self.network.train()
-        parts = losses(self.network(pictures.contiguous(memory_format=torch.channels_last)), targets)
+        with torch.autocast('cpu', dtype=torch.bfloat16, enabled=self.settings.bfloat16):
+            output = self.network(pictures.contiguous(memory_format=torch.channels_last))
+        parts = losses(Output(*(part.float() for part in vars(output).values())), targets)
         total = sum(parts.values())
         self._optimiser.zero_grad()
         total.backward()
@@ -195,6 +113,16 @@ class Trainer:
             self.progress.rows.append((self.step, rate, *(round(float(x), 5) for x in (*mean, mean.sum()))))
             self._sums = []
         return float(total.detach())
+
+    def _draw_ahead(self, step: int, data: TrainingSet) -> None:
+        self._batch_ahead = (step, data), self._ahead.submit(self._batch, step, data)
+
+    def _batch(self, step: int, data: TrainingSet) -> tuple[torch.Tensor, Targets]:
+        rng = np.random.default_rng([self.settings.seed, 3, step])
+        whole = step >= (1 - self.settings.whole_share) * self.settings.steps
+        size_px, anchors = self._sizes_px[whole], self._anchors[whole]
+        count = max(1, round(self.settings.batch * math.prod(self._sizes_px[0]) / math.prod(size_px)))
+        return make_batch([data.draw(rng, size_px) for _ in range(count)], anchors, self.config)
 
     def _learning_rate(self) -> float:
         s = self.settings
@@ -232,7 +160,11 @@ class Trainer:
         if not path.is_file():
             return False
         content = torch.load(path, map_location='cpu', weights_only=True)
-        differing = [k for k, v in content['settings'].items() if k != 'steps' and getattr(self.settings, k) != v]
+        differing = [
+            k
+            for k, v in content['settings'].items()
+            if k != 'steps' and getattr(self.settings, k) != (tuple(v) if isinstance(v, list) else v)
+        ]
         if differing:
             raise VisionError(f'{path} was trained with another {", ".join(differing)}: give the same, or another folder')
         try:
@@ -243,10 +175,3 @@ class Trainer:
         self._optimiser.load_state_dict(content['optimiser'])
         self.step, self.progress.rows = content['step'], [tuple(row) for row in content['rows']]
         return True
-
-
-def anchor_recall(data: TrainingSet, count: int = 500, seed: int = 0) -> float:
-    """Share of labelled instances that some anchor overlaps by half: whether the layout suits the data."""
-    rng, anchors = np.random.default_rng(seed), corners(data.layout.boxes())
-    boxes = [_box(mask) for _ in range(count) for mask in data.draw(rng)[1]]
-    return float((intersection_over_union(anchors, np.array(boxes, float)).max(axis=0) >= POSITIVE_IOU).mean())

@@ -49,6 +49,24 @@ def test_outliers_are_left_out():
     assert np.linalg.norm(found.T_base_camera[:3, 3] - T[:3, 3]) < 2e-3
 
 
+@pytest.mark.parametrize(('common_m', 'scale'), [(0.0, 1.0), (6e-4, 1.0), (0.0, 1.004)])
+def test_covariance_of_a_calibrated_place_is_that_of_many_calibrations(tmp_path, common_m, scale):
+    rng, place_m, squared = np.random.default_rng(5), np.array([0.09, -0.07, 0.31]), []
+    for seed in range(60):
+        T, camera_m, base_m = setup(seed)
+        camera_m = scale * (camera_m + rng.normal(0, common_m, (9, 3))[PLACE])  # what errs alike at one peg, every time
+        solved = extrinsics.solve(camera_m, base_m, PLACE)
+        extrinsics.save(tmp_path / 'e.yaml', solved, base_frame='a', camera_frame='b', method='test', fingerprint='test')
+        mounting = extrinsics.load(tmp_path / 'e.yaml')
+        seen_m = scale * extrinsics.transform(np.linalg.inv(T), place_m[None])
+        off_m = extrinsics.transform(mounting.T_base_camera, seen_m)[0] - place_m
+        turn = Rotation.from_matrix(mounting.T_base_camera[:3, :3] @ T[:3, :3].T).as_rotvec()
+        error = np.concatenate([off_m, turn])
+        squared.append(error @ np.linalg.solve(mounting.covariance_at(place_m), error))
+    assert 4.5 < np.mean(squared) < 8.5  # six, and a little more for a variance taken from nine places
+    assert np.mean(np.array(squared) > 20) < 0.08
+
+
 def test_depth_scale_is_reported_not_applied():
     _, camera_m, base_m = setup(2)
     found = extrinsics.solve(1.004 * camera_m, base_m, PLACE)
@@ -103,10 +121,11 @@ def test_command_saves_what_it_can_load(tmp_path, capsys):
     out = tmp_path / 'extrinsics.yaml'
     assert main(['--points', str(write_points(tmp_path / 'points.csv', camera_m, base_m)), '--out', str(out), '--json']) == 0
     answer = json.loads(capsys.readouterr().out)
-    loaded, base_frame, camera_frame = extrinsics.load(out)
-    np.testing.assert_allclose(loaded, answer['T_base_camera'], atol=1e-6)
-    assert np.linalg.norm(loaded[:3, 3] - T[:3, 3]) < 1e-3
-    assert (base_frame, camera_frame) == ('soft_arm_base_link', 'camera_color_optical_frame')
+    loaded = extrinsics.load(out)
+    np.testing.assert_allclose(loaded.T_base_camera, answer['T_base_camera'], atol=1e-6)
+    assert np.linalg.norm(loaded.T_base_camera[:3, 3] - T[:3, 3]) < 1e-3
+    assert (loaded.base_frame, loaded.camera_frame) == ('soft_arm_base_link', 'camera_color_optical_frame')
+    np.testing.assert_allclose(np.sqrt(np.diag(loaded.covariance)[:3]), answer['position_sigma_m'], rtol=1e-3)
 
 
 def test_bad_set_leaves_the_old_file(tmp_path, capsys):
@@ -142,6 +161,8 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys):
         'a: 1',
         'T_base_camera: {position_m: [0, 0], q_xyzw: [0, 0, 0, 1]}\nbase_frame: a\ncamera_frame: b',
         'T_base_camera: {position_m: [0, 0, 0], q_xyzw: [0, 0, 0, 2]}\nbase_frame: a\ncamera_frame: b',
+        'T_base_camera: {position_m: [0, 0, 0], q_xyzw: [0, 0, 0, 1]}\nbase_frame: a\ncamera_frame: b\nscale: 1\n'
+        'middle_m: [0, 0, 0]\ncovariance_m_rad: [[1]]',
     ],
 )
 def test_file_that_is_no_calibration_is_refused(tmp_path, text):

@@ -12,7 +12,8 @@ from soft_arm_vision.yolact.export import export  # noqa: E402
 from soft_arm_vision.yolact.exported import ExportedYolact  # noqa: E402
 from soft_arm_vision.yolact.losses import losses  # noqa: E402
 from soft_arm_vision.yolact.network import Output, Yolact, YolactConfig, load_weights, save_weights  # noqa: E402
-from soft_arm_vision.yolact.training import Trainer, TrainingSet, TrainingSettings, make_batch  # noqa: E402
+from soft_arm_vision.yolact.training import Trainer, TrainingSettings  # noqa: E402
+from soft_arm_vision.yolact.training_set import TrainingSet, make_batch  # noqa: E402
 
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
 CONFIG = YolactConfig(('ring', 'gripper'), LAYOUT, widths=(8, 8, 12, 16, 16), depths=(1, 1, 1, 1), pyramid=12, prototypes=4)
@@ -39,9 +40,43 @@ def data():
     return TrainingSet(discs(12), LAYOUT)
 
 
+def settings(**changes):
+    return TrainingSettings(**{'cut_out_px': (64, 64), 'bfloat16': False} | changes)
+
+
 def batch(data, count=4):
     rng = np.random.default_rng(0)
     return make_batch([data.draw(rng) for _ in range(count)], LAYOUT.boxes(), CONFIG)
+
+
+def test_cut_out_shows_an_instance_well_or_not_at_all(data):
+    rng, shown = np.random.default_rng(5), 0
+    for _ in range(60):
+        picture, masks, classes = data.draw(rng, (64, 64))
+        assert picture.shape == (64, 64, 3) and masks.shape[1:] == (64, 64) and len(masks) == len(classes)
+        shown += len(masks)
+        for mask, which in zip(masks, classes, strict=True):
+            assert mask.sum() > 0.3 * np.pi * 8**2 * 0.75**2  # of the smallest disc, drawn smallest
+            own = picture[mask > 0].mean(axis=0)
+            assert own[0 if which else 1] > own[1 if which else 0]  # it keeps its colour
+    assert shown > 30
+
+
+def test_hidden_instances_are_not_taught():
+    seen, hidden = list(discs(2))
+    hidden = Sample(hidden.rgb, hidden.masks, hidden.classes, visible_share=np.array([0.1]))
+    assert len(TrainingSet([seen, hidden], LAYOUT)) == 1
+
+
+def test_last_steps_see_whole_pictures(data):
+    trainer = Trainer(CONFIG, settings(steps=10, batch=6, whole_share=0.2))
+    sizes = [tuple(trainer._batch(step, data)[0].shape) for step in (0, 7, 8, 9)]
+    assert sizes == [(6, 3, 64, 64)] * 2 + [(4, 3, 64, 96)] * 2
+
+
+def test_bfloat16_learns_what_float32_does(data):
+    totals = [Trainer(CONFIG, settings(steps=4, batch=4, seed=1, bfloat16=b)).advance(data) for b in (False, True)]
+    assert totals[0] == pytest.approx(totals[1], rel=0.02) and totals[0] != totals[1]
 
 
 def test_shapes_are_those_of_the_anchors(data):
@@ -83,21 +118,21 @@ def test_picture_without_an_instance_has_a_finite_loss():
 
 
 def test_interrupted_run_goes_on_as_if_it_had_not_been(data, tmp_path):
-    whole = Trainer(CONFIG, TrainingSettings(steps=6, batch=2, seed=1))
+    whole = Trainer(CONFIG, settings(steps=6, batch=2, seed=1))
     whole.run(data, tmp_path / 'whole', lambda *_: None)
-    first = Trainer(CONFIG, TrainingSettings(steps=6, batch=2, seed=1))
+    first = Trainer(CONFIG, settings(steps=6, batch=2, seed=1))
     first.run(data, tmp_path / 'parts', lambda *_: None, stop=lambda: first.step >= 3)
-    second = Trainer(CONFIG, TrainingSettings(steps=6, batch=2, seed=1))
+    second = Trainer(CONFIG, settings(steps=6, batch=2, seed=1))
     assert second.resume(tmp_path / 'parts') and second.step == 3
     second.run(data, tmp_path / 'parts', lambda *_: None)
     for mine, theirs in zip(second.averaged.state_dict().values(), whole.averaged.state_dict().values(), strict=True):
         torch.testing.assert_close(mine, theirs)
     with pytest.raises(VisionError, match='another seed'):
-        Trainer(CONFIG, TrainingSettings(seed=2, batch=2)).resume(tmp_path / 'parts')
+        Trainer(CONFIG, settings(seed=2, batch=2)).resume(tmp_path / 'parts')
 
 
 def test_it_learns_and_the_exported_network_says_the_same(data, tmp_path):
-    trainer = Trainer(CONFIG, TrainingSettings(steps=60, batch=8, warm_up=10, learning_rate=5e-3, seed=3))
+    trainer = Trainer(CONFIG, settings(steps=60, batch=8, warm_up=10, learning_rate=5e-3, seed=3))
     totals = [trainer.advance(data) for _ in range(60)]
     assert np.mean(totals[-10:]) < 0.5 * np.mean(totals[:10])
     network = trainer.averaged

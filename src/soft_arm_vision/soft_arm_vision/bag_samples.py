@@ -1,0 +1,40 @@
+"""Pictures of a recorded bag as a labelled set, so that a laboratory can train on its own camera, arm and light."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from soft_arm_vision import coco
+from soft_arm_vision.bag_frames import read_frames
+from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.ring_detector import RingDetector
+
+
+def bag_samples(
+    bag: Path, detector: RingDetector | None, every: int = 1, report: Callable[[], None] = lambda: None
+) -> Iterator[coco.Sample]:
+    """Every so many frames of a bag, with the ring's mask as far as it can be told.
+
+    A mask is a proposal: it is only as good as the detector, but one on which the ring's pose could be fitted is rarely wrong. Frames
+    without a pose are left out, since a ring that the detector has missed must not be learnt as background.
+
+    Args:
+        bag: Folder of the bag.
+        detector: Proposes masks, classes are 0; None: all frames come, without masks, to be labelled by hand.
+        every: 1 takes all frames.
+        report: Called after every frame that was looked at.
+    """
+    for number, frame in enumerate(read_frames(bag)):
+        if number % every:
+            continue
+        shape, masks = frame.depth.shape, []
+        if detector is not None:
+            detection = detector.detect(frame.rgb, frame.depth, frame.intrinsics)
+            if detection.fit is not None:
+                masks.append(np.zeros(shape, bool))
+                masks[0][detection.instance.window] = detection.instance.mask
+        report()
+        if masks or detector is None:
+            depth_mm = np.rint(1e3 * np.minimum(depth_in_metres(frame.depth), 65.0)).astype(np.uint16)
+            yield coco.Sample(frame.rgb, np.array(masks, bool).reshape(-1, *shape), np.zeros(len(masks), int), depth_mm)

@@ -1,0 +1,212 @@
+"""Whether what a network found has the ring's shape, and which pixels are the ring's: depth against a cylinder of known size.
+
+Colour alone does not part a ring from an orange block in front of it, nor a ring from an orange can; depth does.
+"""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from soft_arm_description.robot import Ring
+from soft_arm_vision import cloud
+from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.segmenter import Instance
+
+VOXEL_M = 0.002
+MAX_POINTS = 2500  # of a find that are thinned and fitted
+INLIER_M = 3e-3  # at the reference depth: three deviations of the sensor's noise, which grows with the square of depth
+INLIER_LIMITS_M = (1.2e-3, 5e-3)
+AXIAL_ROOM_M = 3e-3  # beyond the ring's ends
+RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
+REFERENCE_DEPTH_M = 0.47
+MIN_POINTS = 30
+SURE_AXIAL_SHARE, SURE_CONTRADICTED = 0.95, 0.5  # asked of a find that looks much like a ring: a longer wall is another thing's
+MIN_AXIAL_SHARE, MAX_CONTRADICTED, MIN_SHOWN = 0.995, 0.15, 0.18  # asked of another
+MAX_DEPTH_M = 0.9  # further off, the noise of depth hides how a ring curves
+SURE_SCORE = 0.9  # such finds, and are tried more than once
+ATTEMPTS = 2
+THIN_PX = 200  # of a find's inside
+TUBE_SHARE = 0.6
+EDGE_PX = 2  # depth this near to an edge is mixed
+STRIDE_PX = 3  # between the rays that are checked
+INNER_SHARE = 0.95  # of the radius: rays that pass the axis further off may miss the ring if it is a little elsewhere
+
+
+@dataclass(frozen=True)
+class RingRegion:
+    """The ring that a find's depth shows.
+
+    Attributes:
+        is_ring: Whether what was seen agrees with a ring there.
+        cylinder: Its wall, K = 1; the point lies half-way between its ends.
+        share: Of the find's points on the wall that it was found by, near or far.
+        axial_share: Of those within the ring's height.
+        contradicted: Share of the rays that should end on the ring and have nothing before it, but go through.
+        shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
+        mask: Pixels whose depth is the ring's, shape (h, w), bool.
+        excluded: Pixels whose depth is surely another thing's, shape (h, w), bool.
+        row, column: First pixel of both in the picture.
+    """
+
+    is_ring: bool
+    cylinder: Cylinders
+    share: float
+    axial_share: float
+    contradicted: float
+    shown: float
+    mask: np.ndarray
+    excluded: np.ndarray
+    row: int
+    column: int
+
+
+def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator) -> RingRegion | None:
+    """Ring in the depth of a find, or None where there is no wall of its radius.
+
+    Args:
+        instance: The find.
+        depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
+        intrinsics: Of the picture.
+        ring: Its size.
+        rng: Random numbers.
+    """
+    points = _points(instance, depth_m, intrinsics)
+    if len(points) < MIN_POINTS:
+        return None
+    best, sure = None, instance.score >= SURE_SCORE
+    for radius_m, viewpoint in _walls(points, ring) * (ATTEMPTS if sure else 1):
+        wall = _wall(points, radius_m, viewpoint, ring, rng)
+        if wall is None:
+            continue
+        centre, axis, share, axial_share = wall
+        window = _window(centre, depth_m.shape, intrinsics, ring)
+        contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, ring)
+        if best is None or contradicted - axial_share < best.contradicted - best.axial_share:
+            cylinder = Cylinders(centre[None], axis[None], np.array([ring.radius_m]))
+            on, off = _pixels(centre, axis, depth_m[window], intrinsics.ray_grid()[window], ring)
+            if sure:
+                is_ring = axial_share >= SURE_AXIAL_SHARE and contradicted <= SURE_CONTRADICTED
+            else:
+                is_ring = axial_share >= MIN_AXIAL_SHARE and contradicted <= MAX_CONTRADICTED and shown >= MIN_SHOWN
+            best = RingRegion(
+                is_ring and centre[2] < MAX_DEPTH_M,
+                cylinder,
+                share,
+                axial_share,
+                contradicted,
+                shown,
+                on,
+                off,
+                window[0].start,
+                window[1].start,
+            )
+        if best.is_ring or _goes_on(best):
+            break
+    return best
+
+
+def _goes_on(region: RingRegion) -> bool:
+    """Whether most of a ring is there, but so is more of the same wall: a tube, whose far inside may still look like a ring."""
+    return min(region.share, region.shown) > TUBE_SHARE > region.axial_share
+
+
+def _points(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+    """Points of the find, thinned; of a find too thin for its border to be left out, all but its outermost."""
+    rows, columns = instance.window
+    patch_m = depth_m[rows, columns]
+    solid = cloud.solid_pixels(instance.mask, patch_m)
+    if solid.sum() < THIN_PX:
+        solid = (cv2.erode(instance.mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0) & (patch_m > 0)
+    points = cloud.back_project(solid, patch_m, intrinsics, (instance.row, instance.column))
+    if len(points) < THIN_PX:
+        return points
+    return cloud.voxel_filter(points[:: max(1, len(points) // MAX_POINTS)], VOXEL_M)
+
+
+def _walls(points: np.ndarray, ring: Ring) -> list[tuple[float, np.ndarray]]:
+    """Radius, and the point from which a wall of it is seen from outside.
+
+    Of a ring seen from near its axis there is little but the far wall's inside: a near wall seen from behind.
+    """
+    return [(ring.radius_m, np.zeros(3)), (ring.radius_m - ring.thickness_m, 2 * np.median(points, axis=0))]
+
+
+def _wall(points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator):
+    """Centre, axis, share of points and share of those within the ring's height, of the wall seen from the viewpoint; or None."""
+    threshold_m = float(np.clip(INLIER_M * (np.median(points[:, 2]) / REFERENCE_DEPTH_M) ** 2, *INLIER_LIMITS_M))
+    found = ransac_cylinder(points, radius_m=radius_m, threshold_m=threshold_m, rng=rng, viewpoint=tuple(viewpoint))
+    if found is None:
+        return None
+    cylinder, share = found
+    axial, normal, residual = (part[0] for part in surface_frame(points, cylinder))
+    seen = np.einsum('ni,ni->n', normal, viewpoint - points) > 0
+    along = np.sort(axial[seen & (np.abs(residual) < threshold_m)])
+    if len(along) < MIN_POINTS / 2:
+        return None
+    reach = np.searchsorted(along, along + ring.height_m + AXIAL_ROOM_M) - np.arange(len(along))
+    densest = int(reach.argmax())
+    inside = along[densest : densest + reach[densest]]
+    middle = 0.5 * sum(np.percentile(inside, (2, 98)))
+    return cylinder.point[0] + middle * cylinder.axis[0], cylinder.axis[0], share, len(inside) / len(along)
+
+
+def _bounds(centre: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int, int, int, int]:
+    """First and last row and column that a ring there may reach, in the picture or not."""
+    reach = 1.1 * np.hypot(ring.radius_m, ring.height_m / 2) / centre[2]
+    u, v = centre[:2] / centre[2] * (intrinsics.fx, intrinsics.fy) + (intrinsics.cx, intrinsics.cy)
+    left, right = (int(u + side * reach * intrinsics.fx) for side in (-1, 1))
+    top, bottom = (int(v + side * reach * intrinsics.fy) for side in (-1, 1))
+    return top, bottom, left, right
+
+
+def _window(centre: np.ndarray, shape: tuple[int, int], intrinsics: Intrinsics, ring: Ring) -> tuple[slice, slice]:
+    """Rows and columns of the picture that a ring there may reach."""
+    top, bottom, left, right = _bounds(centre, intrinsics, ring)
+    (top, bottom), (left, right) = np.clip((top, bottom), 0, shape[0]), np.clip((left, right), 0, shape[1])
+    return slice(int(top), int(bottom)), slice(int(left), int(right))
+
+
+def _room_m(depth_m: float) -> np.float32:
+    return np.float32(RADIAL_ROOM_M * max(1.0, (depth_m / REFERENCE_DEPTH_M) ** 2))
+
+
+def _pixels(centre: np.ndarray, axis: np.ndarray, z: np.ndarray, ray: np.ndarray, ring: Ring) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels on the ring and surely off it, of a window's depth and rays."""
+    axis = axis.astype(np.float32)
+    x, y, z0 = ray[..., 0] * z - np.float32(centre[0]), ray[..., 1] * z - np.float32(centre[1]), z - np.float32(centre[2])
+    axial = x * axis[0] + y * axis[1] + z0 * axis[2]
+    radial = np.sqrt(np.maximum(x * x + y * y + z0 * z0 - axial * axial, 0))
+    room_m, known = _room_m(centre[2]), z > 0
+    on = (np.abs(axial) < ring.height_m / 2 + AXIAL_ROOM_M) & known
+    on &= (radial < ring.radius_m + room_m) & (radial > ring.radius_m - ring.thickness_m - room_m)
+    near = cv2.dilate(on.astype(np.uint8), np.ones((2 * EDGE_PX + 1,) * 2, np.uint8)) > 0
+    return on, known & ~near
+
+
+def _rays_that_end_there(
+    centre: np.ndarray, axis: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
+) -> tuple[float, float]:
+    """`RingRegion.contradicted`, 1 if no ray ends on the ring, and `RingRegion.shown`."""
+    top, bottom, left, right = _bounds(centre, intrinsics, ring)
+    v, u = (grid.ravel() for grid in np.mgrid[top:bottom:STRIDE_PX, left:right:STRIDE_PX])
+    inside = (v >= 0) & (v < depth_m.shape[0]) & (u >= 0) & (u < depth_m.shape[1])
+    measured = np.zeros(len(u), np.float32)  # 0 is not known
+    measured[inside] = depth_m[v[inside], u[inside]]
+    x, y = intrinsics.rays(np.column_stack([u, v])).T
+    ray_axis, centre_axis = x * axis[0] + y * axis[1] + axis[2], centre @ axis
+    # |z (ray - ray_axis axis) - (centre - centre_axis axis)| = radius, solved for z
+    a = x * x + y * y + 1 - ray_axis * ray_axis
+    b = x * centre[0] + y * centre[1] + centre[2] - ray_axis * centre_axis
+    c = centre @ centre - centre_axis**2
+    expected = np.full(len(measured), np.inf)
+    for radius_m, side in ((ring.radius_m - ring.thickness_m, 1), (ring.radius_m, -1)):  # the near wall hides the far one
+        root = b * b - a * (c - radius_m**2)
+        wall = (b + side * np.sqrt(np.maximum(root, 0))) / a
+        hit = (root > (1 - INNER_SHARE**2) * a * radius_m**2) & (np.abs(wall * ray_axis - centre_axis) < ring.height_m / 2 - AXIAL_ROOM_M)
+        expected[hit] = wall[hit]
+    room_m, hit, known = _room_m(centre[2]), np.isfinite(expected), measured > 0
+    through = int(((measured > expected + 2 * room_m) & hit).sum())
+    reached = int(((np.abs(measured - np.where(hit, expected, 0)) < 2 * room_m) & hit & known).sum())
+    return through / (through + reached) if reached else 1.0, reached / max(int(hit.sum()), 1)

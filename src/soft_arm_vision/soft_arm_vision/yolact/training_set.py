@@ -1,0 +1,153 @@
+"""Pictures and masks to learn from, in memory; cut-outs of them drawn at random; batches of those as the losses take them."""
+
+from collections.abc import Iterable
+
+import cv2
+import numpy as np
+import torch
+
+from soft_arm_vision.coco import Sample
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.yolact.anchors import POSITIVE_IOU, AnchorLayout, corners, encode, intersection_over_union, match
+from soft_arm_vision.yolact.detection import DEVIATION, MEAN
+from soft_arm_vision.yolact.losses import Targets
+from soft_arm_vision.yolact.network import YolactConfig
+
+PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
+MIN_BOX_PX = 4.0  # smaller boxes make the losses explode
+MIN_MASK_PX = 25
+MIN_KEPT_SHARE = 0.3  # of an instance: a cut-out that leaves less of one, but not none, is drawn again
+MIN_TAUGHT_SHARE = 0.2  # pictures of an instance hidden further teach neither what it is nor what it is not
+DRAWS = 10  # of a cut-out
+ZOOM = 0.75, 1.3
+ANY_TURN_SHARE = 0.3  # others are turned by a few degrees only
+ABOUT_INSTANCE_SHARE = 0.75  # others are anywhere in the picture
+OTHER_COLOURS_SHARE = 0.3  # pictures whose surroundings get other colours
+
+
+class TrainingSet:
+    """Pictures and masks at the network's size, in memory."""
+
+    def __init__(self, samples: Iterable[Sample], layout: AnchorLayout):
+        self.layout, size = layout, (layout.width_px, layout.height_px)
+        self._pictures, self._masks, self._classes = [], [], []
+        for sample in samples:
+            if sample.visible_share is not None and (sample.visible_share < MIN_TAUGHT_SHARE).any():
+                continue
+            self._pictures.append(cv2.resize(sample.rgb, size, interpolation=cv2.INTER_AREA))
+            self._masks.append([cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_AREA) for m in sample.masks])
+            self._classes.append(sample.classes)
+        if not any(len(classes) for classes in self._classes):
+            raise VisionError(f'{len(self._pictures)} pictures without one labelled instance: nothing to learn from')
+
+    def __len__(self) -> int:
+        return len(self._pictures)
+
+    def draw(self, rng: np.random.Generator, size_px: tuple[int, int] | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A cut-out of a picture, turned, scaled and recoloured at random.
+
+        Args:
+            rng: Random numbers.
+            size_px: Width and height of the cut-out; None: of the whole picture.
+
+        Returns:
+            Picture (h, w, 3) float32 0..255, its masks (n, h, w) uint8 and their classes (n,).
+        """
+        i = rng.integers(len(self))
+        size = size_px or (self.layout.width_px, self.layout.height_px)
+        for _ in range(DRAWS):
+            warp, zoom = self._warp(i, size, rng)
+            masks = [cv2.warpAffine(m, warp, size, flags=cv2.INTER_NEAREST) for m in self._masks[i]]
+            area, before = (np.array([m.sum() for m in some], float) for some in (masks, self._masks[i]))
+            if not ((area > 0) & (area < MIN_KEPT_SHARE * zoom**2 * before)).any():
+                break
+        fill = rng.uniform(0, 255, 3).tolist()
+        picture = cv2.warpAffine(self._pictures[i], warp, size, flags=cv2.INTER_LINEAR, borderValue=fill)
+        big = [k for k, m in enumerate(masks) if m.sum() >= MIN_MASK_PX]
+        masks = np.array([masks[k] for k in big], np.uint8).reshape(-1, size[1], size[0])
+        return _recoloured(picture, masks, rng), masks, self._classes[i][big]
+
+    def _warp(self, i: int, size: tuple[int, int], rng: np.random.Generator) -> tuple[np.ndarray, float]:
+        """From picture i to a cut-out of it; most are about one of its instances."""
+        whole = np.array([self.layout.width_px, self.layout.height_px], float)
+        zoom = np.exp(rng.uniform(*np.log(ZOOM)))
+        turn = rng.uniform(-np.pi, np.pi) if rng.random() < ANY_TURN_SHARE else np.deg2rad(rng.normal(0, 8))
+        mirror = rng.choice([-1, 1])
+        linear = zoom * np.array([[mirror * np.cos(turn), -np.sin(turn)], [mirror * np.sin(turn), np.cos(turn)]])
+        if self._masks[i] and rng.random() < ABOUT_INSTANCE_SHARE:
+            left, top, right, bottom = _box(self._masks[i][rng.integers(len(self._masks[i]))])
+            middle = np.array([left + right, top + bottom]) / 2 + rng.uniform(-0.4, 0.4, 2) * size / zoom
+        else:
+            middle = rng.uniform(0, 1, 2) * whole
+        room = np.array(size) / zoom / 2
+        middle = np.where(room < whole / 2, np.clip(middle, room, whole - room), whole / 2 + rng.uniform(-0.1, 0.1, 2) * whole)
+        return np.column_stack([linear, np.array(size) / 2 - linear @ middle]), zoom
+
+
+def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    picture = picture.astype(np.float32)
+    if rng.random() < OTHER_COLOURS_SHARE:  # an instance keeps its own
+        share = np.zeros(picture.shape[:2], np.float32)
+        for mask in masks:
+            share = np.maximum(share, mask)
+        share = cv2.GaussianBlur(cv2.dilate(share, np.ones((3, 3), np.uint8)), (0, 0), 0.8)[..., None]
+        picture = share * picture + (1 - share) * picture[..., rng.permutation(3)]
+    grey = picture.mean(axis=2, keepdims=True)
+    picture = grey + (picture - grey) * np.float32(rng.uniform(0.7, 1.2))
+    picture = (picture - 118) * np.float32(rng.uniform(0.75, 1.25)) + 118 + np.float32(rng.uniform(-25, 25))
+    picture = picture * rng.uniform(0.93, 1.07, 3).astype(np.float32)
+    if rng.random() < 0.3:
+        picture = picture + rng.normal(0, rng.uniform(0, 10), picture.shape).astype(np.float32)
+    if rng.random() < 0.2:
+        picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.4, 1.0))
+    return np.clip(picture, 0, 255)
+
+
+def make_batch(
+    drawn: list[tuple[np.ndarray, np.ndarray, np.ndarray]], anchors: np.ndarray, config: YolactConfig
+) -> tuple[torch.Tensor, Targets]:
+    """Network's input and targets of pictures as `TrainingSet.draw` gives them; `anchors` are those of a picture of their size."""
+    height, width = drawn[0][0].shape[:2]
+    pictures = np.stack([(picture - MEAN) / DEVIATION for picture, _, _ in drawn]).transpose(0, 3, 1, 2)
+    labels, relative, instance, masks, frames = [], [], [], [], []
+    semantic = np.zeros((len(drawn), len(config.classes), height // FINEST_STRIDE, width // FINEST_STRIDE), np.float32)
+    for i, (_, full, classes) in enumerate(drawn):
+        boxes = np.array([_box(m) for m in full], float).reshape(-1, 4)
+        sound = np.flatnonzero((boxes[:, 2:] - boxes[:, :2] >= MIN_BOX_PX).all(axis=1))
+        boxes, full, classes = boxes[sound], full[sound], np.asarray(classes, int)[sound]
+        label, which = match(anchors, boxes, classes)
+        labels.append(label)
+        instance.append(which)
+        relative.append(encode(boxes[which], anchors) if len(boxes) else np.zeros_like(anchors))
+        masks.append(torch.from_numpy(_reduced(full, PROTOTYPE_STRIDE, width, height)))
+        frames.append(torch.from_numpy((boxes / PROTOTYPE_STRIDE).astype(np.float32)))
+        for mask, which_class in zip(_reduced(full, FINEST_STRIDE, width, height), classes, strict=True):
+            semantic[i, which_class] = np.maximum(semantic[i, which_class], mask)
+    targets = Targets(
+        torch.from_numpy(np.stack(labels)),
+        torch.from_numpy(np.stack(relative).astype(np.float32)),
+        torch.from_numpy(np.stack(instance)),
+        masks,
+        frames,
+        torch.from_numpy(semantic),
+    )
+    return torch.from_numpy(np.ascontiguousarray(pictures, np.float32)), targets
+
+
+def _box(mask: np.ndarray) -> tuple[int, int, int, int]:
+    x, y, width, height = cv2.boundingRect(mask)
+    return x, y, x + width, y + height
+
+
+def _reduced(masks: np.ndarray, stride: int, width: int, height: int) -> np.ndarray:
+    """Masks by their share of each cell, (n, h / stride, w / stride), float32."""
+    size = width // stride, height // stride
+    small = [cv2.resize(m.astype(np.float32), size, interpolation=cv2.INTER_AREA) for m in masks]
+    return np.array(small, np.float32).reshape(-1, size[1], size[0])
+
+
+def anchor_recall(data: TrainingSet, count: int = 500, seed: int = 0) -> float:
+    """Share of labelled instances that some anchor overlaps by half: whether the layout suits the data."""
+    rng, anchors = np.random.default_rng(seed), corners(data.layout.boxes())
+    boxes = [_box(mask) for _ in range(count) for mask in data.draw(rng)[1]]
+    return float((intersection_over_union(anchors, np.array(boxes, float)).max(axis=0) >= POSITIVE_IOU).mean())

@@ -1,0 +1,76 @@
+"""Finds against depth: what is a ring, and which pixels are its own."""
+
+import numpy as np
+import pytest
+
+from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.ring_region import ring_region
+from soft_arm_vision.segmenter import Instance
+
+CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
+
+
+def find_of(mask):
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    return Instance(mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1], int(rows[0]), int(columns[0]), 1.0)
+
+
+def region_of(frame, mask, ring, seed=0):
+    return ring_region(find_of(mask), depth_in_metres(frame.depth), frame.intrinsics, ring, np.random.default_rng(seed))
+
+
+def whole(region, shape):
+    mask, excluded = np.zeros(shape, bool), np.zeros(shape, bool)
+    window = slice(region.row, region.row + region.mask.shape[0]), slice(region.column, region.column + region.mask.shape[1])
+    mask[window], excluded[window] = region.mask, region.excluded
+    return mask, excluded
+
+
+@pytest.mark.parametrize('axis', [(0.3, 1, 0.4), (0.1, 0.2, 1), (1, 0.1, 0)])
+def test_ring_and_its_pixels(ring, render_ring, axis):
+    frame = render_ring(CENTRE, axis, arm=False)
+    region = region_of(frame, frame.visible, ring)
+    assert region.is_ring
+    assert np.linalg.norm(region.cylinder.point[0] - frame.centre) < 6e-3
+    mask, excluded = whole(region, frame.visible.shape)
+    assert (mask & frame.visible).sum() / (mask | frame.visible).sum() > 0.75
+    assert not (mask & excluded).any() and (excluded & frame.visible).sum() < 0.03 * frame.visible.sum()
+
+
+def test_thing_before_the_ring_that_the_find_took_in_is_left_out(ring, render_ring):
+    free = render_ring(CENTRE, AXIS, arm=False).visible
+    frame = render_ring(CENTRE, AXIS, arm=False, occluder=(310, 350))
+    hidden = free & ~frame.visible
+    region = region_of(frame, free, ring)
+    assert region.is_ring
+    mask, excluded = whole(region, free.shape)
+    assert (mask & hidden).sum() < 0.05 * hidden.sum() and (excluded & hidden).sum() > 0.8 * hidden.sum()
+
+
+def test_tall_wall_of_the_same_radius_is_no_ring(ring, render_ring):
+    tall = ring.model_copy(update={'height_m': 3 * ring.height_m})
+    frame = render_ring(CENTRE, AXIS, ring=tall, arm=False)
+    assert not region_of(frame, frame.visible, ring).is_ring
+
+
+def test_piece_of_a_wall_that_ends_where_a_ring_would_go_on_is_no_ring(ring, render_ring):
+    frame = render_ring(CENTRE, AXIS, arm=False)
+    u = np.arange(frame.visible.shape[1])[None]
+    piece = frame.visible & (np.abs(u - 347) < 20)
+    depth = np.where(frame.visible & ~piece, np.uint16(900), frame.depth)
+    region = ring_region(find_of(piece), depth_in_metres(depth), frame.intrinsics, ring, np.random.default_rng(0))
+    assert region is None or not region.is_ring
+
+
+def test_flat_thing_is_no_ring(ring, render_ring):
+    frame = render_ring(CENTRE, AXIS, ring_present=False, arm=False, wall_m=0.5)
+    mask = np.zeros(frame.visible.shape, bool)
+    mask[200:240, 280:380] = True
+    region = region_of(frame, mask, ring)
+    assert region is None or not region.is_ring
+
+
+def test_no_depth_no_region(ring, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    blind = np.zeros(frame.visible.shape, np.float32)
+    assert ring_region(find_of(frame.visible), blind, frame.intrinsics, ring, np.random.default_rng(0)) is None
