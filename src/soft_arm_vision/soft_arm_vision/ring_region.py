@@ -23,8 +23,10 @@ RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, 
 REFERENCE_DEPTH_M = 0.47
 MIN_POINTS = 30
 SURE_AXIAL_SHARE, SURE_CONTRADICTED = 0.95, 0.5  # asked of a find that looks much like a ring: a longer wall is another thing's
-MIN_AXIAL_SHARE, MAX_CONTRADICTED, MIN_SHOWN = 0.995, 0.15, 0.18  # asked of another
-MAX_DEPTH_M = 0.9  # further off, the noise of depth hides how a ring curves
+MIN_AXIAL_SHARE, MAX_CONTRADICTED = 0.995, 0.15  # asked of another
+MIN_SHOWN = 0.18
+DOUBTED = 0.2  # share of contradicted rays above which the place is not believed
+MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
 SURE_SCORE = 0.9  # such finds, and are tried more than once
 ATTEMPTS = 2
 THIN_PX = 200  # of a find's inside
@@ -61,6 +63,11 @@ class RingRegion:
     row: int
     column: int
 
+    @property
+    def doubted(self) -> bool:
+        """Whether the ring may be a little elsewhere: then the pixels are not to be relied on."""
+        return self.contradicted > DOUBTED
+
 
 def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator) -> RingRegion | None:
     """Ring in the depth of a find, or None where there is no wall of its radius.
@@ -86,10 +93,8 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         if best is None or contradicted - axial_share < best.contradicted - best.axial_share:
             cylinder = Cylinders(centre[None], axis[None], np.array([ring.radius_m]))
             on, off = _pixels(centre, axis, depth_m[window], intrinsics.ray_grid()[window], ring)
-            if sure:
-                is_ring = axial_share >= SURE_AXIAL_SHARE and contradicted <= SURE_CONTRADICTED
-            else:
-                is_ring = axial_share >= MIN_AXIAL_SHARE and contradicted <= MAX_CONTRADICTED and shown >= MIN_SHOWN
+            least, most = (SURE_AXIAL_SHARE, SURE_CONTRADICTED) if sure else (MIN_AXIAL_SHARE, MAX_CONTRADICTED)
+            is_ring = axial_share >= least and contradicted <= most and shown >= MIN_SHOWN and centre[2] < MAX_DEPTH_M
             best = RingRegion(
                 is_ring and centre[2] < MAX_DEPTH_M,
                 cylinder,
@@ -102,7 +107,7 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
                 window[0].start,
                 window[1].start,
             )
-        if best.is_ring or _goes_on(best):
+        if (best.is_ring and not best.doubted) or _goes_on(best):
             break
     return best
 

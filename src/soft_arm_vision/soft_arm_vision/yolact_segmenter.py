@@ -43,8 +43,8 @@ class YolactSegmenter:
             region = ring_region(Instance(*coarse, score), depth_m, intrinsics, self._ring, rng)
             if region is None or not region.is_ring:
                 continue
-            mask, row, column = _ring_mask(region, colour)
-            instance = Instance(mask, row, column, score, region.cylinder)
+            mask, row, column = refine(*coarse, colour) if region.doubted else _ring_mask(region, colour)
+            instance = Instance(mask, row, column, score, None if region.doubted else region.cylinder)
             height, width = mask.shape
             if plausibility(self._ring, mask.sum(), width, height, depth_m[instance.window][mask], intrinsics) > 0:
                 return [instance]
