@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     missed = missed_bars(measured)
     if options.json:
-        print(json.dumps(measured | {'missed': missed}))
+        print(json.dumps(measured))
     else:
         _print(measured, missed)
     return 1 if missed else 0

@@ -1,5 +1,6 @@
 """`softarm bench cell`: its bars, its input, and its parts in the short form."""
 
+import json
 import socket
 import time
 
@@ -38,6 +39,16 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, arguments):
     assert bench_cell_command.main(arguments) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if 'softarm bench cell:' in line]
     assert len(lines) == 1
+
+
+def test_json_has_the_promised_keys_and_a_missed_bar_is_exit_code_1(capsys, monkeypatch):
+    measured = GOOD | {'joint_state_age_p99_s': 0.1, 'joint_state_rate_hz': 12.0, 'soak_minutes': 0.5, 'soak_faults': 9}
+    for leaks, code in (([], 0), (['a socket'], 1)):
+        monkeypatch.setattr(bench_cell_command, '_measure', lambda options, leaks=leaks: measured | {'leaks': leaks})
+        assert bench_cell_command.main(['--json']) == code
+        assert set(json.loads(capsys.readouterr().out)) == set(measured)
+    assert bench_cell_command.main([]) == 1
+    assert 'missed: none' in capsys.readouterr().out
 
 
 def test_what_is_promised_of_the_pneumatics(monkeypatch):
