@@ -111,15 +111,17 @@ def arcs(model, w):
     for i in range(model.kinds.size):
         seg, first = w.segments[i], model.firsts[i]
         if model.kinds[i] == BELLOWS:
-            x, m0, m1, m2 = w.x[first], model.arc_matrices[i, 0, 0], model.arc_matrices[i, 1, 0], model.arc_matrices[i, 2, 0]
+            m0, m1, m2 = model.arc_matrices[i, 0, 0], model.arc_matrices[i, 1, 0], model.arc_matrices[i, 2, 0]
             for k in range(LANES):
-                seg[UX + k], seg[UY + k], seg[ELL + k] = m0 * x[k], m1 * x[k], m2 * x[k]
+                x = w.x[first, k]
+                seg[UX + k], seg[UY + k], seg[ELL + k] = m0 * x, m1 * x, m2 * x
             for j in range(1, model.counts[i]):
-                x, m0, m1, m2 = w.x[first + j], model.arc_matrices[i, 0, j], model.arc_matrices[i, 1, j], model.arc_matrices[i, 2, j]
+                m0, m1, m2 = model.arc_matrices[i, 0, j], model.arc_matrices[i, 1, j], model.arc_matrices[i, 2, j]
                 for k in range(LANES):
-                    seg[UX + k] += m0 * x[k]
-                    seg[UY + k] += m1 * x[k]
-                    seg[ELL + k] += m2 * x[k]
+                    x = w.x[first + j, k]
+                    seg[UX + k] += m0 * x
+                    seg[UY + k] += m1 * x
+                    seg[ELL + k] += m2 * x
             if not model.twists[i]:
                 for k in range(LANES):
                     theta = math.sqrt(seg[UX + k] * seg[UX + k] + seg[UY + k] * seg[UY + k])
@@ -231,18 +233,18 @@ def _frames(model, w):
 
 
 @njit(**COMPILED)
-def evaluate(model, w, rows):
-    """Frames of w.x, and rows 3 (position) or 6 (and rotation) of the twist Jacobians by shares of the ranges in w.new_jacobian."""
+def evaluate(model, w, rows, jacobian):
+    """Frames of w.x; twist Jacobians by shares of the ranges in jacobian (n, 6 * LANES): rows 3 (position) or 6 (and rotation)."""
     _frames(model, w)
     last = w.segments[model.kinds.size - 1]
-    w.new_jacobian[:] = 0.0
+    jacobian[:] = 0.0
     for i in range(model.kinds.size):
         seg = w.segments[i]
         is_modal, open_bellows = model.kinds[i] == MODAL, model.kinds[i] == BELLOWS and not model.twists[i]
         for m in range(3 * LANES):
             seg[TIP + m] = last[AFTER + 9 * LANES + m]
         for j in range(model.counts[i]):
-            slope, column = w.slopes[i, j], w.new_jacobian[model.firsts[i] + j]
+            slope, column = w.slopes[i, j], jacobian[model.firsts[i] + j]
             spins = model.kinds[i] == TENDON and not model.twists[i] and j == 1
             own_spin = model.high[model.firsts[i] + 1] - model.low[model.firsts[i] + 1] if spins else 0.0
             for k in range(LANES):
@@ -274,13 +276,13 @@ def evaluate(model, w, rows):
 
 
 @njit(**COMPILED)
-def task(model, targets, axis, rows, w, cost):
-    """Task errors of w.x in w.new_error, their Jacobians by shares of the ranges in w.new_jacobian, squared errors in cost (LANES,).
+def task(model, targets, axis, rows, w, error, jacobian, cost):
+    """Task errors of w.x in error (6 * LANES,), their Jacobians by shares of the ranges in jacobian, squared errors in cost (LANES,).
 
     Targets (3 * LANES,) are positions [m]; with 6 rows the tip's axis is to be `axis` (3,), rotation about it is free.
     """
-    evaluate(model, w, rows)
-    seg, error = w.segments[model.kinds.size - 1], w.new_error
+    evaluate(model, w, rows, jacobian)
+    seg = w.segments[model.kinds.size - 1]
     for k in range(LANES):
         x = targets[k] - seg[AFTER + 9 * LANES + k]
         y = targets[LANES + k] - seg[AFTER + 10 * LANES + k]
@@ -295,7 +297,7 @@ def task(model, targets, axis, rows, w, cost):
             error[3 * LANES + k], error[4 * LANES + k], error[5 * LANES + k] = scale * cx, scale * cy, scale * cz
             cost[k] += scale * scale * (cx * cx + cy * cy + cz * cz)
         for j in range(w.x.shape[0]):
-            column = w.new_jacobian[j]
+            column = jacobian[j]
             for k in range(LANES):
                 zx, zy, zz = seg[AFTER + 6 * LANES + k], seg[AFTER + 7 * LANES + k], seg[AFTER + 8 * LANES + k]
                 spin = zx * column[3 * LANES + k] + zy * column[4 * LANES + k] + zz * column[5 * LANES + k]

@@ -18,7 +18,7 @@ STOP_M = 1e-9  # residual [m] at which a start is finished
 FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e-12, 1e6  # shares of the mean square of the Jacobian's rows
 FIRST_BARRIER, LAST_BARRIER = 0.05, 1e-6  # of the interior-point method, in units of the score
 FIRST_ROUNDING_RAD, LAST_ROUNDING_RAD = 0.1, 5e-4
-IMPROVEMENT_STEPS, LAST_STEPS = 11, 3  # of interior points and of the refinement after them
+IMPROVEMENT_STEPS, LAST_STEPS = 11, 2  # of interior points and of the refinement after them
 LEAST_ROOM = 0.02  # share of the range between a start of the interior-point method and a limit
 _CACHED = {'cache': True} | COMPILED
 
@@ -34,7 +34,7 @@ def _refine(model, coordinates, conditions, targets, axis, most_steps, stop, w, 
             w.x[j, k] = here[j, k] = min(max(w.x[j, k], low), high)
     w.error[:], w.jacobian[:], cost[:], damping[:] = 0.0, 0.0, np.inf, 10.0 * FIRST_DAMPING
     for step in range(most_steps + 1):
-        task(model, targets, axis, rows, w, new_cost)
+        task(model, targets, axis, rows, w, w.new_error, w.new_jacobian, new_cost)
         unfinished = 0
         for k in range(LANES):
             better = new_cost[k] < cost[k]
@@ -97,8 +97,7 @@ def _improve(model, coordinates, conditions, scoring, present, targets, axis, w)
                 x[k] = low + share[k] * reach
         if step == IMPROVEMENT_STEPS:
             break
-        task(model, targets, axis, rows, w, cost)
-        w.error[:], w.jacobian[:] = w.new_error, w.new_jacobian
+        task(model, targets, axis, rows, w, w.error, w.jacobian, cost)
         score_model(model, scoring, present, rounding, w)
         interior_point_steps(coordinates, conditions, barrier, w.memory)
         barrier, rounding = max(0.4 * barrier, LAST_BARRIER), max(0.5 * rounding, LAST_ROUNDING_RAD)
@@ -237,7 +236,7 @@ def _jacobian_block(model, first, actuation, jacobians):
     w, total = make_lanes(model), actuation.shape[0]
     for k in range(LANES):
         w.x[:, k] = actuation[min(first + k, total - 1)]
-    evaluate(model, w, 6)
+    evaluate(model, w, 6, w.new_jacobian)
     for k in range(min(LANES, total - first)):
         for j in range(actuation.shape[1]):
             for r in range(6):
