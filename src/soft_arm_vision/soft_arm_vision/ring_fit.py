@@ -25,7 +25,7 @@ EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
 TEMPER = 5.0  # nats that count as one between two sides of a fold: the outline's errors are known only so well
 MIN_EDGE_SHARE = 0.8  # less, and part of the outline is not the ring's
 USABLE_EDGE_SHARE = 0.3
-MAX_SIGMA_M = 3e-3
+MAX_SIGMA_M = 1.2e-3  # a pose known worse is of no use to a controller that is to be right to a millimetre
 ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
 
 
@@ -88,7 +88,7 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, out
     covariance = _covariance(state.covariance, state.axes)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
-        raise FitRefused(f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, {1e3 * MAX_SIGMA_M:.0f} mm is allowed')
+        raise FitRefused(f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, {1e3 * MAX_SIGMA_M:.1f} mm is allowed')
     return RingFit(state.centre, state.axis, covariance, wall.inlier_share, state.edge_share, wall.sigma_m)
 
 
