@@ -1,5 +1,7 @@
+import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,3 +34,8 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
     code, out, error = softarm(*arguments)
     assert (code, out) == (2, '')
     assert message in error and error.count('\n') == 1
+
+
+def test_worker_processes_of_a_command_do_not_run_it_again():
+    """`multiprocessing` reads the script of its parent under this name in every worker."""
+    runpy.run_path(str(Path(__file__).parents[2] / 'bin' / 'softarm'), run_name='__mp_main__')
