@@ -19,6 +19,7 @@ AXIS_WEIGHT_M = 0.1  # 1 rad of axis error counts as so many metres of position 
 LARGEST_SQUARED_BEND = 39.0  # theta^2 [rad^2], about one turn: up to here the polynomials are exact to round-off
 FAST = {'contract', 'nsz', 'arcp'}  # reorderings that keep NaN and infinity
 COMPILED = {'error_model': 'numpy', 'fastmath': FAST}
+INLINED = COMPILED | {'forceinline': True}  # a call would copy every field of the tuples of arrays
 
 _half_angle = polynomials(fastmath=FAST, series=[(1, 14), (0, 14)])
 _higher = polynomials(fastmath=FAST, series=[(3, 16), (4, 16)])
@@ -105,23 +106,23 @@ def make_lanes(model):
     return lanes
 
 
-@njit(**COMPILED)
+@njit(**INLINED)
 def arcs(model, w):
     """Arcs of w.x, and their slopes where these change."""
     for i in range(model.kinds.size):
         seg, first = w.segments[i], model.firsts[i]
         if model.kinds[i] == BELLOWS:
-            m0, m1, m2 = model.arc_matrices[i, 0, 0], model.arc_matrices[i, 1, 0], model.arc_matrices[i, 2, 0]
-            for k in range(LANES):
-                x = w.x[first, k]
-                seg[UX + k], seg[UY + k], seg[ELL + k] = m0 * x, m1 * x, m2 * x
-            for j in range(1, model.counts[i]):
-                m0, m1, m2 = model.arc_matrices[i, 0, j], model.arc_matrices[i, 1, j], model.arc_matrices[i, 2, j]
+            m = model.arc_matrices[i]
+            for k in range(LANES):  # three or four bellows; the first three at once, because small loops are not made vectors of
+                x, y, z = w.x[first, k], w.x[first + 1, k], w.x[first + 2, k]
+                seg[UX + k] = m[0, 0] * x + m[0, 1] * y + m[0, 2] * z
+                seg[UY + k] = m[1, 0] * x + m[1, 1] * y + m[1, 2] * z
+                seg[ELL + k] = m[2, 0] * x + m[2, 1] * y + m[2, 2] * z
+            for j in range(3, model.counts[i]):
                 for k in range(LANES):
-                    x = w.x[first + j, k]
-                    seg[UX + k] += m0 * x
-                    seg[UY + k] += m1 * x
-                    seg[ELL + k] += m2 * x
+                    seg[UX + k] += m[0, j] * w.x[first + j, k]
+                    seg[UY + k] += m[1, j] * w.x[first + j, k]
+                    seg[ELL + k] += m[2, j] * w.x[first + j, k]
             if not model.twists[i]:
                 for k in range(LANES):
                     theta = math.sqrt(seg[UX + k] * seg[UX + k] + seg[UY + k] * seg[UY + k])
@@ -170,7 +171,7 @@ def _arcs_of_a_pressure(model, i, x, seg, slope_rows):
         seg[SIDEWAYS_SLOPE + k], seg[ALONG_SLOPE + k] = sideways_slope * reach, along_slope * reach
 
 
-@njit(**COMPILED)
+@njit(**INLINED)
 def _bend_functions(seg):
     """A, B, C, dA, dB of a segment's arcs."""
     beyond = 0
@@ -191,7 +192,7 @@ def _bend_functions(seg):
                 seg[A + k], seg[B + k], seg[C + k], seg[DA + k], seg[DB + k] = a, b, c, c - b, 2.0 * d - c
 
 
-@njit(**COMPILED)
+@njit(**INLINED)
 def _frames(model, w):
     """Frames of w.x; the tip's is the last segment's AFTER."""
     arcs(model, w)
@@ -232,7 +233,7 @@ def _frames(model, w):
                 following[BEFORE + m] = seg[AFTER + m]
 
 
-@njit(**COMPILED)
+@njit(**INLINED)
 def evaluate(model, w, rows, jacobian):
     """Frames of w.x; twist Jacobians by shares of the ranges in jacobian (n, 6 * LANES): rows 3 (position) or 6 (and rotation)."""
     _frames(model, w)
@@ -275,7 +276,7 @@ def evaluate(model, w, rows, jacobian):
                     column[5 * LANES + k] += tz
 
 
-@njit(**COMPILED)
+@njit(**INLINED)
 def task(model, targets, axis, rows, w, error, jacobian, cost):
     """Task errors of w.x in error (6 * LANES,), their Jacobians by shares of the ranges in jacobian, squared errors in cost (LANES,).
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from soft_arm_kinematics.compiled_lanes import COMPILED, HXX, HXY, HYY, LANES, PULL_X, PULL_Y, UX, UY
+from soft_arm_kinematics.compiled_lanes import COMPILED, HXX, HXY, HYY, INLINED, LANES, PULL_X, PULL_Y, UX, UY
 
 SHARE_PIECES = 128
 
@@ -26,7 +26,7 @@ class Scoring(NamedTuple):
     shares: np.ndarray
 
 
-@njit(**COMPILED)
+@njit(**INLINED)
 def _share(low, scale, pieces, x):
     """Share of the pressure range at x, its slope and curvature by the share of the coordinate's range."""
     at = (x - low) * scale
@@ -60,7 +60,7 @@ def scores(model, scoring, present, w, found):
         found[0, k] = weights[0] * found[1, k] + weights[1] * found[2, k] + weights[2] * found[3, k]
 
 
-@njit(**COMPILED)
+@njit(**INLINED)
 def score_model(model, scoring, present, rounding, w):
     """Gradients of the totals by shares of the ranges in w.gradient, and matrices that curve about as much in w.hessian, lower halves.
 
@@ -109,7 +109,7 @@ def score_model(model, scoring, present, rounding, w):
                     entry[k] += ax * (seg[HXX + k] * bx + seg[HXY + k] * by) + ay * (seg[HXY + k] * bx + seg[HYY + k] * by)
 
 
-@njit(**COMPILED)
+@njit(**INLINED)
 def _pull_of_planes(weight, rounded, seg, neighbour):
     """Add the slopes and curvature of how far a segment's bending plane differs from its neighbour's."""
     for k in range(LANES):
