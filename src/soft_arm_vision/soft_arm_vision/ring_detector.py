@@ -9,12 +9,14 @@ import numpy as np
 
 from soft_arm_description.robot import Ring
 from soft_arm_vision import cloud
+from soft_arm_vision.colour_segmenter import ColourSegmenter
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder
 from soft_arm_vision.errors import FitRefused
+from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.outline import BESIDE_PX, Outline, mask_edges, rim_points
 from soft_arm_vision.ring_fit import RingFit, fit_ring
-from soft_arm_vision.segmenter import ColourSegmenter, Instance, Segmenter
+from soft_arm_vision.segmenter import Segmenter
 
 VOXEL_M = 0.002
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next

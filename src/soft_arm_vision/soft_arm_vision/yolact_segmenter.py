@@ -4,10 +4,10 @@ import cv2
 import numpy as np
 
 from soft_arm_description.robot import Ring
+from soft_arm_vision.instance import Instance, plausibility
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.mask_refinement import BAND_PX, refine
 from soft_arm_vision.ring_region import RingRegion, ring_region
-from soft_arm_vision.segmenter import Instance, plausibility
 from soft_arm_vision.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'

@@ -12,9 +12,10 @@ from soft_arm_description.robot import Ring, load_robot
 from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, mask_overlap, pose_errors
 from soft_arm_vision.cylinder_fit import ransac_cylinder
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_detector import RingDetector
-from soft_arm_vision.segmenter import Instance, make_segmenter
+from soft_arm_vision.segmenter import make_segmenter
 from soft_arm_vision.yolact.exported import ExportedYolact
 from soft_arm_vision.yolact_segmenter import YolactSegmenter
 

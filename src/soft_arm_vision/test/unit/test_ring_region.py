@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.instance import Instance
 from soft_arm_vision.ring_region import ring_region
-from soft_arm_vision.segmenter import Instance
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
 

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.colour_segmenter import ColourSegmenter
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.segmenter import ColourSegmenter, make_segmenter
+from soft_arm_vision.segmenter import make_segmenter
 
 CENTRE, AXIS = [0.02, -0.01, 0.47], [0.3, 1, 0.2]
 

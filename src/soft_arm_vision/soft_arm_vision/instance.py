@@ -1,0 +1,53 @@
+"""One find of a segmenter, and whether its size can be the ring's."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_description.robot import Ring
+from soft_arm_vision.cylinder_fit import Cylinders
+from soft_arm_vision.intrinsics import Intrinsics
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One instance: its mask inside a window of the image.
+
+    Attributes:
+        mask: Shape (h, w), bool.
+        row, column: The window's first pixel in the whole image.
+        score: 0..1, how sure the segmenter is.
+        cylinder: Roughly the ring's wall (K = 1), where the segmenter looked for it.
+    """
+
+    mask: np.ndarray
+    row: int
+    column: int
+    score: float
+    cylinder: Cylinders | None = None
+
+    @property
+    def window(self) -> tuple[slice, slice]:
+        """Rows and columns of the window in the whole image."""
+        return slice(self.row, self.row + self.mask.shape[0]), slice(self.column, self.column + self.mask.shape[1])
+
+
+def plausibility(ring: Ring, area_px: int, width_px: int, height_px: int, depth_m: np.ndarray, intrinsics: Intrinsics) -> float:
+    """0 for a size that no view of the ring has at that depth, else how much of a side view is seen.
+
+    Args:
+        ring: The ring.
+        area_px, width_px, height_px: Of the mask and of its box.
+        depth_m: Of the mask's pixels [m], 0 where there is none.
+        intrinsics: Of the picture.
+    """
+    depth_m = depth_m[depth_m > 0]
+    if area_px < 60 or len(depth_m) < 0.1 * area_px:
+        return 0.0
+    metres_per_px = np.median(depth_m) / intrinsics.fx
+    side_m2 = 2 * ring.radius_m * ring.height_m
+    seen_m2 = area_px * metres_per_px**2
+    diagonal_m = np.hypot(2 * ring.radius_m, ring.height_m)
+    if max(width_px, height_px) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (np.pi * ring.radius_m**2 + side_m2):
+        return 0.0
+    return 0.0 if seen_m2 < 0.15 * side_m2 else float(min(1.0, seen_m2 / side_m2))
