@@ -39,7 +39,8 @@ class GoalServer:
         self._node, self._arm, self._controller = node, arm, controller
         self._tolerance_m, self._timeout_s = tolerance_m, timeout_s
         self._running: _Running | None = None
-        self._waiting: tuple[Future, float] | None = None  # for the inverse kinematics, until
+        self._coming: tuple[Future, float] | None = None  # the inverse kinematics is waited for, until
+        self._waiting: tuple[Future, float] | None = None  # and then its answer, until
         self._ticks = 0
         self._ik = node.create_client(SolveIK, 'solve_ik')
         accept = {'goal_callback': lambda _: GoalResponse.ACCEPT, 'cancel_callback': lambda _: CancelResponse.ACCEPT}
@@ -60,6 +61,9 @@ class GoalServer:
 
     def after_tick(self, status: Status, now_s: float) -> None:
         """Send feedback, and end the goal when the controller or its client has ended it."""
+        if self._coming and (self._ik.service_is_ready() or now_s > self._coming[1]):
+            (future, _), self._coming = self._coming, None
+            future.set_result(None)
         if self._waiting and now_s > self._waiting[1]:
             self._ik.remove_pending_request(self._waiting[0])
             self._waiting[0].set_result(None)
@@ -142,8 +146,11 @@ class GoalServer:
 
     async def _solve_ik(self, point_m: np.ndarray) -> list[float]:
         """Lengths of the best solution; the service runs in another process, so the loop goes on."""
-        if not self._ik.service_is_ready():
-            raise GoalError('service solve_ik is not there: start inverse_kinematics, or give lengths_m with the target')
+        if not self._ik.service_is_ready():  # it may just be starting
+            self._coming = Future(), self._now_s() + IK_TIMEOUT_S
+            await self._coming[0]
+            if not self._ik.service_is_ready():
+                raise GoalError('service solve_ik is not there: start inverse_kinematics, or give lengths_m with the target')
         request = SolveIK.Request(target=conversions.point_message(point_m), present_lengths_m=self._present_m().tolist(), max_solutions=1)
         future = self._ik.call_async(request)
         self._waiting = (future, self._now_s() + IK_TIMEOUT_S)
