@@ -10,6 +10,8 @@ from tqdm import tqdm
 
 from soft_arm_description.robot import Ring, load_robot
 from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, mask_overlap, pose_errors
+from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.cramer_rao import centre_bound_m
 from soft_arm_vision.cylinder_fit import ransac_cylinder
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.instance import Instance
@@ -55,7 +57,7 @@ def _masks_and_poses(options, ring: Ring) -> dict:
     intrinsics = Intrinsics(image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px)
     segmenter = make_segmenter(options.segmenter, ring)
     network, network_overlaps, network_false_positives = _network(segmenter), [], 0
-    overlaps, detections, poses, latencies_s, false_positives = [], [], [], [], 0
+    overlaps, detections, poses, bounds_m, latencies_s, false_positives = [], [], [], [], [], 0
     for share in (0.0, 1.0):
         samples = ring_samples(
             options.robot, 'held_out', options.frames, seed=options.seed, scale=1.0, ringless_share=share, first=int(share) * 100_000
@@ -75,8 +77,11 @@ def _masks_and_poses(options, ring: Ring) -> dict:
                 network_overlaps.append(0.0 if alone is None else _overlap(alone, sample.masks[0]))
                 detections.append(detection)
                 poses.append(sample.T_optical_ring)
+                depth_m = depth_in_metres(sample.depth)
+                bounds_m.append(centre_bound_m(sample.T_optical_ring, sample.masks[0], depth_m, ring, intrinsics))
     found = np.array(overlaps)
     near = [i for i, T in enumerate(poses) if 0.35 <= T[2, 3] <= 0.6]
+    fitted_m = np.array([bounds_m[i] for i in near if detections[i].fit is not None])
     errors = pose_errors([detections[i] for i in near], [poses[i] for i in near])
     return {
         'mask_iou_mean': float(found[found > MATCHING_IOU].mean()) if (found > MATCHING_IOU).any() else None,
@@ -85,9 +90,19 @@ def _masks_and_poses(options, ring: Ring) -> dict:
         **_network_summary(network_overlaps, network_false_positives, network),
         'poses': len(errors.centre_m),
         **errors.summary(),
+        **_beside_bound(errors.centre_m, fitted_m),
         'fps': float(1 / np.mean(latencies_s)),
         'latency_p99_s': float(np.percentile(latencies_s, 99)),
     }
+
+
+def _beside_bound(errors_m: np.ndarray, bounds_m: np.ndarray) -> dict[str, float | None]:
+    """Root mean square of the Cramer-Rao bounds of the same frames, and how many times that the errors are."""
+    if len(errors_m) == 0:
+        return {'centre_cramer_rao_m': None, 'centre_over_cramer_rao': None}
+    known = np.isfinite(bounds_m)
+    bound_m = float(np.sqrt(np.mean(bounds_m[known] ** 2)))
+    return {'centre_cramer_rao_m': bound_m, 'centre_over_cramer_rao': float(np.sqrt(np.mean(errors_m[known] ** 2))) / bound_m}
 
 
 def _network(segmenter) -> ExportedYolact | None:
