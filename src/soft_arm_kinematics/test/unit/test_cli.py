@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot, shipped_robots
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.cli import ik, kinematics
 from soft_arm_kinematics.cli.kinematics import main
 
@@ -35,7 +35,7 @@ def test_ik_json_is_the_inverse_of_fk(capsys):
 
 @pytest.mark.parametrize('robot', sorted(shipped_robots()))
 def test_standard_input_answers_every_robot(capsys, monkeypatch, robot):
-    arm = Arm(load_robot(robot))
+    arm = load_arm(robot)
     rows = np.random.default_rng(0).uniform(*arm.actuation_limits, (3, arm.n_actuators))
     monkeypatch.setattr('sys.stdin', io.StringIO(json.dumps(rows.tolist())))
     assert main(['fk', '--robot', robot, '--lengths-m' if arm.has_bellows else '--actuation', '-', '--json']) == 0
