@@ -18,10 +18,10 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger_angles import FingerEye, draw_lines
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ros import conversions
+from soft_arm_vision.ros.detector_status import detector_status
 from soft_arm_vision.ros.newest_pair import NewestPair
 
 NO_CAMERA = Intrinsics(1, 1, 1.0, 1.0, 0.0, 0.0)
-SILENT_S = 0.5  # without a pair of images
 MEMORY = 0.99  # of the plane of the finger's side, for each picture: some seconds
 
 
@@ -88,20 +88,7 @@ class FingerDetectorNode(Node):
             self._overlay.publish(self._bridge.cv2_to_imgmsg(draw_lines(colour, view), 'rgb8', header))
 
     def _status(self):
-        if not self._pair.alive:
-            raise RuntimeError('the detector thread has ended; its error stands above')
-        age_s = self._found.age_s
-        values = {
-            'detection_rate_hz': self._found.rate_hz,
-            'frame_rate_hz': self._frames.rate_hz,
-            'age_s': 'none' if age_s is None else age_s,
-            'pairs_skipped': self._pair.skipped,
-        }
-        if self._frames.age_s is None or self._frames.age_s > SILENT_S:
-            return diagnostics.ERROR, self._pair.trouble or 'no pairs of colour and depth: is the camera running with align_depth?', values
-        if age_s is None or age_s > self._stale_s:
-            return diagnostics.ERROR, f'finger lost: {self._trouble}', values
-        return diagnostics.OK, 'finger in view', values
+        return detector_status(self._pair, self._frames, self._found, self._stale_s, 'finger', self._trouble)
 
 
 def main(args=None) -> int:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import numpy as np
 import rclpy
@@ -47,7 +48,8 @@ class JigSession:
         self._node = rclpy.create_node('calibrate_extrinsics', context=self._context, enable_rosout=False, start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        try:
+        with ExitStack() as unfinished:  # closes what is open when something here fails
+            unfinished.callback(self.__exit__)
             if self._virtual:
                 self._find_rig()
             self._pair = NewestPair(self._detect)
@@ -62,9 +64,7 @@ class JigSession:
                 CAMERA_S,
                 f'no camera info on {CAMERA}/color/camera_info within {CAMERA_S:.0f} s: is the camera running?',
             )
-        except BaseException:
-            self.__exit__()
-            raise
+            unfinished.pop_all()
         return self
 
     def __exit__(self, *error):

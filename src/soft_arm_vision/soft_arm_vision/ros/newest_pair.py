@@ -23,7 +23,7 @@ class NewestPair:
         self._waiting = {'colour': OrderedDict(), 'depth': OrderedDict()}
         self._pair, self._closing = None, False
         self.skipped = 0  # pairs that were dropped because a newer one came
-        self._thread = threading.Thread(target=self._run, name='ring_detector', daemon=True)
+        self._thread = threading.Thread(target=self._run, name='newest_pair', daemon=True)
         self._thread.start()
 
     def put_colour(self, image: Image) -> None:

@@ -21,6 +21,7 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring_detector import RingDetector, draw_overlay
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.camera_frame import CameraFrame
+from soft_arm_vision.ros.detector_status import detector_status
 from soft_arm_vision.ros.newest_pair import NewestPair
 from soft_arm_vision.segmenter import make_segmenter
 
@@ -37,7 +38,6 @@ class RingDetectorParameters:
     stale_s: float = parameters.parameter(0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0)
 
 
-SILENT_S = 0.5  # without a pair of images
 LOOK_EVERY_FRAMES = 30  # at the background, for a camera that has moved
 
 
@@ -117,20 +117,7 @@ class RingDetectorNode(Node):
         return expected_axis(centre_m, self._mounting.T_base_camera)
 
     def _status(self):
-        if not self._pair.alive:
-            raise RuntimeError('the detector thread has ended; its error stands above')
-        age_s = self._found.age_s
-        values = {
-            'detection_rate_hz': self._found.rate_hz,
-            'frame_rate_hz': self._frames.rate_hz,
-            'age_s': 'none' if age_s is None else age_s,
-            'pairs_skipped': self._pair.skipped,
-        }
-        if self._frames.age_s is None or self._frames.age_s > SILENT_S:
-            return diagnostics.ERROR, self._pair.trouble or 'no pairs of colour and depth: is the camera running with align_depth?', values
-        if age_s is None or age_s > self._stale_s:
-            return diagnostics.ERROR, f'ring lost: {self._trouble}', values
-        return diagnostics.OK, 'ring in view', values
+        return detector_status(self._pair, self._frames, self._found, self._stale_s, 'ring', self._trouble)
 
 
 def main(args=None) -> int:

@@ -3,6 +3,7 @@
 import queue
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import numpy as np
 import rclpy
@@ -55,12 +56,11 @@ class RunningFinger:
         self._node.create_subscription(Image, f'{CAMERA}/color/image_raw', self._pair.put_colour, qos.SENSOR)
         self._node.create_subscription(Image, f'{CAMERA}/depth/image_raw', self._pair.put_depth, qos.SENSOR)
         self._node.create_timer(COMMAND_PERIOD_S, self._send)
-        try:
+        with ExitStack() as unfinished:  # closes what is open when something here fails
+            unfinished.callback(self.__exit__)
             for what, known in (('pressures', lambda: self._readings), ('camera info', lambda: self._info)):
                 self._spin_until(known, FIND_S, lambda what=what: f'no {what} within {FIND_S:.0f} s: is launch/cell.launch.xml running?')
-        except BaseException:
-            self.__exit__()
-            raise
+            unfinished.pop_all()
         return self
 
     def __exit__(self, *_) -> None:
