@@ -2,17 +2,25 @@
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
 
+import cv2
 import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.random_scenes import RandomScenes, scaled_camera
 from soft_arm_vision import coco
+from soft_arm_vision.yolact.planes import reduced_depth
 
 RING_CLASSES = ('ring',)
 RINGLESS_SHARE = 0.15
+BLOCK = 100  # frames that a process draws at a time
 MIN_LABELLED_PX = 25  # less of a ring than this (at 320 x 240) is no label
 
 
@@ -44,13 +52,45 @@ def ring_samples(
 
 
 def write_ring_set(
-    folder: Path, robot_name: str, domain: str, count: int, *, seed: int, scale: float = 1.0, ringless_share: float = RINGLESS_SHARE
+    folder: Path,
+    robot_name: str,
+    domain: str,
+    count: int,
+    *,
+    seed: int,
+    scale: float = 1.0,
+    ringless_share: float = RINGLESS_SHARE,
+    processes: int = 1,
 ) -> int:
-    """Write a COCO-style set with a progress bar; returns the number of frames."""
-    samples = ring_samples(robot_name, domain, count, seed=seed, scale=scale, ringless_share=ringless_share)
+    """Write a COCO-style set with a progress bar; returns the number of frames.
+
+    Frames are drawn at the camera's size; those written smaller are reduced as the segmenter reduces what it is given.
+    """
     info = {'description': 'rings seen by the virtual camera', 'robot': robot_name, 'domain': domain, 'seed': seed, 'scale': scale}
     image = scaled_camera(scale).image
     info['camera'] = {name: getattr(image, name) for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')}
-    return coco.write(
-        folder, tqdm(samples, total=count, unit=' frames', desc=f'drawing {domain}', disable=not sys.stderr.isatty()), RING_CLASSES, info
+    size_px = image.width_px, image.height_px
+    firsts = range(0, count, BLOCK)
+    with ProcessPoolExecutor(processes, get_context('spawn')) as pool:  # a process has one OpenGL context
+        block = partial(_block, robot_name, domain, count, seed, ringless_share, size_px)
+        samples = chain.from_iterable(pool.map(block, firsts))
+        bar = tqdm(samples, total=count, unit=' frames', desc=f'drawing {domain}', disable=not sys.stderr.isatty())
+        return coco.write(folder, bar, RING_CLASSES, info)
+
+
+def _block(
+    robot_name: str, domain: str, count: int, seed: int, ringless_share: float, size_px: tuple[int, int], first: int
+) -> list[coco.Sample]:
+    samples = ring_samples(robot_name, domain, min(BLOCK, count - first), seed=seed, scale=1.0, ringless_share=ringless_share, first=first)
+    return [reduced(sample, size_px) for sample in samples]
+
+
+def reduced(sample: coco.Sample, size_px: tuple[int, int]) -> coco.Sample:
+    """The sample at another (width, height), as the segmenter reduces it; masks are where most of a pixel is."""
+    masks = [cv2.resize(mask.astype(np.float32), size_px, interpolation=cv2.INTER_AREA) >= 0.5 for mask in sample.masks]
+    return replace(
+        sample,
+        rgb=cv2.resize(sample.rgb, size_px, interpolation=cv2.INTER_AREA),
+        masks=np.array(masks, bool).reshape(-1, size_px[1], size_px[0]),
+        depth=None if sample.depth is None else reduced_depth(sample.depth, size_px),
     )

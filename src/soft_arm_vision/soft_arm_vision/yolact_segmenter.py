@@ -33,7 +33,7 @@ class YolactSegmenter:
 
     def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
         """See `Segmenter.segment`."""
-        found, prototypes = self.network.detect(colour)
+        found, prototypes = self.network.detect(colour, depth_m)
         rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
         for i in np.flatnonzero(found.classes == self._class)[:MAX_FINDS]:
             coarse = self.network.mask(found, prototypes, i, colour.shape[:2])

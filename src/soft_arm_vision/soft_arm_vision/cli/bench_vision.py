@@ -11,6 +11,7 @@ from tqdm import tqdm
 from soft_arm_description.robot import Ring, load_robot
 from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, mask_overlap, pose_errors
 from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.coco import Sample
 from soft_arm_vision.cramer_rao import centre_bound_m
 from soft_arm_vision.cylinder_fit import ransac_cylinder
 from soft_arm_vision.errors import VisionError
@@ -68,7 +69,7 @@ def _masks_and_poses(options, ring: Ring) -> dict:
             detector, begin = RingDetector(ring, segmenter), perf_counter()
             detection = detector.detect(sample.rgb, sample.depth, intrinsics)
             latencies_s.append(perf_counter() - begin)
-            alone = None if network is None else _best_find(network, sample.rgb)
+            alone = None if network is None else _best_find(network, sample)
             if share == 1.0:
                 false_positives += detection.instance is not None
                 network_false_positives += alone is not None
@@ -109,10 +110,10 @@ def _network(segmenter) -> ExportedYolact | None:
     return segmenter.network if isinstance(segmenter, YolactSegmenter) else None
 
 
-def _best_find(network: ExportedYolact, rgb: np.ndarray) -> Instance | None:
+def _best_find(network: ExportedYolact, sample: Sample) -> Instance | None:
     """What the network alone says: its best find, coarse and unchecked."""
-    found, prototypes = network.detect(rgb)
-    return Instance(*network.mask(found, prototypes, 0, rgb.shape[:2]), float(found.scores[0])) if len(found.scores) else None
+    found, prototypes = network.detect(sample.rgb, depth_in_metres(sample.depth))
+    return Instance(*network.mask(found, prototypes, 0, sample.rgb.shape[:2]), float(found.scores[0])) if len(found.scores) else None
 
 
 def _network_summary(overlaps: list[float], false_positives: int, network: ExportedYolact | None) -> dict:

@@ -51,6 +51,7 @@ def _count(text: str) -> int:
 def _train(options) -> int:
     import torch  # takes seconds: not before --help
 
+    from soft_arm_vision.yolact.anchors import AnchorLayout
     from soft_arm_vision.yolact.curves import draw_curves
     from soft_arm_vision.yolact.export import export
     from soft_arm_vision.yolact.network import YolactConfig, save_weights
@@ -58,13 +59,15 @@ def _train(options) -> int:
     from soft_arm_vision.yolact.training_set import TrainingSet, anchor_recall
 
     torch.set_num_threads(options.threads)
-    config = YolactConfig(classes=tuple(options.classes.split(',')))
+    classes = tuple(options.classes.split(','))
+    folders = options.data or [_drawn(options)]
+    data = TrainingSet((s for folder in folders for s in coco.read(folder, classes)), AnchorLayout())
+    config = YolactConfig(classes, data.layout, depth=data.has_depth)
     trainer = Trainer(config, TrainingSettings(steps=options.steps, seed=options.seed, bfloat16=not options.float32))
     if trainer.resume(options.out):
         print(f'going on from step {trainer.step}', file=sys.stderr)
-    folders = options.data or [_drawn(options)]
-    data = TrainingSet((s for folder in folders for s in coco.read(folder, config.classes, with_depth=False)), config.layout)
-    print(f'{len(data)} pictures; anchors suit {100 * anchor_recall(data):.0f} % of the instances', file=sys.stderr)
+    seen = 'colours and depth' if data.has_depth else 'colours only: not every picture has depth'
+    print(f'{len(data)} pictures, {seen}; anchors suit {100 * anchor_recall(data):.0f} % of the instances', file=sys.stderr)
     _run(trainer, data, options.out)
     draw_curves(trainer.progress, options.out / 'curves.png')
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
@@ -86,7 +89,7 @@ def _drawn(options) -> Path:
 
     folder = options.out / f'data_{options.frames}_seed_{options.seed}'
     if not (folder / coco.LABELS).is_file():
-        write_ring_set(folder, options.robot, 'training', options.frames, seed=options.seed, scale=DRAWN_SCALE)
+        write_ring_set(folder, options.robot, 'training', options.frames, seed=options.seed, scale=DRAWN_SCALE, processes=options.threads)
     return folder
 
 

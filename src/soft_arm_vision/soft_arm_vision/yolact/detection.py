@@ -10,7 +10,6 @@ from soft_arm_vision.yolact.anchors import AnchorLayout, decode, intersection_ov
 CONSIDERED = 200  # best anchors of each class
 NMS_IOU = 0.5
 MAX_INSTANCES = 100
-MEAN, DEVIATION = 118.0, 60.0  # of a grey value; pictures are brought to about -1..1
 MASK_MARGIN_PX = 1  # of the prototypes, kept around the predicted box
 
 
@@ -29,12 +28,6 @@ class Found:
     classes: np.ndarray
     boxes: np.ndarray
     coefficients: np.ndarray
-
-
-def prepared(rgb: np.ndarray, layout: AnchorLayout) -> np.ndarray:
-    """Picture as the network takes it, shape (1, 3, h, w), float32."""
-    small = cv2.resize(rgb, (layout.width_px, layout.height_px), interpolation=cv2.INTER_AREA)
-    return np.ascontiguousarray((small.astype(np.float32) - MEAN).transpose(2, 0, 1)[None] / DEVIATION, np.float32)
 
 
 def find(

@@ -35,11 +35,12 @@ def export(network: Yolact, path: Path, card: dict) -> dict:
         card: What is to be known of it: data, seeds, command, metrics, min_score.
     """
     layout = network.config.layout
-    picture = torch.zeros(1, 3, layout.height_px, layout.width_px)
+    picture = torch.zeros(1, network.config.planes, layout.height_px, layout.width_px)
     with warnings.catch_warnings():  # the exporter that writes plain graphs calls itself old
         warnings.simplefilter('ignore')
         flat = _Flat(network).eval()
         torch.onnx.export(flat, (picture,), str(path), opset_version=OPSET, dynamo=False, input_names=['picture'], output_names=OUTPUTS)
     card = card | {'sha256': checksum(path), 'classes': list(network.config.classes), 'layout': dataclasses.asdict(layout)}
+    card['depth'] = network.config.depth
     path.with_suffix('.json').write_text(json.dumps(card, indent=2) + '\n')
     return card

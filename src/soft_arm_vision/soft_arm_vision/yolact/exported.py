@@ -9,7 +9,8 @@ import numpy as np
 
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.yolact.anchors import AnchorLayout
-from soft_arm_vision.yolact.detection import Found, assemble, find, prepared
+from soft_arm_vision.yolact.detection import Found, assemble, find
+from soft_arm_vision.yolact.planes import planes, reduced_depth
 
 OUTPUTS = ['boxes', 'scores', 'coefficients', 'prototypes']
 SHIPPED = Path(__file__).parent / 'weights' / 'ring_segmenter.onnx'
@@ -40,14 +41,22 @@ class ExportedYolact:
         # OpenCV's older engine takes 11 ms on one core where its newer takes 15
         self._network = cv2.dnn.readNetFromONNX(np.frombuffer(content, np.uint8), cv2.dnn.ENGINE_CLASSIC)
 
-    def raw(self, rgb: np.ndarray) -> tuple[np.ndarray, ...]:
+    def raw(self, rgb: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, ...]:
         """Boxes, scores, coefficients and prototypes of one picture, as `detection.find` takes them."""
-        self._network.setInput(prepared(rgb, self.layout))
+        size_px = self.layout.width_px, self.layout.height_px
+        small = cv2.resize(rgb, size_px, interpolation=cv2.INTER_AREA)
+        self._network.setInput(planes(small, reduced_depth(depth_m, size_px) if self.card['depth'] else None)[None])
         return tuple(part[0] for part in self._network.forward(OUTPUTS))
 
-    def detect(self, rgb: np.ndarray, min_score: float | None = None) -> tuple[Found, np.ndarray]:
-        """Instances and prototypes of one picture, RGB, (h, w, 3) uint8; `min_score` None: the card's."""
-        boxes, scores, coefficients, prototypes = self.raw(rgb)
+    def detect(self, rgb: np.ndarray, depth_m: np.ndarray, min_score: float | None = None) -> tuple[Found, np.ndarray]:
+        """Instances and prototypes of one picture.
+
+        Args:
+            rgb: Shape (h, w, 3), uint8.
+            depth_m: Aligned depth [m], 0 where there is none, shape (h, w); not looked at by a network made for colours only.
+            min_score: None: the card's.
+        """
+        boxes, scores, coefficients, prototypes = self.raw(rgb, depth_m)
         least = self.card['min_score'] if min_score is None else min_score
         return find(boxes, scores, coefficients, self._anchors, self.layout, least), prototypes
 

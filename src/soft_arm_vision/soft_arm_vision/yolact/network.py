@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.yolact.anchors import AnchorLayout
+from soft_arm_vision.yolact.planes import COLOUR_PLANES, DEPTH_PLANES
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class YolactConfig:
         depths: Residual blocks of the four stages.
         pyramid: Channels of the feature pyramid.
         prototypes: Number of prototype masks.
+        depth: Whether it sees depth beside colours.
     """
 
     classes: tuple[str, ...] = ('ring',)
@@ -32,6 +34,12 @@ class YolactConfig:
     depths: tuple[int, ...] = (1, 2, 2, 1)
     pyramid: int = 40
     prototypes: int = 16
+    depth: bool = True
+
+    @property
+    def planes(self) -> int:
+        """Of its input."""
+        return COLOUR_PLANES + self.depth * DEPTH_PLANES
 
 
 @dataclass
@@ -75,9 +83,9 @@ class _Block(nn.Module):
 class Backbone(nn.Module):
     """Residual network; its last three stages have strides 8, 16 and 32."""
 
-    def __init__(self, widths: tuple[int, ...], depths: tuple[int, ...]):
+    def __init__(self, planes: int, widths: tuple[int, ...], depths: tuple[int, ...]):
         super().__init__()
-        self.stem = _convolution(3, widths[0], 2)
+        self.stem = _convolution(planes, widths[0], 2)
         self.stages = nn.ModuleList()
         for inputs, outputs, depth in zip(widths, widths[1:], depths, strict=False):
             self.stages.append(nn.Sequential(_Block(inputs, outputs, 2), *(_Block(outputs, outputs, 1) for _ in range(depth - 1))))
@@ -144,13 +152,13 @@ class Head(nn.Module):
 
 
 class Yolact(nn.Module):
-    """The whole network; input (b, 3, h, w), RGB scaled to about -1..1 by `detection.prepared`."""
+    """The whole network; input (b, planes, h, w) as `planes.planes` gives it."""
 
     def __init__(self, config: YolactConfig):
         super().__init__()
         self.config = config
         classes = len(config.classes)
-        self.backbone = Backbone(config.widths, config.depths)
+        self.backbone = Backbone(config.planes, config.widths, config.depths)
         self.pyramid = Pyramid(config.widths[-3:], config.pyramid)
         self.protonet = Protonet(config.pyramid, config.prototypes)
         self.head = Head(config.pyramid, config.layout.per_cell, classes, config.prototypes)

@@ -1,8 +1,8 @@
 """Training: AdamW with averaged weights, checkpoints to go on from.
 
-The network is fully convolutional: most steps see cut-outs around instances, which show several times as many of them in the same
-time; the last steps see whole pictures. Step t draws its batch from a random generator seeded by (seed, t): a run that was
-interrupted goes on exactly as if it had not been.
+The network is fully convolutional: it learns from cut-outs around instances, which show several times as many of them in the same
+time as whole pictures. Step t draws its batch from a random generator seeded by (seed, t): a run that was interrupted goes on
+exactly as if it had not been.
 """
 
 import csv
@@ -30,9 +30,8 @@ class TrainingSettings:
     """How to train; a run that goes on must have the same, but for `steps`."""
 
     steps: int = 2000
-    batch: int = 32  # cut-outs, or as many pictures as have the same area
+    batch: int = 32  # cut-outs
     cut_out_px: tuple[int, int] = (160, 128)  # width and height; multiples of the coarsest stride
-    whole_share: float = 0.12  # of the steps, at the end, that see whole pictures
     learning_rate: float = 3e-3
     weight_decay: float = 1e-3
     warm_up: int = 200
@@ -69,9 +68,8 @@ class Trainer:
         self.network, self.averaged = (Yolact(config).to(memory_format=torch.channels_last) for _ in range(2))
         self.averaged.load_state_dict(self.network.state_dict())
         self.averaged.eval()
-        whole_px = config.layout.width_px, config.layout.height_px
-        self._sizes_px = settings.cut_out_px, whole_px
-        self._anchors = [replace(config.layout, width_px=w, height_px=h).boxes() for w, h in self._sizes_px]
+        width_px, height_px = settings.cut_out_px
+        self._anchors = replace(config.layout, width_px=width_px, height_px=height_px).boxes()
         self._optimiser = torch.optim.AdamW(self.network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
         self.progress, self._sums = Progress(), []
         self._ahead, self._batch_ahead = ThreadPoolExecutor(1), None  # draws a batch while the network learns from the one before
@@ -119,10 +117,7 @@ class Trainer:
 
     def _batch(self, step: int, data: TrainingSet) -> tuple[torch.Tensor, Targets]:
         rng = np.random.default_rng([self.settings.seed, 3, step])
-        whole = step >= (1 - self.settings.whole_share) * self.settings.steps
-        size_px, anchors = self._sizes_px[whole], self._anchors[whole]
-        count = max(1, round(self.settings.batch * math.prod(self._sizes_px[0]) / math.prod(size_px)))
-        return make_batch([data.draw(rng, size_px) for _ in range(count)], anchors, self.config)
+        return make_batch([data.draw(rng, self.settings.cut_out_px) for _ in range(self.settings.batch)], self._anchors, self.config)
 
     def _learning_rate(self) -> float:
         s = self.settings

@@ -1,17 +1,19 @@
-"""Pictures and masks to learn from, in memory; cut-outs of them drawn at random; batches of those as the losses take them."""
+"""Pictures, their depth and masks to learn from, in memory; cut-outs of them drawn at random; batches of those as the losses take them."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 import torch
 
+from soft_arm_vision.cloud import depth_in_metres
 from soft_arm_vision.coco import Sample
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.yolact.anchors import POSITIVE_IOU, AnchorLayout, corners, encode, intersection_over_union, match
-from soft_arm_vision.yolact.detection import DEVIATION, MEAN
 from soft_arm_vision.yolact.losses import Targets
 from soft_arm_vision.yolact.network import YolactConfig
+from soft_arm_vision.yolact.planes import planes, reduced_depth
 
 PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
 MIN_BOX_PX = 4.0  # smaller boxes make the losses explode
@@ -25,33 +27,52 @@ ABOUT_INSTANCE_SHARE = 0.75  # others are anywhere in the picture
 OTHER_COLOURS_SHARE = 0.3  # pictures whose surroundings get other colours
 
 
+class CutOut(NamedTuple):
+    """Something to learn from.
+
+    Attributes:
+        picture: RGB, shape (h, w, 3), float32, 0..255.
+        depth_m: Shape (h, w), float32, 0 where there is none; None without depth.
+        masks: Of its n instances, shape (n, h, w), uint8.
+        classes: Of each instance, shape (n,).
+    """
+
+    picture: np.ndarray
+    depth_m: np.ndarray | None
+    masks: np.ndarray
+    classes: np.ndarray
+
+
 class TrainingSet:
-    """Pictures and masks at the network's size, in memory."""
+    """Pictures, their depth where every one has it, and masks, at the network's size, in memory.
+
+    Attributes:
+        has_depth: Whether they have depth.
+    """
 
     def __init__(self, samples: Iterable[Sample], layout: AnchorLayout):
         self.layout, size = layout, (layout.width_px, layout.height_px)
-        self._pictures, self._masks, self._classes = [], [], []
+        self._pictures, self._depths_m, self._masks, self._classes = [], [], [], []
         for sample in samples:
             if sample.visible_share is not None and (sample.visible_share < MIN_TAUGHT_SHARE).any():
                 continue
             self._pictures.append(cv2.resize(sample.rgb, size, interpolation=cv2.INTER_AREA))
+            self._depths_m.append(None if sample.depth is None else reduced_depth(depth_in_metres(sample.depth), size))
             self._masks.append([cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_AREA) for m in sample.masks])
             self._classes.append(sample.classes)
         if not any(len(classes) for classes in self._classes):
             raise VisionError(f'{len(self._pictures)} pictures without one labelled instance: nothing to learn from')
+        self.has_depth = all(depth_m is not None for depth_m in self._depths_m)
 
     def __len__(self) -> int:
         return len(self._pictures)
 
-    def draw(self, rng: np.random.Generator, size_px: tuple[int, int] | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def draw(self, rng: np.random.Generator, size_px: tuple[int, int] | None = None) -> CutOut:
         """A cut-out of a picture, turned, scaled and recoloured at random.
 
         Args:
             rng: Random numbers.
             size_px: Width and height of the cut-out; None: of the whole picture.
-
-        Returns:
-            Picture (h, w, 3) float32 0..255, its masks (n, h, w) uint8 and their classes (n,).
         """
         i = rng.integers(len(self))
         size = size_px or (self.layout.width_px, self.layout.height_px)
@@ -65,7 +86,20 @@ class TrainingSet:
         picture = cv2.warpAffine(self._pictures[i], warp, size, flags=cv2.INTER_LINEAR, borderValue=fill)
         big = [k for k, m in enumerate(masks) if m.sum() >= MIN_MASK_PX]
         masks = np.array([masks[k] for k in big], np.uint8).reshape(-1, size[1], size[0])
-        return _recoloured(picture, masks, rng), masks, self._classes[i][big]
+        return CutOut(_recoloured(picture, masks, rng), self._depth_m(i, warp, zoom, size), masks, self._classes[i][big])
+
+    def _depth_m(self, i: int, warp: np.ndarray, zoom: float, size: tuple[int, int]) -> np.ndarray | None:
+        """Depth of a cut-out: what is shown larger is nearer, and as deep in itself as before."""
+        if not self.has_depth:
+            return None
+        depth_m, inside = self._depths_m[i], np.zeros((self.layout.height_px, self.layout.width_px), bool)
+        for mask in self._masks[i]:
+            inside |= mask > 0
+        known = depth_m > 0
+        of = depth_m[inside & known] if (inside & known).any() else depth_m[known]
+        moved_m = float(np.median(of)) * (1 - 1 / zoom) if len(of) else 0.0
+        depth_m = cv2.warpAffine(np.where(known, np.maximum(depth_m - moved_m, 0.1), 0), warp, size, flags=cv2.INTER_NEAREST)
+        return depth_m.astype(np.float32)
 
     def _warp(self, i: int, size: tuple[int, int], rng: np.random.Generator) -> tuple[np.ndarray, float]:
         """From picture i to a cut-out of it; most are about one of its instances."""
@@ -103,15 +137,13 @@ def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator
     return np.clip(picture, 0, 255)
 
 
-def make_batch(
-    drawn: list[tuple[np.ndarray, np.ndarray, np.ndarray]], anchors: np.ndarray, config: YolactConfig
-) -> tuple[torch.Tensor, Targets]:
-    """Network's input and targets of pictures as `TrainingSet.draw` gives them; `anchors` are those of a picture of their size."""
-    height, width = drawn[0][0].shape[:2]
-    pictures = np.stack([(picture - MEAN) / DEVIATION for picture, _, _ in drawn]).transpose(0, 3, 1, 2)
+def make_batch(drawn: list[CutOut], anchors: np.ndarray, config: YolactConfig) -> tuple[torch.Tensor, Targets]:
+    """Network's input and targets of cut-outs of one size; `anchors` are those of a picture of that size."""
+    height, width = drawn[0].picture.shape[:2]
+    pictures = np.stack([planes(cut_out.picture, cut_out.depth_m if config.depth else None) for cut_out in drawn])
     labels, relative, instance, masks, frames = [], [], [], [], []
     semantic = np.zeros((len(drawn), len(config.classes), height // FINEST_STRIDE, width // FINEST_STRIDE), np.float32)
-    for i, (_, full, classes) in enumerate(drawn):
+    for i, (_, _, full, classes) in enumerate(drawn):
         boxes = np.array([_box(m) for m in full], float).reshape(-1, 4)
         sound = np.flatnonzero((boxes[:, 2:] - boxes[:, :2] >= MIN_BOX_PX).all(axis=1))
         boxes, full, classes = boxes[sound], full[sound], np.asarray(classes, int)[sound]
@@ -131,7 +163,7 @@ def make_batch(
         frames,
         torch.from_numpy(semantic),
     )
-    return torch.from_numpy(np.ascontiguousarray(pictures, np.float32)), targets
+    return torch.from_numpy(pictures), targets
 
 
 def _box(mask: np.ndarray) -> tuple[int, int, int, int]:
@@ -149,5 +181,5 @@ def _reduced(masks: np.ndarray, stride: int, width: int, height: int) -> np.ndar
 def anchor_recall(data: TrainingSet, count: int = 500, seed: int = 0) -> float:
     """Share of labelled instances that some anchor overlaps by half: whether the layout suits the data."""
     rng, anchors = np.random.default_rng(seed), corners(data.layout.boxes())
-    boxes = [_box(mask) for _ in range(count) for mask in data.draw(rng)[1]]
+    boxes = [_box(mask) for _ in range(count) for mask in data.draw(rng).masks]
     return float((intersection_over_union(anchors, np.array(boxes, float)).max(axis=0) >= POSITIVE_IOU).mean())

@@ -5,6 +5,7 @@ import pytest
 
 from soft_arm_vision.yolact.anchors import NEUTRAL, AnchorLayout, corners, decode, encode, intersection_over_union, match
 from soft_arm_vision.yolact.detection import assemble, fast_nms, find
+from soft_arm_vision.yolact.planes import planes
 
 LAYOUT = AnchorLayout()
 
@@ -89,3 +90,22 @@ def test_mask_ends_at_its_box():
     prototypes = np.ones((1, 60, 80), np.float32)
     mask, row, column = assemble(prototypes, np.ones(1), np.array([100, 100, 140, 120.0]), LAYOUT, (240, 320))
     assert (row, column) == (99, 99) and mask.shape == (22, 42) and mask.all()
+
+
+def test_planes_show_colour_nearness_and_the_slopes_of_a_surface():
+    v, u = np.mgrid[0:60, 0:80].astype(np.float32)
+    picture, depth_m = np.full((60, 80, 3), (118, 178, 58), np.uint8), 0.5 + 0.0005 * u - 0.001 * v
+    depth_m[30:34, 40:44] = 0
+    found = planes(picture, depth_m.astype(np.float32))
+    assert found.shape == (6, 60, 80)
+    np.testing.assert_allclose(found[:3, 5, 5], [0, 1, -1])
+    assert found[3, 10, 10] == pytest.approx(0.4 / depth_m[10, 10]) and found[3, 31, 41] == 0
+    np.testing.assert_allclose(found[4:, 20, 20], [0.0005 * 300 / depth_m[20, 20], -0.001 * 300 / depth_m[20, 20]], rtol=1e-3)
+    assert (found[4:, 31, 41] == 0).all() and np.isfinite(found).all()
+    assert planes(picture).shape == (3, 60, 80)
+
+
+def test_slope_beside_an_edge_is_the_surface_s_own():
+    depth_m = np.where(np.arange(80) < 40, 0.4, 0.9)[None].repeat(60, axis=0).astype(np.float32)
+    along_u = planes(np.zeros((60, 80, 3), np.uint8), depth_m)[4]
+    assert (along_u[:, :38] == 0).all() and (along_u[:, 42:] == 0).all()

@@ -1,10 +1,13 @@
 """YOLACT's network and training; skipped where torch is not installed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip('torch', reason='torch is not installed; training needs requirements/train.in')
 
+from soft_arm_vision.cloud import depth_in_metres  # noqa: E402
 from soft_arm_vision.coco import Sample  # noqa: E402
 from soft_arm_vision.errors import VisionError  # noqa: E402
 from soft_arm_vision.yolact.anchors import AnchorLayout  # noqa: E402
@@ -12,8 +15,9 @@ from soft_arm_vision.yolact.export import export  # noqa: E402
 from soft_arm_vision.yolact.exported import ExportedYolact  # noqa: E402
 from soft_arm_vision.yolact.losses import losses  # noqa: E402
 from soft_arm_vision.yolact.network import Output, Yolact, YolactConfig, load_weights, save_weights  # noqa: E402
+from soft_arm_vision.yolact.planes import planes  # noqa: E402
 from soft_arm_vision.yolact.training import Trainer, TrainingSettings  # noqa: E402
-from soft_arm_vision.yolact.training_set import TrainingSet, make_batch  # noqa: E402
+from soft_arm_vision.yolact.training_set import CutOut, TrainingSet, make_batch  # noqa: E402
 
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
 CONFIG = YolactConfig(('ring', 'gripper'), LAYOUT, widths=(8, 8, 12, 16, 16), depths=(1, 1, 1, 1), pyramid=12, prototypes=4)
@@ -25,14 +29,14 @@ def one_thread():
 
 
 def discs(count, seed=0):
-    """Pictures of a red or green disc on grey."""
+    """Pictures of a red or green disc on grey, 0.3 m before the wall behind it."""
     rng = np.random.default_rng(seed)
     for i in range(count):
         v, u = np.mgrid[0:64, 0:96]
         mask = np.hypot(u - rng.uniform(20, 76), v - rng.uniform(20, 44)) < rng.uniform(8, 14)
         rgb = np.full((64, 96, 3), 120, np.uint8)
         rgb[mask] = (230, 40, 40) if i % 2 else (40, 230, 40)
-        yield Sample(rgb, mask[None], np.array([i % 2]))
+        yield Sample(rgb, mask[None], np.array([i % 2]), np.where(mask, 500, 800).astype(np.uint16))
 
 
 @pytest.fixture(scope='module')
@@ -52,13 +56,15 @@ def batch(data, count=4):
 def test_cut_out_shows_an_instance_well_or_not_at_all(data):
     rng, shown = np.random.default_rng(5), 0
     for _ in range(60):
-        picture, masks, classes = data.draw(rng, (64, 64))
-        assert picture.shape == (64, 64, 3) and masks.shape[1:] == (64, 64) and len(masks) == len(classes)
+        picture, depth_m, masks, classes = data.draw(rng, (64, 64))
+        assert picture.shape == (64, 64, 3) and depth_m.shape == (64, 64) and masks.shape[1:] == (64, 64) and len(masks) == len(classes)
         shown += len(masks)
         for mask, which in zip(masks, classes, strict=True):
             assert mask.sum() > 0.3 * np.pi * 8**2 * 0.75**2  # of the smallest disc, drawn smallest
             own = picture[mask > 0].mean(axis=0)
             assert own[0 if which else 1] > own[1 if which else 0]  # it keeps its colour
+            known = depth_m > 0
+            assert np.median(depth_m[known & (mask == 0)]) - np.median(depth_m[known & (mask > 0)]) == pytest.approx(0.3, abs=1e-3)
     assert shown > 30
 
 
@@ -66,12 +72,6 @@ def test_hidden_instances_are_not_taught():
     seen, hidden = list(discs(2))
     hidden = Sample(hidden.rgb, hidden.masks, hidden.classes, visible_share=np.array([0.1]))
     assert len(TrainingSet([seen, hidden], LAYOUT)) == 1
-
-
-def test_last_steps_see_whole_pictures(data):
-    trainer = Trainer(CONFIG, settings(steps=10, batch=6, whole_share=0.2))
-    sizes = [tuple(trainer._batch(step, data)[0].shape) for step in (0, 7, 8, 9)]
-    assert sizes == [(6, 3, 64, 64)] * 2 + [(4, 3, 64, 96)] * 2
 
 
 def test_bfloat16_learns_what_float32_does(data):
@@ -111,7 +111,8 @@ def test_losses_of_a_perfect_answer_are_small_and_each_notices_its_fault(data):
 
 
 def test_picture_without_an_instance_has_a_finite_loss():
-    empty = [(np.full((64, 96, 3), 100, np.float32), np.zeros((0, 64, 96), np.uint8), np.zeros(0, int))] * 2
+    nothing = np.zeros((0, 64, 96), np.uint8), np.zeros(0, int)
+    empty = [CutOut(np.full((64, 96, 3), 100, np.float32), np.full((64, 96), 0.8, np.float32), *nothing)] * 2
     pictures, targets = make_batch(empty, LAYOUT.boxes(), CONFIG)
     found = losses(Yolact(CONFIG)(pictures), targets)
     assert all(torch.isfinite(v) for v in found.values()) and found['box'] == 0 and found['mask'] == 0 and found['class'] > 0
@@ -139,12 +140,24 @@ def test_it_learns_and_the_exported_network_says_the_same(data, tmp_path):
     export(network, tmp_path / 'discs.onnx', {'min_score': 0.3})
     exported = ExportedYolact(tmp_path / 'discs.onnx')
     sample = next(discs(1, seed=9))
-    from soft_arm_vision.yolact.detection import prepared
-
+    depth_m = depth_in_metres(sample.depth)
     with torch.inference_mode():
-        output = network(torch.from_numpy(prepared(sample.rgb, LAYOUT)))
-    for mine, theirs in zip(exported.raw(sample.rgb), (output.boxes, output.scores, output.coefficients, output.prototypes), strict=True):
+        output = network(torch.from_numpy(planes(sample.rgb, depth_m)[None]))
+    wanted = output.boxes, output.scores, output.coefficients, output.prototypes
+    for mine, theirs in zip(exported.raw(sample.rgb, depth_m), wanted, strict=True):
         np.testing.assert_allclose(mine, theirs[0].numpy(), atol=1e-3)
+
+
+def test_pictures_without_depth_make_a_network_of_colours(tmp_path):
+    data = TrainingSet((replace(sample, depth=None) for sample in discs(4)), LAYOUT)
+    assert not data.has_depth
+    network = replace(CONFIG, depth=False)
+    trainer = Trainer(network, settings(steps=2, batch=2))
+    assert np.isfinite(trainer.advance(data))
+    export(trainer.averaged, tmp_path / 'colours.onnx', {'min_score': 0.0})
+    exported, rgb = ExportedYolact(tmp_path / 'colours.onnx'), next(discs(1)).rgb
+    scores = [exported.raw(rgb, np.full((64, 96), z, np.float32))[1] for z in (0.5, 0.9)]
+    np.testing.assert_array_equal(*scores)
 
 
 def test_weights_come_back_and_others_are_refused(tmp_path):
