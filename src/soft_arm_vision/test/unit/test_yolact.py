@@ -108,4 +108,4 @@ def test_planes_show_colour_nearness_and_the_slopes_of_a_surface():
 def test_slope_beside_an_edge_is_the_surface_s_own():
     depth_m = np.where(np.arange(80) < 40, 0.4, 0.9)[None].repeat(60, axis=0).astype(np.float32)
     along_u = planes(np.zeros((60, 80, 3), np.uint8), depth_m)[4]
-    assert (along_u[:, :38] == 0).all() and (along_u[:, 42:] == 0).all()
+    assert np.abs(along_u[:, :38]).max() < 1e-3 and np.abs(along_u[:, 42:]).max() < 1e-3
