@@ -11,9 +11,6 @@ from std_srvs.srv import Trigger
 from ..boards import wait_for
 from .operators import operator_of
 
-# A machine that stalls for longer than the device's watchdog waits (0.25 s) is vented, as it should be: such a run says nothing.
-pytestmark = pytest.mark.flaky(reruns=2)
-
 CHAMBERS = ['m1_b1', 'm1_b2', 'm1_b3', 'm2_b1', 'm2_b2', 'm2_b3']
 TARGETS = [10e3, -20e3, 30e3, -40e3, 50e3, -60e3]
 

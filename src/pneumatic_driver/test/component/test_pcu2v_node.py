@@ -14,9 +14,6 @@ from soft_arm_msgs.msg import GripperState
 from ..boards import wait_for
 from .operators import operator_of
 
-# A machine that stalls for longer than the device's watchdog waits (0.25 s) is vented, as it should be: such a run says nothing.
-pytestmark = pytest.mark.flaky(reruns=2)
-
 TARGET = [60e3]
 
 

@@ -13,6 +13,8 @@ from pneumatic_driver.errors import CommandError, LinkError, RefusedError
 from ..boards import wait_for
 from ..conftest import device_of
 
+pytestmark = pytest.mark.real_time
+
 
 def moving(recorder, rig):
     """Arm, and command until the device follows."""
