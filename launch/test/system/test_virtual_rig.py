@@ -46,8 +46,11 @@ def xyz(point):
 @pytest.fixture(scope='module')
 def rig(tmp_path_factory, ros_domain):
     rig = Rig(tmp_path_factory.mktemp('rig') / 'launch.txt')
-    yield rig
-    rig.close()
+    try:
+        rig.wait_for_streams()
+        yield rig
+    finally:
+        rig.close()
 
 
 def goal_at(target_m, tolerance_m=0.001):
@@ -78,7 +81,8 @@ def test_every_node_runs(rig):
 
 
 def test_every_stream_flows(rig):
-    rig.wait(lambda: set(STREAMS) <= set(rig.latest), f'each of {sorted(STREAMS)} was received')
+    rig.latest.clear()
+    rig.wait_for_streams()
     assert rig.latest['/soft_arm/ring_pose'].header.frame_id == 'soft_arm_base_link'
     assert tuple(rig.latest['/soft_arm/pressures'].names) == load_arm().robot.chambers
 
@@ -113,6 +117,7 @@ def test_the_tip_reaches_a_target(rig):
 
 
 def test_an_unreachable_target_moves_nothing(rig):
+    rig.wait(lambda: hears_pressures(rig), 'the controller hears the driver')
     before_m = rig.truth_m()
     result = move_tip(rig, [0.0, 0.0, 5.0])
     assert result.error_code == MoveTip.Result.OUTSIDE_WORKSPACE
@@ -121,9 +126,10 @@ def test_an_unreachable_target_moves_nothing(rig):
 
 
 def test_a_killed_controller_leaves_a_vented_arm(rig):
+    rig.wait(lambda: hears_pressures(rig), 'the controller hears the driver')
     rig.send_goal(MoveTip, '/soft_arm/move_tip', goal_at(bent_tip_m(), tolerance_m=1e-4))
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() > VENTED_PA, 'the arm is under pressure')
-    os.kill(rig.pids()['tip_controller'], signal.SIGKILL)
+    rig.kill('tip_controller')
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA, 'the driver has vented for want of commands')
 
 
@@ -137,4 +143,4 @@ def test_ctrl_c_ends_everything(rig):
     os.killpg(rig.launch.pid, signal.SIGINT)
     assert rig.launch.wait(DEADLINE_S) == 0
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
-    assert rig.deaths() == ['tip_controller'], rig.output()  # the one that a test has killed
+    assert rig.deaths() == rig.killed, rig.output()

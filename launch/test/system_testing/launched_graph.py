@@ -27,6 +27,7 @@ class LaunchedGraph:
 
     Attributes:
         latest: Newest message of every stream by topic, and newest diagnostics by the node's name.
+        killed: Names of the executables that a test has killed.
     """
 
     def __init__(self, log: Path, command: list[str], streams: dict[str, type]):
@@ -41,7 +42,7 @@ class LaunchedGraph:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._changed = threading.Condition()
-        self.latest = {}
+        self.latest, self.killed, self._streams = {}, [], set(streams)
         for name, kind in streams.items():
             self.node.create_subscription(kind, name, lambda message, name=name: self._keep(name, message), qos_profile_sensor_data)
         self.node.create_subscription(DiagnosticArray, '/diagnostics', lambda array: [self._keep(s.name, s) for s in array.status], 10)
@@ -65,6 +66,13 @@ class LaunchedGraph:
     def wait(self, condition, what):
         with self._changed:
             assert self._changed.wait_for(condition, DEADLINE_S), f'{what}, within {DEADLINE_S} s; the launch said:\n{self.output()}'
+
+    def wait_for_streams(self):
+        self.wait(lambda: self._streams <= set(self.latest), f'each of {sorted(self._streams)} was received')
+
+    def kill(self, executable):
+        os.kill(self.pids()[executable], signal.SIGKILL)
+        self.killed.append(executable)
 
     def result(self, future, what):
         self.wait(future.done, what)

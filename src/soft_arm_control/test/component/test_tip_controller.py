@@ -68,6 +68,7 @@ class Rig(Node):
             assert self.changed.wait_for(condition, DEADLINE_S), what
 
     def move(self):
+        self.wait(self.move_tip.server_is_ready, 'move_tip is offered')
         target = TipTarget(position=Point(x=0.0, y=0.0, z=0.2))
         sent = self.move_tip.send_goal_async(MoveTip.Goal(target=target, timeout_s=1.0, open_loop=True))
         self.wait(sent.done, 'the goal is answered')
@@ -87,7 +88,6 @@ def rig(ros_domain):
     process = subprocess.Popen([sys.executable, '-c', START, *ARGUMENTS], stderr=subprocess.PIPE, text=True)
     rclpy.init()
     rig = Rig()
-    rig.wait(rig.move_tip.server_is_ready, 'move_tip is offered')
     yield rig
     rig.close()
     rclpy.shutdown()
