@@ -78,6 +78,10 @@ class LaunchedGraph:
         self.wait(future.done, what)
         return future.result()
 
+    def called(self, request):
+        """The future of a request of an action, made where the executor spins: elsewhere an answer may overtake it, and is dropped."""
+        return self.result(self._executor.create_task(request), 'the request is sent')
+
     def call(self, kind, name, request):
         client = self.node.create_client(kind, name)
         self.wait(client.service_is_ready, f'{name} is offered')
@@ -86,12 +90,12 @@ class LaunchedGraph:
     def send_goal(self, kind, name, goal):
         client = ActionClient(self.node, kind, name)
         self.wait(client.server_is_ready, f'{name} is offered')
-        return self.result(client.send_goal_async(goal), 'the goal is answered')
+        return self.result(self.called(lambda: client.send_goal_async(goal)), 'the goal is answered')
 
     def act(self, kind, name, goal):
         handle = self.send_goal(kind, name, goal)
         assert handle.accepted
-        return self.result(handle.get_result_async(), 'the goal ends').result
+        return self.result(self.called(handle.get_result_async), 'the goal ends').result
 
     def nodes(self):
         return {f'{namespace.rstrip("/")}/{name}' for name, namespace in self.node.get_node_names_and_namespaces()}
