@@ -102,14 +102,15 @@ def test_the_camera_sees_the_ring_where_it_is(rig):
     rig.wait(lambda: error_m() < 0.003, 'the seen ring is within 3 mm of the true one')
 
 
-def hears_pressures(rig):
-    """Whether the controller does, which may have found the driver later than this test."""
+def ready(rig):
+    """Whether goals are taken: the controller hears the driver, which it may find later than this test, and whom it asks is there."""
     status = rig.latest.get('soft_arm/tip_controller')
-    return status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
+    hears = status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
+    return hears and rig.node.count_services('/soft_arm/solve_ik') > 0
 
 
 def test_the_tip_reaches_a_target(rig):
-    rig.wait(lambda: hears_pressures(rig), 'the controller hears the driver')
+    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
     target_m = bent_tip_m()
     result = move_tip(rig, target_m)
     assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')
@@ -117,7 +118,7 @@ def test_the_tip_reaches_a_target(rig):
 
 
 def test_an_unreachable_target_moves_nothing(rig):
-    rig.wait(lambda: hears_pressures(rig), 'the controller hears the driver')
+    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
     before_m = rig.truth_m()
     result = move_tip(rig, [0.0, 0.0, 5.0])
     assert result.error_code == MoveTip.Result.OUTSIDE_WORKSPACE
@@ -126,7 +127,7 @@ def test_an_unreachable_target_moves_nothing(rig):
 
 
 def test_a_killed_controller_leaves_a_vented_arm(rig):
-    rig.wait(lambda: hears_pressures(rig), 'the controller hears the driver')
+    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
     rig.send_goal(MoveTip, '/soft_arm/move_tip', goal_at(bent_tip_m(), tolerance_m=1e-4))
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() > VENTED_PA, 'the arm is under pressure')
     rig.kill('tip_controller')
