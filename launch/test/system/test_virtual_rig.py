@@ -24,6 +24,8 @@ STREAMS = {
     '/virtual_rig/debug/tip_truth': PoseStamped,
 }
 VENTED_PA = 3e3
+GOALS = 3
+LOST = {MoveTip.Result.DRIVER_LOST, MoveTip.Result.CAMERA_STALE, MoveTip.Result.RING_LOST}
 
 
 class Rig(LaunchedGraph):
@@ -60,7 +62,13 @@ def goal_at(target_m, tolerance_m=0.001):
 
 
 def move_tip(rig, target_m):
-    return rig.act(MoveTip, '/soft_arm/move_tip', goal_at(target_m))
+    """The result of a goal; when this machine stalls for longer than a driver or a camera may be silent, the next one counts."""
+    for _ in range(GOALS):
+        rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
+        result = rig.act(MoveTip, '/soft_arm/move_tip', goal_at(target_m))
+        if result.error_code not in LOST and 'no answer' not in result.error_msg:
+            break
+    return result
 
 
 def bent_tip_m():
@@ -110,7 +118,6 @@ def ready(rig):
 
 
 def test_the_tip_reaches_a_target(rig):
-    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
     target_m = bent_tip_m()
     result = move_tip(rig, target_m)
     assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')
@@ -118,7 +125,6 @@ def test_the_tip_reaches_a_target(rig):
 
 
 def test_an_unreachable_target_moves_nothing(rig):
-    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
     before_m = rig.truth_m()
     result = move_tip(rig, [0.0, 0.0, 5.0])
     assert result.error_code == MoveTip.Result.OUTSIDE_WORKSPACE
