@@ -61,8 +61,9 @@ class Cell(LaunchedGraph):
         for _ in range(GOALS):
             self.wait(lambda: self.active('gripper/pcu2v_driver'), 'the driver is active')
             result = self.act(kind, f'/gripper/{name}', goal)
-            if result.error_code != kind.Result.DRIVER_LOST:
+            if result.error_code != Grasp.Result.DRIVER_LOST:
                 break
+            self.latest.pop('gripper/pcu2v_driver', None)  # what it said before
         return result
 
     def grasp(self, **goal):

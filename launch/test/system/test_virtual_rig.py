@@ -68,6 +68,7 @@ def move_tip(rig, target_m):
         result = rig.act(MoveTip, '/soft_arm/move_tip', goal_at(target_m))
         if result.error_code not in LOST and 'no answer' not in result.error_msg:
             break
+        rig.latest.pop('soft_arm/tip_controller', None)  # what it said before
     return result
 
 
