@@ -1,12 +1,23 @@
-"""Keeps tests that start nodes apart: each test file has a ROS domain of its own, also beside other runs on this machine."""
+"""What holds for tests of every package.
+
+Tests that start nodes are kept apart: each test file has a ROS domain of its own, also beside other runs on this machine.
+
+Tests in real time (`component/`, `system/`, and files marked `real_time`) talk to processes and devices that vent, time out or latch
+when this machine stalls, as they should. Such a test says nothing, so it gets two more attempts, each with new processes.
+"""
 
 import fcntl
 import os
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
 
+hypothesis.settings.register_profile('any_machine', deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile('any_machine')  # how long an example takes says nothing about the code on a machine that stalls
+
+REAL_TIME_FOLDERS, RERUNS = {'component', 'system'}, 2
 _DOMAINS = range(1, 100)  # above 101 the ports run into the ephemeral ones of Linux
 
 
@@ -36,3 +47,20 @@ def ros_domain():
         del os.environ['ROS_DOMAIN_ID']
     else:
         os.environ['ROS_DOMAIN_ID'] = before
+
+
+def pytest_collection_modifyitems(items):
+    """Give tests in real time more attempts."""
+    for item in items:
+        if REAL_TIME_FOLDERS.intersection(item.path.parts) or item.get_closest_marker('real_time'):
+            item.add_marker(pytest.mark.flaky(reruns=RERUNS))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """End what the tests of a file share before another attempt: it may have latched, died or be half way through something."""
+    if getattr(item, 'execution_count', 1) > 1:
+        for name in reversed(item.fixturenames):
+            for definition in item._fixtureinfo.name2fixturedefs.get(name, ()):
+                if definition.scope == 'module':
+                    definition.finish(item._request)

@@ -36,7 +36,8 @@ STREAMS = {
     ANGLES_TRUTH: JointState,
 }
 FRESH_S = 1.5  # the slowest stream has 15 Hz; the rest is for a busy machine
-WATCHDOG_S = 0.6  # 0.3 s, and what the process that also renders takes to say so on a busy machine; `softarm bench cell` is exact
+WATCHDOG_S = 2.0  # 0.3 s, and a stall of this machine; test_pcu2v_node.py has the bound itself, by the device's clock
+GOALS = 3
 SMALL_MOVE_RAD = np.array([0.10, -0.08, 0.06, 0.10, 0.40, -0.10])
 
 
@@ -55,14 +56,18 @@ class Cell(LaunchedGraph):
     def place_object(self, gap_m):
         assert self.call(PlaceObject, '/virtual_cell/place_object', PlaceObject.Request(gap_m=gap_m)).success
 
-    def grasp(self, **goal):
-        """The result of a grasp; when this machine stalls for longer than the device's watchdog waits, the next attempt counts."""
-        for _ in range(3):
-            result = self.act(Grasp, '/gripper/grasp', Grasp.Goal(**goal))
+    def grip(self, kind, name, goal):
+        """The result of a goal; when this machine stalls for longer than the device's watchdog waits, the next one counts."""
+        for _ in range(GOALS):
+            self.wait(lambda: self.active('gripper/pcu2v_driver'), 'the driver is active')
+            result = self.act(kind, f'/gripper/{name}', goal)
             if result.error_code != Grasp.Result.DRIVER_LOST:
                 break
-            self.wait(lambda: self.active('gripper/pcu2v_driver'), 'the driver is active again')
+            self.latest.pop('gripper/pcu2v_driver', None)  # what it said before
         return result
+
+    def grasp(self, **goal):
+        return self.grip(Grasp, 'grasp', Grasp.Goal(**goal))
 
     def active(self, name):
         status = self.latest.get(name)
@@ -72,8 +77,11 @@ class Cell(LaunchedGraph):
 @pytest.fixture(scope='module')
 def cell(tmp_path_factory, ros_domain):
     cell = Cell(tmp_path_factory.mktemp('cell') / 'launch.txt')
-    yield cell
-    cell.close()
+    try:
+        cell.wait_for_streams()
+        yield cell
+    finally:
+        cell.close()
 
 
 def test_every_node_runs(cell):
@@ -100,6 +108,7 @@ def test_the_camera_sees_the_true_bends(cell):
 
 
 def test_the_robot_moves_to_joint_angles(cell):
+    cell.wait(lambda: cell.active('abb/abb_rws_bridge'), 'the bridge is active')
     assert cell.call(SetBool, '/abb/set_motors', SetBool.Request(data=True)).success
     joints = cell.latest['/abb/joint_states']
     goal = MoveJoints.Goal(names=list(joints.name), position_rad=SMALL_MOVE_RAD.tolist())
@@ -127,7 +136,7 @@ def test_a_grasp_holds_what_it_touches(cell):
 
 
 def test_a_release_opens_by_vacuum(cell):
-    result = cell.act(Release, '/gripper/release', Release.Goal(stay_open=True))
+    result = cell.grip(Release, 'release', Release.Goal(stay_open=True))
     assert (result.error_code, result.error_msg, result.end_state) == (0, '', Release.Result.OPEN)
     cell.wait(lambda: cell.latest[TRUTH].negative_trigger and cell.latest[TRUTH].true_pressure_pa < -50e3, 'the vacuum stays')
 
@@ -136,14 +145,11 @@ def test_a_killed_driver_leaves_a_vented_finger(cell):
     cell.place_object(0.010)
     assert cell.grasp().contact
     assert cell.latest[TRUTH].positive_trigger
-    os.kill(cell.pids()['pcu2v_driver'], signal.SIGKILL)
+    cell.kill('pcu2v_driver')
     killed_s = cell.now_s()
     cell.wait(lambda: not cell.latest[TRUTH].positive_trigger and not cell.latest[TRUTH].negative_trigger, 'the watchdog trips')
     assert cell.now_s() - cell.age_s(TRUTH) - killed_s < WATCHDOG_S
     cell.wait(lambda: abs(cell.latest[TRUTH].true_pressure_pa) < 3e3, 'the finger is vented')
-
-
-def test_what_a_killed_driver_said_grows_old(cell):
     cell.wait(lambda: cell.age_s('/gripper/state') > 2.0, 'nothing is published for a dead driver')
     cell.wait(lambda: cell.age_s('/abb/joint_states') < FRESH_S, 'the robot is still heard')
 
@@ -154,4 +160,4 @@ def test_ctrl_c_ends_everything(cell):
     os.killpg(cell.launch.pid, signal.SIGINT)
     assert cell.launch.wait(DEADLINE_S) == 0
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
-    assert cell.deaths() == ['pcu2v_driver'], cell.output()  # the one that a test has killed
+    assert cell.deaths() == cell.killed, cell.output()

@@ -24,6 +24,8 @@ STREAMS = {
     '/virtual_rig/debug/tip_truth': PoseStamped,
 }
 VENTED_PA = 3e3
+GOALS = 3
+LOST = {MoveTip.Result.DRIVER_LOST, MoveTip.Result.CAMERA_STALE, MoveTip.Result.RING_LOST}
 
 
 class Rig(LaunchedGraph):
@@ -46,8 +48,11 @@ def xyz(point):
 @pytest.fixture(scope='module')
 def rig(tmp_path_factory, ros_domain):
     rig = Rig(tmp_path_factory.mktemp('rig') / 'launch.txt')
-    yield rig
-    rig.close()
+    try:
+        rig.wait_for_streams()
+        yield rig
+    finally:
+        rig.close()
 
 
 def goal_at(target_m, tolerance_m=0.001):
@@ -57,7 +62,14 @@ def goal_at(target_m, tolerance_m=0.001):
 
 
 def move_tip(rig, target_m):
-    return rig.act(MoveTip, '/soft_arm/move_tip', goal_at(target_m))
+    """The result of a goal; when this machine stalls for longer than a driver or a camera may be silent, the next one counts."""
+    for _ in range(GOALS):
+        rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
+        result = rig.act(MoveTip, '/soft_arm/move_tip', goal_at(target_m))
+        if result.error_code not in LOST and 'no answer' not in result.error_msg:
+            break
+        rig.latest.pop('soft_arm/tip_controller', None)  # what it said before
+    return result
 
 
 def bent_tip_m():
@@ -78,7 +90,8 @@ def test_every_node_runs(rig):
 
 
 def test_every_stream_flows(rig):
-    rig.wait(lambda: set(STREAMS) <= set(rig.latest), f'each of {sorted(STREAMS)} was received')
+    rig.latest.clear()
+    rig.wait_for_streams()
     assert rig.latest['/soft_arm/ring_pose'].header.frame_id == 'soft_arm_base_link'
     assert tuple(rig.latest['/soft_arm/pressures'].names) == load_arm().robot.chambers
 
@@ -98,14 +111,14 @@ def test_the_camera_sees_the_ring_where_it_is(rig):
     rig.wait(lambda: error_m() < 0.003, 'the seen ring is within 3 mm of the true one')
 
 
-def hears_pressures(rig):
-    """Whether the controller does, which may have found the driver later than this test."""
+def ready(rig):
+    """Whether goals are taken: the controller hears the driver, which it may find later than this test, and whom it asks is there."""
     status = rig.latest.get('soft_arm/tip_controller')
-    return status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
+    hears = status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
+    return hears and rig.node.count_services('/soft_arm/solve_ik') > 0
 
 
 def test_the_tip_reaches_a_target(rig):
-    rig.wait(lambda: hears_pressures(rig), 'the controller hears the driver')
     target_m = bent_tip_m()
     result = move_tip(rig, target_m)
     assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')
@@ -121,9 +134,10 @@ def test_an_unreachable_target_moves_nothing(rig):
 
 
 def test_a_killed_controller_leaves_a_vented_arm(rig):
+    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
     rig.send_goal(MoveTip, '/soft_arm/move_tip', goal_at(bent_tip_m(), tolerance_m=1e-4))
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() > VENTED_PA, 'the arm is under pressure')
-    os.kill(rig.pids()['tip_controller'], signal.SIGKILL)
+    rig.kill('tip_controller')
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA, 'the driver has vented for want of commands')
 
 
@@ -137,4 +151,4 @@ def test_ctrl_c_ends_everything(rig):
     os.killpg(rig.launch.pid, signal.SIGINT)
     assert rig.launch.wait(DEADLINE_S) == 0
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
-    assert rig.deaths() == ['tip_controller'], rig.output()  # the one that a test has killed
+    assert rig.deaths() == rig.killed, rig.output()

@@ -19,7 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from tf2_ros import Buffer, TransformListener
 
 LAUNCH = Path(__file__).parents[2]
-DEADLINE_S = 60.0
+DEADLINE_S = 120.0
 
 
 class LaunchedGraph:
@@ -27,6 +27,7 @@ class LaunchedGraph:
 
     Attributes:
         latest: Newest message of every stream by topic, and newest diagnostics by the node's name.
+        killed: Names of the executables that a test has killed.
     """
 
     def __init__(self, log: Path, command: list[str], streams: dict[str, type]):
@@ -41,7 +42,7 @@ class LaunchedGraph:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._changed = threading.Condition()
-        self.latest = {}
+        self.latest, self.killed, self._streams = {}, [], set(streams)
         for name, kind in streams.items():
             self.node.create_subscription(kind, name, lambda message, name=name: self._keep(name, message), qos_profile_sensor_data)
         self.node.create_subscription(DiagnosticArray, '/diagnostics', lambda array: [self._keep(s.name, s) for s in array.status], 10)
@@ -66,9 +67,20 @@ class LaunchedGraph:
         with self._changed:
             assert self._changed.wait_for(condition, DEADLINE_S), f'{what}, within {DEADLINE_S} s; the launch said:\n{self.output()}'
 
+    def wait_for_streams(self):
+        self.wait(lambda: self._streams <= set(self.latest), f'each of {sorted(self._streams)} was received')
+
+    def kill(self, executable):
+        os.kill(self.pids()[executable], signal.SIGKILL)
+        self.killed.append(executable)
+
     def result(self, future, what):
         self.wait(future.done, what)
         return future.result()
+
+    def called(self, request):
+        """The future of a request of an action, made where the executor spins: elsewhere an answer may overtake it, and is dropped."""
+        return self.result(self._executor.create_task(request), 'the request is sent')
 
     def call(self, kind, name, request):
         client = self.node.create_client(kind, name)
@@ -78,12 +90,12 @@ class LaunchedGraph:
     def send_goal(self, kind, name, goal):
         client = ActionClient(self.node, kind, name)
         self.wait(client.server_is_ready, f'{name} is offered')
-        return self.result(client.send_goal_async(goal), 'the goal is answered')
+        return self.result(self.called(lambda: client.send_goal_async(goal)), 'the goal is answered')
 
     def act(self, kind, name, goal):
         handle = self.send_goal(kind, name, goal)
         assert handle.accepted
-        return self.result(handle.get_result_async(), 'the goal ends').result
+        return self.result(self.called(handle.get_result_async), 'the goal ends').result
 
     def nodes(self):
         return {f'{namespace.rstrip("/")}/{name}' for name, namespace in self.node.get_node_names_and_namespaces()}

@@ -9,6 +9,8 @@ import pytest
 from soft_arm_bringup import bench_cell_command, gripper_figures, gripper_soak
 from soft_arm_bringup.tcp_relay import TcpRelay
 
+pytestmark = pytest.mark.real_time
+
 GOOD = {
     'vent_after_comm_loss_s': 0.42,
     'watchdog_vent_s': 0.25,

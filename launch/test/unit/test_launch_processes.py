@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.real_time
+
 DEADLINE_S = 60.0
 
 

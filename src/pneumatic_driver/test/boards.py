@@ -13,7 +13,7 @@ from soft_arm_sim.modbus_server import DeviceThread
 from soft_arm_sim.valve_board import ValveBoard
 
 
-def wait_for(condition: Callable[[], object], deadline_s: float = 3.0, what: str = 'the condition'):
+def wait_for(condition: Callable[[], object], deadline_s: float = 10.0, what: str = 'the condition'):
     """Value of the condition as soon as it is true."""
     end_s, tick = time.monotonic() + deadline_s, threading.Event()
     while not (value := condition()):

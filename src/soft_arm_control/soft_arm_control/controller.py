@@ -18,8 +18,9 @@ from soft_arm_control.error_map import ErrorMap
 from soft_arm_control.errors import DriverLostError, GoalError
 from soft_arm_control.estimator import TipEstimator
 from soft_arm_control.goal import Goal
+from soft_arm_control.own_stalls import OwnStalls
 from soft_arm_control.tracking import solve_lengths
-from soft_arm_control.valves import REFERENCE_TIME_CONSTANT_S, ValveShaper
+from soft_arm_control.valves import PERIOD_S, REFERENCE_TIME_CONSTANT_S, ValveShaper
 from soft_arm_kinematics.arm import Arm
 
 HELD_WITHIN_PA = 4.0e3  # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum
@@ -77,6 +78,7 @@ class TipController:
         self.estimator = TipEstimator(arm, self.error_map, dynamics)
         self._preview_s = dynamics.mechanical_lag_s + dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
         self._pressures_s = self._image_s = self._ring_s = -np.inf
+        self._stalls = OwnStalls(PERIOD_S)
         self._measured_pa: np.ndarray | None = None
         self._valves: ValveShaper | None = None
         self._applied_pa: np.ndarray | None = None
@@ -139,7 +141,7 @@ class TipController:
             DriverLostError: If no pressures are being measured.
             GoalError: If the goal is of another arm.
         """
-        if self._measured_pa is None or now_s - self._pressures_s > self._settings.pressures_timeout_s:
+        if self._measured_pa is None or self._silent_s(now_s) > self._settings.pressures_timeout_s:
             raise DriverLostError('no measured pressures: start the pneumatic driver and activate it')
         if goal.lengths_m.shape[1:] != self._measured_pa.shape:
             raise GoalError(f'goal with {goal.lengths_m.shape[1]} lengths: the arm has {len(self._measured_pa)} actuators')
@@ -165,6 +167,7 @@ class TipController:
 
     def step(self, now_s: float) -> tuple[np.ndarray | None, Status]:
         """One tick, `valves.PERIOD_S` after the last: pressures to command [Pa], None when there are none, and the status."""
+        self._stalls.tick(now_s)
         inactive = self._inactive_s is not None and now_s - self._inactive_s > self._settings.driver_gone_s
         if inactive or now_s - self._pressures_s > self._settings.driver_gone_s:
             self._applied_pa = self._valves = None
@@ -232,20 +235,26 @@ class TipController:
 
     def _fault(self, now_s) -> tuple[Outcome, str] | None:
         s = self._settings
-        if now_s - self._pressures_s > s.pressures_timeout_s:
+        if self._silent_s(now_s) > s.pressures_timeout_s:
             return Outcome.DRIVER_LOST, (
-                f'no measured pressures for {_age(now_s, self._pressures_s)}, limit {s.pressures_timeout_s} s: check the driver'
+                f'no measured pressures for {_said(self._silent_s(now_s))}, limit {s.pressures_timeout_s} s: check the driver'
             )
         if self._goal.open_loop:
             return None
-        if now_s - self._image_s > s.camera_timeout_s:
-            return Outcome.CAMERA_STALE, f'no image for {_age(now_s, self._image_s)}, limit {s.camera_timeout_s} s: check the camera'
-        if now_s - self._ring_s > s.ring_timeout_s:
+        image_s, ring_s = (self._stalls.silence_s(now_s, seen_s) for seen_s in (self._image_s, self._ring_s))
+        if image_s > s.camera_timeout_s:
+            return Outcome.CAMERA_STALE, f'no image for {_said(image_s)}, limit {s.camera_timeout_s} s: check the camera'
+        if ring_s > s.ring_timeout_s:
             return Outcome.RING_LOST, (
-                f'no ring seen for {_age(now_s, self._ring_s)}, limit {s.ring_timeout_s} s: check that nothing '
+                f'no ring seen for {_said(ring_s)}, limit {s.ring_timeout_s} s: check that nothing '
                 'covers it and that the ring detector runs'
             )
         return None
+
+    def _silent_s(self, now_s) -> float:
+        """How long the driver has been silent; after `driver_gone_s` it may have vented, whoever stood still."""
+        silent_s = now_s - self._pressures_s
+        return silent_s if silent_s > self._settings.driver_gone_s else self._stalls.silence_s(now_s, self._pressures_s)
 
     def _end(self, now_s, outcome, message):
         """Drop the goal, hold the last pressures. A fault while a reached target is held ends the holding and is reported too."""
@@ -258,5 +267,5 @@ class TipController:
         return None if self._measured_pa is None else self.estimator.tip_m()
 
 
-def _age(now_s: float, seen_s: float) -> str:
-    return 'ever' if np.isinf(seen_s) else f'{now_s - seen_s:.2f} s'
+def _said(silence_s: float) -> str:
+    return 'ever' if np.isinf(silence_s) else f'{silence_s:.2f} s'

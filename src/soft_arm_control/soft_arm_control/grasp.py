@@ -13,6 +13,7 @@ import numpy as np
 from soft_arm_control.errors import DriverLostError, GoalError
 from soft_arm_control.free_closing import FreeClosing
 from soft_arm_control.grasp_contact import ContactDetector
+from soft_arm_control.own_stalls import OwnStalls
 
 PERIOD_S = 0.02
 SHAPE_LAG_S, SHAPE_WAIT_S = 0.2, 1.0  # of the finger behind its pressure; for an image of the finger at rest
@@ -109,6 +110,7 @@ class Gripper:
         self._pressure_pa: float | None = None
         self._bends_rad: np.ndarray | None = None
         self._pressure_s = self._shape_s = -math.inf
+        self._stalls = OwnStalls(PERIOD_S)
         self._inactive_s: float | None = None
         self._goal: GraspGoal | ReleaseGoal | None = None
         self._phase, self._start_s, self._phase_s, self._inside_s = 'idle', 0.0, 0.0, None
@@ -157,7 +159,7 @@ class Gripper:
             DriverLostError: If no pressures are being measured.
             GoalError: If the goal cannot be taken; nothing changes.
         """
-        if now_s - self._pressure_s > self._settings.pressures_timeout_s:
+        if self._silent_s(now_s) > self._settings.pressures_timeout_s:
             raise DriverLostError('no measured pressures: start the gripper driver and activate it')
         self._check(goal, now_s)
         self._goal, self._start_s = goal, now_s
@@ -190,6 +192,7 @@ class Gripper:
 
     def step(self, now_s: float) -> tuple[float | None, GripStatus]:
         """One tick, `PERIOD_S` after the last: signed gauge pressure to command [Pa], None when there is none, and the status."""
+        ran_s = self._stalls.tick(now_s)
         gone = self._driver_gone(now_s, self._settings.driver_gone_s if self._goal is None else self._settings.pressures_timeout_s)
         if gone and self._goal is not None:
             self.holding = False
@@ -203,7 +206,7 @@ class Gripper:
         if isinstance(self._goal, ReleaseGoal):
             status = self._release(now_s)
         else:
-            status = self._grasp(now_s)
+            status = self._grasp(now_s, ran_s)
         return self._take_command(), status
 
     def _take_command(self) -> float | None:
@@ -213,7 +216,7 @@ class Gripper:
             self._command_pa = None
         return command_pa
 
-    def _grasp(self, now_s: float) -> GripStatus:
+    def _grasp(self, now_s: float, ran_s: float) -> GripStatus:
         goal, s = self._goal, self._settings
         if goal.evidence & Evidence.SHAPE and not self.holding and not self._sees(now_s):
             return self._end(
@@ -230,7 +233,7 @@ class Gripper:
             if self._settled(now_s):
                 self._enter('close', now_s)
         elif self._phase == 'close':
-            self._command_pa = min(s.open_pa + s.rate_pa_s * (now_s - self._phase_s), goal.grip_pa)
+            self._command_pa = min(self._command_pa + s.rate_pa_s * ran_s, goal.grip_pa)  # a stall must not become a jump
             if self._touched():
                 self._contact_pa, self._contact_s, self.holding = self._pressure_pa, now_s - self._start_s, True
                 self._command_pa = min(max(self._pressure_pa, 0.0) + goal.squeeze_pa, goal.grip_pa)
@@ -292,7 +295,7 @@ class Gripper:
         return (Evidence.PRESSURE if contact.by_pressure else Evidence.NONE) | (Evidence.SHAPE if contact.by_shape else Evidence.NONE)
 
     def _sees(self, now_s: float) -> bool:
-        return now_s - self._shape_s <= self._settings.shape_timeout_s
+        return self._stalls.silence_s(now_s, self._shape_s) <= self._settings.shape_timeout_s
 
     def _settled(self, now_s: float) -> bool:
         inside = abs(self._pressure_pa - self._command_pa) <= self._settings.tolerance_pa
@@ -310,8 +313,13 @@ class Gripper:
         """Why the driver counts as gone; empty while it does not."""
         if self._inactive_s is not None and now_s - self._inactive_s > limit_s:
             return 'the driver is inactive: activate it, then send a new goal'
-        silent_s = now_s - self._pressure_s
+        silent_s = self._silent_s(now_s)
         return f'no measured pressures for {silent_s:.2f} s, limit {limit_s} s: check the driver' if silent_s > limit_s else ''
+
+    def _silent_s(self, now_s: float) -> float:
+        """How long the driver has been silent; after `driver_gone_s` it may have vented, whoever stood still."""
+        silent_s = now_s - self._pressure_s
+        return silent_s if silent_s > self._settings.driver_gone_s else self._stalls.silence_s(now_s, self._pressure_s)
 
     def _nothing_touched(self, now_s: float) -> str:
         at_hand = self._at_hand(now_s)

@@ -62,7 +62,7 @@ class Operator:
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         self.diagnostics += [status for status in message.status if status.name.endswith('abb_rws_bridge')]
 
-    def wait(self, condition, deadline_s: float = 10.0, what: str = 'the condition') -> float:
+    def wait(self, condition, deadline_s: float = 30.0, what: str = 'the condition') -> float:
         began_s = time.monotonic()
         while not condition():
             assert self.process.poll() is None, self.process.stderr.read()
@@ -369,7 +369,7 @@ def test_a_signal_during_a_move_stops_the_robot_and_logs_out(number, generation)
     try:
         running.begin_slow_move(peer)
         running.process.send_signal(number)
-        assert running.process.wait(5.0) == 0
+        assert running.process.wait(30.0) == 0
         state = peer.state()
         assert (state['running'], state['sessions'], set(state['masters'].values())) == (False, 0, {None})
     finally:

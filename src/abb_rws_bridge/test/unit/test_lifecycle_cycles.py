@@ -17,6 +17,8 @@ from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER
 from rws_testing.peer import Peer
 
+pytestmark = pytest.mark.real_time
+
 CYCLES = 50
 CLOSE_S = 3.0
 FAULTS = [

@@ -17,6 +17,8 @@ from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER
 from rws_testing.peer import Peer
 
+pytestmark = pytest.mark.real_time
+
 DETECT_S = 1.0
 
 

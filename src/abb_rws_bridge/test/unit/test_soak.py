@@ -7,6 +7,8 @@ import pytest
 from rws_testing.cell import client, emulator
 from soft_arm_sim.rws.soak import soak
 
+pytestmark = pytest.mark.real_time
+
 
 @pytest.mark.parametrize(('generation', 'seed'), [(1, 1), (2, 2)])
 def test_nothing_is_left_behind_and_the_state_is_the_controllers(generation, seed):

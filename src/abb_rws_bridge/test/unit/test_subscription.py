@@ -9,6 +9,8 @@ from abb_rws_bridge.monitor import UP
 from abb_rws_bridge.subscription import HIGH, LOW, Subscription, events_of
 from rws_testing.cell import cell, until, watched
 
+pytestmark = pytest.mark.real_time
+
 ALL = pytest.mark.parametrize('generation', [1, 2])
 PING_S = 0.4
 SIGNAL, SYMBOL = '/rw/iosystem/signals/DO_01;state', '/rw/rapid/symbol/data/RAPID/T_ROB1/Module1/test_var_num;value'

@@ -38,7 +38,7 @@ class Operator:
         command = [FOLDER / self._executable, '--ros-args', '-r', f'__ns:={self._namespace}', *arguments]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
-    def wait(self, condition, deadline_s: float = 10.0, command=None, what: str = 'the condition'):
+    def wait(self, condition, deadline_s: float = 30.0, command=None, what: str = 'the condition'):
         def step():
             if command is not None:
                 self.command(self._chambers, command)

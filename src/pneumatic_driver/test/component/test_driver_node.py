@@ -11,9 +11,6 @@ from std_srvs.srv import Trigger
 from ..boards import wait_for
 from .operators import operator_of
 
-# A machine that stalls for longer than the device's watchdog waits (0.25 s) is vented, as it should be: such a run says nothing.
-pytestmark = pytest.mark.flaky(reruns=2)
-
 CHAMBERS = ['m1_b1', 'm1_b2', 'm1_b3', 'm2_b1', 'm2_b2', 'm2_b3']
 TARGETS = [10e3, -20e3, 30e3, -40e3, 50e3, -60e3]
 
@@ -25,7 +22,7 @@ def operator(request):
 
 def start_and_move(operator, board, **parameters):
     operator.start(robot='two_module_arm', port=board.device.port, autostart=True, **parameters)
-    operator.wait(lambda: board.plant.follows(TARGETS), 15.0, command=TARGETS, what='the plant following')
+    operator.wait(lambda: board.plant.follows(TARGETS), command=TARGETS, what='the plant following')
 
 
 def test_pressures_come_back_named_stamped_and_in_order(operator, tcp_board):
@@ -54,7 +51,7 @@ def test_sigkill_is_followed_by_a_vent_of_the_board(operator, tcp_board):
 def test_signals_vent_and_exit_clean(operator, tcp_board, number):
     start_and_move(operator, tcp_board)
     operator.process.send_signal(number)
-    assert operator.process.wait(5.0) == 0
+    assert operator.process.wait(30.0) == 0
     assert tcp_board.plant.vented
     assert tcp_board.device.logic.faults == 0  # the driver vented it, not the watchdog
 
@@ -142,6 +139,6 @@ def test_board_that_is_switched_off_and_on(operator, tcp_board, auto_recover):
 )
 def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
     operator.start(**parameters)
-    _, stderr = operator.process.communicate(timeout=15.0)
+    _, stderr = operator.process.communicate(timeout=60.0)
     assert operator.process.returncode == 2
     assert words in stderr and len(stderr.strip().splitlines()) == 1

@@ -14,9 +14,6 @@ from soft_arm_msgs.msg import GripperState
 from ..boards import wait_for
 from .operators import operator_of
 
-# A machine that stalls for longer than the device's watchdog waits (0.25 s) is vented, as it should be: such a run says nothing.
-pytestmark = pytest.mark.flaky(reruns=2)
-
 TARGET = [60e3]
 
 
@@ -27,7 +24,7 @@ def operator(request):
 
 def start_and_move(operator, gripper, **parameters):
     operator.start(robot='four_piece_finger', port=gripper.device.port, autostart=True, **parameters)
-    operator.wait(lambda: gripper.plant.follows(TARGET), 15.0, command=TARGET, what='the chamber following')
+    operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET, what='the chamber following')
 
 
 def test_pressures_and_state_come_back_with_their_age(operator, gripper):
@@ -60,7 +57,7 @@ def test_sigkill_is_followed_by_a_vent_of_the_device(operator, gripper):
 def test_signals_vent_and_exit_clean(operator, gripper, number):
     start_and_move(operator, gripper)
     operator.process.send_signal(number)
-    assert operator.process.wait(5.0) == 0
+    assert operator.process.wait(30.0) == 0
     wait_for(lambda: gripper.plant.vented)
     assert not gripper.watchdog_tripped()  # the driver vented it
 
@@ -121,6 +118,6 @@ def test_broken_sensor_stays_latched_until_it_is_cleared(operator, gripper):
 )
 def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
     operator.start(**parameters)
-    _, stderr = operator.process.communicate(timeout=15.0)
+    _, stderr = operator.process.communicate(timeout=60.0)
     assert operator.process.returncode == 2
     assert words in stderr and len(stderr.strip().splitlines()) == 1

@@ -14,6 +14,8 @@ from pneumatic_driver.register_map import load_map
 from ..boards import wait_for
 from ..conftest import RtuBoard, device_of
 
+pytestmark = pytest.mark.real_time
+
 TARGETS = [10_000.0, -20_000.0, 30_000.0, -96_000.0, 96_000.0, 10.0]
 
 

@@ -13,6 +13,8 @@ from pneumatic_driver.errors import CommandError, LinkError, RefusedError
 from ..boards import wait_for
 from ..conftest import device_of
 
+pytestmark = pytest.mark.real_time
+
 
 def moving(recorder, rig):
     """Arm, and command until the device follows."""
@@ -22,7 +24,7 @@ def moving(recorder, rig):
     return recorder.driver
 
 
-def keep_commanding(driver, rig, until, deadline_s=3.0, targets_pa=None):
+def keep_commanding(driver, rig, until, deadline_s=10.0, targets_pa=None):
     def step():
         with contextlib.suppress(CommandError):
             driver.command(targets_pa or rig.targets_pa)
@@ -188,43 +190,32 @@ def test_another_client_that_writes_is_found_and_vented(gripper, make_driver, ad
 def test_silent_device_is_noticed_and_vents_itself(tcp_rig, proxy_to, make_driver):
     proxy = proxy_to(tcp_rig)
     recorder = make_driver(tcp_rig, proxy.link)
-    took_s = []
-    while not took_s or (took_s[-1] > 0.5 and len(took_s) < 3):  # a busy machine gets three attempts
-        driver = moving(recorder, tcp_rig)
-        recorder.reasons.clear()
-        proxy.frozen, frozen_s, frozen_device_s = True, time.monotonic(), tcp_rig.plant.device_clock_s()
-        keep_commanding(driver, tcp_rig, lambda: recorder.reasons and tcp_rig.plant.vented)
-        took_s.append(recorder.disarmed_s - frozen_s)
-        assert recorder.reasons[0].startswith('link lost')
-        assert tcp_rig.plant.changed_device_s - frozen_device_s <= 0.3
-        with pytest.raises(CommandError, match='activate the driver'):
-            driver.command(tcp_rig.targets_pa)
-        proxy.frozen = False
-    assert took_s[-1] <= 0.5
+    driver = moving(recorder, tcp_rig)
+    proxy.frozen, frozen_s, frozen_device_s = True, time.monotonic(), tcp_rig.plant.device_clock_s()
+    keep_commanding(driver, tcp_rig, lambda: recorder.reasons and tcp_rig.plant.vented)
+    assert recorder.reasons[0].startswith('link lost')
+    assert recorder.disarmed_s - frozen_s <= 0.5
+    assert tcp_rig.plant.changed_device_s - frozen_device_s <= 0.3
+    with pytest.raises(CommandError, match='activate the driver'):
+        driver.command(tcp_rig.targets_pa)
 
 
 @pytest.mark.parametrize('how', ['cut', 'power'])
 def test_reconnects_within_a_second_and_replays_nothing(tcp_rig, proxy_to, make_driver, how):
     proxy = proxy_to(tcp_rig)
     recorder = make_driver(tcp_rig, proxy.link)
-    took_s = []
-    while not took_s or (took_s[-1] > 1.0 and len(took_s) < 3):  # a busy machine gets three attempts
-        driver = moving(recorder, tcp_rig)
-        recorder.reasons.clear()
-        if how == 'power':
-            tcp_rig.stop()
-            tcp_rig.restart()
-        lost_s = time.monotonic()
-        proxy.cut()
-        keep_commanding(driver, tcp_rig, lambda: recorder.reasons)
-        back = keep_commanding(
-            driver, tcp_rig, lambda lost_s=lost_s: [e for e in recorder.exchanges if e.at_s > lost_s and e.targets_pa is None]
-        )
-        took_s.append(back[0].at_s - lost_s)
-        seen, changes = len(recorder.exchanges), len(tcp_rig.plant.changes)
-        keep_commanding(driver, tcp_rig, lambda seen=seen: len(recorder.exchanges) > seen + 10)
-        assert tcp_rig.plant.vented and len(tcp_rig.plant.changes) == changes
-    assert took_s[-1] <= 1.0
+    driver = moving(recorder, tcp_rig)
+    if how == 'power':
+        tcp_rig.stop()
+        tcp_rig.restart()
+    lost_s = time.monotonic()
+    proxy.cut()
+    keep_commanding(driver, tcp_rig, lambda: recorder.reasons)
+    back = keep_commanding(driver, tcp_rig, lambda: [e for e in recorder.exchanges if e.at_s > lost_s and e.targets_pa is None])
+    assert back[0].at_s - lost_s <= 1.0
+    seen, changes = len(recorder.exchanges), len(tcp_rig.plant.changes)
+    keep_commanding(driver, tcp_rig, lambda: len(recorder.exchanges) > seen + 10)
+    assert tcp_rig.plant.vented and len(tcp_rig.plant.changes) == changes
 
 
 def test_slow_device_gets_no_write_twice_and_its_late_answers_count_for_nothing(tcp_rig, proxy_to):

@@ -145,7 +145,7 @@ def test_rtu_stays_silent_on_broken_frames_and_other_units(library):
     assert board.read(100, 1) == [5]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=300))
 def test_rtu_survives_any_bytes(library, data):
     board = CBoard(library)

@@ -19,6 +19,8 @@ from soft_arm_sim.modbus_server import DeviceThread, ModbusDevice
 from ..boards import wait_for
 from ..conftest import device_of
 
+pytestmark = pytest.mark.real_time
+
 
 async def enabled(rig, link=None) -> Pcu2v:
     device = device_of(rig, link)

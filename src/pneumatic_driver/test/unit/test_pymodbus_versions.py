@@ -14,6 +14,8 @@ import pytest
 
 from ..boards import wait_for
 
+pytestmark = pytest.mark.real_time
+
 ROOT = Path(__file__).resolve().parents[4]
 OLDEST = ROOT / '.venv' / 'pymodbus_oldest'  # from requirements/pymodbus_oldest.txt, by requirements/setup.sh
 SCRIPT = Path(__file__).resolve().parents[1] / 'driver_session.py'

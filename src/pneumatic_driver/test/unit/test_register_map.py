@@ -5,7 +5,7 @@ import struct
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pneumatic_driver.errors import RegisterMapError
@@ -126,7 +126,6 @@ def nested(inner):
     return st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
 
 
-@settings(deadline=None)
 @given(st.recursive(SCALARS, nested, max_leaves=6), st.data())
 def test_any_value_anywhere_is_taken_or_refused_in_one_line(tmp_path_factory, value, data):
     content = yaml.safe_load(MAP)
@@ -143,7 +142,6 @@ def test_any_value_anywhere_is_taken_or_refused_in_one_line(tmp_path_factory, va
         assert '\n' not in str(error)
 
 
-@settings(deadline=None)
 @given(st.floats(-96.0, 96.0))
 def test_int16_round_trip_to_half_a_step(pressure_kpa):
     register_map = load_map('valve_board')
@@ -152,7 +150,6 @@ def test_int16_round_trip_to_half_a_step(pressure_kpa):
 
 
 @pytest.mark.parametrize('word_order', ['big', 'little'])
-@settings(deadline=None)
 @given(value=st.floats(-1e6, 1e6, width=32))
 def test_float32_round_trip_in_both_word_orders(tmp_path_factory, word_order, value):
     content = yaml.safe_load(MAP)

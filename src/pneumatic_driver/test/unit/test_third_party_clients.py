@@ -8,6 +8,8 @@ import pytest
 from ..boards import wait_for
 from ..conftest import RtuBoard
 
+pytestmark = pytest.mark.real_time
+
 PRESSURE, RUN = 0, 2
 
 

@@ -136,7 +136,8 @@ class RigSession:
         def accepted(future):
             future.result().get_result_async().add_done_callback(lambda done: results.append(done.result().result))
 
-        client.send_goal_async(goal).add_done_callback(accepted)
+        # Where the executor spins: sent from here, an answer that overtakes the end of the call would find nobody waiting, and be dropped.
+        self._executor.create_task(lambda: client.send_goal_async(goal).add_done_callback(accepted))
         return lambda: results[0] if results else None
 
     def _spin(self) -> None:

@@ -82,6 +82,12 @@ class Rig(Node):
         with self.changed:
             assert self.changed.wait_for(condition, DEADLINE_S), what
 
+    def called(self, request):
+        """The future of a request of an action, made where the executor spins: elsewhere an answer may overtake it, and is dropped."""
+        made = self._executor.create_task(request)
+        self.wait(made.done, 'the request is sent')
+        return made.result()
+
     def driver_state(self, state):
         message = TransitionEvent()
         message.goal_state.id = state
@@ -90,12 +96,12 @@ class Rig(Node):
     def send(self, name, goal):
         client, feedback = self.clients_by_name[name], []
         self.wait(client.server_is_ready, f'{name} is offered')
-        sent = client.send_goal_async(goal, feedback_callback=lambda message: feedback.append(message.feedback))
+        sent = self.called(lambda: client.send_goal_async(goal, feedback_callback=lambda message: feedback.append(message.feedback)))
         self.wait(sent.done, 'the goal is answered')
         return sent.result(), feedback
 
     def result(self, handle):
-        future = handle.get_result_async()
+        future = self.called(handle.get_result_async)
         self.wait(future.done, 'the goal ends')
         return future.result().result
 
@@ -181,7 +187,7 @@ def test_goals_that_cannot_be_taken_move_nothing(free, goal):
 def test_a_cancelled_grasp_vents_and_says_so(free):
     handle, feedback = free.send('grasp', Grasp.Goal())
     free.wait(lambda: any(f.phase == 'close' for f in feedback), 'it closes')
-    cancelled = handle.cancel_goal_async()
+    cancelled = free.called(handle.cancel_goal_async)
     free.wait(cancelled.done, 'the cancellation is answered')
     result = free.result(handle)
     assert (result.error_code, result.end_state) == (Grasp.Result.CANCELLED, Grasp.Result.VENTED)

@@ -67,11 +67,18 @@ class Rig(Node):
         with self.changed:
             assert self.changed.wait_for(condition, DEADLINE_S), what
 
+    def called(self, request):
+        """The future of a request of an action, made where the executor spins: elsewhere an answer may overtake it, and is dropped."""
+        made = self._executor.create_task(request)
+        self.wait(made.done, 'the request is sent')
+        return made.result()
+
     def move(self):
+        self.wait(self.move_tip.server_is_ready, 'move_tip is offered')
         target = TipTarget(position=Point(x=0.0, y=0.0, z=0.2))
-        sent = self.move_tip.send_goal_async(MoveTip.Goal(target=target, timeout_s=1.0, open_loop=True))
+        sent = self.called(lambda: self.move_tip.send_goal_async(MoveTip.Goal(target=target, timeout_s=1.0, open_loop=True)))
         self.wait(sent.done, 'the goal is answered')
-        ended = sent.result().get_result_async()
+        ended = self.called(sent.result().get_result_async)
         self.wait(ended.done, 'the goal ends')
         return ended.result().result
 
@@ -87,7 +94,6 @@ def rig(ros_domain):
     process = subprocess.Popen([sys.executable, '-c', START, *ARGUMENTS], stderr=subprocess.PIPE, text=True)
     rclpy.init()
     rig = Rig()
-    rig.wait(rig.move_tip.server_is_ready, 'move_tip is offered')
     yield rig
     rig.close()
     rclpy.shutdown()

@@ -95,6 +95,17 @@ def test_a_lost_sense_ends_the_goal_and_holds_the_pressures(loop, lost, outcome,
     assert (loop.controller.applied_pa == held_pa).all()
 
 
+@pytest.mark.parametrize(('stall_s', 'outcome'), [(0.9, Outcome.REACHED), (1.1, Outcome.DRIVER_LOST)])
+def test_a_machine_that_stalled_ends_a_goal_only_when_the_driver_may_have_vented(loop, stall_s, outcome):
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.run(0.4)
+    loop.now_s += stall_s  # nothing ran: neither this loop nor the driver nor the camera
+    loop.driver = False
+    first = loop.run(0.02)
+    loop.driver = True
+    assert (loop.until_end() if first.outcome is None else first).outcome is outcome
+
+
 def lose_pressures(loop, duration_s):
     loop.driver = False
     loop.run(duration_s)

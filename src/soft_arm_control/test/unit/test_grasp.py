@@ -130,6 +130,30 @@ def test_without_pressures_nothing_is_commanded(make_finger_loop):
         loop.grasp()
 
 
+@pytest.mark.parametrize(('stall_s', 'outcome'), [(0.7, Outcome.DONE), (1.1, Outcome.DRIVER_LOST)])
+def test_a_machine_that_stalled_loses_the_driver_only_when_that_may_have_vented(make_finger_loop, stall_s, outcome):
+    loop = make_finger_loop(5, 0.010)
+    loop.grasp()
+    loop.until(lambda status: status.phase == 'close')
+    before_pa = loop.command_pa
+    loop.now_s += stall_s  # nothing ran: neither this loop nor the driver nor the finger
+    status = loop.tick()
+    if status.outcome is None:
+        assert 0 < loop.command_pa - before_pa < 5e3, 'it closes on at its rate, without a jump'
+        status = loop.until_end()
+    assert status.outcome is outcome and loop.gripper.holding == (outcome is Outcome.DONE)
+
+
+def test_silence_after_a_stall_is_the_drivers(make_finger_loop):
+    loop = make_finger_loop(5, 0.010)
+    loop.grasp()
+    loop.until(lambda status: status.phase == 'close')
+    loop.now_s, loop.driver = loop.now_s + 0.5, False
+    back_s = loop.now_s
+    assert loop.until_end().outcome is Outcome.DRIVER_LOST
+    assert loop.now_s - back_s == pytest.approx(0.3, abs=0.05)
+
+
 @pytest.mark.parametrize('inactive', [True, False])
 def test_what_is_held_is_not_commanded_again_when_the_driver_comes_back(make_finger_loop, inactive):
     loop = make_finger_loop(5, 0.010)

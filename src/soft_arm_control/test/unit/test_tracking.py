@@ -17,7 +17,7 @@ def lengths(share):
     return low + share * (high - low)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(shares, shares, st.sampled_from([FREE, SECOND]))
 def test_reaches_a_nearby_target_and_leaves_held_actuators_alone(share, towards, free):
     start_m = lengths(share)
@@ -29,7 +29,7 @@ def test_reaches_a_nearby_target_and_leaves_held_actuators_alone(share, towards,
     assert (found_m[~free] == start_m[~free]).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(shares, st.lists(st.floats(-1, 1), min_size=3, max_size=3))
 def test_never_leaves_the_limits(share, target_m):
     found_m, _ = solve_lengths(ARM, lengths(share), np.array(target_m), lengths(share), ARM.length_limits_m, FREE)

@@ -22,7 +22,7 @@ from soft_arm_kinematics.ros.limb_states_node import LimbStatesNode
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures, ContactEstimate
 from soft_arm_node_kit import qos
 
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 
 
 @pytest.fixture
@@ -30,11 +30,14 @@ def graph():
     """The nodes, publishers of a probe, and what it heard."""
     rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm'])
     found = Graph()
-    yield found
-    for node in found.nodes:
-        node.destroy_node()
-    found.executor.shutdown()
-    rclpy.shutdown()
+    try:
+        found.until(lambda: all(p.get_subscription_count() for p in (found.pressures, found.poses, found.arcs)))
+        yield found
+    finally:
+        for node in found.nodes:
+            node.destroy_node()
+        found.executor.shutdown()
+        rclpy.shutdown()
 
 
 class Graph:
@@ -48,7 +51,6 @@ class Graph:
         self.pressures = self.probe.create_publisher(ChamberPressures, 'pressures', qos.STATE)
         self.poses = self.probe.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
         self.arcs = self.probe.create_publisher(ArmConfiguration, 'limb_configuration', qos.STATE)
-        self.until(lambda: all(p.get_subscription_count() for p in (self.pressures, self.poses, self.arcs)))
 
     def until(self, condition):
         end_s = time.monotonic() + DEADLINE_S

@@ -51,7 +51,7 @@ def equation_7(t, q_wxyz):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.floats(-90e3, 120e3),
     st.one_of(st.just(PAPER_PHI_DEG), st.just((0.0,) * 4), st.tuples(*[st.floats(-90.0, 90.0)] * 4)),

@@ -167,7 +167,7 @@ def test_solutions_nearer_than_the_spacing_are_one(solver):
     assert len(shares) > 5 and gaps[np.triu_indices(len(shares), 1)].min() >= MERGE_SPACING
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.floats(0.0, 1.0), min_size=6, max_size=6).map(np.array))
 def test_forward_of_inverse_is_the_identity(paper_arm, solver, share):
     low, high = paper_arm.length_limits_m

@@ -15,7 +15,7 @@ from soft_arm_kinematics.inverse import InverseKinematics
 from soft_arm_kinematics.refine import refine, refine_each, twist_jacobian_batch
 from soft_arm_kinematics.workspace import build_table
 
-some = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+some = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 seeds = st.integers(0, 10_000)
 
 

@@ -74,13 +74,15 @@ class Cell:
 def cell(ros_domain):
     rclpy.init()
     cell = Cell()
-    cell.until(lambda: len(cell.latest) == 5)
-    yield cell
-    cell.process.kill()
-    cell.process.communicate()
-    cell.executor.shutdown()
-    cell.node.destroy_node()
-    rclpy.shutdown()
+    try:
+        cell.until(lambda: len(cell.latest) == 5)
+        yield cell
+    finally:
+        cell.process.kill()
+        cell.process.communicate()
+        cell.executor.shutdown()
+        cell.node.destroy_node()
+        rclpy.shutdown()
 
 
 def test_the_camera_has_a_lens_and_depth_in_the_colours_pixels(cell):

@@ -1,7 +1,6 @@
 """The node as a process of its own: what it publishes, what it serves, how it ends."""
 
 import itertools
-import os
 import signal
 import socket
 import subprocess
@@ -71,10 +70,8 @@ class Listener:
 
 
 @pytest.fixture(scope='module')
-def rig():
+def rig(ros_domain):
     """The running rig, a listener and the port of its valve board."""
-    domain = os.environ.get('ROS_DOMAIN_ID')
-    os.environ['ROS_DOMAIN_ID'] = str(150 + os.getpid() % 70)
     rclpy.init()
     listener, port = Listener(), free_port()
     process = start(f'modbus_port:={port}', 'plant_seed:=7')
@@ -84,9 +81,6 @@ def rig():
     listener.executor.shutdown()
     listener.node.destroy_node()
     rclpy.try_shutdown()
-    os.environ.pop('ROS_DOMAIN_ID')
-    if domain is not None:
-        os.environ['ROS_DOMAIN_ID'] = domain
 
 
 def seconds(stamp):

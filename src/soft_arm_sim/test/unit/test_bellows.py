@@ -79,7 +79,7 @@ def jacobian(force, qpos, effective_pa, step=1e-6):
     return np.array([(force(qpos + step * e, effective_pa)[0] - force(qpos - step * e, effective_pa)[0]) / (2 * step) for e in np.eye(62)])
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10_000))
 def test_forces_derive_from_an_energy(force, seed):
     """The Jacobian of the forces is symmetric at any shape and pressure."""

@@ -15,6 +15,8 @@ from soft_arm_sim.cli import pcu2v as command
 from soft_arm_sim.modbus_server import DeviceThread, PortInUseError
 from soft_arm_sim.pcu2v import WATCHDOG_MS, Pcu2v, Pcu2vLogic
 
+pytestmark = pytest.mark.real_time
+
 BOOT = [0, 0, 0, 0, 0]
 
 

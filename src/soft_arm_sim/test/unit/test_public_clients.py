@@ -11,6 +11,8 @@ import urllib.request
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.real_time
+
 rws = pytest.importorskip('abb_robot_client.rws', reason='abb_robot_client is not installed here; `make clients` runs this test with it')
 
 SIGNAL, VARIABLE = 'test_digital_io1', 'Module1/test_var_num'

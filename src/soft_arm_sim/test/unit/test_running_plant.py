@@ -10,6 +10,8 @@ from soft_arm_sim.plant import Plant
 from soft_arm_sim.plant_parameters import load_plant_parameters
 from soft_arm_sim.running_plant import RunningPlant
 
+pytestmark = pytest.mark.real_time
+
 IDEAL = load_plant_parameters().ideal()
 
 

@@ -20,6 +20,8 @@ from soft_arm_sim.rws.sessions import Sessions
 from soft_arm_sim.rws.subscriptions import PERIOD_S
 from soft_arm_sim.rws.virtual_controller import VirtualController
 
+pytestmark = pytest.mark.real_time
+
 
 def test_challenge_cookies_and_exact_content_types():
     async def work(emulator, ask):

@@ -13,6 +13,8 @@ from soft_arm_sim.rws.file_store import normal_path
 from soft_arm_sim.rws.program_memory import ProgramMemory
 from soft_arm_sim.rws.refusals import Refused
 
+pytestmark = pytest.mark.real_time
+
 MODULE = """MODULE Extra
   PERS num counter:=4;
   LOCAL VAR string greeting:="a;b";

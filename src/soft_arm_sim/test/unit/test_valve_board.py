@@ -19,6 +19,8 @@ from soft_arm_sim.valve_board import (
     ValveBoard,
 )
 
+pytestmark = pytest.mark.real_time
+
 SUPPLY = 20_000
 STILL = [0] * 6
 ENABLE, MODE, WATCHDOG, KEY, SLEW = 107, 108, 109, 110, 111

@@ -18,7 +18,7 @@ from soft_arm_sim.finger_camera import FingerCamera
 from soft_arm_sim.ros.conversions import camera_info_message, image_message
 from soft_arm_vision.ros.finger_detector_node import FingerDetectorNode
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_parameters()
 ANGLES = np.array([0.21, 0.25, 0.19, 0.16])
 
@@ -38,7 +38,6 @@ class Graph:
         self.info = self.probe.create_publisher(CameraInfo, '/gripper/color/camera_info', qos.STATE)
         self.colour = self.probe.create_publisher(Image, '/gripper/color/image_raw', qos.IMAGE)
         self.depth = self.probe.create_publisher(Image, '/gripper/aligned_depth_to_color/image_raw', qos.IMAGE)
-        self.until(lambda: all(topic.get_subscription_count() for topic in (self.info, self.colour, self.depth)))
 
     def until(self, condition, each=lambda: None):
         end_s, next_s = time.monotonic() + DEADLINE_S, 0.0
@@ -66,8 +65,11 @@ class Graph:
 @pytest.fixture
 def graph(ros_domain):
     graph = Graph()
-    yield graph
-    graph.close()
+    try:
+        graph.until(lambda: all(topic.get_subscription_count() for topic in (graph.info, graph.colour, graph.depth)))
+        yield graph
+    finally:
+        graph.close()
 
 
 @pytest.fixture(scope='module')

@@ -65,7 +65,7 @@ def test_flying_pixels_and_border_are_dropped():
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(1e-3, 2e-2))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_voxel_filter_keeps_the_mean_and_thins(seed, size_m):
     points = np.random.default_rng(seed).uniform(-0.05, 0.05, (300, 3))
     thinned = voxel_filter(points, size_m)

@@ -14,7 +14,7 @@ def picture(seed=0):
     return np.random.default_rng(seed).integers(0, 256, (24, 32, 3), dtype=np.uint8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.05, 0.5, 1.0]))
 def test_run_lengths_come_back(seed, share):
     mask = np.random.default_rng(seed).random((7, 11)) < share

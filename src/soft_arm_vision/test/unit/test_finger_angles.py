@@ -42,7 +42,7 @@ def measure(parameters, angles, robot=ROBOT, side='minus_y', intrinsics=None):
     return np.array([eye.view(seen).piece_angles_rad for seen in lines])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(small, small, small, tiny, tiny, st.integers(0, 1000))
 def test_undistortion_undoes_the_lens(k1, k2, k3, p1, p2, seed):
     lens = Intrinsics(640, 480, 600.0, 590.0, 321.0, 242.0, (k1, k2, p1, p2, k3))
