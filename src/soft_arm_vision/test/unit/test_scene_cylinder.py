@@ -69,14 +69,19 @@ def test_no_cylinder_on_an_empty_table():
 
 @pytest.mark.parametrize('crop', ['whole', 'object'])
 def test_cylinders_on_tables_seen_by_a_depth_camera(crop):
-    offs, tilts, radii, squared = [], [], [], []
+    offs, tilts, radii, squared, refused = [], [], [], [], 0
     for seed in range(500, 505):
         scene = tabletop(seed, crop=crop, noise=0.5)
-        found = find_cylinder(scene.points, seed=seed)
+        try:
+            found = find_cylinder(scene.points, seed=seed)
+        except VisionError:  # clutter may hide it; what is not refused must be right
+            refused += 1
+            continue
         offs.append(scene.off_axis_m(found))
         tilts.append(scene.tilt_rad(found))
         radii.append(abs(found.radius_m - scene.radius_m + 0.5 * scene.wall_m))
         squared.append((radii[-1] / found.radius_std_m) ** 2)
+    assert refused <= 1
     assert np.median(offs) < 1.5e-3 and np.median(radii) < 1e-3
     assert np.median(tilts) < np.radians(1.0)
     assert np.median(squared) < 3.84  # 95 % of one degree of freedom
