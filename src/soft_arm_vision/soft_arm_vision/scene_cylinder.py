@@ -1,33 +1,31 @@
 """One cylinder in any cloud: what is flat is taken away, what is left is parted, and the part that makes the best cylinder is fitted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import label
+from scipy.spatial import cKDTree
 
 from soft_arm_vision.cloud import voxel_filter
 from soft_arm_vision.cylinder_fit import Cylinders, optimise, perpendiculars, ransac_cylinder, surface_frame, tukey
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.rival_shapes import rival
+from soft_arm_vision.scene_parts import PART_GAP_M, connected_parts, noise_m, without_planes
 
-THRESHOLD_M = 0.003  # of an inlier
-VOXEL_M = 0.002
+THRESHOLDS_M = (0.003, 0.01)  # of an inlier: three sigmas of the cloud's noise, within these
+VOXELS_M = (0.002, 0.005)  # 1.5 sigmas, within these
+LARGEST_M = 50.0  # a larger cloud is not in metres
 TUKEY_SIGMAS = 4.7
 MIN_CUT_M = 0.001
 RADIUS_LIMITS_M = (0.005, 0.3)
-PLANES = 4  # at most
-PLANE_SHARE = 0.15  # of the cloud, or it is left
-BENT_SHARE = 0.5  # of the scatter across a plane that a quadratic surface explains: then it is a strip of a curved wall
-PLANE_HYPOTHESES = 1000
-PLANES_REFINED = 8  # the best hypotheses, each to its end: the best of them at first may be a slanting cut through two things
-PLANE_BAND = 3.0  # thresholds, taken away around a plane
-PART_GAP_M = 0.006
-MIN_PART = 100
-PARTS = 8
 TRIES = 3  # in each part
 MIN_INLIER_SHARE = 0.2
 SECTORS = 36  # of the circle
 MIN_SECTORS = 6  # 60 deg: less of a circle can be anything
-PATCHES = (6, 4)  # round and along; points in one patch may err together
+GROUPS = (12, 4)  # round and along; points in one group may err together
+MIN_SIDE_SHARE = 0.1  # of the wall, or a side is not taken for one
+SYSTEMATIC_SPACINGS = 0.3  # see `_systematic`
+MAX_AXIS_STD_RAD = 0.2
+MAX_RADIUS_STD = 0.25  # of the radius
 
 
 @dataclass(frozen=True)
@@ -37,11 +35,13 @@ class SceneCylinder:
     Attributes:
         centre: Middle of the wall that is seen [m], shape (3,).
         axis: Unit vector, shape (3,).
-        radius_m, height_m: Of the wall; a given radius is not changed.
+        radius_m, height_m: Of the wall; a given radius is not changed. Where a hollow body shows its outside and its inside, the radius is
+            that of the middle of the wall.
         inliers: Points of the thinned cloud on its wall.
         inlier_share: Of the part of the cloud that it was found in.
         covariance: Of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6); nothing is known of the rotation about the axis.
         radius_std_m: None if the radius was given.
+        thickness_m: Of the wall of a hollow body whose outside and inside are seen; None for any other.
     """
 
     centre: np.ndarray
@@ -52,6 +52,22 @@ class SceneCylinder:
     inlier_share: float
     covariance: np.ndarray
     radius_std_m: float | None
+    thickness_m: float | None
+
+
+@dataclass(frozen=True)
+class _Part:
+    points: np.ndarray
+    threshold_m: float
+    spacing_m: float  # of the points as they came, about a pixel of a camera
+    radius_m: float | None  # if it is known
+    viewpoint: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Wall:
+    fit: Cylinders
+    thickness_m: float | None  # None: one surface, solid or thin
 
 
 def find_cylinder(
@@ -63,156 +79,201 @@ def find_cylinder(
         points: Shape (n, 3) [m].
         radius_m: Known radius, or None to estimate it.
         height_m: Known height: walls that are much higher or lower are refused.
-        viewpoint: Camera position [m]; then only the side that it can see counts as wall, not the inside of a hollow body. None: any side.
+        viewpoint: Camera position [m]: it tells the outside of a hollow body from the inside. None: the origin.
         seed: Of the random choices.
 
     Raises:
-        VisionError: If there is none.
+        VisionError: If there is none, if what there is does not determine it, or if the cloud is not in metres.
     """
+    across_m = float(np.linalg.norm(np.subtract(*np.percentile(points, (95, 5), axis=0))))
+    if across_m > LARGEST_M:
+        raise VisionError(f'the cloud is {across_m:.4g} m across, more than {LARGEST_M:g} m: scale it to metres (is it in millimetres?)')
     rng = np.random.default_rng(seed)
-    thinned = voxel_filter(points, VOXEL_M)
+    sigma_m = noise_m(voxel_filter(points, VOXELS_M[0]), rng) or 0.0
+    threshold_m = float(np.clip(3 * sigma_m, *THRESHOLDS_M))
+    thinned = voxel_filter(points, float(np.clip(1.5 * sigma_m, *VOXELS_M)))
+    camera = np.zeros(3) if viewpoint is None else np.asarray(viewpoint, float)
+    everything, found = cKDTree(points), []
+    for part in connected_parts(without_planes(thinned, rng, threshold_m), max(PART_GAP_M, 1.5 * threshold_m)):
+        spacing_m = np.median(everything.query(part[rng.permutation(len(part))[:200]], k=5)[0][:, 4]) / np.sqrt(1.5)  # four around each
+        part = _Part(part, threshold_m, float(spacing_m), radius_m, camera)
+        found += [(score, part, wall) for score, wall in _candidates(part, height_m, rng)]
+    reason = f'none of their parts shows {360 // SECTORS * MIN_SECTORS} deg of a round wall'
+    for _, part, wall in sorted(found, key=lambda f: -f[0]):
+        _, _, residual, on = _on_wall(part, wall)
+        other = rival(part.points[on], residual[on], part.threshold_m)
+        if other is None:
+            described = _described(part, wall)
+            uncertain = _uncertain(described)
+            if uncertain is None:
+                return described
+            other = uncertain
+        reason = other if reason.startswith('none') else reason
+    raise VisionError(f'no cylinder in {len(points)} points: {reason}')
+
+
+def _candidates(part: _Part, height_m: float | None, rng) -> list[tuple[float, _Wall]]:
     found = []
-    for part in _parts(_without_planes(thinned, rng)):
-        for _ in range(TRIES):
-            candidate = ransac_cylinder(
-                part, radius_m=radius_m, threshold_m=THRESHOLD_M, rng=rng, viewpoint=viewpoint, radius_limits_m=RADIUS_LIMITS_M
-            )
-            if candidate is None:
-                continue
-            fit = _refined(part, candidate[0], radius_m, viewpoint)
-            score = _covered(part, fit, viewpoint)
-            sound = RADIUS_LIMITS_M[0] <= fit.radius[0] <= RADIUS_LIMITS_M[1] and score >= MIN_INLIER_SHARE * len(part)
-            if sound and (height_m is None or 0.3 * height_m < _extent(part, fit, viewpoint)[1] < 1.5 * height_m):
-                found.append((score, part, fit))
-    if not found:
-        raise VisionError(
-            f'no cylinder in {len(points)} points: none of their parts shows {360 // SECTORS * MIN_SECTORS} deg of a round wall'
+    for _ in range(TRIES):
+        start = ransac_cylinder(
+            part.points, radius_m=part.radius_m, threshold_m=part.threshold_m, rng=rng, viewpoint=None, radius_limits_m=RADIUS_LIMITS_M
         )
-    _, part, fit = max(found, key=lambda f: f[0])
-    return _described(part, fit, radius_m, viewpoint)
+        if start is None:
+            continue
+        wall = _refined(part, start[0])
+        score = _covered(part, wall)
+        sound = RADIUS_LIMITS_M[0] <= wall.fit.radius[0] <= RADIUS_LIMITS_M[1] and score >= MIN_INLIER_SHARE * len(part.points)
+        if sound and (height_m is None or 0.3 * height_m < _extent(part, wall)[1] < 1.5 * height_m):
+            found.append((score, wall))
+    return found
 
 
-def plane_of(points: np.ndarray, rng: np.random.Generator, threshold_m: float = THRESHOLD_M) -> tuple[np.ndarray, np.ndarray]:
-    """The plane with the most points: a point on it and its unit normal, (3,) each."""
-    sample = points[rng.permutation(len(points))[:3000]]
-    corners = sample[rng.integers(len(sample), size=(PLANE_HYPOTHESES, 3))]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
-    distance = np.abs(sample @ normals.T - np.einsum('ki,ki->k', corners[:, 0], normals))
-    order = np.argsort(np.minimum(distance / threshold_m, 1).mean(axis=0))[:PLANES_REFINED]
-    found = [_refined_plane(sample, corners[k, 0], normals[k], threshold_m) for k in order]
-    point, normal = min(found, key=lambda f: np.minimum(np.abs((sample - f[0]) @ f[1]) / threshold_m, 1).mean())
-    return _refined_plane(points, point, normal, threshold_m)
+def _uncertain(found: SceneCylinder) -> str | None:
+    axis_std_rad = float(np.sqrt(np.linalg.eigvalsh(found.covariance[3:, 3:])[1]))
+    radius_std_m = found.radius_std_m or 0.0
+    if axis_std_rad < MAX_AXIS_STD_RAD and radius_std_m < MAX_RADIUS_STD * found.radius_m:
+        return None
+    return (
+        f'the best wall is too small for its noise, axis +- {np.degrees(axis_std_rad):.0f} deg and radius '
+        f'{1e3 * found.radius_m:.0f} +- {1e3 * radius_std_m:.0f} mm: show more of it'
+    )
 
 
-def _refined_plane(points, point, normal, threshold_m) -> tuple[np.ndarray, np.ndarray]:
-    for _ in range(5):
-        on = points[np.abs((points - point) @ normal) < threshold_m]
-        if len(on) < 10:
+def _refined(part: _Part, start: Cylinders) -> _Wall:
+    fit, free = start, part.radius_m is None
+    for cut in (2 * part.threshold_m, part.threshold_m):
+        fit = optimise(part.points, fit, cut_m=cut, iterations=8, viewpoint=None, free_radius=free)
+    one = _settled(part, _Wall(fit, None))
+    two = _settled(part, _Wall(one.fit, 0.0)) if _both_sides(part, one) else one
+    return two if two.thickness_m is not None and two.thickness_m > 0 else one
+
+
+def _settled(part: _Part, wall: _Wall) -> _Wall:
+    """Gauss-Newton with Tukey's weights, until it stays."""
+    for _ in range(12):
+        _, _, residual, on = _on_wall(part, wall)
+        if on.sum() < 10:
             break
-        point = on.mean(axis=0)
-        offset = on - point
-        normal = np.linalg.eigh(offset.T @ offset)[1][:, 0]
-    return point, normal
-
-
-def _without_planes(points: np.ndarray, rng) -> np.ndarray:
-    whole = len(points)
-    for _ in range(PLANES):
-        if len(points) < MIN_PART:
+        # no farther than noise goes
+        cut = float(np.clip(TUKEY_SIGMAS * 1.4826 * np.median(np.abs(residual[on])), MIN_CUT_M, part.threshold_m))
+        jacobian = _jacobian(part, wall)
+        weighted = jacobian * tukey(residual, cut)[:, None]
+        step = np.linalg.lstsq(weighted.T @ jacobian, weighted.T @ residual)[0]
+        wall = _moved(part, wall, step)
+        if np.abs(step[:2]).max() < 1e-6:
             break
-        point, normal = plane_of(points, rng)
-        distance = (points - point) @ normal
-        on = np.abs(distance) < THRESHOLD_M
-        if on.sum() < PLANE_SHARE * whole or _bent(points[on] - point, normal):
-            break
-        points = points[np.abs(distance) > PLANE_BAND * THRESHOLD_M]
-    return points
+    return wall
 
 
-def _bent(offset: np.ndarray, normal: np.ndarray) -> bool:
-    e1, e2 = perpendiculars(normal)
-    x, y, height = offset @ e1, offset @ e2, offset @ normal
-    terms = np.column_stack([np.ones_like(x), x, y, x * x, x * y, y * y])
-    rest = height - terms @ np.linalg.lstsq(terms, height)[0]
-    return rest.var() < (1 - BENT_SHARE) * height.var()
+def _jacobian(part: _Part, wall: _Wall) -> np.ndarray:
+    """Of the residuals by two shifts, two tilts and, where they are free, radius and thickness, (n, 4 to 6)."""
+    axial, angle, _, _ = _on_wall(part, wall)
+    columns = [np.cos(angle), np.sin(angle), axial * np.cos(angle), axial * np.sin(angle)]
+    if part.radius_m is None:
+        columns.append(np.ones_like(axial))
+    if wall.thickness_m is not None:  # the outside stays where the radius is known, else the middle of the wall
+        inside = _inside(part, wall)
+        columns.append(np.where(inside, -1.0, 0.0) if part.radius_m is not None else np.where(inside, -0.5, 0.5))
+    return np.column_stack(columns)
 
 
-def _parts(points: np.ndarray) -> list[np.ndarray]:
-    """Connected parts, largest first."""
-    if len(points) == 0:
-        return []
-    cells = np.floor((points - points.min(axis=0)) / PART_GAP_M).astype(int)
-    near = (cells < 600).all(axis=1)  # 3.6 m; a grid over anything larger would not fit into memory
-    points, cells = points[near], cells[near]
-    grid = np.zeros(cells.max(axis=0) + 1, bool)
-    grid[tuple(cells.T)] = True
-    labels, _ = label(grid, np.ones((3, 3, 3)))
-    owner = labels[tuple(cells.T)]
-    count = np.bincount(owner)
-    return [points[owner == k] for k in np.argsort(-count)[:PARTS] if count[k] >= MIN_PART]
+def _moved(part: _Part, wall: _Wall, step: np.ndarray) -> _Wall:
+    point, axis, radius = wall.fit.point[0], wall.fit.axis[0], wall.fit.radius[0]
+    e1, e2 = perpendiculars(axis)
+    tilted = axis + np.clip(step[2], -0.3, 0.3) * e1 + np.clip(step[3], -0.3, 0.3) * e2
+    point = point + np.clip(step[0], -0.02, 0.02) * e1 + np.clip(step[1], -0.02, 0.02) * e2
+    radius = max(radius + step[4], 1e-4) if part.radius_m is None else radius
+    thickness_m = None if wall.thickness_m is None else wall.thickness_m + step[-1]
+    return _Wall(Cylinders(point[None], (tilted / np.linalg.norm(tilted))[None], np.array([radius])), thickness_m)
 
 
-def _refined(points, start: Cylinders, radius_m, viewpoint) -> Cylinders:
-    fit = start
-    for cut in (2 * THRESHOLD_M, THRESHOLD_M):
-        fit = optimise(points, fit, cut_m=cut, iterations=8, viewpoint=viewpoint, free_radius=radius_m is None)
-    _, _, residual, on = _wall(points, fit, viewpoint)
-    if not on.any():
-        return fit
-    cut = float(np.clip(TUKEY_SIGMAS * 1.4826 * np.median(np.abs(residual[on])), MIN_CUT_M, THRESHOLD_M))  # no farther than noise goes
-    return optimise(points, fit, cut_m=cut, iterations=8, viewpoint=viewpoint, free_radius=radius_m is None)
+def _inside(part: _Part, wall: _Wall) -> np.ndarray:
+    """Which points the camera sees through the mouth of a hollow body."""
+    normal = surface_frame(part.points, wall.fit)[1][0]
+    return np.einsum('ni,ni->n', normal, part.viewpoint - part.points) < 0
 
 
-def _wall(points, fit: Cylinders, viewpoint):
-    """Axial coordinate, angle about the axis, residual and whether each point is on the wall, (n,) each."""
-    axial, normal, residual = (part[0] for part in surface_frame(points, fit))
-    e1, e2 = perpendiculars(fit.axis[0])
-    on = np.abs(residual) < THRESHOLD_M
-    if viewpoint is not None:
-        on &= np.einsum('ni,ni->n', normal, viewpoint - points) > 0
-    return axial, np.arctan2(normal @ e2, normal @ e1), residual, on
+def _both_sides(part: _Part, wall: _Wall) -> bool:
+    on = _on_wall(part, wall)[3]
+    share = _inside(part, wall)[on].mean() if on.any() else 0.0
+    return MIN_SIDE_SHARE < share < 1 - MIN_SIDE_SHARE
 
 
-def _covered(points, fit, viewpoint) -> float:
-    """Points on the wall, where no sector counts for more than twice the median one; 0 if too little of the circle is seen."""
-    _, angle, _, on = _wall(points, fit, viewpoint)
+def _on_wall(part: _Part, wall: _Wall):
+    """Axial coordinate from the middle of the part, angle about the axis, residual and whether each point is on the wall, (n,) each."""
+    axial, normal, residual = (found[0] for found in surface_frame(part.points, wall.fit))
+    e1, e2 = perpendiculars(wall.fit.axis[0])
+    if wall.thickness_m is not None:
+        outer, inner = (0.0, -wall.thickness_m) if part.radius_m is not None else (0.5 * wall.thickness_m, -0.5 * wall.thickness_m)
+        residual = residual - np.where(_inside(part, wall), inner, outer)
+    return axial, np.arctan2(normal @ e2, normal @ e1), residual, np.abs(residual) < part.threshold_m
+
+
+def _covered(part: _Part, wall: _Wall) -> float:
+    """Points on the wall, where no sector counts for more than twice the sixth fullest; 0 if too little of the circle is seen."""
+    _, angle, _, on = _on_wall(part, wall)
     sector = np.bincount(((angle[on] + np.pi) / (2 * np.pi) * SECTORS).astype(int) % SECTORS, minlength=SECTORS)
-    seen = sector[sector >= 5]
-    return float(np.minimum(seen, 2 * np.median(seen)).sum()) if len(seen) >= MIN_SECTORS else 0.0
+    least = np.sort(sector)[-MIN_SECTORS]  # of the fullest ones
+    return float(np.minimum(sector, 2 * least).sum()) if least >= 5 else 0.0
 
 
-def _extent(points, fit, viewpoint) -> tuple[float, float, float]:
+def _extent(part: _Part, wall: _Wall) -> tuple[float, float, float]:
     """Middle of the wall along the axis from the fit's point, its height, and the middle's standard deviation [m]."""
-    axial, angle, _, on = _wall(points, fit, viewpoint)
+    axial, angle, _, on = _on_wall(part, wall)
     low, high = np.percentile(axial[on], (1.0, 99.0))
     sector = ((angle[on] + np.pi) / (2 * np.pi) * SECTORS).astype(int) % SECTORS
     middles = [0.5 * np.sum(np.percentile(axial[on][sector == k], (2.0, 98.0))) for k in range(SECTORS) if (sector == k).sum() >= 10]
     spread = float(np.std(middles) / np.sqrt(len(middles))) if len(middles) > 2 else high - low
-    return 0.5 * (low + high), float(high - low), max(spread, VOXEL_M / np.sqrt(12))
+    return 0.5 * (low + high), float(high - low), max(spread, VOXELS_M[0] / np.sqrt(12))
 
 
-def _described(points, fit: Cylinders, radius_m, viewpoint) -> SceneCylinder:
-    axial, angle, residual, on = _wall(points, fit, viewpoint)
-    middle, height_m, along_std_m = _extent(points, fit, viewpoint)
-    e1, e2 = perpendiculars(fit.axis[0])
-    arm, weight = axial - middle, tukey(residual, THRESHOLD_M) * on
-    across1, across2 = np.cos(angle), np.sin(angle)
-    columns = [across1, across2, arm * across1, arm * across2] + ([np.ones_like(arm)] if radius_m is None else [])
-    jacobian = np.column_stack(columns)
-    inverse = np.linalg.inv(jacobian.T @ (jacobian * weight[:, None]))
-    # points side by side err together: what a patch says counts once
-    patch = ((angle + np.pi) / (2 * np.pi) * PATCHES[0] * 4).astype(int) * PATCHES[1]
-    patch += np.clip(((arm / max(height_m, 1e-6) + 0.5) * PATCHES[1]).astype(int), 0, PATCHES[1] - 1)
-    score = jacobian * (weight * residual)[:, None]
-    sums = np.array([np.bincount(patch, column) for column in score.T]).T
-    unknowns = inverse @ (sums.T @ sums) @ inverse
+def _described(part: _Part, wall: _Wall) -> SceneCylinder:
+    axis, on = wall.fit.axis[0], _on_wall(part, wall)[3]
+    middle, height_m, along_std_m = _extent(part, wall)
+    centre = wall.fit.point[0] + middle * axis
+    wall = replace(wall, fit=Cylinders(centre[None], axis[None], wall.fit.radius))
+    unknowns = _unknowns(part, wall)
+    unknowns += np.diag(np.square(_systematic(part, height_m, len(unknowns))))
+    e1, e2 = perpendiculars(axis)
     spread = np.zeros((6, 4))
     spread[:3, 0], spread[:3, 1], spread[3:, 2], spread[3:, 3] = e1, e2, e2, -e1
     covariance = spread @ unknowns[:4, :4] @ spread.T
-    axis = fit.axis[0]
     covariance[:3, :3] += along_std_m**2 * np.outer(axis, axis)
     covariance[3:, 3:] += np.pi**2 / 3 * np.outer(axis, axis)
-    radius_std_m = float(np.sqrt(unknowns[4, 4])) if radius_m is None else None
-    centre = fit.point[0] + middle * axis
-    return SceneCylinder(centre, axis, float(fit.radius[0]), height_m, int(on.sum()), float(on.mean()), covariance, radius_std_m)
+    return SceneCylinder(
+        centre, axis, float(wall.fit.radius[0]), height_m, int(on.sum()), float(on.mean()), covariance,
+        radius_std_m=float(np.sqrt(unknowns[4, 4])) if part.radius_m is None else None,
+        thickness_m=wall.thickness_m,
+    )  # fmt: skip
+
+
+def _systematic(part: _Part, height_m: float, count: int) -> np.ndarray:
+    """Standard deviations that no number of points makes smaller: a camera puts edges and slopes a part of a pixel off."""
+    shift_m = SYSTEMATIC_SPACINGS * part.spacing_m
+    return np.array([shift_m, shift_m, *2 * [2 * shift_m / height_m], shift_m, shift_m][:count])
+
+
+def _unknowns(part: _Part, wall: _Wall) -> np.ndarray:
+    """Covariance of what `_jacobian` has columns for."""
+    axial, angle, residual, on = _on_wall(part, wall)
+    low, high = np.percentile(axial[on], (1.0, 99.0))
+    group = _groups(angle, (axial - low) / max(high - low, 1e-6))
+    return _jackknife(_jacobian(part, wall), tukey(residual, part.threshold_m), residual, group)
+
+
+def _groups(angle: np.ndarray, along: np.ndarray) -> np.ndarray:
+    row = np.clip((along * GROUPS[1]).astype(int), 0, GROUPS[1] - 1)
+    return ((angle + np.pi) / (2 * np.pi) * GROUPS[0]).astype(int) % GROUPS[0] * GROUPS[1] + row
+
+
+def _jackknife(jacobian, weight, residual, group) -> np.ndarray:
+    """Covariance of weighted least squares by leaving out one group of points after the other, one step of Gauss-Newton each."""
+    weighted = jacobian * weight[:, None]
+    whole, moved = jacobian.T @ weighted, []
+    for k in np.unique(group[weight > 0]):
+        own = group == k
+        rest = whole - jacobian[own].T @ weighted[own]
+        rest += 1e-6 * np.diag(np.diag(whole))  # one group may be all that shows a direction
+        moved.append(np.linalg.solve(rest, weighted[own].T @ residual[own]))
+    moved = np.array(moved) - np.mean(moved, axis=0)
+    return moved.T @ moved * (len(moved) - 1) / len(moved)

@@ -13,7 +13,7 @@ from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, mask_overl
 from soft_arm_vision.cloud import depth_in_metres
 from soft_arm_vision.coco import Sample
 from soft_arm_vision.cramer_rao import centre_bound_m
-from soft_arm_vision.cylinder_fit import ransac_cylinder
+from soft_arm_vision.cylinder_bench import fit_alone
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
@@ -23,8 +23,6 @@ from soft_arm_vision.yolact.exported import ExportedYolact
 from soft_arm_vision.yolact_segmenter import YolactSegmenter
 
 BENCH_SEED = 0  # of the held-out scenes
-FIT_POINTS, FIT_OUTLIERS, FIT_SIGMA_M = 5000, 0.3, 1e-3
-PEER_ITERATIONS = 1000
 
 
 def main(argv: list[str]) -> int:
@@ -39,7 +37,7 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     try:
         ring = load_robot(options.robot).ring
-        result = _masks_and_poses(options, ring) | _fit_alone(options.fits, ring)
+        result = _masks_and_poses(options, ring) | fit_alone(options.fits, ring)
     except VisionError as error:
         print(f'softarm bench vision: {error}', file=sys.stderr)
         return 2
@@ -133,57 +131,3 @@ def _overlap(instance: Instance, truth: np.ndarray) -> float:
     whole = np.zeros_like(truth)
     whole[instance.window] = instance.mask
     return mask_overlap(whole, truth)
-
-
-def _fit_alone(fits: int, ring: Ring) -> dict:
-    rng, ours_s, peer_s, ours_m, peer_m = np.random.default_rng(1), [], [], [], []
-    peer = _pyransac3d()
-    for number in range(fits):
-        points, centre, axis = _half_wall(rng, ring)
-        begin = perf_counter()
-        found, _ = ransac_cylinder(points, radius_m=ring.radius_m, rng=rng)
-        ours_s.append(perf_counter() - begin)
-        ours_m.append(_off_axis(found.point[0], centre, found.axis[0]))
-        if peer is not None and number < 3:  # seconds each
-            begin = perf_counter()
-            point, direction, _, _ = peer().fit(points, thresh=0.003, maxIteration=PEER_ITERATIONS)
-            peer_s.append(perf_counter() - begin)
-            peer_m.append(_off_axis(np.asarray(point), centre, np.asarray(direction) / np.linalg.norm(direction)))
-    return {
-        'fit_median_s': float(np.median(ours_s)),
-        'fit_off_axis_mean_m': float(np.mean(ours_m)),
-        'fit_ratio_pyransac3d': float(np.median(peer_s) / np.median(ours_s)) if peer_s else None,
-        'pyransac3d_off_axis_mean_m': float(np.mean(peer_m)) if peer_m else None,
-        'fit_ratio_pcl': None,
-    }
-
-
-def _pyransac3d():
-    try:
-        from pyransac3d import Cylinder
-    except ModuleNotFoundError:
-        return None
-    return Cylinder
-
-
-def _half_wall(rng, ring: Ring):
-    """Points on the near half of a ring's wall at 0.47 m with outliers around it, its centre and its axis."""
-    angle = rng.uniform(-1.3, 1.3, FIT_POINTS)
-    axis = np.array([rng.normal(0, 0.2), 1.0, rng.normal(0, 0.2)])
-    axis /= np.linalg.norm(axis)
-    e1 = np.cross(axis, [0, 0, 1.0])
-    e1 /= np.linalg.norm(e1)
-    e2 = np.cross(e1, axis)
-    centre = np.array([*rng.uniform(-0.05, 0.05, 2), 0.47])
-    toward = -np.sign(e2[2]) * e2
-    radius = ring.radius_m + rng.normal(0, FIT_SIGMA_M, FIT_POINTS)
-    along = rng.uniform(-0.5, 0.5, FIT_POINTS) * ring.height_m
-    points = centre + radius[:, None] * (np.sin(angle)[:, None] * e1 + np.cos(angle)[:, None] * toward) + along[:, None] * axis
-    spoilt = rng.random(FIT_POINTS) < FIT_OUTLIERS
-    points[spoilt] = centre + rng.uniform(-0.06, 0.06, (spoilt.sum(), 3))
-    return points, centre, axis
-
-
-def _off_axis(point, centre, axis) -> float:
-    offset = centre - point
-    return float(np.linalg.norm(offset - offset @ axis * axis))

@@ -30,8 +30,9 @@ def main(argv: list[str]) -> int:
     fit.add_argument('--radius-m', type=_length, help='known radius (default: it is estimated)')
     fit.add_argument('--height-m', type=_length, help='known height: much higher or lower walls are refused')
     fit.add_argument(
-        '--viewpoint-m', type=float, nargs=3, metavar=('X', 'Y', 'Z'), help='camera: only the side that it sees is wall (default: any side)'
-    )
+        '--viewpoint-m', type=float, nargs=3, metavar=('X', 'Y', 'Z'),
+        help='camera: it tells the outside of a hollow body from its inside (default: the origin)',
+    )  # fmt: skip
     fit.add_argument('--seed', type=int, default=0, help='of the random choices (default: %(default)s)')
     fit.add_argument('--json', action='store_true', help='print JSON')
     fit.set_defaults(action=_fit)
@@ -100,6 +101,9 @@ def _fit(options) -> int:
     print(f'axis    {" ".join(f"{a:.4f}" for a in found.axis)}')
     print(f'radius  {1e3 * found.radius_m:.2f} mm, {given}')
     print(f'height  {1e3 * found.height_m:.1f} mm seen')
+    if found.thickness_m is not None:
+        side = 'outside' if found.radius_std_m is None else 'middle'
+        print(f'wall    {1e3 * found.thickness_m:.1f} mm thick; the radius is that of its {side}')
     print(f'inliers {found.inliers}, {100 * found.inlier_share:.0f} % of the part they were found in')
     return 0
 

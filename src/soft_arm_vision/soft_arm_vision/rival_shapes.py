@@ -1,0 +1,55 @@
+"""Whether what a cylinder was fitted to is better explained by a sphere or by two flat faces."""
+
+import numpy as np
+
+from soft_arm_vision.scene_parts import plane_of
+
+MAX_SPREAD = 0.2  # mean square of residuals in thresholds: 0.11 for noise of a third of it, 0.33 for points that are everywhere
+
+
+def rival(points: np.ndarray, residual: np.ndarray, threshold_m: float) -> str | None:
+    """What the points on a cylinder's wall rather are, or None if the cylinder explains them best.
+
+    Args:
+        points: Shape (n, 3) [m].
+        residual: Their distances to the cylinder [m], shape (n,).
+        threshold_m: Distances count up to here [m].
+    """
+    own = _cost(residual, threshold_m)
+    if own > MAX_SPREAD:
+        return 'the points do not gather on the best wall'
+    if _cost(_off_sphere(points, threshold_m), threshold_m) < own:
+        return 'the best wall is rather a ball'
+    if _cost(_off_two_planes(points, threshold_m), threshold_m) < own:
+        return 'the best wall is rather flat, or an edge between two flat faces'
+    return None
+
+
+def _cost(residual: np.ndarray, threshold_m: float) -> float:
+    return float(np.minimum(np.square(residual / threshold_m), 1).mean())
+
+
+def _off_sphere(points: np.ndarray, threshold_m: float) -> np.ndarray:
+    """Distances to the sphere that fits best, by reweighted algebraic least squares."""
+    middle = points.mean(axis=0)
+    offset, weight = points - middle, np.ones(len(points))
+    system, square = np.column_stack([2 * offset, np.ones(len(points))]), (offset**2).sum(axis=1)
+    for _ in range(8):
+        root = np.sqrt(weight)
+        solution = np.linalg.lstsq(system * root[:, None], square * root)[0]
+        radius_m = np.sqrt(max(solution[3] + solution[:3] @ solution[:3], 0.0))
+        residual = np.linalg.norm(offset - solution[:3], axis=1) - radius_m
+        weight = np.square(np.clip(1 - np.square(residual / (3 * threshold_m)), 1e-3, None))
+    return residual
+
+
+def _off_two_planes(points: np.ndarray, threshold_m: float) -> np.ndarray:
+    """Distances to the nearer one of two planes, each the one with the most points of what is left."""
+    rng, rest, distances = np.random.default_rng(0), points, []
+    for _ in range(2):
+        if len(rest) < 10:
+            break
+        point, normal = plane_of(rest, rng, threshold_m)
+        distances.append(np.abs((points - point) @ normal))
+        rest = rest[np.abs((rest - point) @ normal) > threshold_m]
+    return np.min(distances, axis=0)

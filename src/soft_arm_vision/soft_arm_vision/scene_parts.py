@@ -1,0 +1,107 @@
+"""What a cloud is made of: how noisy it is, what is flat in it, and the parts that remain without that."""
+
+import numpy as np
+from scipy.ndimage import label
+from scipy.spatial import cKDTree
+
+from soft_arm_vision.cylinder_fit import perpendiculars
+
+PATCH_M = 0.015  # radius of the patches that show the noise
+PATCHES_MEASURED = 150
+PLANES = 4  # at most
+PLANE_SHARE = 0.15  # of the cloud, or it is left
+BENT_SHARE = 0.5  # of the scatter across a plane that a quadratic surface explains: then it is a strip of a curved wall
+FACE_COSINE = 0.9  # 25 deg
+PLANE_HYPOTHESES = 1000
+PLANES_REFINED = 8  # the best hypotheses, each to its end: the best of them at first may be a slanting cut through two things
+FOOT_M = 0.0045  # taken away around a plane besides 1.5 thresholds: there the depths of both are mixed
+PART_GAP_M = 0.006
+MIN_PART = 100
+PARTS = 8
+
+
+def noise_m(points: np.ndarray, rng: np.random.Generator) -> float | None:
+    """Median over small patches of the scatter about a quadratic surface [m]; None if the points are too few or too far apart."""
+    tree, scatter = cKDTree(points), []
+    for seed in points[rng.permutation(len(points))[:PATCHES_MEASURED]]:
+        offset = points[tree.query_ball_point(seed, PATCH_M)] - seed
+        if len(offset) >= 20:
+            normal = np.linalg.eigh(np.cov(offset.T))[1][:, 0]
+            rest = _off_quadratic(offset, normal)
+            scatter.append(np.sqrt(rest @ rest / (len(rest) - 6)))
+    return float(np.median(scatter)) if len(scatter) >= 10 else None
+
+
+def plane_of(points: np.ndarray, rng: np.random.Generator, threshold_m: float = 0.003) -> tuple[np.ndarray, np.ndarray]:
+    """The plane with the most points: a point on it and its unit normal, (3,) each."""
+    sample = points[rng.permutation(len(points))[:3000]]
+    corners = sample[rng.integers(len(sample), size=(PLANE_HYPOTHESES, 3))]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    distance = np.abs(sample @ normals.T - np.einsum('ki,ki->k', corners[:, 0], normals))
+    order = np.argsort(np.minimum(distance / threshold_m, 1).mean(axis=0))[:PLANES_REFINED]
+    found = [_refined_plane(sample, corners[k, 0], normals[k], threshold_m) for k in order]
+    point, normal = min(found, key=lambda f: np.minimum(np.abs((sample - f[0]) @ f[1]) / threshold_m, 1).mean())
+    return _refined_plane(points, point, normal, threshold_m)
+
+
+def _refined_plane(points, point, normal, threshold_m) -> tuple[np.ndarray, np.ndarray]:
+    for _ in range(5):
+        on = points[np.abs((points - point) @ normal) < threshold_m]
+        if len(on) < 10:
+            break
+        point = on.mean(axis=0)
+        offset = on - point
+        normal = np.linalg.eigh(offset.T @ offset)[1][:, 0]
+    return point, normal
+
+
+def without_planes(points: np.ndarray, rng: np.random.Generator, threshold_m: float) -> np.ndarray:
+    """The points that are on none of the large planes, shape (m, 3)."""
+    whole = len(points)
+    for _ in range(PLANES):
+        if len(points) < MIN_PART:
+            break
+        point, normal = plane_of(points, rng, threshold_m)
+        distance = (points - point) @ normal
+        on = np.abs(distance) < threshold_m
+        if on.sum() < PLANE_SHARE * whole or _bent(points[on] - point, normal) or not _face(points, on, normal, rng):
+            break
+        points = points[np.abs(distance) > 1.5 * threshold_m + FOOT_M]
+    return points
+
+
+def _off_quadratic(offset: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    e1, e2 = perpendiculars(normal)
+    x, y, height = offset @ e1, offset @ e2, offset @ normal
+    terms = np.column_stack([np.ones_like(x), x, y, x * x, x * y, y * y])
+    return height - terms @ np.linalg.lstsq(terms, height)[0]
+
+
+def _bent(offset: np.ndarray, normal: np.ndarray) -> bool:
+    return _off_quadratic(offset, normal).var() < (1 - BENT_SHARE) * (offset @ normal).var()
+
+
+def _face(points, on, normal, rng) -> bool:
+    """Whether the surface lies along the plane around most of its points; it does not where the plane cuts through a body."""
+    tree, own = cKDTree(points), []
+    for seed in rng.permutation(np.flatnonzero(on))[:PATCHES_MEASURED]:
+        patch = points[tree.query_ball_point(points[seed], PATCH_M)]
+        if len(patch) >= 10:
+            own.append(abs(np.linalg.eigh(np.cov(patch.T))[1][:, 0] @ normal))
+    return len(own) == 0 or float(np.median(own)) > FACE_COSINE
+
+
+def connected_parts(points: np.ndarray, gap_m: float) -> list[np.ndarray]:
+    """Parts with gaps between them, largest first, (k, 3) each."""
+    if len(points) == 0:
+        return []
+    cells = np.floor((points - points.min(axis=0)) / gap_m).astype(int)
+    near = (cells < 600).all(axis=1)  # some metres; a grid over anything larger would not fit into memory
+    points, cells = points[near], cells[near]
+    grid = np.zeros(cells.max(axis=0) + 1, bool)
+    grid[tuple(cells.T)] = True
+    labels, _ = label(grid, np.ones((3, 3, 3)))
+    owner = labels[tuple(cells.T)]
+    count = np.bincount(owner)
+    return [points[owner == k] for k in np.argsort(-count)[:PARTS] if count[k] >= MIN_PART]
