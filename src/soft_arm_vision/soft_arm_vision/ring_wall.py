@@ -2,9 +2,10 @@
 
 import cv2
 import numpy as np
+from numba import njit
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.cylinder_fit import Cylinders, surface_frame, tukey
+from soft_arm_vision.cylinder_fit import Cylinders, surface_frame
 from soft_arm_vision.errors import FitRefused
 
 REFERENCE_DEPTH_M = 0.47
@@ -13,6 +14,7 @@ CORRELATION_PX = 2.0  # of stereo matching: neighbours d apart have errors with 
 GRID_PX = 2.0
 MIN_POINTS = 60
 MIN_INLIER_SHARE = 0.4
+RELATED_CELLS = 4 * np.pi * (CORRELATION_PX / GRID_PX) ** 2  # sum of a cell's correlations with all around it
 _KNOWN = np.ix_((0, 1, 3, 4), (0, 1, 3, 4))
 
 
@@ -36,35 +38,37 @@ class RingWall:
         self._cell = np.ravel_multi_index(tuple((cell + margin).T), self._shape)
         self.sigma_m, self.inlier_share = 1.5e-3, 0.0
 
-    def terms(self, centre: np.ndarray, axes) -> tuple[np.ndarray, np.ndarray]:
+    def terms(self, centre: np.ndarray, axes, roughly: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Part of the normal equations (5, 5), (5,) of the unknowns (across, across, along, tilt, tilt); estimates the noise anew.
 
         Points are weighed as if they were independent; the normal matrix is the inverse of the covariance that the solution then has,
         H^-1 M H^-1 with M = sum over pairs of J_i J_j / (sigma_i sigma_j) times their correlation. A Gaussian correlation is a
         Gaussian kernel folded with itself, so that M is the square of the smoothed picture of J / sigma.
+
+        Args:
+            centre, axes: Pose: centre [m] (3,), and three unit vectors of which the last is the axis.
+            roughly: Take M for the one of a large even surface, which is as good for a step.
         """
-        e1, e2, axis = axes
-        axial, normal, residual = self._frame(centre, axis)
-        incidence = np.einsum('ni,ni->n', normal, self._rays)
-        inside = incidence > 0  # the far side shows its inner wall
-        residual = residual + inside * self._ring.thickness_m
-        scale = self._spread * np.maximum(np.abs(incidence), 0.2)
-        seen = np.abs(axial) < 0.75 * self._ring.height_m
-        weight = tukey(residual / scale, 4 * self.sigma_m) * seen
+        rows, residual, scale, weight = _rows(
+            self._points, self._rays, self._spread, centre, np.array(axes), self._ring.radius_m, self._ring.thickness_m,
+            0.75 * self._ring.height_m, 4 * self.sigma_m,
+        )  # fmt: skip
+        used = weight > 0
         if weight.sum() < MIN_INLIER_SHARE * MIN_POINTS:
             raise FitRefused(f'bad fit: {weight.sum():.0f} points lie on the wall')
-        self.inlier_share = float((weight > 0).mean())
-        self.sigma_m = float(np.clip(1.4826 * np.median(np.abs(residual / scale)[weight > 0]), *SIGMA_LIMITS_M))
-        across1, across2 = normal @ e1, normal @ e2
-        jacobian = np.column_stack([across1, across2, axial * across1, axial * across2])
+        self.inlier_share = float(used.mean())
+        self.sigma_m = float(np.clip(1.4826 * np.median(np.abs(residual[used] / scale[used])), *SIGMA_LIMITS_M))
         sigma = self.sigma_m * scale
-        weighted = jacobian * (weight / np.square(sigma))[:, None]
-        independent, pull = weighted.T @ jacobian, weighted.T @ residual
-        picture = np.stack([np.bincount(self._cell, column * sigma, np.prod(self._shape)) for column in weighted.T], axis=-1)
-        smooth = cv2.GaussianBlur(picture.reshape(*self._shape, 4), (0, 0), CORRELATION_PX / GRID_PX, borderType=cv2.BORDER_CONSTANT)
-        related = 4 * np.pi * (CORRELATION_PX / GRID_PX) ** 2 * np.einsum('uvi,uvj->ij', smooth, smooth)
-        related += 1e-9 * np.diag(np.diag(related))
+        weighted = rows * (weight / np.square(sigma))[:, None]
+        independent, pull = weighted.T @ rows, np.einsum('ni,n->i', weighted, residual)
         hessian, gradient = np.zeros((5, 5)), np.zeros(5)
+        if roughly:
+            hessian[_KNOWN], gradient[[0, 1, 3, 4]] = independent / RELATED_CELLS, pull / RELATED_CELLS
+            return hessian, gradient
+        picture = _summed(self._cell, weighted, sigma, self._shape[0] * self._shape[1]).reshape(*self._shape, 4)
+        smooth = cv2.GaussianBlur(picture, (0, 0), CORRELATION_PX / GRID_PX, borderType=cv2.BORDER_CONSTANT).reshape(-1, 4)
+        related = RELATED_CELLS * smooth.T @ smooth
+        related += 1e-9 * np.diag(np.diag(related))
         turn = np.linalg.solve(related, independent)
         hessian[_KNOWN], gradient[[0, 1, 3, 4]] = independent @ turn, turn.T @ pull
         return hessian, gradient
@@ -81,3 +85,39 @@ class RingWall:
     def _frame(self, point, axis):
         cylinder = Cylinders(point[None], axis[None], np.array([self._ring.radius_m]))
         return (part[0] for part in surface_frame(self._points, cylinder))
+
+
+@njit(cache=True, nogil=True)
+def _rows(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, cut_m):
+    """Derivatives of the points' distances by the four unknowns (n, 4), distances [m], their scale of noise, and Tukey's weights (n,)."""
+    rows, residual = np.empty((len(points), 4)), np.empty(len(points))
+    scale, weight = np.empty(len(points)), np.zeros(len(points))
+    axis = axes[2]
+    for i in range(len(points)):
+        x, y, z = points[i, 0] - centre[0], points[i, 1] - centre[1], points[i, 2] - centre[2]
+        axial = x * axis[0] + y * axis[1] + z * axis[2]
+        x, y, z = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
+        distance = max(np.sqrt(x * x + y * y + z * z), 1e-9)
+        x, y, z = x / distance, y / distance, z / distance
+        incidence = x * rays[i, 0] + y * rays[i, 1] + z * rays[i, 2]
+        residual[i] = distance - radius_m
+        if incidence > 0:  # the far side shows its inner wall
+            residual[i] += thickness_m
+        scale[i] = spread[i] * max(abs(incidence), 0.2)
+        within = 1 - (residual[i] / (scale[i] * cut_m)) ** 2
+        if within > 0 and abs(axial) < reach_m:
+            weight[i] = within * within
+        rows[i, 0] = x * axes[0, 0] + y * axes[0, 1] + z * axes[0, 2]
+        rows[i, 1] = x * axes[1, 0] + y * axes[1, 1] + z * axes[1, 2]
+        rows[i, 2], rows[i, 3] = axial * rows[i, 0], axial * rows[i, 1]
+    return rows, residual, scale, weight
+
+
+@njit(cache=True, nogil=True)
+def _summed(cell, weighted, sigma, cells):
+    """Sum over each cell of the rows by their noise, shape (cells, 4)."""
+    picture = np.zeros((cells, 4))
+    for i in range(len(cell)):
+        for k in range(4):
+            picture[cell[i], k] += weighted[i, k] * sigma[i]
+    return picture
