@@ -152,7 +152,8 @@ def optimise(
         if not free_radius:
             normal_matrix, pull = normal_matrix[:, :4, :4], pull[:, :4]
         unknowns = normal_matrix.shape[1]
-        normal_matrix = normal_matrix + 1e-9 * np.eye(unknowns) * np.maximum(np.trace(normal_matrix, axis1=1, axis2=2), 1e-12)[:, None, None]
+        least = 1e-9 * np.maximum(np.trace(normal_matrix, axis1=1, axis2=2), 1e-12)
+        normal_matrix = normal_matrix + least[:, None, None] * np.eye(unknowns)
         step = np.linalg.solve(normal_matrix, pull[..., None])[..., 0]
         step[:, :2] = np.clip(step[:, :2], -0.02, 0.02)
         step[:, 2:4] = np.clip(step[:, 2:4], -0.5, 0.5)

@@ -65,10 +65,13 @@ def edge_posterior(
     """
     used = weight > 0.05
     lost = len(weight) / max(used.sum(), 1) - 1
-    place, side, beside_arm, rows, residual, total, scatter = _cells(*(a[used] for a in (pixels, normals, backed, residual_px, jacobian, weight)))
-    near = np.exp(-np.linalg.norm(place[:, None] - place[None], axis=2) / STRETCH_PX)
+    columns = (pixels, normals, backed, residual_px, jacobian, weight)
+    place, side, beside_arm, rows, residual, total, scatter = _cells(*(column[used] for column in columns))
+    apart = np.linalg.norm(place[:, None] - place[None], axis=2)
+    near = np.exp(-np.maximum(apart, CELL_PX / 3) / STRETCH_PX)  # points of a cell are a third of its length apart: its mean varies less
     slow = ALL_ROUND_SHARE + (1 - ALL_ROUND_SHARE) * near * np.square(0.5 + 0.5 * side @ side.T)
-    fast = np.diag(max(scatter, ROUNDING_PX2) / np.maximum(total, 1.0)) + BACKED_PX**2 * np.outer(beside_arm, beside_arm) * (1 + near)
+    stretch = BACKED_PX**2 * (1 + np.exp(-apart / STRETCH_PX))
+    fast = np.diag(max(scatter, ROUNDING_PX2) / np.maximum(total, 1.0)) + np.outer(beside_arm, beside_arm) * stretch
     white = np.linalg.inv(np.linalg.cholesky(fast))
     values, vectors = np.linalg.eigh(white @ slow @ white.T)
     data = vectors.T @ (white @ np.column_stack([rows, residual]))  # independent of each other, with these variances:
@@ -89,8 +92,8 @@ def edge_posterior(
     log_evidence = top + float(np.log(share.sum()))
     share /= share.sum()
     step = share @ steps
-    apart = steps - step
-    covariance = np.einsum('s,sij->ij', share, inverses + apart[:, :, None] * apart[:, None])
+    off = steps - step
+    covariance = np.einsum('s,sij->ij', share, inverses + off[:, :, None] * off[:, None])
     return EdgePosterior(step, covariance, float(share @ SIZES_PX), log_evidence)
 
 

@@ -113,7 +113,8 @@ def outline_residual(
     """
     rims = np.concatenate([rim_points(centre + end * height_m * axis, axis, radius_m) for end in (0.5, -0.5)])
     hull = cv2.convexHull(_project(rims).astype(np.float32), returnPoints=False)[:, 0]
-    edges = _model_edges(rims, hull, *(np.ascontiguousarray(part, float) for part in (centre, axis)), 0.5 * height_m, 1 - thickness_m / radius_m)
+    centre, axis = np.ascontiguousarray(centre, float), np.ascontiguousarray(axis, float)
+    edges = _model_edges(rims, hull, centre, axis, 0.5 * height_m, 1 - thickness_m / radius_m)
     return OutlineResidual(*_distances(outline.rays, outline.backed, _project(centre[None])[0], *edges))
 
 

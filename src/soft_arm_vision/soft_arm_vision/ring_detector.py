@@ -152,9 +152,8 @@ def _explained(fit: RingFit) -> float:
 
 def _widened(instance: Instance, shape: tuple[int, int]) -> tuple[slice, slice]:
     """The instance's window with some room on each side, inside the image."""
-    return tuple(
-        slice(max(0, s.start - FREE_PX[-1] - 1), min(size, s.stop + FREE_PX[-1] + 1)) for s, size in zip(instance.window, shape, strict=True)
-    )
+    room = FREE_PX[-1] + 1
+    return tuple(slice(max(0, s.start - room), min(size, s.stop + room)) for s, size in zip(instance.window, shape, strict=True))
 
 
 def draw_overlay(colour: np.ndarray, detection: Detection, ring: Ring, intrinsics: Intrinsics) -> np.ndarray:

@@ -20,7 +20,7 @@ FINAL_STEPS = 4  # with the outline's errors related
 FIRST_CUT_PX = 3.0
 CONVERGED_M, CONVERGED_RAD = 1e-4, 3e-3
 STILL_SIGMAS = 0.1
-EXTENT_SIGMA_M = 0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
+EXTENT_SIGMA_M = 0.7e-3  # of an end from the wall's extent, where the outline is of no use or the wall reaches beyond the ring
 EDGE_ON_SINE = np.sin(np.deg2rad(12.0))
 FOLD_TILTS = np.deg2rad((-3.0, 3.0))
 EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
@@ -143,6 +143,10 @@ class _Problem:
         for _ in range(FINAL_STEPS):
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes)
+            beyond_m = self._wall.beyond(centre, axis)
+            if beyond_m:
+                hessian[2, 2] += 1 / EXTENT_SIGMA_M**2
+                gradient[2] += beyond_m / EXTENT_SIGMA_M**2
             edge, residual_px, jacobian = self._edges(self._outline, centre, axes)
             weight = tukey(residual_px, np.where(self._outline.backed, CUT_LIMITS_PX[1], cut_px))
             if (weight > 0).mean() < USABLE_EDGE_SHARE:

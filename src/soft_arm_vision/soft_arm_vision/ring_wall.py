@@ -12,6 +12,9 @@ REFERENCE_DEPTH_M = 0.47
 SIGMA_LIMITS_M = (0.4e-3, 3e-3)  # at the reference depth; it grows with the square of depth
 CORRELATION_PX = 2.0  # of stereo matching: neighbours d apart have errors with the correlation exp(-d^2 / (4 * 2^2)), as the D435i's
 GRID_PX = 2.0
+MIN_INCIDENCE = 0.2  # cosine; at a more grazing view the depth beside the ring comes in
+MAX_FITTED = 0.6
+CUT_SIGMAS = 4.0  # Tukey's
 MIN_POINTS = 60
 MIN_INLIER_SHARE = 0.4
 RELATED_CELLS = 4 * np.pi * (CORRELATION_PX / GRID_PX) ** 2  # sum of a cell's correlations with all around it
@@ -51,7 +54,7 @@ class RingWall:
         """
         rows, residual, scale, weight = _rows(
             self._points, self._rays, self._spread, centre, np.array(axes), self._ring.radius_m, self._ring.thickness_m,
-            0.75 * self._ring.height_m, 4 * self.sigma_m,
+            0.75 * self._ring.height_m, CUT_SIGMAS * self.sigma_m,
         )  # fmt: skip
         used = weight > 0
         if weight.sum() < MIN_INLIER_SHARE * MIN_POINTS:
@@ -61,16 +64,19 @@ class RingWall:
         sigma = self.sigma_m * scale
         weighted = rows * (weight / np.square(sigma))[:, None]
         independent, pull = weighted.T @ rows, np.einsum('ni,n->i', weighted, residual)
+        steepness, spread = _influence(residual / sigma, weight, CUT_SIGMAS)
         hessian, gradient = np.zeros((5, 5)), np.zeros(5)
         if roughly:
             hessian[_KNOWN], gradient[[0, 1, 3, 4]] = independent / RELATED_CELLS, pull / RELATED_CELLS
             return hessian, gradient
         picture = _summed(self._cell, weighted, sigma, self._shape[0] * self._shape[1]).reshape(*self._shape, 4)
         smooth = cv2.GaussianBlur(picture, (0, 0), CORRELATION_PX / GRID_PX, borderType=cv2.BORDER_CONSTANT).reshape(-1, 4)
-        related = RELATED_CELLS * smooth.T @ smooth
+        related = RELATED_CELLS * spread * smooth.T @ smooth
         related += 1e-9 * np.diag(np.diag(related))
-        turn = np.linalg.solve(related, independent)
-        hessian[_KNOWN], gradient[[0, 1, 3, 4]] = independent @ turn, turn.T @ pull
+        independent += 1e-9 * np.diag(np.diag(independent))
+        fitted = min(np.trace(np.linalg.solve(independent, related)) / weight.sum(), MAX_FITTED)  # share of the noise that the pose hides
+        turn = (1 - fitted) * np.linalg.solve(related, steepness * independent)
+        hessian[_KNOWN], gradient[[0, 1, 3, 4]] = steepness * independent @ turn, turn.T @ pull
         return hessian, gradient
 
     def middle(self, point: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, float]:
@@ -82,6 +88,15 @@ class RingWall:
         low, high = np.percentile(axial[on_wall], (2.0, 98.0))
         return point + 0.5 * (low + high) * axis, float(high - low)
 
+    def beyond(self, centre: np.ndarray, axis: np.ndarray) -> float:
+        """How far the wall that is seen reaches beyond an end of a ring there, along the axis [m]; 0 where it does not."""
+        axial, normal, residual = self._frame(centre, axis)
+        on_wall = (np.abs(residual) < 3e-3) & (np.einsum('ni,ni->n', normal, self._rays) < 0)
+        if on_wall.sum() < MIN_INLIER_SHARE * MIN_POINTS:
+            return 0.0
+        low, high = np.percentile(axial[on_wall], (2.0, 98.0))
+        return float(max(high - 0.5 * self._ring.height_m, 0) - max(-0.5 * self._ring.height_m - low, 0))
+
     def _frame(self, point, axis):
         cylinder = Cylinders(point[None], axis[None], np.array([self._ring.radius_m]))
         return (part[0] for part in surface_frame(self._points, cylinder))
@@ -89,7 +104,7 @@ class RingWall:
 
 @njit(cache=True, nogil=True)
 def _rows(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, cut_m):
-    """Derivatives of the points' distances by the four unknowns (n, 4), distances [m], their scale of noise, and Tukey's weights (n,)."""
+    """Derivatives of the points' distances by the four unknowns (n, 4); distances [m], their scale of noise, and Tukey's weights (n,)."""
     rows, residual = np.empty((len(points), 4)), np.empty(len(points))
     scale, weight = np.empty(len(points)), np.zeros(len(points))
     axis = axes[2]
@@ -103,14 +118,25 @@ def _rows(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, cu
         residual[i] = distance - radius_m
         if incidence > 0:  # the far side shows its inner wall
             residual[i] += thickness_m
-        scale[i] = spread[i] * max(abs(incidence), 0.2)
+        scale[i] = spread[i] * max(abs(incidence), MIN_INCIDENCE)
         within = 1 - (residual[i] / (scale[i] * cut_m)) ** 2
-        if within > 0 and abs(axial) < reach_m:
+        if within > 0 and abs(axial) < reach_m and abs(incidence) > MIN_INCIDENCE:
             weight[i] = within * within
         rows[i, 0] = x * axes[0, 0] + y * axes[0, 1] + z * axes[0, 2]
         rows[i, 1] = x * axes[1, 0] + y * axes[1, 1] + z * axes[1, 2]
         rows[i, 2], rows[i, 3] = axial * rows[i, 0], axial * rows[i, 1]
     return rows, residual, scale, weight
+
+
+def _influence(deviation: np.ndarray, weight: np.ndarray, cut: float) -> tuple[float, float]:
+    """How a robust mean differs from a weighted one: slope of its influence over its weight, and variance of what pulls it.
+
+    A point near the cut pulls less the further off it is, so that the sum of pulls turns less with the pose than the weights say
+    (Huber & Ronchetti, Robust Statistics, 2009, section 7.6).
+    """
+    squared = np.square(deviation / cut)
+    slope = np.where(weight > 0, (1 - squared) * (1 - 5 * squared), 0.0).sum() / weight.sum()
+    return max(float(slope), 0.3), float(np.square(weight * deviation).sum() / np.square(weight).sum())
 
 
 @njit(cache=True, nogil=True)
