@@ -20,7 +20,8 @@ FINAL_STEPS = 4  # with the outline's errors related
 FIRST_CUT_PX = 3.0
 CONVERGED_M, CONVERGED_RAD = 1e-4, 3e-3
 STILL_SIGMAS = 0.1
-EXTENT_SIGMA_M = 0.7e-3  # of an end from the wall's extent, where the outline is of no use or the wall reaches beyond the ring
+EXTENT_SIGMA_M = 0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
+MAX_BEYOND_M = 3e-3  # of the wall seen, past an end of the ring found
 EDGE_ON_SINE = np.sin(np.deg2rad(12.0))
 FOLD_TILTS = np.deg2rad((-3.0, 3.0))
 EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
@@ -87,6 +88,9 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, out
     if outline is not None and state.edge_share < MIN_EDGE_SHARE:
         share, least = 100 * state.edge_share, 100 * MIN_EDGE_SHARE
         raise FitRefused(f"bad fit: {share:.0f} % of the mask's outline is the ring's, at least {least:.0f} % is needed")
+    beyond_m = abs(wall.beyond(state.centre, state.axis))
+    if beyond_m > MAX_BEYOND_M:
+        raise FitRefused(f'bad fit: the wall seen ends {1e3 * beyond_m:.1f} mm past the ring found, {1e3 * MAX_BEYOND_M:.1f} mm is allowed')
     covariance = _covariance(state.covariance, state.axes)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
@@ -143,10 +147,6 @@ class _Problem:
         for _ in range(FINAL_STEPS):
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes)
-            beyond_m = self._wall.beyond(centre, axis)
-            if beyond_m:
-                hessian[2, 2] += 1 / EXTENT_SIGMA_M**2
-                gradient[2] += beyond_m / EXTENT_SIGMA_M**2
             edge, residual_px, jacobian = self._edges(self._outline, centre, axes)
             weight = tukey(residual_px, np.where(self._outline.backed, CUT_LIMITS_PX[1], cut_px))
             if (weight > 0).mean() < USABLE_EDGE_SHARE:
