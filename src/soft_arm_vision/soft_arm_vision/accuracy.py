@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from soft_arm_vision.cylinder_fit import perpendiculars
 from soft_arm_vision.ring_detector import Detection
+from soft_arm_vision.ring_fit import RingFit
 
 MATCHING_IOU = 0.5
 MIN_VISIBLE_SHARE = 0.25
@@ -19,22 +21,27 @@ class PoseErrors:
         centre_m: Distances from the true centre, shape (n,).
         axis_rad: Angles from the true axis, its sign left aside, shape (n,).
         normalised: Squared centre errors by their covariance, shape (n,); chi-square of 3 degrees of freedom if that is right.
+        pose_normalised: Squared errors of centre and axis by their covariance, shape (n,); chi-square of 5 degrees of freedom.
     """
 
     centre_m: np.ndarray
     axis_rad: np.ndarray
     normalised: np.ndarray
+    pose_normalised: np.ndarray
 
     def summary(self) -> dict[str, float | None]:
         """Numbers by name; None without a pose."""
         if len(self.centre_m) == 0:
-            return dict.fromkeys(('centre_mean_m', 'centre_p95_m', 'axis_mean_rad', 'normalised_mean', 'chi2_p'))
+            names = ('centre_mean_m', 'centre_p95_m', 'axis_mean_rad', 'normalised_mean', 'chi2_p', 'pose_normalised_mean', 'pose_chi2_p')
+            return dict.fromkeys(names)
         return {
             'centre_mean_m': float(self.centre_m.mean()),
             'centre_p95_m': float(np.percentile(self.centre_m, 95)),
             'axis_mean_rad': float(self.axis_rad.mean()),
             'normalised_mean': float(self.normalised.mean()),
             'chi2_p': float(stats.kstest(self.normalised, stats.chi2(3).cdf).pvalue),
+            'pose_normalised_mean': float(self.pose_normalised.mean()),
+            'pose_chi2_p': float(stats.kstest(self.pose_normalised, stats.chi2(5).cdf).pvalue),
         }
 
 
@@ -43,11 +50,20 @@ def pose_errors(detections: list[Detection], T_optical_ring: list[np.ndarray]) -
     rows = []
     for detection, T in zip(detections, T_optical_ring, strict=True):
         if detection.fit is not None:
-            error = detection.fit.centre - T[:3, 3]
-            cosine = min(1.0, abs(float(detection.fit.axis @ T[:3, 2])))
-            normalised = error @ np.linalg.solve(detection.fit.covariance[:3, :3], error)
-            rows.append((np.linalg.norm(error), np.arccos(cosine), normalised))
-    return PoseErrors(*np.array(rows).reshape(-1, 3).T)
+            fit, axis = detection.fit, T[:3, 2] * np.sign(T[:3, 2] @ detection.fit.axis)
+            error = fit.centre - T[:3, 3]
+            normalised = error @ np.linalg.solve(fit.covariance[:3, :3], error)
+            angle = np.arccos(min(1.0, float(fit.axis @ axis)))
+            rows.append((np.linalg.norm(error), angle, normalised, _pose_normalised(fit, T[:3, 3], axis)))
+    return PoseErrors(*np.array(rows).reshape(-1, 4).T)
+
+
+def _pose_normalised(fit: RingFit, centre: np.ndarray, axis: np.ndarray) -> float:
+    """Squared error of the five degrees of freedom by their covariance; the rotation about the axis is left out."""
+    five = np.zeros((5, 6))
+    five[:3, :3], five[3:, 3:] = np.eye(3), perpendiculars(fit.axis)
+    error = five @ np.concatenate([centre - fit.centre, np.cross(fit.axis, axis)])
+    return float(error @ np.linalg.solve(five @ fit.covariance @ five.T, error))
 
 
 def mask_overlap(found: np.ndarray, truth: np.ndarray) -> float:

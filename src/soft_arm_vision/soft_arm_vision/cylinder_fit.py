@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from scipy.spatial import cKDTree
 
 CONFIDENCE = 0.999
@@ -19,6 +20,7 @@ SEEDS = 150  # points with a normal
 NEIGHBOURS = 30
 SCORED = 400  # points that a hypothesis is scored on
 OPTIMISED = 5
+_NOWHERE = np.full(3, np.nan)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def surface_frame(points: np.ndarray, cylinders: Cylinders) -> tuple[np.ndarray,
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Cross product over the last axis; `numpy.cross` costs ten times as much on small arrays."""
-    (ax, ay, az), (bx, by, bz) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    ax, ay, az, bx, by, bz = a[..., 0], a[..., 1], a[..., 2], b[..., 0], b[..., 1], b[..., 2]
     return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
 
 
@@ -143,21 +145,16 @@ def optimise(
         viewpoint: Camera position [m]; only the near side of the wall can be seen from it. None: all sides count.
         free_radius: Estimate the radius too.
     """
+    points, view = np.ascontiguousarray(points, float), _NOWHERE if viewpoint is None else np.asarray(viewpoint, float)
     for _ in range(iterations):
-        axial, normal, residual = surface_frame(points, cylinders)
-        weight = tukey(residual, cut_m)
-        if viewpoint is not None:
-            weight = weight * (np.einsum('kni,ni->kn', normal, viewpoint - points) > 0)
         e1, e2 = perpendiculars(cylinders.axis)
-        across1, across2 = np.matmul(normal, e1[:, :, None])[..., 0], np.matmul(normal, e2[:, :, None])[..., 0]
-        middle = (weight * axial).sum(1) / np.maximum(weight.sum(1), 1e-9)
-        arm = axial - middle[:, None]
-        columns = [across1, across2, arm * across1, arm * across2] + ([np.ones_like(arm)] if free_radius else [])
-        jacobian = np.stack(columns, axis=-1)
-        weighted = jacobian * weight[..., None]
-        normal_matrix = np.matmul(weighted.transpose(0, 2, 1), jacobian)
-        normal_matrix += 1e-9 * np.eye(len(columns)) * np.maximum(np.trace(normal_matrix, axis1=1, axis2=2), 1e-12)[:, None, None]
-        step = np.linalg.solve(normal_matrix, np.einsum('kni,kn->ki', weighted, residual)[..., None])[..., 0]
+        middle, normal_matrix, pull = _normal_equations(points, cylinders.point, cylinders.axis, cylinders.radius, e1, e2, cut_m, view)
+        if not free_radius:
+            normal_matrix, pull = normal_matrix[:, :4, :4], pull[:, :4]
+        unknowns = normal_matrix.shape[1]
+        least = 1e-9 * np.maximum(np.trace(normal_matrix, axis1=1, axis2=2), 1e-12)
+        normal_matrix = normal_matrix + least[:, None, None] * np.eye(unknowns)
+        step = np.linalg.solve(normal_matrix, pull[..., None])[..., 0]
         step[:, :2] = np.clip(step[:, :2], -0.02, 0.02)
         step[:, 2:4] = np.clip(step[:, 2:4], -0.5, 0.5)
         axis = cylinders.axis + step[:, 2:3] * e1 + step[:, 3:4] * e2
@@ -170,11 +167,69 @@ def optimise(
 
 def msac_cost(points: np.ndarray, cylinders: Cylinders, threshold_m: float, viewpoint: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Mean truncated squared distance in units of the threshold (K,), 0 best and 1 worst, and share of inliers (K,)."""
-    _, normal, residual = surface_frame(points, cylinders)
-    cost = np.minimum(np.square(residual / threshold_m), 1.0)
-    if viewpoint is not None:
-        cost[np.einsum('kni,ni->kn', normal, viewpoint - points) <= 0] = 1.0
-    return cost.mean(axis=1), (cost < 1).mean(axis=1)
+    points, view = np.ascontiguousarray(points, float), _NOWHERE if viewpoint is None else np.asarray(viewpoint, float)
+    return _costs(points, cylinders.point, cylinders.axis, cylinders.radius, threshold_m, view)
+
+
+@njit(cache=True, nogil=True)
+def _costs(points, point, axis, radius, threshold_m, viewpoint):
+    cost, share = np.zeros(len(radius)), np.zeros(len(radius))
+    for k in range(len(radius)):
+        for i in range(len(points)):
+            _, x, y, z, residual = _frame(points[i], point[k], axis[k], radius[k])
+            squared = (residual / threshold_m) ** 2
+            if squared < 1 and _faces(x, y, z, points[i], viewpoint):
+                cost[k] += squared
+                share[k] += 1
+            else:
+                cost[k] += 1
+    return cost / len(points), share / len(points)
+
+
+@njit(cache=True, nogil=True)
+def _normal_equations(points, point, axis, radius, e1, e2, cut_m, viewpoint):
+    """Weighted means of the axial coordinate (K,), normal matrices (K, 5, 5) and right sides (K, 5): across, across, tilt, tilt, radius."""
+    count = len(radius)
+    middle, matrix, pull = np.zeros(count), np.zeros((count, 5, 5)), np.zeros((count, 5))
+    row, rows, weight, residual = np.ones(5), np.empty((len(points), 3)), np.empty(len(points)), np.empty(len(points))
+    for k in range(count):
+        total = 0.0
+        for i in range(len(points)):
+            rows[i, 2], x, y, z, residual[i] = _frame(points[i], point[k], axis[k], radius[k])
+            within = 1 - (residual[i] / cut_m) ** 2
+            weight[i] = within * within if within > 0 and _faces(x, y, z, points[i], viewpoint) else 0.0
+            total += weight[i]
+            middle[k] += weight[i] * rows[i, 2]
+            rows[i, 0] = x * e1[k, 0] + y * e1[k, 1] + z * e1[k, 2]
+            rows[i, 1] = x * e2[k, 0] + y * e2[k, 1] + z * e2[k, 2]
+        middle[k] /= max(total, 1e-9)
+        for i in range(len(points)):
+            if weight[i] > 0:
+                arm = rows[i, 2] - middle[k]
+                row[0], row[1], row[2], row[3] = rows[i, 0], rows[i, 1], arm * rows[i, 0], arm * rows[i, 1]
+                for a in range(5):
+                    pull[k, a] += weight[i] * row[a] * residual[i]
+                    for b in range(5):
+                        matrix[k, a, b] += weight[i] * row[a] * row[b]
+    return middle, matrix, pull
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _frame(place, point, axis, radius):
+    """Axial coordinate, outward unit normal x, y, z and signed distance to the surface of one point."""
+    x, y, z = place[0] - point[0], place[1] - point[1], place[2] - point[2]
+    axial = x * axis[0] + y * axis[1] + z * axis[2]
+    x, y, z = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
+    distance = np.sqrt(x * x + y * y + z * z)
+    safe = max(distance, 1e-9)
+    return axial, x / safe, y / safe, z / safe, distance - radius
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _faces(x, y, z, place, viewpoint):
+    """Whether a normal looks to the viewpoint; any does where that is not known (NaN)."""
+    towards = x * (viewpoint[0] - place[0]) + y * (viewpoint[1] - place[1]) + z * (viewpoint[2] - place[2])
+    return not towards <= 0
 
 
 def ransac_cylinder(

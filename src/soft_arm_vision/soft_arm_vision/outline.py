@@ -14,7 +14,9 @@ from soft_arm_vision.cylinder_fit import perpendiculars
 
 RIM_POINTS = 72
 BESIDE_PX = 4  # depth nearer to an edge than this is mixed
+FREE_PX = (2, 4, 6)  # beside a free edge there is nothing nearer at any of these
 OCCLUDER_GAP_M = 0.015
+FREE_GAP_M = 0.008
 BACKED_GAP_M = 0.1  # the arm begins less than this behind the edge
 _ANGLES = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
 _RIM = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5  # polygon of the circle's mean radius
@@ -33,6 +35,11 @@ class Outline:
     rays: np.ndarray
     backed: np.ndarray
     pixel: float
+
+    def thinned(self, points: int) -> 'Outline':
+        """About so many of its points, evenly spread."""
+        step = max(1, len(self.rays) // points)
+        return Outline(np.ascontiguousarray(self.rays[::step]), np.ascontiguousarray(self.backed[::step]), self.pixel)
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,9 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
             outside = z[np.clip(rows + BESIDE_PX * side, 0, len(m) - 1), cols]
             inside = z[np.clip(rows - BESIDE_PX * side, 0, len(m) - 1), cols]
             step = np.where((outside > 0) & (inside > 0), outside - inside, np.inf)
-            own = step > -OCCLUDER_GAP_M
+            beside = np.stack([z[np.clip(rows + far * side, 0, len(m) - 1), cols] for far in FREE_PX])
+            nearer = ((beside > 0) & (beside < inside - FREE_GAP_M)).any(axis=0)
+            own = (step > -OCCLUDER_GAP_M) & ~(nearer & (step > BACKED_GAP_M))
             edge = np.column_stack([cols[own], rows[own] + 0.5 * side])
             pixels.append(edge[:, ::-1] if transposed else edge)
             backed.append(step[own] < BACKED_GAP_M)
@@ -102,55 +111,71 @@ def outline_residual(
         height_m: Height.
         thickness_m: Of the wall.
     """
-    ends = centre + np.outer((0.5 * height_m, -0.5 * height_m), axis)
-    rims = np.concatenate([rim_points(end, axis, radius_m) for end in ends])
+    rims = np.concatenate([rim_points(centre + end * height_m * axis, axis, radius_m) for end in (0.5, -0.5)])
     hull = cv2.convexHull(_project(rims).astype(np.float32), returnPoints=False)[:, 0]
-    start, end = rims[hull], rims[np.roll(hull, -1)]
-    for which, outwards in enumerate((axis, -axis)):
-        if -ends[which] @ outwards > 0:  # the camera looks into this end
-            far = (hull // RIM_POINTS == which) & (np.roll(hull, -1) // RIM_POINTS == which)
-            inner = rim_points(ends[which], axis, radius_m - thickness_m)
-            near = np.einsum('ni,ni->n', inner - ends[which], inner) < 0
-            pair = near & np.roll(near, -1)
-            start, end = np.concatenate([start, inner[pair]]), np.concatenate([end, np.roll(inner, -1, axis=0)[pair]])
-            break
-    else:
-        far, pair = np.zeros(len(hull), bool), np.zeros(0, bool)
-    only_backed = np.concatenate([np.zeros(len(hull), bool), np.ones(pair.sum(), bool)])
-    never_backed = np.concatenate([far, np.zeros(pair.sum(), bool)])
-    a, b = _project(start), _project(end)
-    along = b - a
-    length = np.maximum(np.linalg.norm(along, axis=1), 1e-12)
-    along = along / length[:, None]
-    normal = np.column_stack([along[:, 1], -along[:, 0]])
-    normal *= np.sign(np.einsum('mi,mi->m', normal, a - _project(centre[None])))[:, None]
-    nearest, t = _nearest(outline.rays, outline.backed, a, along, length, never_backed, only_backed)
-    share = t / length[nearest]
-    z0, z1 = start[nearest, 2], end[nearest, 2]
-    share = share * z0 / (z1 * (1 - share) + share * z0)  # from the picture to the edge in space
-    contact = start[nearest] + share[:, None] * (end[nearest] - start[nearest])
-    normal = normal[nearest]
-    distance = np.einsum('ni,ni->n', outline.rays - a[nearest], normal)
-    z = contact[:, 2:]
-    gradient = np.column_stack([normal, -(normal * contact[:, :2]).sum(axis=1, keepdims=True) / z]) / z
-    return OutlineResidual(distance, contact, gradient)
+    centre, axis = np.ascontiguousarray(centre, float), np.ascontiguousarray(axis, float)
+    edges = _model_edges(rims, hull, centre, axis, 0.5 * height_m, 1 - thickness_m / radius_m)
+    return OutlineResidual(*_distances(outline.rays, outline.backed, _project(centre[None])[0], *edges))
 
 
 @njit(cache=True, nogil=True)
-def _nearest(points, backed, start, along, length, never_backed, only_backed):
-    """For every point the segment nearest to it, of those that may be compared, and how far along it the foot lies."""
-    nearest, foot = np.zeros(len(points), np.int64), np.zeros(len(points))
-    for i in range(len(points)):
-        least = np.inf
-        for j in range(len(start)):
-            if (backed[i] and never_backed[j]) or (not backed[i] and only_backed[j]):
+def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
+    """Straight pieces of the ring's edges: their ends (m, 3) twice, and which of them are never and which only seen before the arm."""
+    count = len(hull)
+    start, end = np.empty((count + RIM_POINTS, 3)), np.empty((count + RIM_POINTS, 3))
+    never_backed, only_backed = np.zeros(count + RIM_POINTS, np.bool_), np.zeros(count + RIM_POINTS, np.bool_)
+    which = -1  # end that the camera looks into
+    for side in range(2):
+        towards = half_height_m + (centre @ axis) * (1 - 2 * side)
+        if towards < 0:
+            which = side
+    for i in range(count):
+        after = hull[(i + 1) % count]
+        start[i], end[i] = rims[hull[i]], rims[after]
+        never_backed[i] = which >= 0 and hull[i] // RIM_POINTS == which and after // RIM_POINTS == which
+    if which >= 0:
+        middle = centre + half_height_m * (1 - 2 * which) * axis
+        for i in range(RIM_POINTS):
+            first = middle + inner_share * (rims[which * RIM_POINTS + i] - middle)
+            second = middle + inner_share * (rims[which * RIM_POINTS + (i + 1) % RIM_POINTS] - middle)
+            if (first - middle) @ first < 0 and (second - middle) @ second < 0:  # on the near half
+                start[count], end[count], only_backed[count] = first, second, True
+                count += 1
+    return start[:count], end[:count], never_backed[:count], only_backed[:count]
+
+
+@njit(cache=True, nogil=True)
+def _distances(rays, backed, inside, start, end, never_backed, only_backed):
+    """For every point the piece nearest to it, of those that may be compared; see `OutlineResidual`."""
+    pieces = len(start)
+    u0, v0, along_u, along_v, length = np.empty(pieces), np.empty(pieces), np.empty(pieces), np.empty(pieces), np.empty(pieces)
+    for j in range(pieces):
+        u0[j], v0[j] = start[j, 0] / start[j, 2], start[j, 1] / start[j, 2]
+        du, dv = end[j, 0] / end[j, 2] - u0[j], end[j, 1] / end[j, 2] - v0[j]
+        length[j] = max(np.sqrt(du * du + dv * dv), 1e-12)
+        along_u[j], along_v[j] = du / length[j], dv / length[j]
+    distance, contact, gradient = np.empty(len(rays)), np.empty((len(rays), 3)), np.empty((len(rays), 3))
+    for i in range(len(rays)):
+        least, j, foot = np.inf, 0, 0.0
+        for k in range(pieces):
+            if (backed[i] and never_backed[k]) or (not backed[i] and only_backed[k]):
                 continue
-            u, v = points[i, 0] - start[j, 0], points[i, 1] - start[j, 1]
-            t = min(max(u * along[j, 0] + v * along[j, 1], 0.0), length[j])
-            squared = (u - t * along[j, 0]) ** 2 + (v - t * along[j, 1]) ** 2
+            u, v = rays[i, 0] - u0[k], rays[i, 1] - v0[k]
+            t = min(max(u * along_u[k] + v * along_v[k], 0.0), length[k])
+            squared = (u - t * along_u[k]) ** 2 + (v - t * along_v[k]) ** 2
             if squared < least:
-                least, nearest[i], foot[i] = squared, j, t
-    return nearest, foot
+                least, j, foot = squared, k, t
+        outwards = 1.0 if along_v[j] * (u0[j] - inside[0]) - along_u[j] * (v0[j] - inside[1]) > 0 else -1.0
+        normal_u, normal_v = outwards * along_v[j], -outwards * along_u[j]
+        distance[i] = normal_u * (rays[i, 0] - u0[j]) + normal_v * (rays[i, 1] - v0[j])
+        share = foot / length[j]
+        share = share * start[j, 2] / (end[j, 2] * (1 - share) + share * start[j, 2])  # from the picture to the edge in space
+        for k in range(3):
+            contact[i, k] = start[j, k] + share * (end[j, k] - start[j, k])
+        z = contact[i, 2]
+        gradient[i, 0], gradient[i, 1] = normal_u / z, normal_v / z
+        gradient[i, 2] = -(normal_u * contact[i, 0] + normal_v * contact[i, 1]) / (z * z)
+    return distance, contact, gradient
 
 
 def _project(points: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder
 from soft_arm_vision.errors import FitRefused
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.outline import BESIDE_PX, Outline, mask_edges, rim_points
+from soft_arm_vision.outline import FREE_PX, Outline, mask_edges, rim_points
 from soft_arm_vision.ring_fit import RingFit, fit_ring
 from soft_arm_vision.segmenter import Segmenter
 
@@ -152,9 +152,8 @@ def _explained(fit: RingFit) -> float:
 
 def _widened(instance: Instance, shape: tuple[int, int]) -> tuple[slice, slice]:
     """The instance's window with some room on each side, inside the image."""
-    return tuple(
-        slice(max(0, s.start - BESIDE_PX - 1), min(size, s.stop + BESIDE_PX + 1)) for s, size in zip(instance.window, shape, strict=True)
-    )
+    room = FREE_PX[-1] + 1
+    return tuple(slice(max(0, s.start - room), min(size, s.stop + room)) for s, size in zip(instance.window, shape, strict=True))
 
 
 def draw_overlay(colour: np.ndarray, detection: Detection, ring: Ring, intrinsics: Intrinsics) -> np.ndarray:

@@ -12,13 +12,16 @@ from soft_arm_vision.errors import FitRefused
 from soft_arm_vision.outline import Outline, OutlineResidual, outline_residual
 from soft_arm_vision.ring_wall import MIN_INLIER_SHARE, MIN_POINTS, RingWall
 
+START_POINTS, START_EDGES = 500, 150  # are enough to follow
 EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)  # Tukey's cut, step by step, depth alone at first; ends when converged
 BELIEVED_SIGMA_PX = 0.3  # of an edge point while the outline is followed
+BACKED_WEIGHT = 0.1  # of one beside the arm meanwhile
 FINAL_STEPS = 4  # with the outline's errors related
 FIRST_CUT_PX = 3.0
 CONVERGED_M, CONVERGED_RAD = 1e-4, 3e-3
 STILL_SIGMAS = 0.1
 EXTENT_SIGMA_M = 0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
+MAX_BEYOND_M = 3e-3  # of the wall seen, past an end of the ring found
 EDGE_ON_SINE = np.sin(np.deg2rad(12.0))
 FOLD_TILTS = np.deg2rad((-3.0, 3.0))
 EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
@@ -67,7 +70,7 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, out
     if len(points) < MIN_POINTS:
         raise FitRefused(f'too few depth points: {len(points)}, at least {MIN_POINTS} are needed')
     wall = RingWall(points, ring, pixel)
-    start = optimise(points, start, cut_m=6e-3, iterations=2, viewpoint=np.zeros(3))
+    start = optimise(points[:: max(1, len(points) // START_POINTS)], start, cut_m=6e-3, iterations=2, viewpoint=np.zeros(3))
     centre, seen_height_m = wall.middle(start.point[0], start.axis[0])
     if not 0.3 * ring.height_m < seen_height_m < 1.5 * ring.height_m:
         raise FitRefused(f'bad fit: the wall found is {1e3 * seen_height_m:.1f} mm high, the ring {1e3 * ring.height_m:.1f} mm')
@@ -85,6 +88,9 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, out
     if outline is not None and state.edge_share < MIN_EDGE_SHARE:
         share, least = 100 * state.edge_share, 100 * MIN_EDGE_SHARE
         raise FitRefused(f"bad fit: {share:.0f} % of the mask's outline is the ring's, at least {least:.0f} % is needed")
+    beyond_m = abs(wall.beyond(state.centre, state.axis))
+    if beyond_m > MAX_BEYOND_M:
+        raise FitRefused(f'bad fit: the wall seen ends {1e3 * beyond_m:.1f} mm past the ring found, {1e3 * MAX_BEYOND_M:.1f} mm is allowed')
     covariance = _covariance(state.covariance, state.axes)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
@@ -109,19 +115,21 @@ class _Problem:
 
     def __init__(self, wall: RingWall, outline: Outline | None, ring: Ring):
         self._wall, self._outline, self._ring = wall, outline, ring
+        self._thinned = None if outline is None else outline.thinned(START_EDGES)
 
     def descend(self, centre: np.ndarray, axis: np.ndarray, cuts_px: tuple[float | None, ...]) -> _State:
         """Gauss-Newton, one step for each of the cuts or until it is still at the last one."""
         for cut_px in cuts_px:
             axes = *perpendiculars(axis), axis
-            hessian, gradient = self._wall.terms(centre, axes)
+            hessian, gradient = self._wall.terms(centre, axes, roughly=self._thinned is not None)
             edge_share = 0.0
-            if self._outline is not None and cut_px is not None:
-                _, residual_px, jacobian = self._edges(centre, axes)
+            if self._thinned is not None and cut_px is not None:
+                _, residual_px, jacobian = self._edges(self._thinned, centre, axes)
                 weight = tukey(residual_px, cut_px)
                 edge_share = float((weight > 0).mean()) if (weight > 0).sum() >= 12 else 0.0
                 if edge_share > 0:
-                    information = weight / BELIEVED_SIGMA_PX**2
+                    weight = np.where(self._thinned.backed, BACKED_WEIGHT, 1.0) * weight
+                    information = weight * (len(self._outline.rays) / len(weight) / BELIEVED_SIGMA_PX**2)
                     hessian = hessian + jacobian.T @ (jacobian * information[:, None])
                     gradient = gradient + jacobian.T @ (information * residual_px)
             if edge_share < USABLE_EDGE_SHARE:  # no rims to see: the wall's extent must do
@@ -139,12 +147,13 @@ class _Problem:
         for _ in range(FINAL_STEPS):
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes)
-            edge, residual_px, jacobian = self._edges(centre, axes)
-            weight = tukey(residual_px, cut_px)
+            edge, residual_px, jacobian = self._edges(self._outline, centre, axes)
+            weight = tukey(residual_px, np.where(self._outline.backed, CUT_LIMITS_PX[1], cut_px))
             if (weight > 0).mean() < USABLE_EDGE_SHARE:
                 raise FitRefused("bad fit: the mask's outline is not the ring's")
             normals = edge.gradient[:, :2] / np.linalg.norm(edge.gradient[:, :2], axis=1, keepdims=True)
-            found = edge_posterior(hessian, gradient, self._outline.rays / self._outline.pixel, normals, residual_px, jacobian, weight)
+            pixels, backed = self._outline.rays / self._outline.pixel, self._outline.backed
+            found = edge_posterior(hessian, gradient, pixels, normals, backed, residual_px, jacobian, weight)
             centre, axis, _ = _moved(centre, axes, found.step)
             cut_px = float(np.clip(TAIL_CUT * np.sqrt(found.size_px**2 + ROUNDING_PX2), *CUT_LIMITS_PX))
             if (np.abs(found.step) < STILL_SIGMAS * np.sqrt(np.diag(found.covariance))).all():
@@ -171,9 +180,9 @@ class _Problem:
             covariance += weight * np.outer(apart, apart)
         return replace(best, covariance=covariance)
 
-    def _edges(self, centre: np.ndarray, axes) -> tuple[OutlineResidual, np.ndarray, np.ndarray]:
+    def _edges(self, outline: Outline, centre: np.ndarray, axes) -> tuple[OutlineResidual, np.ndarray, np.ndarray]:
         """Residual of the outline, the same in pixels (n,), and its derivative by the five unknowns [px] (n, 5)."""
-        outline, ring, (e1, e2, axis) = self._outline, self._ring, axes
+        ring, (e1, e2, axis) = self._ring, axes
         edge = outline_residual(outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m)
         turned, g = cross(edge.contact - centre, edge.gradient), edge.gradient
         jacobian = np.column_stack([g @ e1, g @ e2, g @ axis, turned @ e2, -(turned @ e1)])

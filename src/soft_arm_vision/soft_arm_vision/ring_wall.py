@@ -2,17 +2,22 @@
 
 import cv2
 import numpy as np
+from numba import njit
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.cylinder_fit import Cylinders, surface_frame, tukey
+from soft_arm_vision.cylinder_fit import Cylinders, surface_frame
 from soft_arm_vision.errors import FitRefused
 
 REFERENCE_DEPTH_M = 0.47
 SIGMA_LIMITS_M = (0.4e-3, 3e-3)  # at the reference depth; it grows with the square of depth
 CORRELATION_PX = 2.0  # of stereo matching: neighbours d apart have errors with the correlation exp(-d^2 / (4 * 2^2)), as the D435i's
 GRID_PX = 2.0
+MIN_INCIDENCE = 0.2  # cosine; at a more grazing view the depth beside the ring comes in
+MAX_FITTED = 0.6
+CUT_SIGMAS = 4.0  # Tukey's
 MIN_POINTS = 60
 MIN_INLIER_SHARE = 0.4
+RELATED_CELLS = 4 * np.pi * (CORRELATION_PX / GRID_PX) ** 2  # sum of a cell's correlations with all around it
 _KNOWN = np.ix_((0, 1, 3, 4), (0, 1, 3, 4))
 
 
@@ -36,37 +41,42 @@ class RingWall:
         self._cell = np.ravel_multi_index(tuple((cell + margin).T), self._shape)
         self.sigma_m, self.inlier_share = 1.5e-3, 0.0
 
-    def terms(self, centre: np.ndarray, axes) -> tuple[np.ndarray, np.ndarray]:
+    def terms(self, centre: np.ndarray, axes, roughly: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Part of the normal equations (5, 5), (5,) of the unknowns (across, across, along, tilt, tilt); estimates the noise anew.
 
         Points are weighed as if they were independent; the normal matrix is the inverse of the covariance that the solution then has,
         H^-1 M H^-1 with M = sum over pairs of J_i J_j / (sigma_i sigma_j) times their correlation. A Gaussian correlation is a
         Gaussian kernel folded with itself, so that M is the square of the smoothed picture of J / sigma.
+
+        Args:
+            centre, axes: Pose: centre [m] (3,), and three unit vectors of which the last is the axis.
+            roughly: Take M for the one of a large even surface, which is as good for a step.
         """
-        e1, e2, axis = axes
-        axial, normal, residual = self._frame(centre, axis)
-        incidence = np.einsum('ni,ni->n', normal, self._rays)
-        inside = incidence > 0  # the far side shows its inner wall
-        residual = residual + inside * self._ring.thickness_m
-        scale = self._spread * np.maximum(np.abs(incidence), 0.2)
-        seen = np.abs(axial) < 0.75 * self._ring.height_m
-        weight = tukey(residual / scale, 4 * self.sigma_m) * seen
+        rows, residual, scale, weight = _rows(
+            self._points, self._rays, self._spread, centre, np.array(axes), self._ring.radius_m, self._ring.thickness_m,
+            0.75 * self._ring.height_m, CUT_SIGMAS * self.sigma_m,
+        )  # fmt: skip
+        used = weight > 0
         if weight.sum() < MIN_INLIER_SHARE * MIN_POINTS:
             raise FitRefused(f'bad fit: {weight.sum():.0f} points lie on the wall')
-        self.inlier_share = float((weight > 0).mean())
-        self.sigma_m = float(np.clip(1.4826 * np.median(np.abs(residual / scale)[weight > 0]), *SIGMA_LIMITS_M))
-        across1, across2 = normal @ e1, normal @ e2
-        jacobian = np.column_stack([across1, across2, axial * across1, axial * across2])
+        self.inlier_share = float(used.mean())
+        self.sigma_m = float(np.clip(1.4826 * np.median(np.abs(residual[used] / scale[used])), *SIGMA_LIMITS_M))
         sigma = self.sigma_m * scale
-        weighted = jacobian * (weight / np.square(sigma))[:, None]
-        independent, pull = weighted.T @ jacobian, weighted.T @ residual
-        picture = np.stack([np.bincount(self._cell, column * sigma, np.prod(self._shape)) for column in weighted.T], axis=-1)
-        smooth = cv2.GaussianBlur(picture.reshape(*self._shape, 4), (0, 0), CORRELATION_PX / GRID_PX, borderType=cv2.BORDER_CONSTANT)
-        related = 4 * np.pi * (CORRELATION_PX / GRID_PX) ** 2 * np.einsum('uvi,uvj->ij', smooth, smooth)
-        related += 1e-9 * np.diag(np.diag(related))
+        weighted = rows * (weight / np.square(sigma))[:, None]
+        independent, pull = weighted.T @ rows, np.einsum('ni,n->i', weighted, residual)
+        steepness, spread = _influence(residual / sigma, weight, CUT_SIGMAS)
         hessian, gradient = np.zeros((5, 5)), np.zeros(5)
-        turn = np.linalg.solve(related, independent)
-        hessian[_KNOWN], gradient[[0, 1, 3, 4]] = independent @ turn, turn.T @ pull
+        if roughly:
+            hessian[_KNOWN], gradient[[0, 1, 3, 4]] = independent / RELATED_CELLS, pull / RELATED_CELLS
+            return hessian, gradient
+        picture = _summed(self._cell, weighted, sigma, self._shape[0] * self._shape[1]).reshape(*self._shape, 4)
+        smooth = cv2.GaussianBlur(picture, (0, 0), CORRELATION_PX / GRID_PX, borderType=cv2.BORDER_CONSTANT).reshape(-1, 4)
+        related = RELATED_CELLS * spread * smooth.T @ smooth
+        related += 1e-9 * np.diag(np.diag(related))
+        independent += 1e-9 * np.diag(np.diag(independent))
+        fitted = min(np.trace(np.linalg.solve(independent, related)) / weight.sum(), MAX_FITTED)  # share of the noise that the pose hides
+        turn = (1 - fitted) * np.linalg.solve(related, steepness * independent)
+        hessian[_KNOWN], gradient[[0, 1, 3, 4]] = steepness * independent @ turn, turn.T @ pull
         return hessian, gradient
 
     def middle(self, point: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, float]:
@@ -78,6 +88,62 @@ class RingWall:
         low, high = np.percentile(axial[on_wall], (2.0, 98.0))
         return point + 0.5 * (low + high) * axis, float(high - low)
 
+    def beyond(self, centre: np.ndarray, axis: np.ndarray) -> float:
+        """How far the wall that is seen reaches beyond an end of a ring there, along the axis [m]; 0 where it does not."""
+        axial, normal, residual = self._frame(centre, axis)
+        on_wall = (np.abs(residual) < 3e-3) & (np.einsum('ni,ni->n', normal, self._rays) < 0)
+        if on_wall.sum() < MIN_INLIER_SHARE * MIN_POINTS:
+            return 0.0
+        low, high = np.percentile(axial[on_wall], (2.0, 98.0))
+        return float(max(high - 0.5 * self._ring.height_m, 0) - max(-0.5 * self._ring.height_m - low, 0))
+
     def _frame(self, point, axis):
         cylinder = Cylinders(point[None], axis[None], np.array([self._ring.radius_m]))
         return (part[0] for part in surface_frame(self._points, cylinder))
+
+
+@njit(cache=True, nogil=True)
+def _rows(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, cut_m):
+    """Derivatives of the points' distances by the four unknowns (n, 4); distances [m], their scale of noise, and Tukey's weights (n,)."""
+    rows, residual = np.empty((len(points), 4)), np.empty(len(points))
+    scale, weight = np.empty(len(points)), np.zeros(len(points))
+    axis = axes[2]
+    for i in range(len(points)):
+        x, y, z = points[i, 0] - centre[0], points[i, 1] - centre[1], points[i, 2] - centre[2]
+        axial = x * axis[0] + y * axis[1] + z * axis[2]
+        x, y, z = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
+        distance = max(np.sqrt(x * x + y * y + z * z), 1e-9)
+        x, y, z = x / distance, y / distance, z / distance
+        incidence = x * rays[i, 0] + y * rays[i, 1] + z * rays[i, 2]
+        residual[i] = distance - radius_m
+        if incidence > 0:  # the far side shows its inner wall
+            residual[i] += thickness_m
+        scale[i] = spread[i] * max(abs(incidence), MIN_INCIDENCE)
+        within = 1 - (residual[i] / (scale[i] * cut_m)) ** 2
+        if within > 0 and abs(axial) < reach_m and abs(incidence) > MIN_INCIDENCE:
+            weight[i] = within * within
+        rows[i, 0] = x * axes[0, 0] + y * axes[0, 1] + z * axes[0, 2]
+        rows[i, 1] = x * axes[1, 0] + y * axes[1, 1] + z * axes[1, 2]
+        rows[i, 2], rows[i, 3] = axial * rows[i, 0], axial * rows[i, 1]
+    return rows, residual, scale, weight
+
+
+def _influence(deviation: np.ndarray, weight: np.ndarray, cut: float) -> tuple[float, float]:
+    """How a robust mean differs from a weighted one: slope of its influence over its weight, and variance of what pulls it.
+
+    A point near the cut pulls less the further off it is, so that the sum of pulls turns less with the pose than the weights say
+    (Huber & Ronchetti, Robust Statistics, 2009, section 7.6).
+    """
+    squared = np.square(deviation / cut)
+    slope = np.where(weight > 0, (1 - squared) * (1 - 5 * squared), 0.0).sum() / weight.sum()
+    return max(float(slope), 0.3), float(np.square(weight * deviation).sum() / np.square(weight).sum())
+
+
+@njit(cache=True, nogil=True)
+def _summed(cell, weighted, sigma, cells):
+    """Sum over each cell of the rows by their noise, shape (cells, 4)."""
+    picture = np.zeros((cells, 4))
+    for i in range(len(cell)):
+        for k in range(4):
+            picture[cell[i], k] += weighted[i, k] * sigma[i]
+    return picture

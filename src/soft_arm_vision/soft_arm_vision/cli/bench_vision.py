@@ -88,6 +88,7 @@ def _masks_and_poses(options, ring: Ring) -> dict:
         'false_positives': false_positives,
         **_network_summary(network_overlaps, network_false_positives, network),
         'poses': len(errors.centre_m),
+        'pose_share': len(errors.centre_m) / max(len(near), 1),
         **errors.summary(),
         **_beside_bound(errors.centre_m, fitted_m),
         'fps': float(1 / np.mean(latencies_s)),
