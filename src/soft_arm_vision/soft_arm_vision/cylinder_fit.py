@@ -67,10 +67,21 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def perpendiculars(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two unit vectors that make a right-handed frame with each axis, shapes as axis, (..., 3)."""
+    if axis.ndim == 1:
+        return _perpendiculars_of_one(np.ascontiguousarray(axis, float))
     other = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
     e1 = cross(axis, other)
     e1 /= np.linalg.norm(e1, axis=-1, keepdims=True)
     return e1, cross(axis, e1)
+
+
+@njit(cache=True, nogil=True)
+def _perpendiculars_of_one(axis):
+    other = np.zeros(3)
+    other[np.argmin(np.abs(axis))] = 1.0
+    e1 = np.cross(axis, other)
+    e1 /= np.sqrt(e1 @ e1)
+    return e1, np.cross(axis, e1)
 
 
 def tukey(residual: np.ndarray, cut: float | np.ndarray) -> np.ndarray:

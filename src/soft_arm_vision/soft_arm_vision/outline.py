@@ -111,7 +111,8 @@ def outline_residual(
         height_m: Height.
         thickness_m: Of the wall.
     """
-    rims = np.concatenate([rim_points(centre + end * height_m * axis, axis, radius_m) for end in (0.5, -0.5)])
+    rim, half = rim_points(centre, axis, radius_m), 0.5 * height_m * axis
+    rims = np.concatenate([rim + half, rim - half])
     hull = cv2.convexHull(_project(rims).astype(np.float32), returnPoints=False)[:, 0]
     centre, axis = np.ascontiguousarray(centre, float), np.ascontiguousarray(axis, float)
     edges = _model_edges(rims, hull, centre, axis, 0.5 * height_m, 1 - thickness_m / radius_m)

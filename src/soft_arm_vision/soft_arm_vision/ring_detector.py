@@ -6,6 +6,7 @@ from time import process_time
 
 import cv2
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from soft_arm_description.robot import Ring
 from soft_arm_vision import cloud
@@ -21,6 +22,7 @@ from soft_arm_vision.segmenter import Segmenter
 VOXEL_M = 0.002
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
 STILL_AS_GOOD = 0.9
+_LIBRARIES = ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class RingDetector:
         self._previous_middle: np.ndarray | None = None
         self._missed = 0
 
+    @_LIBRARIES.wrap(limits=1, user_api='blas')  # a second thread would have little to do, but spin and take its core from the network
     def detect(self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, expected_axis=None) -> Detection:
         """Look for the ring in one frame.
 

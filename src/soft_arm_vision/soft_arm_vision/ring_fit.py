@@ -17,6 +17,7 @@ EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)  # Tukey's cut, step by
 BELIEVED_SIGMA_PX = 0.3  # of an edge point while the outline is followed
 BACKED_WEIGHT = 0.1  # of one beside the arm meanwhile
 FINAL_STEPS = 4  # with the outline's errors related
+SIDE_STEPS = 2  # of them to tell which side of a fold is the right one
 FIRST_CUT_PX = 3.0
 CONVERGED_M, CONVERGED_RAD = 1e-4, 3e-3
 STILL_SIGMAS = 0.1
@@ -141,10 +142,10 @@ class _Problem:
                 break
         return _State(centre, axis, axes, covariance, edge_share)
 
-    def weigh(self, state: _State) -> _State:
+    def weigh(self, state: _State, steps: int = FINAL_STEPS) -> _State:
         """Steps in which the outline's errors are related and their size is found."""
         centre, axis, cut_px = state.centre, state.axis, FIRST_CUT_PX
-        for _ in range(FINAL_STEPS):
+        for _ in range(steps):
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes)
             edge, residual_px, jacobian = self._edges(self._outline, centre, axes)
@@ -171,13 +172,16 @@ class _Problem:
         for tilt in FOLD_TILTS if abs(sine) < FOLD_TILTS[1] else (-np.arcsin(sine),):
             axis = np.cos(tilt) * flat / np.linalg.norm(flat) + np.sin(tilt) * ray
             with suppress(FitRefused):
-                found.append(self.weigh(self.descend(state.centre, axis, EDGE_ON_CUTS_PX)))
+                found.append(self.weigh(self.descend(state.centre, axis, EDGE_ON_CUTS_PX), SIDE_STEPS))
         best = max(found, key=lambda f: f.log_evidence)
         share = np.array([np.exp((f.log_evidence - best.log_evidence) / TEMPER) for f in found])
         covariance = best.covariance.copy()
         for other, weight in zip(found, share / share.sum(), strict=True):
             apart = np.concatenate([best.axes @ (other.centre - best.centre), best.axes[:2] @ (other.axis - best.axis)])
             covariance += weight * np.outer(apart, apart)
+        if best is not state:
+            final = self.weigh(best, FINAL_STEPS - SIDE_STEPS)
+            best, covariance = final, covariance + final.covariance - best.covariance
         return replace(best, covariance=covariance)
 
     def _edges(self, outline: Outline, centre: np.ndarray, axes) -> tuple[OutlineResidual, np.ndarray, np.ndarray]:
