@@ -22,9 +22,8 @@ AXIAL_ROOM_M = 3e-3  # beyond the ring's ends
 RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
 REFERENCE_DEPTH_M = 0.47
 MIN_POINTS = 30
-SURE_AXIAL_SHARE, SURE_CONTRADICTED = 0.95, 0.5  # asked of a find that looks much like a ring: a longer wall is another thing's
-MIN_AXIAL_SHARE, MAX_CONTRADICTED = 0.995, 0.15  # asked of another
-MIN_SHOWN = 0.18
+SURE_LIMITS = 0.95, 0.5, 0.12  # least axial share, most contradicted, least shown of a find that looks much like a ring
+LIMITS = 0.995, 0.15, 0.18  # of another
 DOUBTED = 0.2  # share of contradicted rays above which the place is not believed
 MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
 SURE_SCORE = 0.985  # such finds, and are tried more than once
@@ -93,8 +92,8 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         if best is None or contradicted - axial_share < best.contradicted - best.axial_share:
             cylinder = Cylinders(centre[None], axis[None], np.array([ring.radius_m]))
             on, off = _pixels(centre, axis, depth_m[window], intrinsics.ray_grid()[window], ring)
-            least, most = (SURE_AXIAL_SHARE, SURE_CONTRADICTED) if sure else (MIN_AXIAL_SHARE, MAX_CONTRADICTED)
-            is_ring = axial_share >= least and contradicted <= most and shown >= MIN_SHOWN and centre[2] < MAX_DEPTH_M
+            least_axial, most_contradicted, least_shown = SURE_LIMITS if sure else LIMITS
+            is_ring = axial_share >= least_axial and contradicted <= most_contradicted and shown >= least_shown
             best = RingRegion(
                 is_ring and centre[2] < MAX_DEPTH_M,
                 cylinder,

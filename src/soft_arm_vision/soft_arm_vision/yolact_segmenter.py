@@ -12,6 +12,8 @@ from soft_arm_vision.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
 MAX_FINDS = 3  # that are looked at, best first
+AGREED_SHARE = 0.65  # of the pixels with the ring's depth, which the network sees too unless much else has that depth
+NETWORK_PX = 2  # by which the edge of a coarse mask may be wrong
 GAP_PX = 5  # holes of depth up to this size are the ring's
 
 
@@ -43,7 +45,7 @@ class YolactSegmenter:
             region = ring_region(Instance(*coarse, score), depth_m, intrinsics, self._ring, rng)
             if region is None or not region.is_ring:
                 continue
-            mask, row, column = refine(*coarse, colour) if region.doubted else _ring_mask(region, colour)
+            mask, row, column = refine(*coarse, colour) if region.doubted else _ring_mask(region, coarse, colour)
             instance = Instance(mask, row, column, score, None if region.doubted else region.cylinder)
             height, width = mask.shape
             if plausibility(self._ring, mask.sum(), width, height, depth_m[instance.window][mask], intrinsics) > 0:
@@ -51,10 +53,20 @@ class YolactSegmenter:
         return []
 
 
-def _ring_mask(region: RingRegion, colour: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """Mask of the pixels with the ring's depth, their edge drawn by the colours, and its first row and column."""
+def _ring_mask(region: RingRegion, coarse: tuple[np.ndarray, int, int], colour: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """Mask of the pixels with the ring's depth, their edge drawn by the colours, and its first row and column.
+
+    Depth does not part the rim of a ring, seen from near its axis, from a plate within the ring: where the network saw much less, only
+    what it saw is taken.
+    """
     solid = cv2.morphologyEx(region.mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     solid = cv2.morphologyEx(solid, cv2.MORPH_CLOSE, np.ones((GAP_PX, GAP_PX), np.uint8))
+    mask, row, column = coarse
+    seen = np.zeros(colour.shape[:2], np.uint8)
+    seen[row : row + mask.shape[0], column : column + mask.shape[1]] = mask
+    seen = seen[region.row : region.row + solid.shape[0], region.column : region.column + solid.shape[1]]
+    if (seen & solid).sum() < AGREED_SHARE * solid.sum():
+        solid &= cv2.dilate(seen, np.ones((2 * NETWORK_PX + 1,) * 2, np.uint8))
     x, y, width, height = cv2.boundingRect(solid)
     if width == 0:
         return np.zeros((0, 0), bool), 0, 0
