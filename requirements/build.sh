@@ -29,4 +29,6 @@ echo 'build: compiling the kinematics and the workspace table of two_module_arm 
 . ./env.sh
 softarm kinematics ik --target-m 0 0 0.2 >/dev/null
 softarm kinematics ik --target-m 0 0 0.2 --axis 0 0 1 >/dev/null
+echo "build: compiling the ring's fit (once)"
+softarm bench vision --frames 2 --fits 1 >/dev/null || echo 'build: it will be compiled when it is first used'
 echo "$made_from" >install/.stamp

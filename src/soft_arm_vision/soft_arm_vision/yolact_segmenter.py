@@ -32,6 +32,7 @@ class YolactSegmenter:
     def __init__(self, ring: Ring, network: ExportedYolact | None = None, seed: int = 0):
         self._ring, self.network, self._seed = ring, network or ExportedYolact(), seed
         self._class = self.network.classes.index(RING_CLASS)
+        self.network.detect(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32))  # the first picture takes ten times as long
 
     def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
         """See `Segmenter.segment`."""
