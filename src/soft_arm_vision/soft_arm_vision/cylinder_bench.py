@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -23,7 +24,7 @@ PEER_ITERATIONS = 1000
 PYRANSAC3D_FITS = 3  # seconds each
 PCL_SOURCE = Path(__file__).parent / 'bench_peers/pcl_cylinder.cpp'
 PCL_LIBRARIES = ('segmentation', 'sample_consensus', 'features', 'search', 'filters', 'kdtree', 'octree', 'common')
-COMPILE_TIMEOUT_S, FIT_TIMEOUT_S = 900.0, 120.0
+COMPILE_TIMEOUT_S, FIT_TIMEOUT_S = 300.0, 120.0
 
 
 def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
@@ -34,7 +35,11 @@ def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
     """
     rng, ours, pyransac3d, pcl = np.random.default_rng(1), [], [], []
     with TemporaryDirectory() as folder:
-        program = compile_pcl(Path(folder))
+        try:
+            program = compile_pcl(Path(folder))
+        except VisionError as error:
+            warnings.warn(f'{error}; its figures are left out', stacklevel=2)
+            program = None
         for number in range(fits):
             points, centre, axis = _half_wall(rng, ring)
             begin = perf_counter()
