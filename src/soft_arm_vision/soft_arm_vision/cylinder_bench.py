@@ -33,27 +33,23 @@ def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
     `fit_ratio_*` is the peer's median time over ours; PCL's has the time of the normals in it, that its model cannot do without.
     `fit_ratio_pcl_without_normals` leaves them out.
     """
-    rng, ours, pyransac3d, pcl = np.random.default_rng(1), [], [], []
-    with TemporaryDirectory() as folder:
-        try:
-            program = compile_pcl(Path(folder))
-        except VisionError as error:
-            warnings.warn(f'{error}; its figures are left out', stacklevel=2)
-            program = None
-        for number in range(fits):
-            points, centre, axis = _half_wall(rng, ring)
+    rng, cases, ours, pyransac3d = np.random.default_rng(1), [], [], []
+    for number in range(fits):
+        points, centre, axis = _half_wall(rng, ring)
+        cases.append((points, centre))
+        begin = perf_counter()
+        found, _ = ransac_cylinder(points, radius_m=ring.radius_m, threshold_m=THRESHOLD_M, rng=rng)
+        ours.append((perf_counter() - begin, _off_axis(found.point[0], centre, found.axis[0])))
+        peer = _pyransac3d()
+        if peer is not None and number < PYRANSAC3D_FITS:
             begin = perf_counter()
-            found, _ = ransac_cylinder(points, radius_m=ring.radius_m, threshold_m=THRESHOLD_M, rng=rng)
-            ours.append((perf_counter() - begin, _off_axis(found.point[0], centre, found.axis[0])))
-            peer = _pyransac3d()
-            if peer is not None and number < PYRANSAC3D_FITS:
-                begin = perf_counter()
-                point, direction, _, _ = peer().fit(points, thresh=THRESHOLD_M, maxIteration=PEER_ITERATIONS)
-                pyransac3d.append((perf_counter() - begin, _off_axis(point, centre, direction)))
-            if program is not None:
-                answer = _pcl(program, points, ring.radius_m)
-                off_axis_m = _off_axis(answer['point_m'], centre, answer['axis'])
-                pcl.append((answer['normals_s'] + answer['fit_s'], off_axis_m, answer['fit_s']))
+            point, direction, _, _ = peer().fit(points, thresh=THRESHOLD_M, maxIteration=PEER_ITERATIONS)
+            pyransac3d.append((perf_counter() - begin, _off_axis(point, centre, direction)))
+    try:
+        pcl = _pcl_fits(cases, ring.radius_m)
+    except VisionError as error:
+        warnings.warn(f'{error}; its figures are left out', stacklevel=2)
+        pcl = []
     fit_median_s = float(np.median([s for s, _ in ours]))
 
     def ratio(peer, column=0):
@@ -71,6 +67,17 @@ def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
         'fit_ratio_pcl_without_normals': ratio(pcl, 2),
         'pcl_off_axis_mean_m': off_axis_mean_m(pcl),
     }
+
+
+def _pcl_fits(cases: list[tuple[np.ndarray, np.ndarray]], radius_m: float) -> list[tuple[float, float, float]]:
+    """Time with normals [s], distance off the axis [m] and time without normals [s], for each case; none without PCL."""
+    with TemporaryDirectory() as folder:
+        program = compile_pcl(Path(folder))
+        answers = [] if program is None else [_pcl(program, points, radius_m) for points, _ in cases]
+    return [
+        (answer['normals_s'] + answer['fit_s'], _off_axis(answer['point_m'], centre, answer['axis']), answer['fit_s'])
+        for answer, (_, centre) in zip(answers, cases, strict=False)
+    ]
 
 
 def compile_pcl(folder: Path) -> Path | None:
