@@ -4,15 +4,13 @@ import math
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
 import rclpy
+from control_testing.spinning_node import DEADLINE_S, SpinningNode
 from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from soft_arm_control.grasp import PERIOD_S
@@ -24,15 +22,14 @@ from soft_arm_sim.finger_plant import FingerPlant
 
 START = 'import sys; from soft_arm_control.ros.gripper_controller_node import main; sys.exit(main())'
 ARGUMENTS = ['--ros-args', '-r', '__ns:=/gripper', '-p', 'robot:=four_piece_finger', '-p', 'rig:=virtual']
-DEADLINE_S = 60.0
 STALE_S = 0.5  # after which the driver vents
 
 
-class Rig(Node):
+class Rig(SpinningNode):
     """Driver, detector and client in one node."""
 
     def __init__(self):
-        super().__init__('rig', namespace='gripper')
+        super().__init__('rig', 'gripper')
         self.robot = load_robot('four_piece_finger')
         self.plant = FingerPlant(self.robot, 1)
         self.driver = True
@@ -43,10 +40,7 @@ class Rig(Node):
         self.create_subscription(ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND)
         self.clients_by_name = {name: ActionClient(self, kind, name) for name, kind in (('grasp', Grasp), ('release', Release))}
         self.create_timer(PERIOD_S, self._tick)
-        self._executor, self.changed, self._stopping = SingleThreadedExecutor(), threading.Condition(), threading.Event()
-        self._executor.add_node(self)
-        self._thread = threading.Thread(target=self._spin)
-        self._thread.start()
+        self.spin()
 
     def _on_command(self, message):
         assert list(message.names) == ['finger']
@@ -67,26 +61,10 @@ class Rig(Node):
             message.header.stamp = stamp
             self._angles.publish(message)
 
-    def _spin(self):
-        while not self._stopping.is_set():
-            self._executor.spin_once(timeout_sec=0.1)
-            with self.changed:
-                self.changed.notify_all()
-
     def driver_back(self):
         """The driver speaks again, and has been heard."""
         self.driver, since = True, self._ticks
         self.wait(lambda: self._ticks > since + 25, 'pressures are published')
-
-    def wait(self, condition, what):
-        with self.changed:
-            assert self.changed.wait_for(condition, DEADLINE_S), what
-
-    def called(self, request):
-        """The future of a request of an action, made where the executor spins: elsewhere an answer may overtake it, and is dropped."""
-        made = self._executor.create_task(request)
-        self.wait(made.done, 'the request is sent')
-        return made.result()
 
     def driver_state(self, state):
         message = TransitionEvent()
@@ -107,12 +85,6 @@ class Rig(Node):
 
     def act(self, name, goal):
         return self.result(self.send(name, goal)[0])
-
-    def close(self):
-        self._stopping.set()
-        self._thread.join()
-        self._executor.shutdown()
-        self.destroy_node()
 
 
 @pytest.fixture(scope='module')

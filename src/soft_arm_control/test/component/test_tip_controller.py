@@ -2,14 +2,12 @@
 
 import subprocess
 import sys
-import threading
 
 import pytest
 import rclpy
+from control_testing.spinning_node import SpinningNode
 from geometry_msgs.msg import Point
 from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 
 from soft_arm_control.ros.goal_server import IK_TIMEOUT_S
 from soft_arm_control.valves import PERIOD_S
@@ -21,24 +19,20 @@ from soft_arm_node_kit import qos
 
 START = 'import sys; from soft_arm_control.ros.tip_controller_node import main; sys.exit(main())'
 ARGUMENTS = ['--ros-args', '-r', '__ns:=/soft_arm', '-p', 'robot:=two_module_arm', '-p', 'rig:=virtual']
-DEADLINE_S = 60.0
 
 
-class Rig(Node):
+class Rig(SpinningNode):
     """Driver, inverse kinematics and client in one node."""
 
     def __init__(self):
-        super().__init__('rig', namespace='soft_arm')
+        super().__init__('rig', 'soft_arm')
         self.arm = load_arm()
         self.commands, self.questions, self._service, self._offer = [], 0, None, None
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
         self.create_subscription(ChamberPressures, 'pressure_command', self.commands.append, qos.COMMAND)
         self.move_tip = ActionClient(self, MoveTip, 'move_tip')
         self.create_timer(PERIOD_S, self._tick)
-        self.changed, self._stopping, self._executor = threading.Condition(), threading.Event(), SingleThreadedExecutor()
-        self._executor.add_node(self)
-        self._thread = threading.Thread(target=self._spin)
-        self._thread.start()
+        self.spin()
 
     def _tick(self):
         message = ChamberPressures(names=list(self.arm.robot.chambers), pressures_pa=[0.0] * 6)
@@ -57,22 +51,6 @@ class Rig(Node):
         response.solutions = [IkSolution(lengths_m=[0.1] * 6, names=list(self.arm.robot.chambers))]
         return response
 
-    def _spin(self):
-        while not self._stopping.is_set():
-            self._executor.spin_once(timeout_sec=0.1)
-            with self.changed:
-                self.changed.notify_all()
-
-    def wait(self, condition, what):
-        with self.changed:
-            assert self.changed.wait_for(condition, DEADLINE_S), what
-
-    def called(self, request):
-        """The future of a request of an action, made where the executor spins: elsewhere an answer may overtake it, and is dropped."""
-        made = self._executor.create_task(request)
-        self.wait(made.done, 'the request is sent')
-        return made.result()
-
     def move(self):
         self.wait(self.move_tip.server_is_ready, 'move_tip is offered')
         target = TipTarget(position=Point(x=0.0, y=0.0, z=0.2))
@@ -81,12 +59,6 @@ class Rig(Node):
         ended = self.called(sent.result().get_result_async)
         self.wait(ended.done, 'the goal ends')
         return ended.result().result
-
-    def close(self):
-        self._stopping.set()
-        self._thread.join()
-        self._executor.shutdown()
-        self.destroy_node()
 
 
 @pytest.fixture(scope='module')

@@ -6,6 +6,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from tabletop import tabletop
 
+from soft_arm_vision import scene_cylinder
 from soft_arm_vision.cli import vision
 from soft_arm_vision.cloud_file import read_cloud
 from soft_arm_vision.errors import VisionError
@@ -44,14 +45,15 @@ def test_cylinder_of_a_scene(radius_m, table):
     assert (found.radius_std_m is None) == (radius_m is not None)
 
 
-def test_covariance_of_a_scene_covers_the_error():
+def test_covariance_of_a_scene_covers_the_error(monkeypatch):
+    monkeypatch.setattr(scene_cylinder, 'SYSTEMATIC_SPACINGS', 0.0)  # no camera here errs by part of a pixel
     squared = []
     for seed in range(12):
         points, centre, axis = scene(np.random.default_rng(seed), table=False, box=False)
         found = find_cylinder(points, radius_m=0.04, seed=seed)
         e = found.centre - centre
         squared.append(e @ np.linalg.solve(found.covariance[:3, :3], e))
-    assert 0.01 < np.mean(squared) < 9  # three degrees of freedom, and no camera here that errs by part of a pixel
+    assert 0.5 < np.mean(squared) < 9  # three degrees of freedom
 
 
 def test_height_refuses_what_is_much_higher():
