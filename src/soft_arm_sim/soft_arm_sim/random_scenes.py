@@ -31,6 +31,8 @@ class Domain:
         textures: Names of texture families.
         hues: Range of the room's colours, 0..1.
         light_side: -1 or +1, on which side of the camera the main light stands.
+        hiding: How often each of two pieces of clutter stands between camera and ring, 0..1.
+        orange: Shares of the clutter that may have the ring's colour; a scene has one of them.
     """
 
     stream: int
@@ -38,11 +40,15 @@ class Domain:
     textures: tuple[str, ...]
     hues: tuple[float, float]
     light_side: int
+    hiding: float
+    orange: tuple[float, ...]
 
 
-DOMAINS = {
-    'training': Domain(1, (_GEOM.mjGEOM_BOX, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_CYLINDER), ('clouds', 'stripes'), (0.0, 0.5), 1),
-    'held_out': Domain(2, (_GEOM.mjGEOM_BOX, _GEOM.mjGEOM_ELLIPSOID, _GEOM.mjGEOM_CAPSULE), ('checks', 'dots'), (0.5, 1.0), -1),
+_TRAINING_SHAPES = _GEOM.mjGEOM_BOX, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_CYLINDER
+_HELD_OUT_SHAPES = _GEOM.mjGEOM_BOX, _GEOM.mjGEOM_ELLIPSOID, _GEOM.mjGEOM_CAPSULE
+DOMAINS = {  # what is hard is more frequent in training
+    'training': Domain(1, _TRAINING_SHAPES, ('clouds', 'stripes'), (0.0, 0.5), 1, 0.5, (0.0, 0.5, 0.8)),
+    'held_out': Domain(2, _HELD_OUT_SHAPES, ('checks', 'dots'), (0.5, 1.0), -1, 0.35, (0.0, 0.3, 0.7)),
 }
 
 
@@ -181,7 +187,7 @@ class RandomScenes:
     def _place_clutter(self, rng, ring_m, T_base_optical) -> None:
         model, camera_m = self._model, T_base_optical[:3, 3]
         for number, geom in enumerate(self._clutter):
-            occludes = number < 2 and rng.random() < 0.35
+            occludes = number < 2 and rng.random() < self._domain.hiding
             model.geom_type[geom] = rng.choice(self._domain.shapes)
             size = rng.uniform(0.006, 0.03, 3) if occludes else rng.uniform(0.01, 0.07, 3)
             model.geom_size[geom] = size
@@ -202,7 +208,7 @@ class RandomScenes:
             rgba[geoms, :3] = colours
         tile = [_hsv(rng.uniform(*hues), rng.uniform(0, 0.6), rng.uniform(0.15, 1.0)) for _ in range(4)]
         rgba[self._room, :3] = 0.15 * rgba[self._room, :3] + 0.85 * np.array(tile)[rng.integers(0, 4, len(self._room))]
-        orange = rng.random(CLUTTER) < rng.choice([0.0, 0.3, 0.7])
+        orange = rng.random(CLUTTER) < rng.choice(domain.orange)
         for geom in np.array(self._clutter)[orange]:
             rgba[geom, :3] = np.clip(ring_rgb + rng.normal(0, 0.08, 3), 0, 1)
         grey = rng.uniform(0.05, 0.35) if rng.random() < 0.8 else rng.uniform(0.3, 0.9)

@@ -19,7 +19,7 @@ from soft_arm_vision import coco
 from soft_arm_vision.yolact.planes import reduced_depth
 
 RING_CLASSES = ('ring',)
-RINGLESS_SHARE = 0.15
+RINGLESS_SHARE = 0.3
 BLOCK = 100  # frames that a process draws at a time
 MIN_LABELLED_PX = 25  # less of a ring than this (at 320 x 240) is no label
 

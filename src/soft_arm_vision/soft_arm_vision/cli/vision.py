@@ -61,7 +61,7 @@ def main(argv: list[str]) -> int:
     draw.add_argument('--frames', type=int, default=200, help='(default: %(default)s)')
     draw.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
     draw.add_argument('--scale', type=float, default=1.0, help="of the picture, relative to the camera's (default: %(default)s)")
-    draw.add_argument('--ringless-share', type=float, default=0.15, help='of the frames (default: %(default)s)')
+    draw.add_argument('--ringless-share', type=float, default=0.3, help='of the frames (default: %(default)s)')
     draw.set_defaults(action=_draw)
     options = parser.parse_args(argv)
     try:

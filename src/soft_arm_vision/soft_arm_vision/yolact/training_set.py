@@ -23,7 +23,11 @@ MIN_TAUGHT_SHARE = 0.2  # pictures of an instance hidden further teach neither w
 DRAWS = 10  # of a cut-out
 ZOOM = 0.75, 1.3
 ANY_TURN_SHARE = 0.3  # others are turned by a few degrees only
-ABOUT_INSTANCE_SHARE = 0.75  # others are anywhere in the picture
+ABOUT_INSTANCE_SHARE = 0.75  # of the cut-outs of a picture with instances
+ABOUT_RIVAL_SHARE = 0.75  # of the others; what is left is anywhere in the picture
+RIVAL_PIXELS = 32  # of a picture, drawn at random by how much their colours are those of instances
+RIVAL_STRIDE_PX = 4  # between the pixels looked at
+COLOUR_LEVELS = 16  # of each channel
 OTHER_COLOURS_SHARE = 0.3  # pictures whose surroundings get other colours
 
 
@@ -63,6 +67,7 @@ class TrainingSet:
         if not any(len(classes) for classes in self._classes):
             raise VisionError(f'{len(self._pictures)} pictures without one labelled instance: nothing to learn from')
         self.has_depth = all(depth_m is not None for depth_m in self._depths_m)
+        self._rivals = _rivals(self._pictures, self._masks)
 
     def __len__(self) -> int:
         return len(self._pictures)
@@ -102,7 +107,7 @@ class TrainingSet:
         return depth_m.astype(np.float32)
 
     def _warp(self, i: int, size: tuple[int, int], rng: np.random.Generator) -> tuple[np.ndarray, float]:
-        """From picture i to a cut-out of it; most are about one of its instances."""
+        """From picture i to a cut-out of it; most are about one of its instances, or about what may be mistaken for one."""
         whole = np.array([self.layout.width_px, self.layout.height_px], float)
         zoom = np.exp(rng.uniform(*np.log(ZOOM)))
         turn = rng.uniform(-np.pi, np.pi) if rng.random() < ANY_TURN_SHARE else np.deg2rad(rng.normal(0, 8))
@@ -111,11 +116,33 @@ class TrainingSet:
         if self._masks[i] and rng.random() < ABOUT_INSTANCE_SHARE:
             left, top, right, bottom = _box(self._masks[i][rng.integers(len(self._masks[i]))])
             middle = np.array([left + right, top + bottom]) / 2 + rng.uniform(-0.4, 0.4, 2) * size / zoom
+        elif len(self._rivals[i]) and rng.random() < ABOUT_RIVAL_SHARE:
+            middle = rng.choice(self._rivals[i]) + rng.uniform(-0.4, 0.4, 2) * size / zoom
         else:
             middle = rng.uniform(0, 1, 2) * whole
         room = np.array(size) / zoom / 2
         middle = np.where(room < whole / 2, np.clip(middle, room, whole - room), whole / 2 + rng.uniform(-0.1, 0.1, 2) * whole)
         return np.column_stack([linear, np.array(size) / 2 - linear @ middle]), zoom
+
+
+def _rivals(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -> list[np.ndarray]:
+    """Some pixels (u, v) of each picture, shape (n, 2), that belong to no instance and have the colours of instances."""
+    bins, inside = [], []
+    for picture, some in zip(pictures, masks, strict=True):
+        level = picture[::RIVAL_STRIDE_PX, ::RIVAL_STRIDE_PX].astype(int) * COLOUR_LEVELS // 256
+        bins.append((level[..., 0] * COLOUR_LEVELS + level[..., 1]) * COLOUR_LEVELS + level[..., 2])
+        inside.append(np.any([mask[::RIVAL_STRIDE_PX, ::RIVAL_STRIDE_PX] for mask in some], axis=0) | np.zeros(level.shape[:2], bool))
+    counts = [np.zeros(COLOUR_LEVELS**3), np.ones(COLOUR_LEVELS**3)]
+    for level, mask in zip(bins, inside, strict=True):
+        counts[0] += np.bincount(level[mask], minlength=COLOUR_LEVELS**3)
+        counts[1] += np.bincount(level.ravel(), minlength=COLOUR_LEVELS**3)
+    share, rng, found = counts[0] / counts[1], np.random.default_rng(0), []
+    for level, mask in zip(bins, inside, strict=True):
+        likeness = np.where(mask, 0, share[level]).ravel()
+        total = likeness.sum()
+        chosen = rng.choice(likeness.size, RIVAL_PIXELS, p=likeness / total) if total > 0 else np.zeros(0, int)
+        found.append(np.column_stack(np.unravel_index(chosen, mask.shape))[:, ::-1] * RIVAL_STRIDE_PX)
+    return found
 
 
 def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -68,6 +68,20 @@ def test_cut_out_shows_an_instance_well_or_not_at_all(data):
     assert shown > 30
 
 
+def test_cut_outs_without_an_instance_are_about_what_looks_like_one():
+    """A red square that is no disc, in one corner of a picture: cut-outs anywhere would seldom show it."""
+    blank = np.full((64, 96, 3), 120, np.uint8)
+    blank[4:12, 4:12] = (230, 40, 40)
+    alike = Sample(blank, np.zeros((0, 64, 96), bool), np.zeros(0, int), np.full((64, 96), 800, np.uint16))
+    data, rng, shown, drawn = TrainingSet([*discs(6), alike], LAYOUT), np.random.default_rng(0), 0, 0
+    while drawn < 60:
+        picture, depth_m, masks, _ = data.draw(rng, (32, 32))
+        if len(masks) == 0 and (depth_m == depth_m.max()).all():  # the picture without a disc
+            drawn += 1
+            shown += (picture.max(axis=2) - picture.min(axis=2)).max() > 60
+    assert shown > 30
+
+
 def test_hidden_instances_are_not_taught():
     seen, hidden = list(discs(2))
     hidden = Sample(hidden.rgb, hidden.masks, hidden.classes, visible_share=np.array([0.1]))
