@@ -13,6 +13,7 @@ from soft_arm_vision import cloud
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring_rays import ring_rays
 
 VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted
@@ -22,14 +23,14 @@ AXIAL_ROOM_M = 3e-3  # beyond the ring's ends
 RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
 REFERENCE_DEPTH_M = 0.47
 MIN_POINTS = 30
-SURE_LIMITS = 0.95, 0.5, 0.12  # least axial share, most contradicted, least shown of a find that looks much like a ring
-LIMITS = 0.995, 0.15, 0.18  # of another
-DOUBTED = 0.2  # share of contradicted rays above which the place is not believed
+SURE_LIMITS = 0.5, 0.15, 0.15  # most unexplained, most contradicted, least shown of a find that looks much like a ring
+LIMITS = 0.3, 0.1, 0.2  # of another
+WELL_EXPLAINED = 0.15  # no other pose is tried
+DOUBTED = 0.1  # share of contradicted rays above which the place is not believed
 MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
 SURE_SCORE = 0.985  # such finds, and are tried more than once
 ATTEMPTS = 2
 THIN_PX = 200  # of a find's inside
-TUBE_SHARE = 0.6
 EDGE_PX = 2  # depth this near to an edge is mixed
 STRIDE_PX = 3  # between the rays that are checked
 INNER_SHARE = 0.95  # of the radius: rays that pass the axis further off may miss the ring if it is a little elsewhere
@@ -42,8 +43,7 @@ class RingRegion:
     Attributes:
         is_ring: Whether what was seen agrees with a ring there.
         cylinder: Its wall, K = 1; the point lies half-way between its ends.
-        share: Of the find's points on the wall that it was found by, near or far.
-        axial_share: Of those within the ring's height.
+        unexplained: See `RingRays.unexplained`.
         contradicted: Share of the rays that should end on the ring and have nothing before it, but go through.
         shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
         mask: Pixels whose depth is the ring's, shape (h, w), bool.
@@ -53,8 +53,7 @@ class RingRegion:
 
     is_ring: bool
     cylinder: Cylinders
-    share: float
-    axial_share: float
+    unexplained: float
     contradicted: float
     shown: float
     mask: np.ndarray
@@ -78,42 +77,28 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         ring: Its size.
         rng: Random numbers.
     """
-    points = _points(instance, depth_m, intrinsics)
-    if len(points) < MIN_POINTS:
+    points, rays = _points(instance, depth_m, intrinsics), ring_rays(instance, depth_m, intrinsics, ring)
+    if len(points) < MIN_POINTS or rays is None:
         return None
     best, sure = None, instance.score >= SURE_SCORE
     for radius_m, viewpoint in _walls(points, ring) * (ATTEMPTS if sure else 1):
-        wall = _wall(points, radius_m, viewpoint, ring, rng)
-        if wall is None:
+        start = _wall(points, radius_m, viewpoint, ring, rng)
+        if start is None:
             continue
-        centre, axis, share, axial_share = wall
-        window = _window(centre, depth_m.shape, intrinsics, ring)
-        contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, ring)
-        if best is None or contradicted - axial_share < best.contradicted - best.axial_share:
-            cylinder = Cylinders(centre[None], axis[None], np.array([ring.radius_m]))
-            on, off = _pixels(centre, axis, depth_m[window], intrinsics.ray_grid()[window], ring)
-            least_axial, most_contradicted, least_shown = SURE_LIMITS if sure else LIMITS
-            is_ring = axial_share >= least_axial and contradicted <= most_contradicted and shown >= least_shown
-            best = RingRegion(
-                is_ring and centre[2] < MAX_DEPTH_M,
-                cylinder,
-                share,
-                axial_share,
-                contradicted,
-                shown,
-                on,
-                off,
-                window[0].start,
-                window[1].start,
-            )
-        if (best.is_ring and not best.doubted) or _goes_on(best):
+        settled = rays.settle(*start)
+        best = settled if best is None or settled[2] < best[2] else best
+        if best[2] < WELL_EXPLAINED:
             break
-    return best
-
-
-def _goes_on(region: RingRegion) -> bool:
-    """Whether most of a ring is there, but so is more of the same wall: a tube, whose far inside may still look like a ring."""
-    return min(region.share, region.shown) > TUBE_SHARE > region.axial_share
+    if best is None:
+        return None
+    centre, axis, unexplained = best
+    window = _window(centre, depth_m.shape, intrinsics, ring)
+    on, off = _pixels(centre, axis, depth_m[window], intrinsics.ray_grid()[window], ring)
+    contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, ring)
+    most_unexplained, most_contradicted, least_shown = SURE_LIMITS if sure else LIMITS
+    is_ring = unexplained <= most_unexplained and contradicted <= most_contradicted and shown >= least_shown and centre[2] < MAX_DEPTH_M
+    cylinder = Cylinders(centre[None], axis[None], np.array([ring.radius_m]))
+    return RingRegion(bool(is_ring), cylinder, unexplained, contradicted, shown, on, off, window[0].start, window[1].start)
 
 
 def _points(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
@@ -138,12 +123,12 @@ def _walls(points: np.ndarray, ring: Ring) -> list[tuple[float, np.ndarray]]:
 
 
 def _wall(points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator):
-    """Centre, axis, share of points and share of those within the ring's height, of the wall seen from the viewpoint; or None."""
+    """Centre and axis of the piece of wall of the ring's height that holds most points, seen from the viewpoint; or None."""
     threshold_m = float(np.clip(INLIER_M * (np.median(points[:, 2]) / REFERENCE_DEPTH_M) ** 2, *INLIER_LIMITS_M))
     found = ransac_cylinder(points, radius_m=radius_m, threshold_m=threshold_m, rng=rng, viewpoint=tuple(viewpoint))
     if found is None:
         return None
-    cylinder, share = found
+    cylinder, _ = found
     axial, normal, residual = (part[0] for part in surface_frame(points, cylinder))
     seen = np.einsum('ni,ni->n', normal, viewpoint - points) > 0
     along = np.sort(axial[seen & (np.abs(residual) < threshold_m)])
@@ -153,7 +138,7 @@ def _wall(points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring
     densest = int(reach.argmax())
     inside = along[densest : densest + reach[densest]]
     middle = 0.5 * sum(np.percentile(inside, (2, 98)))
-    return cylinder.point[0] + middle * cylinder.axis[0], cylinder.axis[0], share, len(inside) / len(along)
+    return cylinder.point[0] + middle * cylinder.axis[0], cylinder.axis[0]
 
 
 def _bounds(centre: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int, int, int, int]:

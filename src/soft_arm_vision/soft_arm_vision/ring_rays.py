@@ -1,0 +1,190 @@
+"""Rays of a picture against a ring of known size: how much of the depth a pose leaves unexplained, and the pose that leaves least."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numba import njit
+
+from soft_arm_description.robot import Ring
+from soft_arm_vision.cylinder_fit import perpendiculars
+from soft_arm_vision.instance import Instance
+from soft_arm_vision.intrinsics import Intrinsics
+
+RAYS = 300  # of the find, and as many around it
+BORDER_PX = 2  # of a find, inside its border, where it may be wrong and depth is mixed
+MIN_INSIDE = 40  # rays of a find whose border can be left out
+ROOM_M = 3e-3  # within which a depth agrees, at the reference depth; grows with the square of depth, as the sensor's noise does
+REFERENCE_DEPTH_M = 0.47
+STEPS = 6e-3, 6e-3, 6e-3, 0.25, 0.25  # [m], [rad] with which the search begins, at the reference depth
+FLAT = 2e-3  # difference among six poses at which it ends
+MAX_EVALUATIONS = 240
+
+
+@dataclass(frozen=True)
+class RingRays:
+    """Rays through a find and around it, with what was measured along them.
+
+    Attributes:
+        ring: Its size.
+        rays: Normalised coordinates (x/z, y/z), shape (n, 2).
+        depth_m: Measured, shape (n,).
+        inside: Whether the find holds them, shape (n,), bool.
+        weight: Pixels that each stands for, shape (n,).
+        room_m: Within which a depth agrees.
+    """
+
+    ring: Ring
+    rays: np.ndarray
+    depth_m: np.ndarray
+    inside: np.ndarray
+    weight: np.ndarray
+    room_m: float
+
+    def unexplained(self, centre: np.ndarray, axis: np.ndarray) -> float:
+        """Pixels that a ring there leaves unexplained, over those of the find.
+
+        In the find, those that end elsewhere than on the ring; around it, those that pass through it. What lies before the ring hides it.
+
+        Args:
+            centre, axis: Its centre [m] and unit axis, (3,) each.
+        """
+        return _unexplained(centre, axis, *self._arguments())
+
+    def settle(self, centre: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """The pose near a first guess that leaves least unexplained: centre [m], unit axis, and what is left.
+
+        Simplex search (Nelder & Mead 1965) over three shifts and two tilts: where a ray leaves the ring there is no slope to follow.
+        """
+        axes = np.stack([*perpendiculars(axis), axis])
+        step, left = _simplex_search(centre, axes, self.room_m / ROOM_M * np.array(STEPS), *self._arguments())
+        return *_moved(step, centre, axes), left
+
+    def _arguments(self):
+        ring = self.ring
+        return self.rays, self.depth_m, self.inside, self.weight, ring.radius_m, ring.thickness_m, ring.height_m / 2, self.room_m
+
+
+def ring_rays(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> RingRays | None:
+    """Rays of a find, or None where it has no depth.
+
+    Args:
+        instance: The find.
+        depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
+        intrinsics: Of the picture.
+        ring: Its size.
+    """
+    of_find = depth_m[instance.window][instance.mask]
+    of_find = of_find[of_find > 0]
+    if len(of_find) == 0:
+        return None
+    distance_m = float(np.median(of_find))
+    room_m = ROOM_M * max(1.0, (distance_m / REFERENCE_DEPTH_M) ** 2)
+    rows, columns = _widened(instance.window, BORDER_PX + 1, depth_m.shape)
+    find = np.zeros((rows.stop - rows.start, columns.stop - columns.start), np.uint8)
+    top, left = instance.row - rows.start, instance.column - columns.start
+    find[top : top + instance.mask.shape[0], left : left + instance.mask.shape[1]] = instance.mask
+    square, known = np.ones((2 * BORDER_PX + 1,) * 2, np.uint8), depth_m[rows, columns] > 0
+    held = (cv2.erode(find, square, borderValue=1) > 0) & known  # at the picture's edge a ring may go on
+    if held.sum() < MIN_INSIDE:
+        held = (find > 0) & known
+    v, u = np.nonzero(held)
+    every = max(1, len(v) // RAYS)
+    inside = v[::every] + rows.start, u[::every] + columns.start
+    reach = int(2 * np.hypot(ring.radius_m, ring.height_m / 2) / distance_m * max(intrinsics.fx, intrinsics.fy))
+    free = depth_m > 0
+    free[rows, columns] &= cv2.dilate(find, square) == 0
+    rows, columns = _widened(instance.window, reach, depth_m.shape)
+    stride = max(1, int(np.sqrt((rows.stop - rows.start) * (columns.stop - columns.start) / RAYS)))
+    v, u = np.nonzero(free[rows, columns][::stride, ::stride])
+    around = v * stride + rows.start, u * stride + columns.start
+    chosen = tuple(np.concatenate(both) for both in zip(inside, around, strict=True))
+    weight = np.repeat([every, float(stride**2)], [len(inside[0]), len(around[0])])
+    rays, measured_m = intrinsics.ray_grid()[chosen].astype(float), depth_m[chosen].astype(float)
+    return RingRays(ring, rays, measured_m, np.arange(len(weight)) < len(inside[0]), weight, room_m)
+
+
+def _widened(window: tuple[slice, slice], by_px: int, shape: tuple[int, int]) -> tuple[slice, slice]:
+    """A window with room on each side, inside the picture."""
+    return tuple(slice(max(0, s.start - by_px), min(size, s.stop + by_px)) for s, size in zip(window, shape, strict=True))
+
+
+@njit(cache=True, nogil=True)
+def _unexplained(centre, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m):
+    """`RingRays.unexplained`."""
+    missing, total = 0.0, 0.0
+    ahead = centre @ axis
+    away = centre @ centre - ahead * ahead
+    for i in range(len(rays)):
+        x, y = rays[i, 0], rays[i, 1]
+        slant = x * axis[0] + y * axis[1] + axis[2]
+        # |z (ray - slant axis) - (centre - ahead axis)| = radius, solved for z
+        a = x * x + y * y + 1 - slant * slant
+        b = x * centre[0] + y * centre[1] + centre[2] - slant * ahead
+        expected_m = np.inf
+        root = b * b - a * (away - (radius_m - thickness_m) ** 2)
+        if root > 0:  # the far wall's inside
+            wall_m = (b + np.sqrt(root)) / a
+            if abs(wall_m * slant - ahead) < half_m:
+                expected_m = wall_m
+        root = b * b - a * (away - radius_m**2)
+        if root > 0:  # the near wall's outside hides it
+            wall_m = (b - np.sqrt(root)) / a
+            if abs(wall_m * slant - ahead) < half_m:
+                expected_m = wall_m
+        off = (depth_m[i] - expected_m) / room_m
+        if inside[i]:
+            missing += weight[i] * min(off * off, 1.0)
+            total += weight[i]
+        elif off > 0:
+            missing += weight[i] * min(off * off, 1.0)
+    return missing / max(total, 1.0)
+
+
+@njit(cache=True, nogil=True)
+def _moved(step, centre, axes):
+    """Centre and unit axis after three shifts along `axes` [m] and two tilts of the last of them towards the others."""
+    axis = axes[2] + step[3] * axes[0] + step[4] * axes[1]
+    return centre + step[0] * axes[0] + step[1] * axes[1] + step[2] * axes[2], axis / np.sqrt(axis @ axis)
+
+
+@njit(cache=True, nogil=True)
+def _cost(step, centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m):
+    place, axis = _moved(step, centre, axes)
+    return _unexplained(place, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+
+
+@njit(cache=True, nogil=True)
+def _simplex_search(centre, axes, steps, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m):
+    """Best five shifts and tilts, and their cost."""
+    corners, costs = np.zeros((6, 5)), np.zeros(6)
+    for i in range(6):
+        if i:
+            corners[i, i - 1] = steps[i - 1]
+        costs[i] = _cost(corners[i], centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+    evaluations = 6
+    while evaluations < MAX_EVALUATIONS:
+        order = np.argsort(costs)
+        corners, costs = corners[order], costs[order]
+        if costs[5] - costs[0] < FLAT:
+            break
+        middle = corners[:5].sum(axis=0) / 5
+        tried = middle + (middle - corners[5])
+        cost = _cost(tried, centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+        evaluations += 1
+        if cost < costs[0] or cost >= costs[4]:  # further out, or back in on the better side
+            factor = 2.0 if cost < costs[0] else (0.5 if cost < costs[5] else -0.5)
+            other = middle + factor * (middle - corners[5])
+            other_cost = _cost(other, centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+            evaluations += 1
+            if other_cost < cost:
+                tried, cost = other, other_cost
+        if cost < costs[5]:
+            corners[5], costs[5] = tried, cost
+            continue
+        for i in range(1, 6):  # shrink towards the best
+            corners[i] = 0.5 * (corners[0] + corners[i])
+            costs[i] = _cost(corners[i], centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+        evaluations += 5
+    best = np.argmin(costs)
+    return corners[best], costs[best]

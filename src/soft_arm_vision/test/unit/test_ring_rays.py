@@ -1,0 +1,62 @@
+"""How much of the depth a pose of the ring leaves unexplained."""
+
+import numpy as np
+import pytest
+
+from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.instance import Instance
+from soft_arm_vision.ring_rays import ring_rays
+
+CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
+
+
+def find_of(mask):
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    return Instance(mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1], int(rows[0]), int(columns[0]), 1.0)
+
+
+def rays_of(frame, mask, ring):
+    return ring_rays(find_of(mask), depth_in_metres(frame.depth), frame.intrinsics, ring)
+
+
+@pytest.mark.parametrize('axis', [(0.3, 1, 0.4), (0.1, 0.3, 1), (1, 0.1, 0)])
+def test_pose_of_the_ring_explains_what_it_shows(ring, render_ring, axis):
+    frame = render_ring(CENTRE, axis, arm=False)
+    assert rays_of(frame, frame.visible, ring).unexplained(frame.centre, frame.axis) < 0.15
+
+
+def test_other_poses_do_not(ring, render_ring):
+    frame = render_ring(CENTRE, AXIS, arm=False)
+    rays = rays_of(frame, frame.visible, ring)
+    at_best = rays.unexplained(frame.centre, frame.axis)
+    across = np.cross(frame.axis, [0, 0, 1.0])
+    for shift in 0.015 * np.array([frame.axis, -frame.axis, across, [0, 0, 1.0]]):
+        assert rays.unexplained(frame.centre + shift, frame.axis) > at_best + 0.2
+    assert rays.unexplained(frame.centre, across / np.linalg.norm(across)) > at_best + 0.3
+
+
+def test_ring_through_which_the_camera_sees_is_none(ring, render_ring):
+    """A piece of the wall alone, and behind it, where the ring would go on, something far: those rays pass through it."""
+    frame = render_ring(CENTRE, AXIS, arm=False)
+    piece = frame.visible & (np.abs(np.arange(frame.visible.shape[1])[None] - 347) < 25)
+    find, intrinsics = find_of(piece), frame.intrinsics
+    hidden = depth_in_metres(np.where(frame.visible & ~piece, np.uint16(300), frame.depth))
+    through = depth_in_metres(np.where(frame.visible & ~piece, np.uint16(900), frame.depth))
+    before, behind = (ring_rays(find, depth_m, intrinsics, ring).unexplained(frame.centre, frame.axis) for depth_m in (hidden, through))
+    assert before < 0.2 < 0.8 < behind
+
+
+def test_search_ends_at_the_ring(ring, render_ring):
+    frame = render_ring(CENTRE, AXIS, arm=False, occluder=(310, 330))
+    rays = rays_of(frame, frame.visible, ring)
+    axis = frame.axis + [0.25, -0.1, 0.2]
+    centre, axis, left = rays.settle(frame.centre + [0.006, -0.005, 0.008], axis / np.linalg.norm(axis))
+    assert np.linalg.norm(centre - frame.centre) < 3e-3
+    assert np.degrees(np.arccos(abs(axis @ frame.axis))) < 4
+    assert left == pytest.approx(rays.unexplained(centre, axis)) and left < rays.unexplained(frame.centre, frame.axis) + 0.02
+
+
+def test_no_depth_no_rays(ring, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    blind = np.zeros(frame.visible.shape, np.float32)
+    assert ring_rays(find_of(frame.visible), blind, frame.intrinsics, ring) is None
