@@ -10,7 +10,7 @@ PATCH_M = 0.015  # radius of the patches that show the noise
 PATCHES_MEASURED = 150
 PLANES = 4  # at most
 PLANE_SHARE = 0.15  # of the cloud, or it is left
-BENT_SHARE = 0.5  # of the scatter across a plane that a quadratic surface explains: then it is a strip of a curved wall
+TURNING_SHARE = 0.7  # of the normals' scatter that turns evenly from place to place: then a plane holds strips of round walls
 FACE_COSINE = 0.9  # 25 deg
 PLANE_HYPOTHESES = 1000
 PLANES_REFINED = 8  # the best hypotheses, each to its end: the best of them at first may be a slanting cut through two things
@@ -65,7 +65,7 @@ def without_planes(points: np.ndarray, rng: np.random.Generator, threshold_m: fl
         point, normal = plane_of(points, rng, threshold_m)
         distance = (points - point) @ normal
         on = np.abs(distance) < threshold_m
-        if on.sum() < PLANE_SHARE * whole or _bent(points[on] - point, normal) or not _face(points, on, normal, rng):
+        if on.sum() < PLANE_SHARE * whole or not _face(points, on, point, normal, rng):
             break
         points = points[np.abs(distance) > 1.5 * threshold_m + FOOT_M]
     return points
@@ -78,18 +78,36 @@ def _off_quadratic(offset: np.ndarray, normal: np.ndarray) -> np.ndarray:
     return height - terms @ np.linalg.lstsq(terms, height)[0]
 
 
-def _bent(offset: np.ndarray, normal: np.ndarray) -> bool:
-    return _off_quadratic(offset, normal).var() < (1 - BENT_SHARE) * (offset @ normal).var()
+def _face(points, on, point, normal, rng) -> bool:
+    """Whether what the plane holds is flat, and not a strip of a round wall or a cut through a body.
 
-
-def _face(points, on, normal, rng) -> bool:
-    """Whether the surface lies along the plane around most of its points; it does not where the plane cuts through a body."""
-    tree, own = cKDTree(points), []
+    The surface's own normals, of small patches around some of the plane's points, must be the plane's, and must not turn evenly from place
+    to place: those of a strip do, and those of two strips of a hollow body's wall.
+    """
+    tree, own, places = cKDTree(points), [], []
     for seed in rng.permutation(np.flatnonzero(on))[:PATCHES_MEASURED]:
         patch = points[tree.query_ball_point(points[seed], PATCH_M)]
         if len(patch) >= 10:
-            own.append(abs(np.linalg.eigh(np.cov(patch.T))[1][:, 0] @ normal))
-    return len(own) == 0 or float(np.median(own)) > FACE_COSINE
+            direction = np.linalg.eigh(np.cov(patch.T))[1][:, 0]
+            own.append(direction * np.copysign(1.0, direction @ normal))
+            places.append(points[seed] - point)
+    if not own:
+        return True
+    own, axes = np.array(own), np.column_stack(perpendiculars(normal))
+    along = own @ normal > FACE_COSINE
+    if along.mean() < 0.5:
+        return False
+    return _evenly_turning(own[along] @ axes, np.array(places)[along] @ axes) < TURNING_SHARE
+
+
+def _evenly_turning(tilt: np.ndarray, place: np.ndarray) -> float:
+    """Share of the scatter of tilts (n, 2) that a cubic function of the place (n, 2) explains, adjusted for its number of terms."""
+    x, y = ((place - place.mean(axis=0)) / place.std()).T
+    terms = np.column_stack([x**i * y**j for i in range(4) for j in range(4 - i)])
+    if len(tilt) <= 2 * terms.shape[1]:
+        return 0.0
+    rest = tilt - terms @ np.linalg.lstsq(terms, tilt)[0]
+    return 1 - np.square(rest).sum() / (len(tilt) - terms.shape[1]) / tilt.var(axis=0, ddof=1).sum()
 
 
 def connected_parts(points: np.ndarray, gap_m: float) -> list[np.ndarray]:
