@@ -8,19 +8,21 @@ MAX_SPREAD = 0.2  # mean square of residuals in thresholds: 0.11 for noise of a 
 
 
 def rival(points: np.ndarray, residual: np.ndarray, threshold_m: float) -> str | None:
-    """What the points on a cylinder's wall rather are, or None if the cylinder explains them best.
+    """What a part of a cloud rather is, or None if the cylinder found in it explains it best.
 
     Args:
-        points: Shape (n, 3) [m].
+        points: Of the part, shape (n, 3) [m].
         residual: Their distances to the cylinder [m], shape (n,).
-        threshold_m: Distances count up to here [m].
+        threshold_m: Distances count up to here [m]; what is nearer is on the wall.
     """
-    own = _cost(residual, threshold_m)
+    on = np.abs(residual) < threshold_m
+    own = _cost(residual[on], threshold_m)
     if own > MAX_SPREAD:
         return 'the points do not gather on the best wall'
-    if _cost(_off_sphere(points, threshold_m), threshold_m) < own:
-        return 'the best wall is rather a ball'
-    if _cost(_off_two_planes(points, threshold_m), threshold_m) < own:
+    for some in (on, np.ones(len(points), bool)):  # a belt of a ball is nearly a wall; the whole ball is not
+        if _cost(_off_sphere(points[some], threshold_m), threshold_m) < _cost(residual[some], threshold_m):
+            return 'the best wall is rather a ball'
+    if _cost(_off_two_planes(points[on], threshold_m), threshold_m) < own:
         return 'the best wall is rather flat, or an edge between two flat faces'
     return None
 

@@ -100,8 +100,7 @@ def find_cylinder(
         found += [(score, part, wall) for score, wall in _candidates(part, height_m, rng)]
     reason = f'none of their parts shows {360 // SECTORS * MIN_SECTORS} deg of a round wall'
     for _, part, wall in sorted(found, key=lambda f: -f[0]):
-        _, _, residual, on = _on_wall(part, wall)
-        other = rival(part.points[on], residual[on], part.threshold_m)
+        other = rival(part.points, _on_wall(part, wall)[2], part.threshold_m)
         if other is None:
             described = _described(part, wall)
             uncertain = _uncertain(described)

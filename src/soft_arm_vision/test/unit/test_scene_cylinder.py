@@ -96,6 +96,11 @@ def test_no_cylinder_where_something_else_stands(body):
             find_cylinder(tabletop(seed, body=body, clutter=False).points)
 
 
+def test_belt_of_a_noisy_ball_is_no_wall():
+    with pytest.raises(VisionError, match='rather a ball'):
+        find_cylinder(tabletop(941, body='sphere', clutter=False, crop='object').points, seed=941)
+
+
 def test_hollow_body_is_told_from_its_outside_and_its_inside():
     rng = np.random.default_rng(3)
     outside, inside = rng.uniform(-1.55, 1.55, 4000), rng.uniform(np.pi - 1.55, np.pi + 1.55, 3000)
