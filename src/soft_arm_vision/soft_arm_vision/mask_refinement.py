@@ -40,9 +40,9 @@ def refine(mask: np.ndarray, row: int, column: int, rgb: np.ndarray) -> tuple[np
     refined = ((odds + TRUST_PER_PX * signed > 0) & (signed > -BAND_PX)).astype(np.uint8)
     refined = cv2.medianBlur(refined, 3)
     _, labels = cv2.connectedComponents(refined, connectivity=4)
-    weight = np.bincount(labels[core & (refined > 0)], minlength=2)
+    weight = np.bincount(labels[core & (refined > 0)], minlength=labels.max() + 1)
     weight[0] = 0
-    kept = np.isin(labels, np.flatnonzero(weight > 0.05 * weight.sum())) & (labels > 0)
+    kept = (weight > 0.05 * weight.sum())[labels]
     rows, columns = np.flatnonzero(kept.any(axis=1)), np.flatnonzero(kept.any(axis=0))
     if not 1 / AREA_FACTOR < kept.sum() / max(mask.sum(), 1) < AREA_FACTOR:
         return mask, row, column
