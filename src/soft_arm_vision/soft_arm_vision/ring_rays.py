@@ -11,7 +11,9 @@ from soft_arm_vision.cylinder_fit import perpendiculars
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
 
-RAYS = 300  # of the find, and as many around it
+INSIDE_RAYS, AROUND_RAYS = 300, 700  # of the find and around it
+AXIAL_ROOM_M = 3e-3  # at the ring's ends: rays around the find that end there may well pass a ring that is a little elsewhere
+INNER_SHARE = 0.95  # of the radius: so may those that pass its axis further off
 BORDER_PX = 2  # of a find, inside its border, where it may be wrong and depth is mixed
 MIN_INSIDE = 40  # rays of a find whose border can be left out
 ROOM_M = 3e-3  # within which a depth agrees, at the reference depth; grows with the square of depth, as the sensor's noise does
@@ -89,13 +91,13 @@ def ring_rays(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, r
     if held.sum() < MIN_INSIDE:
         held = (find > 0) & known
     v, u = np.nonzero(held)
-    every = max(1, len(v) // RAYS)
+    every = max(1, len(v) // INSIDE_RAYS)
     inside = v[::every] + rows.start, u[::every] + columns.start
     reach = int(2 * np.hypot(ring.radius_m, ring.height_m / 2) / distance_m * max(intrinsics.fx, intrinsics.fy))
     free = depth_m > 0
-    free[rows, columns] &= cv2.dilate(find, square) == 0
+    free[rows, columns] &= ~held
     rows, columns = _widened(instance.window, reach, depth_m.shape)
-    stride = max(1, int(np.sqrt((rows.stop - rows.start) * (columns.stop - columns.start) / RAYS)))
+    stride = max(1, int(np.sqrt((rows.stop - rows.start) * (columns.stop - columns.start) / AROUND_RAYS)))
     v, u = np.nonzero(free[rows, columns][::stride, ::stride])
     around = v * stride + rows.start, u * stride + columns.start
     chosen = tuple(np.concatenate(both) for both in zip(inside, around, strict=True))
@@ -121,16 +123,17 @@ def _unexplained(centre, axis, rays, depth_m, inside, weight, radius_m, thicknes
         # |z (ray - slant axis) - (centre - ahead axis)| = radius, solved for z
         a = x * x + y * y + 1 - slant * slant
         b = x * centre[0] + y * centre[1] + centre[2] - slant * ahead
+        inner, height_m = (0.0, half_m) if inside[i] else (1 - INNER_SHARE**2, half_m - AXIAL_ROOM_M)
         expected_m = np.inf
         root = b * b - a * (away - (radius_m - thickness_m) ** 2)
-        if root > 0:  # the far wall's inside
+        if root > inner * a * radius_m**2:  # the far wall's inside
             wall_m = (b + np.sqrt(root)) / a
-            if abs(wall_m * slant - ahead) < half_m:
+            if abs(wall_m * slant - ahead) < height_m:
                 expected_m = wall_m
         root = b * b - a * (away - radius_m**2)
-        if root > 0:  # the near wall's outside hides it
+        if root > inner * a * radius_m**2:  # the near wall's outside hides it
             wall_m = (b - np.sqrt(root)) / a
-            if abs(wall_m * slant - ahead) < half_m:
+            if abs(wall_m * slant - ahead) < height_m:
                 expected_m = wall_m
         off = (depth_m[i] - expected_m) / room_m
         if inside[i]:

@@ -85,16 +85,21 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         start = _wall(points, radius_m, viewpoint, ring, rng)
         if start is None:
             continue
-        settled = rays.settle(*start)
-        best = settled if best is None or settled[2] < best[2] else best
-        if best[2] < WELL_EXPLAINED:
+        centre, axis, unexplained = rays.settle(*start)
+        if centre[2] <= 0:
+            continue
+        contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, ring)
+        if best is None or unexplained + contradicted < best[2] + best[3]:
+            best = centre, axis, unexplained, contradicted, shown
+        if best[2] + best[3] < WELL_EXPLAINED:
             break
     if best is None:
         return None
-    centre, axis, unexplained = best
+    centre, axis, unexplained, contradicted, shown = best
     window = _window(centre, depth_m.shape, intrinsics, ring)
+    if depth_m[window].size == 0:
+        return None
     on, off = _pixels(centre, axis, depth_m[window], intrinsics.ray_grid()[window], ring)
-    contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, ring)
     most_unexplained, most_contradicted, least_shown = SURE_LIMITS if sure else LIMITS
     is_ring = unexplained <= most_unexplained and contradicted <= most_contradicted and shown >= least_shown and centre[2] < MAX_DEPTH_M
     cylinder = Cylinders(centre[None], axis[None], np.array([ring.radius_m]))
