@@ -95,6 +95,9 @@ def _fk(arm: Arm, args) -> int:
             raise KinematicsError(f'robot {arm.robot.name} is not set by pressures alone: give --actuation')
         vectors = args.pressures_pa
     actuation = arm.lengths(args.pressures_pa) if args.pressures_pa and arm.has_bellows else arm.checked(_numbers(vectors))
+    for c, value, low, high in zip(arm.robot.actuation, actuation, *arm.actuation_limits, strict=True):
+        if not low - 1e-9 <= value <= high + 1e-9:
+            print(f'{c.name} is {value:.7g} {c.unit}, outside its {low:.7g}..{high:.7g}: a pose of the geometry only', file=sys.stderr)
     theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(actuation))
     poses = arm.segment_poses(actuation)
     segments = [

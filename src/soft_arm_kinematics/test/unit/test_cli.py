@@ -24,6 +24,14 @@ def test_fk_json(capsys):
     assert answer['segments'][0]['tip_m'] == pytest.approx([0.0, 0.0, 0.07], abs=1e-12)
 
 
+def test_fk_says_that_lengths_lie_outside_the_limits(capsys):
+    assert main(['fk', '--lengths-m', '0.5', *['0.1'] * 5]) == 0
+    told = capsys.readouterr().err
+    assert 'm1_b1 is 0.5 m, outside' in told and 'm1_b2' not in told
+    assert main(['fk', '--lengths-m', *['0.1'] * 6]) == 0
+    assert capsys.readouterr().err == ''
+
+
 def test_ik_json_is_the_inverse_of_fk(capsys):
     assert main(['ik', '--target-m', '0.06', '-0.03', '0.22', '--max-solutions', '4', '--json']) == 0
     answer = json.loads(capsys.readouterr().out)
