@@ -56,11 +56,15 @@ class RingRays:
     def settle(self, centre: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """The pose near a first guess that leaves least unexplained: centre [m], unit axis, and what is left.
 
-        Simplex search (Nelder & Mead 1965) over three shifts and two tilts: where a ray leaves the ring there is no slope to follow.
+        Simplex search (Nelder & Mead 1965) over three shifts and two tilts: where a ray leaves the ring there is no slope to follow. It is
+        begun anew where it ended, in the opposite directions, as it may have ended early.
         """
-        axes = np.stack([*perpendiculars(axis), axis])
-        step, left = _simplex_search(centre, axes, self.room_m / ROOM_M * np.array(STEPS), *self._arguments())
-        return *_moved(step, centre, axes), left
+        for direction in (1, -1):
+            axes = np.stack([*perpendiculars(axis), axis])
+            steps = direction * self.room_m / ROOM_M * np.array(STEPS)
+            step, left = _simplex_search(centre, axes, steps, *self._arguments())
+            centre, axis = _moved(step, centre, axes)
+        return centre, axis, left
 
     def _arguments(self):
         ring = self.ring
