@@ -2,17 +2,12 @@
 
 import numpy as np
 import pytest
+from finds import find_of
 
 from soft_arm_vision.cloud import depth_in_metres
-from soft_arm_vision.instance import Instance
 from soft_arm_vision.ring_region import ring_region
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
-
-
-def find_of(mask):
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    return Instance(mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1], int(rows[0]), int(columns[0]), 1.0)
 
 
 def region_of(frame, mask, ring, seed=0):
