@@ -115,36 +115,58 @@ def _widened(window: tuple[slice, slice], by_px: int, shape: tuple[int, int]) ->
     return tuple(slice(max(0, s.start - by_px), min(size, s.stop + by_px)) for s, size in zip(window, shape, strict=True))
 
 
+def sure_ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
+    """Depths [m] at which rays (n, 2) end on a ring even if it is a little elsewhere; infinite where they do not."""
+    return _sure_ends(np.ascontiguousarray(rays, float), centre, axis, ring.radius_m, ring.thickness_m, ring.height_m / 2)
+
+
+@njit(cache=True, nogil=True)
+def _sure_ends(rays, centre, axis, radius_m, thickness_m, half_m):
+    ends, ahead = np.empty(len(rays)), centre @ axis
+    away = centre @ centre - ahead * ahead
+    for i in range(len(rays)):
+        ends[i] = _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m - AXIAL_ROOM_M, 1 - INNER_SHARE**2)
+    return ends
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _end(ray, centre, axis, ahead, away, radius_m, thickness_m, half_m, inner):
+    """Depth at which a ray ends on the ring's wall, if it passes the axis within the inner part of the radius; else infinity.
+
+    The centre lies `ahead` along the axis, and the root of `away` off it.
+    """
+    x, y = ray[0], ray[1]
+    slant = x * axis[0] + y * axis[1] + axis[2]
+    # |z (ray - slant axis) - (centre - ahead axis)| = radius, solved for z
+    a = x * x + y * y + 1 - slant * slant
+    b = x * centre[0] + y * centre[1] + centre[2] - slant * ahead
+    least, end_m = inner * a * radius_m**2, np.inf
+    root = b * b - a * (away - (radius_m - thickness_m) ** 2)
+    if root > least:  # the far wall's inside
+        wall_m = (b + np.sqrt(root)) / a
+        if abs(wall_m * slant - ahead) < half_m:
+            end_m = wall_m
+    root = b * b - a * (away - radius_m**2)
+    if root > least:  # the near wall's outside hides it
+        wall_m = (b - np.sqrt(root)) / a
+        if abs(wall_m * slant - ahead) < half_m:
+            end_m = wall_m
+    return end_m
+
+
 @njit(cache=True, nogil=True)
 def _unexplained(centre, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m):
     """`RingRays.unexplained`."""
-    missing, total = 0.0, 0.0
-    ahead = centre @ axis
+    missing, total, ahead = 0.0, 0.0, centre @ axis
     away = centre @ centre - ahead * ahead
     for i in range(len(rays)):
-        x, y = rays[i, 0], rays[i, 1]
-        slant = x * axis[0] + y * axis[1] + axis[2]
-        # |z (ray - slant axis) - (centre - ahead axis)| = radius, solved for z
-        a = x * x + y * y + 1 - slant * slant
-        b = x * centre[0] + y * centre[1] + centre[2] - slant * ahead
-        inner, height_m = (0.0, half_m) if inside[i] else (1 - INNER_SHARE**2, half_m - AXIAL_ROOM_M)
-        expected_m = np.inf
-        root = b * b - a * (away - (radius_m - thickness_m) ** 2)
-        if root > inner * a * radius_m**2:  # the far wall's inside
-            wall_m = (b + np.sqrt(root)) / a
-            if abs(wall_m * slant - ahead) < height_m:
-                expected_m = wall_m
-        root = b * b - a * (away - radius_m**2)
-        if root > inner * a * radius_m**2:  # the near wall's outside hides it
-            wall_m = (b - np.sqrt(root)) / a
-            if abs(wall_m * slant - ahead) < height_m:
-                expected_m = wall_m
-        off = (depth_m[i] - expected_m) / room_m
         if inside[i]:
+            off = (depth_m[i] - _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m, 0.0)) / room_m
             missing += weight[i] * min(off * off, 1.0)
             total += weight[i]
-        elif off > 0:
-            missing += weight[i] * min(off * off, 1.0)
+        else:
+            end_m = _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m - AXIAL_ROOM_M, 1 - INNER_SHARE**2)
+            missing += weight[i] * min(max((depth_m[i] - end_m) / room_m, 0.0) ** 2, 1.0)
     return missing / max(total, 1.0)
 
 

@@ -13,7 +13,7 @@ from soft_arm_vision import cloud
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_rays import ring_rays
+from soft_arm_vision.ring_rays import ring_rays, sure_ends_m
 
 VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted
@@ -33,7 +33,6 @@ ATTEMPTS = 2
 THIN_PX = 200  # of a find's inside
 EDGE_PX = 2  # depth this near to an edge is mixed
 STRIDE_PX = 3  # between the rays that are checked
-INNER_SHARE = 0.95  # of the radius: rays that pass the axis further off may miss the ring if it is a little elsewhere
 
 
 @dataclass(frozen=True)
@@ -188,18 +187,7 @@ def _rays_that_end_there(
     inside = (v >= 0) & (v < depth_m.shape[0]) & (u >= 0) & (u < depth_m.shape[1])
     measured = np.zeros(len(u), np.float32)  # 0 is not known
     measured[inside] = depth_m[v[inside], u[inside]]
-    x, y = intrinsics.rays(np.column_stack([u, v])).T
-    ray_axis, centre_axis = x * axis[0] + y * axis[1] + axis[2], centre @ axis
-    # |z (ray - ray_axis axis) - (centre - centre_axis axis)| = radius, solved for z
-    a = x * x + y * y + 1 - ray_axis * ray_axis
-    b = x * centre[0] + y * centre[1] + centre[2] - ray_axis * centre_axis
-    c = centre @ centre - centre_axis**2
-    expected = np.full(len(measured), np.inf)
-    for radius_m, side in ((ring.radius_m - ring.thickness_m, 1), (ring.radius_m, -1)):  # the near wall hides the far one
-        root = b * b - a * (c - radius_m**2)
-        wall = (b + side * np.sqrt(np.maximum(root, 0))) / a
-        hit = (root > (1 - INNER_SHARE**2) * a * radius_m**2) & (np.abs(wall * ray_axis - centre_axis) < ring.height_m / 2 - AXIAL_ROOM_M)
-        expected[hit] = wall[hit]
+    expected = sure_ends_m(intrinsics.rays(np.column_stack([u, v])), centre, axis, ring)
     room_m, hit, known = _room_m(centre[2]), np.isfinite(expected), measured > 0
     through = int(((measured > expected + 2 * room_m) & hit).sum())
     reached = int(((np.abs(measured - np.where(hit, expected, 0)) < 2 * room_m) & hit & known).sum())
