@@ -4,6 +4,7 @@ Colour alone does not part a ring from an orange block in front of it, nor a rin
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -13,7 +14,7 @@ from soft_arm_vision import cloud
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_rays import ring_rays, sure_ends_m
+from soft_arm_vision.ring_rays import RingRays, ring_rays, sure_ends_m
 
 VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted
@@ -23,12 +24,16 @@ AXIAL_ROOM_M = 3e-3  # beyond the ring's ends
 RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
 REFERENCE_DEPTH_M = 0.47
 MIN_POINTS = 30
-SURE_LIMITS = 0.5, 0.15, 0.15  # most unexplained, most contradicted, least shown of a find that looks much like a ring
-LIMITS = 0.3, 0.1, 0.2  # of another
+LIMITS = (  # least score; most unexplained, most contradicted, least shown
+    (0.995, 0.5, 0.15, 0.15),
+    (0.7, 0.3, 0.05, 0.18),
+    (0.0, 0.17, 0.05, 0.25),
+)
 WELL_EXPLAINED = 0.15  # no other pose is tried
+SLIPPED = 0.03  # share of contradicted rays above which a pose is sought again
 DOUBTED = 0.1  # share of contradicted rays above which the place is not believed
 MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
-SURE_SCORE = 0.985  # such finds, and are tried more than once
+SURE_SCORE = 0.7  # such finds are tried more than once
 ATTEMPTS = 2
 THIN_PX = 200  # of a find's inside
 EDGE_PX = 2  # depth this near to an edge is mixed
@@ -66,6 +71,18 @@ class RingRegion:
         return self.contradicted > DOUBTED
 
 
+class _Pose(NamedTuple):
+    centre: np.ndarray
+    axis: np.ndarray
+    unexplained: float
+    contradicted: float
+    shown: float
+
+    @property
+    def faults(self) -> float:
+        return self.unexplained + self.contradicted
+
+
 def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator) -> RingRegion | None:
     """Ring in the depth of a find, or None where there is no wall of its radius.
 
@@ -79,30 +96,41 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
     points, rays = _points(instance, depth_m, intrinsics), ring_rays(instance, depth_m, intrinsics, ring)
     if len(points) < MIN_POINTS or rays is None:
         return None
-    best, sure = None, instance.score >= SURE_SCORE
-    for radius_m, viewpoint in _walls(points, ring) * (ATTEMPTS if sure else 1):
+    best = None
+    for radius_m, viewpoint in _walls(points, ring) * (ATTEMPTS if instance.score >= SURE_SCORE else 1):
         start = _wall(points, radius_m, viewpoint, ring, rng)
-        if start is None:
-            continue
-        centre, axis, unexplained = rays.settle(*start)
-        if centre[2] <= 0:
-            continue
-        contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, ring)
-        if best is None or unexplained + contradicted < best[2] + best[3]:
-            best = centre, axis, unexplained, contradicted, shown
-        if best[2] + best[3] < WELL_EXPLAINED:
+        pose = None if start is None else _judged(rays.settle(*start), rays, depth_m, intrinsics)
+        if pose is not None and (best is None or pose.faults < best.faults):
+            best = pose
+        if best is not None and best.faults < WELL_EXPLAINED:
             break
     if best is None:
         return None
-    centre, axis, unexplained, contradicted, shown = best
-    window = _window(centre, depth_m.shape, intrinsics, ring)
-    if depth_m[window].size == 0:
+    if best.contradicted > SLIPPED:
+        best = _settled_on_more(best, rays, depth_m, intrinsics)
+    row, column, on, off = _pixels(best, depth_m, intrinsics, ring)
+    _, most_unexplained, most_contradicted, least_shown = next(limits for limits in LIMITS if instance.score >= limits[0])
+    agrees = best.unexplained <= most_unexplained and best.contradicted <= most_contradicted and best.shown >= least_shown
+    cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
+    is_ring = bool(agrees and best.centre[2] < MAX_DEPTH_M)
+    return RingRegion(is_ring, cylinder, best.unexplained, best.contradicted, best.shown, on, off, row, column)
+
+
+def _judged(settled: tuple[np.ndarray, np.ndarray, float], rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Pose | None:
+    """A pose with what speaks for it and against it, or None out of view."""
+    centre, axis, _ = settled
+    if centre[2] <= 0 or depth_m[_window(centre, depth_m.shape, intrinsics, rays.ring)].size == 0:
         return None
-    on, off = _pixels(centre, axis, depth_m[window], intrinsics.ray_grid()[window], ring)
-    most_unexplained, most_contradicted, least_shown = SURE_LIMITS if sure else LIMITS
-    is_ring = unexplained <= most_unexplained and contradicted <= most_contradicted and shown >= least_shown and centre[2] < MAX_DEPTH_M
-    cylinder = Cylinders(centre[None], axis[None], np.array([ring.radius_m]))
-    return RingRegion(bool(is_ring), cylinder, unexplained, contradicted, shown, on, off, window[0].start, window[1].start)
+    contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, rays.ring)
+    return _Pose(centre, axis, rays.unexplained(centre, axis), contradicted, shown)
+
+
+def _settled_on_more(pose: _Pose, rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Pose:
+    """The better of this pose and of the one near it that all pixels with the ring's depth make, in the find or not."""
+    row, column, on, _ = _pixels(pose, depth_m, intrinsics, rays.ring)
+    more = ring_rays(Instance(on, row, column, 1.0), depth_m, intrinsics, rays.ring)
+    again = None if more is None else _judged(more.settle(pose.centre, pose.axis), rays, depth_m, intrinsics)
+    return again if again is not None and again.faults < pose.faults else pose
 
 
 def _points(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
@@ -165,17 +193,19 @@ def _room_m(depth_m: float) -> np.float32:
     return np.float32(RADIAL_ROOM_M * max(1.0, (depth_m / REFERENCE_DEPTH_M) ** 2))
 
 
-def _pixels(centre: np.ndarray, axis: np.ndarray, z: np.ndarray, ray: np.ndarray, ring: Ring) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels on the ring and surely off it, of a window's depth and rays."""
-    axis = axis.astype(np.float32)
-    x, y, z0 = ray[..., 0] * z - np.float32(centre[0]), ray[..., 1] * z - np.float32(centre[1]), z - np.float32(centre[2])
+def _pixels(pose: _Pose, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int, int, np.ndarray, np.ndarray]:
+    """First row and column of the window that a ring may reach, and its pixels on the ring and surely off it."""
+    window = _window(pose.centre, depth_m.shape, intrinsics, ring)
+    z, ray = depth_m[window], intrinsics.ray_grid()[window]
+    centre, axis = pose.centre.astype(np.float32), pose.axis.astype(np.float32)
+    x, y, z0 = ray[..., 0] * z - centre[0], ray[..., 1] * z - centre[1], z - centre[2]
     axial = x * axis[0] + y * axis[1] + z0 * axis[2]
     radial = np.sqrt(np.maximum(x * x + y * y + z0 * z0 - axial * axial, 0))
     room_m, known = _room_m(centre[2]), z > 0
     on = (np.abs(axial) < ring.height_m / 2 + AXIAL_ROOM_M) & known
     on &= (radial < ring.radius_m + room_m) & (radial > ring.radius_m - ring.thickness_m - room_m)
     near = cv2.dilate(on.astype(np.uint8), np.ones((2 * EDGE_PX + 1,) * 2, np.uint8)) > 0
-    return on, known & ~near
+    return window[0].start, window[1].start, on, known & ~near
 
 
 def _rays_that_end_there(
