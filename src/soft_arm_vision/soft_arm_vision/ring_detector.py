@@ -22,6 +22,8 @@ from soft_arm_vision.segmenter import Segmenter
 VOXEL_M = 0.002
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
 STILL_AS_GOOD = 0.9
+APART_M = 5e-3  # of the centres by depth alone and by the whole fit, at the reference depth; grows with the square of depth
+REFERENCE_DEPTH_M = 0.47
 _LIBRARIES = ThreadpoolController()
 
 
@@ -105,6 +107,12 @@ class RingDetector:
         except (FitRefused, np.linalg.LinAlgError) as refusal:
             lap('fit')
             return self._missing(str(refusal), instance, cpu_s)
+        if instance.cylinder is not None:
+            apart_m = float(np.linalg.norm(fit.centre - instance.cylinder.point[0]))
+            most_m = APART_M * max(1.0, (fit.centre[2] / REFERENCE_DEPTH_M) ** 2)
+            if apart_m > most_m:
+                reason = f'bad fit: {1e3 * apart_m:.1f} mm from where depth alone shows the ring, {1e3 * most_m:.1f} mm are allowed'
+                return self._missing(reason, instance, cpu_s)
         fit = self._signed(fit, expected_axis)
         self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
         lap('fit')

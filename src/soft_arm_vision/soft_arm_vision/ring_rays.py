@@ -21,6 +21,7 @@ REFERENCE_DEPTH_M = 0.47
 STEPS = 6e-3, 6e-3, 6e-3, 0.25, 0.25  # [m], [rad] with which the search begins, at the reference depth
 FLAT = 2e-3  # difference among six poses at which it ends
 MAX_EVALUATIONS = 240
+LITTLE = 0.1  # left unexplained
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,15 @@ class RingRays:
         """The pose near a first guess that leaves least unexplained: centre [m], unit axis, and what is left.
 
         Simplex search (Nelder & Mead 1965) over three shifts and two tilts: where a ray leaves the ring there is no slope to follow. It is
-        begun anew where it ended, in the opposite directions, as it may have ended early.
+        begun anew where it ended, in the opposite directions, where much is left: it may have ended early.
         """
         for direction in (1, -1):
             axes = np.stack([*perpendiculars(axis), axis])
             steps = direction * self.room_m / ROOM_M * np.array(STEPS)
             step, left = _simplex_search(centre, axes, steps, *self._arguments())
             centre, axis = _moved(step, centre, axes)
+            if left < LITTLE:
+                break
         return centre, axis, left
 
     def _arguments(self):

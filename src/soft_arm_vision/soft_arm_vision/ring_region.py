@@ -25,16 +25,15 @@ RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, 
 REFERENCE_DEPTH_M = 0.47
 MIN_POINTS = 30
 LIMITS = (  # least score; most unexplained, most contradicted, least shown
-    (0.995, 0.5, 0.15, 0.15),
-    (0.7, 0.3, 0.05, 0.18),
+    (0.995, 0.6, 0.15, 0.15),
+    (0.7, 0.2, 0.05, 0.18),
     (0.0, 0.17, 0.05, 0.25),
 )
-WELL_EXPLAINED = 0.15  # no other pose is tried
+WELL_EXPLAINED, HARDLY_EXPLAINED = 0.2, 0.3  # share of faults below which no other pose is tried, above which RANSAC is tried again
 SLIPPED = 0.03  # share of contradicted rays above which a pose is sought again
 DOUBTED = 0.1  # share of contradicted rays above which the place is not believed
 MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
-SURE_SCORE = 0.7  # such finds are tried more than once
-ATTEMPTS = 2
+SURE_SCORE = 0.9  # such finds are tried again
 THIN_PX = 200  # of a find's inside
 EDGE_PX = 2  # depth this near to an edge is mixed
 STRIDE_PX = 3  # between the rays that are checked
@@ -93,17 +92,21 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         ring: Its size.
         rng: Random numbers.
     """
-    points, rays = _points(instance, depth_m, intrinsics), ring_rays(instance, depth_m, intrinsics, ring)
-    if len(points) < MIN_POINTS or rays is None:
+    rays, best = ring_rays(instance, depth_m, intrinsics, ring), None
+    if rays is None:
         return None
-    best = None
-    for radius_m, viewpoint in _walls(points, ring) * (ATTEMPTS if instance.score >= SURE_SCORE else 1):
-        start = _wall(points, radius_m, viewpoint, ring, rng)
-        pose = None if start is None else _judged(rays.settle(*start), rays, depth_m, intrinsics)
-        if pose is not None and (best is None or pose.faults < best.faults):
-            best = pose
-        if best is not None and best.faults < WELL_EXPLAINED:
+    for attempt in range(2 if instance.score >= SURE_SCORE else 1):
+        enough = HARDLY_EXPLAINED if attempt else WELL_EXPLAINED
+        if best is not None and best.faults < enough:
             break
+        points = _every_point(instance, depth_m, intrinsics) if attempt else _points(instance, depth_m, intrinsics)
+        for radius_m, viewpoint in _walls(points, ring) if len(points) >= MIN_POINTS else ():
+            if best is not None and best.faults < enough:
+                break
+            start = _wall(points, radius_m, viewpoint, ring, rng)
+            pose = None if start is None else _judged(rays.settle(*start), rays, depth_m, intrinsics)
+            if pose is not None and (best is None or pose.faults < best.faults):
+                best = pose
     if best is None:
         return None
     if best.contradicted > SLIPPED:
@@ -144,6 +147,13 @@ def _points(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> 
     if len(points) < THIN_PX:
         return points
     return cloud.voxel_filter(points[:: max(1, len(points) // MAX_POINTS)], VOXEL_M)
+
+
+def _every_point(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+    """Points of the find to its very border, close enough together for the normals of a crescent."""
+    patch_m = depth_m[instance.window]
+    points = cloud.back_project(instance.mask & (patch_m > 0), patch_m, intrinsics, (instance.row, instance.column))
+    return points[:: max(1, len(points) // MAX_POINTS)]
 
 
 def _walls(points: np.ndarray, ring: Ring) -> list[tuple[float, np.ndarray]]:

@@ -13,6 +13,7 @@ from soft_arm_vision.yolact.exported import ExportedYolact
 RING_CLASS = 'ring'
 MAX_FINDS = 3  # that are looked at, best first
 AGREED_SHARE = 0.65  # of the pixels with the ring's depth, which the network sees too unless much else has that depth
+PLATE_COSINE = 0.7  # of the angle between sight and axis, above which what is within the ring may have its depth
 NETWORK_PX = 2  # by which the edge of a coarse mask may be wrong
 GAP_PX = 5  # holes of depth up to this size are the ring's
 
@@ -66,7 +67,9 @@ def _ring_mask(region: RingRegion, coarse: tuple[np.ndarray, int, int], colour: 
     seen = np.zeros(colour.shape[:2], np.uint8)
     seen[row : row + mask.shape[0], column : column + mask.shape[1]] = mask
     seen = seen[region.row : region.row + solid.shape[0], region.column : region.column + solid.shape[1]]
-    if (seen & solid).sum() < AGREED_SHARE * solid.sum():
+    centre, axis = region.cylinder.point[0], region.cylinder.axis[0]
+    within = abs(centre @ axis) > PLATE_COSINE * np.linalg.norm(centre)
+    if within and (seen & solid).sum() < AGREED_SHARE * solid.sum():
         solid &= cv2.dilate(seen, np.ones((2 * NETWORK_PX + 1,) * 2, np.uint8))
     x, y, width, height = cv2.boundingRect(solid)
     if width == 0:
