@@ -12,9 +12,7 @@ from soft_arm_vision.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
 MAX_FINDS = 3  # that are looked at, best first
-AGREED_SHARE = 0.65  # of the pixels with the ring's depth, which the network sees too unless much else has that depth
-PLATE_COSINE = 0.7  # of the angle between sight and axis, above which what is within the ring may have its depth
-NETWORK_PX = 2  # by which the edge of a coarse mask may be wrong
+ALONG_COSINE = 0.7  # of the angle between sight and axis, above which little but the rim shows
 GAP_PX = 5  # holes of depth up to this size are the ring's
 
 
@@ -58,19 +56,17 @@ class YolactSegmenter:
 def _ring_mask(region: RingRegion, coarse: tuple[np.ndarray, int, int], colour: np.ndarray) -> tuple[np.ndarray, int, int]:
     """Mask of the pixels with the ring's depth, their edge drawn by the colours, and its first row and column.
 
-    Depth does not part the rim of a ring, seen from near its axis, from a plate within the ring: where the network saw much less, only
-    what it saw is taken.
+    Seen along its axis a ring is a thin rim, whose depth is mixed with that of a plate within it: there what the network saw counts too,
+    and the colours part them.
     """
     solid = cv2.morphologyEx(region.mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     solid = cv2.morphologyEx(solid, cv2.MORPH_CLOSE, np.ones((GAP_PX, GAP_PX), np.uint8))
-    mask, row, column = coarse
-    seen = np.zeros(colour.shape[:2], np.uint8)
-    seen[row : row + mask.shape[0], column : column + mask.shape[1]] = mask
-    seen = seen[region.row : region.row + solid.shape[0], region.column : region.column + solid.shape[1]]
     centre, axis = region.cylinder.point[0], region.cylinder.axis[0]
-    within = abs(centre @ axis) > PLATE_COSINE * np.linalg.norm(centre)
-    if within and (seen & solid).sum() < AGREED_SHARE * solid.sum():
-        solid &= cv2.dilate(seen, np.ones((2 * NETWORK_PX + 1,) * 2, np.uint8))
+    if abs(centre @ axis) > ALONG_COSINE * np.linalg.norm(centre):
+        mask, row, column = coarse
+        seen = np.zeros(colour.shape[:2], np.uint8)
+        seen[row : row + mask.shape[0], column : column + mask.shape[1]] = mask
+        solid |= seen[region.row : region.row + solid.shape[0], region.column : region.column + solid.shape[1]]
     x, y, width, height = cv2.boundingRect(solid)
     if width == 0:
         return np.zeros((0, 0), bool), 0, 0
