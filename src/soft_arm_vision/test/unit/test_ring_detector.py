@@ -1,9 +1,11 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from soft_arm_vision.arc_prior import expected_axis
+from soft_arm_vision.cylinder_fit import Cylinders
 from soft_arm_vision.ring_detector import RingDetector, draw_overlay
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.47]), np.array([0.3, 1, 0.2])
@@ -144,3 +146,23 @@ def test_overlay_marks_the_ring(render_ring, ring):
     rows, columns = np.nonzero(changed)
     assert abs(rows.mean() - (240 + 607.3 * CENTRE[1] / CENTRE[2])) < 40
     assert abs(columns.mean() - (320 + 607.3 * CENTRE[0] / CENTRE[2])) < 40
+
+
+class Told:
+    """A segmenter that says where depth shows the ring."""
+
+    def __init__(self, ring, instance, centre, axis):
+        cylinder = Cylinders(np.asarray(centre)[None], np.asarray(axis)[None], np.array([ring.radius_m]))
+        self._instance = replace(instance, cylinder=cylinder)
+
+    def segment(self, colour, depth_m, intrinsics):
+        return [self._instance]
+
+
+def test_pose_far_from_where_depth_alone_shows_the_ring_is_refused(render_ring, ring):
+    frame = render_ring(CENTRE, AXIS)
+    found = detect(RingDetector(ring), frame)
+    near = detect(RingDetector(ring, Told(ring, found.instance, frame.centre + [0, 0, 0.002], frame.axis)), frame)
+    assert near.fit is not None and np.linalg.norm(near.fit.centre - frame.centre) < 1e-3
+    far = detect(RingDetector(ring, Told(ring, found.instance, frame.centre + [0, 0, 0.008], frame.axis)), frame)
+    assert far.fit is None and 'mm from where depth alone shows the ring, 5.0 mm are allowed' in far.reason
