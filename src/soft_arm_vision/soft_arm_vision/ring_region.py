@@ -25,10 +25,10 @@ RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, 
 REFERENCE_DEPTH_M = 0.47
 MIN_POINTS = 30
 LIMITS = (  # least score; most unexplained, most contradicted, least shown
-    (0.9985, 0.6, 0.15, 0.15),
+    (0.9985, 0.5, 0.15, 0.15),
     (0.99, 0.3, 0.1, 0.15),
     (0.7, 0.2, 0.05, 0.16),
-    (0.0, 0.17, 0.05, 0.25),
+    (0.0, 0.17, 0.05, 0.29),
 )
 WELL_EXPLAINED, HARDLY_EXPLAINED = 0.2, 0.3  # share of faults below which no other pose is tried, above which RANSAC is tried again
 SLIPPED = 0.03  # share of contradicted rays above which a pose is sought again
