@@ -12,6 +12,7 @@ PLANES = 4  # at most
 PLANE_SHARE = 0.15  # of the cloud, or it is left
 TURNING_SHARE = 0.7  # of the normals' scatter that turns evenly from place to place: then a plane holds strips of round walls
 FACE_COSINE = 0.9  # 25 deg
+EVEN_RAD = 0.02  # scatter of normals below which a surface is flat, whatever turns
 PLANE_HYPOTHESES = 1000
 PLANES_REFINED = 8  # the best hypotheses, each to its end: the best of them at first may be a slanting cut through two things
 FOOT_M = 0.0045  # taken away around a plane besides 1.5 thresholds: there the depths of both are mixed
@@ -104,7 +105,7 @@ def _evenly_turning(tilt: np.ndarray, place: np.ndarray) -> float:
     """Share of the scatter of tilts (n, 2) that a cubic function of the place (n, 2) explains, adjusted for its number of terms."""
     x, y = ((place - place.mean(axis=0)) / place.std()).T
     terms = np.column_stack([x**i * y**j for i in range(4) for j in range(4 - i)])
-    if len(tilt) <= 2 * terms.shape[1]:
+    if len(tilt) <= 2 * terms.shape[1] or tilt.var(axis=0).sum() < EVEN_RAD**2:
         return 0.0
     rest = tilt - terms @ np.linalg.lstsq(terms, tilt)[0]
     return 1 - np.square(rest).sum() / (len(tilt) - terms.shape[1]) / tilt.var(axis=0, ddof=1).sum()

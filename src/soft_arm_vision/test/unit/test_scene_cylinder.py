@@ -124,6 +124,7 @@ def test_strips_of_a_hollow_wall_are_not_taken_for_planes(seed):
     assert len(without_planes(points, rng, 0.003)) == len(points)
     flat = np.column_stack([rng.uniform(0, 0.1, 4000), rng.uniform(0, 0.09, 4000), rng.normal(0, 1e-3, 4000)])
     assert len(without_planes(flat, rng, 0.003)) < 0.02 * len(flat)
+    assert len(without_planes(flat * [1, 1, 0], rng, 0.003)) == 0  # without any noise
 
 
 def test_cloud_in_millimetres_says_so():
