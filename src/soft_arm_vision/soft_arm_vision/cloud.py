@@ -7,6 +7,7 @@ from soft_arm_vision.intrinsics import Intrinsics
 
 BORDER_PX = 2  # depth within this distance of the mask's edge is mixed with the background
 CELL_PX = 2
+REFERENCE_DEPTH_M = 0.47  # at which limits on depth's noise are stated
 MAX_LOCAL_RANGE_M = 0.012  # a 3 x 3 patch of the ring seen at 80 deg stays below this, a flying pixel does not
 
 
@@ -15,6 +16,11 @@ def depth_in_metres(depth: np.ndarray) -> np.ndarray:
     if depth.dtype.kind in 'ui':
         return depth.astype(np.float32) * np.float32(1e-3)
     return np.where(np.isfinite(depth) & (depth > 0), depth, 0).astype(np.float32)
+
+
+def noise_growth(depth_m: float) -> float:
+    """How many times a limit on depth's noise grows from the reference depth to this one [m]: with the square, and not below 1."""
+    return max(1.0, (depth_m / REFERENCE_DEPTH_M) ** 2)
 
 
 def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:

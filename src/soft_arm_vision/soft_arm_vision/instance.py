@@ -31,6 +31,15 @@ class Instance:
         """Rows and columns of the window in the whole image."""
         return slice(self.row, self.row + self.mask.shape[0]), slice(self.column, self.column + self.mask.shape[1])
 
+    def widened(self, by_px: int, shape: tuple[int, int]) -> tuple[slice, slice]:
+        """The window with room on each side, inside an image of this shape."""
+        return tuple(slice(max(0, s.start - by_px), min(size, s.stop + by_px)) for s, size in zip(self.window, shape, strict=True))
+
+    def mask_in(self, rows: slice, columns: slice) -> np.ndarray:
+        """The mask in a larger window, bool."""
+        v, u = self.window
+        return np.pad(self.mask, ((v.start - rows.start, rows.stop - v.stop), (u.start - columns.start, columns.stop - u.stop)))
+
 
 def plausibility(ring: Ring, area_px: int, width_px: int, height_px: int, depth_m: np.ndarray, intrinsics: Intrinsics) -> float:
     """0 for a size that no view of the ring has at that depth, else how much of a side view is seen.

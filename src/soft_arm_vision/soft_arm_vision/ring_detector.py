@@ -23,7 +23,6 @@ VOXEL_M = 0.002
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
 STILL_AS_GOOD = 0.9
 APART_M = 5e-3  # of the centres by depth alone and by the whole fit, at the reference depth; grows with the square of depth
-REFERENCE_DEPTH_M = 0.47
 _LIBRARIES = ThreadpoolController()
 
 
@@ -88,15 +87,8 @@ class RingDetector:
         if not instances:
             return self._missing('no ring in view', None, cpu_s)
         instance = instances[0]
-        rows, columns = _widened(instance, shape)
-        mask = np.pad(
-            instance.mask,
-            (
-                (instance.row - rows.start, rows.stop - instance.window[0].stop),
-                (instance.column - columns.start, columns.stop - instance.window[1].stop),
-            ),
-        )
-        depth_m = depth_m[rows, columns]
+        rows, columns = instance.widened(FREE_PX[-1] + 1, shape)
+        mask, depth_m = instance.mask_in(rows, columns), depth_m[rows, columns]
         solid = cloud.solid_pixels(mask, depth_m)
         points = cloud.back_project_cells(solid, depth_m, intrinsics, (rows.start, columns.start))
         edges, backed = mask_edges(mask, depth_m)
@@ -104,15 +96,11 @@ class RingDetector:
         lap('cloud')
         try:
             fit, warm = self._fit(points, outline, instance.cylinder)
+            if instance.cylinder is not None:
+                _refuse_far(fit, instance.cylinder)
         except (FitRefused, np.linalg.LinAlgError) as refusal:
             lap('fit')
             return self._missing(str(refusal), instance, cpu_s)
-        if instance.cylinder is not None:
-            apart_m = float(np.linalg.norm(fit.centre - instance.cylinder.point[0]))
-            most_m = APART_M * max(1.0, (fit.centre[2] / REFERENCE_DEPTH_M) ** 2)
-            if apart_m > most_m:
-                reason = f'bad fit: {1e3 * apart_m:.1f} mm from where depth alone shows the ring, {1e3 * most_m:.1f} mm are allowed'
-                return self._missing(reason, instance, cpu_s)
         fit = self._signed(fit, expected_axis)
         self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
         lap('fit')
@@ -161,10 +149,10 @@ def _explained(fit: RingFit) -> float:
     return fit.inlier_share + fit.edge_share
 
 
-def _widened(instance: Instance, shape: tuple[int, int]) -> tuple[slice, slice]:
-    """The instance's window with some room on each side, inside the image."""
-    room = FREE_PX[-1] + 1
-    return tuple(slice(max(0, s.start - room), min(size, s.stop + room)) for s, size in zip(instance.window, shape, strict=True))
+def _refuse_far(fit: RingFit, cylinder: Cylinders) -> None:
+    apart_m, most_m = float(np.linalg.norm(fit.centre - cylinder.point[0])), APART_M * cloud.noise_growth(fit.centre[2])
+    if apart_m > most_m:
+        raise FitRefused(f'bad fit: {1e3 * apart_m:.1f} mm from where depth alone shows the ring, {1e3 * most_m:.1f} mm are allowed')
 
 
 def draw_overlay(colour: np.ndarray, detection: Detection, ring: Ring, intrinsics: Intrinsics) -> np.ndarray:

@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 
 from soft_arm_description.robot import Ring
+from soft_arm_vision.cloud import noise_growth
 from soft_arm_vision.cylinder_fit import perpendiculars
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
@@ -17,7 +18,6 @@ INNER_SHARE = 0.95  # of the radius: so may those that pass its axis further off
 BORDER_PX = 2  # of a find, inside its border, where it may be wrong and depth is mixed
 MIN_INSIDE = 40  # rays of a find whose border can be left out
 ROOM_M = 3e-3  # within which a depth agrees, at the reference depth; grows with the square of depth, as the sensor's noise does
-REFERENCE_DEPTH_M = 0.47
 STEPS = 6e-3, 6e-3, 6e-3, 0.25, 0.25  # [m], [rad] with which the search begins, at the reference depth
 FLAT = 2e-3  # difference among six poses at which it ends
 MAX_EVALUATIONS = 240
@@ -54,8 +54,8 @@ class RingRays:
         """
         return _unexplained(centre, axis, *self._arguments())
 
-    def settle(self, centre: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """The pose near a first guess that leaves least unexplained: centre [m], unit axis, and what is left.
+    def settle(self, centre: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The pose near a first guess that leaves least unexplained: centre [m] and unit axis.
 
         Simplex search (Nelder & Mead 1965) over three shifts and two tilts: where a ray leaves the ring there is no slope to follow. It is
         begun anew where it ended, in the opposite directions, where much is left: it may have ended early.
@@ -67,7 +67,7 @@ class RingRays:
             centre, axis = _moved(step, centre, axes)
             if left < LITTLE:
                 break
-        return centre, axis, left
+        return centre, axis
 
     def _arguments(self):
         ring = self.ring
@@ -88,11 +88,8 @@ def ring_rays(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, r
     if len(of_find) == 0:
         return None
     distance_m = float(np.median(of_find))
-    room_m = ROOM_M * max(1.0, (distance_m / REFERENCE_DEPTH_M) ** 2)
-    rows, columns = _widened(instance.window, BORDER_PX + 1, depth_m.shape)
-    find = np.zeros((rows.stop - rows.start, columns.stop - columns.start), np.uint8)
-    top, left = instance.row - rows.start, instance.column - columns.start
-    find[top : top + instance.mask.shape[0], left : left + instance.mask.shape[1]] = instance.mask
+    rows, columns = instance.widened(BORDER_PX + 1, depth_m.shape)
+    find = instance.mask_in(rows, columns).astype(np.uint8)
     square, known = np.ones((2 * BORDER_PX + 1,) * 2, np.uint8), depth_m[rows, columns] > 0
     held = (cv2.erode(find, square, borderValue=1) > 0) & known  # at the picture's edge a ring may go on
     if held.sum() < MIN_INSIDE:
@@ -103,19 +100,14 @@ def ring_rays(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, r
     reach = int(2 * np.hypot(ring.radius_m, ring.height_m / 2) / distance_m * max(intrinsics.fx, intrinsics.fy))
     free = depth_m > 0
     free[rows, columns] &= ~held
-    rows, columns = _widened(instance.window, reach, depth_m.shape)
+    rows, columns = instance.widened(reach, depth_m.shape)
     stride = max(1, int(np.sqrt((rows.stop - rows.start) * (columns.stop - columns.start) / AROUND_RAYS)))
     v, u = np.nonzero(free[rows, columns][::stride, ::stride])
     around = v * stride + rows.start, u * stride + columns.start
     chosen = tuple(np.concatenate(both) for both in zip(inside, around, strict=True))
     weight = np.repeat([every, float(stride**2)], [len(inside[0]), len(around[0])])
     rays, measured_m = intrinsics.ray_grid()[chosen].astype(float), depth_m[chosen].astype(float)
-    return RingRays(ring, rays, measured_m, np.arange(len(weight)) < len(inside[0]), weight, room_m)
-
-
-def _widened(window: tuple[slice, slice], by_px: int, shape: tuple[int, int]) -> tuple[slice, slice]:
-    """A window with room on each side, inside the picture."""
-    return tuple(slice(max(0, s.start - by_px), min(size, s.stop + by_px)) for s, size in zip(window, shape, strict=True))
+    return RingRays(ring, rays, measured_m, np.arange(len(weight)) < len(inside[0]), weight, ROOM_M * noise_growth(distance_m))
 
 
 def sure_ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:

@@ -14,15 +14,13 @@ from soft_arm_vision import cloud
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_rays import RingRays, ring_rays, sure_ends_m
+from soft_arm_vision.ring_rays import AXIAL_ROOM_M, RingRays, ring_rays, sure_ends_m
 
 VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted
 INLIER_M = 3e-3  # at the reference depth: three deviations of the sensor's noise, which grows with the square of depth
 INLIER_LIMITS_M = (1.2e-3, 5e-3)
-AXIAL_ROOM_M = 3e-3  # beyond the ring's ends
 RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
-REFERENCE_DEPTH_M = 0.47
 MIN_POINTS = 30
 LIMITS = (  # least score; most unexplained, most contradicted, least shown
     (0.9985, 0.5, 0.15, 0.15),
@@ -47,9 +45,7 @@ class RingRegion:
     Attributes:
         is_ring: Whether what was seen agrees with a ring there.
         cylinder: Its wall, K = 1; the point lies half-way between its ends.
-        unexplained: See `RingRays.unexplained`.
-        contradicted: Share of the rays that should end on the ring and have nothing before it, but go through.
-        shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
+        doubted: Whether the ring may be a little elsewhere: then the pixels are not to be relied on.
         mask: Pixels whose depth is the ring's, shape (h, w), bool.
         excluded: Pixels whose depth is surely another thing's, shape (h, w), bool.
         row, column: First pixel of both in the picture.
@@ -57,21 +53,21 @@ class RingRegion:
 
     is_ring: bool
     cylinder: Cylinders
-    unexplained: float
-    contradicted: float
-    shown: float
+    doubted: bool
     mask: np.ndarray
     excluded: np.ndarray
     row: int
     column: int
 
-    @property
-    def doubted(self) -> bool:
-        """Whether the ring may be a little elsewhere: then the pixels are not to be relied on."""
-        return self.contradicted > DOUBTED
-
 
 class _Pose(NamedTuple):
+    """Centre [m] and unit axis, and what speaks against them and for them.
+
+    unexplained: See `RingRays.unexplained`.
+    contradicted: Share of the rays that should end on the ring and have nothing before it, but go through; 1 if none ends on it.
+    shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
+    """
+
     centre: np.ndarray
     axis: np.ndarray
     unexplained: float
@@ -93,21 +89,12 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         ring: Its size.
         rng: Random numbers.
     """
-    rays, best = ring_rays(instance, depth_m, intrinsics, ring), None
+    rays = ring_rays(instance, depth_m, intrinsics, ring)
     if rays is None:
         return None
-    for attempt in range(2 if instance.score >= SURE_SCORE else 1):
-        enough = HARDLY_EXPLAINED if attempt else WELL_EXPLAINED
-        if best is not None and best.faults < enough:
-            break
-        points = _every_point(instance, depth_m, intrinsics) if attempt else _points(instance, depth_m, intrinsics)
-        for radius_m, viewpoint in _walls(points, ring) if len(points) >= MIN_POINTS else ():
-            if best is not None and best.faults < enough:
-                break
-            start = _wall(points, radius_m, viewpoint, ring, rng)
-            pose = None if start is None else _judged(rays.settle(*start), rays, depth_m, intrinsics)
-            if pose is not None and (best is None or pose.faults < best.faults):
-                best = pose
+    best = _best_pose(None, WELL_EXPLAINED, _points(instance, depth_m, intrinsics), rays, depth_m, intrinsics, rng)
+    if instance.score >= SURE_SCORE and (best is None or best.faults >= HARDLY_EXPLAINED):
+        best = _best_pose(best, HARDLY_EXPLAINED, _every_point(instance, depth_m, intrinsics), rays, depth_m, intrinsics, rng)
     if best is None:
         return None
     if best.contradicted > SLIPPED:
@@ -117,12 +104,33 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
     agrees = best.unexplained <= most_unexplained and best.contradicted <= most_contradicted and best.shown >= least_shown
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
     is_ring = bool(agrees and best.centre[2] < MAX_DEPTH_M)
-    return RingRegion(is_ring, cylinder, best.unexplained, best.contradicted, best.shown, on, off, row, column)
+    return RingRegion(is_ring, cylinder, best.contradicted > DOUBTED, on, off, row, column)
 
 
-def _judged(settled: tuple[np.ndarray, np.ndarray, float], rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Pose | None:
-    """A pose with what speaks for it and against it, or None out of view."""
-    centre, axis, _ = settled
+def _best_pose(
+    best: _Pose | None,
+    enough: float,
+    points: np.ndarray,
+    rays: RingRays,
+    depth_m: np.ndarray,
+    intrinsics: Intrinsics,
+    rng: np.random.Generator,
+) -> _Pose | None:
+    """The best of this pose and those near the walls that RANSAC finds in the points; ends at one with fewer faults than `enough`."""
+    if len(points) < MIN_POINTS:
+        return best
+    for radius_m, viewpoint in _walls(points, rays.ring):
+        start = _wall(points, radius_m, viewpoint, rays.ring, rng)
+        pose = None if start is None else _judged(*rays.settle(*start), rays, depth_m, intrinsics)
+        if pose is not None and (best is None or pose.faults < best.faults):
+            best = pose
+        if best is not None and best.faults < enough:
+            break
+    return best
+
+
+def _judged(centre: np.ndarray, axis: np.ndarray, rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Pose | None:
+    """The pose, or None out of view."""
     if centre[2] <= 0 or depth_m[_window(centre, depth_m.shape, intrinsics, rays.ring)].size == 0:
         return None
     contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, rays.ring)
@@ -133,7 +141,7 @@ def _settled_on_more(pose: _Pose, rays: RingRays, depth_m: np.ndarray, intrinsic
     """The better of this pose and of the one near it that all pixels with the ring's depth make, in the find or not."""
     row, column, on, _ = _pixels(pose, depth_m, intrinsics, rays.ring)
     more = ring_rays(Instance(on, row, column, 1.0), depth_m, intrinsics, rays.ring)
-    again = None if more is None else _judged(more.settle(pose.centre, pose.axis), rays, depth_m, intrinsics)
+    again = None if more is None else _judged(*more.settle(pose.centre, pose.axis), rays, depth_m, intrinsics)
     return again if again is not None and again.faults < pose.faults else pose
 
 
@@ -167,7 +175,7 @@ def _walls(points: np.ndarray, ring: Ring) -> list[tuple[float, np.ndarray]]:
 
 def _wall(points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator):
     """Centre and axis of the piece of wall of the ring's height that holds most points, seen from the viewpoint; or None."""
-    threshold_m = float(np.clip(INLIER_M * (np.median(points[:, 2]) / REFERENCE_DEPTH_M) ** 2, *INLIER_LIMITS_M))
+    threshold_m = float(np.clip(INLIER_M * (np.median(points[:, 2]) / cloud.REFERENCE_DEPTH_M) ** 2, *INLIER_LIMITS_M))
     found = ransac_cylinder(points, radius_m=radius_m, threshold_m=threshold_m, rng=rng, viewpoint=tuple(viewpoint))
     if found is None:
         return None
@@ -201,7 +209,7 @@ def _window(centre: np.ndarray, shape: tuple[int, int], intrinsics: Intrinsics, 
 
 
 def _room_m(depth_m: float) -> np.float32:
-    return np.float32(RADIAL_ROOM_M * max(1.0, (depth_m / REFERENCE_DEPTH_M) ** 2))
+    return np.float32(RADIAL_ROOM_M * cloud.noise_growth(depth_m))
 
 
 def _pixels(pose: _Pose, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int, int, np.ndarray, np.ndarray]:
@@ -222,7 +230,7 @@ def _pixels(pose: _Pose, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
 def _rays_that_end_there(
     centre: np.ndarray, axis: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
 ) -> tuple[float, float]:
-    """`RingRegion.contradicted`, 1 if no ray ends on the ring, and `RingRegion.shown`."""
+    """`_Pose.contradicted` and `_Pose.shown`."""
     top, bottom, left, right = _bounds(centre, intrinsics, ring)
     v, u = (grid.ravel() for grid in np.mgrid[top:bottom:STRIDE_PX, left:right:STRIDE_PX])
     inside = (v >= 0) & (v < depth_m.shape[0]) & (u >= 0) & (u < depth_m.shape[1])

@@ -5,10 +5,10 @@ import numpy as np
 from numba import njit
 
 from soft_arm_description.robot import Ring
+from soft_arm_vision.cloud import REFERENCE_DEPTH_M
 from soft_arm_vision.cylinder_fit import Cylinders, surface_frame
 from soft_arm_vision.errors import FitRefused
 
-REFERENCE_DEPTH_M = 0.47
 SIGMA_LIMITS_M = (0.4e-3, 3e-3)  # at the reference depth; it grows with the square of depth
 CORRELATION_PX = 2.0  # of stereo matching: neighbours d apart have errors with the correlation exp(-d^2 / (4 * 2^2)), as the D435i's
 GRID_PX = 2.0

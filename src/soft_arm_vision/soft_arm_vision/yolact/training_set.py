@@ -132,11 +132,11 @@ def _rivals(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -> list[n
         level = picture[::RIVAL_STRIDE_PX, ::RIVAL_STRIDE_PX].astype(int) * COLOUR_LEVELS // 256
         bins.append((level[..., 0] * COLOUR_LEVELS + level[..., 1]) * COLOUR_LEVELS + level[..., 2])
         inside.append(np.any([mask[::RIVAL_STRIDE_PX, ::RIVAL_STRIDE_PX] for mask in some], axis=0) | np.zeros(level.shape[:2], bool))
-    counts = [np.zeros(COLOUR_LEVELS**3), np.ones(COLOUR_LEVELS**3)]
+    of_instances, of_all = np.zeros(COLOUR_LEVELS**3), np.ones(COLOUR_LEVELS**3)
     for level, mask in zip(bins, inside, strict=True):
-        counts[0] += np.bincount(level[mask], minlength=COLOUR_LEVELS**3)
-        counts[1] += np.bincount(level.ravel(), minlength=COLOUR_LEVELS**3)
-    share, rng, found = counts[0] / counts[1], np.random.default_rng(0), []
+        of_instances += np.bincount(level[mask], minlength=COLOUR_LEVELS**3)
+        of_all += np.bincount(level.ravel(), minlength=COLOUR_LEVELS**3)
+    share, rng, found = of_instances / of_all, np.random.default_rng(0), []
     for level, mask in zip(bins, inside, strict=True):
         likeness = np.where(mask, 0, share[level]).ravel()
         total = likeness.sum()
