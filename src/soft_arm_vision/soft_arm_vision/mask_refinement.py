@@ -6,18 +6,21 @@ import numpy as np
 BINS = 24  # of each colour coordinate
 BAND_PX = 8  # the true edge is sought this far from the coarse one
 ROOM_PX = 14  # around the mask, to learn the surroundings' colours from
-TRUST_PER_PX = 0.35  # log odds by which a pixel belongs to the side of the coarse edge it is on
+TRUST_PER_PX = 0.35  # log odds by which a pixel belongs to the side of a network's edge it is on
 LIKELIHOOD_LIMIT = 4.0  # log odds that a colour can give
 AREA_FACTOR = 2.0  # a mask that changes by more was not refined but lost
 
 
-def refine(mask: np.ndarray, row: int, column: int, rgb: np.ndarray) -> tuple[np.ndarray, int, int]:
+def refine(
+    mask: np.ndarray, row: int, column: int, rgb: np.ndarray, trust_per_px: float = TRUST_PER_PX
+) -> tuple[np.ndarray, int, int]:
     """Refined mask.
 
     Args:
         mask: Coarse mask, shape (h, w), bool.
         row, column: Its first pixel in the picture.
         rgb: The whole picture, uint8.
+        trust_per_px: Log odds by which a pixel belongs to the side of the coarse edge it is on.
 
     Returns:
         Mask and its first row and column; the coarse one where the colours do not tell.
@@ -37,7 +40,7 @@ def refine(mask: np.ndarray, row: int, column: int, rgb: np.ndarray) -> tuple[np
         return mask, row, column
     ours, theirs = _histogram(code[core]), _histogram(code[around])
     odds = np.clip(np.log((ours + 1e-4) / (theirs + 1e-4)), -LIKELIHOOD_LIMIT, LIKELIHOOD_LIMIT)[code]
-    refined = ((odds + TRUST_PER_PX * signed > 0) & (signed > -BAND_PX)).astype(np.uint8)
+    refined = ((odds + trust_per_px * signed > 0) & (signed > -BAND_PX)).astype(np.uint8)
     refined = cv2.medianBlur(refined, 3)
     _, labels = cv2.connectedComponents(refined, connectivity=4)
     weight = np.bincount(labels[core & (refined > 0)], minlength=labels.max() + 1)

@@ -112,15 +112,21 @@ def ring_rays(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, r
 
 def sure_ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
     """Depths [m] at which rays (n, 2) end on a ring even if it is a little elsewhere; infinite where they do not."""
-    return _sure_ends(np.ascontiguousarray(rays, float), centre, axis, ring.radius_m, ring.thickness_m, ring.height_m / 2)
+    sure_half_m, inner = ring.height_m / 2 - AXIAL_ROOM_M, 1 - INNER_SHARE**2
+    return _ends(np.ascontiguousarray(rays, float), centre, axis, ring.radius_m, ring.thickness_m, sure_half_m, inner)
+
+
+def ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
+    """Depths [m] at which rays (n, 2) end on a ring; infinite where they do not."""
+    return _ends(np.ascontiguousarray(rays, float), centre, axis, ring.radius_m, ring.thickness_m, ring.height_m / 2, 0.0)
 
 
 @njit(cache=True, nogil=True)
-def _sure_ends(rays, centre, axis, radius_m, thickness_m, half_m):
+def _ends(rays, centre, axis, radius_m, thickness_m, half_m, inner):
     ends, ahead = np.empty(len(rays)), centre @ axis
     away = centre @ centre - ahead * ahead
     for i in range(len(rays)):
-        ends[i] = _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m - AXIAL_ROOM_M, 1 - INNER_SHARE**2)
+        ends[i] = _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m, inner)
     return ends
 
 
@@ -146,6 +152,11 @@ def _end(ray, centre, axis, ahead, away, radius_m, thickness_m, half_m, inner):
         wall_m = (b - np.sqrt(root)) / a
         if abs(wall_m * slant - ahead) < half_m:
             end_m = wall_m
+    if inner == 0 and slant * ahead > 0:  # the end that faces the camera
+        face_m = (ahead - np.sign(ahead) * half_m) / slant
+        beside = face_m * (a * face_m - 2 * b) + away
+        if 0 < face_m < end_m and (radius_m - thickness_m) ** 2 < beside < radius_m**2:
+            end_m = face_m
     return end_m
 
 

@@ -14,7 +14,7 @@ from soft_arm_vision import cloud
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_rays import AXIAL_ROOM_M, RingRays, ring_rays, sure_ends_m
+from soft_arm_vision.ring_rays import AXIAL_ROOM_M, RingRays, ends_m, ring_rays, sure_ends_m
 
 VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted
@@ -34,7 +34,6 @@ DOUBTED = 0.1  # share of contradicted rays above which the place is not believe
 MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
 SURE_SCORE = 0.9  # such finds are tried again
 THIN_PX = 200  # of a find's inside
-EDGE_PX = 2  # depth this near to an edge is mixed
 STRIDE_PX = 3  # between the rays that are checked
 
 
@@ -46,16 +45,14 @@ class RingRegion:
         is_ring: Whether what was seen agrees with a ring there.
         cylinder: Its wall, K = 1; the point lies half-way between its ends.
         doubted: Whether the ring may be a little elsewhere: then the pixels are not to be relied on.
-        mask: Pixels whose depth is the ring's, shape (h, w), bool.
-        excluded: Pixels whose depth is surely another thing's, shape (h, w), bool.
-        row, column: First pixel of both in the picture.
+        mask: Pixels whose depth is that of such a ring, shape (h, w), bool.
+        row, column: First pixel of it in the picture.
     """
 
     is_ring: bool
     cylinder: Cylinders
     doubted: bool
     mask: np.ndarray
-    excluded: np.ndarray
     row: int
     column: int
 
@@ -99,12 +96,12 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         return None
     if best.contradicted > SLIPPED:
         best = _settled_on_more(best, rays, depth_m, intrinsics)
-    row, column, on, off = _pixels(best, depth_m, intrinsics, ring)
+    row, column, mask = _pixels(best, depth_m, intrinsics, ring)
     _, most_unexplained, most_contradicted, least_shown = next(limits for limits in LIMITS if instance.score >= limits[0])
     agrees = best.unexplained <= most_unexplained and best.contradicted <= most_contradicted and best.shown >= least_shown
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
     is_ring = bool(agrees and best.centre[2] < MAX_DEPTH_M)
-    return RingRegion(is_ring, cylinder, best.contradicted > DOUBTED, on, off, row, column)
+    return RingRegion(is_ring, cylinder, best.contradicted > DOUBTED, mask, row, column)
 
 
 def _best_pose(
@@ -139,8 +136,8 @@ def _judged(centre: np.ndarray, axis: np.ndarray, rays: RingRays, depth_m: np.nd
 
 def _settled_on_more(pose: _Pose, rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Pose:
     """The better of this pose and of the one near it that all pixels with the ring's depth make, in the find or not."""
-    row, column, on, _ = _pixels(pose, depth_m, intrinsics, rays.ring)
-    more = ring_rays(Instance(on, row, column, 1.0), depth_m, intrinsics, rays.ring)
+    row, column, mask = _pixels(pose, depth_m, intrinsics, rays.ring)
+    more = ring_rays(Instance(mask, row, column, 1.0), depth_m, intrinsics, rays.ring)
     again = None if more is None else _judged(*more.settle(pose.centre, pose.axis), rays, depth_m, intrinsics)
     return again if again is not None and again.faults < pose.faults else pose
 
@@ -212,19 +209,12 @@ def _room_m(depth_m: float) -> np.float32:
     return np.float32(RADIAL_ROOM_M * cloud.noise_growth(depth_m))
 
 
-def _pixels(pose: _Pose, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int, int, np.ndarray, np.ndarray]:
-    """First row and column of the window that a ring may reach, and its pixels on the ring and surely off it."""
+def _pixels(pose: _Pose, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int, int, np.ndarray]:
+    """First row and column of the window that a ring may reach, and its pixels in which the ring is seen."""
     window = _window(pose.centre, depth_m.shape, intrinsics, ring)
-    z, ray = depth_m[window], intrinsics.ray_grid()[window]
-    centre, axis = pose.centre.astype(np.float32), pose.axis.astype(np.float32)
-    x, y, z0 = ray[..., 0] * z - centre[0], ray[..., 1] * z - centre[1], z - centre[2]
-    axial = x * axis[0] + y * axis[1] + z0 * axis[2]
-    radial = np.sqrt(np.maximum(x * x + y * y + z0 * z0 - axial * axial, 0))
-    room_m, known = _room_m(centre[2]), z > 0
-    on = (np.abs(axial) < ring.height_m / 2 + AXIAL_ROOM_M) & known
-    on &= (radial < ring.radius_m + room_m) & (radial > ring.radius_m - ring.thickness_m - room_m)
-    near = cv2.dilate(on.astype(np.uint8), np.ones((2 * EDGE_PX + 1,) * 2, np.uint8)) > 0
-    return window[0].start, window[1].start, on, known & ~near
+    measured, rays = depth_m[window], intrinsics.ray_grid()[window]
+    expected = ends_m(rays.reshape(-1, 2), pose.centre, pose.axis, ring).reshape(measured.shape)
+    return window[0].start, window[1].start, (np.abs(measured - expected) < _room_m(pose.centre[2])) & (measured > 0)
 
 
 def _rays_that_end_there(
