@@ -47,20 +47,17 @@ def _colour_planes(picture, found):
                 found[c, v, u] = (np.float32(picture[v, u, c]) - np.float32(MEAN)) * np.float32(1 / DEVIATION)
 
 
+def _depth_planes(depth_m: np.ndarray, nearness: np.ndarray, along_u: np.ndarray, along_v: np.ndarray) -> None:
+    known = (depth_m > 0).astype(np.float32)
+    total, count = (cv2.boxFilter(part, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT) for part in (depth_m, known))
+    smooth_m = known * total / np.maximum(count, 1)
+    np.divide(np.float32(NEAR_M), np.where(depth_m > 0, depth_m, np.float32(np.inf)), out=nearness)
+    _slopes(smooth_m, along_u, along_v)
+
+
 @njit(cache=True, nogil=True)
-def _depth_planes(depth_m, nearness, along_u, along_v):
-    height, width = depth_m.shape
-    smooth_m = np.zeros((height, width), np.float32)
-    for v in range(height):
-        for u in range(width):
-            total, count = np.float32(0), 0
-            for i in range(max(v - 1, 0), min(v + 2, height)):
-                for j in range(max(u - 1, 0), min(u + 2, width)):
-                    total += depth_m[i, j]
-                    count += depth_m[i, j] > 0
-            known = depth_m[v, u] > 0
-            nearness[v, u] = np.float32(NEAR_M) / depth_m[v, u] if known else np.float32(0)
-            smooth_m[v, u] = total / count if known else np.float32(0)
+def _slopes(smooth_m, along_u, along_v):
+    height, width = smooth_m.shape
     for v in range(height):
         for u in range(width):
             z = smooth_m[v, u]
