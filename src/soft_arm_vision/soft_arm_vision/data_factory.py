@@ -16,6 +16,7 @@ from tqdm import tqdm
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.random_scenes import RandomScenes, scaled_camera
 from soft_arm_vision import coco
+from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.yolact.planes import reduced_depth
 
 RING_CLASSES = ('ring',)
@@ -49,6 +50,12 @@ def ring_samples(
             yield coco.Sample(frame.rgb, masks, classes, frame.depth, share, frame.T_optical_ring)
     finally:
         scenes.close()
+
+
+def drawn_intrinsics() -> Intrinsics:
+    """Of pictures drawn at the camera's size."""
+    image = scaled_camera(1.0).image
+    return Intrinsics(image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px)
 
 
 def write_ring_set(

@@ -11,9 +11,7 @@ LIKELIHOOD_LIMIT = 4.0  # log odds that a colour can give
 AREA_FACTOR = 2.0  # a mask that changes by more was not refined but lost
 
 
-def refine(
-    mask: np.ndarray, row: int, column: int, rgb: np.ndarray, trust_per_px: float = TRUST_PER_PX
-) -> tuple[np.ndarray, int, int]:
+def refine(mask: np.ndarray, row: int, column: int, rgb: np.ndarray, trust_per_px: float = TRUST_PER_PX) -> tuple[np.ndarray, int, int]:
     """Refined mask.
 
     Args:

@@ -1,4 +1,4 @@
-"""Whether what a network found has the ring's shape, and which pixels are the ring's: depth against a cylinder of known size.
+"""How far what a network found has the ring's shape, and which pixels are the ring's: depth against a cylinder of known size.
 
 Colour alone does not part a ring from an orange block in front of it, nor a ring from an orange can; depth does.
 """
@@ -22,12 +22,6 @@ INLIER_M = 3e-3  # at the reference depth: three deviations of the sensor's nois
 INLIER_LIMITS_M = (1.2e-3, 5e-3)
 RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
 MIN_POINTS = 30
-LIMITS = (  # least score; most unexplained, most contradicted, least shown
-    (0.9985, 0.5, 0.15, 0.15),
-    (0.99, 0.3, 0.1, 0.15),
-    (0.7, 0.2, 0.05, 0.16),
-    (0.0, 0.17, 0.05, 0.29),
-)
 WELL_EXPLAINED, HARDLY_EXPLAINED = 0.2, 0.3  # share of faults below which no other pose is tried, above which RANSAC is tried again
 SLIPPED = 0.03  # share of contradicted rays above which a pose is sought again
 DOUBTED = 0.1  # share of contradicted rays above which the place is not believed
@@ -39,31 +33,33 @@ STRIDE_PX = 3  # between the rays that are checked
 
 @dataclass(frozen=True)
 class RingRegion:
-    """The ring that a find's depth shows.
+    """The ring that a find's depth shows, if it is one, and what speaks against that and for it.
 
     Attributes:
-        is_ring: Whether what was seen agrees with a ring there.
         cylinder: Its wall, K = 1; the point lies half-way between its ends.
-        doubted: Whether the ring may be a little elsewhere: then the pixels are not to be relied on.
+        unexplained: See `RingRays.unexplained`.
+        contradicted: Share of the rays that should end on the ring and have nothing before it, but go through; 1 if none ends on it.
+        shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
         mask: Pixels whose depth is that of such a ring, shape (h, w), bool.
         row, column: First pixel of it in the picture.
     """
 
-    is_ring: bool
     cylinder: Cylinders
-    doubted: bool
+    unexplained: float
+    contradicted: float
+    shown: float
     mask: np.ndarray
     row: int
     column: int
 
+    @property
+    def doubted(self) -> bool:
+        """Whether the ring may be a little elsewhere: then the pixels are not to be relied on."""
+        return self.contradicted > DOUBTED
+
 
 class _Pose(NamedTuple):
-    """Centre [m] and unit axis, and what speaks against them and for them.
-
-    unexplained: See `RingRays.unexplained`.
-    contradicted: Share of the rays that should end on the ring and have nothing before it, but go through; 1 if none ends on it.
-    shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
-    """
+    """Centre [m] and unit axis, and the rest as in `RingRegion`."""
 
     centre: np.ndarray
     axis: np.ndarray
@@ -77,7 +73,7 @@ class _Pose(NamedTuple):
 
 
 def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator) -> RingRegion | None:
-    """Ring in the depth of a find, or None where there is no wall of its radius.
+    """Ring in the depth of a find, or None where there is no wall of its radius near enough.
 
     Args:
         instance: The find.
@@ -96,12 +92,11 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         return None
     if best.contradicted > SLIPPED:
         best = _settled_on_more(best, rays, depth_m, intrinsics)
+    if best.centre[2] > MAX_DEPTH_M:
+        return None
     row, column, mask = _pixels(best, depth_m, intrinsics, ring)
-    _, most_unexplained, most_contradicted, least_shown = next(limits for limits in LIMITS if instance.score >= limits[0])
-    agrees = best.unexplained <= most_unexplained and best.contradicted <= most_contradicted and best.shown >= least_shown
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
-    is_ring = bool(agrees and best.centre[2] < MAX_DEPTH_M)
-    return RingRegion(is_ring, cylinder, best.contradicted > DOUBTED, mask, row, column)
+    return RingRegion(cylinder, best.unexplained, best.contradicted, best.shown, mask, row, column)
 
 
 def _best_pose(

@@ -7,6 +7,7 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision.instance import Instance, plausibility
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.mask_refinement import refine
+from soft_arm_vision.ring_odds import RingOdds
 from soft_arm_vision.ring_region import RingRegion, ring_region
 from soft_arm_vision.yolact.exported import ExportedYolact
 
@@ -30,6 +31,7 @@ class YolactSegmenter:
     def __init__(self, ring: Ring, network: ExportedYolact | None = None, seed: int = 0):
         self._ring, self.network, self._seed = ring, network or ExportedYolact(), seed
         self._class = self.network.classes.index(RING_CLASS)
+        self._odds = RingOdds(**self.network.card['odds'])
         self.network.detect(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32))  # the first picture takes ten times as long
 
     def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
@@ -42,7 +44,7 @@ class YolactSegmenter:
                 continue
             score = float(found.scores[i])
             region = ring_region(Instance(*coarse, score), depth_m, intrinsics, self._ring, rng)
-            if region is None or not region.is_ring:
+            if region is None or not self._odds.is_ring(score, region):
                 continue
             mask, row, column = refine(*coarse, colour) if region.doubted else _ring_mask(region, colour)
             instance = Instance(mask, row, column, score, None if region.doubted else region.cylinder)

@@ -52,11 +52,9 @@ def main(argv: list[str]) -> int:
 
 
 def _masks_and_poses(options, ring: Ring) -> dict:
-    from soft_arm_sim.random_scenes import scaled_camera  # OpenGL and MuJoCo: only where they are needed
-    from soft_arm_vision.data_factory import ring_samples
+    from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples  # OpenGL and MuJoCo: only where they are needed
 
-    image = scaled_camera(1.0).image
-    intrinsics = Intrinsics(image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px)
+    intrinsics = drawn_intrinsics()
     segmenter = make_segmenter(options.segmenter, ring)
     network, network_overlaps, network_false_positives = _network(segmenter), [], 0
     overlaps, detections, poses, bounds_m, latencies_s, false_positives = [], [], [], [], [], 0

@@ -3,14 +3,21 @@
 import argparse
 import signal
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
+from soft_arm_description.robot import load_robot
 from soft_arm_vision import coco
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ring_odds import RingOdds, fit_odds
+from soft_arm_vision.yolact.exported import ExportedYolact
+from soft_arm_vision.yolact.labelled_finds import labelled_finds
 
 DRAWN_FRAMES = 10_000
 MIN_SCORE = 0.25  # of an instance, written into the card
 DRAWN_SCALE = 0.5  # the network sees 320 x 240
+ODDS_FRAMES, ODDS_RINGLESS_SHARE = 1600, 0.8  # drawn to weigh finds on: those that are no ring are rare
+ODDS_MIN_SCORE = 0.05  # so that there are more of them
 
 
 def main(argv: list[str]) -> int:
@@ -53,7 +60,7 @@ def _train(options) -> int:
 
     from soft_arm_vision.yolact.anchors import AnchorLayout
     from soft_arm_vision.yolact.curves import draw_curves
-    from soft_arm_vision.yolact.export import export
+    from soft_arm_vision.yolact.export import export, write_card
     from soft_arm_vision.yolact.network import YolactConfig, save_weights
     from soft_arm_vision.yolact.training import Trainer, TrainingSettings
     from soft_arm_vision.yolact.training_set import TrainingSet, anchor_recall
@@ -72,9 +79,11 @@ def _train(options) -> int:
     draw_curves(trainer.progress, options.out / 'curves.png')
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
     card = {'command': _command(options), 'steps': trainer.step, 'pictures': len(data), 'weights_sha256': checksum, 'min_score': MIN_SCORE}
-    export(trainer.averaged.eval(), options.out / 'ring_segmenter.onnx', card | {'torch': torch.__version__})
+    network = options.out / 'ring_segmenter.onnx'
+    card = export(trainer.averaged.eval(), network, card | {'torch': torch.__version__})
+    write_card(network, card | {'odds': asdict(_odds(network, options))})
     print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')
-    print(f'network {options.out / "ring_segmenter.onnx"} with its card')
+    print(f'network {network} with its card')
     return 0 if trainer.step >= options.steps else 130
 
 
@@ -91,6 +100,20 @@ def _drawn(options) -> Path:
     if not (folder / coco.LABELS).is_file():
         write_ring_set(folder, options.robot, 'training', options.frames, seed=options.seed, scale=DRAWN_SCALE, processes=options.threads)
     return folder
+
+
+def _odds(network: Path, options) -> RingOdds:
+    """Fitted on drawn scenes that were not trained on; those of the shipped network where a laboratory's own pictures were."""
+    from tqdm import tqdm
+
+    from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples
+
+    if options.data:
+        return RingOdds(**ExportedYolact().card['odds'])
+    ring = load_robot(options.robot).ring
+    samples = ring_samples(options.robot, 'training', ODDS_FRAMES, seed=options.seed + 1, scale=1.0, ringless_share=ODDS_RINGLESS_SHARE)
+    bar = tqdm(samples, total=ODDS_FRAMES, unit=' frames', desc='weighing finds', disable=not sys.stderr.isatty())
+    return fit_odds(labelled_finds(ExportedYolact(network), ring, bar, drawn_intrinsics(), ODDS_MIN_SCORE))
 
 
 def _run(trainer, data, out: Path) -> None:

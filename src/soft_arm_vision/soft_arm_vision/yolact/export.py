@@ -42,5 +42,10 @@ def export(network: Yolact, path: Path, card: dict) -> dict:
         torch.onnx.export(flat, (picture,), str(path), opset_version=OPSET, dynamo=False, input_names=['picture'], output_names=OUTPUTS)
     card = card | {'sha256': checksum(path), 'classes': list(network.config.classes), 'layout': dataclasses.asdict(layout)}
     card['depth'] = network.config.depth
-    path.with_suffix('.json').write_text(json.dumps(card, indent=2) + '\n')
+    write_card(path, card)
     return card
+
+
+def write_card(path: Path, card: dict) -> None:
+    """Write the card beside the network `path`."""
+    path.with_suffix('.json').write_text(json.dumps(card, indent=2) + '\n')

@@ -1,0 +1,66 @@
+"""How likely a find is a ring: the network's score and what depth says of it, weighed as finds on drawn scenes weigh them."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from soft_arm_vision.ring_region import RingRegion
+
+SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
+MAX_SHOWN = 0.6  # more of a ring that shows says no more
+MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's
+MIN_LOG_ODDS = 0.4
+PRIOR_DEVIATION = 30.0  # of every coefficient but the constant: finite where the finds are parted by a line
+
+
+@dataclass(frozen=True)
+class RingOdds:
+    """Coefficients of a find's log odds, each for a unit of its term.
+
+    Attributes:
+        constant: Of every find.
+        score: Of the score's log odds.
+        unexplained, contradicted, shown: See `RingRegion`.
+    """
+
+    constant: float
+    score: float
+    unexplained: float
+    contradicted: float
+    shown: float
+
+    def is_ring(self, score: float, region: RingRegion) -> bool:
+        """Whether a find of this score is taken for a ring."""
+        return region.unexplained <= MAX_UNEXPLAINED and self.log_odds(score, region) >= MIN_LOG_ODDS
+
+    def log_odds(self, score: float, region: RingRegion) -> float:
+        """Natural logarithm of the odds."""
+        return float(np.dot(list(asdict(self).values()), _terms(score, region)))
+
+
+def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
+    """Logistic regression.
+
+    Args:
+        finds: Score and region of each find, and whether it is a ring.
+    """
+    finds = list(finds)
+    terms = np.array([_terms(score, region) for score, region, _ in finds])
+    sign = np.array([1.0 if is_ring else -1.0 for _, _, is_ring in finds])
+
+    def cost(coefficients):
+        margin = sign * (terms @ coefficients)
+        slope = -sign / (1 + np.exp(np.minimum(margin, 500.0)))
+        prior = coefficients[1:] / PRIOR_DEVIATION
+        gradient = terms.T @ slope + np.append(0.0, prior / PRIOR_DEVIATION)
+        return np.logaddexp(0.0, -margin).sum() + 0.5 * prior @ prior, gradient
+
+    found = minimize(cost, np.zeros(terms.shape[1]), jac=True, method='BFGS')
+    return RingOdds(*(float(round(value, 3)) for value in found.x))
+
+
+def _terms(score: float, region: RingRegion) -> tuple[float, ...]:
+    sure = min(max(score, SCORE_LIMITS[0]), SCORE_LIMITS[1])
+    return 1.0, float(np.log(sure / (1 - sure))), min(region.unexplained, 1.0), region.contradicted, min(region.shown, MAX_SHOWN)

@@ -1,0 +1,47 @@
+"""What a network finds in labelled pictures, with what depth says of each find and whether it is the ring."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from soft_arm_description.robot import Ring
+from soft_arm_vision.accuracy import MIN_VISIBLE_SHARE, mask_overlap
+from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.coco import Sample
+from soft_arm_vision.instance import Instance
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring_region import RingRegion, ring_region
+from soft_arm_vision.yolact.exported import ExportedYolact
+
+MAX_FINDS = 3  # of a picture
+OF_RING_IOU = 0.3  # of a find's mask with the ring's, or of the mask that depth draws there
+
+
+def labelled_finds(
+    network: ExportedYolact, ring: Ring, samples: Iterable[Sample], intrinsics: Intrinsics, min_score: float
+) -> Iterator[tuple[float, RingRegion, bool]]:
+    """Score, region and whether it is the ring, of each find with a region.
+
+    Args:
+        network: Of one class.
+        ring: Its size.
+        samples: Pictures with depth and `visible_share`; those whose ring is hidden further than counts are left out.
+        intrinsics: Of the pictures.
+        min_score: Of a find.
+    """
+    for sample in samples:
+        if len(sample.masks) and sample.visible_share[0] < MIN_VISIBLE_SHARE:
+            continue
+        depth_m = depth_in_metres(sample.depth)
+        found, prototypes = network.detect(sample.rgb, depth_m, min_score)
+        for i in range(min(len(found.scores), MAX_FINDS)):
+            find = Instance(*network.mask(found, prototypes, i, depth_m.shape), float(found.scores[i]))
+            region = ring_region(find, depth_m, intrinsics, ring, np.random.default_rng(0)) if find.mask.any() else None
+            if region is not None:
+                yield find.score, region, any(_is_of(mask, find, region) for mask in sample.masks)
+
+
+def _is_of(truth: np.ndarray, find: Instance, region: RingRegion) -> bool:
+    everywhere = slice(0, truth.shape[0]), slice(0, truth.shape[1])
+    drawn = Instance(region.mask, region.row, region.column, find.score)
+    return any(mask_overlap(one.mask_in(*everywhere), truth) > OF_RING_IOU for one in (find, drawn))
