@@ -12,7 +12,8 @@ SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
 MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's
 MIN_LOG_ODDS = 0.4
-PRIOR_DEVIATION = 30.0  # of every coefficient but the constant: finite where the finds are parted by a line
+PRIOR_DEVIATION = 30.0  # of every coefficient but the constant: finite where a line parts the finds
+BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None)  # what each term can speak for, however few the finds
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
         gradient = terms.T @ slope + np.append(0.0, prior / PRIOR_DEVIATION)
         return np.logaddexp(0.0, -margin).sum() + 0.5 * prior @ prior, gradient
 
-    found = minimize(cost, np.zeros(terms.shape[1]), jac=True, method='BFGS')
+    found = minimize(cost, np.zeros(terms.shape[1]), jac=True, method='L-BFGS-B', bounds=BOUNDS)
     return RingOdds(*(float(round(value, 3)) for value in found.x))
 
 

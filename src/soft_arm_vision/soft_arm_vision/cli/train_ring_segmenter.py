@@ -81,7 +81,8 @@ def _train(options) -> int:
     card = {'command': _command(options), 'steps': trainer.step, 'pictures': len(data), 'weights_sha256': checksum, 'min_score': MIN_SCORE}
     network = options.out / 'ring_segmenter.onnx'
     card = export(trainer.averaged.eval(), network, card | {'torch': torch.__version__})
-    write_card(network, card | {'odds': asdict(_odds(network, options))})
+    fitted = trainer.step >= options.steps and not options.data
+    write_card(network, card | {'odds': asdict(_odds(network, options)) if fitted else ExportedYolact().card['odds']})
     print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')
     print(f'network {network} with its card')
     return 0 if trainer.step >= options.steps else 130
@@ -103,13 +104,11 @@ def _drawn(options) -> Path:
 
 
 def _odds(network: Path, options) -> RingOdds:
-    """Fitted on drawn scenes that were not trained on; those of the shipped network where a laboratory's own pictures were."""
+    """Fitted on drawn scenes that were not trained on."""
     from tqdm import tqdm
 
     from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples
 
-    if options.data:
-        return RingOdds(**ExportedYolact().card['odds'])
     ring = load_robot(options.robot).ring
     samples = ring_samples(options.robot, 'training', ODDS_FRAMES, seed=options.seed + 1, scale=1.0, ringless_share=ODDS_RINGLESS_SHARE)
     bar = tqdm(samples, total=ODDS_FRAMES, unit=' frames', desc='weighing finds', disable=not sys.stderr.isatty())

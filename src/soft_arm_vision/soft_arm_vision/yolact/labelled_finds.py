@@ -14,7 +14,7 @@ from soft_arm_vision.ring_region import RingRegion, ring_region
 from soft_arm_vision.yolact.exported import ExportedYolact
 
 MAX_FINDS = 3  # of a picture
-OF_RING_IOU = 0.3  # of a find's mask with the ring's, or of the mask that depth draws there
+OF_RING_IOU = 0.3  # of a find's mask with the ring's, or of the mask that depth draws there; one that overlaps less teaches nothing
 
 
 def labelled_finds(
@@ -37,11 +37,12 @@ def labelled_finds(
         for i in range(min(len(found.scores), MAX_FINDS)):
             find = Instance(*network.mask(found, prototypes, i, depth_m.shape), float(found.scores[i]))
             region = ring_region(find, depth_m, intrinsics, ring, np.random.default_rng(0)) if find.mask.any() else None
-            if region is not None:
-                yield find.score, region, any(_is_of(mask, find, region) for mask in sample.masks)
+            overlap = 0.0 if region is None or not len(sample.masks) else _overlap(sample.masks[0], find, region)
+            if region is not None and not 0 < overlap < OF_RING_IOU:
+                yield find.score, region, overlap > 0
 
 
-def _is_of(truth: np.ndarray, find: Instance, region: RingRegion) -> bool:
+def _overlap(truth: np.ndarray, find: Instance, region: RingRegion) -> float:
     everywhere = slice(0, truth.shape[0]), slice(0, truth.shape[1])
     drawn = Instance(region.mask, region.row, region.column, find.score)
-    return any(mask_overlap(one.mask_in(*everywhere), truth) > OF_RING_IOU for one in (find, drawn))
+    return max(mask_overlap(one.mask_in(*everywhere), truth) for one in (find, drawn))
