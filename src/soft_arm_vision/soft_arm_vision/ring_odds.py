@@ -12,8 +12,8 @@ SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
 MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's
 MIN_LOG_ODDS = 0.4
-PRIOR_DEVIATION = 30.0  # of every coefficient but the constant: finite where a line parts the finds
-BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None)  # what each term can speak for, however few the finds
+PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
+BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0)  # what each term can speak for, however few the finds
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class RingOdds:
     Attributes:
         constant: Of every find.
         score: Of the score's log odds.
-        unexplained, contradicted, shown: See `RingRegion`.
+        unexplained, contradicted, shown, flatness: See `RingRegion`.
     """
 
     constant: float
@@ -31,6 +31,7 @@ class RingOdds:
     unexplained: float
     contradicted: float
     shown: float
+    flatness: float
 
     def is_ring(self, score: float, region: RingRegion) -> bool:
         """Whether a find of this score is taken for a ring."""
@@ -64,4 +65,5 @@ def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
 
 def _terms(score: float, region: RingRegion) -> tuple[float, ...]:
     sure = min(max(score, SCORE_LIMITS[0]), SCORE_LIMITS[1])
-    return 1.0, float(np.log(sure / (1 - sure))), min(region.unexplained, 1.0), region.contradicted, min(region.shown, MAX_SHOWN)
+    seen = min(region.unexplained, 1.0), region.contradicted, min(region.shown, MAX_SHOWN), region.flatness
+    return 1.0, float(np.log(sure / (1 - sure))), *seen

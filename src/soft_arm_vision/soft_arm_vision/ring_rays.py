@@ -22,6 +22,8 @@ STEPS = 6e-3, 6e-3, 6e-3, 0.25, 0.25  # [m], [rad] with which the search begins,
 FLAT = 2e-3  # difference among six poses at which it ends
 MAX_EVALUATIONS = 240
 LITTLE = 0.1  # left unexplained
+SHARP, LEAST_LEFT = 0.5, 0.01  # share of the room that tells a ring's wall from a plane; what may be left of either
+PLANE_STEPS, PLANE_CUT, MIN_PLANE_SIGMA = 4, 4.0, 3e-4  # of a robust fit; cut in deviations, which are shares of the depth
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,16 @@ class RingRays:
             if left < LITTLE:
                 break
         return centre, axis
+
+    def flatness(self, centre: np.ndarray, axis: np.ndarray) -> float:
+        """How much better a plane explains the find than a ring there: logarithm of what the ring leaves over what the plane leaves."""
+        rays, measured_m = self.rays[self.inside], self.depth_m[self.inside]
+        ring = self._sharply_left(measured_m - ends_m(rays, centre, axis, self.ring))
+        plane = self._sharply_left(measured_m - _plane_m(rays, measured_m))
+        return float(np.log((ring + LEAST_LEFT) / (plane + LEAST_LEFT)))
+
+    def _sharply_left(self, residual_m: np.ndarray) -> float:
+        return float(np.minimum(np.square(residual_m / (SHARP * self.room_m)), 1.0).mean())
 
     def _arguments(self):
         ring = self.ring
@@ -119,6 +131,16 @@ def sure_ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ri
 def ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
     """Depths [m] at which rays (n, 2) end on a ring; infinite where they do not."""
     return _ends(np.ascontiguousarray(rays, float), centre, axis, ring.radius_m, ring.thickness_m, ring.height_m / 2, 0.0)
+
+
+def _plane_m(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
+    """Depths [m] of the plane that holds most of what was measured along rays (n, 2), shape (n,); its inverse depth is linear in them."""
+    rows, weight = np.column_stack([np.ones(len(rays)), rays]) * depth_m[:, None], np.ones(len(rays))
+    for _ in range(PLANE_STEPS):
+        share = rows @ np.linalg.lstsq(rows * weight[:, None], weight, rcond=None)[0]  # measured depth over the plane's
+        cut = PLANE_CUT * max(1.4826 * float(np.median(np.abs(share - 1))), MIN_PLANE_SIGMA)
+        weight = np.maximum(1 - np.square((share - 1) / cut), 0)
+    return depth_m / np.where(np.abs(share) > 1e-3, share, 1e-3)
 
 
 @njit(cache=True, nogil=True)

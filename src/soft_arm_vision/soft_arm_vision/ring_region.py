@@ -40,6 +40,7 @@ class RingRegion:
         unexplained: See `RingRays.unexplained`.
         contradicted: Share of the rays that should end on the ring and have nothing before it, but go through; 1 if none ends on it.
         shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
+        flatness: See `RingRays.flatness`.
         mask: Pixels whose depth is that of such a ring, shape (h, w), bool.
         row, column: First pixel of it in the picture.
     """
@@ -48,6 +49,7 @@ class RingRegion:
     unexplained: float
     contradicted: float
     shown: float
+    flatness: float
     mask: np.ndarray
     row: int
     column: int
@@ -96,7 +98,8 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         return None
     row, column, mask = _pixels(best, depth_m, intrinsics, ring)
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
-    return RingRegion(cylinder, best.unexplained, best.contradicted, best.shown, mask, row, column)
+    flatness = rays.flatness(best.centre, best.axis)
+    return RingRegion(cylinder, best.unexplained, best.contradicted, best.shown, flatness, mask, row, column)
 
 
 def _best_pose(

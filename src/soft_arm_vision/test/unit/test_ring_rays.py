@@ -5,7 +5,7 @@ import pytest
 from finds import find_of
 
 from soft_arm_vision.cloud import depth_in_metres
-from soft_arm_vision.ring_rays import ring_rays
+from soft_arm_vision.ring_rays import ends_m, ring_rays
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
 
@@ -49,6 +49,28 @@ def test_search_ends_at_the_ring(ring, render_ring):
     assert np.linalg.norm(centre - frame.centre) < 3e-3
     assert np.degrees(np.arccos(abs(axis @ frame.axis))) < 4
     assert rays.unexplained(centre, axis) < rays.unexplained(frame.centre, frame.axis) + 0.02
+
+
+def test_near_end_of_the_wall_is_the_rings(ring, render_ring):
+    """Seen along its axis, most of a ring is the end of its wall."""
+    frame = render_ring(CENTRE, CENTRE, arm=False)
+    rays = frame.intrinsics.rays(np.argwhere(frame.visible)[:, ::-1])
+    ends = ends_m(rays, frame.centre, frame.axis, ring)
+    measured = depth_in_metres(frame.depth)[frame.visible]
+    known = measured > 0
+    assert np.isfinite(ends[known]).mean() > 0.9 and np.median(np.abs(ends - measured)[known & np.isfinite(ends)]) < 2e-3
+
+
+@pytest.mark.parametrize('half', [-1, 1])
+def test_plane_explains_a_board_better_and_a_ring_worse(ring, render_ring, half):
+    frame = render_ring(CENTRE, AXIS, arm=False)
+    piece = frame.visible & (half * (np.arange(frame.visible.shape[1])[None] - 347) > 0)
+    depth_m = depth_in_metres(frame.depth)
+    assert ring_rays(find_of(piece), depth_m, frame.intrinsics, ring).flatness(frame.centre, frame.axis) < -0.8
+    v, u = np.indices(depth_m.shape)
+    board_m = np.float32(0.45 + 1e-4 * (u - 320) + 2e-4 * (v - 240)) + np.random.default_rng(0).normal(0, 1e-3, depth_m.shape)
+    rays = ring_rays(find_of(piece), board_m.astype(np.float32), frame.intrinsics, ring)
+    assert rays.flatness(*rays.settle(frame.centre, frame.axis)) > 0
 
 
 def test_no_depth_no_rays(ring, render_ring):
