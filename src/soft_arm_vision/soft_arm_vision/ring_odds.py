@@ -11,7 +11,7 @@ from soft_arm_vision.ring_region import RingRegion
 SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
 MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's
-MIN_LOG_ODDS = 0.4
+MIN_LOG_ODDS = -0.5  # rings are lost slowly below it, and what is none comes in slowly above
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
 BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0)  # what each term can speak for, however few the finds
 

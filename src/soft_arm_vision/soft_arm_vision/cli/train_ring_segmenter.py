@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument('--classes', default='ring', help='names of the categories to learn, with commas (default: %(default)s)')
     parser.add_argument('--robot', default='two_module_arm', help='whose ring is drawn (default: %(default)s)')
     parser.add_argument('--frames', type=_count, default=DRAWN_FRAMES, help='pictures drawn (default: %(default)s)')
-    parser.add_argument('--steps', type=_count, default=18_000, help='of 32 cut-outs each (default: %(default)s)')
+    parser.add_argument('--steps', type=_count, default=26_000, help='of 32 cut-outs each (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='of data, weights and order (default: %(default)s)')
     parser.add_argument('--threads', type=_count, default=2, help='processor cores used (default: %(default)s)')
     parser.add_argument('--float32', action='store_true', help='do not sum in bfloat16, which processors without it do slowly')
