@@ -10,10 +10,18 @@ from soft_arm_vision.ring_region import RingRegion
 
 SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
-MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's
+MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's, whatever the network says
 MIN_LOG_ODDS = -0.5  # rings are lost slowly below it, and what is none comes in slowly above
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
-BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0)  # what each term can speak for, however few the finds
+BOUNDS = (
+    (None, None),
+    (0, None),
+    (None, 0),
+    (None, 0),
+    (0, None),
+    (None, 0),
+    (None, 0),
+)  # what each term can speak for, however few the finds
 
 
 @dataclass(frozen=True)
@@ -23,7 +31,7 @@ class RingOdds:
     Attributes:
         constant: Of every find.
         score: Of the score's log odds.
-        unexplained, contradicted, shown, flatness: See `RingRegion`.
+        unexplained, contradicted, shown, flatness, hidden: See `RingRegion`.
     """
 
     constant: float
@@ -32,6 +40,7 @@ class RingOdds:
     contradicted: float
     shown: float
     flatness: float
+    hidden: float
 
     def is_ring(self, score: float, region: RingRegion) -> bool:
         """Whether a find of this score is taken for a ring."""
@@ -65,5 +74,5 @@ def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
 
 def _terms(score: float, region: RingRegion) -> tuple[float, ...]:
     sure = min(max(score, SCORE_LIMITS[0]), SCORE_LIMITS[1])
-    seen = min(region.unexplained, 1.0), region.contradicted, min(region.shown, MAX_SHOWN), region.flatness
+    seen = min(region.unexplained, 1.0), region.contradicted, min(region.shown, MAX_SHOWN), region.flatness, region.hidden
     return 1.0, float(np.log(sure / (1 - sure))), *seen

@@ -22,6 +22,7 @@ STEPS = 6e-3, 6e-3, 6e-3, 0.25, 0.25  # [m], [rad] with which the search begins,
 FLAT = 2e-3  # difference among six poses at which it ends
 MAX_EVALUATIONS = 240
 LITTLE = 0.1  # left unexplained
+MAX_HIDDEN = 0.8  # share of a find that a thing before the ring may have
 SHARP, LEAST_LEFT = 0.5, 0.01  # share of the room that tells a ring's wall from a plane; what may be left of either
 PLANE_STEPS, PLANE_CUT, MIN_PLANE_SIGMA = 4, 4.0, 3e-4  # of a robust fit; cut in deviations, which are shares of the depth
 
@@ -70,6 +71,19 @@ class RingRays:
             if left < LITTLE:
                 break
         return centre, axis
+
+    def without_hidden(self, centre: np.ndarray, axis: np.ndarray) -> tuple['RingRays', float]:
+        """The rays without those of the find that something before a ring there keeps from it, and how large a share of the find those are.
+
+        A find often takes in a thing of the ring's colour that hides a part of it. All rays where too few would be left.
+        """
+        expected_m = ends_m(self.rays, centre, axis, self.ring)
+        hidden = self.inside & np.isfinite(expected_m) & (self.depth_m < expected_m - self.room_m)
+        share = hidden.sum() / max(self.inside.sum(), 1)
+        if share > MAX_HIDDEN:
+            return self, float(share)
+        kept = (part[~hidden] for part in (self.rays, self.depth_m, self.inside, self.weight))
+        return RingRays(self.ring, *kept, self.room_m), float(share)
 
     def flatness(self, centre: np.ndarray, axis: np.ndarray) -> float:
         """How much better a plane explains the find than a ring there: logarithm of what the ring leaves over what the plane leaves."""

@@ -37,10 +37,11 @@ class RingRegion:
 
     Attributes:
         cylinder: Its wall, K = 1; the point lies half-way between its ends.
-        unexplained: See `RingRays.unexplained`.
+        unexplained: See `RingRays.unexplained`; of what nothing hides.
         contradicted: Share of the rays that should end on the ring and have nothing before it, but go through; 1 if none ends on it.
         shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
-        flatness: See `RingRays.flatness`.
+        flatness: See `RingRays.flatness`; of what nothing hides.
+        hidden: See `RingRays.without_hidden`.
         mask: Pixels whose depth is that of such a ring, shape (h, w), bool.
         row, column: First pixel of it in the picture.
     """
@@ -50,6 +51,7 @@ class RingRegion:
     contradicted: float
     shown: float
     flatness: float
+    hidden: float
     mask: np.ndarray
     row: int
     column: int
@@ -98,8 +100,9 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         return None
     row, column, mask = _pixels(best, depth_m, intrinsics, ring)
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
-    flatness = rays.flatness(best.centre, best.axis)
-    return RingRegion(cylinder, best.unexplained, best.contradicted, best.shown, flatness, mask, row, column)
+    free, hidden = rays.without_hidden(best.centre, best.axis)
+    unexplained, flatness = free.unexplained(best.centre, best.axis), free.flatness(best.centre, best.axis)
+    return RingRegion(cylinder, unexplained, best.contradicted, best.shown, flatness, hidden, mask, row, column)
 
 
 def _best_pose(

@@ -14,7 +14,7 @@ from soft_arm_vision.yolact.exported import ExportedYolact
 from soft_arm_vision.yolact.labelled_finds import labelled_finds
 
 DRAWN_FRAMES = 10_000
-MIN_SCORE = 0.25  # of an instance, written into the card
+MIN_SCORE = 0.5  # of an instance, written into the card
 DRAWN_SCALE = 0.5  # the network sees 320 x 240
 ODDS_FRAMES, ODDS_RINGLESS_SHARE = 1600, 0.8  # drawn to weigh finds on: those that are no ring are rare
 ODDS_MIN_SCORE = 0.05  # so that there are more of them

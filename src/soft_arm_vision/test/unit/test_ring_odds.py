@@ -6,21 +6,24 @@ import pytest
 from soft_arm_vision.ring_odds import RingOdds, fit_odds
 from soft_arm_vision.ring_region import RingRegion
 
-ODDS = RingOdds(constant=-1.0, score=0.8, unexplained=-9.0, contradicted=-7.0, shown=6.0, flatness=-3.0)
+ODDS = RingOdds(constant=-1.0, score=0.8, unexplained=-9.0, contradicted=-7.0, shown=6.0, flatness=-3.0, hidden=-4.0)
 
 
-def region(unexplained=0.1, contradicted=0.0, shown=0.4, flatness=-1.0):
-    return RingRegion(None, unexplained, contradicted, shown, flatness, np.ones((1, 1), bool), 0, 0)
+def region(unexplained=0.1, contradicted=0.0, shown=0.4, flatness=-1.0, hidden=0.0):
+    return RingRegion(None, unexplained, contradicted, shown, flatness, hidden, np.ones((1, 1), bool), 0, 0)
 
 
 def test_fit_finds_the_odds_that_finds_were_drawn_with():
     rng = np.random.default_rng(0)
     finds = []
     for _ in range(4000):
-        score, drawn = rng.uniform(0.05, 0.95), region(rng.uniform(0, 0.6), rng.uniform(0, 0.3), rng.uniform(0, 0.6), rng.uniform(-2, 1))
+        score, drawn = (
+            rng.uniform(0.05, 0.95),
+            region(rng.uniform(0, 0.6), rng.uniform(0, 0.3), rng.uniform(0, 0.6), rng.uniform(-2, 1), rng.uniform(0, 0.8)),
+        )
         finds.append((score, drawn, rng.random() < 1 / (1 + np.exp(-ODDS.log_odds(score, drawn)))))
     found = fit_odds(finds)
-    for name in ('constant', 'score', 'unexplained', 'contradicted', 'shown', 'flatness'):
+    for name in ('constant', 'score', 'unexplained', 'contradicted', 'shown', 'flatness', 'hidden'):
         assert getattr(found, name) == pytest.approx(getattr(ODDS, name), abs=0.25 * max(1, abs(getattr(ODDS, name))))
 
 
@@ -45,4 +48,4 @@ def test_whatever_speaks_against_a_ring_lowers_its_odds(score, seen):
 
 
 def test_find_of_which_most_is_another_things_is_no_ring_however_sure_the_network():
-    assert not RingOdds(50.0, 1.0, 0.0, 0.0, 0.0, 0.0).is_ring(1.0, region(unexplained=0.55))
+    assert not RingOdds(50.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0).is_ring(1.0, region(unexplained=0.55))

@@ -73,6 +73,17 @@ def test_plane_explains_a_board_better_and_a_ring_worse(ring, render_ring, half)
     assert rays.flatness(*rays.settle(frame.centre, frame.axis)) > 0
 
 
+def test_what_something_before_the_ring_hides_is_told_from_what_does_not_fit(ring, render_ring):
+    free = render_ring(CENTRE, AXIS, arm=False).visible
+    frame = render_ring(CENTRE, AXIS, arm=False, occluder=(310, 350))
+    rays = rays_of(frame, free, ring)
+    kept, hidden = rays.without_hidden(frame.centre, frame.axis)
+    assert hidden == pytest.approx((free & ~frame.visible).sum() / free.sum(), abs=0.1)
+    assert rays.unexplained(frame.centre, frame.axis) > 0.3 > 0.2 > kept.unexplained(frame.centre, frame.axis)
+    behind, share = rays.without_hidden(frame.centre + [0, 0, 0.03], frame.axis)
+    assert share > 0.8 and behind is rays
+
+
 def test_no_depth_no_rays(ring, render_ring):
     frame = render_ring(CENTRE, AXIS)
     blind = np.zeros(frame.visible.shape, np.float32)
