@@ -60,15 +60,15 @@ class RingWall:
         if weight.sum() < MIN_INLIER_SHARE * MIN_POINTS:
             raise FitRefused(f'bad fit: {weight.sum():.0f} points lie on the wall')
         self.inlier_share = float(used.mean())
-        self.sigma_m = float(np.clip(1.4826 * np.median(np.abs(residual[used] / scale[used])), *SIGMA_LIMITS_M))
+        self.sigma_m = min(max(1.4826 * _median_size(residual[used] / scale[used]), SIGMA_LIMITS_M[0]), SIGMA_LIMITS_M[1])
         sigma = self.sigma_m * scale
         weighted = rows * (weight / np.square(sigma))[:, None]
         independent, pull = weighted.T @ rows, np.einsum('ni,n->i', weighted, residual)
-        steepness, spread = _influence(residual / sigma, weight, CUT_SIGMAS)
         hessian, gradient = np.zeros((5, 5)), np.zeros(5)
         if roughly:
             hessian[_KNOWN], gradient[[0, 1, 3, 4]] = independent / RELATED_CELLS, pull / RELATED_CELLS
             return hessian, gradient
+        steepness, spread = _influence(residual / sigma, weight, CUT_SIGMAS)
         picture = _summed(self._cell, weighted, sigma, self._shape[0] * self._shape[1]).reshape(*self._shape, 4)
         smooth = cv2.GaussianBlur(picture, (0, 0), CORRELATION_PX / GRID_PX, borderType=cv2.BORDER_CONSTANT).reshape(-1, 4)
         related = RELATED_CELLS * spread * smooth.T @ smooth
@@ -137,6 +137,12 @@ def _influence(deviation: np.ndarray, weight: np.ndarray, cut: float) -> tuple[f
     squared = np.square(deviation / cut)
     slope = np.where(weight > 0, (1 - squared) * (1 - 5 * squared), 0.0).sum() / weight.sum()
     return max(float(slope), 0.3), float(np.square(weight * deviation).sum() / np.square(weight).sum())
+
+
+@njit(cache=True, nogil=True)
+def _median_size(values):
+    """Median of the absolute values, several times as fast as NumPy's."""
+    return np.median(np.abs(values))
 
 
 @njit(cache=True, nogil=True)
