@@ -11,7 +11,7 @@ from soft_arm_vision.ring_region import RingRegion
 SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
 MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's, whatever the network says
-MIN_LOG_ODDS = -1.0  # of the scenes it is fitted on four in five have no ring; where every other has none, that is odds of 1.5
+MIN_LOG_ODDS = -1.39  # as likely as not where every other scene has no ring: of those it is fitted on four in five have none
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
 BOUNDS = (
     (None, None),
