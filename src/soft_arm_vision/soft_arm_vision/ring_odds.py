@@ -9,9 +9,10 @@ from scipy.optimize import minimize
 from soft_arm_vision.ring_region import RingRegion
 
 SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
+MIN_SHOWN = 0.15  # rings of which a quarter is visible show more
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
 MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's, whatever the network says
-MIN_LOG_ODDS = -1.39  # as likely as not where every other scene has no ring: of those it is fitted on four in five have none
+MIN_LOG_ODDS = -1.0  # of the scenes it is fitted on four in five have no ring; where every other has none, that is odds of 1.5
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
 BOUNDS = (
     (None, None),
@@ -44,7 +45,8 @@ class RingOdds:
 
     def is_ring(self, score: float, region: RingRegion) -> bool:
         """Whether a find of this score is taken for a ring."""
-        return region.unexplained <= MAX_UNEXPLAINED and self.log_odds(score, region) >= MIN_LOG_ODDS
+        likely = self.log_odds(score, region) >= MIN_LOG_ODDS
+        return likely and region.unexplained <= MAX_UNEXPLAINED and region.shown >= MIN_SHOWN
 
     def log_odds(self, score: float, region: RingRegion) -> float:
         """Natural logarithm of the odds."""

@@ -47,5 +47,7 @@ def test_whatever_speaks_against_a_ring_lowers_its_odds(score, seen):
     assert ODDS.log_odds(score, seen) < ODDS.log_odds(0.9, region()) and ODDS.is_ring(0.9, region())
 
 
-def test_find_of_which_most_is_another_things_is_no_ring_however_sure_the_network():
-    assert not RingOdds(50.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0).is_ring(1.0, region(unexplained=0.55))
+@pytest.mark.parametrize('seen', [region(unexplained=0.55), region(shown=0.1)])
+def test_find_that_is_mostly_another_things_or_shows_next_to_nothing_is_no_ring_however_sure_the_network(seen):
+    odds = RingOdds(50.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    assert odds.is_ring(1.0, region()) and not odds.is_ring(1.0, seen)
