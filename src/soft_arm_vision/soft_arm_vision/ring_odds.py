@@ -14,15 +14,8 @@ MAX_SHOWN = 0.6  # more of a ring that shows says no more
 MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's, whatever the network says
 MIN_LOG_ODDS = -1.0  # of the scenes it is fitted on four in five have no ring; where every other has none, that is odds of 1.5
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
-BOUNDS = (
-    (None, None),
-    (0, None),
-    (None, 0),
-    (None, 0),
-    (0, None),
-    (None, 0),
-    (None, 0),
-)  # what each term can speak for, however few the finds
+# what each term can speak for, however few the finds: the constant, and then as in `RingOdds`
+BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0), (None, 0)
 
 
 @dataclass(frozen=True)

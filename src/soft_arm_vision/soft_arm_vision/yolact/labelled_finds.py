@@ -12,8 +12,8 @@ from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_region import RingRegion, ring_region
 from soft_arm_vision.yolact.exported import ExportedYolact
+from soft_arm_vision.yolact_segmenter import MAX_FINDS
 
-MAX_FINDS = 3  # of a picture
 OF_RING_IOU = 0.3  # of a find's mask with the ring's, or of the mask that depth draws there; one that overlaps less teaches nothing
 
 
