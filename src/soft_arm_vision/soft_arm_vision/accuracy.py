@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from soft_arm_vision.cylinder_fit import perpendiculars
+from soft_arm_vision.instance import Instance
 from soft_arm_vision.ring_detector import Detection
 from soft_arm_vision.ring_fit import RingFit
 
@@ -64,6 +65,11 @@ def _pose_normalised(fit: RingFit, centre: np.ndarray, axis: np.ndarray) -> floa
     five[:3, :3], five[3:, 3:] = np.eye(3), perpendiculars(fit.axis)
     error = five @ np.concatenate([centre - fit.centre, np.cross(fit.axis, axis)])
     return float(error @ np.linalg.solve(five @ fit.covariance @ five.T, error))
+
+
+def instance_overlap(instance: Instance, truth: np.ndarray) -> float:
+    """`mask_overlap` of an instance and a mask of the whole picture."""
+    return mask_overlap(instance.mask_in(slice(0, truth.shape[0]), slice(0, truth.shape[1])), truth)
 
 
 def mask_overlap(found: np.ndarray, truth: np.ndarray) -> float:

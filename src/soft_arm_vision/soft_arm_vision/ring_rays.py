@@ -170,7 +170,8 @@ def _ends(rays, centre, axis, radius_m, thickness_m, half_m, inner):
 def _end(ray, centre, axis, ahead, away, radius_m, thickness_m, half_m, inner):
     """Depth at which a ray ends on the ring's wall, if it passes the axis within the inner part of the radius; else infinity.
 
-    The centre lies `ahead` along the axis, and the root of `away` off it.
+    The centre lies `ahead` along the axis, and the root of `away` off it. The wall's near end counts where `inner` is 0: only then is
+    the whole ring asked for.
     """
     x, y = ray[0], ray[1]
     slant = x * axis[0] + y * axis[1] + axis[2]

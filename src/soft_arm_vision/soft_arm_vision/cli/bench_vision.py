@@ -11,7 +11,7 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.robot import Ring, load_robot
-from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, mask_overlap, pose_errors
+from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, instance_overlap, pose_errors
 from soft_arm_vision.cloud import depth_in_metres
 from soft_arm_vision.coco import Sample
 from soft_arm_vision.cramer_rao import centre_bound_m
@@ -72,8 +72,8 @@ def _masks_and_poses(options, ring: Ring) -> dict:
                 false_positives += detection.instance is not None
                 network_false_positives += alone is not None
             elif len(sample.masks) and sample.visible_share[0] >= MIN_VISIBLE_SHARE:
-                overlaps.append(0.0 if detection.instance is None else _overlap(detection.instance, sample.masks[0]))
-                network_overlaps.append(0.0 if alone is None else _overlap(alone, sample.masks[0]))
+                overlaps.append(0.0 if detection.instance is None else instance_overlap(detection.instance, sample.masks[0]))
+                network_overlaps.append(0.0 if alone is None else instance_overlap(alone, sample.masks[0]))
                 detections.append(detection)
                 poses.append(sample.T_optical_ring)
                 depth_m = depth_in_metres(sample.depth)
@@ -139,9 +139,3 @@ def _network_summary(overlaps: list[float], false_positives: int, network: Expor
         'network_recall': float(matching.mean()),
         'network_false_positives': false_positives,
     }
-
-
-def _overlap(instance: Instance, truth: np.ndarray) -> float:
-    whole = np.zeros_like(truth)
-    whole[instance.window] = instance.mask
-    return mask_overlap(whole, truth)

@@ -6,12 +6,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from soft_arm_description.robot import load_robot
 from soft_arm_vision import coco
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ring_odds import RingOdds, fit_odds
-from soft_arm_vision.yolact.exported import ExportedYolact
-from soft_arm_vision.yolact.labelled_finds import labelled_finds
 
 DRAWN_FRAMES = 10_000
 MIN_SCORE = 0.5  # of an instance, written into the card
@@ -61,6 +57,7 @@ def _train(options) -> int:
     from soft_arm_vision.yolact.anchors import AnchorLayout
     from soft_arm_vision.yolact.curves import draw_curves
     from soft_arm_vision.yolact.export import export, write_card
+    from soft_arm_vision.yolact.exported import ExportedYolact
     from soft_arm_vision.yolact.network import YolactConfig, save_weights
     from soft_arm_vision.yolact.training import Trainer, TrainingSettings
     from soft_arm_vision.yolact.training_set import TrainingSet, anchor_recall
@@ -82,7 +79,7 @@ def _train(options) -> int:
     network = options.out / 'ring_segmenter.onnx'
     card = export(trainer.averaged.eval(), network, card | {'torch': torch.__version__})
     fitted = trainer.step >= options.steps and not options.data
-    write_card(network, card | {'odds': asdict(_odds(network, options)) if fitted else ExportedYolact().card['odds']})
+    write_card(network, card | {'odds': _odds(network, options) if fitted else ExportedYolact().card['odds']})
     print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')
     print(f'network {network} with its card')
     return 0 if trainer.step >= options.steps else 130
@@ -103,16 +100,20 @@ def _drawn(options) -> Path:
     return folder
 
 
-def _odds(network: Path, options) -> RingOdds:
+def _odds(network: Path, options) -> dict[str, float]:
     """Fitted on drawn scenes that were not trained on."""
     from tqdm import tqdm
 
+    from soft_arm_description.robot import load_robot
     from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples
+    from soft_arm_vision.ring_odds import fit_odds
+    from soft_arm_vision.yolact.exported import ExportedYolact
+    from soft_arm_vision.yolact.labelled_finds import labelled_finds
 
     ring = load_robot(options.robot).ring
     samples = ring_samples(options.robot, 'training', ODDS_FRAMES, seed=options.seed + 1, scale=1.0, ringless_share=ODDS_RINGLESS_SHARE)
     bar = tqdm(samples, total=ODDS_FRAMES, unit=' frames', desc='weighing finds', disable=not sys.stderr.isatty())
-    return fit_odds(labelled_finds(ExportedYolact(network), ring, bar, drawn_intrinsics(), ODDS_MIN_SCORE))
+    return asdict(fit_odds(labelled_finds(ExportedYolact(network), ring, bar, drawn_intrinsics(), ODDS_MIN_SCORE)))
 
 
 def _run(trainer, data, out: Path) -> None:

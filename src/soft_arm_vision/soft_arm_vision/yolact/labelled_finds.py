@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.accuracy import MIN_VISIBLE_SHARE, mask_overlap
+from soft_arm_vision.accuracy import MIN_VISIBLE_SHARE, instance_overlap
 from soft_arm_vision.cloud import depth_in_metres
 from soft_arm_vision.coco import Sample
 from soft_arm_vision.instance import Instance
@@ -43,6 +43,5 @@ def labelled_finds(
 
 
 def _overlap(truth: np.ndarray, find: Instance, region: RingRegion) -> float:
-    everywhere = slice(0, truth.shape[0]), slice(0, truth.shape[1])
     drawn = Instance(region.mask, region.row, region.column, find.score)
-    return max(mask_overlap(one.mask_in(*everywhere), truth) for one in (find, drawn))
+    return max(instance_overlap(one, truth) for one in (find, drawn))

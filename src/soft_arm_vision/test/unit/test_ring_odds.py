@@ -41,6 +41,7 @@ def test_finds_that_a_line_parts_give_finite_odds():
         (0.9, region(contradicted=0.5)),
         (0.5, region(shown=0.02)),
         (0.9, region(flatness=0.5)),
+        (0.9, region(hidden=0.5)),
     ],
 )
 def test_whatever_speaks_against_a_ring_lowers_its_odds(score, seen):
