@@ -65,13 +65,14 @@ def write(folder: Path, samples: Iterable[Sample], classes: tuple[str, ...], inf
     return len(images)
 
 
-def read(labels: Path, classes: tuple[str, ...], *, with_depth: bool = True) -> Iterator[Sample]:
+def read(labels: Path, classes: tuple[str, ...], *, with_depth: bool = True, part: tuple[int, int] = (0, 1)) -> Iterator[Sample]:
     """Samples of a COCO instance file, or of a folder with `instances.json`, one by one.
 
     Args:
         labels: The file; pictures are looked for beside it and in a folder `images` beside it.
         classes: Names that count; instances of other categories, and crowds, are left out.
         with_depth: Read depth too, where there is any.
+        part: (i, n) for every n-th sample, beginning with the i-th.
 
     Raises:
         VisionError: If the file is none, or has none of the classes.
@@ -90,7 +91,7 @@ def read(labels: Path, classes: tuple[str, ...], *, with_depth: bool = True) -> 
     for annotation in annotations:
         if annotation['category_id'] in index and not annotation.get('iscrowd'):
             of_image[annotation['image_id']].append(annotation)
-    for image in images:
+    for image in images[part[0] :: part[1]]:
         yield _sample(labels.parent, image, of_image[image['id']], index, with_depth)
 
 

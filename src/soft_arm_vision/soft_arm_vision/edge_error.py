@@ -11,8 +11,10 @@ well: such edges err by pixels, together.
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
-CELL_PX = 8.0  # edge points this close, on one side, make one datum
+CELL_PX = 8.0  # edge points this close, on one side, make one datum; further apart where there are many
+MANY_POINTS = 300
 ROUNDING_PX2 = 1.0 / 12.0  # variance of one pixel's rounding
 # What follows describes residuals at the true pose, of network masks on scenes of the training domain.
 STRETCH_PX = 50.0  # over which a mask goes wrong alike
@@ -63,52 +65,95 @@ def edge_posterior(
         jacobian: Derivative of the model's edge by the unknowns [px], shape (n, 5).
         weight: 0..1, shape (n,).
     """
-    used = weight > 0.05
-    lost = len(weight) / max(used.sum(), 1) - 1
-    columns = (pixels, normals, backed, residual_px, jacobian, weight)
-    place, side, beside_arm, rows, residual, total, scatter = _cells(*(column[used] for column in columns))
-    apart = np.linalg.norm(place[:, None] - place[None], axis=2)
-    near = np.exp(-np.maximum(apart, CELL_PX / 3) / STRETCH_PX)  # points of a cell are a third of its length apart: its mean varies less
-    slow = ALL_ROUND_SHARE + (1 - ALL_ROUND_SHARE) * near * np.square(0.5 + 0.5 * side @ side.T)
-    stretch = BACKED_PX**2 * (1 + np.exp(-apart / STRETCH_PX))
-    fast = np.diag(max(scatter, ROUNDING_PX2) / np.maximum(total, 1.0)) + np.outer(beside_arm, beside_arm) * stretch
+    posterior = _posterior(hessian, gradient, pixels, normals, backed, residual_px, np.ascontiguousarray(jacobian), weight)
+    return EdgePosterior(*posterior)
+
+
+@njit(cache=True, nogil=True)
+def _posterior(hessian, gradient, pixels, normals, backed, residual_px, jacobian, weight):
+    """What `EdgePosterior` holds."""
+    cell_px = CELL_PX * max(1.0, len(pixels) / MANY_POINTS)
+    place, side, beside_arm, rows, residual, total, scatter, lost = _cells(cell_px, pixels, normals, backed, residual_px, jacobian, weight)
+    count = len(total)
+    slow, fast = np.empty((count, count)), np.empty((count, count))
+    for i in range(count):
+        for j in range(count):
+            apart = np.sqrt((place[i, 0] - place[j, 0]) ** 2 + (place[i, 1] - place[j, 1]) ** 2)
+            # points of a cell are a third of its length apart: its mean varies less
+            near = np.exp(-max(apart, cell_px / 3) / STRETCH_PX)
+            alike = 0.5 + 0.5 * (side[i, 0] * side[j, 0] + side[i, 1] * side[j, 1])
+            slow[i, j] = ALL_ROUND_SHARE + (1 - ALL_ROUND_SHARE) * near * alike * alike
+            fast[i, j] = beside_arm[i] * beside_arm[j] * BACKED_PX**2 * (1 + np.exp(-apart / STRETCH_PX))
+        fast[i, i] += max(scatter, ROUNDING_PX2) / max(total[i], 1.0)
     white = np.linalg.inv(np.linalg.cholesky(fast))
     values, vectors = np.linalg.eigh(white @ slow @ white.T)
-    data = vectors.T @ (white @ np.column_stack([rows, residual]))  # independent of each other, with these variances:
-    variance = 1 + np.square(SIZES_PX)[:, None] * np.maximum(values, 0.0)  # (sizes, cells)
-    both = np.matmul((data[None] / variance[..., None]).transpose(0, 2, 1), data)
-    hessians, gradients = hessian + both[:, :5, :5], gradient + both[:, :5, 5]
-    inverses = np.linalg.inv(hessians)
-    steps = np.einsum('sij,sj->si', inverses, gradients)
-    known = [0, 1, 3, 4]
-    squares = both[:, 5, 5] + gradient[known] @ np.linalg.solve(hessian[np.ix_(known, known)], gradient[known])
+    data = vectors.T @ (white @ np.column_stack((rows, residual)))  # independent of each other, with variances that are known
     # a rejected point costs as much as a bad one that is kept; residuals that scatter more are less likely each
-    outside = (REJECTED**2 * lost + np.log(max(scatter, ROUNDING_PX2) / ROUNDING_PX2)) * len(residual)
-    cost = squares - np.einsum('si,si->s', gradients, steps) + outside
-    unusual = np.square(np.log(SIZES_PX / USUAL_SIZE_PX) / SIZE_SPREAD)
-    log_likelihood = -0.5 * (np.log(variance).sum(axis=1) - np.linalg.slogdet(inverses)[1] + cost + unusual)
+    outside = (REJECTED**2 * lost + np.log(max(scatter, ROUNDING_PX2) / ROUNDING_PX2)) * count
+    known = np.array([0, 1, 3, 4])
+    inner, pull = np.empty((4, 4)), gradient[known]
+    for i in range(4):
+        inner[i] = hessian[known[i]][known]
+    of_wall = pull @ np.linalg.solve(inner, pull)
+    sizes = len(SIZES_PX)
+    steps, inverses, log_likelihood = np.empty((sizes, 5)), np.empty((sizes, 5, 5)), np.empty(sizes)
+    for k in range(sizes):
+        variance = 1 + SIZES_PX[k] ** 2 * np.maximum(values, 0.0)
+        both = data.T @ (data / variance.reshape(-1, 1))
+        all_known, slope = hessian + both[:5, :5], gradient + both[:5, 5]
+        inverses[k] = np.linalg.inv(all_known)
+        steps[k] = inverses[k] @ slope
+        cost = both[5, 5] + of_wall - slope @ steps[k] + outside + (np.log(SIZES_PX[k] / USUAL_SIZE_PX) / SIZE_SPREAD) ** 2
+        log_likelihood[k] = -0.5 * (np.log(variance).sum() + np.linalg.slogdet(all_known)[1] + cost)
     top = log_likelihood.max()
     share = np.exp(log_likelihood - top)
-    log_evidence = top + float(np.log(share.sum()))
+    log_evidence = top + np.log(share.sum())
     share /= share.sum()
-    step = share @ steps
-    off = steps - step
-    covariance = np.einsum('s,sij->ij', share, inverses + off[:, :, None] * off[:, None])
-    return EdgePosterior(step, covariance, float(share @ SIZES_PX), log_evidence)
+    step, covariance = share @ steps, np.zeros((5, 5))
+    for k in range(sizes):
+        off = steps[k] - step
+        covariance += share[k] * (inverses[k] + np.outer(off, off))
+    return step, covariance, share @ SIZES_PX, log_evidence
 
 
-def _cells(pixels, normals, backed, residual_px, jacobian, weight):
+@njit(cache=True, nogil=True)
+def _cells(cell_px, pixels, normals, backed, residual_px, jacobian, weight):
     """Cells of one side, of edges all beside the arm or none.
 
     Returns:
-        Means of place, normal, whether beside the arm, Jacobian and residual; the weight in each; and the residuals' variance within them.
+        Means of place, side (a unit vector), whether beside the arm, Jacobian and residual; the weight in each; the residuals' variance
+        within them; and points left out for each that is used.
     """
-    quadrant = (np.arctan2(normals[:, 1], normals[:, 0]) * (2 / np.pi) + 0.5).astype(int) % 4
-    cell = np.floor((pixels - pixels.min(axis=0)) / CELL_PX).astype(int)
-    _, owner = np.unique(((cell[:, 0] * 10_000 + cell[:, 1]) * 4 + quadrant) * 2 + backed, return_inverse=True)
-    total = np.bincount(owner, weight)
-    columns = np.column_stack([pixels, normals, backed, jacobian, residual_px])
-    means = np.stack([np.bincount(owner, weight * column) for column in columns.T], axis=1) / total[:, None]
-    side = means[:, 2:4] / np.maximum(np.linalg.norm(means[:, 2:4], axis=1, keepdims=True), 1e-9)
-    scatter = float((weight * np.square(residual_px - means[owner, -1])).sum() / max(total.sum() - len(total), 1.0))
-    return means[:, :2], side, means[:, 4], means[:, 5:-1], means[:, -1], total, scatter
+    used = np.flatnonzero(weight > 0.05)
+    least = np.array([pixels[used, 0].min(), pixels[used, 1].min()])
+    key = np.empty(len(used), np.int64)
+    for k, i in enumerate(used):
+        quadrant = int(np.arctan2(normals[i, 1], normals[i, 0]) * (2 / np.pi) + 0.5) % 4
+        cell_u, cell_v = int((pixels[i, 0] - least[0]) / cell_px), int((pixels[i, 1] - least[1]) / cell_px)
+        key[k] = ((cell_u * 10_000 + cell_v) * 4 + quadrant) * 2 + backed[i]
+    order = np.argsort(key)
+    owner, count = np.empty(len(used), np.int64), 0
+    for k in range(len(used)):
+        if k and key[order[k]] != key[order[k - 1]]:
+            count += 1
+        owner[order[k]] = count
+    count += 1
+    total, means = np.zeros(count), np.zeros((count, 11))  # place, side, whether beside the arm, Jacobian, residual
+    for k, i in enumerate(used):
+        cell, w = owner[k], weight[i]
+        total[cell] += w
+        means[cell, :2] += w * pixels[i]
+        means[cell, 2:4] += w * normals[i]
+        means[cell, 4] += w * backed[i]
+        means[cell, 5:10] += w * jacobian[i]
+        means[cell, 10] += w * residual_px[i]
+    means /= total.reshape(-1, 1)
+    within = 0.0
+    for k, i in enumerate(used):
+        within += weight[i] * (residual_px[i] - means[owner[k], 10]) ** 2
+    scatter = within / max(total.sum() - count, 1.0)
+    side = np.empty((count, 2))
+    for i in range(count):
+        side[i] = means[i, 2:4] / max(np.sqrt(means[i, 2] ** 2 + means[i, 3] ** 2), 1e-9)
+    lost = len(weight) / max(len(used), 1) - 1
+    return means[:, :2], side, means[:, 4], means[:, 5:10], means[:, 10], total, scatter, lost

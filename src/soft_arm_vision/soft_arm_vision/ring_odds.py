@@ -6,16 +6,16 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring_region import RingRegion
 
 SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
 MIN_SHOWN = 0.15  # rings of which a quarter is visible show more
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
-MAX_UNEXPLAINED = 0.5  # half of a find: where more is left, it is another thing's, whatever the network says
 MIN_LOG_ODDS = -1.0  # of the scenes it is fitted on four in five have no ring; where every other has none, that is odds of 1.5
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
 # what each term can speak for, however few the finds: the constant, and then as in `RingOdds`
-BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0), (None, 0)
+BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0), (None, 0), (0, None)
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class RingOdds:
     Attributes:
         constant: Of every find.
         score: Of the score's log odds.
-        unexplained, contradicted, shown, flatness, hidden: See `RingRegion`.
+        unexplained, contradicted, shown, flatness, hidden, outlined: See `RingRegion`.
     """
 
     constant: float
@@ -35,11 +35,11 @@ class RingOdds:
     shown: float
     flatness: float
     hidden: float
+    outlined: float
 
     def is_ring(self, score: float, region: RingRegion) -> bool:
         """Whether a find of this score is taken for a ring."""
-        likely = self.log_odds(score, region) >= MIN_LOG_ODDS
-        return likely and region.unexplained <= MAX_UNEXPLAINED and region.shown >= MIN_SHOWN
+        return region.shown >= MIN_SHOWN and self.log_odds(score, region) >= MIN_LOG_ODDS
 
     def log_odds(self, score: float, region: RingRegion) -> float:
         """Natural logarithm of the odds."""
@@ -51,8 +51,14 @@ def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
 
     Args:
         finds: Score and region of each find, and whether it is a ring.
+
+    Raises:
+        VisionError: If they are all rings, or none is.
     """
     finds = list(finds)
+    rings = sum(is_ring for _, _, is_ring in finds)
+    if rings in (0, len(finds)):
+        raise VisionError(f'{rings} of {len(finds)} finds are rings: no odds follow from that; train the network further')
     terms = np.array([_terms(score, region) for score, region, _ in finds])
     sign = np.array([1.0 if is_ring else -1.0 for _, _, is_ring in finds])
 
@@ -69,5 +75,5 @@ def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
 
 def _terms(score: float, region: RingRegion) -> tuple[float, ...]:
     sure = min(max(score, SCORE_LIMITS[0]), SCORE_LIMITS[1])
-    seen = min(region.unexplained, 1.0), region.contradicted, min(region.shown, MAX_SHOWN), region.flatness, region.hidden
+    seen = min(region.unexplained, 1.0), region.contradicted, min(region.shown, MAX_SHOWN), region.flatness, region.hidden, region.outlined
     return 1.0, float(np.log(sure / (1 - sure))), *seen

@@ -21,7 +21,7 @@ ROOM_M = 3e-3  # within which a depth agrees, at the reference depth; grows with
 STEPS = 6e-3, 6e-3, 6e-3, 0.25, 0.25  # [m], [rad] with which the search begins, at the reference depth
 FLAT = 2e-3  # difference among six poses at which it ends
 MAX_EVALUATIONS = 240
-LITTLE = 0.1  # left unexplained
+MUCH = 0.5  # left unexplained: where less is, another search never found a pose that leaves much less
 MAX_HIDDEN = 0.8  # share of a find that a thing before the ring may have
 SHARP, LEAST_LEFT = 0.5, 0.01  # share of the room that tells a ring's wall from a plane; what may be left of either
 PLANE_STEPS, PLANE_CUT, MIN_PLANE_SIGMA = 4, 4.0, 3e-4  # of a robust fit; cut in deviations, which are shares of the depth
@@ -68,7 +68,7 @@ class RingRays:
             steps = direction * self.room_m / ROOM_M * np.array(STEPS)
             step, left = _simplex_search(centre, axes, steps, *self._arguments())
             centre, axis = _moved(step, centre, axes)
-            if left < LITTLE:
+            if left < MUCH:
                 break
         return centre, axis
 

@@ -1,4 +1,4 @@
-"""How far what a network found has the ring's shape, and which pixels are the ring's: depth against a cylinder of known size.
+"""How far what a network found has the ring's shape, and which pixels are the ring's: depth and edges against a cylinder of known size.
 
 Colour alone does not part a ring from an orange block in front of it, nor a ring from an orange can; depth does.
 """
@@ -14,6 +14,8 @@ from soft_arm_vision import cloud
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.mask_refinement import refine
+from soft_arm_vision.outline import FREE_PX, Outline, mask_edges, outline_residual
 from soft_arm_vision.ring_rays import AXIAL_ROOM_M, RingRays, ends_m, ring_rays, sure_ends_m
 
 VOXEL_M = 0.002
@@ -26,9 +28,12 @@ WELL_EXPLAINED, HARDLY_EXPLAINED = 0.2, 0.3  # share of faults below which no ot
 SLIPPED = 0.03  # share of contradicted rays above which a pose is sought again
 DOUBTED = 0.1  # share of contradicted rays above which the place is not believed
 MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
+MOSTLY_HIDDEN = 0.5  # share of a find: a pose with more before it is not its
 SURE_SCORE = 0.9  # such finds are tried again
 THIN_PX = 200  # of a find's inside
 STRIDE_PX = 3  # between the rays that are checked
+TRUST_PER_PX = 1.2  # log odds by which a pixel belongs to the side of the edge that depth drew; a network's is further off
+NEAR_PX = 3.0  # of an edge to the outline of a ring whose pose only depth has told
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class RingRegion:
         shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
         flatness: See `RingRays.flatness`; of what nothing hides.
         hidden: See `RingRays.without_hidden`.
-        mask: Pixels whose depth is that of such a ring, shape (h, w), bool.
+        outlined: Share of the mask's edge that lies near such a ring's outline; see `mask_edges`.
+        mask: Pixels whose depth is that of such a ring, their edge drawn by the colours, shape (h, w), bool; may be empty.
         row, column: First pixel of it in the picture.
     """
 
@@ -52,22 +58,24 @@ class RingRegion:
     shown: float
     flatness: float
     hidden: float
+    outlined: float
     mask: np.ndarray
     row: int
     column: int
 
     @property
     def doubted(self) -> bool:
-        """Whether the ring may be a little elsewhere: then the pixels are not to be relied on."""
+        """Whether the ring may be a little elsewhere."""
         return self.contradicted > DOUBTED
 
 
 class _Pose(NamedTuple):
-    """Centre [m] and unit axis, and the rest as in `RingRegion`."""
+    """Centre [m] and unit axis; what is left unexplained of the whole find, and of what nothing hides; the rest as in `RingRegion`."""
 
     centre: np.ndarray
     axis: np.ndarray
     unexplained: float
+    unhidden: float
     contradicted: float
     shown: float
 
@@ -75,13 +83,20 @@ class _Pose(NamedTuple):
     def faults(self) -> float:
         return self.unexplained + self.contradicted
 
+    def good(self, enough: float) -> bool:
+        """Whether what can be seen of it has fewer faults than this."""
+        return self.unhidden + self.contradicted < enough
 
-def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator) -> RingRegion | None:
+
+def ring_region(
+    instance: Instance, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator
+) -> RingRegion | None:
     """Ring in the depth of a find, or None where there is no wall of its radius near enough.
 
     Args:
         instance: The find.
-        depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
+        colour: The whole picture, RGB, shape (h, w, 3), uint8.
+        depth_m: Its depth [m], 0 where there is none, shape (h, w).
         intrinsics: Of the picture.
         ring: Its size.
         rng: Random numbers.
@@ -90,7 +105,7 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
     if rays is None:
         return None
     best = _best_pose(None, WELL_EXPLAINED, _points(instance, depth_m, intrinsics), rays, depth_m, intrinsics, rng)
-    if instance.score >= SURE_SCORE and (best is None or best.faults >= HARDLY_EXPLAINED):
+    if instance.score >= SURE_SCORE and (best is None or not best.good(HARDLY_EXPLAINED)):
         best = _best_pose(best, HARDLY_EXPLAINED, _every_point(instance, depth_m, intrinsics), rays, depth_m, intrinsics, rng)
     if best is None:
         return None
@@ -98,11 +113,12 @@ def ring_region(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics,
         best = _settled_on_more(best, rays, depth_m, intrinsics)
     if best.centre[2] > MAX_DEPTH_M:
         return None
-    row, column, mask = _pixels(best, depth_m, intrinsics, ring)
+    drawn = _drawn(*_pixels(best, depth_m, intrinsics, ring), colour)
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
     free, hidden = rays.without_hidden(best.centre, best.axis)
     unexplained, flatness = free.unexplained(best.centre, best.axis), free.flatness(best.centre, best.axis)
-    return RingRegion(cylinder, unexplained, best.contradicted, best.shown, flatness, hidden, mask, row, column)
+    outlined = _outlined(best, Instance(*drawn, instance.score), depth_m, intrinsics, ring)
+    return RingRegion(cylinder, unexplained, best.contradicted, best.shown, flatness, hidden, outlined, *drawn)
 
 
 def _best_pose(
@@ -122,7 +138,7 @@ def _best_pose(
         pose = None if start is None else _judged(*rays.settle(*start), rays, depth_m, intrinsics)
         if pose is not None and (best is None or pose.faults < best.faults):
             best = pose
-        if best is not None and best.faults < enough:
+        if best is not None and best.good(enough):
             break
     return best
 
@@ -132,7 +148,10 @@ def _judged(centre: np.ndarray, axis: np.ndarray, rays: RingRays, depth_m: np.nd
     if centre[2] <= 0 or depth_m[_window(centre, depth_m.shape, intrinsics, rays.ring)].size == 0:
         return None
     contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, rays.ring)
-    return _Pose(centre, axis, rays.unexplained(centre, axis), contradicted, shown)
+    free, hidden = rays.without_hidden(centre, axis)
+    unexplained = rays.unexplained(centre, axis)
+    unhidden = free.unexplained(centre, axis) if 0 < hidden < MOSTLY_HIDDEN else unexplained
+    return _Pose(centre, axis, unexplained, unhidden, contradicted, shown)
 
 
 def _settled_on_more(pose: _Pose, rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Pose:
@@ -216,6 +235,25 @@ def _pixels(pose: _Pose, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
     measured, rays = depth_m[window], intrinsics.ray_grid()[window]
     expected = ends_m(rays.reshape(-1, 2), pose.centre, pose.axis, ring).reshape(measured.shape)
     return window[0].start, window[1].start, (np.abs(measured - expected) < _room_m(pose.centre[2])) & (measured > 0)
+
+
+def _drawn(row: int, column: int, mask: np.ndarray, colour: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """The mask without empty rows and columns, its edge drawn by the colours, and its first row and column."""
+    x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
+    if width == 0:
+        return np.zeros((0, 0), bool), 0, 0
+    return refine(mask[y : y + height, x : x + width], row + y, column + x, colour, TRUST_PER_PX)
+
+
+def _outlined(pose: _Pose, drawn: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> float:
+    """`RingRegion.outlined`."""
+    rows, columns = drawn.widened(FREE_PX[-1] + 1, depth_m.shape)
+    edges, backed = mask_edges(drawn.mask_in(rows, columns), depth_m[rows, columns])
+    if len(edges) == 0:
+        return 0.0
+    outline = Outline(intrinsics.rays(edges + (columns.start, rows.start)), backed, 2 / (intrinsics.fx + intrinsics.fy))
+    off = outline_residual(outline, pose.centre, pose.axis, ring.radius_m, ring.height_m, ring.thickness_m).distance
+    return float((np.abs(off) < NEAR_PX * outline.pixel).mean())
 
 
 def _rays_that_end_there(

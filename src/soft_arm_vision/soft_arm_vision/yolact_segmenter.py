@@ -1,19 +1,16 @@
 """Ring by what it looks like: YOLACT finds it, depth says whether it is one, depth and colours draw its edge."""
 
-import cv2
 import numpy as np
 
 from soft_arm_description.robot import Ring
 from soft_arm_vision.instance import Instance, plausibility
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.mask_refinement import refine
 from soft_arm_vision.ring_odds import RingOdds
-from soft_arm_vision.ring_region import RingRegion, ring_region
+from soft_arm_vision.ring_region import ring_region
 from soft_arm_vision.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
 MAX_FINDS = 3  # that are looked at, best first
-TRUST_PER_PX = 1.2  # log odds by which a pixel belongs to the side of the edge that depth drew; the network's is further off
 
 
 class YolactSegmenter:
@@ -43,20 +40,11 @@ class YolactSegmenter:
             if not coarse[0].any():
                 continue
             score = float(found.scores[i])
-            region = ring_region(Instance(*coarse, score), depth_m, intrinsics, self._ring, rng)
+            region = ring_region(Instance(*coarse, score), colour, depth_m, intrinsics, self._ring, rng)
             if region is None or not self._odds.is_ring(score, region):
                 continue
-            mask, row, column = refine(*coarse, colour) if region.doubted else _ring_mask(region, colour)
-            instance = Instance(mask, row, column, score, None if region.doubted else region.cylinder)
-            height, width = mask.shape
-            if plausibility(self._ring, mask.sum(), width, height, depth_m[instance.window][mask], intrinsics) > 0:
+            instance = Instance(region.mask, region.row, region.column, score, None if region.doubted else region.cylinder)
+            height, width = region.mask.shape
+            if plausibility(self._ring, region.mask.sum(), width, height, depth_m[instance.window][region.mask], intrinsics) > 0:
                 return [instance]
         return []
-
-
-def _ring_mask(region: RingRegion, colour: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """Mask of the pixels with the ring's depth, their edge drawn by the colours, and its first row and column."""
-    x, y, width, height = cv2.boundingRect(region.mask.astype(np.uint8))
-    if width == 0:
-        return np.zeros((0, 0), bool), 0, 0
-    return refine(region.mask[y : y + height, x : x + width], region.row + y, region.column + x, colour, TRUST_PER_PX)

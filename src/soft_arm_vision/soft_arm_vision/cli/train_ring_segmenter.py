@@ -9,10 +9,11 @@ from pathlib import Path
 from soft_arm_vision import coco
 from soft_arm_vision.errors import VisionError
 
-DRAWN_FRAMES = 10_000
-MIN_SCORE = 0.5  # of an instance, written into the card
+DRAWN_FRAMES = 16_000
+PROCESSES = 2  # that learn together
+MIN_SCORE = 0.1  # of an instance, written into the card; the odds say the rest
 DRAWN_SCALE = 0.5  # the network sees 320 x 240
-ODDS_FRAMES, ODDS_RINGLESS_SHARE = 1600, 0.8  # drawn to weigh finds on: those that are no ring are rare
+ODDS_FRAMES, ODDS_BLOCK, ODDS_RINGLESS_SHARE = 3200, 100, 0.8  # drawn to weigh finds on: those that are no ring are rare
 ODDS_MIN_SCORE = 0.05  # so that there are more of them
 
 
@@ -27,7 +28,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument('--classes', default='ring', help='names of the categories to learn, with commas (default: %(default)s)')
     parser.add_argument('--robot', default='two_module_arm', help='whose ring is drawn (default: %(default)s)')
     parser.add_argument('--frames', type=_count, default=DRAWN_FRAMES, help='pictures drawn (default: %(default)s)')
-    parser.add_argument('--steps', type=_count, default=26_000, help='of 32 cut-outs each (default: %(default)s)')
+    parser.add_argument('--steps', type=_count, default=30_000, help='of 32 cut-outs each (default: %(default)s)')
     parser.add_argument('--seed', type=int, default=0, help='of data, weights and order (default: %(default)s)')
     parser.add_argument('--threads', type=_count, default=2, help='processor cores used (default: %(default)s)')
     parser.add_argument('--float32', action='store_true', help='do not sum in bfloat16, which processors without it do slowly')
@@ -54,35 +55,57 @@ def _count(text: str) -> int:
 def _train(options) -> int:
     import torch  # takes seconds: not before --help
 
-    from soft_arm_vision.yolact.anchors import AnchorLayout
     from soft_arm_vision.yolact.curves import draw_curves
     from soft_arm_vision.yolact.export import export, write_card
     from soft_arm_vision.yolact.exported import ExportedYolact
-    from soft_arm_vision.yolact.network import YolactConfig, save_weights
-    from soft_arm_vision.yolact.training import Trainer, TrainingSettings
-    from soft_arm_vision.yolact.training_set import TrainingSet, anchor_recall
+    from soft_arm_vision.yolact.network import save_weights
+    from soft_arm_vision.yolact.processes import beside
+    from soft_arm_vision.yolact.training_set import anchor_recall
 
-    torch.set_num_threads(options.threads)
-    classes = tuple(options.classes.split(','))
     folders = options.data or [_drawn(options)]
-    data = TrainingSet((s for folder in folders for s in coco.read(folder, classes)), AnchorLayout())
-    config = YolactConfig(classes, data.layout, depth=data.has_depth)
-    trainer = Trainer(config, TrainingSettings(steps=options.steps, seed=options.seed, bfloat16=not options.float32))
-    if trainer.resume(options.out):
-        print(f'going on from step {trainer.step}', file=sys.stderr)
-    seen = 'colours and depth' if data.has_depth else 'colours only: not every picture has depth'
-    print(f'{len(data)} pictures, {seen}; anchors suit {100 * anchor_recall(data):.0f} % of the instances', file=sys.stderr)
-    _run(trainer, data, options.out)
+    with beside(min(options.threads, PROCESSES) - 1, _learn_too, options, folders):
+        trainer, data, pictures = _trainer(options, folders)
+        if trainer.step:
+            print(f'going on from step {trainer.step}', file=sys.stderr)
+        seen = 'colours and depth' if data.has_depth else 'colours only: not every picture has depth'
+        print(f'{pictures} pictures, {seen}; anchors suit {100 * anchor_recall(data):.0f} % of the instances', file=sys.stderr)
+        _run(trainer, data, options.out)
     draw_curves(trainer.progress, options.out / 'curves.png')
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
-    card = {'command': _command(options), 'steps': trainer.step, 'pictures': len(data), 'weights_sha256': checksum, 'min_score': MIN_SCORE}
+    card = {'command': _command(options), 'steps': trainer.step, 'pictures': pictures, 'weights_sha256': checksum, 'min_score': MIN_SCORE}
     network = options.out / 'ring_segmenter.onnx'
     card = export(trainer.averaged.eval(), network, card | {'torch': torch.__version__})
-    fitted = trainer.step >= options.steps and not options.data
-    write_card(network, card | {'odds': _odds(network, options) if fitted else ExportedYolact().card['odds']})
+    write_card(network, card | {'odds': ExportedYolact().card['odds']})  # the shipped network's
+    if trainer.step >= options.steps and not options.data:
+        write_card(network, card | {'odds': _odds(network, options)})
     print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')
     print(f'network {network} with its card')
     return 0 if trainer.step >= options.steps else 130
+
+
+def _trainer(options, folders: list[Path]):
+    """Trainer, this process' part of the pictures, and how many there are in all."""
+    import torch
+
+    from soft_arm_vision.yolact import processes
+    from soft_arm_vision.yolact.anchors import AnchorLayout
+    from soft_arm_vision.yolact.network import YolactConfig
+    from soft_arm_vision.yolact.training import Trainer, TrainingSettings
+    from soft_arm_vision.yolact.training_set import TrainingSet
+
+    torch.set_num_threads(max(1, options.threads // PROCESSES))
+    classes = tuple(options.classes.split(','))
+    data = TrainingSet((s for folder in folders for s in coco.read(folder, classes, part=processes.part())), AnchorLayout())
+    data.has_depth = not processes.anyone(not data.has_depth)
+    config = YolactConfig(classes, data.layout, depth=data.has_depth)
+    trainer = Trainer(config, TrainingSettings(steps=options.steps, seed=options.seed, bfloat16=not options.float32))
+    trainer.resume(options.out)
+    return trainer, data, processes.total(len(data))
+
+
+def _learn_too(options, folders: list[Path]) -> None:
+    trainer, data, _ = _trainer(options, folders)
+    trainer.run(data, None, lambda *_: None)
 
 
 def _command(options) -> str:
@@ -102,18 +125,31 @@ def _drawn(options) -> Path:
 
 def _odds(network: Path, options) -> dict[str, float]:
     """Fitted on drawn scenes that were not trained on."""
+    from concurrent.futures import ProcessPoolExecutor
+    from functools import partial
+    from itertools import chain
+    from multiprocessing import get_context
+
     from tqdm import tqdm
 
+    from soft_arm_vision.ring_odds import fit_odds
+
+    firsts = range(0, ODDS_FRAMES, ODDS_BLOCK)
+    with ProcessPoolExecutor(options.threads, get_context('spawn')) as pool:
+        finds = pool.map(partial(_finds, network, options.robot, options.seed + 1), firsts)
+        bar = tqdm(finds, total=len(firsts), unit=f' x {ODDS_BLOCK} frames', desc='weighing finds', disable=not sys.stderr.isatty())
+        return asdict(fit_odds(chain.from_iterable(bar)))
+
+
+def _finds(network: Path, robot: str, seed: int, first: int) -> list:
+    """Those of one block of frames, as `fit_odds` takes them."""
     from soft_arm_description.robot import load_robot
     from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples
-    from soft_arm_vision.ring_odds import fit_odds
     from soft_arm_vision.yolact.exported import ExportedYolact
     from soft_arm_vision.yolact.labelled_finds import labelled_finds
 
-    ring = load_robot(options.robot).ring
-    samples = ring_samples(options.robot, 'training', ODDS_FRAMES, seed=options.seed + 1, scale=1.0, ringless_share=ODDS_RINGLESS_SHARE)
-    bar = tqdm(samples, total=ODDS_FRAMES, unit=' frames', desc='weighing finds', disable=not sys.stderr.isatty())
-    return asdict(fit_odds(labelled_finds(ExportedYolact(network), ring, bar, drawn_intrinsics(), ODDS_MIN_SCORE)))
+    samples = ring_samples(robot, 'training', ODDS_BLOCK, seed=seed, scale=1.0, ringless_share=ODDS_RINGLESS_SHARE, first=first)
+    return list(labelled_finds(ExportedYolact(network), load_robot(robot).ring, samples, drawn_intrinsics(), ODDS_MIN_SCORE))
 
 
 def _run(trainer, data, out: Path) -> None:

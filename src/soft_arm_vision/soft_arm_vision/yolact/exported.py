@@ -1,4 +1,4 @@
-"""The exported network, run by OpenCV: no torch, no other runtime."""
+"""The exported network, run by onnxruntime: no torch."""
 
 import hashlib
 import json
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import onnxruntime
 
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.yolact.anchors import AnchorLayout
@@ -13,6 +14,7 @@ from soft_arm_vision.yolact.detection import Found, assemble, find
 from soft_arm_vision.yolact.planes import planes, reduced_depth
 
 OUTPUTS = ['boxes', 'scores', 'coefficients', 'prototypes']
+THREADS = 2  # more would stand in the way of the other nodes
 SHIPPED = Path(__file__).parent / 'weights' / 'ring_segmenter.onnx'
 
 
@@ -38,15 +40,14 @@ class ExportedYolact:
         self.card, self.classes = card, tuple(card['classes'])
         self.layout = AnchorLayout(**{k: tuple(v) if isinstance(v, list) else v for k, v in card['layout'].items()})
         self._anchors = self.layout.boxes()
-        # OpenCV's older engine takes 11 ms on one core where its newer takes 15
-        self._network = cv2.dnn.readNetFromONNX(np.frombuffer(content, np.uint8), cv2.dnn.ENGINE_CLASSIC)
+        self._network = _session(content)
 
     def raw(self, rgb: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, ...]:
         """Boxes, scores, coefficients and prototypes of one picture, as `detection.find` takes them."""
         size_px = self.layout.width_px, self.layout.height_px
         small = cv2.resize(rgb, size_px, interpolation=cv2.INTER_AREA)
-        self._network.setInput(planes(small, reduced_depth(depth_m, size_px) if self.card['depth'] else None)[None])
-        return tuple(part[0] for part in self._network.forward(OUTPUTS))
+        seen = planes(small, reduced_depth(depth_m, size_px) if self.card['depth'] else None)
+        return tuple(part[0] for part in self._network.run(OUTPUTS, {self._network.get_inputs()[0].name: seen[None]}))
 
     def detect(self, rgb: np.ndarray, depth_m: np.ndarray, min_score: float | None = None) -> tuple[Found, np.ndarray]:
         """Instances and prototypes of one picture.
@@ -63,3 +64,10 @@ class ExportedYolact:
     def mask(self, found: Found, prototypes: np.ndarray, i: int, shape: tuple[int, int]) -> tuple[np.ndarray, int, int]:
         """Mask of instance i in a picture of the given (h, w), with its first row and column."""
         return assemble(prototypes, found.coefficients[i], found.boxes[i], self.layout, shape)
+
+
+def _session(content: bytes) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = THREADS
+    options.add_session_config_entry('session.force_spinning_stop', '1')  # after a picture its threads would keep a core busy
+    return onnxruntime.InferenceSession(content, options, providers=['CPUExecutionProvider'])

@@ -36,7 +36,7 @@ def labelled_finds(
         found, prototypes = network.detect(sample.rgb, depth_m, min_score)
         for i in range(min(len(found.scores), MAX_FINDS)):
             find = Instance(*network.mask(found, prototypes, i, depth_m.shape), float(found.scores[i]))
-            region = ring_region(find, depth_m, intrinsics, ring, np.random.default_rng(0)) if find.mask.any() else None
+            region = ring_region(find, sample.rgb, depth_m, intrinsics, ring, np.random.default_rng(0)) if find.mask.any() else None
             overlap = 0.0 if region is None or not len(sample.masks) else _overlap(sample.masks[0], find, region)
             if region is not None and not 0 < overlap < OF_RING_IOU:
                 yield find.score, region, overlap > 0

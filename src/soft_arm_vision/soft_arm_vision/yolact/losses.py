@@ -65,7 +65,7 @@ def _mask_loss(output: Output, targets: Targets, positive: Tensor) -> Tensor:
     total = output.prototypes.sum() * 0
     rows = torch.arange(output.prototypes.shape[-2])[None, :, None]
     columns = torch.arange(output.prototypes.shape[-1])[None, None, :]
-    for i, prototypes in enumerate(output.prototypes):
+    for i, (prototypes, coefficients) in enumerate(zip(output.prototypes, output.coefficients, strict=True)):
         anchors = positive[i].nonzero()[:, 0]
         share = max(1.0, len(anchors) / MAX_MASKS)
         if share > 1:
@@ -73,7 +73,7 @@ def _mask_loss(output: Output, targets: Targets, positive: Tensor) -> Tensor:
         if len(anchors) == 0:
             continue
         which = targets.instance[i, anchors]
-        logits = torch.einsum('nk,khw->nhw', output.coefficients[i, anchors], prototypes)
+        logits = torch.einsum('nk,khw->nhw', coefficients[anchors], prototypes)
         left, top, right, bottom = (edge[:, None, None] for edge in targets.frames[i][which].unbind(dim=1))
         inside = (columns + 1 > left) & (columns < right) & (rows + 1 > top) & (rows < bottom)
         loss = functional.binary_cross_entropy_with_logits(logits, targets.masks[i][which], reduction='none')

@@ -2,7 +2,7 @@
 
 The network is fully convolutional: it learns from cut-outs around instances, which show several times as many of them in the same
 time as whole pictures. Step t draws its batch from a random generator seeded by (seed, t): a run that was interrupted goes on
-exactly as if it had not been.
+exactly as if it had not been. Processes that train together (`processes`) share each batch.
 """
 
 import csv
@@ -17,12 +17,14 @@ import numpy as np
 import torch
 
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.yolact import processes
 from soft_arm_vision.yolact.losses import Targets, losses
 from soft_arm_vision.yolact.network import Output, Yolact, YolactConfig
 from soft_arm_vision.yolact.training_set import TrainingSet, make_batch
 
 AVERAGED_STEPS = 300  # weights are averaged over about this many
 CHECKPOINT_EVERY_S = 120.0
+LOSSES = 'class', 'box', 'mask', 'semantic'
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Progress:
 
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
-    HEADER = ('step', 'learning_rate', 'class', 'box', 'mask', 'semantic', 'total')
+    HEADER = ('step', 'learning_rate', *LOSSES, 'total')
 
     def write(self, path: Path) -> None:
         """As CSV."""
@@ -71,19 +73,24 @@ class Trainer:
         width_px, height_px = settings.cut_out_px
         self._anchors = replace(config.layout, width_px=width_px, height_px=height_px).boxes()
         self._optimiser = torch.optim.AdamW(self.network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+        self._part = processes.part()
         self.progress, self._sums = Progress(), []
         self._ahead, self._batch_ahead = ThreadPoolExecutor(1), None  # draws a batch while the network learns from the one before
 
-    def run(self, data: TrainingSet, folder: Path, report: Callable[[int, float], None], stop: Callable[[], bool] = lambda: False) -> None:
-        """Train to the last step, or until `stop()`; checkpoints go to `folder` every `CHECKPOINT_EVERY_S` and at the end."""
+    def run(
+        self, data: TrainingSet, folder: Path | None, report: Callable[[int, float], None], stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Train to the last step, or until `stop()` in any process; checkpoints go to `folder`, if there is one, every
+        `CHECKPOINT_EVERY_S` and at the end."""
         saved = time.monotonic()
-        while self.step < self.settings.steps and not stop():
+        while self.step < self.settings.steps and not processes.anyone(stop()):
             total = self.advance(data)
             report(self.step, total)
-            if time.monotonic() - saved > CHECKPOINT_EVERY_S:
+            if folder is not None and time.monotonic() - saved > CHECKPOINT_EVERY_S:
                 self.checkpoint(folder)
                 saved = time.monotonic()
-        self.checkpoint(folder)
+        if folder is not None:
+            self.checkpoint(folder)
 
     def advance(self, data: TrainingSet) -> float:
         """One step; returns the sum of the losses."""
@@ -97,27 +104,38 @@ class Trainer:
         self.network.train()
         with torch.autocast('cpu', dtype=torch.bfloat16, enabled=self.settings.bfloat16):
             output = self.network(pictures.contiguous(memory_format=torch.channels_last))
-        parts = losses(Output(*(part.float() for part in vars(output).values())), targets)
-        total = sum(parts.values())
+        found = losses(Output(*(part.float() for part in vars(output).values())), targets)
         self._optimiser.zero_grad()
-        total.backward()
+        sum(found.values()).backward()
+        parts = self._mean_over_processes([float(found[name].detach()) for name in LOSSES])
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 10.0)
         self._optimiser.step()
         self._average()
         self.step += 1
-        self._sums.append([float(parts[name].detach()) for name in ('class', 'box', 'mask', 'semantic')])
+        self._sums.append(parts)
         if self.step % 20 == 0:
             mean = np.mean(self._sums, axis=0)
             self.progress.rows.append((self.step, rate, *(round(float(x), 5) for x in (*mean, mean.sum()))))
             self._sums = []
-        return float(total.detach())
+        return float(parts.sum())
+
+    def _mean_over_processes(self, values: list[float]) -> np.ndarray:
+        """Take the mean of the gradients; returns that of the values."""
+        gradients = [parameter.grad for parameter in self.network.parameters()]
+        common = processes.mean(torch.cat([*(gradient.reshape(-1) for gradient in gradients), torch.tensor(values)]))
+        places = common.split([*(gradient.numel() for gradient in gradients), len(values)])
+        for gradient, place in zip(gradients, places[:-1], strict=True):
+            gradient.copy_(place.view_as(gradient))
+        return places[-1].numpy().copy()
 
     def _draw_ahead(self, step: int, data: TrainingSet) -> None:
         self._batch_ahead = (step, data), self._ahead.submit(self._batch, step, data)
 
     def _batch(self, step: int, data: TrainingSet) -> tuple[torch.Tensor, Targets]:
-        rng = np.random.default_rng([self.settings.seed, 3, step])
-        return make_batch([data.draw(rng, self.settings.cut_out_px) for _ in range(self.settings.batch)], self._anchors, self.config)
+        rank, count = self._part
+        rng = np.random.default_rng([self.settings.seed, 3, step, rank])
+        drawn = [data.draw(rng, self.settings.cut_out_px) for _ in range(self.settings.batch // count)]
+        return make_batch(drawn, self._anchors, self.config)
 
     def _learning_rate(self) -> float:
         s = self.settings

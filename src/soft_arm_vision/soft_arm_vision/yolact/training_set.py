@@ -21,6 +21,7 @@ MIN_MASK_PX = 25
 MIN_KEPT_SHARE = 0.3  # of an instance: a cut-out that leaves less of one, but not none, is drawn again
 MIN_TAUGHT_SHARE = 0.2  # pictures of an instance hidden further teach neither what it is nor what it is not
 DRAWS = 10  # of a cut-out
+MIN_DEPTH_M = 0.1  # of what is shown larger
 ZOOM = 0.75, 1.3
 ANY_TURN_SHARE = 0.3  # others are turned by a few degrees only
 ABOUT_INSTANCE_SHARE = 0.75  # of the cut-outs of a picture with instances
@@ -56,17 +57,18 @@ class TrainingSet:
 
     def __init__(self, samples: Iterable[Sample], layout: AnchorLayout):
         self.layout, size = layout, (layout.width_px, layout.height_px)
-        self._pictures, self._depths_m, self._masks, self._classes = [], [], [], []
+        self._pictures, self._depths, self._distances_m, self._masks, self._classes = [], [], [], [], []
         for sample in samples:
             if sample.visible_share is not None and (sample.visible_share < MIN_TAUGHT_SHARE).any():
                 continue
             self._pictures.append(cv2.resize(sample.rgb, size, interpolation=cv2.INTER_AREA))
-            self._depths_m.append(None if sample.depth is None else reduced_depth(depth_in_metres(sample.depth), size))
+            self._depths.append(None if sample.depth is None else reduced_depth(sample.depth, size))
             self._masks.append([cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_AREA) for m in sample.masks])
+            self._distances_m.append(None if sample.depth is None else _distance_m(self._depths[-1], self._masks[-1]))
             self._classes.append(sample.classes)
         if not any(len(classes) for classes in self._classes):
             raise VisionError(f'{len(self._pictures)} pictures without one labelled instance: nothing to learn from')
-        self.has_depth = all(depth_m is not None for depth_m in self._depths_m)
+        self.has_depth = all(depth is not None for depth in self._depths)
         self._rivals = _rivals(self._pictures, self._masks)
 
     def __len__(self) -> int:
@@ -97,14 +99,8 @@ class TrainingSet:
         """Depth of a cut-out: what is shown larger is nearer, and as deep in itself as before."""
         if not self.has_depth:
             return None
-        depth_m, inside = self._depths_m[i], np.zeros((self.layout.height_px, self.layout.width_px), bool)
-        for mask in self._masks[i]:
-            inside |= mask > 0
-        known = depth_m > 0
-        of = depth_m[inside & known] if (inside & known).any() else depth_m[known]
-        moved_m = float(np.median(of)) * (1 - 1 / zoom) if len(of) else 0.0
-        depth_m = cv2.warpAffine(np.where(known, np.maximum(depth_m - moved_m, 0.1), 0), warp, size, flags=cv2.INTER_NEAREST)
-        return depth_m.astype(np.float32)
+        depth_m = depth_in_metres(cv2.warpAffine(self._depths[i], warp, size, flags=cv2.INTER_NEAREST))
+        return np.where(depth_m > 0, np.maximum(depth_m - self._distances_m[i] * (1 - 1 / zoom), MIN_DEPTH_M), 0).astype(np.float32)
 
     def _warp(self, i: int, size: tuple[int, int], rng: np.random.Generator) -> tuple[np.ndarray, float]:
         """From picture i to a cut-out of it; most are about one of its instances, or about what may be mistaken for one."""
@@ -145,6 +141,16 @@ def _rivals(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -> list[n
     return found
 
 
+def _distance_m(depth: np.ndarray, masks: list[np.ndarray]) -> float:
+    """Median depth of the instances, or of everything where none has depth; 0 without any."""
+    depth_m, inside = depth_in_metres(depth), np.zeros(depth.shape, bool)
+    for mask in masks:
+        inside |= mask > 0
+    known = depth_m > 0
+    of = depth_m[inside & known] if (inside & known).any() else depth_m[known]
+    return float(np.median(of)) if len(of) else 0.0
+
+
 def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     picture = picture.astype(np.float32)
     if rng.random() < OTHER_COLOURS_SHARE:  # an instance keeps its own
@@ -153,12 +159,12 @@ def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator
             share = np.maximum(share, mask)
         share = cv2.GaussianBlur(cv2.dilate(share, np.ones((3, 3), np.uint8)), (0, 0), 0.8)[..., None]
         picture = share * picture + (1 - share) * picture[..., rng.permutation(3)]
-    grey = picture.mean(axis=2, keepdims=True)
-    picture = grey + (picture - grey) * np.float32(rng.uniform(0.7, 1.2))
-    picture = (picture - 118) * np.float32(rng.uniform(0.75, 1.25)) + 118 + np.float32(rng.uniform(-25, 25))
-    picture = picture * rng.uniform(0.93, 1.07, 3).astype(np.float32)
+    saturation, contrast = rng.uniform(0.7, 1.2), rng.uniform(0.75, 1.25)
+    gain = contrast * rng.uniform(0.93, 1.07, (3, 1))
+    mixed = gain * (saturation * np.eye(3) + (1 - saturation) / 3)
+    picture = cv2.transform(picture, np.hstack([mixed, gain / contrast * (118 * (1 - contrast) + rng.uniform(-25, 25))]))
     if rng.random() < 0.3:
-        picture = picture + rng.normal(0, rng.uniform(0, 10), picture.shape).astype(np.float32)
+        picture = picture + np.float32(rng.uniform(0, 10)) * rng.standard_normal(picture.shape, np.float32)
     if rng.random() < 0.2:
         picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.4, 1.0))
     return np.clip(picture, 0, 255)

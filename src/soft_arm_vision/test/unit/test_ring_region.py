@@ -13,7 +13,7 @@ CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
 
 
 def region_of(frame, mask, ring, seed=0):
-    return ring_region(find_of(mask), depth_in_metres(frame.depth), frame.intrinsics, ring, np.random.default_rng(seed))
+    return ring_region(find_of(mask), frame.rgb, depth_in_metres(frame.depth), frame.intrinsics, ring, np.random.default_rng(seed))
 
 
 def is_ring(region):
@@ -59,7 +59,7 @@ def test_piece_of_a_wall_that_ends_where_a_ring_would_go_on_is_no_ring(ring, ren
     u = np.arange(frame.visible.shape[1])[None]
     piece = frame.visible & (np.abs(u - 347) < 20)
     depth = np.where(frame.visible & ~piece, np.uint16(900), frame.depth)
-    region = ring_region(find_of(piece), depth_in_metres(depth), frame.intrinsics, ring, np.random.default_rng(0))
+    region = ring_region(find_of(piece), frame.rgb, depth_in_metres(depth), frame.intrinsics, ring, np.random.default_rng(0))
     assert not is_ring(region)
 
 
@@ -74,4 +74,4 @@ def test_flat_thing_is_no_ring(ring, render_ring):
 def test_no_depth_no_region(ring, render_ring):
     frame = render_ring(CENTRE, AXIS)
     blind = np.zeros(frame.visible.shape, np.float32)
-    assert ring_region(find_of(frame.visible), blind, frame.intrinsics, ring, np.random.default_rng(0)) is None
+    assert ring_region(find_of(frame.visible), frame.rgb, blind, frame.intrinsics, ring, np.random.default_rng(0)) is None
