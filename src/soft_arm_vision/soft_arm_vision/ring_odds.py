@@ -11,6 +11,7 @@ from soft_arm_vision.ring_region import RingRegion
 
 SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
 MIN_SHOWN = 0.15  # rings of which a quarter is visible show more
+MAX_GOES_ON = 0.1  # of a find: more, and it is a piece of a can, whatever the network says
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
 MIN_LOG_ODDS = -1.0  # of the scenes it is fitted on four in five have no ring; where every other has none, that is odds of 1.5
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
@@ -39,7 +40,7 @@ class RingOdds:
 
     def is_ring(self, score: float, region: RingRegion) -> bool:
         """Whether a find of this score is taken for a ring."""
-        return region.shown >= MIN_SHOWN and self.log_odds(score, region) >= MIN_LOG_ODDS
+        return region.shown >= MIN_SHOWN and region.goes_on <= MAX_GOES_ON and self.log_odds(score, region) >= MIN_LOG_ODDS
 
     def log_odds(self, score: float, region: RingRegion) -> float:
         """Natural logarithm of the odds."""

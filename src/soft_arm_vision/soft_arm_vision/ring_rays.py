@@ -1,6 +1,6 @@
 """Rays of a picture against a ring of known size: how much of the depth a pose leaves unexplained, and the pose that leaves least."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -91,6 +91,14 @@ class RingRays:
         ring = self._sharply_left(measured_m - ends_m(rays, centre, axis, self.ring))
         plane = self._sharply_left(measured_m - _plane_m(rays, measured_m))
         return float(np.log((ring + LEAST_LEFT) / (plane + LEAST_LEFT)))
+
+    def goes_on(self, centre: np.ndarray, axis: np.ndarray) -> float:
+        """How much less a wall that goes on beyond an end of a ring there leaves unexplained than the ring."""
+        half_m, least = self.ring.height_m / 2, np.inf
+        for further_m in (self.ring.height_m, 2 * self.ring.height_m):
+            taller = replace(self, ring=self.ring.model_copy(update={'height_m': 2 * half_m + further_m}))
+            least = min(least, *(taller.unexplained(centre + side * further_m / 2 * axis, axis) for side in (-1, 0, 1)))
+        return self.unexplained(centre, axis) - least
 
     def _sharply_left(self, residual_m: np.ndarray) -> float:
         return float(np.minimum(np.square(residual_m / (SHARP * self.room_m)), 1.0).mean())

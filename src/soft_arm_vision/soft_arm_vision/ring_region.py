@@ -47,6 +47,7 @@ class RingRegion:
         shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
         flatness: See `RingRays.flatness`; of what nothing hides.
         hidden: See `RingRays.without_hidden`.
+        goes_on: See `RingRays.goes_on`; of what nothing hides.
         outlined: Share of the mask's edge that lies near such a ring's outline; see `mask_edges`.
         mask: Pixels whose depth is that of such a ring, their edge drawn by the colours, shape (h, w), bool; may be empty.
         row, column: First pixel of it in the picture.
@@ -58,6 +59,7 @@ class RingRegion:
     shown: float
     flatness: float
     hidden: float
+    goes_on: float
     outlined: float
     mask: np.ndarray
     row: int
@@ -116,9 +118,9 @@ def ring_region(
     drawn = _drawn(*_pixels(best, depth_m, intrinsics, ring), colour)
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
     free, hidden = rays.without_hidden(best.centre, best.axis)
-    unexplained, flatness = free.unexplained(best.centre, best.axis), free.flatness(best.centre, best.axis)
+    unexplained, flatness, goes_on = (measure(best.centre, best.axis) for measure in (free.unexplained, free.flatness, free.goes_on))
     outlined = _outlined(best, Instance(*drawn, instance.score), depth_m, intrinsics, ring)
-    return RingRegion(cylinder, unexplained, best.contradicted, best.shown, flatness, hidden, outlined, *drawn)
+    return RingRegion(cylinder, unexplained, best.contradicted, best.shown, flatness, hidden, goes_on, outlined, *drawn)
 
 
 def _best_pose(

@@ -10,8 +10,8 @@ from soft_arm_vision.ring_region import RingRegion
 ODDS = RingOdds(constant=-5.0, score=0.8, unexplained=-9.0, contradicted=-7.0, shown=6.0, flatness=-3.0, hidden=-4.0, outlined=5.0)
 
 
-def region(unexplained=0.1, contradicted=0.0, shown=0.4, flatness=-1.0, hidden=0.0, outlined=0.9):
-    return RingRegion(None, unexplained, contradicted, shown, flatness, hidden, outlined, np.ones((1, 1), bool), 0, 0)
+def region(unexplained=0.1, contradicted=0.0, shown=0.4, flatness=-1.0, hidden=0.0, goes_on=-0.3, outlined=0.9):
+    return RingRegion(None, unexplained, contradicted, shown, flatness, hidden, goes_on, outlined, np.ones((1, 1), bool), 0, 0)
 
 
 def test_fit_finds_the_odds_that_finds_were_drawn_with():
@@ -20,7 +20,7 @@ def test_fit_finds_the_odds_that_finds_were_drawn_with():
     for _ in range(4000):
         score, drawn = (
             rng.uniform(0.05, 0.95),
-            region(*(rng.uniform(*limits) for limits in ((0, 0.6), (0, 0.3), (0, 0.6), (-2, 1), (0, 0.8), (0.2, 1)))),
+            region(*(rng.uniform(*limits) for limits in ((0, 0.6), (0, 0.3), (0, 0.6), (-2, 1), (0, 0.8), (-1, 0), (0.2, 1)))),
         )
         finds.append((score, drawn, rng.random() < 1 / (1 + np.exp(-ODDS.log_odds(score, drawn)))))
     found = fit_odds(finds)
@@ -50,9 +50,10 @@ def test_whatever_speaks_against_a_ring_lowers_its_odds(score, seen):
     assert ODDS.log_odds(score, seen) < ODDS.log_odds(0.9, region()) and ODDS.is_ring(0.9, region())
 
 
-def test_find_that_shows_next_to_nothing_is_no_ring_however_sure_the_network():
+@pytest.mark.parametrize('seen', [region(shown=0.1), region(goes_on=0.2)])
+def test_find_that_shows_next_to_nothing_or_goes_on_is_no_ring_however_sure_the_network(seen):
     odds = RingOdds(50.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    assert odds.is_ring(1.0, region()) and not odds.is_ring(1.0, region(shown=0.1))
+    assert odds.is_ring(1.0, region()) and not odds.is_ring(1.0, seen)
 
 
 @pytest.mark.parametrize('finds', [[], [(0.9, region(), True)] * 3])
