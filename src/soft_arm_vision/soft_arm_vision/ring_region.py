@@ -26,6 +26,7 @@ RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, 
 MIN_POINTS = 30
 WELL_EXPLAINED, HARDLY_EXPLAINED = 0.2, 0.3  # share of faults below which no other pose is tried, above which RANSAC is tried again
 SLIPPED = 0.03  # share of contradicted rays above which a pose is sought again
+HOPELESS = 1.0  # share of faults above which it is not
 DOUBTED = 0.1  # share of contradicted rays above which the place is not believed
 MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
 MOSTLY_HIDDEN = 0.5  # share of a find: a pose with more before it is not its
@@ -111,7 +112,7 @@ def ring_region(
         best = _best_pose(best, HARDLY_EXPLAINED, _every_point(instance, depth_m, intrinsics), rays, depth_m, intrinsics, rng)
     if best is None:
         return None
-    if best.contradicted > SLIPPED:
+    if best.contradicted > SLIPPED and best.good(HOPELESS):
         best = _settled_on_more(best, rays, depth_m, intrinsics)
     if best.centre[2] > MAX_DEPTH_M:
         return None
