@@ -52,22 +52,18 @@ class RingWall:
             centre, axes: Pose: centre [m] (3,), and three unit vectors of which the last is the axis.
             roughly: Take M for the one of a large even surface, which is as good for a step.
         """
-        rows, residual, scale, weight = _rows(
+        rows, residual, weight, sigma, found_m, independent, pull = _normal_equations(
             self._points, self._rays, self._spread, centre, np.array(axes), self._ring.radius_m, self._ring.thickness_m,
-            0.75 * self._ring.height_m, CUT_SIGMAS * self.sigma_m,
+            0.75 * self._ring.height_m, self.sigma_m,
         )  # fmt: skip
-        used = weight > 0
         if weight.sum() < MIN_INLIER_SHARE * MIN_POINTS:
             raise FitRefused(f'bad fit: {weight.sum():.0f} points lie on the wall')
-        self.inlier_share = float(used.mean())
-        self.sigma_m = min(max(1.4826 * _median_size(residual[used] / scale[used]), SIGMA_LIMITS_M[0]), SIGMA_LIMITS_M[1])
-        sigma = self.sigma_m * scale
-        weighted = rows * (weight / np.square(sigma))[:, None]
-        independent, pull = weighted.T @ rows, np.einsum('ni,n->i', weighted, residual)
+        self.sigma_m, self.inlier_share = found_m, np.count_nonzero(weight) / len(weight)
         hessian, gradient = np.zeros((5, 5)), np.zeros(5)
         if roughly:
             hessian[_KNOWN], gradient[[0, 1, 3, 4]] = independent / RELATED_CELLS, pull / RELATED_CELLS
             return hessian, gradient
+        weighted = rows * (weight / np.square(sigma))[:, None]
         steepness, spread = _influence(residual / sigma, weight, CUT_SIGMAS)
         picture = _summed(self._cell, weighted, sigma, self._shape[0] * self._shape[1]).reshape(*self._shape, 4)
         smooth = cv2.GaussianBlur(picture, (0, 0), CORRELATION_PX / GRID_PX, borderType=cv2.BORDER_CONSTANT).reshape(-1, 4)
@@ -103,11 +99,16 @@ class RingWall:
 
 
 @njit(cache=True, nogil=True)
-def _rows(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, cut_m):
-    """Derivatives of the points' distances by the four unknowns (n, 4); distances [m], their scale of noise, and Tukey's weights (n,)."""
+def _normal_equations(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, sigma_m):
+    """Normal equations of points that are independent.
+
+    Returns:
+        Derivatives of the points' distances by the four unknowns (n, 4); distances [m], Tukey's weights and noise [m] of each (n,);
+        noise at the reference depth, found anew [m]; and the equations, (4, 4) and (4,).
+    """
     rows, residual = np.empty((len(points), 4)), np.empty(len(points))
     scale, weight = np.empty(len(points)), np.zeros(len(points))
-    axis = axes[2]
+    axis, used = axes[2], 0
     for i in range(len(points)):
         x, y, z = points[i, 0] - centre[0], points[i, 1] - centre[1], points[i, 2] - centre[2]
         axial = x * axis[0] + y * axis[1] + z * axis[2]
@@ -119,13 +120,28 @@ def _rows(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, cu
         if incidence > 0:  # the far side shows its inner wall
             residual[i] += thickness_m
         scale[i] = spread[i] * max(abs(incidence), MIN_INCIDENCE)
-        within = 1 - (residual[i] / (scale[i] * cut_m)) ** 2
+        within = 1 - (residual[i] / (scale[i] * CUT_SIGMAS * sigma_m)) ** 2
         if within > 0 and abs(axial) < reach_m and abs(incidence) > MIN_INCIDENCE:
             weight[i] = within * within
+            used += 1
         rows[i, 0] = x * axes[0, 0] + y * axes[0, 1] + z * axes[0, 2]
         rows[i, 1] = x * axes[1, 0] + y * axes[1, 1] + z * axes[1, 2]
         rows[i, 2], rows[i, 3] = axial * rows[i, 0], axial * rows[i, 1]
-    return rows, residual, scale, weight
+    size, k = np.zeros(max(used, 1)), 0
+    for i in range(len(points)):
+        if weight[i] > 0:
+            size[k] = abs(residual[i] / scale[i])
+            k += 1
+    found_m = min(max(1.4826 * np.median(size), SIGMA_LIMITS_M[0]), SIGMA_LIMITS_M[1])
+    matrix, pull = np.zeros((4, 4)), np.zeros(4)
+    for i in range(len(points)):
+        if weight[i] > 0:
+            information = weight[i] / (found_m * scale[i]) ** 2
+            for a in range(4):
+                pull[a] += information * rows[i, a] * residual[i]
+                for b in range(4):
+                    matrix[a, b] += information * rows[i, a] * rows[i, b]
+    return rows, residual, weight, found_m * scale, found_m, matrix, pull
 
 
 def _influence(deviation: np.ndarray, weight: np.ndarray, cut: float) -> tuple[float, float]:
@@ -137,12 +153,6 @@ def _influence(deviation: np.ndarray, weight: np.ndarray, cut: float) -> tuple[f
     squared = np.square(deviation / cut)
     slope = np.where(weight > 0, (1 - squared) * (1 - 5 * squared), 0.0).sum() / weight.sum()
     return max(float(slope), 0.3), float(np.square(weight * deviation).sum() / np.square(weight).sum())
-
-
-@njit(cache=True, nogil=True)
-def _median_size(values):
-    """Median of the absolute values, several times as fast as NumPy's."""
-    return np.median(np.abs(values))
 
 
 @njit(cache=True, nogil=True)

@@ -80,8 +80,10 @@ class Trainer:
     def run(
         self, data: TrainingSet, folder: Path | None, report: Callable[[int, float], None], stop: Callable[[], bool] = lambda: False
     ) -> None:
-        """Train to the last step, or until `stop()` in any process; checkpoints go to `folder`, if there is one, every
-        `CHECKPOINT_EVERY_S` and at the end."""
+        """Train to the last step, or until `stop()` in any process.
+
+        Checkpoints go to `folder`, if there is one, every `CHECKPOINT_EVERY_S` and at the end.
+        """
         saved = time.monotonic()
         while self.step < self.settings.steps and not processes.anyone(stop()):
             total = self.advance(data)
