@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit
 
 from soft_arm_vision.cylinder_fit import perpendiculars
+from soft_arm_vision.instance import Instance
+from soft_arm_vision.intrinsics import Intrinsics
 
 RIM_POINTS = 72
 BESIDE_PX = 4  # depth nearer to an edge than this is mixed
@@ -87,6 +89,19 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
             pixels.append(edge[:, ::-1] if transposed else edge)
             backed.append(step[own] < BACKED_GAP_M)
     return np.concatenate(pixels), np.concatenate(backed)
+
+
+def outline_of(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> Outline:
+    """Outline of an instance's mask, see `mask_edges`.
+
+    Args:
+        instance: The instance.
+        depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
+        intrinsics: Of the picture.
+    """
+    rows, columns = instance.widened(FREE_PX[-1] + 1, depth_m.shape)
+    edges, backed = mask_edges(instance.mask_in(rows, columns), depth_m[rows, columns])
+    return Outline(intrinsics.rays(edges + (columns.start, rows.start)), backed, 2 / (intrinsics.fx + intrinsics.fy))
 
 
 def rim_points(centre: np.ndarray, axis: np.ndarray, radius_m: float) -> np.ndarray:

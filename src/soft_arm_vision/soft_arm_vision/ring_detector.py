@@ -15,11 +15,12 @@ from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder
 from soft_arm_vision.errors import FitRefused
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.outline import FREE_PX, Outline, mask_edges, rim_points
+from soft_arm_vision.outline import outline_of, rim_points
 from soft_arm_vision.ring_fit import RingFit, fit_ring
 from soft_arm_vision.segmenter import Segmenter
 
 VOXEL_M = 0.002
+ROOM_PX = 7  # around a mask: its border is left out, but not at the picture's edge
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
 STILL_AS_GOOD = 0.9
 APART_M = 5e-3  # of the centres by depth alone and by the whole fit, at the reference depth; grows with the square of depth
@@ -87,12 +88,10 @@ class RingDetector:
         if not instances:
             return self._missing('no ring in view', None, cpu_s)
         instance = instances[0]
-        rows, columns = instance.widened(FREE_PX[-1] + 1, shape)
-        mask, depth_m = instance.mask_in(rows, columns), depth_m[rows, columns]
-        solid = cloud.solid_pixels(mask, depth_m)
-        points = cloud.back_project_cells(solid, depth_m, intrinsics, (rows.start, columns.start))
-        edges, backed = mask_edges(mask, depth_m)
-        outline = Outline(intrinsics.rays(edges + (columns.start, rows.start)), backed, 2 / (intrinsics.fx + intrinsics.fy))
+        rows, columns = instance.widened(ROOM_PX, shape)
+        solid = cloud.solid_pixels(instance.mask_in(rows, columns), depth_m[rows, columns])
+        points = cloud.back_project_cells(solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start))
+        outline = outline_of(instance, depth_m, intrinsics)
         lap('cloud')
         try:
             fit, warm = self._fit(points, outline, instance.cylinder)

@@ -15,7 +15,7 @@ from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder, surface_fra
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.mask_refinement import refine
-from soft_arm_vision.outline import FREE_PX, Outline, mask_edges, outline_residual
+from soft_arm_vision.outline import outline_of, outline_residual
 from soft_arm_vision.ring_rays import AXIAL_ROOM_M, RingRays, ends_m, ring_rays, sure_ends_m
 
 VOXEL_M = 0.002
@@ -250,11 +250,9 @@ def _drawn(row: int, column: int, mask: np.ndarray, colour: np.ndarray) -> tuple
 
 def _outlined(pose: _Pose, drawn: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> float:
     """`RingRegion.outlined`."""
-    rows, columns = drawn.widened(FREE_PX[-1] + 1, depth_m.shape)
-    edges, backed = mask_edges(drawn.mask_in(rows, columns), depth_m[rows, columns])
-    if len(edges) == 0:
+    outline = outline_of(drawn, depth_m, intrinsics)
+    if len(outline.rays) == 0:
         return 0.0
-    outline = Outline(intrinsics.rays(edges + (columns.start, rows.start)), backed, 2 / (intrinsics.fx + intrinsics.fy))
     off = outline_residual(outline, pose.centre, pose.axis, ring.radius_m, ring.height_m, ring.thickness_m).distance
     return float((np.abs(off) < NEAR_PX * outline.pixel).mean())
 

@@ -87,5 +87,5 @@ def _run(rank: int, count: int, meeting: str, complaints, task: Callable, argume
     with _group(rank, count, meeting):
         try:
             task(*arguments)
-        except VisionError as error:
+        except (VisionError, RuntimeError) as error:  # the latter also where the first process has ended
             complaints.put(str(error))
