@@ -73,12 +73,13 @@ class RingRegion:
 
 
 class _Pose(NamedTuple):
-    """Centre [m] and unit axis; what is left unexplained of the whole find, and of what nothing hides; the rest as in `RingRegion`."""
+    """Centre [m], unit axis, what is left unexplained of the whole find, its rays that nothing hides, and the rest as in `RingRegion`."""
 
     centre: np.ndarray
     axis: np.ndarray
     unexplained: float
-    unhidden: float
+    free: RingRays
+    hidden: float
     contradicted: float
     shown: float
 
@@ -88,7 +89,8 @@ class _Pose(NamedTuple):
 
     def good(self, enough: float) -> bool:
         """Whether what can be seen of it has fewer faults than this."""
-        return self.unhidden + self.contradicted < enough
+        seen = self.free.unexplained(self.centre, self.axis) if self.hidden < MOSTLY_HIDDEN else self.unexplained
+        return seen + self.contradicted < enough
 
 
 def ring_region(
@@ -118,10 +120,10 @@ def ring_region(
         return None
     drawn = _drawn(*_pixels(best, depth_m, intrinsics, ring), colour)
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
-    free, hidden = rays.without_hidden(best.centre, best.axis)
+    free = best.free
     unexplained, flatness, goes_on = (measure(best.centre, best.axis) for measure in (free.unexplained, free.flatness, free.goes_on))
     outlined = _outlined(best, Instance(*drawn, instance.score), depth_m, intrinsics, ring)
-    return RingRegion(cylinder, unexplained, best.contradicted, best.shown, flatness, hidden, goes_on, outlined, *drawn)
+    return RingRegion(cylinder, unexplained, best.contradicted, best.shown, flatness, best.hidden, goes_on, outlined, *drawn)
 
 
 def _best_pose(
@@ -133,7 +135,7 @@ def _best_pose(
     intrinsics: Intrinsics,
     rng: np.random.Generator,
 ) -> _Pose | None:
-    """The best of this pose and those near the walls that RANSAC finds in the points; ends at one with fewer faults than `enough`."""
+    """The best of this pose and those near the walls that RANSAC finds in the points; ends at a good one."""
     if len(points) < MIN_POINTS:
         return best
     for radius_m, viewpoint in _walls(points, rays.ring):
@@ -151,10 +153,7 @@ def _judged(centre: np.ndarray, axis: np.ndarray, rays: RingRays, depth_m: np.nd
     if centre[2] <= 0 or depth_m[_window(centre, depth_m.shape, intrinsics, rays.ring)].size == 0:
         return None
     contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, rays.ring)
-    free, hidden = rays.without_hidden(centre, axis)
-    unexplained = rays.unexplained(centre, axis)
-    unhidden = free.unexplained(centre, axis) if 0 < hidden < MOSTLY_HIDDEN else unexplained
-    return _Pose(centre, axis, unexplained, unhidden, contradicted, shown)
+    return _Pose(centre, axis, rays.unexplained(centre, axis), *rays.without_hidden(centre, axis), contradicted, shown)
 
 
 def _settled_on_more(pose: _Pose, rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Pose:

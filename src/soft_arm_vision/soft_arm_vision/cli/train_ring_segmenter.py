@@ -74,8 +74,8 @@ def _train(options) -> int:
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
     card = {'command': _command(options), 'steps': trainer.step, 'pictures': pictures, 'weights_sha256': checksum, 'min_score': MIN_SCORE}
     network = options.out / 'ring_segmenter.onnx'
-    card = export(trainer.averaged.eval(), network, card | {'torch': torch.__version__})
-    write_card(network, card | {'odds': ExportedYolact().card['odds']})  # the shipped network's
+    card |= {'torch': torch.__version__, 'odds': ExportedYolact().card['odds']}  # the shipped network's
+    card = export(trainer.averaged.eval(), network, card)
     if trainer.step >= options.steps and not options.data:
         write_card(network, card | {'odds': _odds(network, options)})
     print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')

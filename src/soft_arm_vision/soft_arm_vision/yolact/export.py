@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from soft_arm_vision.yolact.exported import OUTPUTS
+from soft_arm_vision.yolact.exported import INPUT, OUTPUTS
 from soft_arm_vision.yolact.network import Yolact, checksum
 
 OPSET = 17
@@ -39,7 +39,7 @@ def export(network: Yolact, path: Path, card: dict) -> dict:
     with warnings.catch_warnings():  # the exporter that writes plain graphs calls itself old
         warnings.simplefilter('ignore')
         flat = _Flat(network).eval()
-        torch.onnx.export(flat, (picture,), str(path), opset_version=OPSET, dynamo=False, input_names=['picture'], output_names=OUTPUTS)
+        torch.onnx.export(flat, (picture,), str(path), opset_version=OPSET, dynamo=False, input_names=[INPUT], output_names=OUTPUTS)
     card = card | {'sha256': checksum(path), 'classes': list(network.config.classes), 'layout': dataclasses.asdict(layout)}
     card['depth'] = network.config.depth
     write_card(path, card)

@@ -13,6 +13,7 @@ from soft_arm_vision.yolact.anchors import AnchorLayout
 from soft_arm_vision.yolact.detection import Found, assemble, find
 from soft_arm_vision.yolact.planes import planes, reduced_depth
 
+INPUT = 'picture'
 OUTPUTS = ['boxes', 'scores', 'coefficients', 'prototypes']
 THREADS = 2  # more would stand in the way of the other nodes
 SHIPPED = Path(__file__).parent / 'weights' / 'ring_segmenter.onnx'
@@ -47,7 +48,7 @@ class ExportedYolact:
         size_px = self.layout.width_px, self.layout.height_px
         small = cv2.resize(rgb, size_px, interpolation=cv2.INTER_AREA)
         seen = planes(small, reduced_depth(depth_m, size_px) if self.card['depth'] else None)
-        return tuple(part[0] for part in self._network.run(OUTPUTS, {self._network.get_inputs()[0].name: seen[None]}))
+        return tuple(part[0] for part in self._network.run(OUTPUTS, {INPUT: seen[None]}))
 
     def detect(self, rgb: np.ndarray, depth_m: np.ndarray, min_score: float | None = None) -> tuple[Found, np.ndarray]:
         """Instances and prototypes of one picture.

@@ -56,20 +56,23 @@ def part() -> tuple[int, int]:
 
 def mean(values: Tensor) -> Tensor:
     """Mean over the processes; every one of them must ask."""
-    if distributed.is_initialized():
-        distributed.all_reduce(values)
-        values /= distributed.get_world_size()
-    return values
+    return _sum(values) / part()[1]
 
 
 def total(count: int) -> int:
     """Sum over the processes; every one of them must ask."""
-    return round(float(mean(torch.tensor([float(count)]))) * part()[1])
+    return int(_sum(torch.tensor([count])))
 
 
 def anyone(wish: bool) -> bool:
     """Whether any of the processes wishes it; every one of them must ask."""
-    return float(mean(torch.tensor([float(wish)]))) > 0
+    return total(int(wish)) > 0
+
+
+def _sum(values: Tensor) -> Tensor:
+    if distributed.is_initialized():
+        distributed.all_reduce(values)
+    return values
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def test_ring_and_its_pixels(ring, render_ring, axis):
     frame = render_ring(CENTRE, axis, arm=False)
     region = region_of(frame, frame.visible, ring)
     assert is_ring(region)
-    assert np.linalg.norm(region.cylinder.point[0] - frame.centre) < 6e-3
+    assert np.linalg.norm(region.cylinder.point[0] - frame.centre) < 6e-3 and region.outlined > 0.95
     mask = whole(region, frame.visible.shape)
     assert (mask & frame.visible).sum() / (mask | frame.visible).sum() > 0.75
     assert (mask & ~frame.visible).sum() < 0.03 * frame.visible.sum()
@@ -61,7 +61,7 @@ def test_piece_of_a_wall_that_ends_where_a_ring_would_go_on_is_no_ring(ring, ren
     piece = frame.visible & (np.abs(u - 347) < 20)
     depth = np.where(frame.visible & ~piece, np.uint16(900), frame.depth)
     region = ring_region(find_of(piece), frame.colour, depth_in_metres(depth), frame.intrinsics, ring, np.random.default_rng(0))
-    assert not is_ring(region)
+    assert not is_ring(region) and region.outlined < 0.6
 
 
 def test_flat_thing_is_no_ring(ring, render_ring):

@@ -36,12 +36,13 @@ def square(column):
 
 
 def learn(stop_after=None):
-    """Three squares for each process, others in each; returns the trainer."""
+    """Three squares for each process, others in each; returns the trainer, and how far its weights are from the mean of all processes'."""
     torch.set_num_threads(1)
     data = TrainingSet([square(10 + 20 * processes.part()[0] + k) for k in range(3)], LAYOUT)
     trainer = Trainer(CONFIG, SETTINGS)
     trainer.run(data, None, lambda *_: None, lambda: trainer.step == stop_after)
-    return trainer
+    weights = torch.cat([p.detach().ravel() for p in trainer.network.parameters()])
+    return trainer, float((processes.mean(weights.clone()) - weights).abs().max())
 
 
 def test_they_take_means_and_heed_each_others_wishes():
@@ -56,12 +57,18 @@ def test_what_stops_one_of_them_is_said():
         processes.anyone(False)
 
 
-def test_two_learn_otherwise_than_one_and_stop_together():
-    alone = learn()
+def test_two_that_see_other_pictures_learn_the_same_and_stop_together():
     with processes.beside(1, learn):
-        together = learn()
+        together, apart = learn()
+    assert together.step == 8 and apart == 0.0
     with processes.beside(1, learn, 3):
-        stopped = learn()
-    assert alone.step == together.step == 8 and stopped.step == 3
+        stopped, _ = learn()
+    assert stopped.step == 3
+
+
+def test_two_learn_otherwise_than_one():
+    alone, _ = learn()
+    with processes.beside(1, learn):
+        together, _ = learn()
     weights = [torch.cat([p.detach().ravel() for p in trainer.network.parameters()]) for trainer in (alone, together)]
     assert all(torch.isfinite(w).all() for w in weights) and not torch.allclose(*weights)

@@ -1,4 +1,4 @@
-"""The shipped network through the Segmenter interface, by OpenCV; no torch."""
+"""The shipped network through the Segmenter interface, by onnxruntime; no torch."""
 
 import json
 import shutil
