@@ -7,3 +7,7 @@ class VisionError(ValueError):
 
 class FitRefused(ValueError):
     """No pose can be given; the message is the reason."""
+
+
+class TooVague(FitRefused):
+    """What is seen does not speak against a ring, but tells too little of where it is."""

@@ -18,6 +18,7 @@ class Instance:
         row, column: The window's first pixel in the whole image.
         score: 0..1, how sure the segmenter is.
         cylinder: Roughly the ring's wall (K = 1), where the segmenter looked for it.
+        log_odds: That it is a ring, before its pose is sought.
     """
 
     mask: np.ndarray
@@ -25,6 +26,7 @@ class Instance:
     column: int
     score: float
     cylinder: Cylinders | None = None
+    log_odds: float = np.inf
 
     @property
     def window(self) -> tuple[slice, slice]:

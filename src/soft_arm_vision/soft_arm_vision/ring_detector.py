@@ -12,11 +12,12 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision import cloud
 from soft_arm_vision.colour_segmenter import ColourSegmenter
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder
-from soft_arm_vision.errors import FitRefused
+from soft_arm_vision.errors import FitRefused, TooVague
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.outline import outline_of, rim_points
 from soft_arm_vision.ring_fit import RingFit, fit_ring
+from soft_arm_vision.ring_odds import counts_without_pose
 from soft_arm_vision.segmenter import Segmenter
 
 VOXEL_M = 0.002
@@ -80,30 +81,31 @@ class RingDetector:
         def lap(stage):
             nonlocal clock
             now = process_time()
-            cpu_s[stage], clock = now - clock, now
+            cpu_s[stage], clock = cpu_s.get(stage, 0.0) + now - clock, now
 
         depth_m = cloud.depth_in_metres(depth)
         instances = self._segmenter.segment(colour, depth_m, intrinsics)
         lap('segment')
-        if not instances:
-            return self._missing('no ring in view', None, cpu_s)
-        instance = instances[0]
-        rows, columns = instance.widened(ROOM_PX, shape)
-        solid = cloud.solid_pixels(instance.mask_in(rows, columns), depth_m[rows, columns])
-        points = cloud.back_project_cells(solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start))
-        outline = outline_of(instance, depth_m, intrinsics)
-        lap('cloud')
-        try:
-            fit, warm = self._fit(points, outline, instance.cylinder)
-            if instance.cylinder is not None:
-                _refuse_far(fit, instance.cylinder)
-        except (FitRefused, np.linalg.LinAlgError) as refusal:
+        for instance in instances:
+            rows, columns = instance.widened(ROOM_PX, shape)
+            solid = cloud.solid_pixels(instance.mask_in(rows, columns), depth_m[rows, columns])
+            points = cloud.back_project_cells(solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start))
+            outline = outline_of(instance, depth_m, intrinsics)
+            lap('cloud')
+            try:
+                fit, warm = self._fit(points, outline, instance.cylinder)
+                if instance.cylinder is not None:
+                    _refuse_far(fit, instance.cylinder)
+            except (FitRefused, np.linalg.LinAlgError) as refusal:
+                lap('fit')
+                if counts_without_pose(instance.log_odds, refusal):
+                    return self._missing(str(refusal), instance, cpu_s)
+                continue
+            fit = self._signed(fit, expected_axis)
+            self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
             lap('fit')
-            return self._missing(str(refusal), instance, cpu_s)
-        fit = self._signed(fit, expected_axis)
-        self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
-        lap('fit')
-        return Detection(fit, None, instance, warm, cpu_s)
+            return Detection(fit, None, instance, warm, cpu_s)
+        return self._missing('no ring in view', None, cpu_s)
 
     def _fit(self, points, outline, start) -> tuple[RingFit, bool]:
         """From the previous pose; from scratch where that explains less than before, and then the better of both."""
@@ -119,7 +121,7 @@ class RingDetector:
         if start is None:
             found = ransac_cylinder(cloud.voxel_filter(points, VOXEL_M), radius_m=self._ring.radius_m, rng=self._rng)
             if found is None:
-                raise FitRefused(f'too few depth points: {len(points)} make no cylinder')
+                raise TooVague(f'too few depth points: {len(points)} make no cylinder')
             start = found[0]
         try:
             cold = fit_ring(points, start, self._ring, outline.pixel, outline)

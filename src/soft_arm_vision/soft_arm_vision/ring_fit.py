@@ -8,13 +8,14 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_vision.cylinder_fit import Cylinders, cross, optimise, perpendiculars, tukey
 from soft_arm_vision.edge_error import CUT_LIMITS_PX, ROUNDING_PX2, TAIL_CUT, edge_posterior
-from soft_arm_vision.errors import FitRefused
+from soft_arm_vision.errors import FitRefused, TooVague
 from soft_arm_vision.outline import Outline, OutlineResidual, outline_residual
 from soft_arm_vision.ring_wall import MIN_INLIER_SHARE, MIN_POINTS, RingWall
 
 START_POINTS, START_EDGES = 500, 150  # are enough to follow
 EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)  # Tukey's cut, step by step, depth alone at first; ends when converged
 BELIEVED_SIGMA_PX = 0.3  # of an edge point while the outline is followed
+FAT_SIGMA_PX, MAX_FAT_PX = 1.0, 2.0  # of all of them together meanwhile
 BACKED_WEIGHT = 0.1  # of one beside the arm meanwhile
 FINAL_STEPS = 4  # with the outline's errors related
 SIDE_STEPS = 2  # of them to tell which side of a fold is the right one
@@ -29,7 +30,7 @@ EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
 TEMPER = 5.0  # nats that count as one between two sides of a fold: the outline's errors are known only so well
 MIN_EDGE_SHARE = 0.8  # less, and part of the outline is not the ring's
 USABLE_EDGE_SHARE = 0.3
-MAX_SIGMA_M = 1.2e-3  # a pose known worse is of no use to a controller that is to be right to a millimetre
+MAX_SIGMA_M = 1.0e-3  # a pose known worse is of no use to a controller that is to be right to a millimetre
 ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
 
 
@@ -67,9 +68,10 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, out
 
     Raises:
         FitRefused: If the points do not hold a ring.
+        TooVague: If they are too few, or the pose would be known too badly.
     """
     if len(points) < MIN_POINTS:
-        raise FitRefused(f'too few depth points: {len(points)}, at least {MIN_POINTS} are needed')
+        raise TooVague(f'too few depth points: {len(points)}, at least {MIN_POINTS} are needed')
     wall = RingWall(points, ring, pixel)
     start = optimise(points[:: max(1, len(points) // START_POINTS)], start, cut_m=6e-3, iterations=2, viewpoint=np.zeros(3))
     centre, seen_height_m = wall.middle(start.point[0], start.axis[0])
@@ -95,7 +97,7 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, out
     covariance = _covariance(state.covariance, state.axes)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
-        raise FitRefused(f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, {1e3 * MAX_SIGMA_M:.1f} mm is allowed')
+        raise TooVague(f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, {1e3 * MAX_SIGMA_M:.1f} mm is allowed')
     return RingFit(state.centre, state.axis, covariance, wall.inlier_share, state.edge_share, wall.sigma_m)
 
 
@@ -123,16 +125,21 @@ class _Problem:
         for cut_px in cuts_px:
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes, roughly=self._thinned is not None)
+            if cut_px is None:
+                self._wall.keep_noise()
             edge_share = 0.0
             if self._thinned is not None and cut_px is not None:
                 _, residual_px, jacobian = self._edges(self._thinned, centre, axes)
-                weight = tukey(residual_px, cut_px)
+                fat_px = np.clip(np.median(residual_px), -MAX_FAT_PX, MAX_FAT_PX)
+                weight = tukey(residual_px - fat_px, cut_px)
                 edge_share = float((weight > 0).mean()) if (weight > 0).sum() >= 12 else 0.0
                 if edge_share > 0:
                     weight = np.where(self._thinned.backed, BACKED_WEIGHT, 1.0) * weight
                     information = weight * (len(self._outline.rays) / len(weight) / BELIEVED_SIGMA_PX**2)
-                    hessian = hessian + jacobian.T @ (jacobian * information[:, None])
-                    gradient = gradient + jacobian.T @ (information * residual_px)
+                    known, alike = jacobian.T * information, 1 / (information.sum() + 1 / FAT_SIGMA_PX**2)
+                    every = known.sum(axis=1)  # what they say alike may be the mask's error: too fat or too thin all round
+                    hessian = hessian + known @ jacobian - alike * np.outer(every, every)
+                    gradient = gradient + known @ residual_px - alike * (information @ residual_px) * every
             if edge_share < USABLE_EDGE_SHARE:  # no rims to see: the wall's extent must do
                 hessian[2, 2] += 1 / EXTENT_SIGMA_M**2
                 gradient[2] += (self._wall.middle(centre, axis)[0] - centre) @ axis / EXTENT_SIGMA_M**2

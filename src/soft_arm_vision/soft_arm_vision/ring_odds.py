@@ -6,14 +6,15 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from soft_arm_vision.errors import VisionError
+from soft_arm_vision.errors import TooVague, VisionError
 from soft_arm_vision.ring_region import RingRegion
 
 SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
-MIN_SHOWN = 0.15  # rings of which a quarter is visible show more
+MIN_SHOWN = 0.12  # rings of which a quarter is visible show more
 MAX_GOES_ON = 0.1  # of a find: more, and it is a piece of a can, whatever the network says
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
-MIN_LOG_ODDS = -1.0  # of the scenes it is fitted on four in five have no ring; where every other has none, that is odds of 1.5
+# log odds from which a find counts, by what the search for its pose came to; of the scenes they are fitted on four in five have no ring
+WITH_POSE, VAGUE, WITHOUT_POSE = -2.0, -1.0, 0.5
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
 # what each term can speak for, however few the finds: the constant, and then as in `RingOdds`
 BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0), (None, 0), (0, None)
@@ -38,13 +39,18 @@ class RingOdds:
     hidden: float
     outlined: float
 
-    def is_ring(self, score: float, region: RingRegion) -> bool:
-        """Whether a find of this score is taken for a ring."""
-        return region.shown >= MIN_SHOWN and region.goes_on <= MAX_GOES_ON and self.log_odds(score, region) >= MIN_LOG_ODDS
+    def may_be_ring(self, score: float, region: RingRegion) -> bool:
+        """Whether a find of this score is a ring if it has a ring's pose."""
+        return region.shown >= MIN_SHOWN and region.goes_on <= MAX_GOES_ON and self.log_odds(score, region) >= WITH_POSE
 
     def log_odds(self, score: float, region: RingRegion) -> float:
         """Natural logarithm of the odds."""
         return float(np.dot(list(asdict(self).values()), _terms(score, region)))
+
+
+def counts_without_pose(log_odds: float, refusal: Exception) -> bool:
+    """Whether a find of these log odds is still taken for a ring when its pose was refused."""
+    return log_odds >= (VAGUE if isinstance(refusal, TooVague) else WITHOUT_POSE)
 
 
 def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:

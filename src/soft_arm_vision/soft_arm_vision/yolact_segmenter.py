@@ -5,7 +5,7 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_vision.instance import Instance, plausibility
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_odds import RingOdds
+from soft_arm_vision.ring_odds import WITHOUT_POSE, RingOdds
 from soft_arm_vision.ring_region import ring_region
 from soft_arm_vision.yolact.exported import ExportedYolact
 
@@ -14,7 +14,8 @@ MAX_FINDS = 3  # that are looked at, best first
 
 
 class YolactSegmenter:
-    """See `segmenter.Segmenter`; unlike `ColourSegmenter` it knows nothing of the previous frame. It ends at the first ring.
+    """See `segmenter.Segmenter`; unlike `ColourSegmenter` it knows nothing of the previous frame. It ends at the first find that needs no pose to
+    count.
 
     Args:
         ring: Whose size a find must have at its depth.
@@ -34,17 +35,20 @@ class YolactSegmenter:
     def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
         """See `Segmenter.segment`."""
         found, prototypes = self.network.detect(colour, depth_m)
-        rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
+        instances, rng = [], np.random.default_rng(self._seed)  # the same frame gives the same answer
         for i in np.flatnonzero(found.classes == self._class)[:MAX_FINDS]:
             coarse = self.network.mask(found, prototypes, i, colour.shape[:2])
             if not coarse[0].any():
                 continue
             score = float(found.scores[i])
             region = ring_region(Instance(*coarse, score), colour, depth_m, intrinsics, self._ring, rng)
-            if region is None or not self._odds.is_ring(score, region):
+            if region is None or not self._odds.may_be_ring(score, region):
                 continue
-            instance = Instance(region.mask, region.row, region.column, score, None if region.doubted else region.cylinder)
+            cylinder = None if region.doubted else region.cylinder
+            instance = Instance(region.mask, region.row, region.column, score, cylinder, self._odds.log_odds(score, region))
             height, width = region.mask.shape
             if plausibility(self._ring, region.mask.sum(), width, height, depth_m[instance.window][region.mask], intrinsics) > 0:
-                return [instance]
-        return []
+                instances.append(instance)
+            if instances and instances[-1].log_odds >= WITHOUT_POSE:
+                break
+        return instances
