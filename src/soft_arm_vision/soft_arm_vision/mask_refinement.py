@@ -11,7 +11,9 @@ LIKELIHOOD_LIMIT = 4.0  # log odds that a colour can give
 AREA_FACTOR = 2.0  # a mask that changes by more was not refined but lost
 
 
-def refine(mask: np.ndarray, row: int, column: int, rgb: np.ndarray, trust_per_px: float = TRUST_PER_PX) -> tuple[np.ndarray, int, int]:
+def refine(
+    mask: np.ndarray, row: int, column: int, rgb: np.ndarray, trust_per_px: float = TRUST_PER_PX, lost_px: float = 0.0
+) -> tuple[np.ndarray, int, int]:
     """Refined mask.
 
     Args:
@@ -19,6 +21,7 @@ def refine(mask: np.ndarray, row: int, column: int, rgb: np.ndarray, trust_per_p
         row, column: Its first pixel in the picture.
         rgb: The whole picture, uint8.
         trust_per_px: Log odds by which a pixel belongs to the side of the coarse edge it is on.
+        lost_px: How far inside the true edge the coarse one usually lies.
 
     Returns:
         Mask and its first row and column; the coarse one where the colours do not tell.
@@ -29,7 +32,7 @@ def refine(mask: np.ndarray, row: int, column: int, rgb: np.ndarray, trust_per_p
     coarse = np.zeros((bottom - top, right - left), np.uint8)
     coarse[row - top : row - top + mask.shape[0], column - left : column - left + mask.shape[1]] = mask
     inside, outside = cv2.distanceTransform(coarse, cv2.DIST_L2, 3), cv2.distanceTransform(1 - coarse, cv2.DIST_L2, 3)
-    signed = np.where(coarse > 0, inside - 0.5, 0.5 - outside)
+    signed = np.where(coarse > 0, inside - 0.5, 0.5 - outside) + lost_px
     window = cv2.GaussianBlur(rgb[top:bottom, left:right], (3, 3), 0)
     code = _colour_code(window)
     core = signed > min(3.0, 0.5 * signed.max())

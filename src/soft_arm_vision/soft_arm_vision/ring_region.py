@@ -32,8 +32,9 @@ MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
 MOSTLY_HIDDEN = 0.5  # share of a find: a pose with more before it is not its
 SURE_SCORE = 0.9  # such finds are tried again
 THIN_PX = 200  # of a find's inside
+LOST_PX = 0.8  # of a mask along its edge, where depth is mixed or missing
 STRIDE_PX = 3  # between the rays that are checked
-TRUST_PER_PX = 1.2  # log odds by which a pixel belongs to the side of the edge that depth drew; a network's is further off
+TRUST_PER_PX = 2.0  # log odds by which a pixel belongs to the side of the edge that depth drew; a network's is further off
 NEAR_PX = 3.0  # of an edge to the outline of a ring whose pose only depth has told
 
 
@@ -244,7 +245,7 @@ def _drawn(row: int, column: int, mask: np.ndarray, colour: np.ndarray) -> tuple
     x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
     if width == 0:
         return np.zeros((0, 0), bool), 0, 0
-    return refine(mask[y : y + height, x : x + width], row + y, column + x, colour, TRUST_PER_PX)
+    return refine(mask[y : y + height, x : x + width], row + y, column + x, colour, TRUST_PER_PX, LOST_PX)
 
 
 def _outlined(pose: _Pose, drawn: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> float:

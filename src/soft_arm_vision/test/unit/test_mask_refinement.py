@@ -38,6 +38,13 @@ def test_exposure_is_tolerated(frame, exposure):
     assert overlap(*refine(mask, row, column, colour), frame.visible) > 0.93
 
 
+def test_mask_that_lost_its_border_gets_it_back_in_a_blurred_picture(frame):
+    thin = cv2.erode(frame.visible.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    blurred = cv2.GaussianBlur(frame.colour, (0, 0), 1.5)
+    told = overlap(*refine(thin, 0, 0, blurred, 2.0, lost_px=1.0), frame.visible)
+    assert told > 0.95 and told > overlap(*refine(thin, 0, 0, blurred, 2.0), frame.visible) > overlap(thin, 0, 0, frame.visible)
+
+
 def test_mask_stays_where_colours_do_not_tell(frame):
     mask, row, column = coarse_of(frame.visible)
     same, again_row, again_column = refine(mask, row, column, np.full_like(frame.colour, 90))

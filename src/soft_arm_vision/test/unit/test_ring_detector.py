@@ -1,11 +1,13 @@
 import re
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 
 from soft_arm_vision.arc_prior import expected_axis
 from soft_arm_vision.cylinder_fit import Cylinders
+from soft_arm_vision.instance import Instance
 from soft_arm_vision.ring_detector import RingDetector, draw_overlay
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.47]), np.array([0.3, 1, 0.2])
@@ -149,7 +151,7 @@ def test_overlay_marks_the_ring(render_ring, ring):
 
 
 class Told:
-    """A segmenter that says where depth shows the ring."""
+    """A segmenter that gives one find, and says where depth shows the ring."""
 
     def __init__(self, ring, instance, centre, axis):
         cylinder = Cylinders(np.asarray(centre)[None], np.asarray(axis)[None], np.array([ring.radius_m]))
@@ -157,6 +159,28 @@ class Told:
 
     def segment(self, colour, depth_m, intrinsics):
         return [self._instance]
+
+
+@pytest.mark.parametrize('fat_px', [-1, 0, 1])
+@pytest.mark.parametrize('axis', [[0.3, 1, 0.2], [1, 0.2, 0.6], [0.2, 1, -1.2]])
+def test_mask_too_fat_or_too_thin_all_round_does_not_move_the_ring(render_ring, ring, axis, fat_px):
+    frame = render_ring([0.02, -0.01, 0.57], axis, arm=False)
+    square, mask = np.ones((3, 3), np.uint8), frame.visible.astype(np.uint8)
+    mask = mask if fat_px == 0 else (cv2.dilate if fat_px > 0 else cv2.erode)(mask, square)
+    told = Told(ring, Instance(mask > 0, 0, 0, 1.0), frame.centre + [0.001, 0.0, -0.002], frame.axis + [0.03, 0.0, 0.03])
+    found = detect(RingDetector(ring, told), frame)
+    assert found.fit is not None, found.reason
+    assert np.linalg.norm(found.fit.centre - frame.centre) < 0.8e-3
+
+
+@pytest.mark.parametrize(('log_odds', 'hidden', 'counts'), [(-1.5, False, True), (-1.5, True, False), (2.0, True, True)])
+def test_doubtful_find_counts_with_a_pose_only(render_ring, ring, log_odds, hidden, counts):
+    frame = render_ring(CENTRE, AXIS, occluder=(300, 420) if hidden else None)
+    mask = frame.visible & (np.arange(640) < 290) if hidden else frame.visible
+    told = Told(ring, Instance(mask, 0, 0, 1.0, log_odds=log_odds), frame.centre, frame.axis)
+    found = detect(RingDetector(ring, told), frame)
+    assert (found.fit is None) == hidden and (found.instance is not None) == counts
+    assert counts or found.reason == 'no ring in view'
 
 
 def test_pose_far_from_where_depth_alone_shows_the_ring_is_refused(render_ring, ring):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ring_odds import RingOdds, fit_odds
+from soft_arm_vision.errors import FitRefused, TooVague, VisionError
+from soft_arm_vision.ring_odds import RingOdds, counts_without_pose, fit_odds
 from soft_arm_vision.ring_region import RingRegion
 
 ODDS = RingOdds(constant=-5.0, score=0.8, unexplained=-9.0, contradicted=-7.0, shown=6.0, flatness=-3.0, hidden=-4.0, outlined=5.0)
@@ -47,13 +47,18 @@ def test_finds_that_a_line_parts_give_finite_odds():
     ],
 )
 def test_whatever_speaks_against_a_ring_lowers_its_odds(score, seen):
-    assert ODDS.log_odds(score, seen) < ODDS.log_odds(0.9, region()) and ODDS.is_ring(0.9, region())
+    assert ODDS.log_odds(score, seen) < ODDS.log_odds(0.9, region()) and ODDS.may_be_ring(0.9, region())
 
 
 @pytest.mark.parametrize('seen', [region(shown=0.1), region(goes_on=0.2)])
 def test_find_that_shows_next_to_nothing_or_goes_on_is_no_ring_however_sure_the_network(seen):
     odds = RingOdds(50.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    assert odds.is_ring(1.0, region()) and not odds.is_ring(1.0, seen)
+    assert odds.may_be_ring(1.0, region()) and not odds.may_be_ring(1.0, seen)
+
+
+def test_what_speaks_against_a_ring_asks_for_better_odds_than_what_tells_too_little():
+    assert counts_without_pose(0.0, TooVague()) and not counts_without_pose(0.0, FitRefused())
+    assert counts_without_pose(1.0, FitRefused()) and not counts_without_pose(-1.5, TooVague())
 
 
 @pytest.mark.parametrize('finds', [[], [(0.9, region(), True)] * 3])
