@@ -125,8 +125,6 @@ class _Problem:
         for cut_px in cuts_px:
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes, roughly=self._thinned is not None)
-            if cut_px is None:
-                self._wall.keep_noise()
             edge_share = 0.0
             if self._thinned is not None and cut_px is not None:
                 _, residual_px, jacobian = self._edges(self._thinned, centre, axes)

@@ -14,7 +14,7 @@ MIN_SHOWN = 0.12  # rings of which a quarter is visible show more
 MAX_GOES_ON = 0.1  # of a find: more, and it is a piece of a can, whatever the network says
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
 # log odds from which a find counts, by what the search for its pose came to; of the scenes they are fitted on four in five have no ring
-WITH_POSE, VAGUE, WITHOUT_POSE = -2.0, -1.0, 0.5
+WITH_POSE, VAGUE, WITHOUT_POSE = -2.0, -1.5, 1.0
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
 # what each term can speak for, however few the finds: the constant, and then as in `RingOdds`
 BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0), (None, 0), (0, None)

@@ -9,8 +9,6 @@ from soft_arm_vision.cloud import REFERENCE_DEPTH_M
 from soft_arm_vision.cylinder_fit import Cylinders, surface_frame
 from soft_arm_vision.errors import FitRefused
 
-FIRST_SIGMA_M = 1.5e-3
-MAX_GROWTH = 1.2  # of the noise, beyond that at the pose that the wall alone has
 SIGMA_LIMITS_M = (0.4e-3, 3e-3)  # at the reference depth; it grows with the square of depth
 CORRELATION_PX = 2.0  # of stereo matching: neighbours d apart have errors with the correlation exp(-d^2 / (4 * 2^2)), as the D435i's
 GRID_PX = 2.0
@@ -41,15 +39,7 @@ class RingWall:
         margin = int(4 * CORRELATION_PX / GRID_PX) + 1
         self._shape = tuple(cell.max(axis=0) + 2 * margin + 1)
         self._cell = np.ravel_multi_index(tuple((cell + margin).T), self._shape)
-        self.sigma_m, self.inlier_share = FIRST_SIGMA_M, 0.0
-        self._most_sigma_m = SIGMA_LIMITS_M[1]
-
-    def keep_noise(self) -> None:
-        """Take the noise found last for the most there is, with some room.
-
-        At a pose that the outline alone has set the points are off together: taken for noise, that would leave the wall unheard.
-        """
-        self._most_sigma_m = min(MAX_GROWTH * self.sigma_m, SIGMA_LIMITS_M[1])
+        self.sigma_m, self.inlier_share = 1.5e-3, 0.0
 
     def terms(self, centre: np.ndarray, axes, roughly: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Part of the normal equations (5, 5), (5,) of the unknowns (across, across, along, tilt, tilt); estimates the noise anew.
@@ -64,7 +54,7 @@ class RingWall:
         """
         rows, residual, weight, sigma, found_m, independent, pull = _normal_equations(
             self._points, self._rays, self._spread, centre, np.array(axes), self._ring.radius_m, self._ring.thickness_m,
-            0.75 * self._ring.height_m, self.sigma_m, self._most_sigma_m,
+            0.75 * self._ring.height_m, self.sigma_m,
         )  # fmt: skip
         if weight.sum() < MIN_INLIER_SHARE * MIN_POINTS:
             raise FitRefused(f'bad fit: {weight.sum():.0f} points lie on the wall')
@@ -109,7 +99,7 @@ class RingWall:
 
 
 @njit(cache=True, nogil=True)
-def _normal_equations(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, sigma_m, most_sigma_m):
+def _normal_equations(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, sigma_m):
     """Normal equations of points that are independent.
 
     Returns:
@@ -142,7 +132,7 @@ def _normal_equations(points, rays, spread, centre, axes, radius_m, thickness_m,
         if weight[i] > 0:
             size[k] = abs(residual[i] / scale[i])
             k += 1
-    found_m = min(max(1.4826 * np.median(size), SIGMA_LIMITS_M[0]), most_sigma_m)
+    found_m = min(max(1.4826 * np.median(size), SIGMA_LIMITS_M[0]), SIGMA_LIMITS_M[1])
     matrix, pull = np.zeros((4, 4)), np.zeros(4)
     for i in range(len(points)):
         if weight[i] > 0:
