@@ -14,8 +14,9 @@ MAX_FINDS = 3  # that are looked at, best first
 
 
 class YolactSegmenter:
-    """See `segmenter.Segmenter`; unlike `ColourSegmenter` it knows nothing of the previous frame. It ends at the first find that needs no pose to
-    count.
+    """See `segmenter.Segmenter`; unlike `ColourSegmenter` it knows nothing of the previous frame.
+
+    Finds that count only with a pose come before the first that counts without, and that is the last.
 
     Args:
         ring: Whose size a find must have at its depth.
@@ -49,6 +50,6 @@ class YolactSegmenter:
             height, width = region.mask.shape
             if plausibility(self._ring, region.mask.sum(), width, height, depth_m[instance.window][region.mask], intrinsics) > 0:
                 instances.append(instance)
-            if instances and instances[-1].log_odds >= WITHOUT_POSE:
-                break
+                if instance.log_odds >= WITHOUT_POSE:
+                    break
         return instances
