@@ -58,7 +58,7 @@ def test_find_that_shows_next_to_nothing_or_goes_on_is_no_ring_however_sure_the_
 
 def test_what_speaks_against_a_ring_asks_for_better_odds_than_what_tells_too_little():
     assert counts_without_pose(0.0, TooVague()) and not counts_without_pose(0.0, FitRefused())
-    assert counts_without_pose(1.0, FitRefused()) and not counts_without_pose(-1.5, TooVague())
+    assert counts_without_pose(2.0, FitRefused()) and not counts_without_pose(-1.9, TooVague())
 
 
 @pytest.mark.parametrize('finds', [[], [(0.9, region(), True)] * 3])

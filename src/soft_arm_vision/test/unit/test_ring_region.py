@@ -5,7 +5,7 @@ import pytest
 from finds import find_of
 
 from soft_arm_vision.cloud import depth_in_metres
-from soft_arm_vision.ring_odds import RingOdds
+from soft_arm_vision.ring_odds import WITHOUT_POSE, RingOdds
 from soft_arm_vision.ring_region import ring_region
 from soft_arm_vision.yolact.exported import ExportedYolact
 
@@ -16,9 +16,14 @@ def region_of(frame, mask, ring, seed=0):
     return ring_region(find_of(mask), frame.colour, depth_in_metres(frame.depth), frame.intrinsics, ring, np.random.default_rng(seed))
 
 
-def is_ring(region):
+def may_be_ring(region):
     """Of a find that the network is as sure of as it can be."""
-    return region is not None and RingOdds(**ExportedYolact().card['odds']).is_ring(1.0, region)
+    return region is not None and RingOdds(**ExportedYolact().card['odds']).may_be_ring(1.0, region)
+
+
+def is_ring(region):
+    """The same, whatever becomes of its pose."""
+    return may_be_ring(region) and RingOdds(**ExportedYolact().card['odds']).log_odds(1.0, region) >= WITHOUT_POSE
 
 
 def whole(region, shape):
@@ -52,7 +57,7 @@ def test_thing_before_the_ring_that_the_find_took_in_is_left_out(ring, render_ri
 def test_tall_wall_of_the_same_radius_is_no_ring(ring, render_ring, times):
     tall = ring.model_copy(update={'height_m': times * ring.height_m})
     frame = render_ring(CENTRE, AXIS, ring=tall, arm=False)
-    assert not is_ring(region_of(frame, frame.visible, ring))
+    assert not may_be_ring(region_of(frame, frame.visible, ring))
 
 
 def test_piece_of_a_wall_that_ends_where_a_ring_would_go_on_is_no_ring(ring, render_ring):
@@ -61,7 +66,7 @@ def test_piece_of_a_wall_that_ends_where_a_ring_would_go_on_is_no_ring(ring, ren
     piece = frame.visible & (np.abs(u - 347) < 20)
     depth = np.where(frame.visible & ~piece, np.uint16(900), frame.depth)
     region = ring_region(find_of(piece), frame.colour, depth_in_metres(depth), frame.intrinsics, ring, np.random.default_rng(0))
-    assert not is_ring(region) and region.outlined < 0.6
+    assert not may_be_ring(region) and region.outlined < 0.6
 
 
 def test_flat_thing_is_no_ring(ring, render_ring):
@@ -69,7 +74,7 @@ def test_flat_thing_is_no_ring(ring, render_ring):
     mask = np.zeros(frame.visible.shape, bool)
     mask[200:240, 280:380] = True
     region = region_of(frame, mask, ring)
-    assert not is_ring(region)
+    assert not may_be_ring(region)
 
 
 def test_no_depth_no_region(ring, render_ring):
