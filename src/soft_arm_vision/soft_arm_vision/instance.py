@@ -18,7 +18,7 @@ class Instance:
         row, column: The window's first pixel in the whole image.
         score: 0..1, how sure the segmenter is.
         cylinder: Roughly the ring's wall (K = 1), where the segmenter looked for it.
-        log_odds: That it is a ring, before its pose is sought.
+        log_odds: That it is a ring, before its pose is sought; infinite where a segmenter does not doubt its finds.
     """
 
     mask: np.ndarray

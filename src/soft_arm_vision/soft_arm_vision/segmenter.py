@@ -13,7 +13,7 @@ from soft_arm_vision.yolact_segmenter import YolactSegmenter
 
 
 class Segmenter(Protocol):
-    """Finds rings; the best comes first, no ring is an empty list."""
+    """Finds rings; the best comes first, no ring is an empty list. One that is doubtful says so by its log odds."""
 
     def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
         """Segment one frame.

@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -181,6 +182,14 @@ def test_doubtful_find_counts_with_a_pose_only(render_ring, ring, log_odds, hidd
     found = detect(RingDetector(ring, told), frame)
     assert (found.fit is None) == hidden and (found.instance is not None) == counts
     assert counts or found.reason == 'no ring in view'
+
+
+def test_ring_after_a_doubtful_find_without_a_pose_is_found(render_ring, ring):
+    frame = render_ring(CENTRE, AXIS)
+    sliver = Instance(frame.visible & (np.arange(640) < 292), 0, 0, 0.9, log_odds=-1.9)
+    whole = Instance(frame.visible, 0, 0, 0.5)
+    found = detect(RingDetector(ring, SimpleNamespace(segment=lambda *_: [sliver, whole])), frame)
+    assert found.instance is whole and np.linalg.norm(found.fit.centre - frame.centre) < 1e-3
 
 
 def test_pose_far_from_where_depth_alone_shows_the_ring_is_refused(render_ring, ring):
