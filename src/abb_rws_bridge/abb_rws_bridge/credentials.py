@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
 from abb_rws_bridge.errors import ConfigurationError
+from soft_arm_description.yaml_file import YamlFileError, read_yaml
 
 USER_VARIABLE, PASSWORD_VARIABLE = 'ABB_RWS_USER', 'ABB_RWS_PASSWORD'
 
@@ -38,11 +37,11 @@ def load_credentials(path: str | Path | None = None, environment: Mapping[str, s
 def _from_file(path: Path) -> Credentials:
     try:
         mode = path.stat().st_mode
-        values = yaml.safe_load(path.read_text(encoding='utf-8'))
+        values = read_yaml(path)
     except OSError as error:
         raise ConfigurationError(f'credentials file {path}: {error.strerror}') from error
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f'credentials file {path} is not YAML: write the lines "user: ..." and "password: ..."') from error
+    except YamlFileError as error:
+        raise ConfigurationError(f'credentials file {path}: {error}; write the lines "user: ..." and "password: ..."') from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ConfigurationError(f'credentials file {path} has mode {stat.S_IMODE(mode):04o}: others can read it; chmod 600 it')
     if not isinstance(values, dict) or set(values) != {'user', 'password'} or not all(isinstance(v, str) for v in values.values()):

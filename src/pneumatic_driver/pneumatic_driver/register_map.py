@@ -13,11 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.register import SI_PER_UNIT, Address, Count, Name, Pair, Register, Strict
+from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
 
 Value = float | str | list[float]
 
@@ -290,17 +290,6 @@ class RegisterMap(Strict):
         return self.model_copy(update={'link': link})
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML without silently dropped keys: a register that is given twice is an error."""
-
-    def construct_mapping(self, node, deep=False):
-        keys = [key.value for key, _ in node.value]
-        twice = [k for k in keys if keys.count(k) > 1]
-        if twice:
-            raise yaml.constructor.ConstructorError(None, None, f'key {twice[0]!r} is given twice', node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
 def shipped_maps() -> dict[str, Path]:
     """Register maps that come with this package, by name."""
     folder = importlib.resources.files('pneumatic_driver').joinpath('maps')
@@ -319,22 +308,12 @@ def load_map(name_or_path: str | Path) -> RegisterMap:
     shipped = shipped_maps()
     path = shipped.get(str(name_or_path), Path(name_or_path))
     try:
-        content = yaml.load(path.read_text(), Loader=_UniqueKeyLoader)
+        content = read_yaml(path)
     except OSError as error:
         raise RegisterMapError(f'register map {str(name_or_path)!r}: {error.strerror}; give a path or one of {sorted(shipped)}') from error
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: bytes that are no text, dates that are none
-        raise RegisterMapError(f'{path}: not YAML: {" ".join(str(error).split())}') from error
+    except YamlFileError as error:
+        raise RegisterMapError(f'{path}: {error}') from error
     try:
         return RegisterMap.model_validate(content)
     except ValidationError as error:
-        raise RegisterMapError(f'{path}: {_one_line(error)}') from error
-
-
-def _one_line(error: ValidationError) -> str:
-    first, *rest = error.errors()
-    key = '.'.join(str(part) for part in first['loc']) or 'map'
-    text = {'missing': 'key is missing: add it', 'extra_forbidden': 'unknown key: remove it or correct its spelling'}.get(
-        first['type'], first['msg'].removeprefix('Value error, ')
-    )
-    given = '' if first['type'] == 'missing' or isinstance(first['input'], (dict, list, Register)) else f' (given {first["input"]!r})'
-    return f'{key}: {text}{given}' + (f' (and {len(rest)} more)' if rest else '')
+        raise RegisterMapError(f'{path}: {validation_message(error)}') from error

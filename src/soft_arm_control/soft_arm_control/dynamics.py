@@ -11,6 +11,7 @@ from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
 from soft_arm_control.errors import CalibrationError
+from soft_arm_description.yaml_file import read_yaml
 
 MOST_CREEP = 0.3
 AT_REST_SHARE = 0.01
@@ -55,12 +56,12 @@ def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
         CalibrationError: If it is missing, was made for another robot, or has a missing, unknown or impossible value.
     """
     try:
-        content = yaml.safe_load(path.read_text())
+        content = read_yaml(path)
         made_for = content['robot_fingerprint']
         dynamics = Dynamics(**{name: float(value) for name, value in content['values'].items()})
     except OSError as error:
         raise CalibrationError(f'{path}: {error.strerror}; make it with `softarm calibrate dynamics`') from error
-    except (KeyError, TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CalibrationError(f'{path}: {" ".join(str(error).split())}; make it anew with `softarm calibrate dynamics`') from error
     if made_for != fingerprint:
         raise CalibrationError(

@@ -13,6 +13,7 @@ import yaml
 
 from soft_arm_control.errors import CalibrationError
 from soft_arm_description.robot import Robot
+from soft_arm_description.yaml_file import read_yaml
 
 NOMINAL_DEFICIT_RAD = 0.2  # of all pieces together: coefficients that were never measured may be so far off
 GRID_PA = 5.0e3
@@ -67,7 +68,7 @@ def load(path: Path, robot: Robot) -> FreeClosing:
         CalibrationError: If it was made for another robot, or has a missing or impossible value.
     """
     try:
-        content = yaml.safe_load(path.read_text())
+        content = read_yaml(path)
         values = content['values']
         free = FreeClosing(
             *(np.array(values[name], float) for name in ('pressures_pa', 'time_constants_s', 'bends_rad')),
@@ -75,7 +76,7 @@ def load(path: Path, robot: Robot) -> FreeClosing:
             float(values['deficit_limit_rad']),
         )
         made_for = content['robot_fingerprint']
-    except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError) as error:
+    except (OSError, KeyError, TypeError, ValueError) as error:
         raise CalibrationError(f'{path}: {" ".join(str(error).split())}; {_REMEDY}') from error
     n = len(free.pressures_pa)
     shapes = free.time_constants_s.shape == (n,) and free.bends_rad.shape == (n, len(robot.segments))

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from soft_arm_description.segments import BellowsSegment as BellowsSegment
 from soft_arm_description.segments import Coordinate, Name, Positive, Segment, Strict
+from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
 
 
 class RobotFileError(ValueError):
@@ -171,25 +171,15 @@ def load_robot(name_or_path: str | Path) -> Robot:
     shipped = shipped_robots()
     path = shipped.get(str(name_or_path), Path(name_or_path))
     try:
-        content = yaml.safe_load(path.read_text())
+        content = read_yaml(path)
     except OSError as error:
         raise RobotFileError(f'robot file {str(name_or_path)!r}: {error.strerror}; give a path or one of {sorted(shipped)}') from error
-    except yaml.YAMLError as error:
-        raise RobotFileError(f'{path}: not YAML: {" ".join(str(error).split())}') from error
+    except YamlFileError as error:
+        raise RobotFileError(f'{path}: {error}') from error
     try:
         return Robot.model_validate(content)
     except ValidationError as error:
-        raise RobotFileError(f'{path}: {_one_line(error)}') from error
+        raise RobotFileError(f'{path}: {validation_message(error, _KINDS)}') from error
 
 
 _KINDS = 'bellows', 'single_bend', 'modal', 'tendon'  # the union's tag stands in the path of an error
-
-
-def _one_line(error: ValidationError) -> str:
-    first, *rest = error.errors()
-    key = '.'.join(str(part) for part in first['loc'] if part not in _KINDS) or 'file'
-    text = {'missing': 'key is missing: add it', 'extra_forbidden': 'unknown key: remove it or correct its spelling'}.get(
-        first['type'], first['msg'].removeprefix('Value error, ')
-    )
-    given = '' if first['type'] == 'missing' or isinstance(first['input'], (dict, list)) else f' (given {first["input"]!r})'
-    return f'{key}: {text}{given}' + (f' (and {len(rest)} more)' if rest else '')

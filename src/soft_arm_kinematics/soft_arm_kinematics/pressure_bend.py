@@ -8,6 +8,7 @@ import yaml
 
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import SingleBendSegment
+from soft_arm_description.yaml_file import read_yaml
 from soft_arm_kinematics.curve_families import CurveFit, findings, fit_best, parameters
 from soft_arm_kinematics.errors import CurveError
 
@@ -87,7 +88,7 @@ def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
         return robot
     again = f'make it again with `softarm calibrate finger --robot {robot.name}`'
     try:
-        content = yaml.safe_load(path.read_text())
+        content = read_yaml(path)
         if content['robot'] != robot.name:
             return robot
         cubics = {}
@@ -103,7 +104,7 @@ def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
         return robot
     except OSError as error:
         raise CurveError(f'{path}: {error.strerror}; {again}') from error
-    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise CurveError(f'{path}: not a calibration of the bends of {robot.name} ({" ".join(str(error).split())}); {again}') from error
     if fingerprint != robot.kinematic_fingerprint:
         raise CurveError(f'{path}: made for {robot.name} {fingerprint}, but the robot file is {robot.kinematic_fingerprint}; {again}')

@@ -14,6 +14,7 @@ import numpy as np
 import yaml
 
 from soft_arm_description.robot import Robot
+from soft_arm_description.yaml_file import read_yaml
 from soft_arm_kinematics.curve_families import (
     FAMILIES,
     Cubic,
@@ -259,7 +260,7 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
         CurveError: If the file is missing or incomplete; OtherRobotError if it was made for another robot.
     """
     try:
-        content = yaml.safe_load(Path(path).read_text())
+        content = read_yaml(path)
         if content['robot_fingerprint'] != robot.kinematic_fingerprint:
             raise OtherRobotError(
                 f'{path}: made for robot {content["robot"]} {content["robot_fingerprint"]}, but this is {robot.name} '
@@ -282,7 +283,7 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
         raise CurveError(f'{path}: {error.strerror}; make it with `softarm calibrate curve`') from error
     except OtherRobotError:
         raise
-    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise CurveError(
             f'{path}: not a pressure-length calibration of {robot.name} ({" ".join(str(error).split())}); '
             'make it again with `softarm calibrate curve`'

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
 from soft_arm_sim.errors import SimulationError
 
 CONFIG = Path(__file__).parent / 'config'
@@ -32,15 +32,10 @@ def load_parameters(model: type[Model], path: str | Path) -> Model:
         SimulationError: If the file is missing, is not YAML, or a value is missing, unknown or impossible.
     """
     try:
-        return model.model_validate(yaml.safe_load(Path(path).read_text()))
+        return model.model_validate(read_yaml(path))
     except OSError as error:
         raise SimulationError(f'parameter file {str(path)!r}: {error.strerror}; shipped files are in {CONFIG}') from error
-    except yaml.YAMLError as error:
-        raise SimulationError(f'{path}: not YAML: {" ".join(str(error).split())}') from error
+    except YamlFileError as error:
+        raise SimulationError(f'{path}: {error}') from error
     except ValidationError as error:
-        first = error.errors()[0]
-        key = '.'.join(str(part) for part in first['loc']) or 'file'
-        text = {'missing': 'key is missing: add it', 'extra_forbidden': 'unknown key: remove it or correct its spelling'}.get(
-            first['type'], f'{first["msg"].removeprefix("Value error, ")} (given {first["input"]!r})'
-        )
-        raise SimulationError(f'{path}: {key}: {text}') from error
+        raise SimulationError(f'{path}: {validation_message(error)}') from error

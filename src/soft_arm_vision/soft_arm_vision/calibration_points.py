@@ -4,8 +4,8 @@ import csv
 from pathlib import Path
 
 import numpy as np
-import yaml
 
+from soft_arm_description.yaml_file import read_yaml
 from soft_arm_vision.errors import VisionError
 
 COLUMNS = ('place', 'base_x_m', 'base_y_m', 'base_z_m', 'camera_x_m', 'camera_y_m', 'camera_z_m')
@@ -18,10 +18,10 @@ def read_jig(path: Path) -> np.ndarray:
         VisionError: If the file cannot be read or has no such list.
     """
     try:
-        pegs_m = np.array(yaml.safe_load(path.read_text())['pegs_m'], float)
+        pegs_m = np.array(read_yaml(path)['pegs_m'], float)
     except OSError as error:
         raise VisionError(f"jig {path}: {error.strerror}; give the file with the pegs' places with --jig") from error
-    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise VisionError(f'jig {path}: the key pegs_m must be a list of [x, y, z] in m ({error})') from error
     if pegs_m.ndim != 2 or pegs_m.shape[1] != 3 or not np.isfinite(pegs_m).all():
         raise VisionError(f'jig {path}: pegs_m must be a list of [x, y, z] in m, all finite; its shape is {pegs_m.shape}')

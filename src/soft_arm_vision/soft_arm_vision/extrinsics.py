@@ -8,6 +8,7 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
+from soft_arm_description.yaml_file import read_yaml
 from soft_arm_vision.errors import VisionError
 
 MIN_POINTS = 9
@@ -192,7 +193,7 @@ def load(path: Path) -> Mounting:
         VisionError: If the file is missing or is not an extrinsic calibration.
     """
     try:
-        content = yaml.safe_load(path.read_text())
+        content = read_yaml(path)
         pose = content['T_base_camera']
         position, q_xyzw = np.array(pose['position_m'], float), np.array(pose['q_xyzw'], float)
         base_frame, camera_frame = content['base_frame'], content['camera_frame']
@@ -200,7 +201,7 @@ def load(path: Path) -> Mounting:
         scale = float(content['scale'])
     except OSError as error:
         raise VisionError(f'extrinsics {path}: {error.strerror}; run `softarm calibrate extrinsics`') from error
-    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise VisionError(
             f'extrinsics {path}: not a calibration of camera -> base ({error}); run `softarm calibrate extrinsics`'
         ) from error

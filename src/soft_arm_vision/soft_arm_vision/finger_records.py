@@ -17,6 +17,7 @@ import numpy as np
 import yaml
 
 from soft_arm_description.robot import Robot
+from soft_arm_description.yaml_file import read_yaml
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -98,13 +99,13 @@ class PictureWriter:
 def read_camera(path: Path) -> Intrinsics:
     """Read the camera of picture records. Raises VisionError if the file is missing or incomplete."""
     try:
-        content = yaml.safe_load(path.read_text())
+        content = read_yaml(path)
         size = [int(content['image'][key]) for key in ('width_px', 'height_px')]
         pinhole = [float(content['image'][key]) for key in ('fx_px', 'fy_px', 'cx_px', 'cy_px')]
         return Intrinsics(*size, *pinhole, tuple(float(content['distortion'][key]) for key in ('k1', 'k2', 'p1', 'p2', 'k3')))
     except OSError as error:
         raise VisionError(f'camera {path}: {error.strerror}; give it with --camera') from error
-    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise VisionError(
             f'camera {path}: not a camera file ({" ".join(str(error).split())}): it needs image (width_px, height_px, fx_px, fy_px, cx_px, '
             'cy_px) and distortion (k1, k2, k3, p1, p2)'

@@ -107,11 +107,11 @@ def test_wrong_maps_are_refused_in_one_line(tmp_path, change, words):
 def test_files_that_are_no_maps(tmp_path):
     for text, words in (
         ('{', 'not YAML'),
-        ('', 'valid dictionary'),
-        ('- 1', 'valid dictionary'),
+        ('', 'must hold keys'),
+        ('- 1', 'must hold keys'),
         (MAP + 'limits: {pressure_kpa: [-1.0, 1.0], slew_kpa_s: 1.0}\n', "key 'limits' is given twice"),
         ('\x00', 'not YAML'),
-        ('device: 2020-13-45', 'not YAML'),
+        ('device: 2020-13-45', 'device: must hold keys'),
     ):
         with pytest.raises(RegisterMapError, match=words):
             load(tmp_path=tmp_path, text=text)

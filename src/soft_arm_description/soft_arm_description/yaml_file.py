@@ -1,0 +1,142 @@
+"""Read YAML files that people wrote: strictly, and with one line for whatever is wrong.
+
+Scalars follow the core schema of YAML 1.2: `1e-3` is a number; `on`, `12:30` and `2026-01-31` are text.
+"""
+
+import re
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 50
+MAX_VALUES = 50_000
+LONGEST_INTEGER = 10**18
+_SHOWN = 60  # characters of a value that a message repeats
+
+
+class YamlFileError(ValueError):
+    """The content of a file cannot be used; the message is one line without the file's name."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """Core schema of YAML 1.2, without duplicate keys."""
+
+    yaml_implicit_resolvers = {}
+
+    def construct_mapping(self, node, deep=False):
+        keys = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in keys:
+                line = key.start_mark.line + 1
+                raise YamlFileError(f'line {line}: key {shown(key.value)} is given twice: remove one')
+            keys.add(key.value)
+        return super().construct_mapping(node, deep)
+
+    def construct_yaml_int(self, node):
+        value = int(node.value, 16 if node.value.startswith('0x') else 10)
+        if abs(value) > LONGEST_INTEGER:
+            raise YamlFileError(f'line {node.start_mark.line + 1}: {shown(node.value)} is outside +-1e18: correct the number')
+        return value
+
+
+_Loader.add_constructor('tag:yaml.org,2002:int', _Loader.construct_yaml_int)
+for _tag, _pattern, _first in (
+    ('null', r'~|null|Null|NULL|', ['~', 'n', 'N', '']),
+    ('bool', r'true|True|TRUE|false|False|FALSE', list('tTfF')),
+    ('int', r'[-+]?[0-9]+|0x[0-9a-fA-F]+', list('-+0123456789')),
+    ('merge', r'<<', ['<']),
+    (
+        'float',
+        r'[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)',
+        list('-+.0123456789'),
+    ),
+):
+    _Loader.add_implicit_resolver(f'tag:yaml.org,2002:{_tag}', re.compile(f'(?:{_pattern})\\Z'), _first)
+
+
+def read_yaml(path: str | Path):
+    """Read one YAML document.
+
+    Returns:
+        What the file holds, of dict, list, str, int, float, bool and None; None for an empty file.
+
+    Raises:
+        OSError: If the file cannot be read.
+        YamlFileError: If it is no YAML, or holds duplicate or unhashable keys, tags, aliases within anchors,
+            integers beyond 1e18, or more than `MAX_BYTES`, `MAX_DEPTH` or `MAX_VALUES`.
+    """
+    with Path(path).open('rb') as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise YamlFileError(f'larger than {MAX_BYTES / 1e6:g} MB: files written by people are smaller')
+    try:
+        text = content.decode('utf-8-sig')
+    except UnicodeDecodeError as error:
+        raise YamlFileError(f'not UTF-8 text (byte {error.start}): save it as UTF-8') from error
+    try:
+        _check_structure(text)
+        return yaml.load(text, Loader=_Loader)  # a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f'line {mark.line + 1}: ' if mark else ''
+        raise YamlFileError(f'not YAML: {line}{shown(error.problem or error.context, plain=True)}') from error
+    except yaml.YAMLError as error:
+        raise YamlFileError(f'not YAML: {shown(error, plain=True)}') from error
+    except YamlFileError:
+        raise
+    except ValueError as error:  # an integer of thousands of digits
+        raise YamlFileError(f'a value cannot be read: {shown(error, plain=True)}') from error
+
+
+def _check_structure(text: str) -> None:
+    """Refuse what could take for ever to build or to walk through."""
+    values, sizes = 0, {}
+    inside: list[tuple[str | None, int]] = []  # anchor of each open collection, and values before it
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        line = event.start_mark.line + 1
+        values += 1
+        if getattr(event, 'tag', None) is not None:
+            raise YamlFileError(f'line {line}: tag {shown(event.tag)} is not used here: remove it')
+        if isinstance(event, yaml.AliasEvent):
+            if any(anchor for anchor, _ in inside):
+                raise YamlFileError(f'line {line}: alias *{event.anchor} stands within an anchor: write the values out')
+            values += sizes.get(event.anchor, 0)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            inside.append((event.anchor, values))
+            if len(inside) > MAX_DEPTH:
+                raise YamlFileError(f'line {line}: nested deeper than {MAX_DEPTH} levels')
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = inside.pop()
+            sizes[anchor] = values - before
+        if values > MAX_VALUES:
+            raise YamlFileError(f'line {line}: more than {MAX_VALUES} values, aliases counted as written out')
+
+
+def shown(value, plain: bool = False) -> str:
+    """A value for a message: on one line and short; as Python writes it unless `plain`."""
+    text = ' '.join((str(value) if plain else repr(value)).split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + '...'
+
+
+def validation_message(error: ValidationError, left_out: tuple[str, ...] = ()) -> str:
+    """One line for the first thing that pydantic refuses: key, what is wrong, what was given.
+
+    Args:
+        error: What pydantic raised.
+        left_out: Parts of the key's path that do not stand in the file, such as the tag of a union.
+    """
+    first, *rest = error.errors()
+    key = '.'.join(str(part) for part in first['loc'] if part not in left_out) or 'file'
+    if first['type'] == 'missing':
+        text = 'key is missing: add it'
+    elif first['type'] == 'extra_forbidden':
+        text = 'unknown key: remove it or correct its spelling'
+    elif first['type'] in ('model_type', 'model_attributes_type', 'dict_type'):
+        text = 'must hold keys with values'
+    else:
+        text = first['msg'].removeprefix('Value error, ')
+        text = text if len(text) <= 200 else text[:197] + '...'
+    given = '' if first['type'] == 'missing' or isinstance(first['input'], dict | list) else f' (given {shown(first["input"])})'
+    return f'{shown(key, plain=True)}: {text}{given}' + (f' (and {len(rest)} more)' if rest else '')
