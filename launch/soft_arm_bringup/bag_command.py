@@ -1,6 +1,5 @@
 """`softarm bag`: record, replay and list bags (MCAP, readable by `ros2 bag`)."""
 
-import argparse
 import json
 import signal
 import sys
@@ -11,37 +10,26 @@ from pathlib import Path
 from tqdm import tqdm
 
 from soft_arm_bringup.bag import BagError, Recorder, open_bag, play
+from soft_arm_description.command_line import CommandLine, input_path, number_in, output_folder
 
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(prog='softarm bag', description='Record, replay and list bags (MCAP, readable by ros2 bag).')
+    parser = CommandLine(prog='softarm bag', description='Record, replay and list bags (MCAP, readable by ros2 bag).')
     commands = parser.add_subparsers(required=True, metavar='record|play|info')
     record = commands.add_parser('record', help='record topics until Ctrl-C')
     record.add_argument('topics', nargs='*', help='full names of topics; none: every topic but raw images and point clouds')
-    record.add_argument('-o', '--output', type=Path, help='folder of the bag (default: out/bag_<date>_<time>)')
+    record.add_argument('-o', '--output', type=output_folder, help='folder of the bag (default: out/bag_<date>_<time>)')
     record.set_defaults(action=_record)
     replay = commands.add_parser('play', help='publish what a bag holds')
-    replay.add_argument('bag', type=Path)
-    replay.add_argument('-r', '--rate', type=_rate, default=1.0, help='2 is twice as fast (default: %(default)s)')
+    replay.add_argument('bag', type=input_path)
+    replay.add_argument('-r', '--rate', type=number_in(0.01, 1000.0), default=1.0, help='2 is twice as fast (default: %(default)s)')
     replay.set_defaults(action=_play)
     info = commands.add_parser('info', help='list what a bag holds')
-    info.add_argument('bag', type=Path)
-    info.add_argument('--json', action='store_true', help='print JSON')
+    info.add_argument('bag', type=input_path)
+    info.add_json()
     info.set_defaults(action=_info)
-    options = parser.parse_args(argv)
-    try:
-        return options.action(options)
-    except BagError as error:
-        print(f'softarm bag: {error}', file=sys.stderr)
-        return 2
-
-
-def _rate(text: str) -> float:
-    rate = float(text)
-    if not 0.01 <= rate <= 1000.0:
-        raise argparse.ArgumentTypeError(f'rate {text} is outside [0.01, 1000]')
-    return rate
+    return parser.answer(argv, lambda options: options.action(options), BagError)
 
 
 def _stop_on_signals() -> threading.Event:

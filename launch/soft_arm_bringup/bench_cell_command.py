@@ -1,10 +1,8 @@
 """`softarm bench cell`: how fast the gripper cell notices what goes wrong, and what it leaves behind."""
 
-import argparse
 import asyncio
 import json
 import logging
-import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +11,7 @@ from tqdm import tqdm
 
 from soft_arm_bringup import gripper_figures
 from soft_arm_bringup.gripper_figures import BenchError
+from soft_arm_description.command_line import CommandLine, number_in, seed_number
 from soft_arm_description.robot import RobotFileError
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.rws import figures as rws_figures
@@ -32,29 +31,24 @@ _FINGER_S = 30  # about
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns 0, or 1 where a bar is missed, or 2 for bad input."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog='softarm bench cell',
         description='Measure the gripper cell against its emulated devices, without ROS. Takes about two minutes and the soak.',
     )
-    parser.add_argument('--json', action='store_true', help='print JSON')
-    parser.add_argument('--soak-minutes', type=float, default=0.5, metavar='MIN', help='random faults (default: %(default)s; the bar: 30)')
-    parser.add_argument('--seed', type=int, default=1, help='of faults and finger (default: %(default)s)')
-    parser.add_argument('--robot', default='four_piece_finger', help='robot file of the finger (default: %(default)s)')
-    options = parser.parse_args(argv)
-    if not 0.05 <= options.soak_minutes <= 24 * 60 or not math.isfinite(options.soak_minutes) or options.seed < 0:
-        print(
-            f'softarm bench cell: --soak-minutes {options.soak_minutes:g} --seed {options.seed}: give [0.05, 1440] min and a seed >= 0',
-            file=sys.stderr,
-        )
-        return 2
+    parser.add_json()
+    parser.add_argument(
+        '--soak-minutes', type=number_in(0.05, 1440.0), default=0.5, metavar='MIN', help='random faults (default: %(default)s; the bar: 30)'
+    )
+    parser.add_argument('--seed', type=seed_number, default=1, help='of faults and finger (default: %(default)s)')
+    parser.add_robot('four_piece_finger')
+    return parser.answer(argv, _bench, BenchError, RobotFileError, SimulationError, VisionError)
+
+
+def _bench(options) -> int:
     logging.getLogger('pymodbus').setLevel(logging.CRITICAL)  # faults are what this makes
     logging.getLogger('pneumatic_driver').setLevel(logging.CRITICAL)
     logging.getLogger('abb_rws_bridge').setLevel(logging.CRITICAL)
-    try:
-        measured = _measure(options)
-    except (BenchError, RobotFileError, SimulationError, VisionError) as error:
-        print(f'softarm bench cell: {error}', file=sys.stderr)
-        return 2
+    measured = _measure(options)
     missed = missed_bars(measured)
     if options.json:
         print(json.dumps(measured))

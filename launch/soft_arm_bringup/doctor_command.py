@@ -1,19 +1,19 @@
 """`softarm doctor`: say what is installed, what runs, how fast, and what is wrong."""
 
-import argparse
 import json
 import sys
 from dataclasses import asdict
 
 from soft_arm_bringup.shared_memory import remove_stale
+from soft_arm_description.command_line import CommandLine
 
 _ADVICE = 'See whether its node runs (above), what /diagnostics says, and whether the machine is overloaded'
 
 
 def main(argv: list[str]) -> int:
     """Entry point; returns 0 if nothing is wrong, else 1."""
-    parser = argparse.ArgumentParser(prog='softarm doctor', description='Say what is installed, what runs, how fast, and what is wrong.')
-    parser.add_argument('--json', action='store_true', help='print JSON')
+    parser = CommandLine(prog='softarm doctor', description='Say what is installed, what runs, how fast, and what is wrong.')
+    parser.add_json()
     parser.add_argument('--remove-stale-memory', action='store_true', help='only remove the shared memory that killed nodes have left')
     options = parser.parse_args(argv)
     if options.remove_stale_memory:

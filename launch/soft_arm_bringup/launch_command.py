@@ -1,10 +1,8 @@
 """`softarm launch`: run an XML launch file, by `ros2 launch` where it exists."""
 
-import argparse
 import os
 import shlex
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -12,35 +10,35 @@ from soft_arm_bringup import launch_processes
 from soft_arm_bringup.launch_description import Argument, declared_arguments, describe
 from soft_arm_bringup.launch_xml import LaunchError
 from soft_arm_bringup.shared_memory import remove_stale
+from soft_arm_description.command_line import CommandLine
 
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(prog='softarm launch', description='Run a ROS 2 XML launch file.')
+    parser = CommandLine(prog='softarm launch', description='Run a ROS 2 XML launch file.')
     parser.add_argument('file', type=Path, help='launch file, e.g. launch/sim.launch.xml')
     parser.add_argument('arguments', nargs='*', metavar='NAME:=VALUE', help='arguments of the launch file')
     parser.add_argument('-s', '--show-args', action='store_true', help='list the arguments of the launch file')
     parser.add_argument('-p', '--print', action='store_true', help='print the processes that would be started')
-    options = parser.parse_args(argv)
+    return parser.answer(argv, _launch, LaunchError)
+
+
+def _launch(options) -> int:
     ros2 = shutil.which('ros2')
     if ros2 and options.file.is_file():
         flags = ['--show-args'] * options.show_args + ['--print'] * options.print
         os.execv(ros2, ['ros2', 'launch', str(options.file), *options.arguments, *flags])
-    try:
-        if options.show_args:
-            _show(declared_arguments(options.file))
+    if options.show_args:
+        _show(declared_arguments(options.file))
+        return 0
+    with tempfile.TemporaryDirectory(prefix='softarm_launch_') as scratch:
+        description = describe(options.file, dict(map(_pair, options.arguments)), Path(scratch))
+        if options.print:
+            for process in description.processes:
+                print(f'[{process.name}] {shlex.join(process.command)}')
             return 0
-        with tempfile.TemporaryDirectory(prefix='softarm_launch_') as scratch:
-            description = describe(options.file, dict(map(_pair, options.arguments)), Path(scratch))
-            if options.print:
-                for process in description.processes:
-                    print(f'[{process.name}] {shlex.join(process.command)}')
-                return 0
-            remove_stale()
-            return launch_processes.run(description.processes)
-    except LaunchError as error:
-        print(f'softarm launch: {error}', file=sys.stderr)
-        return 2
+        remove_stale()
+        return launch_processes.run(description.processes)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -1,22 +1,20 @@
 """`softarm run`: run one executable of a package."""
 
-import argparse
 import os
-import sys
 
 from soft_arm_bringup.launch_description import find_executable
+from soft_arm_description.command_line import CommandLine, refuse
 
 
 def main(argv: list[str]) -> int:
     """Entry point; the executable takes this process's place."""
-    parser = argparse.ArgumentParser(prog='softarm run', description='Run one executable of a package.')
+    parser = CommandLine(prog='softarm run', description='Run one executable of a package.')
     parser.add_argument('package')
     parser.add_argument('executable')
-    parser.add_argument('arguments', nargs=argparse.REMAINDER, help='passed on, e.g. --ros-args -r __ns:=/soft_arm -p rate_hz:=50.0')
-    options = parser.parse_args(argv)
+    parser.epilog = 'What follows is passed on, e.g. --ros-args -r __ns:=/soft_arm -p rate_hz:=50.0'
+    options = parser.parse_args(argv[:2])
     try:
         path = find_executable(options.package, options.executable)
     except LookupError as error:
-        print(f'softarm run: {error.args[0]}', file=sys.stderr)
-        return 2
-    os.execv(path, [path, *options.arguments])
+        return refuse(parser.prog, error.args[0])
+    os.execv(path, [path, *argv[2:]])

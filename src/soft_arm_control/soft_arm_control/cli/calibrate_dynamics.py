@@ -1,6 +1,5 @@
 """`softarm calibrate dynamics`: identify valve lag, rate limit, delays and mechanical lag from step responses."""
 
-import argparse
 import datetime
 import json
 import os
@@ -15,6 +14,7 @@ from tqdm import tqdm
 from soft_arm_control.dynamics import identify, save_dynamics
 from soft_arm_control.errors import ControlError
 from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.command_line import CommandLine, seed_number
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -24,23 +24,18 @@ ALIVE_S = 60.0
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog='softarm calibrate dynamics',
         description='Step one chamber up and down and identify how fast '
         'the rig is. The arm moves. Without --use-running a virtual rig is started for it.',
     )
-    parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
-    parser.add_argument('--rig', default='virtual', help='rig that is calibrated (default: %(default)s)')
-    parser.add_argument('--plant-seed', type=int, default=1, help='virtual arm to start (default: %(default)s)')
+    parser.add_robot()
+    parser.add_rig()
+    parser.add_argument('--plant-seed', type=seed_number, default=1, help='virtual arm to start (default: %(default)s)')
     parser.add_argument('--use-running', action='store_true', help='use the rig that runs in this ROS domain')
     parser.add_argument('--dry-run', action='store_true', help='do not save')
-    parser.add_argument('--json', action='store_true', help='print JSON')
-    options = parser.parse_args(argv)
-    try:
-        return _run(options)
-    except (ControlError, KinematicsError, RobotFileError, CalibrationError) as error:
-        print(f'softarm calibrate dynamics: {error}', file=sys.stderr)
-        return 2
+    parser.add_json()
+    return parser.answer(argv, _run, ControlError, KinematicsError, RobotFileError, CalibrationError)
 
 
 def _run(options) -> int:

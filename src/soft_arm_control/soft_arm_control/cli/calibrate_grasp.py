@@ -1,6 +1,5 @@
 """`softarm calibrate grasp`: measure how the free finger closes, which is what a contact is told from."""
 
-import argparse
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ from soft_arm_control.free_closing import save
 from soft_arm_control.free_closing_fit import identify
 from soft_arm_control.grasp import GraspSettings
 from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.command_line import CommandLine, seed_number, whole_number_in
 from soft_arm_description.robot import RobotFileError, load_robot
 
 ALIVE_S = 60.0
@@ -22,27 +22,19 @@ ALIVE_S = 60.0
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog='softarm calibrate grasp',
         description='Close the free finger a few times from vacuum to near its highest pressure and keep how it did. Take every object '
         'away first. Without --use-running a virtual cell is started for it.',
     )
-    parser.add_argument('--robot', default='four_piece_finger', help='name or path of the robot file (default: %(default)s)')
-    parser.add_argument('--rig', default='virtual', help='rig that is calibrated (default: %(default)s)')
-    parser.add_argument('--plant-seed', type=int, default=1, help='virtual finger to start (default: %(default)s)')
-    parser.add_argument('--closings', type=int, default=4, help='how many (default: %(default)s, at least 2)')
+    parser.add_robot('four_piece_finger')
+    parser.add_rig()
+    parser.add_argument('--plant-seed', type=seed_number, default=1, help='virtual finger to start (default: %(default)s)')
+    parser.add_argument('--closings', type=whole_number_in(2, 1000), default=4, help='how many (default: %(default)s, at least 2)')
     parser.add_argument('--use-running', action='store_true', help='use the cell that runs in this ROS domain')
     parser.add_argument('--dry-run', action='store_true', help='do not save')
-    parser.add_argument('--json', action='store_true', help='print JSON')
-    options = parser.parse_args(argv)
-    if options.closings < 2:
-        print(f'softarm calibrate grasp: --closings {options.closings}: give at least 2', file=sys.stderr)
-        return 2
-    try:
-        return _run(options)
-    except (ControlError, RobotFileError, CalibrationError) as error:
-        print(f'softarm calibrate grasp: {error}', file=sys.stderr)
-        return 2
+    parser.add_json()
+    return parser.answer(argv, _run, ControlError, RobotFileError, CalibrationError)
 
 
 def _run(options) -> int:

@@ -1,6 +1,5 @@
 """`softarm experiment bend|deflection|all`: the paper's experiments, open loop and closed loop, with a report."""
 
-import argparse
 import json
 import os
 import shutil
@@ -16,6 +15,7 @@ from soft_arm_control.dynamics import load_dynamics
 from soft_arm_control.errors import ControlError
 from soft_arm_control.experiments import experiment
 from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.command_line import CommandLine, output_folder, positive_count, seed_number
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -53,40 +53,32 @@ def all_experiments(argv: list[str] | None = None) -> int:
 
 
 def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog=f'softarm experiment {command}',
         description="The paper's experiments on a virtual rig that is "
         'started for them, or on the one that runs in this ROS domain: open loop, then closed loop.',
     )
-    parser.add_argument('--plant-seed', type=int, default=1, help='virtual arm to start (default: %(default)s)')
+    parser.add_argument('--plant-seed', type=seed_number, default=1, help='virtual arm to start (default: %(default)s)')
     parser.add_argument(
         '--segmenter',
         choices=('colour', 'yolact'),
         default='colour',
         help='how the rig that is started finds the ring (default: %(default)s)',
     )
-    parser.add_argument('--steps', type=int, help="number of targets (default: the paper's)")
-    parser.add_argument('--rig', default='virtual', help='rig whose calibration is used (default: %(default)s)')
-    parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
-    parser.add_argument('--report', type=Path, metavar='OUT_DIR', default=Path('out'), help='folder of the reports (default: %(default)s)')
+    parser.add_argument('--steps', type=positive_count, help="number of targets (default: the paper's)")
+    parser.add_rig()
+    parser.add_robot()
+    parser.add_argument(
+        '--report', type=output_folder, metavar='OUT_DIR', default=Path('out'), help='folder of the reports (default: %(default)s)'
+    )
     parser.add_argument('--quick', action='store_true', help='fewer and shorter steps')
     parser.add_argument('--use-running', action='store_true', help='refuse to start a rig; use the one that runs')
-    parser.add_argument('--json', action='store_true', help='print JSON')
-    options = parser.parse_args(argv)
-    if options.plant_seed < 0:
-        parser.error(f'--plant-seed {options.plant_seed}: give a number >= 0')
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, and cleans up
-    try:
-        return _run(options, names)
-    except (ControlError, KinematicsError, RobotFileError, CalibrationError) as error:
-        print(f'softarm experiment {command}: {error}', file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f'softarm experiment {command}: interrupted, the rig is stopped', file=sys.stderr)
-        return 130
+    parser.add_json()
+    return parser.answer(argv, lambda options: _run(options, names), ControlError, KinematicsError, RobotFileError, CalibrationError)
 
 
 def _run(options, names) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, and cleans up
     from soft_arm_control.report import settling_table, table, write_overview, write_report  # plots and ROS only when they are needed
     from soft_arm_control.ros.experiment_runner import ExperimentRunner, Pace
     from soft_arm_control.ros.rig_session import RigSession

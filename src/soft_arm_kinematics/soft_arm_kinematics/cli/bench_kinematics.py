@@ -1,14 +1,11 @@
 """`softarm bench kinematics`: every figure that this package promises, measured here and now."""
 
-import argparse
 import json
 import sys
-from pathlib import Path
 
 from tqdm import tqdm
 
-from soft_arm_kinematics.arm import load_arm
-from soft_arm_kinematics.bench import contact, inverse, speed
+from soft_arm_description.command_line import CommandLine, plot_file, whole_number_in
 
 PROMISES = {  # key: (limit, whether the figure must be at least the limit)
     'fk_poses_per_s': (20e6, True),
@@ -33,22 +30,33 @@ PROMISES = {  # key: (limit, whether the figure must be at least the limit)
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns 0, or 1 where a promise is missed."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog='softarm bench kinematics',
         description='Measure speed and accuracy of the kinematics; the machine should be idle. Takes about two minutes.',
     )
-    parser.add_argument('--json', action='store_true', help='print JSON')
-    parser.add_argument('--plot', type=Path, metavar='FILE', help="draw the arm paper's table 5 beside ours (PNG)")
-    parser.add_argument('--targets', type=int, default=10_000, metavar='N', help='targets of the success rate (default: %(default)s)')
+    parser.add_json()
+    parser.add_argument('--plot', type=plot_file, metavar='FILE', help="draw the arm paper's table 5 beside ours (PNG)")
     parser.add_argument(
-        '--exhaustive', type=int, default=200, metavar='N', help='targets compared with an exhaustive search (default: %(default)s)'
+        '--targets',
+        type=whole_number_in(100, 10**7),
+        default=10_000,
+        metavar='N',
+        help='targets of the success rate (default: %(default)s)',
     )
-    args = parser.parse_args(argv)
-    if args.targets < 100 or args.exhaustive < 1:
-        print(
-            f'softarm bench kinematics: --targets {args.targets} --exhaustive {args.exhaustive}: give at least 100 and 1', file=sys.stderr
-        )
-        return 2
+    parser.add_argument(
+        '--exhaustive',
+        type=whole_number_in(1, 10**6),
+        default=200,
+        metavar='N',
+        help='targets compared with an exhaustive search (default: %(default)s)',
+    )
+    return parser.answer(argv, _measure)
+
+
+def _measure(args) -> int:
+    from soft_arm_kinematics.arm import load_arm  # compilers, SciPy: not before the arguments are checked
+    from soft_arm_kinematics.bench import contact, inverse, speed
+
     arm, figures = load_arm(), {}
     parts = {
         'FK': lambda: speed.fk_figures(arm),

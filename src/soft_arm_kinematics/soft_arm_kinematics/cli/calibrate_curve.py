@@ -1,13 +1,12 @@
 """`softarm calibrate curve`: fit the pressure-to-length or pressure-to-bend curves of a rig from measured points."""
 
-import argparse
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 
 from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.command_line import CommandLine, input_file, output_file, plot_file
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_kinematics.curve_families import FAMILIES, CurveFit
 from soft_arm_kinematics.errors import KinematicsError
@@ -20,7 +19,7 @@ QUANTITIES = {'length': ('m', 'mm', 1e3), 'bend': ('rad', 'deg', np.degrees(1.0)
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog='softarm calibrate curve',
         description='Fit the pressure-to-length curve of every chamber (or '
         'the pressure-to-bend curve of every single_bend segment) and save it as calibration/<rig>/'
@@ -30,14 +29,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--data',
         required=True,
-        type=Path,
+        type=input_file,
         help='CSV with the columns chamber,pressure_pa,length_m (or segment,'
         'pressure_pa,theta_rad; gauge pressure) in the order of measurement; a column branch (up, down) may say which way '
         'each was taken',
     )
     parser.add_argument('--quantity', default='length', choices=QUANTITIES, help='what was measured (default: %(default)s)')
-    parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
-    parser.add_argument('--rig', default='virtual', help='rig the data came from (default: %(default)s)')
+    parser.add_robot()
+    parser.add_rig()
     parser.add_argument(
         '--family',
         default='auto',
@@ -45,33 +44,26 @@ def main(argv: list[str] | None = None) -> int:
         help='form of the curve; auto: the one that predicts pressures left out of the fit best (default: %(default)s)',
     )
     parser.add_argument('--date', help='day of the measurement, YYYY-MM-DD (default: today)')
-    parser.add_argument('--out', type=Path, help='write here instead')
-    parser.add_argument('--plot', type=Path, metavar='PNG', help='also draw data, curves, confidence and branches')
-    parser.add_argument('--json', action='store_true', help='print the result as JSON')
-    args = parser.parse_args(argv)
-    try:
-        path = args.out or calibration_path(args.rig, f'pressure_{args.quantity}')
-        robot = load_robot(args.robot)
-        if args.quantity == 'length':
-            data = read_points(args.data)
-            curve = fit_curve(robot, data, args.data.name, args.date, args.family)
-            fits = dict(zip(curve.chambers, curve.fits, strict=True))
-            curve.save(path)
-        else:
-            data = read_points(args.data, 'segment', 'theta_rad')
-            fits = fit_bends(robot, data, args.family)
-            save_bends(path, robot, fits, args.data.name, args.date)
-        if args.plot:
-            draw_fits(fits, data, args.plot, args.quantity)
-    except (KinematicsError, RobotFileError, CalibrationError) as error:
-        print(f'softarm calibrate curve: {error}', file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(
-            f'softarm calibrate curve: {error.filename}: {error.strerror}; give a folder that can be written with --out or --plot',
-            file=sys.stderr,
-        )
-        return 2
+    parser.add_argument('--out', type=output_file(), help='write here instead')
+    parser.add_argument('--plot', type=plot_file, metavar='PNG', help='also draw data, curves, confidence and branches')
+    parser.add_json()
+    return parser.answer(argv, _calibrate, KinematicsError, RobotFileError, CalibrationError)
+
+
+def _calibrate(args) -> int:
+    path = args.out or calibration_path(args.rig, f'pressure_{args.quantity}')
+    robot = load_robot(args.robot)
+    if args.quantity == 'length':
+        data = read_points(args.data)
+        curve = fit_curve(robot, data, args.data.name, args.date, args.family)
+        fits = dict(zip(curve.chambers, curve.fits, strict=True))
+        curve.save(path)
+    else:
+        data = read_points(args.data, 'segment', 'theta_rad')
+        fits = fit_bends(robot, data, args.family)
+        save_bends(path, robot, fits, args.data.name, args.date)
+    if args.plot:
+        draw_fits(fits, data, args.plot, args.quantity)
     print(json.dumps(fit_summary(fits, path, QUANTITIES[args.quantity][0])) if args.json else fit_table(fits, data, path, args.quantity))
     return 0
 

@@ -1,19 +1,17 @@
 """`softarm calibrate modal`: fit the modal model of a bending bellows to annotated pictures."""
 
-import argparse
 import json
-import sys
-from pathlib import Path
 
 import yaml
 
+from soft_arm_description.command_line import CommandLine, input_file, number_in, output_file, whole_number_in
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.modal_fit import PAPER_PIXEL_M, fit_modal, read_shapes
 
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog='softarm calibrate modal',
         description='Fit theta(s, q) = psi(s)^T A eta(q) to points along the '
         'backbone at several pressures and print the keys of a `modal` segment for the robot file.',
@@ -21,43 +19,39 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--data',
         required=True,
-        type=Path,
+        type=input_file,
         help='CSV, base to tip, with the columns pressure_pa,x_m,z_m (z along the '
         "straight bellows), or pressure_psi,x_px,z_px in the paper's axes (x along it)",
     )
-    parser.add_argument('--pixel-m', type=float, default=PAPER_PIXEL_M, help='size of a pixel [m] (default: %(default)s)')
+    parser.add_argument('--pixel-m', type=number_in(1e-9, 1.0), default=PAPER_PIXEL_M, help='size of a pixel [m] (default: %(default)s)')
     parser.add_argument(
         '--orders',
-        type=int,
+        type=whole_number_in(1, 30),
         nargs=2,
         metavar=('V', 'W'),
         help='powers of arc length and pressure, the zeroth counted (default: the smallest that predict pressures left out of the fit)',
     )
     parser.add_argument('--free-base', action='store_true', help='let the tangent at the base turn with pressure, as in the paper')
-    parser.add_argument('--length-m', type=float, help='length of the backbone [m] (default: that of the points)')
-    parser.add_argument('--out', type=Path, help='write the keys here instead of printing them')
-    parser.add_argument('--json', action='store_true', help='print everything as JSON')
-    args = parser.parse_args(argv)
-    try:
-        orders = tuple(args.orders) if args.orders else None
-        fit = fit_modal(read_shapes(args.data, args.pixel_m), orders, not args.free_base, args.length_m)
-        model = fit.model
-        segment = {
-            'length_m': model.length_m,
-            'length_unit_m': model.length_unit_m,
-            'pressure_unit_pa': model.pressure_unit_pa,
-            'pressure_limits_pa': [float(p) for p in model.pressure_limits_pa],
-            'coefficients_rad': model.coefficients_rad.tolist(),
-        }
-        keys = yaml.safe_dump(segment, sort_keys=False)
-        if args.out:
-            args.out.write_text(keys)
-    except KinematicsError as error:
-        print(f'softarm calibrate modal: {error}', file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f'softarm calibrate modal: {error.filename}: {error.strerror}; give a file that can be written with --out', file=sys.stderr)
-        return 2
+    parser.add_argument('--length-m', type=number_in(1e-4, 100.0), help='length of the backbone [m] (default: that of the points)')
+    parser.add_argument('--out', type=output_file(), help='write the keys here instead of printing them')
+    parser.add_json()
+    return parser.answer(argv, _fit, KinematicsError)
+
+
+def _fit(args) -> int:
+    orders = tuple(args.orders) if args.orders else None
+    fit = fit_modal(read_shapes(args.data, args.pixel_m), orders, not args.free_base, args.length_m)
+    model = fit.model
+    segment = {
+        'length_m': model.length_m,
+        'length_unit_m': model.length_unit_m,
+        'pressure_unit_pa': model.pressure_unit_pa,
+        'pressure_limits_pa': [float(p) for p in model.pressure_limits_pa],
+        'coefficients_rad': model.coefficients_rad.tolist(),
+    }
+    keys = yaml.safe_dump(segment, sort_keys=False)
+    if args.out:
+        args.out.write_text(keys)
     if args.json:
         print(
             json.dumps(

@@ -1,14 +1,12 @@
 """`softarm ik explain`: why the best solution of a target is the best, as a picture and as sentences."""
 
-import argparse
 import json
-import re
-import sys
 from pathlib import Path
 
 import numpy as np
 
 from soft_arm_description.calibration import CalibrationError
+from soft_arm_description.command_line import CommandLine, finite_number, plot_file, whole_number_in
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -18,30 +16,30 @@ APART = 0.1  # share of a coordinate's range by which rivals differ: nearer ones
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    parser = argparse.ArgumentParser(prog='softarm ik', description='Inverse kinematics, explained; needs no running nodes.')
+    parser = CommandLine(prog='softarm ik', description='Inverse kinematics, explained; needs no running nodes.')
     explain = parser.add_subparsers(dest='name', required=True).add_parser(
         'explain',
         help='the best solution beside its rivals',
         description='Draw the best solution and its rivals side by side with their scores. A rival is the next best that differs from '
         f"those before it by {APART:.0%} of some coordinate's range.",
     )
-    explain._negative_number_matcher = re.compile(r'^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-inf$')  # Python < 3.14 takes -30e-3 for an option
     explain.add_argument(
-        '--target-m', required=True, nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='tip position in the base frame [m]'
+        '--target-m', required=True, nargs=3, type=finite_number, metavar=('X', 'Y', 'Z'), help='tip position in the base frame [m]'
     )
-    explain.add_argument('--axis', nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)')
-    explain.add_argument('--present-lengths-m', nargs='+', type=float, metavar='L', help='lengths now [m] (default: at ambient pressure)')
-    explain.add_argument('--plot', type=Path, default=Path('ik_explain.png'), metavar='FILE', help='PNG to write (default: %(default)s)')
-    explain.add_argument('--rivals', type=int, default=3, metavar='N', help='how many rivals (default: %(default)s)')
-    explain.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
-    explain.add_argument('--rig', default='virtual', help='rig whose calibration is used (default: %(default)s)')
-    explain.add_argument('--json', action='store_true', help='print JSON')
-    args = parser.parse_args(argv)
-    try:
-        return _explain(args)
-    except (KinematicsError, RobotFileError, CalibrationError) as error:
-        print(f'softarm ik explain: {error}', file=sys.stderr)
-        return 2
+    explain.add_argument(
+        '--axis', nargs=3, type=finite_number, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)'
+    )
+    explain.add_argument(
+        '--present-lengths-m', nargs='+', type=finite_number, metavar='L', help='lengths now [m] (default: at ambient pressure)'
+    )
+    explain.add_argument(
+        '--plot', type=plot_file, default=Path('ik_explain.png'), metavar='FILE', help='PNG to write (default: %(default)s)'
+    )
+    explain.add_argument('--rivals', type=whole_number_in(0, 8), default=3, metavar='N', help='how many rivals (default: %(default)s)')
+    explain.add_robot()
+    explain.add_rig()
+    explain.add_json()
+    return parser.answer(argv, _explain, KinematicsError, RobotFileError, CalibrationError)
 
 
 def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:
@@ -57,8 +55,6 @@ def _explain(args) -> int:
     from soft_arm_kinematics.cli.plots import draw_solutions  # --help does not load Matplotlib and the compiler
     from soft_arm_kinematics.inverse import InverseKinematics
 
-    if not 0 <= args.rivals <= 8:
-        raise KinematicsError(f'--rivals {args.rivals}: give 0 to 8')
     arm = load_arm(args.robot, args.rig)
     result = InverseKinematics(arm).solve(args.target_m, args.axis, args.present_lengths_m)
     if not result.solutions:
@@ -66,10 +62,7 @@ def _explain(args) -> int:
     ranks = apart(arm, result.solutions.actuation, args.rivals + 1)
     shown = [result.solutions[rank] for rank in ranks]
     present = arm.rest_actuation if args.present_lengths_m is None else np.clip(args.present_lengths_m, *arm.actuation_limits)
-    try:
-        draw_solutions(arm, result.target_m, shown, [rank + 1 for rank in ranks], present, args.plot)
-    except (OSError, ValueError) as error:
-        raise KinematicsError(f'{args.plot}: {error}; give a PNG file in a folder that exists') from error
+    draw_solutions(arm, result.target_m, shown, [rank + 1 for rank in ranks], present, args.plot)
     keys = 'score', 'score_angle_change', 'score_bend_growth', 'score_stiffness', 'pressure_margin_pa', 'explanation'
     if args.json:
         print(json.dumps({'plot': str(args.plot), 'solutions': [{key: getattr(s, key) for key in keys} for s in shown]}))

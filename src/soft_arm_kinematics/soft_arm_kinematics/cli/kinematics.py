@@ -1,14 +1,12 @@
 """`softarm kinematics fk|ik|workspace`: kinematics without a running graph."""
 
-import argparse
 import json
-import re
 import sys
-from pathlib import Path
 
 import numpy as np
 
 from soft_arm_description.calibration import CalibrationError
+from soft_arm_description.command_line import CommandLine, finite_number, plot_file, positive_count
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm, load_arm
@@ -21,21 +19,17 @@ WORKSPACE_POINTS = 1_000_000
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    parser = _parser()
-    args = parser.parse_args(argv)
-    try:
-        return args.command(load_arm(args.robot, args.rig), args)
-    except (KinematicsError, RobotFileError, CalibrationError) as error:
-        print(f'softarm kinematics {args.name}: {error}', file=sys.stderr)
-        return 2
+    return _parser().answer(
+        argv, lambda args: args.command(load_arm(args.robot, args.rig), args), KinematicsError, RobotFileError, CalibrationError
+    )
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog='softarm kinematics', description='Forward and inverse kinematics; needs no running nodes.')
+    parser = CommandLine(prog='softarm kinematics', description='Forward and inverse kinematics; needs no running nodes.')
     commands = parser.add_subparsers(dest='name', required=True)
     fk = commands.add_parser('fk', help='actuation to tip pose', description='Pose of the tip at given pressures, lengths or actuation.')
     given = fk.add_mutually_exclusive_group(required=True)
-    given.add_argument('--pressures-pa', nargs='+', type=float, metavar='P', help='gauge pressure of every chamber [Pa]')
+    given.add_argument('--pressures-pa', nargs='+', type=finite_number, metavar='P', help='gauge pressure of every chamber [Pa]')
     given.add_argument(
         '--lengths-m',
         nargs='+',
@@ -55,26 +49,26 @@ def _parser():
         metavar='X',
         help='tip position x y z in the base frame [m], or - for a JSON array of targets on standard input; answers {"results": [...]}',
     )
-    ik.add_argument('--axis', nargs=3, type=float, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)')
-    ik.add_argument('--present-lengths-m', nargs='+', type=float, metavar='L', help='lengths now [m] (default: at ambient pressure)')
-    ik.add_argument('--max-solutions', type=int, metavar='N', help=f'largest number (default: all with --json, else {SHOWN})')
+    ik.add_argument('--axis', nargs=3, type=finite_number, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)')
+    ik.add_argument(
+        '--present-lengths-m', nargs='+', type=finite_number, metavar='L', help='lengths now [m] (default: at ambient pressure)'
+    )
+    ik.add_argument('--max-solutions', type=positive_count, metavar='N', help=f'largest number (default: all with --json, else {SHOWN})')
     ik.set_defaults(command=_ik)
     workspace = commands.add_parser(
         'workspace',
         help='what the tip can reach',
         description='Volume, boundary and plot of the positions that the tip can reach; takes a few seconds.',
     )
-    workspace.add_argument('--plot', type=Path, metavar='FILE', help='draw it (PNG)')
+    workspace.add_argument('--plot', type=plot_file, metavar='FILE', help='draw it (PNG)')
     workspace.add_argument(
-        '--points-m', nargs='+', type=float, metavar='X', help='x y z ... of points whose distance to the boundary is wanted [m]'
+        '--points-m', nargs='+', type=finite_number, metavar='X', help='x y z ... of points whose distance to the boundary is wanted [m]'
     )
     workspace.set_defaults(command=_workspace)
     for command in (fk, ik, workspace):
-        # Python < 3.14 takes -30e3 for an option
-        command._negative_number_matcher = re.compile(r'^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$|^-inf$')
-        command.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
-        command.add_argument('--rig', default='virtual', help='rig whose calibration is used (default: %(default)s)')
-        command.add_argument('--json', action='store_true', help='print JSON')
+        command.add_robot()
+        command.add_rig()
+        command.add_json()
     return parser
 
 
@@ -148,8 +142,6 @@ def _poses(arm, rows, device):
 
 
 def _ik(arm: Arm, args) -> int:
-    if args.max_solutions is not None and args.max_solutions < 1:
-        raise KinematicsError(f'--max-solutions {args.max_solutions}: give at least 1')
     from soft_arm_kinematics.inverse import InverseKinematics  # the compiler it loads is not needed for fk
 
     limit = args.max_solutions if args.max_solutions or args.json else SHOWN

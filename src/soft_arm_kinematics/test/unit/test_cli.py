@@ -136,7 +136,7 @@ def test_tables_for_people(capsys):
 @pytest.mark.parametrize(
     'argv, words',
     [
-        ([*FK, '0', '0', 'nan', '0', '0', '0'], ['m1_b3', 'nan']),
+        ([*FK, '0', '0', 'nan', '0', '0', '0'], ['--pressures-pa', 'nan']),
         ([*FK, '0', '0', '0', '0', '0', '97e3'], ['m2_b3', '97000', '96000', 'Pa']),
         ([*FK, '0'], ['6']),
         ([*FK, *['0'] * 6, '--robot', 'nothing.yaml'], ['nothing.yaml']),

@@ -1,31 +1,31 @@
 """`softarm sim pcu2v`: the emulated gripper controller alone, with a finger behind it, for any Modbus client."""
 
-import argparse
 import asyncio
 import json
 import logging
 import signal
-import sys
 
-from soft_arm_description.robot import load_robot
-from soft_arm_sim.finger_plant import FingerPlant
-from soft_arm_sim.pcu2v import Pcu2v
+from soft_arm_description.command_line import CommandLine, number_in, port_or_any, seed_number
+from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_sim.errors import SimulationError
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog='softarm sim pcu2v', description='Emulate a PCU2-V on Modbus TCP (unit id 1), with a finger on it.'
-    )
-    parser.add_argument('--port', type=int, default=5021, help='TCP port (0: any free one; default %(default)s)')
+def _parser() -> CommandLine:
+    parser = CommandLine(prog='softarm sim pcu2v', description='Emulate a PCU2-V on Modbus TCP (unit id 1), with a finger on it.')
+    parser.add_argument('--port', type=port_or_any, default=5021, help='TCP port (0: any free one; default %(default)s)')
     parser.add_argument('--host', default='127.0.0.1', help='address to listen on (default %(default)s)')
-    parser.add_argument('--robot', default='four_piece_finger', help='robot file of the finger: shipped name or path (default %(default)s)')
-    parser.add_argument('--seed', type=int, default=1, help='which finger: draws how it deviates from the robot file (default %(default)s)')
-    parser.add_argument('--object-gap-m', type=float, help='distance from the straight finger to an object [m] (default: no object)')
-    parser.add_argument('--json', action='store_true', help='say where it listens as one JSON line')
+    parser.add_robot('four_piece_finger')
+    parser.add_argument(
+        '--seed', type=seed_number, default=1, help='which finger: draws how it deviates from the robot file (default %(default)s)'
+    )
+    parser.add_argument(
+        '--object-gap-m', type=number_in(0.0, 10.0), help='distance from the straight finger to an object [m] (default: no object)'
+    )
+    parser.add_json()
     return parser
 
 
-async def _serve(device: Pcu2v, as_json: bool) -> None:
+async def _serve(device, as_json: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -40,15 +40,15 @@ async def _serve(device: Pcu2v, as_json: bool) -> None:
 
 def main(argv: list[str]) -> int:
     """Run until SIGINT or SIGTERM; 2 for bad input."""
-    arguments = _parser().parse_args(argv)
+    return _parser().answer(argv, _emulate, RobotFileError, SimulationError)
+
+
+def _emulate(options) -> int:
+    from soft_arm_sim.finger_plant import FingerPlant  # SciPy and pymodbus: not before the arguments are checked
+    from soft_arm_sim.pcu2v import Pcu2v
+
     logging.getLogger('pymodbus.logging').setLevel(logging.CRITICAL)  # a port in use is said once, by us
-    try:
-        if not 0 <= arguments.port <= 65535 or arguments.seed < 0:
-            raise ValueError(f'--port {arguments.port} must be in [0, 65535] and --seed {arguments.seed} at least 0')
-        plant = FingerPlant(load_robot(arguments.robot), arguments.seed)
-        plant.place_object(arguments.object_gap_m)
-        asyncio.run(_serve(Pcu2v(plant, arguments.host, arguments.port), arguments.json))
-    except (ValueError, OSError) as error:
-        print(f'softarm sim pcu2v: {error}', file=sys.stderr)
-        return 2
+    plant = FingerPlant(load_robot(options.robot), options.seed)
+    plant.place_object(options.object_gap_m)
+    asyncio.run(_serve(Pcu2v(plant, options.host, options.port), options.json))
     return 0

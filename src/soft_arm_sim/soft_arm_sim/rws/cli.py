@@ -8,6 +8,8 @@ import signal
 import ssl
 import sys
 
+from soft_arm_description.command_line import CommandLine, input_file, number_in, port_or_any, positive_count
+from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.rws.control import ControlPort
 from soft_arm_sim.rws.server import Emulator, Options
 
@@ -15,38 +17,39 @@ FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
 """What every ABB controller is delivered with; the emulator has them too, so that any client can be pointed at it."""
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog='softarm sim rws', description='Emulate an ABB controller with an IRB 120 over Robot Web Services.'
-    )
-    parser.add_argument('--port', type=int, default=8080, help='TCP port (0: any free one; default %(default)s)')
+def _parser() -> CommandLine:
+    parser = CommandLine(prog='softarm sim rws', description='Emulate an ABB controller with an IRB 120 over Robot Web Services.')
+    parser.add_argument('--port', type=port_or_any, default=8080, help='TCP port (0: any free one; default %(default)s)')
     parser.add_argument('--host', default='127.0.0.1', help='address to listen on (default %(default)s)')
-    parser.add_argument('--control-port', type=int, help='TCP port for faults and buttons, always on 127.0.0.1 (default: none)')
+    parser.add_argument('--control-port', type=port_or_any, help='TCP port for faults and buttons, always on 127.0.0.1 (default: none)')
     parser.add_argument('--generation', type=int, choices=(1, 2), default=1, help='RWS 1.0 (IRC5) or 2.0 (OmniCore); default %(default)s')
     parser.add_argument('--robotware', default='', help='version that it tells; from 8 on without mastership (default: 6.16 or 7.21)')
     parser.add_argument('--user', help='the only user (default: the users a controller is delivered with)')
     parser.add_argument('--password', help='password of --user')
-    parser.add_argument('--session-limit', type=int, default=70, help='sessions before a login is refused (default %(default)s)')
+    parser.add_argument('--session-limit', type=positive_count, default=70, help='sessions before a login is refused (default %(default)s)')
     parser.add_argument(
-        '--session-idle-s', type=float, default=300.0, help='idle time after which a session expires [s] (default %(default)s)'
+        '--session-idle-s',
+        type=number_in(0.1, 1e6),
+        default=300.0,
+        help='idle time after which a session expires [s] (default %(default)s)',
     )
     parser.add_argument('--motors-on', action='store_true', help='start with the motors on')
-    parser.add_argument('--tls-certificate', help='PEM file; with --tls-key the server speaks TLS')
-    parser.add_argument('--tls-key', help='PEM file of the key')
-    parser.add_argument('--json', action='store_true', help='say where it listens as one JSON line')
+    parser.add_argument('--tls-certificate', type=input_file, help='PEM file; with --tls-key the server speaks TLS')
+    parser.add_argument('--tls-key', type=input_file, help='PEM file of the key')
+    parser.add_json()
     return parser
 
 
 def _options(arguments: argparse.Namespace) -> Options:
     if (arguments.user is None) != (arguments.password is None):
-        raise ValueError('--user and --password belong together: give both or none')
+        raise SimulationError('--user and --password belong together: give both or none')
     tls = None
     if arguments.tls_certificate:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(arguments.tls_certificate, arguments.tls_key)
     users = FACTORY_USERS if arguments.user is None else {arguments.user: arguments.password}
     if arguments.robotware and not re.fullmatch(r'\d+\.\d+.*', arguments.robotware):
-        raise ValueError(f'--robotware {arguments.robotware!r} must begin with a version such as 8.1')
+        raise SimulationError(f'--robotware {arguments.robotware!r} must begin with a version such as 8.1')
     return Options(
         users,
         arguments.host,
@@ -85,12 +88,11 @@ def _say(as_json: bool, host: str, port: int, control_port: int | None) -> None:
 
 def main(argv: list[str]) -> int:
     """Run until SIGINT or SIGTERM; 2 for bad input."""
-    arguments = _parser().parse_args(argv)
-    try:
-        asyncio.run(_serve(_options(arguments), arguments.control_port, arguments.json, arguments.motors_on))
-    except (ValueError, OSError) as error:  # ssl errors are OSErrors
-        print(f'softarm sim rws: {error}', file=sys.stderr)
-        return 2
+    return _parser().answer(argv, _emulate, SimulationError)
+
+
+def _emulate(arguments: argparse.Namespace) -> int:
+    asyncio.run(_serve(_options(arguments), arguments.control_port, arguments.json, arguments.motors_on))
     return 0
 
 

@@ -1,6 +1,5 @@
 """`softarm bench vision`: masks, poses and speed on scenes that training never saw, beside pyransac3d and PCL."""
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,8 @@ from time import perf_counter
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_description.robot import Ring, load_robot
+from soft_arm_description.command_line import CommandLine, positive_count, seed_number
+from soft_arm_description.robot import Ring, RobotFileError, load_robot
 from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, instance_overlap, pose_errors
 from soft_arm_vision.cloud import depth_in_metres
 from soft_arm_vision.coco import Sample
@@ -30,20 +30,19 @@ DRAWN_AT_ONCE = 50  # frames, 92 MB
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(prog='softarm bench vision', description='Measure masks, poses and speed on held-out scenes.')
-    parser.add_argument('--frames', type=int, default=200, help='with a ring, and as many without (default: %(default)s)')
-    parser.add_argument('--seed', type=int, default=BENCH_SEED, help='of the held-out scenes (default: %(default)s)')
-    parser.add_argument('--fits', type=int, default=20, help='of the cylinder alone (default: %(default)s)')
+    parser = CommandLine(prog='softarm bench vision', description='Measure masks, poses and speed on held-out scenes.')
+    parser.add_argument('--frames', type=positive_count, default=200, help='with a ring, and as many without (default: %(default)s)')
+    parser.add_argument('--seed', type=seed_number, default=BENCH_SEED, help='of the held-out scenes (default: %(default)s)')
+    parser.add_argument('--fits', type=positive_count, default=20, help='of the cylinder alone (default: %(default)s)')
     parser.add_argument('--segmenter', default='yolact', help='colour or yolact (default: %(default)s)')
-    parser.add_argument('--robot', default='two_module_arm', help='whose ring (default: %(default)s)')
-    parser.add_argument('--json', action='store_true', help='print JSON')
-    options = parser.parse_args(argv)
-    try:
-        ring = load_robot(options.robot).ring
-        result = _masks_and_poses(options, ring) | fit_alone(options.fits, ring)
-    except VisionError as error:
-        print(f'softarm bench vision: {error}', file=sys.stderr)
-        return 2
+    parser.add_robot()
+    parser.add_json()
+    return parser.answer(argv, _bench, VisionError, RobotFileError)
+
+
+def _bench(options) -> int:
+    ring = load_robot(options.robot).ring
+    result = _masks_and_poses(options, ring) | fit_alone(options.fits, ring)
     if options.json:
         print(json.dumps(result))
     else:

@@ -1,6 +1,5 @@
 """`softarm calibrate extrinsics`: where the camera stands, from a ring measured on the nine pegs of a jig."""
 
-import argparse
 import importlib.resources
 import json
 import sys
@@ -10,6 +9,7 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.command_line import CommandLine, input_file, output_file, positive_count
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_vision import extrinsics
 from soft_arm_vision.calibration_points import COLUMNS, read_correspondences, read_jig
@@ -20,48 +20,39 @@ OPTICAL_FRAME = 'camera_color_optical_frame'
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    args = _parser().parse_args(argv)
-    try:
-        if args.sets < 1 or args.frames < 1:
-            raise VisionError(f'--sets {args.sets} and --frames {args.frames} must be at least 1')
-        robot = load_robot(args.robot)
-        path = args.out or calibration_path(args.rig, 'extrinsics')
-        if args.points:
-            camera_m, base_m, place, camera_frame = *read_correspondences(args.points), OPTICAL_FRAME
-            method = f'least squares on {len(place)} correspondences of {args.points.name}'
-        else:
-            camera_m, base_m, place, camera_frame = _measure(args, robot)
-            method = f'least squares, {args.sets} sets of {len(np.unique(place))} places, {args.frames} frames each'
-        result = extrinsics.solve(camera_m, base_m, place)
-        extrinsics.save(path, result, base_frame=robot.base.frame, camera_frame=camera_frame, method=method, fingerprint=robot.fingerprint)
-    except (VisionError, RobotFileError, CalibrationError) as error:
-        print(f'softarm calibrate extrinsics: {error}; nothing was saved', file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f'softarm calibrate extrinsics: {path}: {error.strerror}; give a folder that can be written with --out', file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print('softarm calibrate extrinsics: interrupted; nothing was saved', file=sys.stderr)
-        return 130
+    return _parser().answer(argv, _calibrate, VisionError, RobotFileError, CalibrationError)
+
+
+def _calibrate(args) -> int:
+    robot = load_robot(args.robot)
+    path = args.out or calibration_path(args.rig, 'extrinsics')
+    if args.points:
+        camera_m, base_m, place, camera_frame = *read_correspondences(args.points), OPTICAL_FRAME
+        method = f'least squares on {len(place)} correspondences of {args.points.name}'
+    else:
+        camera_m, base_m, place, camera_frame = _measure(args, robot)
+        method = f'least squares, {args.sets} sets of {len(np.unique(place))} places, {args.frames} frames each'
+    result = extrinsics.solve(camera_m, base_m, place)
+    extrinsics.save(path, result, base_frame=robot.base.frame, camera_frame=camera_frame, method=method, fingerprint=robot.fingerprint)
     _report(result, base_m, place, path, args.json)
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> CommandLine:
+    parser = CommandLine(
         prog='softarm calibrate extrinsics',
         description="Find the pose of the camera in the arm's base frame: "
         'the ring is measured on the pegs of a jig, several times. On the virtual rig this runs by itself (the rig is '
         'started if none runs); on another rig you are told which peg comes next.',
     )
-    parser.add_argument('--rig', default='virtual', help='rig whose calibration/<rig>/extrinsics.yaml is written (default: %(default)s)')
-    parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
-    parser.add_argument('--out', type=Path, help='write here instead')
-    parser.add_argument('--jig', type=Path, help="YAML file with the ring's centre on each peg, pegs_m (default: the virtual rig's)")
-    parser.add_argument('--sets', type=int, default=10, help='times that every peg is measured (default: %(default)s)')
-    parser.add_argument('--frames', type=int, default=10, help='frames averaged at each peg (default: %(default)s)')
-    parser.add_argument('--points', type=Path, help=f'CSV of correspondences measured elsewhere, columns {",".join(COLUMNS)}')
-    parser.add_argument('--json', action='store_true', help='print the result as JSON')
+    parser.add_rig()
+    parser.add_robot()
+    parser.add_argument('--out', type=output_file(), help='write here instead')
+    parser.add_argument('--jig', type=input_file, help="YAML file with the ring's centre on each peg, pegs_m (default: the virtual rig's)")
+    parser.add_argument('--sets', type=positive_count, default=10, help='times that every peg is measured (default: %(default)s)')
+    parser.add_argument('--frames', type=positive_count, default=10, help='frames averaged at each peg (default: %(default)s)')
+    parser.add_argument('--points', type=input_file, help=f'CSV of correspondences measured elsewhere, columns {",".join(COLUMNS)}')
+    parser.add_json()
     return parser
 
 

@@ -1,14 +1,13 @@
 """`softarm calibrate finger`: bend of each piece of a finger as a cubic of its pressure, measured by a colour and depth camera."""
 
-import argparse
 import json
-import sys
 from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
 
 from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.command_line import CommandLine, input_file, output_file, output_folder, plot_file, positive_count, seed_number
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_kinematics.cli.calibrate_curve import draw_fits, fit_summary, fit_table
 from soft_arm_kinematics.curve_families import CurveFit
@@ -30,69 +29,62 @@ from soft_arm_vision.finger_session import (
     tip_errors,
 )
 
-COMMAND = 'softarm calibrate finger'
-
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    args = _parser().parse_args(argv)
-    try:
-        _check(args)
-        robot = load_robot(args.robot)
-        path = args.out or calibration_path(args.rig, 'pressure_bend')
-        if args.records:
-            data, errors, source = _recorded(args, robot), None, f'records of {args.records.name}'
-            fits = fit_bends(robot, data)
-        else:
-            fits, data, errors = _measured(args, robot)
-            source = f'{"running cell" if args.live else f"virtual finger {args.plant_seed}"}, {args.frames} pictures at each pressure'
-        also = {'tip_error_percent': {kpa: max(e.tip_percent) for kpa, e in errors.items()}} if errors else None
-        save_bends(path, robot, fits, source, args.date, also)
-        if args.plot:
-            draw_fits(fits, data, args.plot, 'bend')
-    except (VisionError, KinematicsError, SimulationError, RobotFileError, CalibrationError) as error:
-        print(f'{COMMAND}: {error}', file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f'{COMMAND}: {error.filename}: {error.strerror}; give a place that can be written', file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f'{COMMAND}: interrupted; nothing was saved', file=sys.stderr)
-        return 130
+    return _parser().answer(argv, _calibrate, VisionError, KinematicsError, SimulationError, RobotFileError, CalibrationError)
+
+
+def _calibrate(args) -> int:
+    _check(args)
+    robot = load_robot(args.robot)
+    path = args.out or calibration_path(args.rig, 'pressure_bend')
+    if args.records:
+        data, errors, source = _recorded(args, robot), None, f'records of {args.records.name}'
+        fits = fit_bends(robot, data)
+    else:
+        fits, data, errors = _measured(args, robot)
+        source = f'{"running cell" if args.live else f"virtual finger {args.plant_seed}"}, {args.frames} pictures at each pressure'
+    also = {'tip_error_percent': {kpa: max(e.tip_percent) for kpa, e in errors.items()}} if errors else None
+    save_bends(path, robot, fits, source, args.date, also)
+    if args.plot:
+        draw_fits(fits, data, args.plot, 'bend')
     _report(args, fits, data, errors, path)
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=COMMAND,
+def _parser() -> CommandLine:
+    parser = CommandLine(
+        prog='softarm calibrate finger',
         description='Record the bends of a finger every 5 kPa over its whole range, up and down, from the lines painted on it, and '
         'fit a cubic to each piece: calibration/<rig>/pressure_bend.yaml, with held-out error, confidence and both branches of '
         "hysteresis. The virtual rig needs no running nodes and ends with the tip's error beside the paper's. Of another rig: --live, or "
         '--records.',
     )
-    parser.add_argument('--rig', default='virtual', help='rig whose calibration is written (default: %(default)s)')
-    parser.add_argument('--robot', default='four_piece_finger', help='name or path of the robot file (default: %(default)s)')
-    parser.add_argument('--plant-seed', type=int, default=1, metavar='N', help='which virtual finger (default: %(default)s)')
-    parser.add_argument('--frames', type=int, default=FRAMES, metavar='N', help='pictures at each pressure (default: %(default)s)')
+    parser.add_rig()
+    parser.add_robot('four_piece_finger')
+    parser.add_argument('--plant-seed', type=seed_number, default=1, metavar='N', help='which virtual finger (default: %(default)s)')
+    parser.add_argument(
+        '--frames', type=positive_count, default=FRAMES, metavar='N', help='pictures at each pressure (default: %(default)s)'
+    )
     parser.add_argument(
         '--live',
         action='store_true',
         help='measure the finger of the running cell (launch/cell.launch.xml), real or virtual, through its topics: the finger moves over '
         'its whole range, so take every object away',
     )
-    parser.add_argument('--save-records', type=Path, metavar='FOLDER', help='keep a picture at each pressure, for --records')
+    parser.add_argument('--save-records', type=output_folder, metavar='FOLDER', help='keep a picture at each pressure, for --records')
     parser.add_argument(
         '--records',
-        type=Path,
+        type=input_file,
         metavar='FILE',
         help='measure nothing, take this CSV: pictures (pressure_pa,branch,colour,depth; PNG files beside it, depth 16 bits in mm) or '
         'bends (segment,pressure_pa,theta_rad,branch), in the order of measurement',
     )
-    parser.add_argument('--camera', type=Path, metavar='FILE', help="the pictures' camera (default: camera.yaml beside them)")
+    parser.add_argument('--camera', type=input_file, metavar='FILE', help="the pictures' camera (default: camera.yaml beside them)")
     parser.add_argument(
         '--clicks',
-        type=Path,
+        type=output_file(),
         metavar='FILE',
         help='lines clicked in the pictures (colour,line,u1_px,v1_px,u2_px,v2_px; line: reference or a piece; a reference for the picture '
         '"all" holds for every one); pictures that it does not name are measured automatically',
@@ -105,15 +97,13 @@ def _parser() -> argparse.ArgumentParser:
         help="side of the finger's base frame on which the camera stands (default: %(default)s)",
     )
     parser.add_argument('--date', help='day of the measurement, YYYY-MM-DD (default: today)')
-    parser.add_argument('--out', type=Path, help='write here instead')
-    parser.add_argument('--plot', type=Path, metavar='PNG', help='also draw data, cubics, confidence and branches')
-    parser.add_argument('--json', action='store_true', help='print the result as JSON')
+    parser.add_argument('--out', type=output_file(), help='write here instead')
+    parser.add_argument('--plot', type=plot_file, metavar='PNG', help='also draw data, cubics, confidence and branches')
+    parser.add_json()
     return parser
 
 
 def _check(args) -> None:
-    if args.plant_seed < 0 or args.frames < 1:
-        raise VisionError(f'--plant-seed {args.plant_seed} and --frames {args.frames}: give at least 0 and 1')
     if args.rig != 'virtual' and not (args.records or args.live):
         raise VisionError(f'rig {args.rig!r}: measure its running cell with --live, or give records of it with --records')
     if args.records and (args.live or args.save_records):

@@ -1,12 +1,12 @@
 """`softarm experiment ring`: table 6 of the paper, 30 fits of the ring at each of ten random places."""
 
-import argparse
 import json
 import sys
 
 import numpy as np
 from tqdm import tqdm
 
+from soft_arm_description.command_line import CommandLine, number_in, positive_count, seed_number, whole_number_in
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring_places import PAPER_ERROR_M, Place, measure_places
@@ -14,32 +14,32 @@ from soft_arm_vision.ring_places import PAPER_ERROR_M, Place, measure_places
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog='softarm experiment ring', description='Fit the ring often at random places of the virtual arm, as table 6 of the paper does.'
     )
-    parser.add_argument('--robot', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
-    parser.add_argument('--places', type=int, default=10, help='(default: %(default)s)')
-    parser.add_argument('--fits', type=int, default=30, help='at each place (default: %(default)s)')
+    parser.add_robot()
+    parser.add_argument('--places', type=positive_count, default=10, help='(default: %(default)s)')
+    parser.add_argument('--fits', type=whole_number_in(3, 10**6), default=30, help='at each place (default: %(default)s)')
     parser.add_argument('--segmenter', choices=('colour', 'yolact'), default='colour', help='(default: %(default)s)')
     parser.add_argument(
-        '--depth-scale-error', type=float, default=0.0, help='of the camera; 0.002 is a usual one before calibration (default: %(default)s)'
+        '--depth-scale-error',
+        type=number_in(-0.1, 0.1),
+        default=0.0,
+        help='of the camera; 0.002 is a usual one before calibration (default: %(default)s)',
     )
-    parser.add_argument('--seed', type=int, default=1, help='of places and noise (default: %(default)s)')
-    parser.add_argument('--json', action='store_true', help='print JSON')
-    options = parser.parse_args(argv)
-    try:
-        if options.places < 1 or options.fits < 3:
-            raise VisionError(f'--places {options.places} must be at least 1 and --fits {options.fits} at least 3')
-        with tqdm(total=options.places, unit=' places', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
-            places = measure_places(
-                load_robot(options.robot), places=options.places, frames=options.fits, segmenter=options.segmenter,
-                depth_scale_error=options.depth_scale_error, seed=options.seed, report=bar.update,
-            )  # fmt: skip
-        if not places:
-            raise VisionError('the camera saw the ring at no place')
-    except (VisionError, RobotFileError) as error:
-        print(f'softarm experiment ring: {error}', file=sys.stderr)
-        return 2
+    parser.add_argument('--seed', type=seed_number, default=1, help='of places and noise (default: %(default)s)')
+    parser.add_json()
+    return parser.answer(argv, _measure, VisionError, RobotFileError)
+
+
+def _measure(options) -> int:
+    with tqdm(total=options.places, unit=' places', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+        places = measure_places(
+            load_robot(options.robot), places=options.places, frames=options.fits, segmenter=options.segmenter,
+            depth_scale_error=options.depth_scale_error, seed=options.seed, report=bar.update,
+        )  # fmt: skip
+    if not places:
+        raise VisionError('the camera saw the ring at no place')
     if options.json:
         print(json.dumps(_plain(places)))
     else:

@@ -1,11 +1,13 @@
 """`softarm train ring-segmenter`: train YOLACT on drawn rings, or on a laboratory's own labels."""
 
-import argparse
+import importlib.util
 import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from soft_arm_description.command_line import CommandLine, input_path, output_folder, positive_count, seed_number
+from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_vision import coco
 from soft_arm_vision.errors import VisionError
 
@@ -19,40 +21,28 @@ ODDS_MIN_SCORE = 0.05  # so that there are more of them
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(
+    parser = CommandLine(
         prog='softarm train ring-segmenter',
         description='Train YOLACT. The same command goes on with an interrupted run; Ctrl-C leaves a checkpoint.',
     )
-    parser.add_argument('--out', type=Path, default=Path('out/ring_segmenter'), help='folder of the run (default: %(default)s)')
-    parser.add_argument('--data', type=Path, action='append', help='COCO instance file or folder; may be given often (default: draw rings)')
+    parser.add_argument('--out', type=output_folder, default=Path('out/ring_segmenter'), help='folder of the run (default: %(default)s)')
+    parser.add_argument(
+        '--data', type=input_path, action='append', help='COCO instance file or folder; may be given often (default: draw rings)'
+    )
     parser.add_argument('--classes', default='ring', help='names of the categories to learn, with commas (default: %(default)s)')
-    parser.add_argument('--robot', default='two_module_arm', help='whose ring is drawn (default: %(default)s)')
-    parser.add_argument('--frames', type=_count, default=DRAWN_FRAMES, help='pictures drawn (default: %(default)s)')
-    parser.add_argument('--steps', type=_count, default=30_000, help='of 32 cut-outs each (default: %(default)s)')
-    parser.add_argument('--seed', type=int, default=0, help='of data, weights and order (default: %(default)s)')
-    parser.add_argument('--threads', type=_count, default=2, help='processor cores used (default: %(default)s)')
+    parser.add_robot()
+    parser.add_argument('--frames', type=positive_count, default=DRAWN_FRAMES, help='pictures drawn (default: %(default)s)')
+    parser.add_argument('--steps', type=positive_count, default=30_000, help='of 32 cut-outs each (default: %(default)s)')
+    parser.add_argument('--seed', type=seed_number, default=0, help='of data, weights and order (default: %(default)s)')
+    parser.add_argument('--threads', type=positive_count, default=2, help='processor cores used (default: %(default)s)')
     parser.add_argument('--float32', action='store_true', help='do not sum in bfloat16, which processors without it do slowly')
-    options = parser.parse_args(argv)
-    try:
-        return _train(options)
-    except VisionError as error:
-        print(f'softarm train ring-segmenter: {error}', file=sys.stderr)
-        return 2
-    except ModuleNotFoundError as error:
-        if error.name not in ('torch', 'onnx'):
-            raise
-        print('softarm train ring-segmenter: training needs torch: pip install -r requirements/train.in', file=sys.stderr)
-        return 2
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'{text} must be at least 1')
-    return value
+    return parser.answer(argv, _train, VisionError, RobotFileError)
 
 
 def _train(options) -> int:
+    if any(importlib.util.find_spec(name) is None for name in ('torch', 'onnx')):
+        raise VisionError('training needs torch and onnx: pip install -r requirements/train.in')
+    load_robot(options.robot)  # known to be good before anything is drawn
     import torch  # takes seconds: not before --help
 
     from soft_arm_vision.yolact.curves import draw_curves

@@ -1,14 +1,22 @@
 """`softarm vision`: cylinders in clouds, recorded bags, data sets of rings."""
 
-import argparse
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.command_line import (
+    CommandLine,
+    finite_number,
+    input_file,
+    input_path,
+    number_in,
+    output_folder,
+    positive_count,
+    seed_number,
+)
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_vision import coco, extrinsics
 from soft_arm_vision.bag_evaluation import evaluate
@@ -23,66 +31,49 @@ from soft_arm_vision.yolact_segmenter import RING_CLASS
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
-    parser = argparse.ArgumentParser(prog='softarm vision', description='Cylinders in clouds, recorded bags, data sets of rings.')
+    parser = CommandLine(prog='softarm vision', description='Cylinders in clouds, recorded bags, data sets of rings.')
     commands = parser.add_subparsers(required=True, metavar='fit|evaluate|extract|draw')
     fit = commands.add_parser('fit', help='fit one cylinder to a cloud')
-    fit.add_argument('cloud', type=Path, help='.pcd, .ply or .npy, in metres')
-    fit.add_argument('--radius-m', type=_length, help='known radius (default: it is estimated)')
-    fit.add_argument('--height-m', type=_length, help='known height: much higher or lower walls are refused')
+    fit.add_argument('cloud', type=input_file, help='.pcd, .ply or .npy, in metres')
+    fit.add_argument('--radius-m', type=number_in(1e-3, 10.0), help='known radius (default: it is estimated)')
+    fit.add_argument('--height-m', type=number_in(1e-3, 10.0), help='known height: much higher or lower walls are refused')
     fit.add_argument(
-        '--viewpoint-m', type=float, nargs=3, metavar=('X', 'Y', 'Z'),
+        '--viewpoint-m', type=finite_number, nargs=3, metavar=('X', 'Y', 'Z'),
         help='camera: it tells the outside of a hollow body from its inside (default: the origin)',
     )  # fmt: skip
-    fit.add_argument('--seed', type=int, default=0, help='of the random choices (default: %(default)s)')
-    fit.add_argument('--json', action='store_true', help='print JSON')
+    fit.add_argument('--seed', type=seed_number, default=0, help='of the random choices (default: %(default)s)')
+    fit.add_json()
     fit.set_defaults(action=_fit)
     replay = commands.add_parser('evaluate', help='run a recorded bag through the pipeline')
-    replay.add_argument('bag', type=Path, help='folder of a bag with colour, aligned depth and camera info')
-    replay.add_argument('--robot', default='two_module_arm', help='whose ring (default: %(default)s)')
-    replay.add_argument('--rig', default='virtual', help='whose extrinsics (default: %(default)s)')
-    replay.add_argument('--extrinsics', type=Path, help='another extrinsics file')
+    replay.add_argument('bag', type=input_path, help='folder of a bag with colour, aligned depth and camera info')
+    replay.add_robot()
+    replay.add_rig()
+    replay.add_argument('--extrinsics', type=input_file, help='another extrinsics file')
     replay.add_argument('--segmenter', default='colour', help='colour or yolact (default: %(default)s)')
-    replay.add_argument('--json', action='store_true', help='print JSON')
+    replay.add_json()
     replay.set_defaults(action=_evaluate)
     extract = commands.add_parser('extract', help='make a labelled data set of a recorded bag, to train on')
-    extract.add_argument('bag', type=Path, help='folder of a bag with colour, aligned depth and camera info')
-    extract.add_argument('folder', type=Path, help='pictures and instances.json (COCO) go there')
-    extract.add_argument('--robot', default='two_module_arm', help='whose ring (default: %(default)s)')
+    extract.add_argument('bag', type=input_path, help='folder of a bag with colour, aligned depth and camera info')
+    extract.add_argument('folder', type=output_folder, help='pictures and instances.json (COCO) go there')
+    extract.add_robot()
     extract.add_argument(
         '--labels', default='colour', choices=('colour', 'yolact', 'none'),
         help='who proposes the masks; none: all frames without masks, for a labelling tool (default: %(default)s)',
     )  # fmt: skip
-    extract.add_argument('--every', type=_count, default=1, help='take one frame of so many (default: %(default)s)')
+    extract.add_argument('--every', type=positive_count, default=1, help='take one frame of so many (default: %(default)s)')
     extract.set_defaults(action=_extract)
     draw = commands.add_parser('draw', help='draw a labelled data set of the ring with the virtual camera')
-    draw.add_argument('folder', type=Path)
-    draw.add_argument('--robot', default='two_module_arm', help='whose arm and ring (default: %(default)s)')
+    draw.add_argument('folder', type=output_folder)
+    draw.add_robot()
     draw.add_argument('--domain', choices=('training', 'held_out'), default='held_out', help='family of scenes (default: %(default)s)')
-    draw.add_argument('--frames', type=int, default=200, help='(default: %(default)s)')
-    draw.add_argument('--seed', type=int, default=0, help='(default: %(default)s)')
-    draw.add_argument('--scale', type=float, default=1.0, help="of the picture, relative to the camera's (default: %(default)s)")
-    draw.add_argument('--ringless-share', type=float, default=0.3, help='of the frames (default: %(default)s)')
+    draw.add_argument('--frames', type=positive_count, default=200, help='(default: %(default)s)')
+    draw.add_argument('--seed', type=seed_number, default=0, help='(default: %(default)s)')
+    draw.add_argument(
+        '--scale', type=number_in(0.1, 4.0), default=1.0, help="of the picture, relative to the camera's (default: %(default)s)"
+    )
+    draw.add_argument('--ringless-share', type=number_in(0.0, 1.0), default=0.3, help='of the frames (default: %(default)s)')
     draw.set_defaults(action=_draw)
-    options = parser.parse_args(argv)
-    try:
-        return options.action(options)
-    except (VisionError, RobotFileError, CalibrationError) as error:
-        print(f'softarm vision: {error}', file=sys.stderr)
-        return 2
-
-
-def _length(text: str) -> float:
-    value = float(text)
-    if not 1e-3 <= value <= 10.0:
-        raise argparse.ArgumentTypeError(f'{text} m is outside [0.001, 10] m')
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'{text} must be at least 1')
-    return value
+    return parser.answer(argv, lambda options: options.action(options), VisionError, RobotFileError, CalibrationError)
 
 
 def _fit(options) -> int:

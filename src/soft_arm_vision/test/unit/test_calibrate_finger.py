@@ -175,9 +175,9 @@ def test_clicking_needs_a_display(pictures, tmp_path, monkeypatch):
     'arguments, words',
     [
         (['--rig', 'lab'], '--live'),
-        (['--records', 'x.csv', '--live'], '--live'),
+        (['--records', __file__, '--live'], '--live'),
         (['--plant-seed', '-1'], '-1'),
-        (['--click', '--records', 'x.csv'], '--clicks'),
+        (['--click', '--records', __file__], '--clicks'),
         (['--clicks', 'x.csv'], '--records'),
         (['--records', 'nowhere.csv'], 'nowhere.csv'),
         (['--robot', 'modal_bellows'], 'is no finger'),

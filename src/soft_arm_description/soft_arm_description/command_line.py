@@ -1,0 +1,163 @@
+"""What every `softarm` command shares: bad input is one line on standard error and exit code 2; options and types of arguments.
+
+Files and numbers are checked while the line is parsed, before a command imports or computes anything.
+"""
+
+import argparse
+import math
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+LINE_LIMIT, WORD_LIMIT = 300, 60  # characters
+MAX_SEED = 2**32 - 1
+
+
+def one_line(text: object) -> str:
+    """Text as one printable line of at most `LINE_LIMIT` characters; long words and the middle are left out."""
+    words = ''.join(c if c.isprintable() else ' ' for c in str(text)).split()
+    line = ' '.join(w if len(w) <= WORD_LIMIT else f'{w[:40]}..{w[-10:]}' for w in words)
+    return line if len(line) <= LINE_LIMIT else f'{line[: LINE_LIMIT - 104]} .. {line[-100:]}'
+
+
+def refuse(who: str, why: object) -> int:
+    """Tell standard error in one line; returns exit code 2."""
+    sys.stderr.write(one_line(f'{who}: {why}') + '\n')
+    return 2
+
+
+class CommandLine(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line, and takes numbers such as -3e4 and -inf for values."""
+
+    def error(self, message: str):
+        """Refuse in one line, exit code 2."""
+        sys.exit(refuse(self.prog, f'{message.removeprefix("argument ")}; see {self.prog} --help'))
+
+    def parse_known_args(self, args=None, namespace=None):
+        """As argparse does; before Python 3.14 it takes -3e4 for an option, but nothing that begins with a space."""
+        words = sys.argv[1:] if args is None else args
+        words = [f' {w}' if re.fullmatch(r'-(\d+\.?\d*|\.\d+)[eE][-+]?\d+|-inf|-nan', w) else w for w in words]
+        return super().parse_known_args(words, namespace)
+
+    def answer(self, argv: list[str] | None, act: Callable[[argparse.Namespace], int], *errors: type[Exception]) -> int:
+        """Parse, act, and return the exit code: that of `act`, or 2 after an error of these types or a file's, told in one line."""
+        try:
+            options = self.parse_args(argv)
+        except SystemExit as end:  # bad arguments, or --help
+            return end.code
+        try:
+            return act(options)
+        except errors as error:
+            return refuse(self.prog, error)
+        except BrokenPipeError:
+            raise  # for the door
+        except OSError as error:
+            return refuse(self.prog, f'{error.filename}: {error.strerror}' if error.filename else error)
+
+    def add_json(self) -> None:
+        """Add `--json`."""
+        self.add_argument('--json', action='store_true', help='print JSON')
+
+    def add_robot(self, default: str = 'two_module_arm') -> None:
+        """Add `--robot`, for `load_robot`."""
+        self.add_argument('--robot', default=default, help='name of a shipped robot or path of a robot file (default: %(default)s)')
+
+    def add_rig(self) -> None:
+        """Add `--rig`, for `calibration_path`."""
+        self.add_argument('--rig', default='virtual', help='rig whose calibration is meant (default: %(default)s)')
+
+
+def input_file(text: str) -> Path:
+    """Path of a file that is there."""
+    if not os.path.exists(text):
+        raise argparse.ArgumentTypeError(f'{text!r}: No such file')
+    if os.path.isdir(text):
+        raise argparse.ArgumentTypeError(f'{text!r} is a folder: give a file')
+    return Path(text)
+
+
+def input_path(text: str) -> Path:
+    """Path of a file or folder that is there."""
+    if not os.path.exists(text):
+        raise argparse.ArgumentTypeError(f'{text!r}: No such file or folder')
+    return Path(text)
+
+
+def output_file(*endings: str) -> Callable[[str], Path]:
+    """Type of a file that can be written, in a folder that exists; with endings, such as `.png`, its name has one of them."""
+
+    def check(text: str) -> Path:
+        path = Path(text)
+        folder = path.parent
+        if not text or os.path.isdir(text):
+            raise argparse.ArgumentTypeError(f'{text!r} is a folder: give a file')
+        if endings and path.suffix.lower() not in endings:
+            raise argparse.ArgumentTypeError(f'{text!r} must end in {" or ".join(endings)}')
+        if not os.path.isdir(folder) or '\0' in text:
+            raise argparse.ArgumentTypeError(f'{text!r}: there is no folder {str(folder)!r}: make it first')
+        if not os.access(text if os.path.exists(text) else folder, os.W_OK) or len(os.fsencode(path.name)) > 255:
+            raise argparse.ArgumentTypeError(f'{text!r} cannot be written')
+        return path
+
+    return check
+
+
+plot_file = output_file('.png', '.pdf', '.svg')
+
+
+plot_file = output_file('.png', '.pdf', '.svg')
+
+
+def output_folder(text: str) -> Path:
+    """Path of a folder that is there or can be made."""
+    if not text or '\0' in text:
+        raise argparse.ArgumentTypeError(f'{text!r} is no folder')
+    above = path = Path(text).absolute()
+    while not os.path.exists(above):
+        above = above.parent
+    if not os.path.isdir(above) or not os.access(above, os.W_OK) or any(len(os.fsencode(part)) > 255 for part in path.parts):
+        raise argparse.ArgumentTypeError(f'{text!r}: no folder can be made there')
+    return Path(text)
+
+
+def number_in(low: float = -math.inf, high: float = math.inf) -> Callable[[str], float]:
+    """Type of a finite number in [low, high]."""
+
+    def check(text: str) -> float:
+        return _within(_parsed(float, text, 'a finite number'), low, high)
+
+    return check
+
+
+def whole_number_in(low: int, high: int) -> Callable[[str], int]:
+    """Type of a whole number in [low, high]."""
+
+    def check(text: str) -> int:
+        return _within(_parsed(int, text, 'a whole number'), low, high)
+
+    return check
+
+
+def _parsed(kind: Callable, text: str, what: str):
+    try:
+        value = kind(text)
+    except ValueError:
+        value = math.nan
+    if not -math.inf < value < math.inf:
+        raise argparse.ArgumentTypeError(f'{text.strip()!r} is not {what}')
+    return value
+
+
+def _within(value, low, high):
+    if not low <= value <= high:
+        raise argparse.ArgumentTypeError(f'{value} must be {f"at least {low}" if value < low else f"at most {high}"}')
+    return value
+
+
+finite_number = number_in()
+positive_count = whole_number_in(1, 10**9)
+seed_number = whole_number_in(0, MAX_SEED)
+port_number = whole_number_in(1, 65535)
+port_or_any = whole_number_in(0, 65535)
