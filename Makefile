@@ -34,7 +34,7 @@ test: ## run every check and test: unit, component (one node), system (the whole
 clients: build
 clients: ## let public clients of others talk to the emulated controllers; they are put into .venv/clients and nowhere else
 	@.venv/bin/pip install -q --no-deps --upgrade --target .venv/clients -r requirements/clients.in && \
-	  $(WITH_ENV) PYTHONPATH=.venv/clients:$$PYTHONPATH pytest -rs src/soft_arm_sim/test/unit/test_public_clients.py
+	  $(WITH_ENV) pytest -rs src/soft_arm_sim/test/unit/test_public_clients.py
 
 demo: build
 demo: ## run the paper's experiments on the virtual rig and leave a report under out/

@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fail() { echo "setup: $*" >&2; exit 2; }
+end() { [ "${CI:-}" = true ] && exec requirements/ci.sh; exit 0; }
 
 [ "$(uname -sm)" = 'Linux x86_64' ] || fail "this is $(uname -sm); the pinned wheels are for Linux x86_64 only"
 
@@ -26,7 +27,7 @@ done
 
 place="$PWD $python $version"
 contents=$(cat "$lock" requirements/pymodbus_oldest.txt underlay/fix_cmake_exports.sh | sha256sum)
-if [ -f .venv/stamp ] && [ "$(cat .venv/stamp)" = "$place"$'\n'"$contents" ]; then exit 0; fi
+if [ -f .venv/stamp ] && [ "$(cat .venv/stamp)" = "$place"$'\n'"$contents" ]; then end; fi
 
 # What pip cannot bring. need COMMAND-THAT-MUST-SUCCEED PACKAGES...
 missing=''
@@ -56,3 +57,4 @@ rm -rf .venv/pymodbus_oldest
 .venv/bin/pip install --disable-pip-version-check -q --require-hashes --no-deps --target .venv/pymodbus_oldest -r requirements/pymodbus_oldest.txt
 [ -n "$site" ] || underlay/fix_cmake_exports.sh .venv
 echo "$contents" >>.venv/stamp
+end

@@ -7,11 +7,14 @@ import queue
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytestmark = pytest.mark.real_time
+
+sys.path.append(str(Path(sys.prefix) / 'clients'))  # where `make clients` and CI put them
 
 rws = pytest.importorskip('abb_robot_client.rws', reason='abb_robot_client is not installed here; `make clients` runs this test with it')
 
