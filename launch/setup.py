@@ -29,6 +29,8 @@ setup(
             'run = soft_arm_bringup.run_command:main',
             'bag = soft_arm_bringup.bag_command:main',
             'doctor = soft_arm_bringup.doctor_command:main',
+            'topic = soft_arm_bringup.topic_command:main',
+            'node = soft_arm_bringup.node_command:main',
         ],
         'softarm.bench': ['cell = soft_arm_bringup.bench_cell_command:main'],
     },

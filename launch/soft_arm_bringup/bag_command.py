@@ -1,5 +1,6 @@
-"""`softarm bag`: record, replay and list bags (MCAP, readable by `ros2 bag`)."""
+"""`softarm bag`: record, replay, list and plot bags (MCAP, readable by `ros2 bag`)."""
 
+import argparse
 import json
 import signal
 import sys
@@ -7,29 +8,51 @@ import threading
 import time
 from pathlib import Path
 
-from tqdm import tqdm
+from soft_arm_bringup.errors import BagError, GraphError
+from soft_arm_description.command_line import CommandLine, input_path, number_in, output_folder, plot_file, whole_number_in
 
-from soft_arm_bringup.bag import BagError, Recorder, open_bag, play
-from soft_arm_description.command_line import CommandLine, input_path, number_in, output_folder
+_EXAMPLES = """examples:
+  softarm bag record -o out/monday --images        every topic and the cameras' images, until Ctrl-C
+  softarm bag plot out/monday                      pressures and tip as a picture, out/monday.png
+  softarm bag play out/monday --namespace replay   everything but commands, under /replay/..
+"""
+_SAFETY = """Commands (pressure_command, limb_configuration and other set points, in any namespace) move something: they are left out
+unless --topics names them or --commands is given, and never sent where a node hears them. A topic that is published already is not
+sent, and nothing under its own name while a driver runs: give --namespace or --domain. What is left out is said."""
 
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
-    parser = CommandLine(prog='softarm bag', description='Record, replay and list bags (MCAP, readable by ros2 bag).')
-    commands = parser.add_subparsers(required=True, metavar='record|play|info')
+    parser = CommandLine(
+        prog='softarm bag',
+        description='Record, replay, list and plot bags (MCAP, readable by ros2 bag).',
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar='record|play|info|plot')
     record = commands.add_parser('record', help='record topics until Ctrl-C')
     record.add_argument('topics', nargs='*', help='full names of topics; none: every topic but raw images and point clouds')
     record.add_argument('-o', '--output', type=output_folder, help='folder of the bag (default: out/bag_<date>_<time>)')
+    record.add_argument('--images', action='store_true', help='also the raw images of every camera; two of 640 x 480 at 30 Hz: 46 MB/s')
     record.set_defaults(action=_record)
-    replay = commands.add_parser('play', help='publish what a bag holds')
+    replay = commands.add_parser('play', help='publish what a bag holds, but nothing that moves a rig', description=_SAFETY)
     replay.add_argument('bag', type=input_path)
     replay.add_argument('-r', '--rate', type=number_in(0.01, 1000.0), default=1.0, help='2 is twice as fast (default: %(default)s)')
+    replay.add_argument('--topics', nargs='+', default=(), metavar='NAME', help='only these topics, by their full names in the bag')
+    replay.add_argument('--commands', action='store_true', help='also what moves something; refused where a node hears it')
+    replay.add_argument('--namespace', default='', help='put before every name: --namespace replay sends /replay/soft_arm/pressures')
+    replay.add_argument('--domain', type=whole_number_in(0, 232), help='ROS domain to play into (default: ROS_DOMAIN_ID)')
     replay.set_defaults(action=_play)
     info = commands.add_parser('info', help='list what a bag holds')
     info.add_argument('bag', type=input_path)
     info.add_json()
     info.set_defaults(action=_info)
-    return parser.answer(argv, lambda options: options.action(options), BagError)
+    picture = commands.add_parser('plot', help='draw pressures and commands, the tip by model, vision and truth, and its errors')
+    picture.add_argument('bag', type=input_path)
+    picture.add_argument('-o', '--output', type=plot_file, help='.png, .pdf or .svg (default: beside the bag, <bag>.png)')
+    picture.add_argument('--topics', nargs='+', default=(), metavar='NAME', help='draw every number of these topics instead')
+    picture.set_defaults(action=_plot)
+    return parser.answer(argv, lambda options: options.action(options), BagError, GraphError)
 
 
 def _stop_on_signals() -> threading.Event:
@@ -40,10 +63,14 @@ def _stop_on_signals() -> threading.Event:
 
 
 def _record(options) -> int:
+    from tqdm import tqdm
+
+    from soft_arm_bringup.bag_recorder import Recorder
+
     stop = _stop_on_signals()
     out = options.output or Path('out') / time.strftime('bag_%Y%m%d_%H%M%S')
     recorder = Recorder()
-    recorder.start(options.topics or None, out)
+    recorder.start(options.topics or None, out, options.images)
     print(f'recording into {out}; Ctrl-C ends it', file=sys.stderr)
     with tqdm(unit=' messages', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
         while not stop.wait(0.5):
@@ -58,23 +85,56 @@ def _record(options) -> int:
 
 
 def _play(options) -> int:
+    from tqdm import tqdm
+
+    from soft_arm_bringup.bag_file import open_bag
+    from soft_arm_bringup.bag_player import Replay, play
+
     stop = _stop_on_signals()
-    with open_bag(options.bag) as reader:
-        total = round(reader.duration * 1e-9, 1)
-    with tqdm(total=total, unit='s', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
-        count = play(options.bag, options.rate, stop, lambda elapsed_s: progress.update(elapsed_s - progress.n))
+    with open_bag(options.bag) as bag:
+        total_s = round(bag.duration_s, 1)
+        _warn_of_cut(bag)
+    replay = Replay(tuple(options.topics), options.commands, options.namespace, options.domain, options.rate)
+    with tqdm(total=total_s, unit='s', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
+        count = play(options.bag, replay, stop, _say_left_out, lambda elapsed_s: progress.update(elapsed_s - progress.n))
     print(f'{count} messages published')
     return 0
 
 
+def _say_left_out(left_out: dict[str, str]) -> None:
+    if left_out:
+        print(f'left out: {", ".join(f"{topic} ({why})" for topic, why in left_out.items())}', file=sys.stderr)
+
+
+def _warn_of_cut(bag) -> None:
+    if bag.is_cut:
+        print(f'softarm bag: {bag.path} was cut off: its recorder was killed; what was written until then is read', file=sys.stderr)
+
+
 def _info(options) -> int:
-    with open_bag(options.bag) as reader:
-        topics = {c.topic: {'type': c.msgtype, 'message_count': c.msgcount} for c in sorted(reader.connections, key=lambda c: c.topic)}
-        found = {'duration_s': reader.duration * 1e-9, 'message_count': reader.message_count, 'topics': topics}
+    from soft_arm_bringup.bag_file import open_bag
+
+    with open_bag(options.bag) as bag:
+        topics = {c.topic: {'type': c.msgtype, 'message_count': c.msgcount} for c in bag.connections}
+        found = {'duration_s': bag.duration_s, 'message_count': bag.message_count, 'is_cut': bag.is_cut, 'topics': topics}
+        _warn_of_cut(bag)
     if options.json:
         print(json.dumps(found))
         return 0
     print(f'{options.bag}: {found["duration_s"]:.1f} s, {found["message_count"]} messages')
     for name, topic in topics.items():
         print(f'  {name:40s} {topic["type"]:42s} {topic["message_count"]:8d}')
+    return 0
+
+
+def _plot(options) -> int:
+    from soft_arm_bringup.bag_file import open_bag
+    from soft_arm_bringup.bag_plot import draw, panels
+
+    with open_bag(options.bag) as bag:
+        _warn_of_cut(bag)
+        out = options.output or options.bag.resolve().with_name(f'{options.bag.resolve().name}.png')
+        drawn = panels(bag, options.topics)
+    draw(drawn, options.bag.resolve().name, out)
+    print(f'{out}: {"; ".join(panel.title for panel in drawn)}')
     return 0

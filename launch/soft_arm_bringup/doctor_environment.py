@@ -1,23 +1,15 @@
-"""What `softarm doctor` looks at: the environment, and the running graph. Every check says what it found, and how to mend it."""
+"""What `softarm doctor` says about the installation. Every check says what it found, and how to mend it."""
 
 import os
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError as NotInstalledError
 from importlib.metadata import version
 from pathlib import Path
 
-import rclpy
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 
-from soft_arm_bringup.bag import BagError, message_class
 from soft_arm_bringup.shared_memory import stale_files
 
 _LIBRARIES = ('numpy', 'scipy', 'numba', 'pydantic', 'pymodbus', 'mujoco', 'opencv-python-headless', 'rosbags')
@@ -34,19 +26,6 @@ _PACKAGES = (
     'tf2_ros',
     'cv_bridge',
 )
-# Topics that always run when the rig does, and their rates [Hz].
-_EXPECTED_HZ = {
-    '/soft_arm/pressures': 50.0,
-    '/soft_arm/configuration': 50.0,
-    '/soft_arm/ring_pose': 30.0,
-    '/camera/camera/color/image_raw': 30.0,
-    '/camera/camera/color/camera_info': 30.0,
-    '/camera/camera/aligned_depth_to_color/image_raw': 30.0,
-}
-_TOLERANCE = 0.2
-_WATCHED = ('/soft_arm/', '/camera/')
-_DISCOVERY_S = 3.0  # announcement period of Fast DDS
-_SAMPLE_S = 2.0
 _RENDER = 'import mujoco; context = mujoco.GLContext(64, 64); context.make_current(); context.free()'
 
 
@@ -59,70 +38,9 @@ class Check:
     remedy: str | None = None
 
 
-@dataclass(frozen=True)
-class Topic:
-    """One topic of the running graph; rates in Hz, None where nothing was received or nothing is expected."""
-
-    name: str
-    rate_hz: float | None
-    expected_hz: float | None
-
-    @property
-    def is_wrong(self) -> bool:
-        """Whether the rate is missing or off by more than a fifth."""
-        if self.expected_hz is None:
-            return False
-        return self.rate_hz is None or abs(self.rate_hz - self.expected_hz) > _TOLERANCE * self.expected_hz
-
-
 def check_environment() -> list[Check]:
     """Python, libraries, ROS, graphics, DDS and the built packages."""
     return [_python(), *map(_library, _LIBRARIES), _ros(), _graphics(), _dds(), _built(), _memory()]
-
-
-def look_at_graph() -> tuple[list[str], list[Topic]]:
-    """Nodes that run, and the rates of the rig's topics over two seconds; takes five."""
-    context = Context()
-    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
-    node = Node('doctor', context=context, enable_rosout=False, start_parameter_services=False)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
-    try:
-        _spin(executor, _DISCOVERY_S)
-        names = (f'{namespace.rstrip("/")}/{name}' for name, namespace in node.get_node_names_and_namespaces())
-        nodes = sorted(name for name in names if name != '/doctor' and '/_' not in name)  # hidden ones are ROS tools
-        watched = {name: types[0] for name, types in node.get_topic_names_and_types() if name.startswith(_WATCHED)}
-        arrivals = {name: [] for name in watched}
-        for name, type_name in watched.items():
-            _listen(node, name, type_name, arrivals[name])
-        _spin(executor, _SAMPLE_S)
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        context.try_shutdown()
-    expected = _EXPECTED_HZ if any(name.startswith('/soft_arm/') for name in nodes) else {}
-    return nodes, [Topic(name, _rate(arrivals.get(name, [])), expected.get(name)) for name in sorted({*watched, *expected})]
-
-
-def _listen(node: Node, name: str, type_name: str, arrivals: list[float]) -> None:
-    try:
-        kind = message_class(type_name)
-    except BagError:
-        return  # a type that is not installed here: listed, without a rate
-    best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)  # matches every publisher
-    node.create_subscription(kind, name, lambda _raw: arrivals.append(time.monotonic()), best_effort, raw=True)
-
-
-def _spin(executor: SingleThreadedExecutor, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        executor.spin_once(timeout_sec=left)
-
-
-def _rate(arrivals: list[float]) -> float | None:
-    if len(arrivals) < 2:
-        return None
-    return (len(arrivals) - 1) / (arrivals[-1] - arrivals[0])
 
 
 def _python() -> Check:

@@ -1,0 +1,192 @@
+"""Replaying bags, so that no replay drives a rig by accident.
+
+What moves something (`command_topics`) is left out unless it is asked for, and so are ROS's own topics. Nothing is sent where it could
+meet a rig: not under a name that somebody publishes already, no command that somebody hears, and nothing under its own name while a
+driver runs. The graph is looked at before the first message and twice a second during the replay.
+"""
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rclpy.duration import Duration
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosbags.interfaces import QosDurability, QosReliability
+
+from soft_arm_bringup.bag_file import Bag, open_bag
+from soft_arm_bringup.command_topics import is_command
+from soft_arm_bringup.errors import BagError, MessageTypeError
+from soft_arm_bringup.graph import Graph, nearest
+from soft_arm_bringup.message_types import message_class
+
+_QUEUE_DEPTH = 1000
+_LOOK_S = 0.5
+_MATCHING_S = 3.0
+_OF_ROS = ('/rosout', '/parameter_events')
+_CHANGE_STATE = 'lifecycle_msgs/srv/ChangeState'
+_ELSEWHERE = 'play under other names with --namespace, or into another graph with --domain'
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What is sent, and how.
+
+    Attributes:
+        topics: Full names of the topics to send; empty: all but commands and ROS's own.
+        commands: Also send what moves something.
+        namespace: Put before the name of every topic; empty: the names are those of the recording.
+        domain: ROS domain to send into; None: that of the environment.
+        rate: 2.0 is twice as fast.
+    """
+
+    topics: tuple[str, ...] = ()
+    commands: bool = False
+    namespace: str = ''
+    domain: int | None = None
+    rate: float = 1.0
+
+    def sent_as(self, topic: str) -> str:
+        """Return the name under which a topic of the bag is sent."""
+        return f'/{self.namespace.strip("/")}{topic}' if self.namespace.strip('/') else topic
+
+
+def choose(bag: Bag, replay: Replay) -> tuple[list, dict[str, str]]:
+    """Return the connections that are sent, and why others are not, by topic.
+
+    Raises:
+        BagError: If a topic that is asked for is not in the bag, or none is left.
+    """
+    if replay.namespace and not re.fullmatch(r'/?[A-Za-z]\w*(/[A-Za-z]\w*)*/?', replay.namespace):
+        raise BagError(f'namespace {replay.namespace!r} is not a name: use letters, digits, _ and /')
+    held = [connection.topic for connection in bag.connections]
+    unknown = sorted(set(replay.topics) - set(held))
+    if unknown:
+        raise BagError(f'{bag.path} holds no topic {unknown[0]}; {nearest(unknown[0], held, f"softarm bag info {bag.path} lists all")}')
+    sent, left_out = [], {}
+    for connection in bag.connections:
+        topic = connection.topic
+        if topic in replay.topics or (replay.commands and is_command(topic, connection.msgtype)):
+            sent.append(connection)
+        elif replay.topics:
+            continue  # the user knows
+        elif is_command(topic, connection.msgtype):
+            left_out[topic] = 'a command'
+        elif topic in _OF_ROS or '/_' in topic:
+            left_out[topic] = "ROS's own"
+        else:
+            sent.append(connection)
+    if not sent:
+        raise BagError(f'{bag.path} holds nothing but {", ".join(left_out)}: name what is to be sent with --topics')
+    return sent, left_out
+
+
+def obstacle(graph: Graph, sent: list, replay: Replay) -> str | None:
+    """Return why these topics may not be sent into a graph now, in one line with the remedy; None if they may."""
+    if not replay.namespace:
+        for driver in _drivers(graph):
+            return f'the driver {driver} runs, and a replay beside it could move its arm: end it, {_ELSEWHERE}'
+    for connection in sent:
+        topic = replay.sent_as(connection.topic)
+        if is_command(connection.topic, connection.msgtype) and (hearers := graph.subscribers(topic)):
+            return f'the command {topic} is heard by {", ".join(hearers)}, which may move something: end that node, {_ELSEWHERE}'
+        if publishers := graph.publishers(topic):
+            return f'{topic} is published by {", ".join(publishers)} already: end that node, choose others with --topics, {_ELSEWHERE}'
+    return None
+
+
+def play(
+    bag: Path,
+    replay: Replay = Replay(),  # noqa: B008
+    stop: threading.Event | None = None,
+    on_start: Callable[[dict[str, str]], None] = lambda left_out: None,
+    on_message: Callable[[float], None] = lambda elapsed_s: None,
+) -> int:
+    """Publish a bag's messages at their recorded distances in time; return how many were published.
+
+    Args:
+        bag: Folder of the bag.
+        replay: What is sent, and how.
+        stop: Ends the replay early when set.
+        on_start: Called before the first message with why topics are left out, by topic.
+        on_message: Called after each message with its time since the first [s], as recorded.
+
+    Raises:
+        BagError: If the bag cannot be read, or may not be played into this graph; what was sent before stays sent.
+    """
+    stop = stop or threading.Event()
+    with open_bag(bag) as opened:
+        sent, left_out = choose(opened, replay)
+        with Graph(replay.domain) as graph:
+            graph.discover()
+            _refuse(graph, sent, replay)
+            on_start(left_out)
+            publishers = {connection.id: _publisher(graph, connection, replay) for connection in sent}
+            _wait_for_hearers(graph, [p for p in publishers.values() if p is not None])
+            count = _send(graph, opened, sent, publishers, replay, stop, on_message)
+            for publisher in filter(None, publishers.values()):
+                publisher.wait_for_all_acked(Duration(seconds=1))
+            return count
+
+
+def _send(graph: Graph, bag: Bag, sent: list, publishers: dict, replay: Replay, stop: threading.Event, on_message) -> int:
+    started_s, first_ns, count, looked_s = time.monotonic(), None, 0, time.monotonic()
+    for connection, stamp_ns, raw in bag.messages(sent):
+        first_ns = stamp_ns if first_ns is None else first_ns
+        elapsed_s = (stamp_ns - first_ns) * 1e-9
+        due_s = started_s + elapsed_s / replay.rate
+        while not stop.is_set() and time.monotonic() < due_s:
+            stop.wait(min(_LOOK_S, due_s - time.monotonic()))
+            looked_s = _look_again(graph, sent, replay, looked_s)
+        if stop.is_set():
+            break
+        looked_s = _look_again(graph, sent, replay, looked_s)
+        if publishers[connection.id] is not None:
+            publishers[connection.id].publish(bytes(raw))
+            count += 1
+        on_message(elapsed_s)
+    return count
+
+
+def _look_again(graph: Graph, sent: list, replay: Replay, looked_s: float) -> float:
+    if time.monotonic() - looked_s < _LOOK_S:
+        return looked_s
+    _refuse(graph, sent, replay)
+    return time.monotonic()
+
+
+def _refuse(graph: Graph, sent: list, replay: Replay) -> None:
+    if reason := obstacle(graph, sent, replay):
+        raise BagError(reason)
+
+
+def _drivers(graph: Graph) -> list[str]:
+    """Nodes that obey commands: they hear one, and can be activated."""
+    can_be_activated = {name.rpartition('/')[0] for name, kind in graph.services().items() if kind == _CHANGE_STATE}
+    hearers = {node for topic, kind in graph.topics().items() if is_command(topic, kind) for node in graph.subscribers(topic)}
+    return sorted(hearers & can_be_activated)
+
+
+def _publisher(graph: Graph, connection, replay: Replay):
+    profile = QoSProfile(depth=_QUEUE_DEPTH)
+    offered = connection.ext.offered_qos_profiles
+    if offered and offered[0].reliability == QosReliability.BEST_EFFORT:
+        profile.reliability = ReliabilityPolicy.BEST_EFFORT
+    if offered and offered[0].durability == QosDurability.TRANSIENT_LOCAL:
+        profile.durability = DurabilityPolicy.TRANSIENT_LOCAL
+    try:
+        return graph.node.create_publisher(message_class(connection.msgtype), replay.sent_as(connection.topic), profile)
+    except MessageTypeError as error:
+        _log.warning('%s is not replayed: %s', connection.topic, error)
+        return None
+
+
+def _wait_for_hearers(graph: Graph, publishers: list) -> None:
+    """Wait until whoever hears these topics has found their publishers; without this the first messages go to nobody."""
+    heard = [p for p in publishers if graph.node.count_subscribers(p.topic_name)]
+    graph.spin_until(lambda: all(p.get_subscription_count() for p in heard), _MATCHING_S)

@@ -1,0 +1,173 @@
+"""Recording topics as rosbag2 folders (MCAP) that `ros2 bag` reads, without rosbag2 installed.
+
+Messages are taken from DDS and written as bytes, never decoded. Their definitions and type hashes come from the packages' share folders.
+"""
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+
+from soft_arm_bringup.errors import BagError, MessageTypeError
+from soft_arm_bringup.graph import matching_qos
+from soft_arm_bringup.message_types import message_class, message_definition
+
+_BAG_VERSION = 9  # the metadata.yaml of Jazzy
+_QUEUE_DEPTH = 1000  # messages that DDS may hold for us while the disk is busy
+_SCAN_S = 0.25
+_IMAGE, _CLOUD = 'sensor_msgs/msg/Image', 'sensor_msgs/msg/PointCloud2'
+_UNSPECIFIED = QosTime(0, 0)
+
+_log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """Records topics from `start` to `stop`, on a node and threads of its own beside whatever the process runs.
+
+    Only what is published after a topic was found is in the bag: finding takes up to 3 s after a publisher starts.
+    """
+
+    def __init__(self):
+        self._queue: queue.SimpleQueue = queue.SimpleQueue()
+        self._subscriptions: dict[str, object] = {}
+        self._connections: dict[str, object] = {}
+        self._wanted: frozenset[str] | None = None
+        self._images = False
+        self._failed: OSError | None = None
+        self.message_count = 0
+        self.byte_count = 0
+
+    @property
+    def topics(self) -> list[str]:
+        """Names of the topics found so far."""
+        return sorted(name for name, subscription in self._subscriptions.items() if subscription is not None)
+
+    def start(self, topics: Iterable[str] | None, out: Path, images: bool = False) -> None:
+        """Begin to record.
+
+        Args:
+            topics: Full names of the topics; None is every topic but raw images and point clouds.
+            out: Folder of the bag; must not exist.
+            images: Also the images of every camera, raw.
+
+        Raises:
+            BagError: If the folder exists or cannot be made.
+        """
+        self._wanted, self._images = None if topics is None else frozenset(topics), images
+        out = Path(out)
+        if out.exists():
+            raise BagError(f'{out} exists already: give another folder with -o, so that no recording is lost')
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = Writer(out, version=_BAG_VERSION, storage_plugin=StoragePlugin.MCAP)
+            self._writer.open()
+        except (WriterError, OSError) as error:
+            raise BagError(f'cannot write the bag {out}: {error}') from error
+        self._context = Context()
+        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = Node('bag_recorder', context=self._context, enable_rosout=False, start_parameter_services=False)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._scan()
+        self._node.create_timer(_SCAN_S, self._scan)
+        self._stopping = threading.Event()
+        self._threads = [threading.Thread(target=self._spin, name='bag spin'), threading.Thread(target=self._write, name='bag write')]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> dict:
+        """End the recording, complete the bag, and return `topics`, `message_count` and `byte_count`.
+
+        Raises:
+            BagError: If the disk refused; what was written before is kept.
+        """
+        self._stopping.set()
+        spin, write = self._threads
+        spin.join()
+        self._queue.put(None)
+        write.join()
+        self._writer.close()
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+        if self._failed is not None:
+            raise BagError(f'the bag is incomplete: {self._failed}') from self._failed
+        return {'topics': self.topics, 'message_count': self.message_count, 'byte_count': self.byte_count}
+
+    def _spin(self) -> None:
+        while not self._stopping.is_set():
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def _scan(self) -> None:
+        for name, types in self._node.get_topic_names_and_types():
+            if name in self._subscriptions or not self._is_wanted(name, types[0]):
+                continue
+            offered = [info.qos_profile for info in self._node.get_publishers_info_by_topic(name)]
+            if offered:
+                self._subscriptions[name] = self._subscribe(name, types[0], offered)
+
+    def _is_wanted(self, name: str, type_name: str) -> bool:
+        if type_name == _IMAGE and self._images and '/debug/' not in name:  # a debug image is drawn only while it is heard
+            return True
+        if self._wanted is not None:
+            return name in self._wanted
+        return type_name not in (_IMAGE, _CLOUD) and '/_' not in name  # hidden topics are left out, as by ros2 bag
+
+    def _subscribe(self, name: str, type_name: str, offered: list[QoSProfile]):
+        try:
+            kind, definition = message_class(type_name), message_definition(type_name)
+        except MessageTypeError as error:
+            _log.warning('%s is not recorded: %s', name, error)
+            return None
+        self._queue.put((self._add, (name, type_name, definition, [_bag_qos(qos) for qos in offered])))
+        return self._node.create_subscription(
+            kind,
+            name,
+            lambda raw: self._queue.put((self._append, (name, time.time_ns(), raw))),
+            matching_qos(offered, _QUEUE_DEPTH),
+            raw=True,
+        )
+
+    def _write(self) -> None:
+        """The one thread that touches the file."""
+        while (item := self._queue.get()) is not None:
+            action, arguments = item
+            if self._failed is None:
+                try:
+                    action(*arguments)
+                except OSError as error:
+                    self._failed = error
+
+    def _add(self, name: str, type_name: str, definition: tuple[str, str], offered: list[Qos]) -> None:
+        text, type_hash = definition
+        self._connections[name] = self._writer.add_connection(name, type_name, msgdef=text, rihs01=type_hash, offered_qos_profiles=offered)
+
+    def _append(self, name: str, stamp_ns: int, raw: bytes) -> None:
+        self._writer.write(self._connections[name], stamp_ns, raw)
+        self.message_count += 1
+        self.byte_count += len(raw)
+
+
+def _bag_qos(qos: QoSProfile) -> Qos:
+    return Qos(
+        QosHistory.KEEP_LAST,
+        qos.depth or 10,  # the depth does not travel over DDS
+        QosReliability(qos.reliability.value),
+        QosDurability(qos.durability.value),
+        _UNSPECIFIED,
+        _UNSPECIFIED,
+        QosLiveliness.AUTOMATIC,
+        _UNSPECIFIED,
+        False,
+    )

@@ -1,0 +1,24 @@
+"""Which topics move something. A replay leaves them out unless it is asked for them; docs/interfaces.md lists those of this workspace."""
+
+# Types of set points, each with the names under which it is a measurement and not a command.
+_SET_POINTS = {
+    'soft_arm_msgs/msg/ChamberPressures': ('pressures',),
+    'soft_arm_msgs/msg/ArmConfiguration': ('configuration',),
+    'soft_arm_msgs/msg/TipTarget': (),
+    'trajectory_msgs/msg/JointTrajectory': (),
+    'geometry_msgs/msg/Twist': (),
+    'geometry_msgs/msg/TwistStamped': (),
+}
+_WORDS = ('command', 'cmd')  # in the last part of a name, whatever the type
+
+
+def is_command(topic: str, type_name: str) -> bool:
+    """Return whether messages of this topic, in any namespace, move something.
+
+    Args:
+        topic: Full name of the topic.
+        type_name: Type, such as `soft_arm_msgs/msg/ChamberPressures`.
+    """
+    name = topic.rsplit('/', 1)[-1]
+    is_set_point = type_name in _SET_POINTS and name not in _SET_POINTS[type_name]
+    return is_set_point or any(word in name.lower() for word in _WORDS)

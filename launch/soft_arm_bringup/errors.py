@@ -1,0 +1,21 @@
+"""What the commands on bags, graphs and rigs tell in one line with the remedy; apart, since what raises them takes long to import."""
+
+
+class BagError(ValueError):
+    """A bag that cannot be written, read, drawn or played."""
+
+
+class GraphError(ValueError):
+    """Something that the graph does not have."""
+
+
+class MessageTypeError(ValueError):
+    """A message type that is not installed."""
+
+
+class FieldError(ValueError):
+    """A field that a message does not have."""
+
+
+class RigError(ValueError):
+    """A rig that cannot be made."""

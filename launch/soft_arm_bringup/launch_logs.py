@@ -1,0 +1,176 @@
+"""What launches have started and what became of it, from the launch.log that `softarm launch` and `ros2 launch` both write."""
+
+import os
+import re
+import shlex
+import signal
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+_LARGEST = 20_000_000  # bytes that are read of a log, from its end
+_STARTED = re.compile(r'^([\d.]+) .*\[(\S+)\]: process started with pid \[(\d+)\]')
+_DIED = re.compile(r"^([\d.]+) .*process has died \[pid (\d+), exit code (-?\d+), cmd '(.*)'\]")
+_FINISHED = re.compile(r'^([\d.]+) .*process has finished cleanly \[pid (\d+)\]')
+_INTERRUPTED = re.compile(r'^[\d.]+ .*user interrupted')
+_SAID = re.compile(r'^[\d.]+ \[([\w.]+-\d+)\] (.*)')
+
+
+@dataclass(frozen=True)
+class LaunchedProcess:
+    """One process of a launch.
+
+    Attributes:
+        label: Name in the launch's output, such as `tip_controller-5`.
+        pid: Its process id.
+        node: Full name of its node, where the command line gives it.
+        exit_code: None while it runs; -9 is signal 9.
+        ended_s: When it ended [s], seconds of the epoch; None while it runs.
+        last_words: The last line that it printed.
+    """
+
+    label: str
+    pid: int
+    node: str | None = None
+    exit_code: int | None = None
+    ended_s: float | None = None
+    last_words: str = ''
+
+    @property
+    def has_died(self) -> bool:
+        """Whether it ended, other than cleanly."""
+        return self.exit_code not in (None, 0)
+
+    @property
+    def name(self) -> str:
+        """Full name of its node, or of its executable."""
+        return self.node or self.label.rpartition('-')[0]
+
+    @property
+    def end(self) -> str:
+        """How it ended, in words."""
+        age = f'{max(0.0, time.time() - self.ended_s):.0f} s ago'
+        if self.exit_code < 0:
+            return f'was killed by signal {-self.exit_code} ({_signal_name(-self.exit_code)}) {age}'
+        said = f', its last line: {self.last_words[:140]}' if self.last_words else ''
+        return f'ended with exit code {self.exit_code} {age}{said}'
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch.
+
+    Attributes:
+        command: Its command line; empty when it has ended.
+        processes: The newest of every label.
+        is_running: Whether the launch itself still runs.
+        was_interrupted: Whether somebody ended it by a signal.
+        domain: ROS domain of a running launch.
+    """
+
+    command: str
+    processes: tuple[LaunchedProcess, ...]
+    is_running: bool
+    was_interrupted: bool
+    domain: int | None
+
+
+def running_launches(domain: int) -> list[Launch]:
+    """Return the launches of this user that run in a ROS domain."""
+    found = [read_launch(folder) for folder in _folders() if _launch_environment(folder) is not None]
+    return [launch for launch in found if launch.domain == domain]
+
+
+def last_launch() -> Launch | None:
+    """Return the newest launch, which may have ended."""
+    folders = _folders()
+    return read_launch(max(folders, key=lambda f: (f / 'launch.log').stat().st_mtime)) if folders else None
+
+
+def read_launch(folder: Path) -> Launch:
+    """Read the log of a launch.
+
+    Args:
+        folder: A folder with a launch.log, named `<date>-<host>-<pid of the launch>`.
+    """
+    processes: dict[str, LaunchedProcess] = {}
+    interrupted = False
+    for line in _lines(folder / 'launch.log'):
+        if match := _STARTED.match(line):
+            pid = int(match[3])
+            processes[match[2]] = LaunchedProcess(match[2], pid, _node_name(_command_line(pid)))
+        elif match := _DIED.match(line) or _FINISHED.match(line):
+            label = next((p.label for p in processes.values() if p.pid == int(match[2])), None)
+            if label is not None:
+                died = match.re is _DIED
+                node = _node_name(_words(match[4])) if died else processes[label].node
+                processes[label] = replace(processes[label], node=node, exit_code=int(match[3]) if died else 0, ended_s=float(match[1]))
+        elif match := _SAID.match(line):
+            if match[1] in processes and match[2].strip():
+                processes[match[1]] = replace(processes[match[1]], last_words=match[2].strip())
+        elif _INTERRUPTED.match(line):
+            interrupted = True
+    environment = _launch_environment(folder)
+    command = shlex.join(_command_line(_launch_pid(folder))[1:]) if environment is not None else ''
+    domain = None if environment is None else int(environment.get('ROS_DOMAIN_ID') or 0)
+    return Launch(_spoken(command), tuple(processes.values()), environment is not None, interrupted, domain)
+
+
+def _folders() -> list[Path]:
+    root = Path(os.environ.get('ROS_LOG_DIR') or Path(os.environ.get('ROS_HOME') or Path.home() / '.ros') / 'log')
+    return [path.parent for path in root.glob('*/launch.log') if not path.parent.is_symlink()]
+
+
+def _lines(path: Path) -> list[str]:
+    with path.open('rb') as file:
+        file.seek(max(0, path.stat().st_size - _LARGEST))
+        return file.read().decode(errors='replace').splitlines()
+
+
+def _launch_pid(folder: Path) -> int:
+    return int(re.search(r'(\d+)$', folder.name)[1]) if folder.name[-1:].isdigit() else 0
+
+
+def _launch_environment(folder: Path) -> dict[str, str] | None:
+    """Environment of the launch's process; None if it has ended."""
+    pid = _launch_pid(folder)
+    if 'launch' not in ' '.join(_command_line(pid)):
+        return None
+    try:
+        entries = Path(f'/proc/{pid}/environ').read_bytes().decode(errors='replace').split('\0')
+    except OSError:
+        return None
+    return dict(entry.split('=', 1) for entry in entries if '=' in entry)
+
+
+def _command_line(pid: int) -> list[str]:
+    try:
+        return Path(f'/proc/{pid}/cmdline').read_bytes().decode(errors='replace').rstrip('\0').split('\0')
+    except OSError:
+        return []
+
+
+def _node_name(words: list[str]) -> str | None:
+    remapped = dict(word.split(':=', 1) for word in words if word.startswith(('__node:=', '__ns:=')))
+    if '__node' not in remapped:
+        return None
+    return f'{remapped.get("__ns", "").rstrip("/")}/{remapped["__node"]}'
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _spoken(command: str) -> str:
+    """`softarm launch FILE ..` for `/somewhere/bin/softarm launch FILE ..`."""
+    return re.sub(r'^\S*/(softarm|ros2) ', r'\1 ', command)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return 'unknown'

@@ -1,0 +1,62 @@
+"""Messages as plain values, for YAML and JSON."""
+
+import math
+import re
+
+from soft_arm_bringup.errors import FieldError
+
+MOST_ENTRIES = 128  # of a list that is shown; images have a million
+
+
+def plain(value, most: int = MOST_ENTRIES):
+    """Return a message or field as dicts, lists and scalars; a longer list than `most` is cut and says so at its end."""
+    if hasattr(value, 'get_fields_and_field_types'):
+        return {name: plain(getattr(value, name), most) for name in value.get_fields_and_field_types()}
+    if isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value
+    if isinstance(value, bytes) and len(value) == 1:
+        return value[0]  # the type `byte`
+    entries = [plain(entry if isinstance(entry, (bytes, str)) else _scalar(entry), most) for entry in value[:most]]
+    return [*entries, f'.. {len(value)} in all'] if len(value) > most else entries
+
+
+def field(message, path: str):
+    """Return one field of a message.
+
+    Args:
+        message: A message.
+        path: Names and indices, such as `pose.position.x` or `pressures_pa[0]`.
+
+    Raises:
+        FieldError: If there is no such field.
+    """
+    value = message
+    for name in re.findall(r'[^.\[\]]+', path):
+        if hasattr(value, 'get_fields_and_field_types'):
+            known = list(value.get_fields_and_field_types())
+            if name not in known:
+                raise FieldError(f'there is no field {name!r} in {path!r}; there are: {", ".join(known)}')
+            value = getattr(value, name)
+        elif not isinstance(value, (str, bool, int, float)) and name.isdecimal() and len(name) < 10:
+            if int(name) >= len(value):
+                raise FieldError(f'{path!r}: this message has only {len(value)} entries there')
+            value = _scalar(value[int(name)])
+        else:
+            raise FieldError(f'{path!r} goes too far: {name!r} is no index of a list and no field')
+    return value
+
+
+def finite(value):
+    """Return plain values with None for numbers that JSON cannot hold."""
+    if isinstance(value, dict):
+        return {name: finite(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _scalar(value):
+    """NumPy's numbers as Python's."""
+    return value.item() if hasattr(value, 'dtype') and not getattr(value, 'shape', ()) else value

@@ -1,0 +1,164 @@
+"""`softarm topic`: list topics, print their messages, measure their rates."""
+
+import argparse
+import json
+import math
+import sys
+import time
+
+from soft_arm_bringup.errors import FieldError, GraphError, MessageTypeError
+from soft_arm_description.command_line import CommandLine, number_in, positive_count
+
+_EXAMPLES = """examples:
+  softarm topic list
+  softarm topic echo /soft_arm/pressures --once
+  softarm topic echo /soft_arm/ring_pose --field pose.pose.position -n 5
+  softarm topic hz /soft_arm/pressures
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; returns 0, 1 if nothing was received in time, 2 on bad input."""
+    parser = CommandLine(
+        prog='softarm topic',
+        description='List topics, print their messages, measure their rates.',
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar='list|echo|hz')
+    listing = commands.add_parser('list', help='every topic with its type, and how many nodes publish and hear it')
+    listing.add_argument('-a', '--all', action='store_true', help='also hidden topics, such as those of actions')
+    listing.add_json()
+    listing.set_defaults(action=_list)
+    echo = commands.add_parser('echo', help='print messages as YAML until Ctrl-C')
+    echo.add_argument('topic', help='name of the topic')
+    echo.add_argument('--once', action='store_true', help='one message')
+    echo.add_argument('-n', '--count', type=positive_count, help='so many messages')
+    echo.add_argument('--field', help='one field, such as pose.position.x or pressures_pa[0]')
+    echo.add_argument('--full', action='store_true', help='lists of more than 128 entries whole')
+    echo.add_json()
+    echo.set_defaults(action=_echo)
+    hz = commands.add_parser('hz', help='print the rate, once a second, until Ctrl-C')
+    hz.add_argument('topic', help='name of the topic')
+    hz.add_argument('-n', '--count', type=positive_count, help='so many lines')
+    hz.add_json()
+    hz.set_defaults(action=_hz)
+    for command in (echo, hz):
+        command.add_argument(
+            '--timeout',
+            type=number_in(0.1, 1e6),
+            default=10.0,
+            metavar='S',
+            help='end when nothing came for so long [s] (default: %(default)s)',
+        )
+    return parser.answer(argv, _in_graph, GraphError, FieldError, MessageTypeError)
+
+
+def _in_graph(options) -> int:
+    from soft_arm_bringup.graph import Graph  # with rclpy: not needed for --help
+
+    try:
+        with Graph() as graph:
+            return options.action(graph, options)
+    except KeyboardInterrupt:
+        return 0  # the usual end
+
+
+def _list(graph, options) -> int:
+    graph.discover()
+    topics = {
+        name: {'type': kind, 'publishers': graph.publishers(name), 'subscribers': graph.subscribers(name)}
+        for name, kind in sorted(graph.topics().items())
+        if options.all or '/_' not in name
+    }
+    topics = {name: topic for name, topic in topics.items() if topic['publishers'] or topic['subscribers']}  # this one's own are none
+    if options.json:
+        print(json.dumps(topics))
+        return 0
+    for name, topic in topics.items():
+        print(f'{name:52s} {topic["type"]:44s} {len(topic["publishers"])} publish, {len(topic["subscribers"])} hear')
+    if not topics:
+        print('no topics: nothing runs in this ROS domain', file=sys.stderr)
+    return 0
+
+
+def _echo(graph, options) -> int:
+    from soft_arm_bringup.message_text import field
+    from soft_arm_bringup.message_types import message_class
+
+    left, problem, came_s = (1 if options.once else options.count or math.inf), None, time.monotonic()
+
+    def show(message) -> None:
+        nonlocal left, problem, came_s
+        if left <= 0 or problem is not None:
+            return
+        try:
+            _print(field(message, options.field) if options.field else message, options)
+        except (ValueError, OSError) as error:  # not raised through the executor
+            problem = error
+        left, came_s = left - 1, time.monotonic()
+
+    topic, kind = graph.find_topic(options.topic)
+    subscription = graph.node.create_subscription(message_class(kind), topic, show, graph.matching_qos(topic, 100))
+    while left > 0 and problem is None and time.monotonic() - came_s < options.timeout:
+        graph.spin_until(lambda: left <= 0 or problem is not None, 0.5)
+    subscription.destroy()
+    if problem is not None:
+        raise problem
+    return 0 if left <= 0 else _silent(graph, topic, options.timeout)
+
+
+def _print(value, options) -> None:
+    import yaml
+
+    from soft_arm_bringup.message_text import MOST_ENTRIES, finite, plain
+
+    value = plain(value, sys.maxsize if options.full else MOST_ENTRIES)
+    if options.json:
+        print(json.dumps(finite(value)))
+        return
+    text = yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=1000, allow_unicode=True)
+    print(text.removesuffix('...\n') + '---')
+
+
+def _hz(graph, options) -> int:
+    from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+    from soft_arm_bringup.message_types import message_class
+
+    topic, kind = graph.find_topic(options.topic)
+    stamps_s, seconds, came_s, lines = [], 0, time.monotonic(), options.count or math.inf
+    best_effort = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)  # hears every publisher
+    subscription = graph.node.create_subscription(
+        message_class(kind), topic, lambda _raw: stamps_s.append(time.monotonic()), best_effort, raw=True
+    )
+    while seconds < lines and time.monotonic() - came_s < options.timeout:
+        previous_s = stamps_s[-1:]
+        stamps_s[:] = previous_s  # periods reach over the second's end
+        graph.spin(1.0)
+        if len(stamps_s) > len(previous_s):
+            came_s = stamps_s[-1]
+            _print_rate(stamps_s, options.json)
+            seconds += 1
+        elif came_s and not options.json:
+            print('no message in this second')
+    subscription.destroy()
+    return 0 if seconds >= lines else _silent(graph, topic, options.timeout)
+
+
+def _print_rate(stamps_s: list[float], as_json: bool) -> None:
+    periods_s = [b - a for a, b in zip(stamps_s, stamps_s[1:], strict=False)]
+    if not periods_s:
+        print(json.dumps({'rate_hz': None, 'messages': 1}) if as_json else 'one message')
+        return
+    rate_hz = len(periods_s) / sum(periods_s)
+    if as_json:
+        print(json.dumps({'rate_hz': rate_hz, 'min_period_s': min(periods_s), 'max_period_s': max(periods_s), 'messages': len(periods_s)}))
+        return
+    print(f'{rate_hz:8.2f} Hz, period {1e3 * min(periods_s):.1f} .. {1e3 * max(periods_s):.1f} ms, {len(periods_s)} messages')
+
+
+def _silent(graph, topic: str, timeout_s: float) -> int:
+    by = ', '.join(graph.publishers(topic)) or 'nobody any more'
+    print(f'softarm topic: nothing came on {topic} for {timeout_s:g} s; it is published by {by}: softarm doctor', file=sys.stderr)
+    return 1

@@ -1,0 +1,104 @@
+"""Bags as files: what is a command, which topics a replay sends, bags that were cut, pictures."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from soft_arm_bringup.bag_command import main
+from soft_arm_bringup.bag_file import open_bag
+from soft_arm_bringup.bag_player import Replay, choose
+from soft_arm_bringup.command_topics import is_command
+from soft_arm_bringup.errors import BagError
+
+ROOT = Path(__file__).parents[3]
+BAG = ROOT / 'src' / 'soft_arm_vision' / 'test' / 'data' / 'virtual_rig_bag'
+TRUTH = '/virtual_rig/debug/tip_truth'
+CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
+PAGE = (ROOT / 'docs' / 'interfaces.md').read_text()
+OBEYING = [*ROOT.glob('src/pneumatic_driver/*/ros/*.py'), *ROOT.glob('src/soft_arm_kinematics/*/ros/limb_states_node.py')]
+
+
+def obeyed():
+    """(type, name) of the topics that drivers and limbs subscribe to."""
+    pattern = r"create_subscription\((\w+), '(\w+)'"
+    return sorted({match for source in OBEYING for match in re.findall(pattern, source.read_text())})
+
+
+def test_whatever_a_driver_obeys_is_a_command_and_on_the_page():
+    assert ('ChamberPressures', 'pressure_command') in obeyed()
+    listed = re.search(r'(?ms)^Commands: .*?\n\n', PAGE)[0]
+    for kind, name in obeyed():
+        assert is_command(f'/any/namespace/{name}', f'soft_arm_msgs/msg/{kind}') and f'`{name}`' in listed
+
+
+@pytest.mark.parametrize(
+    'topic, kind, expected',
+    [
+        ('/left/arm/pressure_command', CHAMBERS, True),
+        ('/left/set_points', CHAMBERS, True),  # remapped
+        ('/soft_arm/pressures', CHAMBERS, False),
+        ('/soft_arm/configuration', 'soft_arm_msgs/msg/ArmConfiguration', False),
+        ('/cmd_vel', 'some_msgs/msg/Unknown', True),
+        ('/soft_arm/ring_pose', 'geometry_msgs/msg/PoseWithCovarianceStamped', False),
+    ],
+)
+def test_commands_are_known_by_name_and_type(topic, kind, expected):
+    assert is_command(topic, kind) == expected
+
+
+def test_topics_that_are_not_held_are_refused_with_the_nearest():
+    with open_bag(BAG) as bag:
+        with pytest.raises(BagError, match=f'did you mean {TRUTH}'):
+            choose(bag, Replay(topics=('/virtual_rig/tip_truth',)))
+        sent, left_out = choose(bag, Replay(topics=(TRUTH,)))
+        with pytest.raises(BagError, match="namespace '1x'"):
+            choose(bag, Replay(namespace='1x'))
+    assert [connection.topic for connection in sent] == [TRUTH] and left_out == {}
+
+
+def test_what_a_killed_recorder_left_is_read_up_to_the_cut(tmp_path, capsys):
+    store = get_typestore(Stores.ROS2_JAZZY)
+    text = store.types['std_msgs/msg/String']
+    with Writer(tmp_path / 'whole', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        link = writer.add_connection('/words', 'std_msgs/msg/String', typestore=store)
+        for number in range(40):  # more than a chunk, which is 1 MiB
+            writer.write(link, 10**9 + number * 10**7, store.serialize_cdr(text(f'{number} ' + 'x' * 100_000), link.msgtype))
+        shutil.copytree(tmp_path / 'whole', tmp_path / 'cut')  # as it stands when the recorder is killed now
+    (tmp_path / 'cut' / 'metadata.yaml').unlink(missing_ok=True)
+    with open_bag(tmp_path / 'cut') as bag:
+        assert bag.is_cut and [connection.msgtype for connection in bag.connections] == ['std_msgs/msg/String']
+        words = [store.deserialize_cdr(raw, connection.msgtype).data.split()[0] for connection, _, raw in bag.messages()]
+    assert bag.message_count == len(words) and words == [str(number) for number in range(len(words))]
+    assert 10 <= len(words) < 40 and bag.duration_s == pytest.approx((len(words) - 1) * 0.01)
+    assert main(['info', str(tmp_path / 'cut')]) == 0
+    assert 'was cut off' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    'content, message',
+    [
+        (None, 'neither metadata.yaml nor a .mcap file'),
+        (b'', 'metadata'),
+        (b'\xff\xfe\x00', 'cannot read the bag'),
+        (b'[1, 2]', 'cannot read the bag'),
+        (b'a: ' + b'x' * 2_000_000, 'larger than 1 MB'),
+    ],
+)
+@pytest.mark.parametrize('command', ['info', 'play', 'plot'])
+def test_a_damaged_bag_is_refused_in_one_line(tmp_path, command, content, message, capsys):
+    (tmp_path / 'bag').mkdir()
+    if content is not None:
+        (tmp_path / 'bag' / 'metadata.yaml').write_bytes(content)
+    assert main([command, str(tmp_path / 'bag')]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count('\n') == 1 and len(error) <= 301
+
+
+def test_a_plot_of_the_truth_is_written_and_said(tmp_path, capsys):
+    assert main(['plot', str(BAG), '-o', str(tmp_path / 'p.png')]) == 0
+    assert (tmp_path / 'p.png').read_bytes().startswith(b'\x89PNG') and str(tmp_path / 'p.png') in capsys.readouterr().out
+    assert main(['plot', str(BAG), '-o', str(tmp_path / 'p.png'), '--topics', '/nothing']) == 2
