@@ -70,11 +70,12 @@ def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
     return dynamics
 
 
-def save_dynamics(path: Path, dynamics: Dynamics, residuals: dict[str, float], fingerprint: str, date: datetime.date) -> None:
-    """Write a dynamics file with date, method, residuals (unit in each name) and the robot's fingerprint."""
+def save_dynamics(path: Path, dynamics: Dynamics, residuals: dict[str, float], fingerprint: str, date: datetime.date, devices: str) -> None:
+    """Write a dynamics file with date, method, devices (`virtual` or `real`), residuals (unit in each name) and the robot's fingerprint."""
     content = {
         'date': date.isoformat(),
         'method': 'step responses of one chamber, up and down; least squares',
+        'devices': devices,
         'robot_fingerprint': fingerprint,
         'residuals': {k: float(v) for k, v in residuals.items()},
         'values': {name: round(float(value), 6) for name, value in vars(dynamics).items()},

@@ -90,12 +90,13 @@ def load(path: Path, robot: Robot) -> FreeClosing:
     return free
 
 
-def save(path: Path, free: FreeClosing, robot: Robot, rate_pa_s: float, closings: int) -> None:
-    """Write a file with date, method and the robot's fingerprint."""
+def save(path: Path, free: FreeClosing, robot: Robot, rate_pa_s: float, closings: int, devices: str) -> None:
+    """Write a file with date, method, devices (`virtual` or `real`) and the robot's fingerprint."""
     values = {name: np.round(value, 6).tolist() for name, value in vars(free).items()}
     content = {
         'date': datetime.date.today().isoformat(),
         'method': f'{closings} closings in free air at {rate_pa_s:g} Pa/s; median of time constants, fitted bends, limits from the scatter',
+        'devices': devices,
         'robot': robot.name,
         'robot_fingerprint': robot.kinematic_fingerprint,
         'values': values,

@@ -1,12 +1,20 @@
-"""Where the calibration of a rig lies: `calibration/<rig>/<name>.yaml`, values with units in their keys, date, method, residual."""
+"""Where the calibration of a rig lies: `calibration/<rig>/<name>.yaml`, values with units in their keys, date, method, residual.
+
+A rig has virtual or real devices: `rig.yaml` in its folder says which, and without that file they are real. Every calibration file says
+on which devices it was measured (`devices`), and a real rig loads none that was measured on virtual ones.
+"""
 
 import importlib.resources
 import re
 from pathlib import Path
 
+from soft_arm_description.yaml_file import YamlFileError, read_yaml
+
+VIRTUAL, REAL = DEVICES = ('virtual', 'real')
+
 
 class CalibrationError(ValueError):
-    """A rig that is not known or a calibration name that is not one; one line with the remedy."""
+    """A rig, a calibration name or a calibration file that cannot be used; one line with the remedy."""
 
 
 def calibration_root() -> Path:
@@ -34,3 +42,50 @@ def calibration_path(rig: str, name: str) -> Path:
     if not re.fullmatch(r'[a-z][a-z0-9_]*', name):
         raise CalibrationError(f'calibration {name!r} is not a name: use letters, digits and _, such as pressure_length')
     return calibration_root() / rig / f'{name}.yaml'
+
+
+def devices_of(rig: str) -> str:
+    """Devices of a rig, `virtual` or `real`, as its `rig.yaml` says with the key `devices`; `real` without that file.
+
+    Raises:
+        CalibrationError: If there is no such rig, or its `rig.yaml` says something else.
+    """
+    path = calibration_path(rig, 'rig')
+    devices = _read(path).get('devices') if path.exists() else REAL
+    if devices not in DEVICES:
+        raise CalibrationError(f'{path}: devices is {devices!r}: write {VIRTUAL} or {REAL}')
+    return devices
+
+
+def check_devices(path: Path, rig: str) -> Path:
+    """Return the path of a calibration file if a rig may load it; a file that does not exist is left to its loader.
+
+    Raises:
+        CalibrationError: If the rig is real and the file was measured on a virtual rig, or does not say on which devices.
+    """
+    if devices_of(rig) == VIRTUAL or not path.exists():
+        return path
+    devices = _read(path).get('devices')
+    if devices == VIRTUAL:
+        raise CalibrationError(f'{path}: measured on virtual devices, but rig {rig!r} is real: calibrate it with `softarm calibrate`')
+    if devices != REAL:
+        raise CalibrationError(
+            f'{path}: does not say on which devices it was measured: calibrate rig {rig!r} again, '
+            f'or add the line `devices: {REAL}` if you know that it was measured there'
+        )
+    return path
+
+
+def loadable(rig: str, name: str) -> Path:
+    """Path of the calibration file that a rig loads; see `calibration_path` and `check_devices`."""
+    return check_devices(calibration_path(rig, name), rig)
+
+
+def _read(path: Path) -> dict:
+    try:
+        content = read_yaml(path)
+    except (YamlFileError, OSError) as error:
+        raise CalibrationError(f'{path}: {getattr(error, "strerror", None) or error}') from error
+    if not isinstance(content, dict):
+        raise CalibrationError(f'{path}: give keys with values, such as `devices: {REAL}`')
+    return content

@@ -9,7 +9,7 @@ import logging
 
 import numpy as np
 
-from soft_arm_description.calibration import calibration_path
+from soft_arm_description.calibration import VIRTUAL, devices_of, loadable
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics import pcc
 from soft_arm_kinematics.errors import KinematicsError, OtherRobotError
@@ -312,18 +312,18 @@ def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
 
     Segments with bellows need a curve. Single bends take their rig's cubics where it has a file of them, and are nominal otherwise.
 
-    The virtual rig has one calibration, that of the shipped arm: other robots have the points of their own files there.
+    A virtual rig has one calibration, that of the shipped arm: other robots have the points of their own files there.
 
     Raises:
         RobotFileError, CalibrationError, CurveError: One line each, saying what to do.
     """
     loaded = load_robot(robot)
     if any(s.kind != 'bellows' for s in loaded.segments):
-        return Arm(with_calibrated_bends(loaded, calibration_path(rig, 'pressure_bend')))
+        return Arm(with_calibrated_bends(loaded, loadable(rig, 'pressure_bend')))
     try:
-        return Arm(loaded, load_curve(calibration_path(rig, 'pressure_length'), loaded))
+        return Arm(loaded, load_curve(loadable(rig, 'pressure_length'), loaded))
     except OtherRobotError as error:
-        if rig != VIRTUAL_RIG:
+        if devices_of(rig) != VIRTUAL:
             raise
         _log.info('%s; the points of the robot file are used', error)
         return Arm(loaded)

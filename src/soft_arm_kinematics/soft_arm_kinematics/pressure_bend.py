@@ -40,13 +40,22 @@ def fit_bends(robot: Robot, data: dict[str, tuple[np.ndarray, ...]], family: str
     return fits
 
 
-def save_bends(path: Path, robot: Robot, fits: dict[str, CurveFit], source: str, date: str | None = None, also: dict | None = None) -> None:
+def save_bends(
+    path: Path,
+    robot: Robot,
+    fits: dict[str, CurveFit],
+    source: str,
+    devices: str,
+    date: str | None = None,
+    also: dict | None = None,
+) -> None:
     """Write the curves as YAML; coefficients_rad and pressure_unit_pa of a cubic are the robot file's keys of a single_bend segment.
 
     Args:
         path: The file.
         robot, fits: As `fit_bends` took and gave them.
         source: Where the data came from, for the record.
+        devices: On which it was measured, `virtual` or `real`.
         date: ISO date of the measurement; today when left out.
         also: Further findings for the record.
     """
@@ -59,6 +68,7 @@ def save_bends(path: Path, robot: Robot, fits: dict[str, CurveFit], source: str,
     content = {
         'date': date or datetime.date.today().isoformat(),
         'method': f'least squares; {source}',
+        'devices': devices,
         'robot': robot.name,
         'robot_fingerprint': robot.kinematic_fingerprint,
         **(also or {}),

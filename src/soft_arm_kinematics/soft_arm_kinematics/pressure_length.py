@@ -116,8 +116,13 @@ class PressureLengthCurve:
         """The nearest calibrated pressures [Pa] to finite ones, (..., n): for sensors that read just beyond a limit."""
         return np.clip(pressures_pa, *self.pressure_range_pa)
 
-    def save(self, path: Path) -> None:
-        """Write the curve as YAML, SI with units in the keys, with what the fit found out about its errors. Raises OSError."""
+    def save(self, path: Path, devices: str) -> None:
+        """Write the curve as YAML, SI with units in the keys, with the errors that the fit found. Raises OSError.
+
+        Args:
+            path: The file.
+            devices: On which the data was measured, `virtual` or `real`.
+        """
         chambers = {}
         for i, (name, curve) in enumerate(zip(self.chambers, self.curves, strict=True)):
             chambers[name] = parameters(curve, 'length', 'm') | {
@@ -130,6 +135,7 @@ class PressureLengthCurve:
         content = {
             'date': self.date,
             'method': self.method,
+            'devices': devices,
             'robot': self.robot,
             'robot_fingerprint': self.robot_fingerprint,
             'chambers': chambers,

@@ -158,12 +158,13 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
     return Extrinsics(T, rms, left_out_m, middle_m, covariance, scale, int(kept.sum()), kept, residuals)
 
 
-def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: str, method: str, fingerprint: str) -> None:
-    """Write the calibration file (YAML), whole or not at all."""
+def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: str, method: str, devices: str, fingerprint: str) -> None:
+    """Write the calibration file (YAML), whole or not at all; devices: `virtual` or `real`."""
     T = extrinsics.T_base_camera
     content = {
         'date': datetime.datetime.now(datetime.UTC).strftime('%Y-%m-%dT%H:%M:%SZ'),
         'method': method,
+        'devices': devices,
         'robot_fingerprint': fingerprint,
         'base_frame': base_frame,
         'camera_frame': camera_frame,

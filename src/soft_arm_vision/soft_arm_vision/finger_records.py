@@ -71,16 +71,22 @@ def read_pictures(path: Path) -> list[PictureRecord]:
 
 
 class PictureWriter:
-    """Writes picture records into a folder: records.csv, camera.yaml and two PNG files for each."""
+    """Writes picture records into a folder: records.csv, camera.yaml and two PNG files for each.
 
-    def __init__(self, folder: Path, intrinsics: Intrinsics):
+    Args:
+        folder: Made if it does not exist.
+        intrinsics: Of the camera.
+        devices: `virtual` or `real`, for camera.yaml.
+    """
+
+    def __init__(self, folder: Path, intrinsics: Intrinsics, devices: str):
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._count = folder, 0
         k1, k2, p1, p2, k3 = intrinsics.distortion or (0.0,) * 5
         image = {
             name: getattr(intrinsics, name.rsplit('_', 1)[0]) for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')
         }
-        content = {'image': image, 'distortion': {'k1': k1, 'k2': k2, 'k3': k3, 'p1': p1, 'p2': p2}}
+        content = {'devices': devices, 'image': image, 'distortion': {'k1': k1, 'k2': k2, 'k3': k3, 'p1': p1, 'p2': p2}}
         (folder / 'camera.yaml').write_text(yaml.safe_dump(content, sort_keys=False))
         self.path = folder / 'records.csv'
         self.path.write_text(','.join(PICTURE_COLUMNS) + '\n')
@@ -94,6 +100,15 @@ class PictureWriter:
                 raise VisionError(f'{self._folder / name}: cannot be written: is the disk full?')
         with open(self.path, 'a') as file:
             file.write(f'{pressure_pa:.1f},{"up" if rising else "down"},{files[0]},{files[1]}\n')
+
+
+def read_devices(path: Path) -> str | None:
+    """Devices that a camera file says its pictures are of, `virtual` or `real`; None where it or its key is missing."""
+    try:
+        content = read_yaml(path)
+    except (OSError, ValueError):
+        return None  # whoever needs the file says what is wrong
+    return content.get('devices') if isinstance(content, dict) else None
 
 
 def read_camera(path: Path) -> Intrinsics:

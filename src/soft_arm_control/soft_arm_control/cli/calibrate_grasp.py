@@ -1,4 +1,4 @@
-"""`softarm calibrate grasp`: measure how the free finger closes, which is what a contact is told from."""
+"""`softarm calibrate grasp`: measure how the free finger closes; a grasp that closes differently has touched something."""
 
 import json
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from soft_arm_control.errors import ControlError
+from soft_arm_control.errors import ControlError, ExperimentError
 from soft_arm_control.free_closing import save
 from soft_arm_control.free_closing_fit import identify
 from soft_arm_control.grasp import GraspSettings
-from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.calibration import REAL, CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, seed_number, whole_number_in
 from soft_arm_description.robot import RobotFileError, load_robot
 
@@ -25,40 +25,51 @@ def main(argv: list[str] | None = None) -> int:
     parser = CommandLine(
         prog='softarm calibrate grasp',
         description='Close the free finger a few times from vacuum to near its highest pressure and keep how it did. Take every object '
-        'away first. Without --use-running a virtual cell is started for it.',
+        'away first. A real cell must be running; a virtual one is started for it unless --use-running is given.',
     )
     parser.add_robot('four_piece_finger')
     parser.add_rig()
-    parser.add_argument('--plant-seed', type=seed_number, default=1, help='virtual finger to start (default: %(default)s)')
+    parser.add_argument('--plant-seed', type=seed_number, help='virtual finger to start (default: 1)')
     parser.add_argument('--closings', type=whole_number_in(2, 1000), default=4, help='how many (default: %(default)s, at least 2)')
-    parser.add_argument('--use-running', action='store_true', help='use the cell that runs in this ROS domain')
+    parser.add_argument(
+        '--use-running', action='store_true', help='virtual cell: use the one that runs in this ROS domain, as a real cell always is'
+    )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
     return parser.answer(argv, _run, ControlError, RobotFileError, CalibrationError)
 
 
 def _run(options) -> int:
-    from soft_arm_control.ros.closing_measurement import ClosingMeasurement  # ROS only when it is needed
-    from soft_arm_control.ros.rig_process import VirtualCell, free_domain
+    from soft_arm_control.ros.closing_measurement import NAMESPACE, ClosingMeasurement  # ROS only when it is needed
+    from soft_arm_control.ros.rig_process import VirtualCell, free_domain, require_driver
 
-    robot, path = load_robot(options.robot), calibration_path(options.rig, 'free_closing')
+    devices = devices_of(options.rig)
+    running = options.use_running or devices == REAL
+    if running and options.plant_seed is not None:
+        raise ControlError(f'--plant-seed is of a virtual cell that is started here, not of rig {options.rig!r} that runs: leave it out')
+    robot, path, check = load_robot(options.robot), calibration_path(options.rig, 'free_closing'), lambda: None
     with ExitStack() as stack:
-        check = lambda: None  # noqa: E731 - what a rig of our own replaces
-        if not options.use_running:
+        if running:
+            arguments = f' rig:={options.rig} emulated:=false' if devices == REAL else ''
+            require_driver(options.rig, NAMESPACE, f'launch/cell.launch.xml{arguments}')
+        else:
             os.environ['ROS_DOMAIN_ID'] = str(free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0'))))
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'cell.log'
-            check = stack.enter_context(VirtualCell(options.plant_seed, log)).check
+            check = stack.enter_context(VirtualCell(1 if options.plant_seed is None else options.plant_seed, log)).check
         measurement = stack.enter_context(ClosingMeasurement(robot))
         progress = stack.enter_context(tqdm(total=options.closings, unit='closing', file=sys.stderr, desc='waiting for the cell'))
         measurement.wait_until_ready(ALIVE_S, check)
+        if devices == REAL:
+            _check_devices(measurement, options.rig, devices)
         progress.set_description('closings')
         closings = []
         for _ in range(options.closings):
             closings.append(measurement.close_once(check))
             progress.update()
+        _check_devices(measurement, options.rig, devices)  # by now every node has been discovered
     free = identify(closings)
     if not options.dry_run:
-        save(path, free, robot, GraspSettings().rate_pa_s, options.closings)
+        save(path, free, robot, GraspSettings().rate_pa_s, options.closings, devices)
     values = {
         'closings': options.closings,
         'time_constant_low_s': float(free.time_constants_s[0]),
@@ -73,3 +84,8 @@ def _run(options) -> int:
         print(f'{name:24s} {value:12.4f}')
     print('not saved' if options.dry_run else f'saved in {path}')
     return 0
+
+
+def _check_devices(measurement, rig: str, devices: str) -> None:
+    if mismatch := measurement.devices.mismatch(rig, devices):
+        raise ExperimentError(f'{mismatch}; nothing was saved')

@@ -14,14 +14,13 @@ from tqdm import tqdm
 from soft_arm_control.dynamics import load_dynamics
 from soft_arm_control.errors import ControlError
 from soft_arm_control.experiments import experiment
-from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.calibration import CalibrationError, loadable
 from soft_arm_description.command_line import CommandLine, output_folder, positive_count, seed_number
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 ALIVE_S = 60.0
-LOOK_S = 3.5  # for a rig that already runs: DDS discovery takes up to 3 s
 QUICK_STEPS = {'bend': 7, 'deflection': 9}
 RECORDED = (
     '/soft_arm/pressure_command',
@@ -84,7 +83,7 @@ def _run(options, names) -> int:
     from soft_arm_control.ros.rig_session import RigSession
 
     arm = load_arm(options.robot, options.rig)
-    dynamics = load_dynamics(calibration_path(options.rig, 'dynamics'), arm.robot.kinematic_fingerprint)
+    dynamics = load_dynamics(loadable(options.rig, 'dynamics'), arm.robot.kinematic_fingerprint)
     steps = {name: options.steps or (QUICK_STEPS[name] if options.quick else None) for name in names}
     experiments = [experiment(arm, name, steps[name]) for name in names]
     pace = Pace(step_s=1.5, table_7_deg=(90.0,), lap=False) if options.quick else Pace()
@@ -132,10 +131,10 @@ def _run(options, names) -> int:
 
 def _rig(stack: ExitStack, options, folder: Path):
     """Use a rig that runs, or start one in a domain of its own; return its plant seed and a check that it lives."""
-    from soft_arm_control.ros.rig_process import VirtualRig, free_domain, rig_is_running
+    from soft_arm_control.ros.rig_process import VirtualRig, driver_is_running, free_domain
 
     domain = int(os.environ.get('ROS_DOMAIN_ID', '0'))
-    if rig_is_running(LOOK_S):
+    if driver_is_running('soft_arm'):
         print(f'a rig is already running in ROS domain {domain}: using it, --plant-seed and --segmenter are not used', file=sys.stderr)
         return None, lambda: None
     if options.use_running:

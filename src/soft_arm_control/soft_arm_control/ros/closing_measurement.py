@@ -1,5 +1,6 @@
 """Closings of the finger in free air on a running cell, for `softarm calibrate grasp`."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -20,9 +21,11 @@ from soft_arm_control.ros.conversions import stamp_s
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.graph import CELL_EMULATION, DeviceWatch
 
 NAMESPACE = 'gripper'
 BELOW_LIMIT_PA = 5.0e3  # the closing ends so far below the finger's highest pressure
+QUIET_S = 0.5  # without a command of others
 REST_S = 1.5  # in vacuum before each closing, and for late images after it
 
 
@@ -43,7 +46,10 @@ class ClosingMeasurement:
         self._node = node = Node('calibrate_grasp', context=self._context, namespace=NAMESPACE, use_global_arguments=False)
         node.create_subscription(GripperState, 'state', self._on_state, qos.STATE)
         node.create_subscription(JointState, 'piece_angles', self._on_shape, qos.STATE)
-        self._command = node.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
+        node.create_subscription(ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND)
+        self._command = None  # a publisher from the first closing on: the controller takes no goal beside another
+        self._heard_s = -math.inf  # the last command of another node
+        self.devices = DeviceWatch(node, CELL_EMULATION, NAMESPACE)
         node.create_timer(PERIOD_S, self._send)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(node)
@@ -70,8 +76,10 @@ class ClosingMeasurement:
         """From vacuum to near the highest pressure at the rate of a grasp, then vented.
 
         Raises:
-            ExperimentError: If samples stop coming.
+            ExperimentError: If another node commands the finger, or samples stop coming.
         """
+        if self._now_s() - self._heard_s < QUIET_S:
+            raise ExperimentError('another node is sending gripper/pressure_command: run `softarm gripper release`, or end it')
         self._ramp_s, self._commanding, begin_s = None, True, self._now_s()
         try:
             self._wait(lambda: self._samples[-1][0] > begin_s + REST_S, 2 * REST_S, 'gripper/state', check)
@@ -96,8 +104,13 @@ class ClosingMeasurement:
         if not self._commanding:
             return
         elapsed_s = 0.0 if self._ramp_s is None else self._now_s() - self._ramp_s
+        self._command = self._command or self._node.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
         pressure_pa = min(self._settings.open_pa + self._settings.rate_pa_s * elapsed_s, self._top_pa)
         self._command.publish(conversions.command_message(pressure_pa, self._robot, self._node.get_clock().now().to_msg()))
+
+    def _on_command(self, _message: ChamberPressures) -> None:
+        if self._command is None:
+            self._heard_s = self._now_s()
 
     def _on_state(self, message: GripperState) -> None:
         self._samples.append((stamp_s(message.header.stamp), message.true_pressure_pa, conversions.set_point_pa(message)))

@@ -5,12 +5,14 @@ from collections.abc import Callable
 import numpy as np
 
 from soft_arm_control.dynamics import StepRecord
+from soft_arm_control.errors import ExperimentError
 from soft_arm_control.ros.rig_session import RigSession
 from soft_arm_kinematics.arm import Arm
 
 STEP_PA = 80.0e3  # large enough to show the valve's rate limit
 REST_S = 4.0
 STEPS = 6
+QUIET_S = 0.5  # without a command of others
 
 
 def stepped_chamber(arm: Arm) -> int:
@@ -27,8 +29,13 @@ def measure(session: RigSession, arm: Arm, on_step: Callable[[], None]) -> list[
         on_step: Called after each step.
 
     Raises:
-        ExperimentError: If samples stop coming.
+        ExperimentError: If another node commands the arm, or samples stop coming.
     """
+    heard_s = session.commanded_by_others_s
+    if heard_s is not None and session.now_s() - heard_s < QUIET_S:
+        raise ExperimentError(
+            'another node is sending pressure_command: end what it does, or run `softarm vent` and activate the driver again'
+        )
     chamber = stepped_chamber(arm)
     low_pa, high_pa = arm.pressure_limits_pa[:, chamber]
     middle_pa, half_pa = (low_pa + high_pa) / 2, min(STEP_PA, 0.9 * (high_pa - low_pa)) / 2

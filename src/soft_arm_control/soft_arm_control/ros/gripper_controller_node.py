@@ -17,7 +17,7 @@ from soft_arm_control.grasp import PERIOD_S, GraspSettings, Gripper, GripStatus,
 from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_control.ros.conversions import stamp_s
 from soft_arm_control.ros.grip_server import GripServer
-from soft_arm_description.calibration import calibration_path
+from soft_arm_description.calibration import loadable
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures, GripperState
@@ -44,7 +44,7 @@ class GripperControllerNode(Node):
     def __init__(self):
         super().__init__('gripper_controller')
         p = declare(self, GripperControllerParameters)
-        self._robot, path = load_robot(p.robot), calibration_path(p.rig, 'free_closing')
+        self._robot, path = load_robot(p.robot), loadable(p.rig, 'free_closing')
         free = free_closing.from_robot(load_arm(p.robot, p.rig).robot)  # with the bends of `softarm calibrate finger`, where there are any
         if path.exists():
             free = free_closing.load(path, self._robot)

@@ -13,11 +13,12 @@ import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import Trigger
 
 from soft_arm_control.errors import ExperimentError
-from soft_arm_msgs.srv import SolveIK
 
 DOMAINS = range(10, 100)  # above, DDS ports reach into the ephemeral ones
+LOOK_S = 3.5  # for nodes that run already: DDS discovery takes up to 3 s
 END_S = 20.0  # `softarm launch` itself escalates after 5 and 10 s
 
 
@@ -49,17 +50,31 @@ def _can_bind(kind, port: int) -> bool:
     return True
 
 
-def rig_is_running(timeout_s: float) -> bool:
-    """Whether an arm's nodes take part in this process's ROS domain; a "no" takes `timeout_s`."""
+def driver_is_running(namespace: str, timeout_s: float = LOOK_S) -> bool:
+    """Whether a pneumatic driver of this namespace takes part in this process's ROS domain; a "no" takes `timeout_s`."""
     context = Context()
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
     node = Node('look_for_rig', context=context, use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
-    client = node.create_client(SolveIK, '/soft_arm/solve_ik')
+    client = node.create_client(Trigger, f'/{namespace}/vent')
     try:
         return client.wait_for_service(timeout_s)
     finally:
         node.destroy_node()
         context.try_shutdown()
+
+
+def require_driver(rig: str, namespace: str, launch_file: str) -> None:
+    """Make sure that the rig to be measured runs.
+
+    Raises:
+        ExperimentError: If no driver of this namespace runs.
+    """
+    if not driver_is_running(namespace):
+        domain = os.environ.get('ROS_DOMAIN_ID', '0')
+        raise ExperimentError(
+            f'rig {rig!r} is not running in ROS domain {domain}: no driver offers /{namespace}/vent; '
+            f'start it with `softarm launch {launch_file}`'
+        )
 
 
 class _VirtualLaunch:

@@ -23,6 +23,7 @@ from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, TipTarget
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
 
 NAMESPACE = 'soft_arm'
 TRUTH_TOPIC = '/virtual_rig/debug/tip_truth'
@@ -55,25 +56,33 @@ class Series:
 
 
 class RigSession:
-    """Context manager; its node spins in a thread. Takes part in the domain of ROS_DOMAIN_ID."""
+    """Context manager; its node spins in a thread. Takes part in the domain of ROS_DOMAIN_ID.
 
-    def __init__(self, robot: Robot):
-        self._robot = robot
+    Args:
+        robot: Robot file of the arm.
+        name: Of the node.
+    """
+
+    def __init__(self, robot: Robot, name: str = 'experiment'):
+        self._robot, self._name = robot, name
         self.truth, self.pressures, self.rings, self.images = Series(), Series(), Series(), Series()
         self.diagnostics: dict[str, dict[str, str]] = {}  # newest values of each node
         self.command_pa: np.ndarray | None = None  # sent at 50 Hz while set
+        self.commanded_by_others_s: float | None = None  # when a command of another node was last heard
         self._changed, self._stopping = threading.Condition(), threading.Event()
 
     def __enter__(self) -> 'RigSession':
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self.node = node = Node('experiment', context=self._context, namespace=NAMESPACE, use_global_arguments=False)
+        self.node = node = Node(self._name, context=self._context, namespace=NAMESPACE, use_global_arguments=False)
         node.create_subscription(PoseStamped, TRUTH_TOPIC, self._on_truth, qos.STATE)
         node.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         node.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
         node.create_subscription(CameraInfo, '/camera/camera/color/camera_info', self._on_image, qos.SENSOR)
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
-        self._command = node.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
+        node.create_subscription(ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND)
+        self._command = None  # a publisher only while it commands: the controller takes no goal beside another
+        self.devices = DeviceWatch(node, ARM_EMULATION, NAMESPACE)
         self._move, self._follow = ActionClient(node, MoveTip, 'move_tip'), ActionClient(node, FollowPath, 'follow_path')
         node.create_timer(PERIOD_S, self._send_command)
         self._executor = SingleThreadedExecutor(context=self._context)
@@ -163,9 +172,18 @@ class RigSession:
         for status in message.status:
             self.diagnostics[status.name] = {v.key: v.value for v in status.values}
 
+    def _on_command(self, _message: ChamberPressures) -> None:
+        if self._command is None:
+            self.commanded_by_others_s = self.now_s()
+
     def _send_command(self) -> None:
-        if self.command_pa is not None:
-            self._command.publish(conversions.pressures_message(self.command_pa, self._robot, self.node.get_clock().now().to_msg()))
+        command_pa = self.command_pa  # which another thread sets
+        if command_pa is not None:
+            self._command = self._command or self.node.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
+            self._command.publish(conversions.pressures_message(command_pa, self._robot, self.node.get_clock().now().to_msg()))
+        elif self._command is not None:
+            self.node.destroy_publisher(self._command)
+            self._command = None
 
 
 def _target(point_m, lengths_m) -> TipTarget:

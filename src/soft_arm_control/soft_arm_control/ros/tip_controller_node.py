@@ -22,7 +22,7 @@ from soft_arm_control.errors import GoalError
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.goal_server import GoalServer
 from soft_arm_control.valves import PERIOD_S
-from soft_arm_description.calibration import calibration_path
+from soft_arm_description.calibration import loadable
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos
@@ -50,7 +50,7 @@ class TipControllerNode(Node):
         super().__init__('tip_controller')
         p = declare(self, TipControllerParameters)
         self._arm = load_arm(p.robot, p.rig)
-        dynamics = load_dynamics(calibration_path(p.rig, 'dynamics'), self._arm.robot.kinematic_fingerprint)
+        dynamics = load_dynamics(loadable(p.rig, 'dynamics'), self._arm.robot.kinematic_fingerprint)
         self._controller = TipController(self._arm, dynamics)
         self._status, self._problem, self._ticks = Status('idle', 0.0, None, None, 0), '', 0
         self._unanswered_stamp_s: float | None = None  # newest ring that no command has followed yet

@@ -65,7 +65,7 @@ def test_too_few_samples_are_refused():
 
 def test_file_round_trip(tmp_path):
     path = tmp_path / 'rig' / 'dynamics.yaml'
-    save_dynamics(path, TRUTH, {'valve_rms_pa': 80.0}, 'abc', datetime.date(2025, 1, 2))
+    save_dynamics(path, TRUTH, {'valve_rms_pa': 80.0}, 'abc', datetime.date(2025, 1, 2), 'real')
     assert load_dynamics(path, 'abc') == TRUTH
     assert '2025-01-02' in path.read_text()
 
@@ -98,7 +98,7 @@ def test_bad_files_are_refused_in_one_line(tmp_path, text, match):
 
 def test_a_file_of_another_robot_is_refused(tmp_path):
     path = tmp_path / 'dynamics.yaml'
-    save_dynamics(path, TRUTH, {}, 'abc', datetime.date(2025, 1, 2))
+    save_dynamics(path, TRUTH, {}, 'abc', datetime.date(2025, 1, 2), 'real')
     with pytest.raises(CalibrationError, match='another robot'):
         load_dynamics(path, 'def')
 

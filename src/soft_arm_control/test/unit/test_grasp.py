@@ -247,7 +247,7 @@ def test_a_release_needs_a_vacuum(make_finger_loop, open_pa):
 
 def test_the_file_keeps_what_was_identified(tmp_path, free_of, finger):
     path, free = tmp_path / 'free_closing.yaml', free_of(2)
-    save(path, free, finger, 50e3, 3)
+    save(path, free, finger, 50e3, 3, 'real')
     read = load(path, finger)
     assert read.time_constant_s(40e3) == pytest.approx(free.time_constant_s(40e3), abs=1e-5)
     assert read.bend_rad(40e3) == pytest.approx(free.bend_rad(40e3), abs=1e-4)

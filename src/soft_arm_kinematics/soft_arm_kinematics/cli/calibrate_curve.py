@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.calibration import CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, input_file, output_file, plot_file
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_kinematics.curve_families import FAMILIES, CurveFit
@@ -52,16 +52,16 @@ def main(argv: list[str] | None = None) -> int:
 
 def _calibrate(args) -> int:
     path = args.out or calibration_path(args.rig, f'pressure_{args.quantity}')
-    robot = load_robot(args.robot)
+    devices, robot = devices_of(args.rig), load_robot(args.robot)
     if args.quantity == 'length':
         data = read_points(args.data)
         curve = fit_curve(robot, data, args.data.name, args.date, args.family)
         fits = dict(zip(curve.chambers, curve.fits, strict=True))
-        curve.save(path)
+        curve.save(path, devices)
     else:
         data = read_points(args.data, 'segment', 'theta_rad')
         fits = fit_bends(robot, data, args.family)
-        save_bends(path, robot, fits, args.data.name, args.date)
+        save_bends(path, robot, fits, args.data.name, devices, args.date)
     if args.plot:
         draw_fits(fits, data, args.plot, args.quantity)
     print(json.dumps(fit_summary(fits, path, QUANTITIES[args.quantity][0])) if args.json else fit_table(fits, data, path, args.quantity))

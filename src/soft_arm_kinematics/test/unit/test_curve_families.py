@@ -96,7 +96,7 @@ def test_three_points_have_an_exponential_and_nothing_is_claimed_of_it():
 def test_curves_of_every_family_are_saved_and_serve_the_arm(tmp_path, family):
     data = {name: (P, TRUTHS['cubic'] + 1e-4 * i) for i, name in enumerate(ROBOT.chambers)}
     curve = fit_curve(ROBOT, data, 'test', family=family)
-    curve.save(tmp_path / 'c.yaml')
+    curve.save(tmp_path / 'c.yaml', 'real')
     again = load_curve(tmp_path / 'c.yaml', ROBOT)
     some_pa = np.linspace(-80e3, 110e3, 6) * np.ones((4, 1))
     assert np.array_equal(again.lengths(some_pa), curve.lengths(some_pa))

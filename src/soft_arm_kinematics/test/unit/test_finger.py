@@ -105,9 +105,10 @@ def measured():
 def test_calibrated_bends_replace_the_nominal_ones(tmp_path, monkeypatch, measured):
     monkeypatch.setattr(calibration, 'calibration_root', lambda: tmp_path)
     (tmp_path / 'virtual').mkdir()
+    (tmp_path / 'virtual' / 'rig.yaml').write_text('devices: virtual')
     nominal = load_arm('four_piece_finger').robot
     assert nominal == FINGER and all(segment.nominal for segment in nominal.segments)
-    save_bends(tmp_path / 'virtual' / 'pressure_bend.yaml', FINGER, measured, 'test', '2026-01-02')
+    save_bends(tmp_path / 'virtual' / 'pressure_bend.yaml', FINGER, measured, 'test', 'virtual', '2026-01-02')
     arm = load_arm('four_piece_finger')
     assert not any(segment.nominal for segment in arm.robot.segments)
     theta, _, _ = arm.configuration(np.array([50e3]))
@@ -128,7 +129,7 @@ def test_calibrated_bends_replace_the_nominal_ones(tmp_path, monkeypatch, measur
 )
 def test_a_calibration_that_cannot_be_used_is_refused(tmp_path, measured, change, words):
     path = tmp_path / 'pressure_bend.yaml'
-    save_bends(path, FINGER, measured, 'test')
+    save_bends(path, FINGER, measured, 'test', 'virtual')
     content = yaml.safe_load(path.read_text())
     change(content)
     path.write_text(yaml.safe_dump(content))
@@ -139,5 +140,5 @@ def test_a_calibration_that_cannot_be_used_is_refused(tmp_path, measured, change
 
 def test_a_calibration_of_another_robot_is_left_alone(tmp_path, measured):
     other = Robot.model_validate(FINGER.model_dump(mode='json', exclude_unset=True) | {'name': 'another_finger'})
-    save_bends(tmp_path / 'b.yaml', other, measured, 'test')
+    save_bends(tmp_path / 'b.yaml', other, measured, 'test', 'virtual')
     assert with_calibrated_bends(FINGER, tmp_path / 'b.yaml') == FINGER

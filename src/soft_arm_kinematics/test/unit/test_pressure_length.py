@@ -84,7 +84,7 @@ def test_data_without_a_rising_curve_are_refused(pressures_pa, lengths_m):
 
 
 def test_saved_curve_comes_back(tmp_path):
-    CURVE.save(tmp_path / 'pressure_length.yaml')
+    CURVE.save(tmp_path / 'pressure_length.yaml', 'real')
     again = load_curve(tmp_path / 'pressure_length.yaml', ROBOT)
     pressures_pa = np.linspace(-96e3, 96e3, 6)
     assert np.array_equal(again.lengths(pressures_pa), CURVE.lengths(pressures_pa))
@@ -92,7 +92,7 @@ def test_saved_curve_comes_back(tmp_path):
 
 
 def test_curve_of_another_robot_is_refused(tmp_path):
-    CURVE.save(tmp_path / 'c.yaml')
+    CURVE.save(tmp_path / 'c.yaml', 'real')
     text = (tmp_path / 'c.yaml').read_text()
     (tmp_path / 'c.yaml').write_text(text.replace(ROBOT.kinematic_fingerprint, '0' * 16))
     with pytest.raises(CurveError, match='made for robot'):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.calibration import VIRTUAL, CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, input_file, output_file, positive_count
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_vision import extrinsics
@@ -24,16 +24,17 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _calibrate(args) -> int:
-    robot = load_robot(args.robot)
+    devices, robot = devices_of(args.rig), load_robot(args.robot)
     path = args.out or calibration_path(args.rig, 'extrinsics')
     if args.points:
         camera_m, base_m, place, camera_frame = *read_correspondences(args.points), OPTICAL_FRAME
         method = f'least squares on {len(place)} correspondences of {args.points.name}'
     else:
-        camera_m, base_m, place, camera_frame = _measure(args, robot)
+        camera_m, base_m, place, camera_frame = _measure(args, robot, devices)
         method = f'least squares, {args.sets} sets of {len(np.unique(place))} places, {args.frames} frames each'
     result = extrinsics.solve(camera_m, base_m, place)
-    extrinsics.save(path, result, base_frame=robot.base.frame, camera_frame=camera_frame, method=method, fingerprint=robot.fingerprint)
+    about = {'method': method, 'devices': devices, 'fingerprint': robot.fingerprint}
+    extrinsics.save(path, result, base_frame=robot.base.frame, camera_frame=camera_frame, **about)
     _report(result, base_m, place, path, args.json)
     return 0
 
@@ -56,9 +57,9 @@ def _parser() -> CommandLine:
     return parser
 
 
-def _measure(args, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+def _measure(args, robot: Robot, devices: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Camera points, base points, places and the images' frame."""
-    virtual = args.rig == 'virtual'
+    virtual = devices == VIRTUAL
     if args.jig is None and not virtual:
         raise VisionError(
             f'the places of the pegs of rig {args.rig!r} are not known: give them with --jig, or correspondences with --points'
@@ -87,6 +88,7 @@ def _measure(args, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray, st
                 if not sys.stdin.readline():
                     raise VisionError('no answer on standard input: run this in a terminal')
             centres_m.append(session.measure(args.frames))
+            session.check_devices(args.rig, devices)
         frame = session.camera_frame
     place = np.array([peg for _, peg in order])
     return np.array(centres_m), pegs_m[place], place, frame

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.calibration import REAL, VIRTUAL, CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, input_file, output_file, output_folder, plot_file, positive_count, seed_number
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_kinematics.cli.calibrate_curve import draw_fits, fit_summary, fit_table
@@ -36,17 +36,18 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _calibrate(args) -> int:
-    _check(args)
+    devices = devices_of(args.rig)
+    _check(args, devices)
     robot = load_robot(args.robot)
     path = args.out or calibration_path(args.rig, 'pressure_bend')
     if args.records:
-        data, errors, source = _recorded(args, robot), None, f'records of {args.records.name}'
+        data, errors, source = _recorded(args, robot, devices), None, f'records of {args.records.name}'
         fits = fit_bends(robot, data)
     else:
-        fits, data, errors = _measured(args, robot)
+        fits, data, errors = _measured(args, robot, devices)
         source = f'{"running cell" if args.live else f"virtual finger {args.plant_seed}"}, {args.frames} pictures at each pressure'
     also = {'tip_error_percent': {kpa: max(e.tip_percent) for kpa, e in errors.items()}} if errors else None
-    save_bends(path, robot, fits, source, args.date, also)
+    save_bends(path, robot, fits, source, devices, args.date, also)
     if args.plot:
         draw_fits(fits, data, args.plot, 'bend')
     _report(args, fits, data, errors, path)
@@ -103,8 +104,8 @@ def _parser() -> CommandLine:
     return parser
 
 
-def _check(args) -> None:
-    if args.rig != 'virtual' and not (args.records or args.live):
+def _check(args, devices: str) -> None:
+    if devices == REAL and not (args.records or args.live):
         raise VisionError(f'rig {args.rig!r}: measure its running cell with --live, or give records of it with --records')
     if args.records and (args.live or args.save_records):
         raise VisionError('--records measures nothing: leave --live and --save-records out')
@@ -114,11 +115,15 @@ def _check(args) -> None:
         raise VisionError('--clicks and --camera belong to recorded pictures: give those with --records')
 
 
-def _measured(args, robot: Robot) -> tuple[dict[str, CurveFit], Data, dict[int, TipError] | None]:
+def _measured(args, robot: Robot, devices: str) -> tuple[dict[str, CurveFit], Data, dict[int, TipError] | None]:
     with _finger(args, robot) as finger:
-        writer = finger_records.PictureWriter(args.save_records, finger.intrinsics) if args.save_records else None
+        writer = finger_records.PictureWriter(args.save_records, finger.intrinsics, devices) if args.save_records else None
         progress = partial(tqdm, desc='pressures', unit='record')
+        if args.live and devices == REAL:
+            finger.check_devices(args.rig, devices)
         data = record(finger, robot, args.camera_side, progress, writer)
+        if args.live:
+            finger.check_devices(args.rig, devices)  # by now every node has been discovered
         fits = fit_bends(robot, data)
         return fits, data, None if args.live else tip_errors(robot, fits, finger)
 
@@ -131,10 +136,12 @@ def _finger(args, robot: Robot):
     return RunningFinger(robot, args.frames)
 
 
-def _recorded(args, robot: Robot) -> Data:
+def _recorded(args, robot: Robot, devices: str) -> Data:
     if not finger_records.has_pictures(args.records):
         return read_points(args.records, 'segment', 'theta_rad')
     records = finger_records.read_pictures(args.records)
+    if devices == REAL and finger_records.read_devices(args.records.parent / 'camera.yaml') == VIRTUAL:
+        raise VisionError(f'{args.records}: pictures of a virtual finger, but rig {args.rig!r} is real: record its own with --live')
     clicks = finger_records.read_clicks(args.clicks, robot) if args.clicks and (args.clicks.exists() or not args.click) else {}
     if args.click:
         from soft_arm_vision.clicking import click_records  # opens a window

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_description.calibration import CalibrationError, calibration_path
+from soft_arm_description.calibration import CalibrationError, loadable
 from soft_arm_description.command_line import (
     CommandLine,
     finite_number,
@@ -105,7 +105,7 @@ def _millimetres(point: np.ndarray) -> str:
 
 def _evaluate(options) -> int:
     ring = load_robot(options.robot).ring
-    mounting = extrinsics.load(options.extrinsics or calibration_path(options.rig, 'extrinsics'))
+    mounting = extrinsics.load(options.extrinsics or loadable(options.rig, 'extrinsics'))
     detector = RingDetector(ring, make_segmenter(options.segmenter, ring))
     with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
         report = evaluate(options.bag, detector, mounting.T_base_camera, bar.update)

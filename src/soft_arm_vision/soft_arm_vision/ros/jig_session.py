@@ -18,6 +18,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from soft_arm_description.robot import Ring
 from soft_arm_msgs.srv import PlaceRing
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring_detector import RingDetector
 from soft_arm_vision.ros.conversions import intrinsics_from, stamp_ns
@@ -48,6 +49,7 @@ class JigSession:
         self._node = rclpy.create_node('calibrate_extrinsics', context=self._context, enable_rosout=False, start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
+        self._devices = DeviceWatch(self._node, ARM_EMULATION)
         with ExitStack() as unfinished:  # closes what is open when something here fails
             unfinished.callback(self.__exit__)
             if self._virtual:
@@ -126,6 +128,18 @@ class JigSession:
             ),
         )
         return np.mean(centres[:frames], axis=0)
+
+    def check_devices(self, rig: str, devices: str) -> None:
+        """Make sure that the images come from one camera, and from a rig with these devices.
+
+        Raises:
+            VisionError: If they do not.
+        """
+        cameras = self._node.count_publishers(f'{CAMERA}/color/camera_info')
+        if cameras > 1:
+            raise VisionError(f'{cameras} nodes publish {CAMERA}/color/camera_info: end all but the camera that is calibrated')
+        if mismatch := self._devices.mismatch(rig, devices):
+            raise VisionError(mismatch)
 
     def _find_rig(self) -> None:
         self._place = self._node.create_client(PlaceRing, '/virtual_rig/place_ring')

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import TransformBroadcaster
 
-from soft_arm_description.calibration import calibration_path
+from soft_arm_description.calibration import calibration_path, check_devices
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_vision import extrinsics
@@ -49,7 +49,7 @@ class RingDetectorNode(Node):
         given = parameters.declare(self, RingDetectorParameters)
         self._ring, self._stale_s = load_robot(given.robot).ring, given.stale_s
         path = Path(given.extrinsics_file) if given.extrinsics_file else calibration_path(given.rig, 'extrinsics')
-        self._mounting = extrinsics.load(path)
+        self._mounting = extrinsics.load(check_devices(path, given.rig))
         self._base_frame, self._camera_frame = self._mounting.base_frame, self._mounting.camera_frame
         self._detector = RingDetector(self._ring, make_segmenter(given.segmenter, self._ring))
         self._bridge, self._intrinsics, self._trouble = CvBridge(), None, 'no camera info yet'

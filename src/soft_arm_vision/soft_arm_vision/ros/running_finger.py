@@ -15,6 +15,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.graph import CELL_EMULATION, DeviceWatch
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ros.conversions import intrinsics_from, stamp_ns
@@ -49,6 +50,7 @@ class RunningFinger:
         self._node = rclpy.create_node('calibrate_finger', context=self._context, enable_rosout=False, start_parameter_services=False)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
+        self._devices = DeviceWatch(self._node, CELL_EMULATION, GRIPPER.strip('/'))
         self._pair = NewestPair(lambda colour, depth: self._taken.put((colour, depth)))
         self._command = self._node.create_publisher(ChamberPressures, f'{GRIPPER}/pressure_command', qos.COMMAND)
         self._node.create_subscription(ChamberPressures, f'{GRIPPER}/pressures', self._on_pressures, qos.STATE)
@@ -73,6 +75,11 @@ class RunningFinger:
     def intrinsics(self) -> Intrinsics:
         """Of the camera."""
         return intrinsics_from(self._info)
+
+    def check_devices(self, rig: str, devices: str) -> None:
+        """Make sure that the cell has these devices. Raises VisionError if it has not."""
+        if mismatch := self._devices.mismatch(rig, devices):
+            raise VisionError(f'{mismatch}; nothing was saved')
 
     def settle(self, target_pa: float) -> float:
         """Go to a pressure and wait until it stands still; the mean [Pa] of what was read meanwhile.

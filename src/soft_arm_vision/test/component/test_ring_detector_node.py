@@ -85,7 +85,8 @@ class Graph:
 def graph(tmp_path):
     points = np.random.default_rng(0).uniform(-0.1, 0.1, (20, 3)) + CENTRE
     solved = extrinsics.solve(points, extrinsics.transform(T_BASE_CAMERA, points))
-    extrinsics.save(tmp_path / 'e.yaml', solved, base_frame='soft_arm_base_link', camera_frame=FRAME, method='test', fingerprint='test')
+    about = {'method': 'test', 'devices': 'virtual', 'fingerprint': 'test'}
+    extrinsics.save(tmp_path / 'e.yaml', solved, base_frame='soft_arm_base_link', camera_frame=FRAME, **about)
     graph = Graph(tmp_path / 'e.yaml')
     try:
         graph.until(lambda: all(topic.get_subscription_count() for topic in (graph.info, graph.colour, graph.depth)))

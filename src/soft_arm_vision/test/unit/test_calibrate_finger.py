@@ -38,7 +38,7 @@ def pictures(tmp_path_factory):
     parameters = load_finger_camera_parameters()
     i, folder = parameters.image, tmp_path_factory.mktemp('records')
     intrinsics = Intrinsics(i.width_px, i.height_px, i.fx_px, i.fy_px, i.cx_px, i.cy_px, parameters.distortion.opencv)
-    camera, writer = FingerCamera(ROBOT, parameters, 4), finger_records.PictureWriter(folder, intrinsics)
+    camera, writer = FingerCamera(ROBOT, parameters, 4), finger_records.PictureWriter(folder, intrinsics, 'virtual')
     eye, lines = FingerEye(ROBOT, intrinsics), {}
     for k, (pressure_pa, rising) in enumerate([(p, True) for p in P] + [(p, False) for p in P[::-1]]):
         frame = camera.capture(nominal_rad(pressure_pa) + (-0.004 if rising else 0.004))

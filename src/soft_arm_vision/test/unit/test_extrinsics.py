@@ -56,7 +56,7 @@ def test_covariance_of_a_calibrated_place_is_that_of_many_calibrations(tmp_path,
         T, camera_m, base_m = setup(seed)
         camera_m = scale * (camera_m + rng.normal(0, common_m, (9, 3))[PLACE])  # what errs alike at one peg, every time
         solved = extrinsics.solve(camera_m, base_m, PLACE)
-        extrinsics.save(tmp_path / 'e.yaml', solved, base_frame='a', camera_frame='b', method='test', fingerprint='test')
+        extrinsics.save(tmp_path / 'e.yaml', solved, base_frame='a', camera_frame='b', method='test', devices='virtual', fingerprint='test')
         mounting = extrinsics.load(tmp_path / 'e.yaml')
         seen_m = scale * extrinsics.transform(np.linalg.inv(T), place_m[None])
         off_m = extrinsics.transform(mounting.T_base_camera, seen_m)[0] - place_m

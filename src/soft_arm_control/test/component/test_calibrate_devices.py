@@ -1,0 +1,160 @@
+"""`softarm calibrate dynamics` and `grasp` beside a rig that one node of this file plays, with real or emulated devices."""
+
+import datetime
+
+import pytest
+import rclpy
+import yaml
+from control_testing.spinning_node import SpinningNode
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from soft_arm_control.cli import calibrate_dynamics, calibrate_grasp
+from soft_arm_control.dynamics import Dynamics
+from soft_arm_control.free_closing import from_robot
+from soft_arm_control.ros import closing_measurement, dynamics_measurement, rig_process
+from soft_arm_description import calibration
+from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_msgs.msg import ChamberPressures, GripperState
+from soft_arm_msgs.srv import PlaceObject, PlaceRing
+from soft_arm_node_kit import qos
+
+TRUTH = Dynamics(0.2, 150e3, 0.02, 0.036, 0.022, 0.9, 0.06)
+COMMANDS = {'dynamics': calibrate_dynamics, 'grasp': calibrate_grasp}
+FILES = {'dynamics': 'dynamics.yaml', 'grasp': 'free_closing.yaml'}
+
+
+class Rig(SpinningNode):
+    """Drivers and detectors of an arm and of a gripper."""
+
+    def __init__(self):
+        super().__init__('rig', '')
+        self.arm, self.finger, self.link, self._emulation = load_arm().robot, load_robot('four_piece_finger'), '', []
+        self._arm = self.create_publisher(ChamberPressures, '/soft_arm/pressures', qos.STATE)
+        self._command = None
+        self._ring = self.create_publisher(PoseWithCovarianceStamped, '/soft_arm/ring_pose', qos.STATE)
+        self._state = self.create_publisher(GripperState, '/gripper/state', qos.STATE)
+        self._shape = self.create_publisher(JointState, '/gripper/piece_angles', qos.STATE)
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', qos.STATE)
+        self._vents = [self.create_service(Trigger, f'/{ns}/vent', lambda _, answer: answer) for ns in ('soft_arm', 'gripper')]
+        self.create_timer(0.02, self._tick)
+        self.spin()
+
+    def emulate(self, wanted):
+        def do():
+            for service in self._emulation:
+                self.destroy_service(service)
+            kinds = ((PlaceRing, 'place_ring'), (PlaceObject, 'place_object')) if wanted else ()
+            self._emulation = [self.create_service(kind, name, lambda _, answer: answer) for kind, name in kinds]
+
+        self.called(do)
+
+    def command(self, wanted):
+        self._command = self.create_publisher(ChamberPressures, '/soft_arm/pressure_command', qos.COMMAND) if wanted else None
+
+    def _tick(self):
+        stamp = self.get_clock().now().to_msg()
+        pressures = ChamberPressures(names=list(self.arm.chambers), pressures_pa=[0.0] * 6)
+        shape = JointState(name=list(self.finger.segment_names), position=[0.0] * 4)
+        ring, state = PoseWithCovarianceStamped(), GripperState()
+        ring.header.frame_id, ring.pose.pose.position.z, ring.pose.pose.orientation.w = self.arm.base.frame, 0.2, 1.0
+        status = [DiagnosticStatus(name=f'{ns}/a_driver', hardware_id=self.link) for ns in ('soft_arm', 'gripper')]
+        for message in (pressures, ring, state, shape):
+            message.header.stamp = stamp
+        self._arm.publish(pressures)
+        self._ring.publish(ring)
+        self._state.publish(state)
+        self._shape.publish(shape)
+        if self.link:
+            self._diagnostics.publish(DiagnosticArray(status=status))
+        if self._command is not None:
+            self._command.publish(pressures)
+
+
+@pytest.fixture(scope='module')
+def rig(ros_domain):
+    rclpy.init()
+    rig = Rig()
+    yield rig
+    rig.close()
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def rigs(tmp_path, monkeypatch):
+    """Folders of the rigs `lab` (real) and `virtual`; nothing may be started, and what is measured is known."""
+    monkeypatch.setattr(calibration, 'calibration_root', lambda: tmp_path)
+    curve = load_arm_curve()
+    for name in ('lab', 'virtual'):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / 'pressure_length.yaml').write_text(curve.replace('devices: virtual', 'devices: real'))
+    (tmp_path / 'virtual' / 'rig.yaml').write_text('devices: virtual')
+    monkeypatch.setattr(rig_process.VirtualRig, '__init__', lambda *_: pytest.fail('a virtual rig was started'))
+    monkeypatch.setattr(rig_process.VirtualCell, '__init__', lambda *_: pytest.fail('a virtual cell was started'))
+    monkeypatch.setattr(calibrate_dynamics, 'identify', lambda *_: (TRUTH, {}))
+    monkeypatch.setattr(dynamics_measurement, 'REST_S', 0.05)
+    monkeypatch.setattr(closing_measurement.ClosingMeasurement, 'close_once', lambda *_: None)
+    monkeypatch.setattr(calibrate_grasp, 'identify', lambda _: measured_free_closing())
+    return tmp_path
+
+
+CURVE = calibration.calibration_path('virtual', 'pressure_length')
+
+
+def load_arm_curve():
+    return CURVE.read_text()
+
+
+def measured_free_closing():
+    free = from_robot(load_robot('four_piece_finger'))
+    return type(free)(free.pressures_pa, 0.1 + 0.0 * free.pressures_pa, free.bends_rad, 0.1, 0.1)
+
+
+@pytest.mark.parametrize('name', COMMANDS)
+def test_a_real_rig_that_does_not_run_is_not_replaced_by_a_virtual_one(ros_domain, rigs, capsys, monkeypatch, name):
+    monkeypatch.setattr(rig_process.driver_is_running, '__defaults__', (0.3,))
+    assert COMMANDS[name].main(['--rig', 'lab']) == 2
+    error = capsys.readouterr().err
+    assert "rig 'lab' is not running" in error and 'softarm launch' in error and error.count('\n') == 1
+    assert not (rigs / 'lab' / FILES[name]).exists()
+
+
+@pytest.mark.parametrize('name', COMMANDS)
+def test_what_was_measured_says_on_which_devices(rig, rigs, name):
+    for rig_name, emulated in (('lab', False), ('virtual', True)):
+        rig.emulate(emulated)
+        rig.link = 'tcp 192.168.1.20:502 unit 1'
+        assert COMMANDS[name].main(['--rig', rig_name, '--use-running', '--json']) == 0
+        content = yaml.safe_load((rigs / rig_name / FILES[name]).read_text())
+        assert content['devices'] == {False: 'real', True: 'virtual'}[emulated]
+        assert content['date'] == datetime.date.today().isoformat()
+
+
+@pytest.mark.parametrize('name', COMMANDS)
+@pytest.mark.parametrize(
+    ('rig_name', 'emulated', 'link', 'words'),
+    [
+        ('lab', True, '', '/rig emulates its devices'),
+        ('lab', False, 'tcp 127.0.0.1:5020 unit 1', 'on this machine'),
+        ('virtual', False, '', 'nothing emulates'),
+    ],
+)
+def test_devices_of_another_kind_are_not_saved(rig, rigs, capsys, name, rig_name, emulated, link, words):
+    rig.emulate(emulated)
+    rig.link = link
+    assert COMMANDS[name].main(['--rig', rig_name, '--use-running']) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert words in error and 'nothing was saved' in error and len(error) <= 300
+    assert not (rigs / rig_name / FILES[name]).exists()
+
+
+def test_an_arm_that_another_node_commands_is_not_stepped(rig, rigs, capsys):
+    rig.emulate(False)
+    rig.link = ''
+    rig.called(lambda: rig.command(True))
+    assert calibrate_dynamics.main(['--rig', 'lab']) == 2
+    assert 'another node is sending pressure_command' in capsys.readouterr().err
+    rig.called(lambda: rig.command(False))
