@@ -11,6 +11,7 @@ from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.msg import ChamberPressures
+from soft_arm_msgs.srv import PlaceObject
 from soft_arm_node_kit import qos
 from soft_arm_sim.camera_parameters import load_finger_camera_parameters
 from soft_arm_sim.finger_camera import FingerCamera
@@ -30,7 +31,7 @@ class Cell(threading.Thread):
 
     def __init__(self):
         super().__init__(name='cell')
-        self.plant, self.stuck, self.commanded = FingerPlant(ROBOT, 3), False, None
+        self.plant, self.stuck, self.commanded, self.emulate = FingerPlant(ROBOT, 3), False, None, False
         self._context, self._target_pa, self._when_s, self._ending = rclpy.Context(), 0.0, 0.0, threading.Event()
 
     def run(self):
@@ -44,8 +45,11 @@ class Cell(threading.Thread):
         node.create_subscription(ChamberPressures, '/gripper/pressure_command', self._on_command, qos.COMMAND)
         node.create_timer(0.02, self._advance)
         node.create_timer(0.2, lambda: self._capture(node.get_clock().now().to_msg()))
+        offered = None
         while not self._ending.is_set():
             executor.spin_once(timeout_sec=0.05)
+            if self.emulate and offered is None:
+                offered = node.create_service(PlaceObject, '~/place_object', lambda _, answer: answer)
         self._camera.close()
         executor.shutdown()
         node.destroy_node()
@@ -92,6 +96,18 @@ def test_pressures_are_reached_and_pictures_are_of_them(cell):
     while abs(cell.plant.pressure_pa) > 100.0:  # commands have stopped
         assert time.monotonic() < end_s
         cell.join(timeout=0.05)
+
+
+def test_emulated_devices_are_told_from_real_ones(cell):
+    with RunningFinger(ROBOT, 1) as finger:
+        finger.check_devices('lab', 'real')
+        with pytest.raises(VisionError, match="'virtual' is virtual, but nothing emulates"):
+            finger.check_devices('virtual', 'virtual')
+        cell.emulate = True
+        finger._spin_until(finger._devices.emulated, 10.0, lambda: 'the emulation is not found')
+        finger.check_devices('virtual', 'virtual')
+        with pytest.raises(VisionError, match="'lab' is real, but /cell emulates its devices"):
+            finger.check_devices('lab', 'real')
 
 
 def test_a_pressure_that_does_not_come_is_told(cell, monkeypatch):

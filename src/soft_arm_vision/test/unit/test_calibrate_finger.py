@@ -114,6 +114,11 @@ def test_recorded_bends(tmp_path, capsys):
         assert np.array(segment.theta_coefficients_rad) * scale == pytest.approx(s.theta_coefficients_rad, abs=1e-9)
 
 
+def test_pictures_of_a_virtual_finger_calibrate_no_real_one(pictures, tmp_path, capsys):
+    assert main(['--records', str(pictures[0]), '--rig', 'lab', '--out', str(tmp_path / 'b.yaml')]) == 2
+    assert 'pictures of a virtual finger' in capsys.readouterr().err and not (tmp_path / 'b.yaml').exists()
+
+
 def test_pictures_survive_the_disk(pictures):
     path, intrinsics, lines = pictures
     assert finger_records.read_camera(path.parent / 'camera.yaml') == intrinsics
