@@ -107,9 +107,6 @@ def output_file(*endings: str) -> Callable[[str], Path]:
 plot_file = output_file('.png', '.pdf', '.svg')
 
 
-plot_file = output_file('.png', '.pdf', '.svg')
-
-
 def output_folder(text: str) -> Path:
     """Path of a folder that is there or can be made."""
     if not text or '\0' in text:
