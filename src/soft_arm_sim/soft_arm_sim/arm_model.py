@@ -28,8 +28,16 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
     the last segment. Positive x (y) hinges bend towards +x (+y).
 
     Raises:
-        SimulationError: If a segment needs a twist that the chain has not.
+        SimulationError: If the robot has other segments than bellows or no ring, or if a segment needs a twist that the chain has not.
     """
+    for segment in robot.segments:
+        if segment.kind != 'bellows':
+            raise SimulationError(
+                f'robot {robot.name} cannot be simulated: segment {segment.name} is of kind {segment.kind}, the plant has bellows only; '
+                'use two_module_arm or another robot of bellows'
+            )
+    if robot.ring is None:
+        raise SimulationError(f'robot {robot.name} cannot be simulated: it has no ring at its tip; add the key ring to its file')
     spec = mujoco.MjSpec()
     R_parent_base = Rotation.from_euler('xyz', robot.base.rpy_deg, degrees=True)
     spec.option.gravity = R_parent_base.inv().apply([0.0, 0.0, -gravity_m_s2])

@@ -25,9 +25,17 @@ class RunningPlant:
     """Steps a plant beside the wall clock between `start` and `stop`; any thread may call any method.
 
     To the valve board it is six valves and six sensors, in the order of the robot file's channel map.
+
+    Raises:
+        SimulationError: If the robot file has no channel map.
     """
 
     def __init__(self, plant: Plant):
+        if not plant.robot.channels:
+            raise SimulationError(
+                f'robot {plant.robot.name} has no channels, so the valve board cannot tell its chambers apart: add to its file '
+                f'the key channels with a number for each of {", ".join(plant.robot.chambers)}'
+            )
         self._plant = plant
         self._lock = threading.Lock()
         self._ending = threading.Event()

@@ -10,6 +10,12 @@ MIN_SATURATION = 110  # of 255
 MIN_VALUE = 40  # of 255
 
 
+def is_coloured(paint_rgb: tuple[float, float, float]) -> bool:
+    """Whether a paint, 0..1 each, has a hue that `colour_mask` can look for."""
+    _, saturation, value = colorsys.rgb_to_hsv(*paint_rgb)
+    return 255 * saturation >= MIN_SATURATION and 255 * value >= MIN_VALUE
+
+
 def colour_mask(colour: np.ndarray, paint_rgb: tuple[float, float, float]) -> np.ndarray:
     """Which pixels of an RGB image (h, w, 3) uint8 have the hue of a paint, 0..1 each, and are saturated: (h, w) uint8, 0 or 255."""
     hsv = cv2.cvtColor(colour, cv2.COLOR_RGB2HSV)

@@ -1,55 +1,65 @@
 """The ring by its colour, its depth and its size."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import cv2
 import numpy as np
 
 from soft_arm_description.robot import Ring
+from soft_arm_vision.cloud import solid_pixels
 from soft_arm_vision.colour_mask import colour_mask
 from soft_arm_vision.instance import Instance, plausibility
 from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring_odds import NO_OPINION, shipped_odds
 
 
 class ColourSegmenter:
-    """Ring by its colour, its depth and its size; looks first where it last saw it."""
+    """Ring by its colour, its depth and its size; looks first where its caller stopped last, then in the whole picture.
+
+    Each region of the ring's colour is a candidate. After them come the rings that depth shows in pieces of these regions: something else
+    of that colour may lie beside the ring in the picture.
+    """
 
     DEPTH_RANGE_M = (0.15, 2.0)
     MARGIN_PX = 40  # a ring at 0.5 m moving 1 m/s shifts by this much between two frames at 30 Hz
+    PIECES = 5  # that are looked at, largest first
 
     def __init__(self, ring: Ring):
-        self._ring = ring
+        self._ring, self._odds = ring, shipped_odds()
         self._last: Instance | None = None
 
-    def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
+    def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> Iterator[Instance]:
         """See `Segmenter.segment`."""
-        found = []
-        if self._last is not None and colour.shape[:2] == depth_m.shape:
-            rows, columns = self._last.window
-            window = (
-                slice(max(0, rows.start - self.MARGIN_PX), rows.stop + self.MARGIN_PX),
-                slice(max(0, columns.start - self.MARGIN_PX), columns.stop + self.MARGIN_PX),
-            )
-            found = self._in_window(colour, depth_m, intrinsics, window)
-            found = [] if found and _cut(found[0], window, depth_m.shape) else found
-        if not found:
-            found = self._in_window(colour, depth_m, intrinsics, (slice(0, colour.shape[0]), slice(0, colour.shape[1])))
-        self._last = found[0] if found else None
-        return found
+        windows, tried, rng = [tuple(slice(0, size) for size in depth_m.shape)], set(), np.random.default_rng(0)
+        if self._last is not None and all(s.stop <= w.stop for s, w in zip(self._last.window, windows[0], strict=True)):
+            windows.insert(0, self._last.widened(self.MARGIN_PX, depth_m.shape))
+        self._last = None
+        for window in windows:
+            mask = self._coloured(colour[window], depth_m[window])
+            for parted in (False, True):
+                for piece in self._pieces(solid_pixels(mask, depth_m[window]) if parted else mask, window):
+                    place = parted, piece.row, piece.column, piece.mask.shape
+                    if place in tried or _cut(piece, window, depth_m.shape):
+                        continue
+                    tried.add(place)
+                    found = self._odds.candidate(piece, colour, depth_m, intrinsics, self._ring, rng) if parted else piece
+                    score = 0.0 if found is None else plausibility(self._ring, found, depth_m, intrinsics)
+                    if score > 0:
+                        self._last = replace(found, score=score)
+                        yield self._last
+        self._last = None  # none of them was taken
 
-    def _in_window(self, colour, depth_m, intrinsics, window) -> list[Instance]:
-        candidates = colour_mask(colour[window], self._ring.colour_rgb)
-        depth_m = depth_m[window]
+    def _coloured(self, colour, depth_m) -> np.ndarray:
         low, high = self.DEPTH_RANGE_M
-        candidates[(depth_m > 0) & ((depth_m < low) | (depth_m > high))] = 0  # holes of the depth stay in
-        count, labels, stats, _ = cv2.connectedComponentsWithStats(candidates, connectivity=4)
-        found = []
-        for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:5]:
-            x, y, w, h, area = stats[label]
-            box = slice(y, y + h), slice(x, x + w)
-            mask = labels[box] == label
-            score = plausibility(self._ring, area, w, h, depth_m[box][mask], intrinsics)
-            if score > 0:
-                found.append(Instance(mask, int(window[0].start + y), int(window[1].start + x), score))
-        return sorted(found, key=lambda instance: -instance.score)
+        out_of_range = (depth_m > 0) & ((depth_m < low) | (depth_m > high))  # holes of the depth stay in
+        return (colour_mask(colour, self._ring.colour_rgb) > 0) & ~out_of_range
+
+    def _pieces(self, mask, window) -> Iterator[Instance]:
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
+        for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[: self.PIECES]:
+            x, y, w, h, _ = stats[label]
+            yield Instance(labels[y : y + h, x : x + w] == label, int(window[0].start + y), int(window[1].start + x), NO_OPINION)
 
 
 def _cut(instance: Instance, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:

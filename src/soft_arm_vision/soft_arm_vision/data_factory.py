@@ -14,8 +14,10 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.robot import load_robot
+from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.random_scenes import RandomScenes, scaled_camera
 from soft_arm_vision import coco
+from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.yolact.planes import reduced_depth
 
@@ -38,8 +40,14 @@ def ring_samples(
         scale: Size of the picture relative to the camera's.
         ringless_share: Share of the frames that show no ring.
         first: Number of the first frame.
+
+    Raises:
+        VisionError: If the robot cannot be simulated.
     """
-    scenes = RandomScenes(load_robot(robot_name), domain, seed, scaled_camera(scale))
+    try:
+        scenes = RandomScenes(load_robot(robot_name), domain, seed, scaled_camera(scale))
+    except SimulationError as error:
+        raise VisionError(str(error)) from error
     try:
         for number in range(first, first + count):
             with_ring = (number * 0.6180339887) % 1 >= ringless_share  # evenly spread, whatever the number of frames

@@ -43,15 +43,17 @@ class Instance:
         return np.pad(self.mask, ((v.start - rows.start, rows.stop - v.stop), (u.start - columns.start, columns.stop - u.stop)))
 
 
-def plausibility(ring: Ring, area_px: int, width_px: int, height_px: int, depth_m: np.ndarray, intrinsics: Intrinsics) -> float:
+def plausibility(ring: Ring, instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> float:
     """0 for a size that no view of the ring has at that depth, else how much of a side view is seen.
 
     Args:
         ring: The ring.
-        area_px, width_px, height_px: Of the mask and of its box.
-        depth_m: Of the mask's pixels [m], 0 where there is none.
+        instance: The candidate.
+        depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
         intrinsics: Of the picture.
     """
+    area_px = np.count_nonzero(instance.mask)
+    depth_m = depth_m[instance.window][instance.mask]
     depth_m = depth_m[depth_m > 0]
     if area_px < 60 or len(depth_m) < 0.1 * area_px:
         return 0.0
@@ -59,6 +61,6 @@ def plausibility(ring: Ring, area_px: int, width_px: int, height_px: int, depth_
     side_m2 = 2 * ring.radius_m * ring.height_m
     seen_m2 = area_px * metres_per_px**2
     diagonal_m = np.hypot(2 * ring.radius_m, ring.height_m)
-    if max(width_px, height_px) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (np.pi * ring.radius_m**2 + side_m2):
+    if max(instance.mask.shape) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (np.pi * ring.radius_m**2 + side_m2):
         return 0.0
     return 0.0 if seen_m2 < 0.15 * side_m2 else float(min(1.0, seen_m2 / side_m2))

@@ -84,9 +84,9 @@ class RingDetector:
             cpu_s[stage], clock = cpu_s.get(stage, 0.0) + now - clock, now
 
         depth_m = cloud.depth_in_metres(depth)
-        instances = self._segmenter.segment(colour, depth_m, intrinsics)
-        lap('segment')
-        for instance in instances:
+        refused = None  # the first that counts without a pose
+        for instance in self._segmenter.segment(colour, depth_m, intrinsics):
+            lap('segment')
             rows, columns = instance.widened(ROOM_PX, shape)
             solid = cloud.solid_pixels(instance.mask_in(rows, columns), depth_m[rows, columns])
             points = cloud.back_project_cells(solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start))
@@ -98,14 +98,15 @@ class RingDetector:
                     _refuse_far(fit, instance.cylinder)
             except (FitRefused, np.linalg.LinAlgError) as refusal:
                 lap('fit')
-                if counts_without_pose(instance.log_odds, refusal):
-                    return self._missing(str(refusal), instance, cpu_s)
+                if refused is None and counts_without_pose(instance.log_odds, refusal):
+                    refused = str(refusal), instance
                 continue
             fit = self._signed(fit, expected_axis)
             self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
             lap('fit')
             return Detection(fit, None, instance, warm, cpu_s)
-        return self._missing('no ring in view', None, cpu_s)
+        lap('segment')
+        return self._missing(*(refused or ('no ring in view', None)), cpu_s)
 
     def _fit(self, points, outline, start) -> tuple[RingFit, bool]:
         """From the previous pose; from scratch where that explains less than before, and then the better of both."""
@@ -172,9 +173,9 @@ def draw_overlay(colour: np.ndarray, detection: Detection, ring: Ring, intrinsic
         return picture
     for end in (-0.5, 0.5):
         rim = rim_points(detection.fit.centre + end * ring.height_m * detection.fit.axis, detection.fit.axis, ring.radius_m)
-        pixels = rim[:, :2] / rim[:, 2:] * (intrinsics.fx, intrinsics.fy) + (intrinsics.cx, intrinsics.cy)
+        pixels = intrinsics.pixels(rim[:, :2] / rim[:, 2:])
         cv2.polylines(picture, [np.round(pixels).astype(np.int32)], True, (0, 0, 255), 1, cv2.LINE_AA)
     axis = np.stack([detection.fit.centre, detection.fit.centre + ring.radius_m * detection.fit.axis])
-    tail, head = np.round(axis[:, :2] / axis[:, 2:] * (intrinsics.fx, intrinsics.fy) + (intrinsics.cx, intrinsics.cy)).astype(int).tolist()
+    tail, head = np.round(intrinsics.pixels(axis[:, :2] / axis[:, 2:])).astype(int).tolist()
     cv2.arrowedLine(picture, tail, head, (255, 0, 255), 2, cv2.LINE_AA)
     return picture

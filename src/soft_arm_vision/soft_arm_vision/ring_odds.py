@@ -1,14 +1,21 @@
 """How likely a find is a ring: the network's score and what depth says of it, weighed as finds on drawn scenes weigh them."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
 
+from soft_arm_description.robot import Ring
 from soft_arm_vision.errors import TooVague, VisionError
-from soft_arm_vision.ring_region import RingRegion
+from soft_arm_vision.instance import Instance, plausibility
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring_region import RingRegion, ring_region
 
+SHIPPED_CARD = Path(__file__).parent / 'yolact/weights/ring_segmenter.json'
+NO_OPINION = 0.5  # score of a find of which only the colour is known
 SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
 MIN_SHOWN = 0.12  # rings of which a quarter is visible show more
 MAX_GOES_ON = 0.1  # of a find: more, and it is a piece of a can, whatever the network says
@@ -43,9 +50,24 @@ class RingOdds:
         """Whether a find of this score is a ring if it has a ring's pose."""
         return region.shown >= MIN_SHOWN and region.goes_on <= MAX_GOES_ON and self.log_odds(score, region) >= WITH_POSE
 
+    def candidate(
+        self, find: Instance, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator
+    ) -> Instance | None:
+        """The ring that depth shows in a find (see `ring_region` for the arguments), or None where that is hardly one."""
+        region = ring_region(find, colour, depth_m, intrinsics, ring, rng)
+        if region is None or not self.may_be_ring(find.score, region):
+            return None
+        found = region.instance(find.score, self.log_odds(find.score, region))
+        return found if plausibility(ring, found, depth_m, intrinsics) > 0 else None
+
     def log_odds(self, score: float, region: RingRegion) -> float:
         """Natural logarithm of the odds."""
         return float(np.dot(list(asdict(self).values()), _terms(score, region)))
+
+
+def shipped_odds() -> RingOdds:
+    """Those that came with the shipped network."""
+    return RingOdds(**json.loads(SHIPPED_CARD.read_text())['odds'])
 
 
 def counts_without_pose(log_odds: float, refusal: Exception) -> bool:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_description.robot import Robot
+from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_detector import RingDetector
-from soft_arm_vision.segmenter import Segmenter, make_segmenter
+from soft_arm_vision.segmenter import Segmenter, make_segmenter, ring_of
 
 PAPER_ERROR_M = (0.65e-3, 0.70e-3, 1.26e-3, 0.98e-3, 1.92e-3, 1.75e-3, 1.16e-3, 0.45e-3, 1.11e-3)
 MAX_PLACES_TRIED = 20  # for each one wanted: where the arm hides the ring, or turns it to the camera, no pose is given
@@ -55,9 +56,13 @@ def measure_places(
         depth_scale_error: Of the virtual camera; 0 is a camera whose depth scale was calibrated.
         seed: Of places and noise.
         report: Called after every place.
+
+    Raises:
+        VisionError: If the robot has no ring or cannot be simulated.
     """
     from soft_arm_sim.camera import VirtualCamera  # OpenGL and MuJoCo: only where they are needed
     from soft_arm_sim.camera_parameters import load_calibration_jig, load_camera_parameters
+    from soft_arm_sim.errors import SimulationError
     from soft_arm_sim.plant import Plant
     from soft_arm_sim.plant_parameters import load_plant_parameters
 
@@ -66,7 +71,11 @@ def measure_places(
     parameters = parameters.model_copy(update={'noise': noise})
     image = parameters.image
     intrinsics = Intrinsics(image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px)
-    rng, plant, finder = np.random.default_rng(seed), Plant(robot, load_plant_parameters(), seed), make_segmenter(segmenter, robot.ring)
+    rng, finder = np.random.default_rng(seed), make_segmenter(segmenter, ring_of(robot))
+    try:
+        plant = Plant(robot, load_plant_parameters(), seed)
+    except SimulationError as error:
+        raise VisionError(str(error)) from error
     camera, found = VirtualCamera(robot, parameters, load_calibration_jig(), seed), []
     try:
         for _ in range(MAX_PLACES_TRIED * places):

@@ -13,7 +13,7 @@ from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
 
 INSIDE_RAYS, AROUND_RAYS = 300, 700  # of the find and around it
-AXIAL_ROOM_M = 3e-3  # at the ring's ends: rays around the find that end there may well pass a ring that is a little elsewhere
+AXIAL_ROOM_M = 3e-3  # at the ring's ends, a quarter of a low ring's height: rays that end there may pass one that is a little elsewhere
 INNER_SHARE = 0.95  # of the radius: so may those that pass its axis further off
 BORDER_PX = 2  # of a find, inside its border, where it may be wrong and depth is mixed
 MIN_INSIDE = 40  # rays of a find whose border can be left out
@@ -146,8 +146,8 @@ def ring_rays(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, r
 
 def sure_ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
     """Depths [m] at which rays (n, 2) end on a ring even if it is a little elsewhere; infinite where they do not."""
-    sure_half_m, inner = ring.height_m / 2 - AXIAL_ROOM_M, 1 - INNER_SHARE**2
-    return _ends(np.ascontiguousarray(rays, float), centre, axis, ring.radius_m, ring.thickness_m, sure_half_m, inner)
+    half_m, inner = ring.height_m / 2, 1 - INNER_SHARE**2
+    return _ends(np.ascontiguousarray(rays, float), centre, axis, ring.radius_m, ring.thickness_m, _sure_half_m(half_m), inner)
 
 
 def ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
@@ -163,6 +163,12 @@ def _plane_m(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
         cut = PLANE_CUT * max(1.4826 * float(np.median(np.abs(share - 1))), MIN_PLANE_SIGMA)
         weight = np.maximum(1 - np.square((share - 1) / cut), 0)
     return depth_m / np.where(np.abs(share) > 1e-3, share, 1e-3)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _sure_half_m(half_m):
+    """Half the height of the part of a ring that lies inside the ring even if that is a little elsewhere."""
+    return half_m - min(AXIAL_ROOM_M, half_m / 2)
 
 
 @njit(cache=True, nogil=True)
@@ -216,7 +222,7 @@ def _unexplained(centre, axis, rays, depth_m, inside, weight, radius_m, thicknes
             missing += weight[i] * min(off * off, 1.0)
             total += weight[i]
         else:
-            end_m = _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m - AXIAL_ROOM_M, 1 - INNER_SHARE**2)
+            end_m = _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, _sure_half_m(half_m), 1 - INNER_SHARE**2)
             missing += weight[i] * min(max((depth_m[i] - end_m) / room_m, 0.0) ** 2, 1.0)
     return missing / max(total, 1.0)
 

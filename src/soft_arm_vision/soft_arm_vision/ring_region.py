@@ -67,10 +67,9 @@ class RingRegion:
     row: int
     column: int
 
-    @property
-    def doubted(self) -> bool:
-        """Whether the ring may be a little elsewhere."""
-        return self.contradicted > DOUBTED
+    def instance(self, score: float, log_odds: float = np.inf) -> Instance:
+        """The candidate with this mask; its place is left out where the ring may be a little elsewhere."""
+        return Instance(self.mask, self.row, self.column, score, None if self.contradicted > DOUBTED else self.cylinder, log_odds)
 
 
 class _Pose(NamedTuple):
@@ -215,10 +214,10 @@ def _wall(points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring
 def _bounds(centre: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int, int, int, int]:
     """First and last row and column that a ring there may reach, in the picture or not."""
     reach = 1.1 * np.hypot(ring.radius_m, ring.height_m / 2) / centre[2]
-    u, v = centre[:2] / centre[2] * (intrinsics.fx, intrinsics.fy) + (intrinsics.cx, intrinsics.cy)
-    left, right = (int(u + side * reach * intrinsics.fx) for side in (-1, 1))
-    top, bottom = (int(v + side * reach * intrinsics.fy) for side in (-1, 1))
-    return top, bottom, left, right
+    around = np.array([(x, y) for x in (-reach, 0, reach) for y in (-reach, 0, reach)])
+    pixels = intrinsics.pixels(centre[:2] / centre[2] + around)
+    (left, top), (right, bottom) = pixels.min(axis=0).astype(int), pixels.max(axis=0).astype(int)
+    return int(top), int(bottom), int(left), int(right)
 
 
 def _window(centre: np.ndarray, shape: tuple[int, int], intrinsics: Intrinsics, ring: Ring) -> tuple[slice, slice]:

@@ -1,10 +1,11 @@
 """Where the ring is in the picture: instance masks from colour and depth."""
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 
-from soft_arm_description.robot import Ring
+from soft_arm_description.robot import Ring, Robot
 from soft_arm_vision.colour_segmenter import ColourSegmenter
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.instance import Instance
@@ -13,16 +14,27 @@ from soft_arm_vision.yolact_segmenter import YolactSegmenter
 
 
 class Segmenter(Protocol):
-    """Finds rings; the best comes first, no ring is an empty list. One that is doubtful says so by its log odds."""
+    """Finds rings. One that is doubtful says so by its log odds."""
 
-    def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> list[Instance]:
-        """Segment one frame.
+    def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> Iterator[Instance]:
+        """Segment one frame: candidates, best first, each computed when it is asked for. The caller stops at the one that it accepts.
 
         Args:
             colour: RGB, shape (h, w, 3), uint8.
             depth_m: Aligned depth [m], 0 where there is none, shape (h, w).
             intrinsics: Of both images.
         """
+
+
+def ring_of(robot: Robot) -> Ring:
+    """The robot's positioning ring.
+
+    Raises:
+        VisionError: If it has none.
+    """
+    if robot.ring is None:
+        raise VisionError(f'robot {robot.name} has no ring, so there is none to find: add the key ring to its file, or use two_module_arm')
+    return robot.ring
 
 
 def make_segmenter(name: str, ring: Ring) -> Segmenter:

@@ -6,6 +6,7 @@ from soft_arm_kinematics.arm import Arm
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.plant import Plant
 from soft_arm_sim.plant_parameters import load_plant_parameters
+from soft_arm_sim.running_plant import RunningPlant
 
 ROBOT = load_robot('two_module_arm')
 PARAMETERS = load_plant_parameters()
@@ -205,3 +206,22 @@ def test_an_unstable_plant_says_so():
 def test_a_segment_that_would_have_to_twist_is_refused():
     with pytest.raises(SimulationError, match='closing_twist'):
         Plant(changed_robot(closing_twist=False), IDEAL, 0)
+
+
+@pytest.mark.parametrize(
+    ('robot', 'message'),
+    [
+        (load_robot('modal_bellows'), 'modal_bellows cannot be simulated: segment bellows is of kind modal'),
+        (load_robot('squid_grasper'), 'squid_grasper cannot be simulated: segment grasper_1 is of kind tendon'),
+        (load_robot('four_piece_finger'), 'four_piece_finger cannot be simulated: .* of kind single_bend'),
+        (ROBOT.model_copy(update={'ring': None}), 'two_module_arm cannot be simulated: it has no ring'),
+    ],
+)
+def test_robot_that_cannot_be_simulated_is_named_with_the_reason(robot, message):
+    with pytest.raises(SimulationError, match=message):
+        Plant(robot, IDEAL, 0)
+
+
+def test_robot_file_without_channels_is_refused_by_the_valve_board():
+    with pytest.raises(SimulationError, match='two_module_arm has no channels.*key channels'):
+        RunningPlant(Plant(ROBOT.model_copy(update={'channels': {}}), IDEAL, 0))

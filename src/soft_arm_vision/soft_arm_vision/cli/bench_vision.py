@@ -20,7 +20,7 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_detector import Detection, RingDetector
-from soft_arm_vision.segmenter import Segmenter, make_segmenter
+from soft_arm_vision.segmenter import Segmenter, make_segmenter, ring_of
 from soft_arm_vision.yolact.exported import ExportedYolact
 from soft_arm_vision.yolact_segmenter import YolactSegmenter
 
@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
 
 
 def _bench(options) -> int:
-    ring = load_robot(options.robot).ring
+    ring = ring_of(load_robot(options.robot))
     result = _masks_and_poses(options, ring) | fit_alone(options.fits, ring)
     if options.json:
         print(json.dumps(result))

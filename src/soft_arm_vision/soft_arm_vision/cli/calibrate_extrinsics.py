@@ -14,6 +14,7 @@ from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_vision import extrinsics
 from soft_arm_vision.calibration_points import COLUMNS, read_correspondences, read_jig
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.segmenter import ring_of
 
 OPTICAL_FRAME = 'camera_color_optical_frame'
 
@@ -70,7 +71,7 @@ def _measure(args, robot: Robot, devices: str) -> tuple[np.ndarray, np.ndarray, 
     from soft_arm_vision.ros.jig_session import JigSession  # ROS only where it is needed: --help and --points do without
 
     centres_m = []
-    with JigSession(robot.ring, virtual) as session:
+    with JigSession(ring_of(robot), virtual) as session:
         if virtual:
             print(
                 f'virtual rig: {"started" if session.started_rig else "already running, its ring goes onto the jig meanwhile"}',

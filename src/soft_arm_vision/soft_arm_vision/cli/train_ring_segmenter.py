@@ -133,13 +133,13 @@ def _odds(network: Path, options) -> dict[str, float]:
 
 def _finds(network: Path, robot: str, seed: int, first: int) -> list:
     """Those of one block of frames, as `fit_odds` takes them."""
-    from soft_arm_description.robot import load_robot
     from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples
+    from soft_arm_vision.segmenter import ring_of
     from soft_arm_vision.yolact.exported import ExportedYolact
     from soft_arm_vision.yolact.labelled_finds import labelled_finds
 
     samples = ring_samples(robot, 'training', ODDS_BLOCK, seed=seed, scale=1.0, ringless_share=ODDS_RINGLESS_SHARE, first=first)
-    return list(labelled_finds(ExportedYolact(network), load_robot(robot).ring, samples, drawn_intrinsics(), ODDS_MIN_SCORE))
+    return list(labelled_finds(ExportedYolact(network), ring_of(load_robot(robot)), samples, drawn_intrinsics(), ODDS_MIN_SCORE))
 
 
 def _run(trainer, data, out: Path) -> None:

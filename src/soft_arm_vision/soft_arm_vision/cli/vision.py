@@ -25,7 +25,7 @@ from soft_arm_vision.cloud_file import read_cloud
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring_detector import RingDetector
 from soft_arm_vision.scene_cylinder import find_cylinder
-from soft_arm_vision.segmenter import make_segmenter
+from soft_arm_vision.segmenter import make_segmenter, ring_of
 from soft_arm_vision.yolact_segmenter import RING_CLASS
 
 
@@ -104,7 +104,7 @@ def _millimetres(point: np.ndarray) -> str:
 
 
 def _evaluate(options) -> int:
-    ring = load_robot(options.robot).ring
+    ring = ring_of(load_robot(options.robot))
     mounting = extrinsics.load(options.extrinsics or loadable(options.rig, 'extrinsics'))
     detector = RingDetector(ring, make_segmenter(options.segmenter, ring))
     with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
@@ -128,7 +128,7 @@ def _evaluate(options) -> int:
 def _extract(options) -> int:
     if (options.folder / coco.LABELS).exists():
         raise VisionError(f'{options.folder} already holds a data set: give another folder, so that no labels are lost')
-    ring = load_robot(options.robot).ring
+    ring = ring_of(load_robot(options.robot))
     detector = None if options.labels == 'none' else RingDetector(ring, make_segmenter(options.labels, ring))
     with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
         samples = bag_samples(options.bag, detector, options.every, bar.update)
@@ -141,6 +141,7 @@ def _extract(options) -> int:
 def _draw(options) -> int:
     from soft_arm_vision.data_factory import write_ring_set  # OpenGL and MuJoCo: only where they are needed
 
+    ring_of(load_robot(options.robot))
     count = write_ring_set(
         options.folder, options.robot, options.domain, options.frames, seed=options.seed, scale=options.scale,
         ringless_share=options.ringless_share,

@@ -23,7 +23,7 @@ from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.camera_frame import CameraFrame
 from soft_arm_vision.ros.detector_status import detector_status
 from soft_arm_vision.ros.newest_pair import NewestPair
-from soft_arm_vision.segmenter import make_segmenter
+from soft_arm_vision.segmenter import make_segmenter, ring_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class RingDetectorNode(Node):
     def __init__(self):
         super().__init__('ring_detector')
         given = parameters.declare(self, RingDetectorParameters)
-        self._ring, self._stale_s = load_robot(given.robot).ring, given.stale_s
+        self._ring, self._stale_s = ring_of(load_robot(given.robot)), given.stale_s
         path = Path(given.extrinsics_file) if given.extrinsics_file else calibration_path(given.rig, 'extrinsics')
         self._mounting = extrinsics.load(check_devices(path, given.rig))
         self._base_frame, self._camera_frame = self._mounting.base_frame, self._mounting.camera_frame

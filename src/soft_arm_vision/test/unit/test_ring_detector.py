@@ -151,6 +151,18 @@ def test_overlay_marks_the_ring(render_ring, ring):
     assert abs(columns.mean() - (320 + 607.3 * CENTRE[0] / CENTRE[2])) < 40
 
 
+def test_overlay_lies_where_the_lens_shows_the_ring(render_ring, ring):
+    lens = replace(render_ring(CENTRE, AXIS).intrinsics, distortion=(-0.11, 0.0, 0.0, 0.0, 0.0))
+    frame = render_ring([0.17, 0.11, 0.45], AXIS, intrinsics=lens, arm=False)
+    detection = detect(RingDetector(ring), frame)
+    picture = draw_overlay(frame.colour, detection, ring, lens)
+    rims = np.argwhere(picture[..., 2].astype(int) > picture[..., 0] + 60)[:, ::-1]
+    borders = np.argwhere(cv2.morphologyEx(frame.visible.astype(np.uint8), cv2.MORPH_GRADIENT, np.ones((3, 3))) > 0)[:, ::-1]
+    assert len(rims) > 20
+    outermost = [rims[:, 0].max(), rims[:, 1].max()], [borders[:, 0].max(), borders[:, 1].max()]
+    np.testing.assert_allclose(*outermost, atol=3)
+
+
 class Told:
     """A segmenter that gives one find, and says where depth shows the ring."""
 

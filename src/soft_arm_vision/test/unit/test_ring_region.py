@@ -5,8 +5,9 @@ import pytest
 from finds import find_of
 
 from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_odds import WITHOUT_POSE, RingOdds
-from soft_arm_vision.ring_region import ring_region
+from soft_arm_vision.ring_region import _window, ring_region
 from soft_arm_vision.yolact.exported import ExportedYolact
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
@@ -81,3 +82,13 @@ def test_no_depth_no_region(ring, render_ring):
     frame = render_ring(CENTRE, AXIS)
     blind = np.zeros(frame.visible.shape, np.float32)
     assert ring_region(find_of(frame.visible), frame.colour, blind, frame.intrinsics, ring, np.random.default_rng(0)) is None
+
+
+def test_window_of_a_ring_lies_where_the_lens_shows_it(ring, render_ring):
+    lens = Intrinsics(640, 480, 607.3, 607.3, 320.0, 240.0, (-0.11, 0.0, 0.0, 0.0, 0.0))
+    frame = render_ring([0.33, 0.23, 0.75], [0.1, 1, 0.1], intrinsics=lens, arm=False)
+    rows, columns = _window(frame.centre, frame.visible.shape, lens, ring)
+    v, u = np.nonzero(frame.visible)
+    outside = rows.start - v.min(), v.max() + 1 - rows.stop, columns.start - u.min(), u.max() + 1 - columns.stop
+    assert max(outside) <= 0
+    assert rows.stop - rows.start < 1.3 * (2 * ring.radius_m) / 0.75 * lens.fy

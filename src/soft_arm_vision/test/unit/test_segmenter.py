@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 
+from soft_arm_description.robot import load_robot
+from soft_arm_vision.cli import bench_vision, experiment_ring, vision
 from soft_arm_vision.cloud import depth_in_metres
 from soft_arm_vision.colour_segmenter import ColourSegmenter
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.segmenter import make_segmenter
+from soft_arm_vision.segmenter import make_segmenter, ring_of
 
 CENTRE, AXIS = [0.02, -0.01, 0.47], [0.3, 1, 0.2]
 
@@ -24,25 +26,25 @@ def overlap(frame, instance):
 def test_exposure_is_tolerated(render_ring, ring, exposure):
     frame = render_ring(CENTRE, AXIS)
     colour = np.clip(frame.colour * exposure, 0, 255).astype(np.uint8)
-    found = ColourSegmenter(ring).segment(colour, depth_in_metres(frame.depth), frame.intrinsics)
-    assert overlap(frame, found[0]) > 0.93
+    found = next(ColourSegmenter(ring).segment(colour, depth_in_metres(frame.depth), frame.intrinsics))
+    assert overlap(frame, found) > 0.93
 
 
 def test_no_ring_and_things_of_its_colour(render_ring, ring):
     frame = render_ring(CENTRE, AXIS, ring_present=False)
     depth_m = depth_in_metres(frame.depth)
     segmenter = ColourSegmenter(ring)
-    assert segmenter.segment(frame.colour, depth_m, frame.intrinsics) == []
+    assert list(segmenter.segment(frame.colour, depth_m, frame.intrinsics)) == []
     for size in (4, 400):  # a speck, and a board that is too large at its depth
         colour = frame.colour.copy()
         colour[40 : 40 + size, 40 : 40 + size] = (255, 115, 13)
-        assert segmenter.segment(colour, depth_m, frame.intrinsics) == []
+        assert list(segmenter.segment(colour, depth_m, frame.intrinsics)) == []
 
 
 def test_ring_of_another_colour_is_not_one(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
     swapped = np.ascontiguousarray(frame.colour[:, :, ::-1])
-    assert ColourSegmenter(ring).segment(swapped, depth_in_metres(frame.depth), frame.intrinsics) == []
+    assert list(ColourSegmenter(ring).segment(swapped, depth_in_metres(frame.depth), frame.intrinsics)) == []
 
 
 @pytest.mark.parametrize('shift_m', [0.03, 0.055, 0.3])
@@ -50,8 +52,32 @@ def test_ring_that_jumps_out_of_the_window_is_found_whole(render_ring, ring, shi
     segmenter = ColourSegmenter(ring)
     for x in (-0.15, -0.15 + shift_m):
         frame = render_ring([x, 0, 0.47], AXIS)
-        found = segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics)
-    assert overlap(frame, found[0]) > 0.93
+        found = next(segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics))
+    assert overlap(frame, found) > 0.93
+
+
+@pytest.mark.parametrize('robot', ['modal_bellows', 'squid_grasper'])
+def test_robot_without_a_ring_is_named(robot):
+    with pytest.raises(VisionError, match=f'robot {robot} has no ring.*add the key ring'):
+        ring_of(load_robot(robot))
+
+
+@pytest.mark.parametrize(
+    'command',
+    [
+        (bench_vision, ['--frames', '1', '--fits', '1']),
+        (vision, ['extract', 'bag', 'folder']),
+        (vision, ['evaluate', 'bag']),
+        (vision, ['draw', 'FOLDER', '--frames', '1']),
+        (experiment_ring, ['--places', '1']),
+    ],
+)
+def test_commands_refuse_a_robot_without_a_ring(command, tmp_path, capsys):
+    module, arguments = command
+    arguments = [str(tmp_path / 'set') if argument == 'FOLDER' else argument for argument in arguments]
+    assert module.main([*arguments, '--robot', 'squid_grasper']) == 2
+    error = capsys.readouterr().err
+    assert 'ring' in error and error.count('\n') == 1
 
 
 def test_unknown_segmenter(ring):

@@ -14,6 +14,7 @@ from soft_arm_vision.ring_detector import RingDetector
 from soft_arm_vision.segmenter import make_segmenter
 from soft_arm_vision.yolact.exported import SHIPPED, ExportedYolact
 from soft_arm_vision.yolact.labelled_finds import labelled_finds
+from soft_arm_vision.yolact_segmenter import YolactSegmenter
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
 
@@ -25,25 +26,25 @@ def segmenter(ring):
 
 def test_ring_is_found_with_its_edge(segmenter, render_ring):
     frame = render_ring(CENTRE, AXIS)
-    found = segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics)
+    found = next(segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics))
     mask = np.zeros_like(frame.visible)
-    mask[found[0].window] = found[0].mask
+    mask[found.window] = found.mask
     assert (mask & frame.visible).sum() / (mask | frame.visible).sum() > 0.85
-    assert 0.15 <= found[0].score <= 1
+    assert 0.15 <= found.score <= 1
 
 
 def test_no_ring(segmenter, render_ring):
     frame = render_ring(CENTRE, AXIS, ring_present=False)
-    assert segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics) == []
+    assert list(segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics)) == []
     dark = np.zeros_like(frame.colour)
-    assert segmenter.segment(dark, depth_in_metres(frame.depth), frame.intrinsics) == []
+    assert list(segmenter.segment(dark, depth_in_metres(frame.depth), frame.intrinsics)) == []
 
 
 def test_ring_of_an_impossible_size_at_its_depth_is_none(segmenter, render_ring):
     frame = render_ring(CENTRE, AXIS)
     depth_m = depth_in_metres(frame.depth)
-    assert segmenter.segment(frame.colour, depth_m, frame.intrinsics)
-    assert segmenter.segment(frame.colour, 4 * depth_m, frame.intrinsics) == []
+    assert list(segmenter.segment(frame.colour, depth_m, frame.intrinsics))
+    assert list(segmenter.segment(frame.colour, 4 * depth_m, frame.intrinsics)) == []
 
 
 def test_pose_from_its_mask(segmenter, ring, render_ring):
@@ -78,3 +79,18 @@ def test_card_belongs_to_the_network(tmp_path):
     (tmp_path / SHIPPED.with_suffix('.json').name).write_text(json.dumps({'sha256': 'none'})[:-1])
     with pytest.raises(VisionError, match='cannot be read'):
         ExportedYolact(tmp_path / SHIPPED.name)
+
+
+def test_low_ring_is_found(ring, render_ring):
+    low = ring.model_copy(update={'height_m': 0.006})
+    frame = render_ring([0.01, 0.0, 0.3], AXIS, ring=low, seed=1)
+    detection = RingDetector(low, make_segmenter('yolact', low)).detect(frame.colour, frame.depth, frame.intrinsics)
+    assert detection.fit is not None, detection.reason
+    assert np.linalg.norm(detection.fit.centre - frame.centre) < 1e-3
+
+
+def test_network_that_finds_no_rings_is_refused(ring):
+    network = ExportedYolact()
+    network.classes = ('marker',)
+    with pytest.raises(VisionError, match="finds marker, but no 'ring'"):
+        YolactSegmenter(ring, network)
