@@ -37,4 +37,4 @@ def test_evaluation_finds_the_ring_and_is_the_same_again(capsys):
 def test_no_bag(tmp_path, capsys):
     assert vision.main(['evaluate', str(tmp_path / 'none')]) == 2
     error = capsys.readouterr().err
-    assert 'cannot be read' in error and error.count('\n') == 1
+    assert 'No such file or folder' in error and error.count('\n') == 1

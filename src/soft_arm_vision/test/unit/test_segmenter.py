@@ -66,15 +66,16 @@ def test_robot_without_a_ring_is_named(robot):
     'command',
     [
         (bench_vision, ['--frames', '1', '--fits', '1']),
-        (vision, ['extract', 'bag', 'folder']),
-        (vision, ['evaluate', 'bag']),
+        (vision, ['extract', 'BAG', 'FOLDER']),
+        (vision, ['evaluate', 'BAG']),
         (vision, ['draw', 'FOLDER', '--frames', '1']),
         (experiment_ring, ['--places', '1']),
     ],
 )
 def test_commands_refuse_a_robot_without_a_ring(command, tmp_path, capsys):
     module, arguments = command
-    arguments = [str(tmp_path / 'set') if argument == 'FOLDER' else argument for argument in arguments]
+    paths = {'BAG': str(tmp_path), 'FOLDER': str(tmp_path / 'set')}
+    arguments = [paths.get(argument, argument) for argument in arguments]
     assert module.main([*arguments, '--robot', 'squid_grasper']) == 2
     error = capsys.readouterr().err
     assert 'ring' in error and error.count('\n') == 1
