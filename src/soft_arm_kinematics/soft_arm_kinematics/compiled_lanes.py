@@ -8,10 +8,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-
 from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON
 from soft_arm_kinematics.compiled_series import polynomials
+from soft_arm_kinematics.machine_code import njit
 from soft_arm_kinematics.pcc import STRAIGHT_RAD
 
 LANES = 24  # a multiple of every vector's length; with 8 or 16, loops are unrolled instead of made vectors of

@@ -1,12 +1,12 @@
 """An arm as flat arrays, the form that the compiled loops take."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.segment_maps import QUADRATURE_POINTS
+if TYPE_CHECKING:  # its sources are no part of what is compiled
+    from soft_arm_kinematics.arm import Arm
 
 BELLOWS, SINGLE_BEND, MODAL, TENDON = range(4)
 _KINDS = {'bellows': BELLOWS, 'single_bend': SINGLE_BEND, 'modal': MODAL, 'tendon': TENDON}
@@ -45,12 +45,13 @@ class CompiledArm(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def compiled_arm(arm: Arm) -> CompiledArm:
+def compiled_arm(arm: 'Arm') -> CompiledArm:
     """Arrays of an arm; made once for each arm."""
     s = arm.n_segments
     kinds = [_KINDS[segment.kind] for segment in arm.robot.segments]
     most = max(len(c) for c in arm.columns)
     powers = max([4] + [m.node_coefficients.shape[1] for k, m in zip(kinds, arm.maps, strict=True) if k == MODAL])
+    nodes = max([1] + [m.weights_m.size for k, m in zip(kinds, arm.maps, strict=True) if k == MODAL])
     model = CompiledArm(
         np.array(kinds),
         np.array([c[0] for c in arm.columns]),
@@ -61,8 +62,8 @@ def compiled_arm(arm: Arm) -> CompiledArm:
         np.zeros((s, 2)),
         np.zeros(s),
         np.zeros((s, powers)),
-        np.zeros((s, QUADRATURE_POINTS + 1, powers)),
-        np.zeros((s, QUADRATURE_POINTS)),
+        np.zeros((s, nodes + 1, powers)),
+        np.zeros((s, nodes)),
         *np.ascontiguousarray(arm.actuation_limits),
     )
     for i, (kind, part) in enumerate(zip(kinds, arm.maps, strict=True)):

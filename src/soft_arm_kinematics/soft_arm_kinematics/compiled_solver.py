@@ -1,18 +1,19 @@
 """The compiled part of inverse kinematics: refinement, improvement along the null space, and one call that does all after the search.
 
-Coordinates are worked on as they are, steps as shares of their ranges, so that metres, radians and pascals weigh the same. The compiler's
-cache looks at this file only: `make build` throws it away when one of the files that this one calls has changed.
+Coordinates are worked on as they are, steps as shares of their ranges, so that metres, radians and pascals weigh the same. No type depends
+on the arm's shape, so that this is compiled once for all arms; what is written out for a shape is called by address (`compiled_steps`).
 """
 
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from soft_arm_kinematics.compiled_lanes import AXIS_WEIGHT_M, COMPILED, LANES, arcs, evaluate, make_lanes, task
 from soft_arm_kinematics.compiled_model import TENDON
 from soft_arm_kinematics.compiled_scores import score_model, scores
-from soft_arm_kinematics.compiled_steps import interior_point_steps, least_norm_steps
+from soft_arm_kinematics.compiled_steps import interior_point_steps, least_norm_steps, steps_for
+from soft_arm_kinematics.machine_code import njit
 
 STOP_M = 1e-9  # residual [m] at which a start is finished
 FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e-12, 1e6  # shares of the mean square of the Jacobian's rows
@@ -23,10 +24,10 @@ LEAST_ROOM = 0.02  # share of the range between a start of the interior-point me
 _CACHED = {'cache': True} | COMPILED
 
 
-@njit(**COMPILED)
-def _refine(model, coordinates, conditions, targets, axis, most_steps, stop, w, cost):
+@njit(**_CACHED)
+def _refine(model, addresses, rows, targets, axis, most_steps, stop, w, cost):
     """Damped Gauss-Newton of w.x (n, LANES) towards targets, in place, inside the limits; the end's errors in w.error, cost (LANES,)."""
-    n, rows, here, damping = len(coordinates), len(conditions), w.here, w.damping
+    n, here, damping = w.x.shape[0], w.here, w.damping
     new_cost, accepted = np.empty(LANES), np.empty(LANES)
     for j in range(n):
         low, high = model.low[j], model.high[j]
@@ -50,7 +51,7 @@ def _refine(model, coordinates, conditions, targets, axis, most_steps, stop, w, 
             break
         w.free[:] = 1.0
         for _ in range(n):
-            if least_norm_steps(coordinates, conditions, model.low, model.high, w.memory) == 0:
+            if least_norm_steps(addresses[0], model.low, model.high, w.memory) == 0:
                 break
         for j in range(n):
             low, high = model.low[j], model.high[j]
@@ -79,13 +80,13 @@ def _errors(w, k):
 
 
 @njit(**COMPILED)
-def _improve(model, coordinates, conditions, scoring, present, targets, axis, w):
+def _improve(model, addresses, rows, scoring, present, targets, axis, w):
     """Lower the scores of w.x (n, LANES) along the null space of the task, inside the limits, by a primal-dual interior-point method.
 
     The barrier in front of the limits and the rounding of the scores' kinks fall from step to step. Every lane makes the same steps; the
     result meets the task to about 1e-6 m and wants a last refinement.
     """
-    n, rows, cost, barrier, rounding = len(coordinates), len(conditions), np.empty(LANES), FIRST_BARRIER, FIRST_ROUNDING_RAD
+    n, cost, barrier, rounding = w.x.shape[0], np.empty(LANES), FIRST_BARRIER, FIRST_ROUNDING_RAD
     for j in range(n):
         for k in range(LANES):
             y = min(max((w.x[j, k] - model.low[j]) / (model.high[j] - model.low[j]), LEAST_ROOM), 1.0 - LEAST_ROOM)
@@ -99,7 +100,7 @@ def _improve(model, coordinates, conditions, scoring, present, targets, axis, w)
             break
         task(model, targets, axis, rows, w, w.error, w.jacobian, cost)
         score_model(model, scoring, present, rounding, w)
-        interior_point_steps(coordinates, conditions, barrier, w.memory)
+        interior_point_steps(addresses[1], barrier, w.memory)
         barrier, rounding = max(0.4 * barrier, LAST_BARRIER), max(0.5 * rounding, LAST_ROUNDING_RAD)
 
 
@@ -151,12 +152,13 @@ def _apart(model, actuation, totals, spacing):
 
 
 @njit(**_CACHED)
-def solve(model, coordinates, conditions, scoring, present, table, near, at_most, target, axis, most_steps, tolerances, spacing):
+def solve(model, addresses, rows, scoring, present, table, near, at_most, target, axis, most_steps, tolerances, spacing):
     """Refine starts near a target, improve every one along the null space, merge and sort.
 
     Args:
         model, scoring: The arm.
-        coordinates, conditions: Tuples whose lengths are the numbers of coordinates and of rows of the task: 3, or 6 with the axis.
+        addresses: Of `compiled_steps.steps_for`, for as many coordinates and rows.
+        rows: Of the task: 3, or 6 with the axis.
         present: (n,) where it is now, the first start.
         table: (m, n) actuation of the workspace table.
         near: (c,) its rows to start from; of more than `at_most`, as many spread over them.
@@ -168,7 +170,7 @@ def solve(model, coordinates, conditions, scoring, present, table, near, at_most
     Returns:
         Solutions best first: actuation (k, n), residuals (k,) [m], scores (k, 4), the total first.
     """
-    n, taken = len(coordinates), min(near.size, at_most)
+    n, taken = model.low.size, min(near.size, at_most)
     starts = taken + 1
     w, cost, work, targets = make_lanes(model), np.empty(LANES), np.empty((4, LANES)), np.empty(3 * LANES)
     for r in range(3):
@@ -185,13 +187,13 @@ def solve(model, coordinates, conditions, scoring, present, table, near, at_most
             arcs(model, w)
             for i in range(model.kinds.size):
                 bends[i, 0], bends[i, 1] = w.segments[i, 0], w.segments[i, LANES]
-        _refine(model, coordinates, conditions, targets, axis, most_steps, 0.1 * tolerances[0], w, cost)
+        _refine(model, addresses, rows, targets, axis, most_steps, 0.1 * tolerances[0], w, cost)
         before = count
         count = _keep(model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count)
-        free = n - (len(conditions) if len(conditions) == 3 else 5)
+        free = n - (3 if rows == 3 else 5)
         if count > before and free > 0:
-            _improve(model, coordinates, conditions, scoring, bends, targets, axis, w)
-            _refine(model, coordinates, conditions, targets, axis, LAST_STEPS, 0.1 * tolerances[0], w, cost)
+            _improve(model, addresses, rows, scoring, bends, targets, axis, w)
+            _refine(model, addresses, rows, targets, axis, LAST_STEPS, 0.1 * tolerances[0], w, cost)
             count = _keep(model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count)
     kept = _apart(model, found[:count], every[:count, 0], spacing)
     return found[kept], residuals[kept], every[kept]
@@ -199,11 +201,12 @@ def solve(model, coordinates, conditions, scoring, present, table, near, at_most
 
 def refine_all(model, starts, target, axis, use_axis, most_steps, residuals, axis_errors):
     """Refine every row of starts (k, n) in place; residuals (k,) [m] and axis errors (k,) [rad] are written."""
-    _refine_all(model, (0,) * starts.shape[1], (0,) * (6 if use_axis else 3), starts, target, axis, most_steps, residuals, axis_errors)
+    rows = 6 if use_axis else 3
+    _refine_all(model, steps_for(starts.shape[1], rows), rows, starts, target, axis, most_steps, residuals, axis_errors)
 
 
 @njit(**_CACHED)
-def _refine_all(model, coordinates, conditions, starts, target, axis, most_steps, residuals, axis_errors):
+def _refine_all(model, addresses, rows, starts, target, axis, most_steps, residuals, axis_errors):
     w, cost, targets = make_lanes(model), np.empty(LANES), np.empty(3 * LANES)
     for r in range(3):
         targets[r * LANES : (r + 1) * LANES] = target[r]
@@ -211,21 +214,21 @@ def _refine_all(model, coordinates, conditions, starts, target, axis, most_steps
         lanes = min(LANES, starts.shape[0] - first)
         for k in range(LANES):
             w.x[:, k] = starts[first + min(k, lanes - 1)]
-        _refine(model, coordinates, conditions, targets, axis, most_steps, STOP_M, w, cost)
+        _refine(model, addresses, rows, targets, axis, most_steps, STOP_M, w, cost)
         for k in range(lanes):
             starts[first + k] = w.x[:, k]
             residuals[first + k], axis_errors[first + k] = _errors(w, k)
 
 
 @njit(**COMPILED)
-def _refine_block(model, coordinates, conditions, first, starts, targets, most_steps, residuals):
+def _refine_block(model, addresses, first, starts, targets, most_steps, residuals):
     w, cost, wanted, total = make_lanes(model), np.empty(LANES), np.empty(3 * LANES), starts.shape[0]
     for k in range(LANES):
         row = min(first + k, total - 1)
         w.x[:, k] = starts[row]
         for r in range(3):
             wanted[r * LANES + k] = targets[row, r]
-    _refine(model, coordinates, conditions, wanted, np.zeros(3), most_steps, STOP_M, w, cost)
+    _refine(model, addresses, 3, wanted, np.zeros(3), most_steps, STOP_M, w, cost)
     for k in range(min(LANES, total - first)):
         starts[first + k] = w.x[:, k]
         residuals[first + k] = math.sqrt(cost[k])
@@ -245,13 +248,13 @@ def _jacobian_block(model, first, actuation, jacobians):
 
 def refine_each(model, starts, targets, most_steps, residuals):
     """Refine each row of starts (m, n), in place, to its own target (m, 3), on all cores; residuals (m,) [m] are written."""
-    _refine_each(model, (0,) * starts.shape[1], (0,) * 3, starts, targets, most_steps, residuals)
+    _refine_each(model, steps_for(starts.shape[1], 3), starts, targets, most_steps, residuals)
 
 
 @njit(parallel=True, **_CACHED)
-def _refine_each(model, coordinates, conditions, starts, targets, most_steps, residuals):
+def _refine_each(model, addresses, starts, targets, most_steps, residuals):
     for block in prange((starts.shape[0] + LANES - 1) // LANES):
-        _refine_block(model, coordinates, conditions, np.int64(block) * LANES, starts, targets, most_steps, residuals)
+        _refine_block(model, addresses, np.int64(block) * LANES, starts, targets, most_steps, residuals)
 
 
 @njit(parallel=True, **_CACHED)

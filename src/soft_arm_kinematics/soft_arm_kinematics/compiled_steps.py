@@ -2,42 +2,72 @@
 
 A loop over the entries of a 6 x 6 matrix costs more than its arithmetic. So the source of one loop over the lanes is made for each number
 n of coordinates and each number of rows of the task, with every entry a variable of its own; the compiler makes vector instructions of it.
-The numbers come as the lengths of tuples, which are part of their types, so that the compiled code is cached for each.
+The solver calls these functions by their addresses. Its own code, which takes most of the time to compile, then holds for every arm.
 """
 
+import functools
 import math
+from collections.abc import Callable
 
-from numba.extending import overload
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from soft_arm_kinematics.compiled_lanes import COMPILED, LANES, row_of
+from soft_arm_kinematics.machine_code import callback
 
 STEP_DAMPING = 0.1  # least curvature of the score by shares of the ranges
 TO_LIMIT, LONGEST_STEP = 0.95, 0.35  # shares of the room left and of the ranges that one step may take
+_NUMBERS = types.CPointer(types.float64)
 
 
-def least_norm_steps(coordinates, conditions, low, high, memory):
+_kept = []  # compiled functions live as long as their addresses are used
+
+
+@functools.cache
+def steps_for(n: int, rows: int) -> tuple[int, int]:
+    """Addresses that `least_norm_steps` and `interior_point_steps` take, for n coordinates and 3 or 6 rows of the task."""
+    steps = (
+        callback(types.int64(_NUMBERS, _NUMBERS, _NUMBERS), _least_norm_source(n, rows), **COMPILED),
+        callback(types.int64(types.float64, _NUMBERS), _interior_point_source(n, rows), **COMPILED),
+    )
+    _kept.append(steps)
+    return tuple(step.address for step in steps)
+
+
+@intrinsic
+def least_norm_steps(_context, address, low, high, memory):
     """Damped least-norm steps from `here` towards zero error, as shares of the ranges; coordinates that would leave are held from now on.
 
     Args:
-        coordinates, conditions: Tuples of length n and rows.
+        address: The first of `steps_for`.
         low, high: (n,) limits.
         memory: Of `Lanes`; error, jacobian, here, damping and free are read, step and free written.
 
     Returns:
         Number of coordinates that were free and are held now.
     """
-    raise NotImplementedError('compiled code only')
+    return types.int64(address, low, high, memory), _call
 
 
-def interior_point_steps(coordinates, conditions, barrier, memory):
+@intrinsic
+def interior_point_steps(_context, address, barrier, memory):
     """One step of a primal-dual interior-point method towards the least score under the task.
 
     Args:
-        coordinates, conditions: Tuples of length n and rows.
+        address: The second of `steps_for`.
         barrier: Its weight, in units of the score.
         memory: Of `Lanes`; error, jacobian, gradient, hessian, share, below and above are read, the last three written.
     """
-    raise NotImplementedError('compiled code only')
+    return types.int64(address, barrier, memory), _call
+
+
+def _call(context, builder, signature, arguments):
+    """Call the function at an address with numbers and with the data of arrays."""
+    kinds = zip(signature.args[1:], arguments[1:], strict=True)
+    values = [context.make_array(t)(context, builder, v).data if isinstance(t, types.Array) else v for t, v in kinds]
+    function = ir.FunctionType(ir.IntType(64), [value.type for value in values])
+    return builder.call(builder.inttoptr(arguments[0], function.as_pointer()), values)
 
 
 def _less(terms: list[str]) -> str:
@@ -79,23 +109,23 @@ def _place(n: int):
     return entry
 
 
-def _function(arguments: str, body: list[str]):
+def _function(name: str, arguments: str, before: list[str], body: list[str]) -> Callable:
     lines = [
-        f'def steps({arguments}):',
+        f'def {name}({arguments}):',
         '    held = 0',
+        *(f'    {line}' for line in before),
         f'    for k in range({LANES}):',
         *(f'        {line}' for line in body),
         '    return held',
     ]
-    scope = {'sqrt': math.sqrt}
-    exec('\n'.join(lines), scope)  # noqa: S102
-    return scope['steps']
+    scope = {'sqrt': math.sqrt, '__name__': __name__}
+    exec(compile('\n'.join(lines), __file__, 'exec'), scope)  # noqa: S102
+    return scope[name]
 
 
-@overload(least_norm_steps, jit_options=COMPILED)
-def _least_norm_steps(coordinates, conditions, low, high, memory):
-    n, rows = len(coordinates), len(conditions)
+def _least_norm_source(n: int, rows: int) -> Callable:
     at = _place(n)
+    limits = [f'low{j}, high{j} = low[{j}], high[{j}]' for j in range(n)]
     body = [f'J{j}_{r} = {at("jacobian", 6 * j + r)}' for j in range(n) for r in range(rows)]
     body += [f'f{j} = {at("free", j)}' for j in range(n)] + [f'y{r} = {at("error", r)}' for r in range(rows)]
     for r in range(rows):
@@ -107,17 +137,15 @@ def _least_norm_steps(coordinates, conditions, low, high, memory):
         body += [
             f's = f{j} * ({" + ".join(f"J{j}_{r} * y{r}" for r in range(rows))})',
             f'x = {at("here", j)}',
-            f'leaves = ((x <= low[{j}]) & (s < 0.0)) | ((x >= high[{j}]) & (s > 0.0))',
+            f'leaves = ((x <= low{j}) & (s < 0.0)) | ((x >= high{j}) & (s > 0.0))',
             f'{at("step", j)} = 0.0 if leaves else s',
             f'{at("free", j)} = 0.0 if leaves else f{j}',
             'held += leaves',
         ]
-    return _function('coordinates, conditions, low, high, memory', body)
+    return _function(f'least_norm_steps_{n}_{rows}', 'low, high, memory', limits, body)
 
 
-@overload(interior_point_steps, jit_options=COMPILED)
-def _interior_point_steps(coordinates, conditions, barrier, memory):
-    n, rows = len(coordinates), len(conditions)
+def _interior_point_source(n: int, rows: int) -> Callable:
     at = _place(n)
     body = []
     for j in range(n):
@@ -148,4 +176,4 @@ def _interior_point_steps(coordinates, conditions, barrier, memory):
             f'{at("below", j)} = max((barrier - b{j} * d{j}) * low{j}, 0.1 * b{j})',
             f'{at("above", j)} = max((barrier + a{j} * d{j}) * high{j}, 0.1 * a{j})',
         ]
-    return _function('coordinates, conditions, barrier, memory', body)
+    return _function(f'interior_point_steps_{n}_{rows}', 'barrier, memory', [], body)

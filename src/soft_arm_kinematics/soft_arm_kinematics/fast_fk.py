@@ -7,15 +7,19 @@ Imported only where many poses are wanted, because loading the compiler takes lo
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON, compiled_arm
 from soft_arm_kinematics.compiled_series import polynomials
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.machine_code import njit
 from soft_arm_kinematics.pcc import STRAIGHT_RAD
+
+if TYPE_CHECKING:  # its sources are no part of what is compiled
+    from soft_arm_kinematics.arm import Arm
 
 _BLOCK = 128  # poses; a block's arrays stay in the first-level cache
 _LARGEST_SQUARED_BEND = 4.0 * math.pi**2  # theta^2 [rad^2] up to which the polynomials below are exact to round-off
@@ -122,7 +126,7 @@ def _poses(model, actuation, poses):
             pose[3, 0], pose[3, 1], pose[3, 2], pose[3, 3] = 0.0, 0.0, 0.0, 1.0
 
 
-def fk_batch(arm: Arm, actuation: np.ndarray, out: np.ndarray | None = None, device: str | None = None) -> np.ndarray:
+def fk_batch(arm: 'Arm', actuation: np.ndarray, out: np.ndarray | None = None, device: str | None = None) -> np.ndarray:
     """T_base_tip of many actuation vectors, on all cores.
 
     Args:

@@ -18,6 +18,7 @@ from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.compiled_lanes import LANES
 from soft_arm_kinematics.compiled_model import compiled_arm
 from soft_arm_kinematics.compiled_scores import SHARE_PIECES, Scoring
+from soft_arm_kinematics.compiled_steps import steps_for
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.refine import refine
 from soft_arm_kinematics.scores import explanations, pressure_shares
@@ -30,7 +31,7 @@ FEW_STEPS, MANY_STEPS = 4, 60  # of refinement: of the first starts, and of all 
 MANY_STARTS = 400
 RESIDUAL_M = 1e-6  # a solution's tip is nearer to the target than this
 AXIS_TOLERANCE_RAD = 1e-5
-_POSITION, _POSITION_AND_AXIS = (0,) * 3, (0,) * 6  # their lengths are the numbers of conditions
+_POSITION, _POSITION_AND_AXIS = 3, 6  # rows of the task
 _TOLERANCES = np.array([0.5 * RESIDUAL_M, AXIS_TOLERANCE_RAD])
 MERGE_SPACING = 0.008  # solutions nearer than this share of every coordinate's range are one: 1 mm of the arm's 70..195 mm
 _BOUNDARY_STARTS = 3  # nearest local minima that are polished on the edge of the workspace
@@ -136,7 +137,6 @@ class InverseKinematics:
         self.arm = arm
         self.table = table or load_table(arm, TABLE_POINTS)
         self._model, self._scoring, self._rest = compiled_arm(arm), _scoring(arm), arm.rest_actuation
-        self._coordinates = (0,) * arm.n_actuators
 
     def solve(self, target_m, axis=None, present_lengths_m=None, max_solutions: int | None = None) -> IkResult:
         """Find the solutions of one target.
@@ -152,12 +152,13 @@ class InverseKinematics:
             KinematicsError: If a value is not finite or has the wrong shape.
         """
         target_m, axis, present = self._checked(target_m, axis, present_lengths_m)
-        for at_least, at_most, steps in ((AT_LEAST, AT_MOST, FEW_STEPS), (MANY_STARTS, MANY_STARTS, MANY_STEPS)):
+        rows = _POSITION if axis is None else _POSITION_AND_AXIS
+        for at_least, at_most, most_steps in ((AT_LEAST, AT_MOST, FEW_STEPS), (MANY_STARTS, MANY_STARTS, MANY_STEPS)):
             near = self.table.near(target_m, SEARCH_RADIUS_M, at_least)
             actuation, residuals_m, scores = compiled_solver.solve(
                 self._model,
-                self._coordinates,
-                _POSITION if axis is None else _POSITION_AND_AXIS,
+                steps_for(self.arm.n_actuators, rows),
+                rows,
                 self._scoring,
                 present,
                 self.table.actuation,
@@ -165,7 +166,7 @@ class InverseKinematics:
                 at_most,
                 target_m,
                 target_m if axis is None else axis,
-                steps,
+                most_steps,
                 _TOLERANCES,
                 MERGE_SPACING,
             )

@@ -1,0 +1,121 @@
+"""Compiled functions whose cached machine code never outlives its source.
+
+numba keeps machine code in files and asks only whether the file that holds the function has changed. But a compiled function also
+contains functions and constants of other files. Here the name of a cache file holds a hash of every source of ours that the function's
+module imports, directly or not. Machine code of other sources is therefore never read, however the package was built or edited, and is
+removed when new machine code is stored.
+
+`njit` and `callback` take the place of numba's `njit` and `cfunc`. Compiling that takes long is told to the log of this module.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.ccallback import CFunc
+
+OURS = 'soft_arm_'  # names of packages whose sources are looked at begin so; other packages change with their version only
+
+_log = logging.getLogger(__name__)
+
+
+def njit(*, cache: bool = False, **options):
+    """Decorator like numba's `njit`; with `cache`, the machine code is kept until one of the sources that it is made of changes."""
+
+    def compiled(function):
+        dispatcher = numba.njit(**options)(function)
+        if cache and hasattr(dispatcher, 'enable_caching'):  # with NUMBA_DISABLE_JIT it is the plain function
+            dispatcher._cache = _SourcesCache(function)
+        return dispatcher
+
+    return compiled
+
+
+def callback(signature, function: Callable, **options) -> CFunc:
+    """Compile a function to one with an `address`, as numba's `cfunc` does, with the cache of `njit`."""
+    from numba.core import sigutils
+
+    arguments, result = sigutils.normalize_signature(signature)
+    compiled = CFunc(function, (arguments, result), locals={}, options=options)
+    compiled._cache = _SourcesCache(function)
+    compiled.compile()
+    return compiled
+
+
+def sources_of(module: str) -> dict[str, bytes]:
+    """Sources of a module and of all modules of ours that it imports at its top level, directly or not, by name."""
+    found, open_ = {}, [module]
+    while open_:
+        name = open_.pop()
+        if name not in found:
+            found[name], imported = _read(name)
+            open_ += imported
+    return dict(sorted(found.items()))
+
+
+@functools.cache
+def _read(module: str) -> tuple[bytes, tuple[str, ...]]:
+    """A module's source, and the modules of ours that it imports."""
+    content = Path(importlib.util.find_spec(module).origin).read_bytes()
+    names = []
+    for statement in _executed(ast.parse(content).body):
+        if isinstance(statement, ast.Import):
+            names += [alias.name for alias in statement.names]
+        elif isinstance(statement, ast.ImportFrom):
+            package = importlib.util.find_spec(module).parent
+            parent = importlib.util.resolve_name('.' * statement.level + (statement.module or ''), package)
+            names += [parent, *(f'{parent}.{alias.name}' for alias in statement.names)]
+    return content, tuple(name for name in dict.fromkeys(names) if name.startswith(OURS) and _is_module(name))
+
+
+def _executed(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when a module is imported; what stands in functions cannot enter machine code."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, ast.If) and 'TYPE_CHECKING' in ast.unparse(statement.test):
+            continue
+        if isinstance(statement, (ast.If, ast.Try, ast.With)):
+            for part in ('body', 'orelse', 'finalbody'):
+                yield from _executed(getattr(statement, part, []))
+            for handler in getattr(statement, 'handlers', []):
+                yield from _executed(handler.body)
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # its parent is a module and no package: the name is a value
+        return False
+
+
+@functools.cache
+def _sources_hash(module: str) -> str:
+    digest = hashlib.sha256()
+    for name, content in sources_of(module).items():
+        digest.update(f'{name} {len(content)}\n'.encode() + content)
+    return digest.hexdigest()[:20]
+
+
+class _SourcesCache(FunctionCache):
+    """numba's cache with the hash of all sources in the names of its files."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        self._hash, self._base = _sources_hash(function.__module__), self._impl.filename_base
+        self._cache_file = IndexDataCacheFile(self._cache_path, f'{self._base}.{self._hash}', self._hash)
+
+    def save_overload(self, sig, data):
+        super().save_overload(sig, data)
+        name = self._base.rpartition('-')[0]  # without line and version of Python
+        for path in Path(self._cache_path).glob('*.nb[ic]'):
+            if path.name.startswith(f'{name}-') and f'.{self._hash}.' not in path.name:
+                path.unlink(missing_ok=True)
