@@ -6,12 +6,6 @@ cd "$(dirname "$0")/.."
 paths='src launch' python=.venv/bin/python
 [ -d "/opt/ros/${ROS_DISTRO:-none}" ] || paths="$paths $(echo underlay/*/)"   # one by one: the folder as a whole is hidden from colcon
 
-# The compiler's cache of the solver looks at one of its files only: with any of them newer, the cache is thrown away.
-solver=src/soft_arm_kinematics/soft_arm_kinematics
-for cache in "$solver"/__pycache__/compiled_solver.*.nbi; do
-  if [ -n "$(find "$solver"/compiled_*.py "$solver"/pcc.py -newer "$cache" 2>/dev/null)" ]; then rm -f "${cache%.nbi}".*; fi
-done
-
 made_from=$(
   { cat .venv/stamp
     find $paths -type f \( -name package.xml -o -name 'setup.*' -o -name CMakeLists.txt -o -name '*.msg' -o -name '*.srv' -o -name '*.action' \) \
@@ -27,8 +21,7 @@ rm -f install/.stamp
 
 echo 'build: compiling the kinematics and the workspace table of two_module_arm (once)'
 . ./env.sh
-softarm kinematics ik --target-m 0 0 0.2 >/dev/null
-softarm kinematics ik --target-m 0 0 0.2 --axis 0 0 1 >/dev/null
+echo '[[0, 0, 0.2], [0, 0, 2]]' | softarm kinematics ik --target-m - --axis 0 0 1 --json >/dev/null
 echo "build: compiling the ring's fit (once)"
 softarm bench vision --frames 2 --fits 1 >/dev/null || echo 'build: it will be compiled when it is first used'
 echo "$made_from" >install/.stamp

@@ -8,6 +8,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+
 from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON
 from soft_arm_kinematics.compiled_series import polynomials
 from soft_arm_kinematics.machine_code import njit

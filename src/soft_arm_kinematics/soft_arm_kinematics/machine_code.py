@@ -5,7 +5,8 @@ contains functions and constants of other files. Here the name of a cache file h
 module imports, directly or not. Machine code of other sources is therefore never read, however the package was built or edited, and is
 removed when new machine code is stored.
 
-`njit` and `callback` take the place of numba's `njit` and `cfunc`. Compiling that takes long is told to the log of this module.
+`njit` and `callback` take the place of numba's `njit` and `cfunc`. Compiling that takes longer than `LONG_S` is told as a warning to the
+log of this module, which Python prints on stderr where no log is set up.
 """
 
 import ast
@@ -13,17 +14,18 @@ import functools
 import hashlib
 import importlib.util
 import logging
-import os
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numba
+from numba.core import sigutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.ccallback import CFunc
 
 OURS = 'soft_arm_'  # names of packages whose sources are looked at begin so; other packages change with their version only
+LONG_S = 2.0  # compiling that takes longer is told
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +34,7 @@ def njit(*, cache: bool = False, **options):
     """Decorator like numba's `njit`; with `cache`, the machine code is kept until one of the sources that it is made of changes."""
 
     def compiled(function):
-        dispatcher = numba.njit(**options)(function)
+        dispatcher = numba.njit(**options)(function)  # noqa: TID251
         if cache and hasattr(dispatcher, 'enable_caching'):  # with NUMBA_DISABLE_JIT it is the plain function
             dispatcher._cache = _SourcesCache(function)
         return dispatcher
@@ -42,8 +44,6 @@ def njit(*, cache: bool = False, **options):
 
 def callback(signature, function: Callable, **options) -> CFunc:
     """Compile a function to one with an `address`, as numba's `cfunc` does, with the cache of `njit`."""
-    from numba.core import sigutils
-
     arguments, result = sigutils.normalize_signature(signature)
     compiled = CFunc(function, (arguments, result), locals={}, options=options)
     compiled._cache = _SourcesCache(function)
@@ -112,10 +112,40 @@ class _SourcesCache(FunctionCache):
         super().__init__(function)
         self._hash, self._base = _sources_hash(function.__module__), self._impl.filename_base
         self._cache_file = IndexDataCacheFile(self._cache_path, f'{self._base}.{self._hash}', self._hash)
+        self._function, self._clock = f'{function.__module__}.{function.__name__}', None
+
+    def load_overload(self, sig, target_context):
+        """Machine code from the file; None where it has to be compiled, which begins then."""
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            self._clock = _Clock(self._function)
+        return found
 
     def save_overload(self, sig, data):
+        """Store what has been compiled, and remove what was compiled from other sources."""
         super().save_overload(sig, data)
+        if self._clock:
+            self._clock.stop()
         name = self._base.rpartition('-')[0]  # without line and version of Python
         for path in Path(self._cache_path).glob('*.nb[ic]'):
             if path.name.startswith(f'{name}-') and f'.{self._hash}.' not in path.name:
                 path.unlink(missing_ok=True)
+
+
+class _Clock:
+    """Tells the log when compiling takes long, and when it has ended."""
+
+    def __init__(self, function: str):
+        self._function, self._start_s, self._told = function, time.monotonic(), False
+        self._timer = threading.Timer(LONG_S, self._tell)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _tell(self):
+        self._told = True
+        _log.warning('compiling %s for this machine, once: this can take a minute', self._function)
+
+    def stop(self):
+        self._timer.cancel()
+        if self._told:
+            _log.warning('compiled %s in %.0f s', self._function, time.monotonic() - self._start_s)

@@ -1,9 +1,9 @@
 """Imperfections of a stereo depth camera, from fields drawn once: a frame costs two passes over the image."""
 
 import numpy as np
-from numba import njit
 from scipy.ndimage import gaussian_filter
 
+from soft_arm_kinematics.machine_code import njit
 from soft_arm_sim.camera_parameters import Noise
 
 FIELDS = 4

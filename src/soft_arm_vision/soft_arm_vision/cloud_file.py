@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
+from soft_arm_kinematics.machine_code import njit
 from soft_arm_vision.errors import VisionError
 
 _PLY_TYPES = {

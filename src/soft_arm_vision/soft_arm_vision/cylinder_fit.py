@@ -9,8 +9,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.spatial import cKDTree
+
+from soft_arm_kinematics.machine_code import njit
 
 CONFIDENCE = 0.999
 MIN_HYPOTHESES = 128

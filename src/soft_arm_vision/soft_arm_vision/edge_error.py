@@ -11,7 +11,8 @@ well: such edges err by pixels, together.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+
+from soft_arm_kinematics.machine_code import njit
 
 CELL_PX = 8.0  # edge points this close, on one side, make one datum; further apart where there are many
 MANY_POINTS = 300

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numba import njit
 
+from soft_arm_kinematics.machine_code import njit
 from soft_arm_vision.cylinder_fit import perpendiculars
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics

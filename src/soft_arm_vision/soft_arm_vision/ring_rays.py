@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
-from numba import njit
 
 from soft_arm_description.robot import Ring
+from soft_arm_kinematics.machine_code import njit
 from soft_arm_vision.cloud import noise_growth
 from soft_arm_vision.cylinder_fit import perpendiculars
 from soft_arm_vision.instance import Instance

@@ -2,9 +2,9 @@
 
 import cv2
 import numpy as np
-from numba import njit
 
 from soft_arm_description.robot import Ring
+from soft_arm_kinematics.machine_code import njit
 from soft_arm_vision.cloud import REFERENCE_DEPTH_M
 from soft_arm_vision.cylinder_fit import Cylinders, surface_frame
 from soft_arm_vision.errors import FitRefused

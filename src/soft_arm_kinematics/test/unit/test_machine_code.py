@@ -1,0 +1,84 @@
+import importlib
+import logging
+import os
+import sys
+
+import pytest
+
+from soft_arm_kinematics import machine_code
+
+CALLER = """
+from soft_arm_kinematics.machine_code import njit
+from soft_arm_probe.middle import scaled
+@njit(cache=True)
+def answer(x):
+    return scaled(x)
+"""
+MIDDLE = """
+from soft_arm_kinematics.machine_code import njit
+from soft_arm_probe import constants
+FACTOR = constants.FACTOR
+@njit()
+def scaled(x):
+    return FACTOR * x
+"""
+
+
+@pytest.fixture
+def probe(tmp_path, monkeypatch):
+    """Import a package of three files with a constant, as a new process would, and return its compiled function and the cache files."""
+    folder = tmp_path / 'soft_arm_probe'
+    folder.mkdir()
+    (folder / '__init__.py').write_text('')
+    (folder / 'caller.py').write_text(CALLER)
+    (folder / 'middle.py').write_text(MIDDLE)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def load(factor):
+        (folder / 'constants.py').write_text(f'FACTOR = {factor}\n')
+        os.utime(folder / 'constants.py', (1e9, 1e9))  # neither size nor time says that it changed
+        for name in [name for name in sys.modules if name.startswith('soft_arm_probe')]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
+        machine_code._read.cache_clear()
+        machine_code._sources_hash.cache_clear()
+        monkeypatch.setattr(sys, 'dont_write_bytecode', True)
+        function = importlib.import_module('soft_arm_probe.caller').answer
+        return function, folder / '__pycache__'
+
+    yield load
+    for name in [name for name in sys.modules if name.startswith('soft_arm_probe')]:
+        del sys.modules[name]
+
+
+def test_machine_code_does_not_outlive_a_constant_of_another_file(probe):
+    first, folder = probe(2.0)
+    assert first(1.0) == 2.0
+    again, _ = probe(2.0)
+    assert again(1.0) == 2.0 and sum(again.stats.cache_hits.values()) == 1
+    old = {path.name for path in folder.glob('*.nb?')}
+    changed, _ = probe(3.0)
+    assert changed(1.0) == 3.0
+    new = {path.name for path in folder.glob('*.nb?')}
+    assert len(new) == len(old) == 2 and not new & old, 'old machine code is removed'
+
+
+def test_sources_are_those_that_enter_the_machine_code():
+    package = 'soft_arm_kinematics.'
+    solver = machine_code.sources_of(f'{package}compiled_solver')
+    needed = {'compiled_solver', 'compiled_lanes', 'compiled_steps', 'compiled_scores', 'compiled_series', 'compiled_model', 'pcc'}
+    assert {package + name for name in needed} <= set(solver)
+    assert package + 'arm' not in solver, 'an annotation is no part of machine code'
+    assert package + 'compiled_series' in machine_code.sources_of(f'{package}fast_fk')
+
+
+def test_compiling_that_takes_long_is_told(probe, monkeypatch, caplog):
+    monkeypatch.setattr(machine_code, 'LONG_S', 0.0)
+    function, _ = probe(5.0)
+    with caplog.at_level(logging.WARNING):
+        function(1.0)
+    begin, end = (record.getMessage() for record in caplog.records)
+    assert begin.startswith('compiling soft_arm_probe.caller.answer') and end.startswith('compiled') and end.endswith(' s')
+    caplog.clear()
+    probe(5.0)[0](1.0)
+    assert not caplog.records
