@@ -173,6 +173,11 @@ class Arm:
         arcs = self._checked_arcs(arcs)
         return arcs.reshape(arcs.shape[:-2] + (-1,)) @ self.lengths_from_arcs_matrix.T
 
+    @property
+    def set_by_pressures(self) -> bool:
+        """Whether pressures alone set the shape: all segments have bellows, or are bent by a pressure each."""
+        return self.has_bellows or all(c.unit == 'Pa' for c in self.robot.actuation)
+
     def _need_bellows(self):
         if not self.has_bellows:
             kinds = ', '.join(f'{s.name} ({s.kind})' for s in self.robot.segments if s.kind != 'bellows')
@@ -200,9 +205,12 @@ class Arm:
         """
         if self.has_bellows:
             return self.lengths(pressures_pa)
-        others = [c.name for c in self.robot.actuation if c.unit != 'Pa']
-        if others:
-            raise KinematicsError(f'robot {self.robot.name} has coordinates that are no pressures, such as {others[0]}: give actuation')
+        if not self.set_by_pressures:
+            other = next(s for s in self.robot.segments if s.kind in ('bellows', 'tendon'))
+            raise KinematicsError(
+                f'robot {self.robot.name} is not set by pressures alone: segment {other.name} is of kind {other.kind}; give actuation, '
+                f'{", ".join(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}'
+            )
         return self.checked(pressures_pa)
 
     def configuration(self, actuation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -34,6 +34,7 @@ AXIS_TOLERANCE_RAD = 1e-5
 _POSITION, _POSITION_AND_AXIS = 3, 6  # rows of the task
 _TOLERANCES = np.array([0.5 * RESIDUAL_M, AXIS_TOLERANCE_RAD])
 MERGE_SPACING = 0.008  # solutions nearer than this share of every coordinate's range are one: 1 mm of the arm's 70..195 mm
+LARGEST_TARGET_M = 100.0  # no arm is so long: more is another unit or a mistake
 _BOUNDARY_STARTS = 3  # nearest local minima that are polished on the edge of the workspace
 
 
@@ -138,6 +139,13 @@ class InverseKinematics:
         self.table = table or load_table(arm, TABLE_POINTS)
         self._model, self._scoring, self._rest = compiled_arm(arm), _scoring(arm), arm.rest_actuation
 
+    def prepare(self) -> None:
+        """Compile, or load, everything that `solve` calls, so that no later call waits for it."""
+        pose = self.arm.fk(self.arm.actuation_limits.mean(axis=0))
+        self.solve(pose[:3, 3])
+        self.solve(pose[:3, 3], pose[:3, 2])
+        self.solve([0.0, 0.0, LARGEST_TARGET_M])  # outside: the nearest reachable point is sought
+
     def solve(self, target_m, axis=None, present_lengths_m=None, max_solutions: int | None = None) -> IkResult:
         """Find the solutions of one target.
 
@@ -149,9 +157,12 @@ class InverseKinematics:
             max_solutions: Largest number of solutions; all where None.
 
         Raises:
-            KinematicsError: If a value is not finite or has the wrong shape.
+            KinematicsError: If a value is not finite or has the wrong shape, the target is more than `LARGEST_TARGET_M` from an axis
+                of the base, or `max_solutions` is less than 1.
         """
         target_m, axis, present = self._checked(target_m, axis, present_lengths_m)
+        if max_solutions is not None and max_solutions < 1:
+            raise KinematicsError(f'max_solutions {max_solutions}: give at least 1, or None for all')
         rows = _POSITION if axis is None else _POSITION_AND_AXIS
         for at_least, at_most, most_steps in ((AT_LEAST, AT_MOST, FEW_STEPS), (MANY_STARTS, MANY_STARTS, MANY_STEPS)):
             near = self.table.near(target_m, SEARCH_RADIUS_M, at_least)
@@ -224,12 +235,17 @@ class InverseKinematics:
 
     def _checked(self, target_m, axis, present):
         target_m = _vector('target', target_m, 3, 'm')
+        if np.abs(target_m).max() > LARGEST_TARGET_M:
+            raise KinematicsError(
+                f'target {np.abs(target_m).max():.6g} m from the base is more than {LARGEST_TARGET_M:g} m: give metres, not millimetres'
+            )
         if axis is not None:
             axis = _vector('axis', axis, 3, '')
-            length = np.linalg.norm(axis)
-            if not length > 1e-9:
+            largest = np.abs(axis).max()
+            if not largest > 1e-9:
                 raise KinematicsError(f'axis {axis.tolist()} has no direction: give a vector that is not zero, or no axis')
-            axis = axis / length
+            axis = axis / largest  # its square may be too large for a float
+            axis /= np.linalg.norm(axis)
         if present is None:
             return target_m, axis, self._rest
         what, unit = ('present lengths', 'm') if self.arm.has_bellows else ('present actuation', 'SI units')

@@ -107,7 +107,7 @@ def near(points, axes, values, target, radius, at_least, found):
         points, axes, values: The tree.
         target: (3,).
         radius: All rows within it are wanted.
-        at_least: The radius grows until so many are found, or all.
+        at_least: The radius, which must be greater than 0 then, grows until so many are found, or all.
         found: (k,) int64, receives the rows; of more than k, the first k in tree order.
 
     Returns:

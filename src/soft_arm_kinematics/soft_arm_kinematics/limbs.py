@@ -1,6 +1,6 @@
 """Several limbs on one body (squid paper): their bends in, joint values of all rigid sections and tip frames out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -39,31 +39,44 @@ class Limbs:
                 if segment.name in self._places:
                     raise KinematicsError(f'segment {segment.name} is in two limbs: give each its own name')
                 self._places[segment.name] = i, columns
+        self._joint_values = self._values_of(self._actuation)
         self.joint_names = tuple(name for arm in self.arms for name in joint_names(arm.robot))
 
     def bend(self, segment: str, theta_rad: float, phi_rad: float, ell_m: float) -> None:
-        """Set one segment's arc: bend [rad], direction [rad] and length [m].
+        """Set one segment's arc: bend [rad], direction [rad] and length [m]. Raises as `bend_all`."""
+        self.bend_all([(segment, theta_rad, phi_rad, ell_m)])
+
+    def bend_all(self, arcs: Iterable[tuple[str, float, float, float]]) -> None:
+        """Set the arcs of some segments: name, bend [rad], direction [rad] and length [m] of each.
 
         Raises:
-            KinematicsError: If there is no such segment or a value is not inside its limits; nothing is changed then.
+            KinematicsError: If there is no such segment, a value is not inside its limits, or a section would bend by more than 90 deg;
+                nothing is changed then.
         """
-        if segment not in self._places:
-            raise KinematicsError(f'segment {segment!r} is not known: the limbs have {", ".join(self._places)}')
-        i, columns = self._places[segment]
-        values, limits = np.array([theta_rad, phi_rad, ell_m]), self.arms[i].actuation_limits[:, columns]
-        inside = (values >= limits[0] - 1e-9) & (values <= limits[1] + 1e-9)
-        if not inside.all():
-            k = int(np.argmin(inside))
-            coordinate = self.arms[i].robot.actuation[columns[k]]
-            raise KinematicsError(
-                f'{coordinate.name} is {values[k]:.6g} {coordinate.unit}, outside {limits[0, k]:.6g}..{limits[1, k]:.6g} '
-                f'{coordinate.unit}: bend less'
-            )
-        self._actuation[i][columns] = np.clip(values, *limits)
+        bent = [actuation.copy() for actuation in self._actuation]
+        for segment, *values in arcs:
+            if segment not in self._places:
+                raise KinematicsError(f'segment {segment[:40]!r} is not known: the limbs have {", ".join(self._places)}')
+            i, columns = self._places[segment]
+            limits = self.arms[i].actuation_limits[:, columns]
+            inside = (values >= limits[0] - 1e-9) & (values <= limits[1] + 1e-9)
+            if not inside.all():
+                k = int(np.argmin(inside))
+                coordinate = self.arms[i].robot.actuation[columns[k]]
+                raise KinematicsError(
+                    f'{coordinate.name} is {values[k]:.6g} {coordinate.unit}, outside {limits[0, k]:.6g}..{limits[1, k]:.6g} '
+                    f'{coordinate.unit}: give a value inside'
+                )
+            bent[i][columns] = np.clip(values, *limits)
+        self._joint_values = self._values_of(bent)
+        self._actuation = bent
+
+    def _values_of(self, actuation):
+        return np.concatenate([joint_values(arm, own) for arm, own in zip(self.arms, actuation, strict=True)])
 
     def joint_values(self) -> np.ndarray:
         """Values (j,) [rad, m] of all joints, in the order of `joint_names`, from `sections.joint_values` (squid paper)."""
-        return np.concatenate([joint_values(arm, actuation) for arm, actuation in zip(self.arms, self._actuation, strict=True)])
+        return self._joint_values
 
     def base_frames(self) -> list[tuple[str, str, np.ndarray]]:
         """Where the limbs stand: (parent, base frame, T_parent_base (4, 4)) of each."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from soft_arm_kinematics import kd_tree
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.fast_fk import fk_batch
 
 TABLE_VERSION = 2  # raise when the sampling or the tree below changes: older cache files are then rebuilt
@@ -45,8 +46,13 @@ class WorkspaceTable:
         Args:
             target_m: (3,) [m].
             radius_m: Poses within this distance [m] are taken (the first 4096 of more).
-            at_least: The radius grows until so many are found.
+            at_least: The radius grows until so many are found, or all.
+
+        Raises:
+            KinematicsError: If the target or the radius is not finite, or the radius is not greater than 0.
         """
+        if not (np.isfinite(target_m).all() and 0.0 < radius_m < np.inf):
+            raise KinematicsError(f'target {np.asarray(target_m).tolist()} m, radius {radius_m} m: give finite numbers, and a radius > 0')
         count, _ = kd_tree.near(self.tips_m, self.axes, self.values, target_m, radius_m, at_least, self._found)
         return self._found[:count].copy()
 

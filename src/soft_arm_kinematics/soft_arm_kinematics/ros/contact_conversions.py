@@ -9,13 +9,24 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_kinematics.contact import ContactEstimate
 from soft_arm_kinematics.contact_stream import Detection
+from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_msgs.msg import ContactEstimate as ContactEstimateMsg
+
+LEAST_VARIANCE = 1e-18  # [m^2, rad^2]: less is no noise of a tracker
 
 
 def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
-    """Planar pose (x [m], z [m], theta [rad]) in the bending plane at phi; theta is the turn nearest to near_rad."""
-    q = pose.orientation
-    axis = Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()[:, 2]
+    """Planar pose (x [m], z [m], theta [rad]) in the bending plane at phi; theta is the turn nearest to near_rad.
+
+    Raises:
+        KinematicsError: If a value is not finite or the quaternion has no direction.
+    """
+    p, q = pose.position, pose.orientation
+    quaternion = np.array([q.x, q.y, q.z, q.w])
+    if not (np.isfinite([p.x, p.y, p.z]).all() and abs(np.linalg.norm(quaternion) - 1.0) < 0.01):
+        numbers = ', '.join(f'{value:.4g}' for value in (p.x, p.y, p.z, *quaternion))
+        raise KinematicsError(f'({numbers}) is no position [m] with a unit quaternion: check the tracker')
+    axis = Rotation.from_quat(quaternion).as_matrix()[:, 2]
     direction = np.array([np.cos(phi_rad), np.sin(phi_rad)])
     theta = math.atan2(axis[:2] @ direction, axis[2])
     theta += 2 * math.pi * round((near_rad - theta) / (2 * math.pi))
@@ -23,12 +34,20 @@ def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
 
 
 def planar_covariance(covariance: Sequence[float], phi_rad: float) -> np.ndarray | None:
-    """Covariance (3, 3) of the planar pose [m, m, rad] from the 36 numbers of a message; None where it tells none (zeros, as a rule)."""
+    """Covariance (3, 3) of the planar pose [m, m, rad] from the 36 numbers of a message; None where it tells none (zeros, as a rule).
+
+    Raises:
+        KinematicsError: If a standard deviation is more than 1 m or 1 rad.
+    """
     cos, sin = np.cos(phi_rad), np.sin(phi_rad)
     to_plane = np.array([[cos, sin, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0], [0, 0, 0, -sin, cos, 0]])
+    if not np.isfinite(covariance).all():
+        return None
     planar = to_plane @ np.reshape(covariance, (6, 6)) @ to_plane.T
     planar = (planar + planar.T) / 2.0
-    return planar if np.isfinite(planar).all() and np.linalg.eigvalsh(planar)[0] > 0.0 else None
+    if np.diag(planar).max() > 1.0:
+        raise KinematicsError(f'its covariance says that it is not known, variances {np.diag(planar).tolist()} [m^2, m^2, rad^2]')
+    return planar if np.linalg.eigvalsh(planar)[0] > LEAST_VARIANCE else None
 
 
 def contact_msg(detection: Detection, estimate: ContactEstimate | None, header) -> ContactEstimateMsg:

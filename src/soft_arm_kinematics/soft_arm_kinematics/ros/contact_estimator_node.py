@@ -2,8 +2,8 @@
 
 In: `pressures` (ChamberPressures), `ring_pose` (PoseWithCovarianceStamped, tip in the arm's base, z along the backbone). Out: `contact`
 (ContactEstimate) for every pose; the site is sought anew at `locate_rate_hz` while there is contact. The noise is what the pose's own
-covariance says; the parameters stand in where it says nothing. Poses without a pressure measured around the same time are not used, and
-/diagnostics says so.
+covariance says; the parameters stand in where it says nothing. Poses that are not finite, far from the bellows, in another frame or
+without a pressure measured around the same time are not used, and /diagnostics says so.
 """
 
 from collections import deque
@@ -25,6 +25,7 @@ from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter
 
 KEPT_PRESSURES = 100
+FARTHEST = 2.0  # lengths of the bellows from its base: a pose beyond is none of its tip
 
 
 @dataclass(frozen=True)
@@ -71,21 +72,40 @@ class ContactEstimatorNode(Node):
         try:
             pressure_pa = float(conversions.pressures_from_msg(message, self._robot)[0])
         except KinematicsError as error:
-            self._fault = str(error)
+            self._ignore(f'pressures are ignored: {error}')
             return
-        self._pressures.append((_seconds(message.header.stamp), float(np.clip(pressure_pa, *self._model.pressure_limits_pa))))
+        time_s = _seconds(message.header.stamp)
+        if self._pressures and time_s < self._pressures[-1][0]:  # the clock was set back, or one stamp was wrong
+            self._pressures.clear()
+        self._pressures.append((time_s, float(np.clip(pressure_pa, *self._model.pressure_limits_pa))))
 
     def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
-        pressure_pa = self._pressure_at(_seconds(message.header.stamp))
-        if pressure_pa is None:
-            self._fault = 'poses come without pressures of the same time: is the driver active, and are the clocks equal?'
+        try:
+            self._detection, told = self._detect(message)
+        except ValueError as error:  # also of a covariance that cannot be inverted
+            self._ignore(f'pose is ignored: {error}')
             return
-        pose = planar_pose(message.pose.pose, self._phi_rad, float(self._model.angles(self._model.length_m, pressure_pa)))
-        covariance = planar_covariance(message.pose.covariance, self._phi_rad)
-        self._detection, self._fault, self._told = self._stream.update(pressure_pa, pose, covariance), '', covariance is not None
+        self._fault, self._told = '', told
         self._estimate = self._estimate if self._detection.in_contact else None
         self._rate.tick()
         self._publisher.publish(contact_msg(self._detection, self._estimate, message.header))
+
+    def _detect(self, message):
+        frame, own = message.header.frame_id, self._robot.base.frame
+        if frame not in ('', own):
+            raise KinematicsError(f'it is in frame {frame[:40]!r}: give it in {own}')
+        pressure_pa = self._pressure_at(_seconds(message.header.stamp))
+        if pressure_pa is None:
+            raise KinematicsError('no pressures of the same time: is the driver active, and are the clocks equal?')
+        pose = planar_pose(message.pose.pose, self._phi_rad, float(self._model.angles(self._model.length_m, pressure_pa)))
+        if np.abs(pose[:2]).max() > FARTHEST * self._model.length_m:
+            raise KinematicsError(f'({pose[0]:.4g}, {pose[1]:.4g}) m is no place of a tip {self._model.length_m:.4g} m from its base')
+        covariance = planar_covariance(message.pose.covariance, self._phi_rad)
+        return self._stream.update(pressure_pa, pose, covariance), covariance is not None
+
+    def _ignore(self, why: str) -> None:
+        self._fault = why
+        self.get_logger().warning(why, throttle_duration_sec=10.0)
 
     def _pressure_at(self, time_s: float) -> float | None:
         """Pressure [Pa] interpolated at a time; None if none was measured around it."""
@@ -95,7 +115,10 @@ class ContactEstimatorNode(Node):
         return float(np.interp(time_s, times, pressures)) if np.abs(times - time_s).min() <= self._settings.pressure_age_s else None
 
     def _locate(self) -> None:
-        self._estimate = self._stream.estimate()
+        try:
+            self._estimate = self._stream.estimate()
+        except ValueError as error:
+            self._ignore(f'the contact cannot be located: {error}')
 
     def _status(self):
         values = {'poses_hz': self._rate.rate_hz, 'noise_from': 'ring_pose' if self._told else 'parameters'}

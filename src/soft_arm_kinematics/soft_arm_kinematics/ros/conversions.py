@@ -1,5 +1,6 @@
 """Between messages and plain values; the only place where both meet."""
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,14 +28,30 @@ def pressures_from_msg(message: ChamberPressures, robot: Robot) -> np.ndarray:
     Raises:
         KinematicsError: If a chamber is missing or a value is not finite.
     """
-    given = dict(zip(message.names, message.pressures_pa, strict=False))
+    if len(message.names) != len(message.pressures_pa):
+        raise KinematicsError(f'{len(message.names)} names of chambers but {len(message.pressures_pa)} pressures: give one for each')
+    given = dict(zip(message.names, message.pressures_pa, strict=True))
     missing = [name for name in robot.chambers if name not in given]
     if missing:
-        raise KinematicsError(f'pressures of {list(message.names)} lack chamber {missing[0]}: the driver must use the same robot file')
+        names = ', '.join(message.names[:8])[:100]
+        raise KinematicsError(f'pressures of {names or "nothing"} lack chamber {missing[0]}: the driver must use the same robot file')
     values_pa = np.array([given[name] for name in robot.chambers])
     if not np.isfinite(values_pa).all():
         raise KinematicsError(f'pressure of {robot.chambers[int(np.argmin(np.isfinite(values_pa)))]} is not finite: check its sensor')
     return values_pa
+
+
+def arcs_from_msg(message: ArmConfiguration) -> list[tuple[str, float, float, float]]:
+    """Name, bend [rad], direction [rad] and length [m] of every segment in a message.
+
+    Raises:
+        KinematicsError: If its lists have different lengths.
+    """
+    lists = message.segments, message.theta_rad, message.phi_rad, message.ell_m
+    if len({len(values) for values in lists}) != 1:
+        segments, theta, phi, ell = map(len, lists)
+        raise KinematicsError(f'{segments} segments, {theta} theta_rad, {phi} phi_rad, {ell} ell_m: give as many of each')
+    return list(zip(*lists, strict=True))
 
 
 def transform_msg(transform: np.ndarray, parent: str, child: str, stamp) -> TransformStamped:
@@ -105,7 +122,7 @@ def fill_response(response: SolveIK.Response, result: 'IkResult', robot: Robot, 
 def _solution_msg(solution, robot, stamp):
     return IkSolutionMsg(
         configuration=configuration_msg((solution.theta_rad, solution.phi_rad, solution.ell_m), robot, stamp),
-        lengths_m=solution.lengths_m.tolist(),
+        lengths_m=solution.actuation.tolist() if all(s.kind == 'bellows' for s in robot.segments) else [],
         names=list(robot.chambers),
         pressures_pa=solution.pressures_pa.tolist(),
         residual_m=solution.residual_m,
@@ -113,5 +130,5 @@ def _solution_msg(solution, robot, stamp):
         score_angle_change=solution.score_angle_change,
         score_bend_growth=solution.score_bend_growth,
         score_stiffness=solution.score_stiffness,
-        pressure_margin_pa=solution.pressure_margin_pa,
+        pressure_margin_pa=math.nan if solution.pressure_margin_pa is None else solution.pressure_margin_pa,
     )

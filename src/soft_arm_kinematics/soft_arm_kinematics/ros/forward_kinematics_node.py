@@ -45,6 +45,11 @@ class ForwardKinematicsNode(Node):
         settings = parameters.declare(self, ForwardKinematicsParameters)
         self._arm = load_arm(settings.robot, settings.rig)
         self._robot = self._arm.robot
+        if not self._arm.set_by_pressures:
+            kinds = ', '.join(f'{s.name} ({s.kind})' for s in self._robot.segments)
+            raise KinematicsError(
+                f'forward_kinematics: robot {self._robot.name} is not set by pressures alone: {kinds}; `limb_states` serves tendon segments'
+            )
         self._picture_period_s = 1.0 / settings.picture_rate_hz
         self._last_picture: Time | None = None
         self._joint_names = joint_names(self._robot)
@@ -69,13 +74,14 @@ class ForwardKinematicsNode(Node):
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
             measured_pa = conversions.pressures_from_msg(message, self._robot)
+            pressures_pa = self._arm.calibrated_pressures(measured_pa)
+            self._clipped_pa = float(np.abs(measured_pa - pressures_pa).max())
+            self._rate.tick()
+            self._publish(self._arm.actuation_at(pressures_pa), message.header.stamp)
+            self._fault = ''
         except KinematicsError as error:
             self._fault = str(error)
-            return
-        pressures_pa = self._arm.calibrated_pressures(measured_pa)
-        self._clipped_pa, self._fault = float(np.abs(measured_pa - pressures_pa).max()), ''
-        self._rate.tick()
-        self._publish(self._arm.actuation_at(pressures_pa), message.header.stamp)
+            self.get_logger().warning(self._fault, throttle_duration_sec=10.0)
 
     def _publish(self, actuation: np.ndarray, stamp) -> None:
         base, poses = self._robot.base.frame, self._arm.segment_poses(actuation)

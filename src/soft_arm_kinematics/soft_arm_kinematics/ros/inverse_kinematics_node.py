@@ -1,9 +1,13 @@
 """Inverse kinematics as a service: `solve_ik` answers with all solutions of a tip target, best first.
 
-In: `pressures` (ChamberPressures), from which changes are scored when a request does not say where the arm is. At start the workspace
-table is loaded, or built once (about a second) when the cache has none for this robot.
+In: `pressures` (ChamberPressures), from which changes are scored when a request does not say where the arm is; not for robots that have
+coordinates which no pressure sets. At start the workspace table is loaded, or built once (about a second) when the cache has none for
+this robot, and the solver is loaded, or compiled once (about a minute) after an installation. Until then /diagnostics says so and the
+service is not offered: who finds it is answered.
 """
 
+import threading
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +15,13 @@ from rclpy.node import Node
 
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.inverse import InverseKinematics
 from soft_arm_kinematics.ros import conversions
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter
+
+LOADING_S = 3.0  # a start that takes longer compiles
 
 
 @dataclass(frozen=True)
@@ -34,27 +39,49 @@ class InverseKinematicsNode(Node):
         super().__init__('inverse_kinematics')
         settings = parameters.declare(self, InverseKinematicsParameters)
         self._arm = load_arm(settings.robot, settings.rig)
-        self._solver = InverseKinematics(self._arm)
-        # Compiled code is loaded before it is needed
-        self._solver.solve(self._arm.tip_from_lengths(self._arm.length_limits_m.mean(axis=0)))
-        self._lengths_m: np.ndarray | None = None
+        self._actuation: np.ndarray | None = None
         self._fault, self._answered, self._refused = '', 0, 0
-        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
-        self.create_service(SolveIK, 'solve_ik', self._on_solve)
+        if self._arm.set_by_pressures:
+            self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         diagnostics.Reporter(self, self._arm.robot.name, self._status)
+        self._solver, self._prepared, self._start_s = None, None, time.monotonic()
+        self.get_logger().info(f'preparing the solver of {self._arm.robot.name}: about 60 s the first time, else 2 s')
+        # The executor goes on meanwhile, so that /diagnostics tells how far it is
+        threading.Thread(target=self._prepare, daemon=True).start()
+        self._waiting = self.create_timer(0.05, self._offer_when_prepared)
+
+    def _prepare(self) -> None:
+        from soft_arm_kinematics.inverse import InverseKinematics  # it loads the compiler, which takes seconds
+
+        try:
+            solver = InverseKinematics(self._arm)
+            solver.prepare()
+            self._prepared = solver
+        except Exception as error:
+            self._prepared = error
+
+    def _offer_when_prepared(self) -> None:
+        if self._prepared is None:
+            return
+        self._waiting.cancel()
+        if isinstance(self._prepared, Exception):
+            raise self._prepared
+        self._solver = self._prepared
+        self.create_service(SolveIK, 'solve_ik', self._on_solve)
+        self.get_logger().info(f'the solver is ready after {time.monotonic() - self._start_s:.1f} s')
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
             pressures_pa = conversions.pressures_from_msg(message, self._arm.robot)
+            self._actuation, self._fault = self._arm.actuation_at(self._arm.calibrated_pressures(pressures_pa)), ''
         except KinematicsError as error:
             self._fault = str(error)
-            return
-        self._lengths_m, self._fault = self._arm.lengths(self._arm.curve.limit(pressures_pa)), ''
+            self.get_logger().warning(f'pressures are ignored: {error}', throttle_duration_sec=10.0)
 
     def _on_solve(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
-        target_m, axis, present_m, most = conversions.target_from_msg(request)
+        target_m, axis, present, most = conversions.target_from_msg(request)
         try:
-            result = self._solver.solve(target_m, axis, self._lengths_m if present_m is None else present_m, most)
+            result = self._solver.solve(target_m, axis, self._actuation if present is None else present, most)
         except KinematicsError as error:
             self._refused += 1
             response.error_code, response.error_msg = SolveIK.Response.INVALID_TARGET, str(error)
@@ -63,6 +90,10 @@ class InverseKinematicsNode(Node):
         return conversions.fill_response(response, result, self._arm.robot, self.get_clock().now().to_msg())
 
     def _status(self):
+        if self._solver is None:
+            elapsed_s = time.monotonic() - self._start_s
+            text = 'loading the solver' if elapsed_s < LOADING_S else 'compiling the solver, about 60 s the first time'
+            return diagnostics.WARN, text, {'elapsed_s': elapsed_s}
         values = {'table_points': len(self._solver.table.tips_m), 'answered': self._answered, 'refused': self._refused}
         if self._fault:
             return diagnostics.ERROR, self._fault, values

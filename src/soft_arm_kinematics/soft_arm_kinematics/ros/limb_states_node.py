@@ -51,12 +51,11 @@ class LimbStatesNode(Node):
 
     def _on_configuration(self, message: ArmConfiguration) -> None:
         try:
-            for arc in zip(message.segments, message.theta_rad, message.phi_rad, message.ell_m, strict=True):
-                self._limbs.bend(*arc)
-        except (KinematicsError, ValueError) as error:  # ValueError: lists of different lengths
+            self._limbs.bend_all(conversions.arcs_from_msg(message))
+            self._fault = ''
+        except KinematicsError as error:
             self._fault = str(error)
-            return
-        self._fault = ''
+            self.get_logger().warning(f'configuration is ignored: {error}', throttle_duration_sec=10.0)
 
     def _publish(self) -> None:
         stamp = self.get_clock().now().to_msg()

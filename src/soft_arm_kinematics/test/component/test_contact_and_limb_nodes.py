@@ -1,12 +1,13 @@
 """contact_estimator and limb_states in this process, heard over DDS by a probe node."""
 
+import copy
 import math
 import time
 
 import numpy as np
 import pytest
 import rclpy
-from geometry_msgs.msg import PoseWithCovarianceStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped, Quaternion
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
@@ -43,6 +44,7 @@ def graph():
 class Graph:
     def __init__(self):
         self.probe, self.executor, self.heard = rclpy.create_node('probe'), SingleThreadedExecutor(), {}
+        self.poses_sent = []
         self.nodes = [ContactEstimatorNode(), LimbStatesNode(), self.probe]
         for node in self.nodes:
             self.executor.add_node(node)
@@ -71,6 +73,7 @@ class Graph:
         self.pressures.publish(pressures)
         self.until(lambda: self.nodes[0]._pressures and self.nodes[0]._pressures[-1][0] >= 100 + k // 30 + (k % 30) * 0.033 - 1e-6)
         self.poses.publish(pose)
+        self.poses_sent.append(pose)
         self.until(lambda: len(self.heard.get('contact', [])) > before)
         return self.heard['contact'][-1]
 
@@ -126,6 +129,41 @@ def test_limbs_move_and_carry_their_frames(graph):
     frames = {t.child_frame_id: t for t in graph.heard['/tf'][-1].transforms}
     moved, expected = frames['squid_camera_frame'].transform.translation, limbs.arms[2].fk([theta, phi, ell])[:3, 3]
     assert [moved.x, moved.y, moved.z] == pytest.approx(expected) and 'squid_light_frame' in frames
-    graph.arcs.publish(ArmConfiguration(segments=['camera_1'], theta_rad=[3.0], phi_rad=[phi], ell_m=[ell]))
-    graph.until(lambda: 'camera_1_theta' in graph.nodes[1]._fault)
-    assert np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values())
+    nan = math.nan
+    for segments, *arcs, word in (
+        (['camera_1'], [3.0], [phi], [ell], 'camera_1_theta'),
+        (['light_1', 'camera_1'], [0.3, 3.0], [0.0, phi], [0.6, ell], 'camera_1_theta'),  # the first alone would do
+        (['light_1', 'camera_1'], [0.3, nan], [0.0, phi], [0.6, ell], 'nan'),
+        (['light_1', 'tail'], [0.3, 0.3], [0.0, phi], [0.6, ell], "'tail'"),
+        (['light_1'], [0.3, 0.3], [0.0], [0.6], '2 theta_rad'),
+    ):
+        graph.arcs.publish(ArmConfiguration(segments=segments, theta_rad=arcs[0], phi_rad=arcs[1], ell_m=arcs[2]))
+        graph.until(lambda word=word: word in graph.nodes[1]._fault)
+        heard = len(graph.heard['joint_states'])
+        graph.until(lambda heard=heard: len(graph.heard['joint_states']) > heard + 1)
+        assert np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values()), f'{segments} was obeyed in part'
+
+
+def test_poses_that_are_none_are_ignored(graph):
+    model, (estimator, _) = ModalModel.of_segment(load_robot('modal_bellows').segments[0]), graph.nodes[:2]
+    graph.send(0, 5e4, model.tip(5e4))
+    good, nan = graph.poses_sent[-1], math.nan
+
+    def spoilt(word, change):
+        pose = copy.deepcopy(good)
+        change(pose)
+        graph.poses.publish(pose)
+        graph.until(lambda: word in estimator._fault)
+        assert len(estimator._fault) <= 300
+        graph.send(0, 5e4, model.tip(5e4))  # and the next one is taken
+
+    spoilt('unit quaternion', lambda m: setattr(m.pose.pose, 'orientation', Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)))
+    spoilt('unit quaternion', lambda m: setattr(m.pose.pose.orientation, 'w', nan))
+    spoilt('unit quaternion', lambda m: setattr(m.pose.pose.position, 'x', nan))
+    spoilt('no place of a tip', lambda m: setattr(m.pose.pose.position, 'x', 5.0))
+    spoilt('no place of a tip', lambda m: setattr(m.pose.pose.position, 'z', -1e300))
+    spoilt('not known', lambda m: setattr(m.pose, 'covariance', np.eye(6).ravel() * 1e300))
+    spoilt('camera', lambda m: setattr(m.header, 'frame_id', 'camera'))
+    spoilt('same time', lambda m: setattr(m.header.stamp, 'sec', 5))
+    for value in (nan, math.inf, -1e-9):
+        graph.send(0, 5e4, model.tip(5e4), np.eye(6) * value)  # no covariance that tells anything

@@ -133,7 +133,7 @@ def test_present_lengths_default_to_the_measured_pressures(graph):
     pressures_pa = [40e3, -20e3, 10e3, 0.0, 30e3, -30e3]
     graph.send(pressures_pa)
     lengths_m = arm.lengths(pressures_pa)
-    graph.until(lambda: graph.nodes[1]._lengths_m is not None and np.allclose(graph.nodes[1]._lengths_m, lengths_m))
+    graph.until(lambda: graph.nodes[1]._actuation is not None and np.allclose(graph.nodes[1]._actuation, lengths_m))
     answer = graph.ask(*arm.tip_from_lengths(lengths_m))
     assert min(s.score_angle_change for s in answer.solutions) == pytest.approx(0.0, abs=1e-6)
 
@@ -155,3 +155,27 @@ def test_axis_that_cannot_be_had_has_its_own_code(graph):
     request.axis.x = 1.0
     answer = graph.ask(0.0, 0.0, 0.385, axis=request.axis)
     assert answer.error_code == SolveIK.Response.NO_SOLUTION and 'axis' in answer.error_msg
+
+
+def test_garbage_is_named_and_ignored(graph):
+    arm, forward, inverse = load_arm('two_module_arm', 'virtual'), *graph.nodes[:2]
+    names = list(arm.robot.chambers)
+    for pressures_pa, given, word in (
+        ([float('nan')] * 6, names, 'not finite'),
+        ([float('inf')] + [0.0] * 5, names, 'm1_b1'),
+        ([0.0] * 5, names, '5 pressures'),
+        ([0.0] * 6, ['x' * 5000] * 6, 'lack chamber m1_b1'),
+        ([], [], 'lack chamber'),
+    ):
+        graph.send(pressures_pa, given)
+        graph.until(lambda word=word: word in forward._fault and word in inverse._fault)
+        assert len(forward._fault) <= 300
+    graph.heard['configuration'].clear()
+    graph.send([0.0] * 6)
+    graph.until(lambda: graph.heard['configuration'] and not forward._fault and not inverse._fault)
+    for huge in (1e300, float('inf'), float('nan'), -200.0):
+        answer = graph.ask(0.0, huge, 0.2)
+        assert answer.error_code == SolveIK.Response.INVALID_TARGET and len(answer.error_msg) <= 300 and not answer.solutions
+    answer = graph.ask(0.0, 0.0, 0.2, present_lengths_m=[0.1, float('nan'), 0.1, 0.1, 0.1, 0.1])
+    assert answer.error_code == SolveIK.Response.INVALID_TARGET and 'finite' in answer.error_msg
+    assert graph.ask(0.0, 0.0, 0.2, max_solutions=1).error_code == SolveIK.Response.NONE
