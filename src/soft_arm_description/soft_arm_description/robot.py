@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from soft_arm_description.segments import BellowsSegment as BellowsSegment
-from soft_arm_description.segments import Coordinate, Name, Positive, Segment, Strict
+from soft_arm_description.segments import Coordinate, Length, MassOrZero, Name, Radius, Segment, Strict, Turn, number
 from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
 
 
@@ -21,10 +21,12 @@ class RobotFileError(ValueError):
     """A robot file that cannot be used; the message names file, key, value and remedy in one line."""
 
 
-Vector3 = tuple[float, float, float]
-
-
-Colour = tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]]
+Place = number(-1000.0, 1000.0, 'm')
+Share = number(0.0, 1.0, '')
+Weight = number(0.0, 1e3, '')
+Channel = number(0, 1000, '', int)
+Text = Annotated[str, Field(max_length=5000)]
+Colour = tuple[Share, Share, Share]
 
 
 class Base(Strict):
@@ -32,19 +34,31 @@ class Base(Strict):
 
     frame: Name
     parent_frame: Name
-    position_m: Vector3
-    rpy_deg: Vector3
-    flange_m: tuple[Positive, Positive, Positive]
+    position_m: tuple[Place, Place, Place]
+    rpy_deg: tuple[Turn, Turn, Turn]
+    flange_m: tuple[Length, Length, Length]
+
+    @model_validator(mode='after')
+    def _check(self):
+        if self.frame == self.parent_frame:
+            raise ValueError(f'frame and parent_frame are both {self.frame!r}: give each its own name')
+        return self
 
 
 class Ring(Strict):
     """Positioning ring, a cylinder of known radius about the tip's z axis, centred on the tip frame's origin."""
 
-    radius_m: Positive
-    height_m: Positive
-    thickness_m: Positive
-    mass_kg: Annotated[float, Field(ge=0)]
+    radius_m: Radius
+    height_m: Radius
+    thickness_m: number(1e-5, 0.1, 'm')
+    mass_kg: MassOrZero
     colour_rgb: Colour
+
+    @model_validator(mode='after')
+    def _check(self):
+        if not self.thickness_m < self.radius_m:
+            raise ValueError(f'thickness_m {self.thickness_m:g} m must be less than radius_m {self.radius_m:g} m')
+        return self
 
 
 class CutLines(Strict):
@@ -54,18 +68,18 @@ class CutLines(Strict):
     frame's origin, across its z axis.
     """
 
-    width_m: Positive
+    width_m: Radius
     colour_rgb: Colour
     reference_colour_rgb: Colour
-    reference_offset_m: Positive
+    reference_offset_m: Radius
 
 
 class IkWeights(Strict):
     """Weights of the three principles by which inverse-kinematics solutions are ranked (all >= 0)."""
 
-    angle_change: Annotated[float, Field(ge=0)]
-    bend_growth: Annotated[float, Field(ge=0)]
-    stiffness: Annotated[float, Field(ge=0)]
+    angle_change: Weight
+    bend_growth: Weight
+    stiffness: Weight
 
 
 class Robot(Strict):
@@ -73,21 +87,22 @@ class Robot(Strict):
 
     schema_version: Literal[1]
     name: Name
-    description: str
-    source: str
+    description: Text
+    source: Text
     base: Base
-    segments: Annotated[tuple[Segment, ...], Field(min_length=1)]
+    segments: Annotated[tuple[Segment, ...], Field(min_length=1, max_length=20)]
     ring: Ring | None = None
     cut_lines: CutLines | None = None
     tip_frames: tuple[Name, ...] = ()  # fixed frames on the tip, such as a camera's
     ik_weights: IkWeights = IkWeights(angle_change=1.0, bend_growth=0.5, stiffness=0.5)
-    channels: dict[Name, Annotated[int, Field(ge=0)]] = {}  # empty where no driver has been assigned
+    channels: dict[Name, Channel] = {}  # empty where no driver has been assigned
 
     @model_validator(mode='after')
     def _check(self):
         own_chambers = [name for s in self.segments if s.kind == 'bellows' for name in s.chambers]
         shared = sorted({name for s in self.segments if s.kind in ('single_bend', 'modal') for name in s.chambers})
-        for what, names in (('segment', list(self.segment_names)), ('chamber', own_chambers + shared)):
+        frames = [self.base.frame, self.base.parent_frame, *(['soft_arm_ring'] if self.ring else []), *self.tip_frames]
+        for what, names in (('segment', list(self.segment_names)), ('chamber', own_chambers + shared), ('frame', frames)):
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
                 raise ValueError(f'{what} name {twice[0]!r} is used twice: give each its own')
@@ -168,18 +183,24 @@ def load_robot(name_or_path: str | Path) -> Robot:
     Raises:
         RobotFileError: If the file is missing, is not YAML, or has a missing, unknown or impossible value.
     """
-    shipped = shipped_robots()
-    path = shipped.get(str(name_or_path), Path(name_or_path))
+    shipped, text = shipped_robots(), str(name_or_path)
+    path = shipped.get(text, Path(text))
+    given = text if len(text) <= _SHOWN_PATH else f'..{text[-_SHOWN_PATH:]}'
+    if not text or '\0' in text or path.is_dir():
+        raise RobotFileError(f'robot file {given!r} is not a file: give the path of one, or one of {", ".join(sorted(shipped))}')
     try:
         content = read_yaml(path)
     except OSError as error:
-        raise RobotFileError(f'robot file {str(name_or_path)!r}: {error.strerror}; give a path or one of {sorted(shipped)}') from error
+        raise RobotFileError(f'robot file {given!r}: {error.strerror}; give a path or one of {", ".join(sorted(shipped))}') from error
     except YamlFileError as error:
-        raise RobotFileError(f'{path}: {error}') from error
+        raise RobotFileError(f'{given}: {error}') from error
+    if content is None:
+        raise RobotFileError(f'{given}: the file is empty: begin with a copy of a shipped robot file')
     try:
         return Robot.model_validate(content)
     except ValidationError as error:
-        raise RobotFileError(f'{path}: {validation_message(error, _KINDS)}') from error
+        raise RobotFileError(f'{given}: {validation_message(error, _KINDS)}') from error
 
 
+_SHOWN_PATH = 60  # characters
 _KINDS = 'bellows', 'single_bend', 'modal', 'tendon'  # the union's tag stands in the path of an error

@@ -9,26 +9,66 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
+
+ABSOLUTE_VACUUM_PA = -101_325.0  # gauge
+MOST_BEND_RAD = 20 * math.pi
+LEAST_SPACING_DEG = 5.0  # between directions of neighbouring bellows
 
 
 class Strict(BaseModel):
-    """A part of a robot file: unknown keys and infinite numbers are refused."""
+    """A part of a robot file: unknown keys are refused."""
 
-    model_config = ConfigDict(extra='forbid', frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra='forbid', frozen=True)
 
 
-Positive = Annotated[float, Field(gt=0)]
-Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$')]
-Limits = tuple[float, float]
+def number(low: float, high: float, unit: str, kind: type = float):
+    """Type of a number in [low, high] of a unit; text, true and false are none."""
+    limits = f'{low:g}..{high:g} {unit}'.strip()
+
+    def check(value):
+        if isinstance(value, bool) or not isinstance(value, (kind, int)):
+            raise ValueError(f'must be a {"whole " if kind is int else ""}number of {limits}')
+        if not low <= value <= high:
+            raise ValueError(f'must be in {limits}')
+        return kind(value)
+
+    return Annotated[kind, BeforeValidator(check)]
+
+
+Length = number(1e-4, 10.0, 'm')
+LengthOrZero = number(0.0, 10.0, 'm')
+Radius = number(1e-4, 1.0, 'm')
+Area = number(1e-8, 1.0, 'm^2')
+Mass = number(1e-6, 100.0, 'kg')
+MassOrZero = number(0.0, 100.0, 'kg')
+Pressure = number(ABSOLUTE_VACUUM_PA, 1e7, 'Pa (gauge)')
+PressureUnit = number(1.0, 1e7, 'Pa')
+Turn = number(-360.0, 360.0, 'deg')
+Bend = number(-3600.0, 3600.0, 'deg')
+Coefficient = number(-1e6, 1e6, 'rad')
+Count = number(1, 200, '', int)
+Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$', max_length=60)]
+Powers = Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=30)]
+LengthLimits = tuple[Length, Length]
+PressureLimits = tuple[Pressure, Pressure]
 
 
 def check_limits(part: Strict, *keys: str) -> None:
-    """Raise ValueError where the first of a pair of limits is not smaller than the second."""
+    """Raise ValueError where the first of a pair of limits is not smaller than the second, by a millionth of the greater."""
     for key in keys:
         low, high = getattr(part, key)
-        if not low < high:
-            raise ValueError(f'{key} [{low}, {high}]: the first must be smaller than the second')
+        if not high - low > 1e-6 * max(abs(low), abs(high)):
+            raise ValueError(f'{key} [{low:g}, {high:g}]: the first must be smaller than the second')
+
+
+def check_bend(bend_rad: np.ndarray | float) -> None:
+    """Raise ValueError where a bend [rad] is more than ten turns."""
+    most_deg = float(np.degrees(np.abs(bend_rad).max()))
+    if not most_deg <= math.degrees(MOST_BEND_RAD):
+        raise ValueError(
+            f'it would bend by {most_deg:.4g} deg within its limits, more than 3600 deg: correct lengths, limits or coefficients'
+        )
 
 
 @dataclass(frozen=True)
@@ -44,20 +84,20 @@ class Coordinate:
 class Disc(Strict):
     """Connecting disc at a segment's end; it lies inside the segment's length."""
 
-    radius_m: Positive
-    thickness_m: Positive
-    mass_kg: Annotated[float, Field(ge=0)]
+    radius_m: Radius
+    thickness_m: Length
+    mass_kg: MassOrZero
 
 
 class PressureLength(Strict):
     """Measured points of the pressure-to-length curve of one actuator, strictly increasing in both."""
 
-    pressure_pa: tuple[float, ...]
-    length_m: tuple[Positive, ...]
+    pressure_pa: Annotated[tuple[Pressure, ...], Field(min_length=3, max_length=1000)]
+    length_m: Annotated[tuple[Length, ...], Field(min_length=3, max_length=1000)]
 
     @model_validator(mode='after')
     def _check(self):
-        if len(self.pressure_pa) != len(self.length_m) or len(self.pressure_pa) < 3:
+        if len(self.pressure_pa) != len(self.length_m):
             raise ValueError(f'{len(self.pressure_pa)} pressures and {len(self.length_m)} lengths: give as many of each, at least 3')
         for key in ('pressure_pa', 'length_m'):
             if not np.all(np.diff(getattr(self, key)) > 0):
@@ -68,20 +108,33 @@ class PressureLength(Strict):
 class Bellows(Strict):
     """The parallel bellows of one segment."""
 
-    names: tuple[Name, ...]
-    angles_deg: tuple[float, ...]
-    centre_radius_m: Positive
-    radius_m: Positive
-    effective_area_m2: Positive
-    length_limits_m: tuple[Positive, Positive]
-    pressure_limits_pa: Limits
+    names: Annotated[tuple[Name, ...], Field(min_length=3, max_length=4)]
+    angles_deg: Annotated[tuple[Turn, ...], Field(min_length=3, max_length=4)]
+    centre_radius_m: Radius
+    radius_m: Radius
+    effective_area_m2: Area
+    length_limits_m: LengthLimits
+    pressure_limits_pa: PressureLimits
     curve: PressureLength
 
     @model_validator(mode='after')
     def _check(self):
-        if len(self.names) != len(self.angles_deg) or len(self.names) not in (3, 4):
-            raise ValueError(f'{len(self.names)} names and {len(self.angles_deg)} angles_deg: give 3 or 4 of each')
+        if len(self.names) != len(self.angles_deg):
+            raise ValueError(f'{len(self.names)} names and {len(self.angles_deg)} angles_deg: give as many of each')
         check_limits(self, 'length_limits_m', 'pressure_limits_pa')
+        directions = np.sort(np.mod(self.angles_deg, 360.0))
+        apart_deg = float(np.diff(directions, append=directions[0] + 360.0).min())
+        if apart_deg < LEAST_SPACING_DEG:
+            raise ValueError(
+                f'angles_deg {list(self.angles_deg)}: two bellows are {apart_deg:g} deg apart; place each {LEAST_SPACING_DEG:g} or more'
+            )
+        gap_m = 2.0 * self.centre_radius_m * math.sin(math.radians(min(apart_deg, 180.0)) / 2.0) - 2.0 * self.radius_m
+        if gap_m < -0.01 * self.radius_m:
+            raise ValueError(
+                f'radius_m {self.radius_m:g} m on a circle of centre_radius_m {self.centre_radius_m:g} m: neighbours overlap by '
+                f'{-gap_m:.4g} m; make radius_m smaller or the circle larger'
+            )
+        check_bend((self.length_limits_m[1] - self.length_limits_m[0]) / self.centre_radius_m)
         return self
 
     @property
@@ -95,10 +148,10 @@ class _Segment(Strict):
 
     name: Name
     kind: str
-    closing_twist: bool  # True: Rz(-phi) closes the bend's rotation (arm paper); False: it stays open (gripper paper)
-    sections: Annotated[int, Field(ge=1, le=200)]
-    rigid_length_m: Annotated[float, Field(ge=0)]
-    body_mass_kg: Positive
+    closing_twist: StrictBool  # True: Rz(-phi) closes the bend's rotation (arm paper); False: it stays open (gripper paper)
+    sections: Count
+    rigid_length_m: LengthOrZero
+    body_mass_kg: Mass
 
 
 class BellowsSegment(_Segment):
@@ -119,7 +172,7 @@ class BellowsSegment(_Segment):
         return self.actuators.names
 
     @property
-    def arc_length_limits_m(self) -> Limits:
+    def arc_length_limits_m(self) -> tuple[float, float]:
         """Shortest and longest centre line [m]."""
         return self.actuators.length_limits_m
 
@@ -148,12 +201,12 @@ class _FixedLengthSegment(_Segment):
     """A piece of fixed length and bending plane, driven by one pressure."""
 
     chamber: Name
-    nominal: bool  # True: the coefficients are plausible, not measured
-    length_m: Positive
-    body_radius_m: Positive
-    phi_deg: float
-    pressure_unit_pa: Positive  # the coefficients are of powers of pressure / pressure_unit_pa, gauge
-    pressure_limits_pa: Limits
+    nominal: StrictBool  # True: the coefficients are plausible, not measured
+    length_m: Length
+    body_radius_m: Radius
+    phi_deg: Turn
+    pressure_unit_pa: PressureUnit  # the coefficients are of powers of pressure / pressure_unit_pa, gauge
+    pressure_limits_pa: PressureLimits
     disc: Disc | None = None
 
     @property
@@ -167,7 +220,7 @@ class _FixedLengthSegment(_Segment):
         return (self.chamber,)
 
     @property
-    def arc_length_limits_m(self) -> Limits:
+    def arc_length_limits_m(self) -> tuple[float, float]:
         """Its length twice [m]."""
         return self.length_m, self.length_m
 
@@ -189,11 +242,13 @@ class SingleBendSegment(_FixedLengthSegment):
     """
 
     kind: Literal['single_bend']
-    theta_coefficients_rad: tuple[float, float, float, float]
+    theta_coefficients_rad: tuple[Coefficient, Coefficient, Coefficient, Coefficient]
 
     @model_validator(mode='after')
     def _check(self):
         check_limits(self, 'pressure_limits_pa')
+        pressures = np.linspace(*self.pressure_limits_pa, 33) / self.pressure_unit_pa
+        check_bend(np.polynomial.polynomial.polyval(pressures, self.theta_coefficients_rad))
         return self
 
 
@@ -204,15 +259,20 @@ class ModalSegment(_FixedLengthSegment):
     """
 
     kind: Literal['modal']
-    length_unit_m: Positive
-    coefficients_rad: Annotated[tuple[tuple[float, ...], ...], Field(min_length=1)]
+    length_unit_m: Length
+    coefficients_rad: Annotated[
+        tuple[Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=30)], ...], Field(min_length=1, max_length=30)
+    ]
 
     @model_validator(mode='after')
     def _check(self):
         check_limits(self, 'pressure_limits_pa')
         orders = {len(row) for row in self.coefficients_rad}
-        if len(orders) != 1 or 0 in orders:
-            raise ValueError(f'coefficients_rad has rows of {sorted(orders)} numbers: give every row (power of s) as many, at least 1')
+        if len(orders) != 1:
+            raise ValueError(f'coefficients_rad has rows of {sorted(orders)} numbers: give every row (power of s) as many')
+        sites = np.linspace(0.0, self.length_m, 33) / self.length_unit_m
+        pressures = np.linspace(*self.pressure_limits_pa, 33) / self.pressure_unit_pa
+        check_bend(np.polynomial.polynomial.polygrid2d(sites, pressures, self.coefficients_rad))
         return self
 
 
@@ -220,10 +280,10 @@ class TendonSegment(_Segment):
     """An arc given by bend theta, direction phi and length ell themselves, as tendons set them (squid paper)."""
 
     kind: Literal['tendon']
-    body_radius_m: Positive
-    theta_limits_deg: Limits
-    phi_limits_deg: Limits
-    length_limits_m: tuple[Positive, Positive]
+    body_radius_m: Radius
+    theta_limits_deg: tuple[Bend, Bend]
+    phi_limits_deg: tuple[Turn, Turn]
+    length_limits_m: LengthLimits
     disc: Disc | None = None
 
     @model_validator(mode='after')
@@ -246,7 +306,7 @@ class TendonSegment(_Segment):
         return ()
 
     @property
-    def arc_length_limits_m(self) -> Limits:
+    def arc_length_limits_m(self) -> tuple[float, float]:
         """Shortest and longest centre line [m]."""
         return self.length_limits_m
 
