@@ -19,7 +19,7 @@ from soft_arm_bringup.node_states import NO_ANSWER, deaf_nodes, lifecycle_states
 
 _TOLERANCE = 0.2
 _SAMPLE_S = 2.5  # two diagnostics of each node
-_BUSY_SHARE = 0.5  # of a core
+_BUSY_SHARE = 0.15  # of a core; what is left to a node that computes on a busy machine
 _RECENT_S = 600.0
 _LONGEST_MESSAGE = 200
 _LEVELS = {DiagnosticStatus.OK: 'ok', DiagnosticStatus.WARN: 'warning', DiagnosticStatus.ERROR: 'error', DiagnosticStatus.STALE: 'stale'}
@@ -150,9 +150,12 @@ class Report:
         running = {node.name for node in self.nodes}
         for launch in self.launches:
             for process in launch.processes:
-                if process.has_died and process.name not in running:
-                    again = f'End its launch by Ctrl-C and run: {launch.command}'
-                    yield Finding(f'{process.name} {process.end}', again)
+                if process.name in running:
+                    continue
+                if process.has_died:
+                    yield Finding(f'{process.name} {process.end}', _again(launch))
+                elif process.exit_code is None and _is_stopped(process.pid):
+                    yield _stopped(process.name, process.pid)
         last = self.last_launch
         if not self.nodes and last and not last.is_running and not last.was_interrupted:
             died = sorted((p for p in last.processes if p.has_died), key=lambda p: p.ended_s)
@@ -161,12 +164,13 @@ class Report:
 
     def _missing(self) -> Iterator[Finding]:
         running = {node.name for node in self.nodes}
-        named = {p.name for launch in self.launches for p in launch.processes if p.has_died}
+        named = {p.name for launch in self.launches for p in launch.processes if p.has_died or _is_stopped(p.pid)}
         for system, namespace in self.systems():
             lacking = [f'{namespace}/{name}' for name in system.nodes if f'{namespace}/{name}' not in running]
             for name in (n for n in [*lacking, *(o for o in system.others if o not in running)] if n not in named):
                 of = f' (started by {_PUBLISHED_BY[name]})' if name in _PUBLISHED_BY else ''
-                yield Finding(f'node {name}{of} is missing: the {system.name} in {namespace or "/"} needs it', f'Run: {system.launch}')
+                again = _again(self.launches[0]) if len(self.launches) == 1 else f'Run: {system.launch}'
+                yield Finding(f'node {name}{of} is missing: the {system.name} in {namespace or "/"} needs it', again)
 
     def systems(self) -> list[tuple[System, str]]:
         """Return each system of which two nodes run, with its namespace."""
@@ -207,15 +211,15 @@ class Report:
             pid = pids.get(name)
             share = self.busy_shares.get(pid, 0.0)
             if _is_stopped(pid):
-                yield Finding(f'node {name} (pid {pid}) is stopped, and answers nothing', f'Run: kill -CONT {pid}')
+                yield _stopped(name, pid)
             elif share > _BUSY_SHARE:
                 yield Finding(
-                    f'node {name} (pid {pid}) is busy with {100 * share:.0f} % of a core and answers nothing',
+                    f'node {name} (pid {pid}) is busy with {100 * share:.0f} % of a core, and does not answer',
                     'Wait a minute, since a new arm is compiled once; then look again',
                 )
             else:
                 where = f' (pid {pid})' if pid else ''
-                yield Finding(f'node {name}{where} runs, but does not answer', 'End it with its launch, and launch again')
+                yield Finding(f'node {name}{where} runs, but does not answer', 'End the launch by Ctrl-C and launch again')
 
     def _diagnosed(self) -> Iterator[Finding]:
         for name, status in sorted(self.diagnostics.items()):
@@ -225,25 +229,19 @@ class Report:
 
     def _slow_topics(self) -> Iterator[Finding]:
         troubled = {f'/{name}' for name, status in self.diagnostics.items() if status.level != DiagnosticStatus.OK} | set(self.deaf)
-        load, cores = os.getloadavg()[0], os.cpu_count() or 1
-        for topic in self.topics:
-            if not topic.is_wrong or not topic.publishers or troubled.intersection(topic.publishers):
-                continue  # its cause is said above
+        wrong = [topic for topic in self.topics if topic.is_wrong and topic.publishers]  # of another its node is missing
+        for topic in (topic for topic in wrong if topic.rate_hz is None and not troubled.intersection(topic.publishers)):
             by = ' and '.join(topic.publishers)
-            if topic.rate_hz is None:
-                yield Finding(
-                    f'{topic.name} is silent, though {by} runs', f'Run: softarm topic echo {topic.name}; then launch that node again'
-                )
-            elif load > cores:
-                yield Finding(
-                    f'{topic.name} comes at {hz(topic.rate_hz)}, not {hz(topic.expected_hz)}; the load is {load:.1f} on {cores} cores',
-                    'End other programs',
-                )
-            else:
-                yield Finding(
-                    f'{topic.name} comes at {hz(topic.rate_hz)}, not {hz(topic.expected_hz)}, from {by}',
-                    f'Run: softarm topic hz {topic.name}',
-                )
+            yield Finding(f'{topic.name} is silent, though {by} runs', f'Run: softarm topic echo {topic.name}; then launch again')
+        slow = [f'{topic.name} at {hz(topic.rate_hz)} of {topic.expected_hz:g}' for topic in wrong if topic.rate_hz is not None]
+        if slow:
+            load, cores = os.getloadavg()[0], os.cpu_count() or 1
+            why, remedy = (
+                (f', and the load is {load:.1f} on {cores} cores', 'End other programs')
+                if load > cores
+                else ('', 'Run: softarm topic hz NAME')
+            )
+            yield Finding(f'topics do not come at their rates: {", ".join(slow)}{why}', remedy)
 
 
 def look() -> Report:
@@ -293,6 +291,14 @@ def one_line(message: str) -> str:
 def hz(rate: float | None) -> str:
     """Return a rate in words."""
     return 'silent' if rate is None else f'{rate:.1f} Hz'
+
+
+def _again(launch: Launch) -> str:
+    return f'End the launch by Ctrl-C and run: {launch.command}'
+
+
+def _stopped(name: str, pid: int) -> Finding:
+    return Finding(f'node {name} (pid {pid}) is stopped by a signal, and does nothing', f'Run: kill -CONT {pid}')
 
 
 def _is_idle(message: str) -> bool:

@@ -3,6 +3,7 @@
 import difflib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from rclpy.signals import SignalHandlerOptions
 from soft_arm_bringup.errors import GraphError
 
 DISCOVERY_S = 3.5  # Fast DDS announces every 3 s
+_SETTLED_S, _LONGEST_S = 0.5, 10.0
 _DOMAINS = range(233)  # above, the ports of DDS run over
 _EVERY_NODE_PUBLISHES = '/parameter_events'
 _LISTENERS = ('/bag_recorder', '/rosbag2_recorder')  # they hear everything and do nothing
@@ -84,8 +86,16 @@ class Graph:
         return True
 
     def discover(self) -> None:
-        """Wait until whoever runs has been found: 3.5 s after this object joined the graph."""
+        """Wait until whoever runs has been found.
+
+        That is 3.5 s after this object joined the graph, and longer on a busy machine: until nothing new has come for half a second
+        and every node is known with its publishers, or 10 s more.
+        """
         self.spin(self._born_s + DISCOVERY_S - time.monotonic())
+        end_s, before, now = time.monotonic() + _LONGEST_S, None, self._shape()
+        while time.monotonic() < end_s and (now != before or self._unknown_nodes()):
+            self.spin(_SETTLED_S)
+            before, now = now, self._shape()
 
     def topics(self) -> dict[str, str]:
         """Return the type of every topic, by name; of a topic with two types the first."""
@@ -132,6 +142,14 @@ class Graph:
         without_endpoint = {_join(space, name) for name, space in self.node.get_node_names_and_namespaces()}
         nodes += [RunningNode(name, None) for name in without_endpoint - {name for name, _ in found}]
         return sorted((n for n in nodes if not _is_hidden(n.name)), key=lambda n: (n.name, n.pid or 0))
+
+    def _shape(self):
+        return self.node.get_topic_names_and_types(), self.node.get_service_names_and_types(), len(self._node_endpoints())
+
+    def _unknown_nodes(self) -> Counter:
+        """Nodes of which only the name has come yet."""
+        names = Counter(_join(space, name) for name, space in self.node.get_node_names_and_namespaces())
+        return names - Counter(self._full(info) for info in self._node_endpoints())
 
     def _node_endpoints(self):
         return self.node.get_publishers_info_by_topic(_EVERY_NODE_PUBLISHES)

@@ -134,7 +134,7 @@ def _launch_pid(folder: Path) -> int:
 def _launch_environment(folder: Path) -> dict[str, str] | None:
     """Environment of the launch's process; None if it has ended."""
     pid = _launch_pid(folder)
-    if 'launch' not in ' '.join(_command_line(pid)):
+    if 'launch' not in _command_line(pid):  # another process has its number now
         return None
     try:
         entries = Path(f'/proc/{pid}/environ').read_bytes().decode(errors='replace').split('\0')

@@ -7,20 +7,20 @@ from rcl_interfaces.srv import GetParameterTypes
 
 from soft_arm_bringup.graph import Graph
 
-ANSWER_S = 2.0
+ANSWER_S = 4.0
 NO_ANSWER = 'no answer'
 _GET_STATE = 'lifecycle_msgs/srv/GetState'
 _GET_PARAMETER_TYPES = 'rcl_interfaces/srv/GetParameterTypes'
 
 
 def lifecycle_states(graph: Graph) -> dict[str, str]:
-    """Return the state of every lifecycle node by its name, such as `active`, or `no answer` within two seconds."""
+    """Return the state of every lifecycle node by its name, such as `active`, or `no answer` within four seconds."""
     answers = _ask(graph, GetState, (name for name, kind in graph.services().items() if kind == _GET_STATE))
     return {name: NO_ANSWER if answer is None else answer.current_state.label for name, answer in answers.items()}
 
 
 def deaf_nodes(graph: Graph) -> list[str]:
-    """Return the names of nodes that do not answer a request for no parameters within two seconds, which every node should."""
+    """Return the names of nodes that do not answer a request for no parameters within four seconds, which every node should."""
     services = (name for name, kind in graph.services().items() if kind == _GET_PARAMETER_TYPES)
     answers = _ask(graph, GetParameterTypes, services)
     return sorted(name for name, answer in answers.items() if answer is None)

@@ -1,0 +1,137 @@
+"""What `softarm doctor` concludes from what it has heard."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import datetime
+from types import SimpleNamespace
+
+import pytest
+
+from soft_arm_bringup import launch_processes
+from soft_arm_bringup.doctor_graph import SYSTEMS, Report, Topic, one_line
+from soft_arm_bringup.graph import RunningNode
+from soft_arm_bringup.launch_description import Process
+from soft_arm_bringup.launch_logs import Launch, LaunchedProcess, last_launch
+
+ARM = [f'/left/{name}' for name in SYSTEMS[0].nodes] + ['/camera/camera']
+OK, WARN, ERROR = b'\0', b'\1', b'\2'  # of DiagnosticStatus
+COMMAND = 'softarm launch launch/sim.launch.xml namespace:=left'
+
+
+def now_s():
+    return datetime.now().timestamp()
+
+
+def report(names=ARM, deaf=(), topics=(), diagnostics=None, processes=(), pids=None, last=None, running=True):
+    nodes = [RunningNode(name, (pids or {}).get(name, 100 + i)) for i, name in enumerate(names)]
+    statuses = {
+        n: SimpleNamespace(level=level, name=n, message=text, hardware_id=link) for n, (level, text, link) in (diagnostics or {}).items()
+    }
+    launches = [Launch(COMMAND, tuple(processes), True, False, 0)] if running else []
+    return Report(nodes, {}, list(deaf), list(topics), statuses, launches, last)
+
+
+def lines(found):
+    return [str(finding) for finding in found.findings()]
+
+
+def test_a_whole_arm_has_nothing_wrong():
+    assert lines(report()) == []
+    assert lines(report(['/left/forward_kinematics'])) == []  # one node is no arm
+
+
+def test_a_killed_node_is_named_with_its_signal_and_not_blamed_on_the_load():
+    names = [name for name in ARM if 'tip_controller' not in name]
+    died = LaunchedProcess('tip_controller-5', 7, '/left/tip_controller', -9, now_s() - 3.0)
+    [line] = lines(report(names, processes=[died]))
+    assert line.startswith('/left/tip_controller was killed by signal 9 (SIGKILL) 3 s ago') and COMMAND in line and 'load' not in line
+
+
+def test_a_missing_node_is_named():
+    [line] = lines(report([name for name in ARM if 'ring_detector' not in name]))
+    assert 'node /left/ring_detector is missing' in line and COMMAND in line
+    [line] = lines(report(ARM[:-1], running=False))
+    assert '/camera/camera (started by virtual_rig or realsense2_camera) is missing' in line and 'softarm launch' in line
+
+
+def test_a_doubled_node_is_named_with_its_processes():
+    [line] = lines(report([*ARM, '/left/tip_controller']))
+    assert 'node /left/tip_controller runs 2 times (pid 104, pid 106)' in line and 'kill -INT 106' in line
+
+
+def test_a_deaf_node_is_told_from_a_stopped_one():
+    sleeper = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)
+    try:
+        sleeper.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED)
+        pids = {'/left/ring_detector': sleeper.pid}
+        deaf, stopped = lines(report(deaf=['/left/tip_controller', '/left/ring_detector'], pids=pids))
+        unheard = LaunchedProcess('ring_detector-3', sleeper.pid, '/left/ring_detector')
+        [hidden] = lines(report([name for name in ARM if 'ring_detector' not in name], processes=[unheard]))
+    finally:
+        sleeper.kill()
+        sleeper.communicate()
+    assert '/left/tip_controller (pid 104) runs, but does not answer' in deaf
+    assert f'kill -CONT {sleeper.pid}' in stopped and f'kill -CONT {sleeper.pid}' in hidden
+
+
+def test_diagnostics_are_one_line_each_with_a_remedy():
+    frame = ' '.join(f'{byte:02x}' for byte in range(256)) * 4
+    found = lines(
+        report(
+            diagnostics={
+                'left/pneumatic_driver': (ERROR, f'link lost: no answer within 0.2 s\nlast frames: {frame}', 'tcp a:1'),
+                'left/tip_controller': (WARN, 'ring lost: check that nothing covers it', ''),
+                'left/ring_detector': (OK, 'ring in view', ''),
+            }
+        )
+    )
+    driver, controller = found
+    assert 'link lost: no answer within 0.2 s' in driver and 'check power, cable' in driver.lower() and len(driver) < 300
+    assert '\n' not in driver and 'f0 f1' not in driver
+    assert 'check that nothing covers it' in controller
+
+
+def test_two_drivers_of_one_device_are_named():
+    drives = (OK, 'active', 'tcp 127.0.0.1:5020')
+    [line] = lines(
+        report([*ARM, '/right/pneumatic_driver'], diagnostics={'left/pneumatic_driver': drives, 'right/pneumatic_driver': drives})
+    )
+    assert '/left/pneumatic_driver and /right/pneumatic_driver both drive the device at tcp 127.0.0.1:5020' in line
+
+
+def test_a_silent_topic_is_named_unless_its_node_says_why():
+    topics = [
+        Topic('/left/ring_pose', None, 30.0, ('/left/ring_detector',)),
+        Topic('/left/pressures', 49.0, 50.0, ('/left/pneumatic_driver',)),
+    ]
+    [line] = lines(report(topics=topics))
+    assert '/left/ring_pose is silent, though /left/ring_detector runs' in line
+    [line] = lines(report(topics=topics, diagnostics={'left/ring_detector': (ERROR, 'ring lost: too dark', '')}))
+    assert 'ring lost: too dark' in line
+
+
+def test_bytes_are_left_out_of_a_message():
+    assert one_line('sent 0103 to it: ' + '01 03 ' * 200 + 'end') == 'sent 0103 to it: (bytes) end'
+    assert one_line('code 0x1f at 10 20 30') == 'code 0x1f at 10 20 30'
+
+
+def test_a_launch_log_tells_how_its_processes_ended(tmp_path, monkeypatch):
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path))
+    name = ('--ros-args', '-r', '__node:=driver', '-r', '__ns:=/left')
+    script = 'import sys; print("no board at 1.2.3.4", flush=True); sys.exit(2)'
+    launch_processes.run([Process('driver-1', (sys.executable, '-c', script, *name), {}), Process('good-2', ('true',), {})])
+    found = last_launch()
+    driver, good = found.processes
+    assert not found.is_running and not found.was_interrupted
+    assert (driver.name, driver.exit_code, driver.has_died, good.has_died) == ('/left/driver', 2, True, False)
+    assert 'ended with exit code 2' in driver.end and 'no board at 1.2.3.4' in driver.end
+    [line] = lines(report([], running=False, last=found))
+    assert line.startswith('nothing runs: the last launch ended after /left/driver ended with exit code 2')
+
+
+@pytest.mark.parametrize('code, words', [(-11, 'signal 11 (SIGSEGV)'), (1, 'exit code 1')])
+def test_an_end_is_told_in_words(code, words):
+    assert words in LaunchedProcess('a-1', 1, exit_code=code, ended_s=now_s()).end
