@@ -6,6 +6,7 @@ names, the simulator's model and the driver's channels. SI units; pressures are 
 
 import hashlib
 import importlib.resources
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -186,7 +187,7 @@ def load_robot(name_or_path: str | Path) -> Robot:
     shipped, text = shipped_robots(), str(name_or_path)
     path = shipped.get(text, Path(text))
     given = text if len(text) <= _SHOWN_PATH else f'..{text[-_SHOWN_PATH:]}'
-    if not text or '\0' in text or path.is_dir():
+    if not text or '\0' in text or os.path.isdir(path):
         raise RobotFileError(f'robot file {given!r} is not a file: give the path of one, or one of {", ".join(sorted(shipped))}')
     try:
         content = read_yaml(path)

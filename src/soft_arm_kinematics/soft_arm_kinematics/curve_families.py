@@ -348,7 +348,7 @@ def fit_exponential(pressures_pa: np.ndarray, lengths_m: np.ndarray) -> tuple[fl
     (length_0, slope), _ = linear_fit(growth)
     if not slope > 0.0 or abs(growth) > 0.999 * bound:
         raise CurveError(
-            f'no rising curve fits: slope {slope / scale:.3g} m/Pa with a ratio {np.exp(abs(growth)):.3g} between its ends '
+            f'no rising curve fits: slope {slope / scale:.3g} m/Pa with a ratio {np.exp(min(abs(growth), 700.0)):.3g} between its ends '
             f'(limit {LARGEST_RATIO:g}); check the units (Pa, m) and the sign of the pressures'
         )
     return float(length_0), float(slope / scale), float(growth / scale)
