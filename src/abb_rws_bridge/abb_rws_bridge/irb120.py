@@ -16,6 +16,7 @@ ORIGINS_M = np.array([[0, 0, 0], [0, 0, 0.290], [0, 0, 0.270], [0, 0, 0.070], [0
 LIMITS_RAD = np.deg2rad([[-165.0, 165.0], [-110.0, 110.0], [-110.0, 70.0], [-160.0, 160.0], [-120.0, 120.0], [-400.0, 400.0]])
 MAXIMUM_SPEED_RAD_S = np.deg2rad([250.0, 250.0, 250.0, 320.0, 320.0, 420.0])
 MASSES_KG = (6.215, 3.067, 3.909, 2.944, 1.328, 0.546, 0.137)  # base, links 1 to 6
+_MATERIAL = '<material name="abb_white"><color rgba="0.93 0.93 0.91 1"/></material>'  # without one, rviz draws bright red
 _FLANGE_TO_TOOL0 = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # Ry(90 deg)
 
 
@@ -160,7 +161,7 @@ def _link(name: str, mass_kg: float, end_m: np.ndarray) -> str:
     origin = f'<origin xyz="{_numbers(end_m / 2)}" rpy="0 {pitch:.9f} 0"/>'
     shape = f'<geometry><cylinder radius="{radius_m}" length="{length_m:.4f}"/></geometry>'
     return (
-        f'  <link name="{name}">\n    <visual>{origin}{shape}</visual>\n    <collision>{origin}{shape}</collision>\n'
+        f'  <link name="{name}">\n    <visual>{origin}{shape}{_MATERIAL}</visual>\n    <collision>{origin}{shape}</collision>\n'
         f'    <inertial>{origin}<mass value="{mass_kg}"/><inertia ixx="{across:.6f}" iyy="{across:.6f}" '
         f'izz="{mass_kg * radius_m**2 / 2:.6f}" ixy="0" ixz="0" iyz="0"/></inertial>\n  </link>'
     )

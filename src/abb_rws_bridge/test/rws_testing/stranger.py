@@ -4,6 +4,7 @@ import asyncio
 import re
 
 import aiohttp
+from yarl import URL
 
 from soft_arm_sim.rws.server import Emulator, Options
 from soft_arm_sim.rws.sessions import REALM, _md5
@@ -22,21 +23,28 @@ START = {
 class Stranger:
     """Answers the digest challenge of every request by itself and keeps no cookie unless told."""
 
-    def __init__(self, emulator: Emulator, http: aiohttp.ClientSession):
-        self.base, self.http = f'http://127.0.0.1:{emulator.port}', http
+    def __init__(self, port: int, http: aiohttp.ClientSession):
+        self.base, self.http = f'http://127.0.0.1:{port}', http
 
     async def __call__(self, method: str, target: str, form=None, **headers):
-        async with self.http.request(method, self.base + target, data=form, headers=headers) as first:
+        url = URL(self.base + target, encoded=True)
+        async with self.http.request(method, url, data=form, headers=headers) as first:
             if first.status != 401:
-                return first.status, first.headers, await first.text()
-            nonce = re.search('nonce="(.*?)"', first.headers['WWW-Authenticate']).group(1)
-        answer = _md5(f'{_md5(f"{USER}:{REALM}:{PASSWORD}")}:{nonce}:00000001:c:auth:{_md5(f"{method}:{target}")}')
-        headers['Authorization'] = (
-            f'Digest username="{USER}", realm="{REALM}", nonce="{nonce}", uri="{target}", qop=auth, nc=00000001, cnonce="c", '
-            f'response="{answer}"'
-        )
-        async with self.http.request(method, self.base + target, data=form, headers=headers) as second:
-            return second.status, second.headers, await second.text()
+                return first.status, first.headers, await first.text(errors='replace')
+            nonce = nonce_of(first.headers['WWW-Authenticate'])
+        headers['Authorization'] = authorization(method, target, nonce)
+        async with self.http.request(method, url, data=form, headers=headers) as second:
+            return second.status, second.headers, await second.text(errors='replace')
+
+
+def nonce_of(challenge: str) -> str:
+    return re.search('nonce="(.*?)"', challenge).group(1)
+
+
+def authorization(method: str, target: str, nonce: str, count: int = 1) -> str:
+    nc = f'{count:08x}'
+    answer = _md5(f'{_md5(f"{USER}:{REALM}:{PASSWORD}")}:{nonce}:{nc}:c:auth:{_md5(f"{method}:{target}")}')
+    return f'Digest username="{USER}", realm="{REALM}", nonce="{nonce}", uri="{target}", qop=auth, nc={nc}, cnonce="c", response="{answer}"'
 
 
 def serve(work, generation: int = 1, keep_cookies: bool = True, **options):
@@ -47,6 +55,6 @@ def serve(work, generation: int = 1, keep_cookies: bool = True, **options):
                 {} if generation == 1 else {'Authorization': 'Basic RGVmYXVsdCBVc2VyOnJvYm90aWNz', 'Accept': 'application/hal+json;v=2.0'}
             )
             async with aiohttp.ClientSession(cookie_jar=jar, headers=auth) as http:
-                await work(emulator, Stranger(emulator, http))
+                await work(emulator, Stranger(emulator.port, http))
 
     asyncio.run(run())

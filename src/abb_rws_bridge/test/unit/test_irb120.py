@@ -116,3 +116,9 @@ def test_a_straight_wrist_is_solved_and_what_is_out_of_reach_is_said():
     pose[0, 3] = 2.0
     with pytest.raises(ConfigurationError, match='out of reach'):
         irb120.inverse_kinematics(pose, np.zeros(6))
+
+
+def test_everything_that_is_drawn_has_a_colour():
+    visuals = list(ElementTree.fromstring(irb120.urdf('abb_')).iter('visual'))
+    assert len(visuals) == 7
+    assert {visual.find('material/color').get('rgba') for visual in visuals} == {'0.93 0.93 0.91 1'}

@@ -34,7 +34,7 @@ def test_with_leave_and_mastership_the_program_can_be_written_in_manual_mode_and
                 with pytest.raises(errors.WrongMode):
                     await controller.set_motors(True)  # that is the enabling device's
             await answer
-            assert running.controller.memory.symbols[SYMBOL] == '5'
+            assert running.controller.memory.read(SYMBOL) == '5'
             assert running.controller.privilege.holders == {} and set(running.controller.masters.values()) == {None}
             with pytest.raises((errors.MastershipMissing, errors.WrongMode)):
                 await controller.set_symbol(SYMBOL, '6')

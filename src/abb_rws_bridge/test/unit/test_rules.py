@@ -29,17 +29,17 @@ def test_in_manual_mode_every_write_is_refused_and_nothing_moves(generation):
                 lambda: controller.set_speed_ratio(0.5),
                 lambda: controller.set_symbol('T_ROB1/J_Orientation_Target', '[[1,2,3,4,5,6],[0,0,0,0,0,0]]'),
             ]
-            before = running.controller.memory.symbols.copy()
+            before = running.controller.memory.values.copy()
             for write in writes:
                 with pytest.raises((errors.WrongMode, errors.MastershipMissing)):
                     await write()
-            assert running.writes == []
+            assert not running.writes
             assert (running.controller.control_state, running.controller.running, running.controller.speed_percent) == (
                 'motoroff',
                 False,
                 100,
             )
-            assert running.controller.memory.symbols == before
+            assert running.controller.memory.values == before
 
     asyncio.run(run())
 
@@ -107,8 +107,8 @@ def test_a_request_for_mastership_whose_answer_never_came_is_taken_back(generati
             await controller.system()
             handle = running._answer
 
-            async def carry_out_then_wait(request, session):  # the answer is late, not the deed
-                answer = await handle(request, session)
+            async def carry_out_then_wait(request, *others):  # the answer is late, not the deed
+                answer = await handle(request, *others)
                 if 'request' in request.path_qs:
                     await asyncio.sleep(0.3)
                 return answer
@@ -165,13 +165,13 @@ def test_robotware_8_gives_its_one_write_access_instead_of_a_mastership():
         async with cell(2, robotware='8.1.1') as (running, controller), client(running) as other:
             for value in ('1', '2'):
                 await controller.set_symbol('T_ROB1/Module1/test_var_num', value)
-            assert running.controller.memory.symbols['T_ROB1/Module1/test_var_num'] == '2'
+            assert running.controller.memory.read('T_ROB1/Module1/test_var_num') == '2'
             async with controller.mastership():
                 with pytest.raises(errors.MastershipHeld):
                     async with other.mastership():
                         raise AssertionError('both hold it')
             assert set(running.controller.masters.values()) == {None}
-            asked = [path for path, _ in running.writes if path.startswith('/rw/mastership')]
+            asked = [path for path in running.writes if path.startswith('/rw/mastership')]
             assert asked == []
 
     asyncio.run(run())
@@ -269,7 +269,7 @@ def test_the_paper_sequence_moves_the_robot_there_and_stops(generation):
             np.testing.assert_allclose(running.controller.robot.joints_rad, TARGET_RAD, atol=0.002)
             assert running.controller.running is False
             assert seen[-1] <= 0.002 and len(seen) > 3
-            told = [path.rpartition('/')[2] for path, _ in running.writes if 'mastership' not in path]
+            told = [path.rpartition('/')[2] for path in running.writes if 'mastership' not in path]
             assert told == ['ctrlstate?setctrlstate', 'execution?resetpp', 'J_Orientation_Target?set', 'execution?start', 'execution?stop']
 
     asyncio.run(run())
@@ -282,7 +282,7 @@ def test_a_target_the_robot_cannot_take_is_refused_here(target_deg):
             await controller.set_motors(True)
             with pytest.raises(errors.ConfigurationError):
                 await move_to(controller, monitor, np.deg2rad(target_deg))
-            assert [path for path, _ in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
+            assert [path for path in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
 
     asyncio.run(run())
 

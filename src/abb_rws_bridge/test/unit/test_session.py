@@ -51,7 +51,7 @@ def test_an_expired_session_is_renewed_without_a_new_challenge_and_a_lost_nonce_
             running.sessions.end_all(forget_nonces=True)
             await controller.set_motors(True)  # a write that was refused with 401 was not done: it is sent again
             assert (running.sessions.opened, running.sessions.challenges) == (3, 2)
-            assert [path for path, _ in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
+            assert [path for path in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
 
     asyncio.run(run())
 
@@ -70,7 +70,7 @@ def test_wrong_credentials_are_said_and_do_not_cause_a_storm(generation):
 def test_a_full_session_table_is_busy_and_recovers_when_a_place_is_free():
     async def run():
         async with emulator(session_limit=70) as running:
-            taken = [running.sessions.open() for _ in range(70)]
+            taken = [running.sessions.open(USER.user) for _ in range(70)]
             async with client(running) as controller:
                 with pytest.raises(errors.Busy):
                     await controller.system()

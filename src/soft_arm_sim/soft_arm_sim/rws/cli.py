@@ -43,13 +43,19 @@ def _parser() -> CommandLine:
 def _options(arguments: argparse.Namespace) -> Options:
     if (arguments.user is None) != (arguments.password is None):
         raise SimulationError('--user and --password belong together: give both or none')
+    if '' in (arguments.user, arguments.password):
+        raise SimulationError('--user and --password must not be empty')
+    if not re.fullmatch(r'[A-Za-z0-9.:_%-]{1,253}', arguments.host):
+        raise SimulationError(f'--host {arguments.host[:60]!r} must be an address or a host name')
+    if arguments.tls_key and not arguments.tls_certificate:
+        raise SimulationError('--tls-key needs --tls-certificate: give both or none')
     tls = None
     if arguments.tls_certificate:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(arguments.tls_certificate, arguments.tls_key)
     users = FACTORY_USERS if arguments.user is None else {arguments.user: arguments.password}
-    if arguments.robotware and not re.fullmatch(r'\d+\.\d+.*', arguments.robotware):
-        raise SimulationError(f'--robotware {arguments.robotware!r} must begin with a version such as 8.1')
+    if arguments.robotware and not re.fullmatch(r'[0-9]{1,3}\.[0-9]{1,3}[0-9A-Za-z.+-]{0,40}', arguments.robotware):
+        raise SimulationError(f'--robotware {arguments.robotware[:60]!r} must be a version such as 8.1')
     return Options(
         users,
         arguments.host,

@@ -1,6 +1,7 @@
 """Access to the configuration database, in RWS 1.0 form."""
 
 import re
+from urllib.parse import quote
 
 from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.configuration import Instance
@@ -9,6 +10,7 @@ from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
 from soft_arm_sim.rws.routing import Call, one, route
 
 _LOADS = ('add', 'replace', 'add-with-reset')
+MOST_INSTANCES = 1000
 
 
 @route('GET', '/rw/cfg')
@@ -80,9 +82,11 @@ def _create(call: Call) -> Reply:
     call.controller.require_configuration(call.session)
     if name in instances:
         raise refusals.name_taken()
+    if len(instances) >= MOST_INSTANCES:
+        raise refusals.limit_reached('Max number of instances reached')
     known = next(iter(instances.values()), {})
     instances[name] = dict.fromkeys(known, '') | {'name' if 'name' in known else 'Name': name}
-    return Reply(status=201, location=f'instances/{name}')
+    return Reply(status=201, location=f'instances/{quote(name)}')
 
 
 @route('POST', '/rw/cfg/{domain}/{kind}/instances/{instance}')
@@ -112,7 +116,7 @@ def _delete(call: Call) -> Reply:
 def _act(call: Call) -> Reply:
     database, form = call.controller.configuration, call.form
     if call.action in ('load', 'validate') and form.get('action-type') in _LOADS:
-        text = call.controller.store.read(normal_path(form.get('filepath', ''))).decode('utf-8', errors='replace')
+        text = call.controller.store.read(normal_path(form.get('filepath', '')))[:80].decode('utf-8', errors='replace')
         if text.partition(':')[0].upper() not in database.types:
             raise refusals.invalid('Cfg file contains errors')
         return NOTHING  # it takes effect with the next restart, of a database that is not emulated

@@ -6,6 +6,8 @@ POST /actions/restart                and the others named in ACTIONS, each with 
 """
 
 import json
+import math
+import struct
 from dataclasses import fields
 
 import numpy as np
@@ -47,7 +49,7 @@ class ControlPort:
                 'sessions_opened': emulator.sessions.opened,
                 'challenges': emulator.sessions.challenges,
                 'requests': emulator.requests,
-                'writes': len(emulator.writes),
+                'writes': emulator.written,
                 'groups': len(emulator.subscriptions.groups),
                 'sockets': sum(len(g.sockets) for g in emulator.subscriptions.groups.values()),
                 'events_sent': emulator.subscriptions.events_sent,
@@ -65,7 +67,8 @@ class ControlPort:
         wanted = await _object(request)
         kinds = {spec.name: type(spec.default) for spec in fields(Faults) if spec.name != 'starts_s'}
         for name, value in wanted.items():
-            if name not in kinds or not isinstance(value, (int, float) if kinds[name] is float else kinds[name]):
+            known = name in kinds and isinstance(value, (int, float) if kinds[name] is float else kinds[name])
+            if not known or (kinds[name] is float and not 0.0 <= value < math.inf):
                 raise web.HTTPBadRequest(text=f'{name} = {value!r}: known faults are { ({n: k.__name__ for n, k in kinds.items()}) }\n')
         if not wanted:
             self._emulator.faults.clear()
@@ -85,16 +88,16 @@ class ControlPort:
             result = ACTIONS[name](self._emulator, **values)
             if result is not None:
                 await result
-        except (TypeError, KeyError, ValueError) as error:
+        except (TypeError, LookupError, ValueError, ArithmeticError, struct.error) as error:
             raise web.HTTPBadRequest(text=f'{name}: {error}\n') from error
         return web.Response(status=204)
 
 
 async def _object(request: web.Request) -> dict:
-    text = await request.text()
     try:
+        text = await request.text()
         value = json.loads(text) if text else {}
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise web.HTTPBadRequest(text=f'body is no JSON: {error}\n') from error
     if not isinstance(value, dict):
         raise web.HTTPBadRequest(text='body must be a JSON object\n')
@@ -114,6 +117,12 @@ def _set_speed(emulator: Emulator, percent: int) -> None:
     emulator.controller.on_change('/rw/panel/speedratio')
 
 
+def _pause_s(value: float) -> float:
+    if not 0.0 <= value < math.inf:
+        raise ValueError(f'{value!r} s must be finite and not negative')
+    return value
+
+
 def _place(emulator: Emulator, joints_deg: list[float]) -> None:
     emulator.controller.robot.place(irb120.check_joints(np.deg2rad(joints_deg)))
 
@@ -125,7 +134,7 @@ def _steal(emulator: Emulator, domain: str, holder: str | None = 'FlexPendant') 
 
 
 ACTIONS = {
-    'restart': lambda emulator, down_s=0.5, boot_s=0.5: emulator.restart(down_s, boot_s),
+    'restart': lambda emulator, down_s=0.5, boot_s=0.5: emulator.restart(_pause_s(down_s), _pause_s(boot_s)),
     'expire_sessions': lambda emulator: emulator.sessions.end_all(),
     'lose_registrations': lambda emulator: emulator.subscriptions.remove_all(),
     'close_websockets': lambda emulator, code=1008, text='Client cannot send data.': emulator.close_websockets(code, text),

@@ -1,6 +1,7 @@
 """Faults that a test or an operator can switch on while clients are connected."""
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields
 
@@ -34,7 +35,7 @@ class Faults:
     busy: bool = False
     maximum_rate_hz: float = 0.0
     only: str = ''
-    starts_s: list[float] = field(default_factory=list, repr=False)
+    starts_s: deque[float] = field(default_factory=deque, repr=False)
 
     def clear(self) -> None:
         """Everything works again; requests that hang stay unanswered."""
@@ -45,7 +46,9 @@ class Faults:
     async def apply(self, request: web.Request, handle: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
         """Answer a request as the faults have it."""
         now_s = asyncio.get_running_loop().time()
-        self.starts_s = [*(s for s in self.starts_s if now_s - s < 1.0), now_s]
+        self.starts_s.append(now_s)
+        while now_s - self.starts_s[0] >= 1.0:
+            self.starts_s.popleft()
         if not request.path.startswith(self.only):
             return await handle()
         if self.latency_s:

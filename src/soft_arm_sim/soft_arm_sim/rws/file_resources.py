@@ -56,7 +56,7 @@ def _act(call: Call) -> Reply:
         store.inside(path)
         if f'{path}/{name}' in {*store.files, *store.folders}:
             raise refusals.name_taken()
-        store.folders.add(f'{path}/{name}')
+        store.make_folder(f'{path}/{name}')
         return Reply((), 'fileservice', status=201)
     target = f'{path.rpartition("/")[0]}/{name}'
     if target in store.files and call.form.get('fs-overwrite', 'false').lower() not in ('true', '1'):

@@ -9,7 +9,7 @@ from soft_arm_sim.rws import refusals
 ROOTS = {'HOME': '/hd0a/IRB120/HOME', 'TEMP': '/hd0a/TEMP', 'BACKUP': '/hd0a/BACKUP', 'RAMDISK': '/hd0a/IRB120/RAMDISK'}
 ROOTS |= {'SYSTEM': '/hd0a/IRB120', 'SYSPAR': '/hd0a/IRB120/SYSPAR', 'INTERNAL': '/hd0a/IRB120/INTERNAL'}
 """Environment variables, and where they point."""
-LARGEST_BYTES = 8 << 20
+LARGEST_BYTES, MOST_BYTES, MOST_NAMES, LONGEST_PATH, _DEEPEST = 8 << 20, 64 << 20, 5000, 250, 32
 
 
 @dataclass
@@ -30,15 +30,31 @@ class FileStore:
         Raises:
             Refused: If it is too large.
         """
-        if len(content) > LARGEST_BYTES:
-            raise refusals.limit_reached('File too large')
+        others = sum(len(held) for name, held in self.files.items() if name != path)
+        if len(content) > LARGEST_BYTES or others + len(content) > MOST_BYTES:
+            raise refusals.limit_reached('File too large, or no space left')
+        if path in self.folders:
+            raise refusals.name_taken()
         created = path not in self.files
+        self.make_folder(path.rpartition('/')[0])
         self.files[path], self.changed[path] = content, datetime.now(UTC)
-        folder = path.rpartition('/')[0]
-        while folder:
-            self.folders.add(folder)
-            folder = folder.rpartition('/')[0]
         return created
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and those it lies in.
+
+        Raises:
+            Refused: If the path is too long, a file stands in the way, or there are too many names.
+        """
+        if len(path) > LONGEST_PATH or path.count('/') > _DEEPEST:
+            raise refusals.invalid('Path too long')
+        parts = path.split('/')
+        wanted = {'/'.join(parts[:i]) for i in range(1, len(parts) + 1)} - self.folders
+        if any(folder in self.files for folder in wanted):
+            raise refusals.name_taken()
+        if len(self.files) + len(self.folders) + len(wanted) >= MOST_NAMES:
+            raise refusals.limit_reached('Too many files')
+        self.folders |= wanted
 
     def read(self, path: str) -> bytes:
         """Content of a file.
@@ -61,6 +77,7 @@ class FileStore:
             raise refusals.no_file(self.generation)
         for name in inside:
             self.files.pop(name, None)
+            self.changed.pop(name, None)
             self.folders.discard(name)
 
     def inside(self, folder: str) -> list[str]:

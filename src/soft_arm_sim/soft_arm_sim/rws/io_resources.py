@@ -2,6 +2,7 @@
 
 from soft_arm_sim.rws import cell, refusals
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
+from soft_arm_sim.rws.request_values import whole
 from soft_arm_sim.rws.routing import Call, one, route
 
 SIGNALS_A_PAGE = 100
@@ -10,7 +11,7 @@ SIGNALS_A_PAGE = 100
 @route('GET', '/rw/iosystem/signals')
 def _signals(call: Call) -> Reply:
     listed = list(call.controller.signals.values())
-    start = int(call.query.get('start', '0')) if call.query.get('start', '0').isdigit() else 0
+    start = whole(call.query.get('start')) or 0
     links = {}
     if call.generation == 2:
         following = start + SIGNALS_A_PAGE

@@ -3,6 +3,7 @@
 from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.file_store import normal_path
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
+from soft_arm_sim.rws.request_values import whole
 from soft_arm_sim.rws.routing import Call, one, route
 from soft_arm_sim.rws.virtual_controller import LOG_LENGTH
 
@@ -12,9 +13,10 @@ MOST_A_PAGE = 200
 
 def _entries(call: Call, domain: str) -> list[tuple]:
     """Every entry is in the common log; the others are empty here."""
-    if not domain.isdigit() or int(domain) >= len(DOMAINS):
+    number = whole(domain)
+    if number is None or number >= len(DOMAINS):
         raise refusals.no_resource()
-    return call.controller.event_log if domain == '0' else []
+    return call.controller.event_log if number == 0 else []
 
 
 @route('GET', '/rw/elog')
@@ -32,18 +34,13 @@ def _log(call: Call) -> Reply:
         return one('elog-domain', call.parts['domain'], {'count': str(len(entries))})
     if call.query.get('resource') == 'info':
         return one('elog-domain', call.parts['domain'], {'numevts': str(len(entries)), 'buffsize': str(LOG_LENGTH)})
-    if call.query.get('elogseqnum', '').isdigit():
-        entries = [entry for entry in entries if entry[0] > int(call.query['elogseqnum'])]
+    entries = [entry for entry in entries if entry[0] > (whole(call.query.get('elogseqnum')) or 0)]
     newest_first = list(reversed(entries))
-    start = _number(call.query.get('start'), 0)
-    listed = newest_first[start : start + min(_number(call.query.get('limit'), MOST_A_PAGE), MOST_A_PAGE)]
+    start, limit = whole(call.query.get('start')) or 0, whole(call.query.get('limit'))
+    listed = newest_first[start : start + (MOST_A_PAGE if limit is None else min(limit, MOST_A_PAGE))]
     if call.query.get('order') == 'fifo':
         listed.reverse()
     return Reply(tuple(_item(entry, 'elog-message-li') for entry in listed), 'elog')
-
-
-def _number(text: str | None, default: int) -> int:
-    return int(text) if text is not None and text.isdigit() else default
 
 
 @route('GET', '/rw/elog/{domain}/{sequence}')

@@ -7,12 +7,15 @@ import numpy as np
 
 from abb_rws_bridge import irb120, mapping
 from abb_rws_bridge.errors import BadResponse, ConfigurationError
-from soft_arm_sim.rws import refusals
+from soft_arm_sim.rws import rapid_values, refusals
+from soft_arm_sim.rws.program_memory import TASK
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
+from soft_arm_sim.rws.request_values import decimal
 from soft_arm_sim.rws.robot import quaternion_wxyz
 from soft_arm_sim.rws.routing import Call, one, route
 
 EXTERNAL_AXES = {f'eax_{axis}': '9E+09' for axis in 'abcdef'}
+COORDINATES = ('base', 'world', 'word', 'tool', 'wobj')  # ABB's own reference spells World so, too
 _AXES = tuple(f'axis{i}' for i in range(1, 7))
 _IDENTITY = {'x': '0', 'y': '0', 'z': '0', 'q1': '1', 'q2': '0', 'q3': '0', 'q4': '0'}
 
@@ -31,17 +34,10 @@ def _act(call: Call) -> Reply:
     if chosen or (call.action in ('positiontarget', 'set-target') and ('pos-x' in form or 'x' in form)):
         controller.require_motion(call.session)
     elif call.action == 'jog' and {*_AXES, 'ccount'} <= set(form):
-        controller.jog(call.session, [_number(form[axis]) for axis in _AXES], form.get('inc-mode', ''))
+        controller.jog(call.session, [decimal(form[axis]) for axis in _AXES], form.get('inc-mode', ''))
     else:
         raise refusals.invalid()
     return NOTHING
-
-
-def _number(text: str) -> float:
-    try:
-        return mapping.number(text)
-    except BadResponse:
-        raise refusals.invalid() from None
 
 
 @route('GET', '/rw/motionsystem/checkchangecount')
@@ -124,10 +120,10 @@ def _where(call: Call) -> Reply:
     if what == 'jointtarget':
         return one('ms-jointtarget', 'ROB_1', robot.jointtarget() | EXTERNAL_AXES)
     if what == 'robtarget':
-        return one('ms-robtargets', 'ROB_1', robot.robtarget() | robot.configuration() | external)
+        return one('ms-robtargets', 'ROB_1', _tool_pose(call) | robot.configuration() | external)
     if what == 'cartesian':
         quadrants = dict(zip(('j1', 'j4', 'j6', 'jx'), robot.configuration().values(), strict=True))
-        return one('ms-mechunit-cartesian', 'cartesian', robot.robtarget() | (quadrants if call.generation == 1 else robot.configuration()))
+        return one('ms-mechunit-cartesian', 'cartesian', _tool_pose(call) | (quadrants if call.generation == 1 else robot.configuration()))
     if what == 'pjoints':
         return one('ms-mechunit-pjoints', 'ROB_1', robot.jointtarget('pjoint') | {f'pjoint{i}': '9E+09' for i in range(7, 13)})
     if what == 'baseframe':
@@ -138,6 +134,31 @@ def _where(call: Call) -> Reply:
     if what in ('motionsupervision', 'pathsupervision'):
         return one(f'ms-{what}', 'ROB_1', {'mode': 'TRUE', 'sensitivity': '100', 'level': '100'})
     raise refusals.no_resource()
+
+
+def _tool_pose(call: Call) -> dict[str, str]:
+    """Pose of the tool that a call names, or of the active one, in the coordinates that it names."""
+    settings, query = call.controller.settings, call.query
+    tool = _data(call, 'tooldata', query.get('tool') or settings['tool'])[1]
+    work_object = _data(call, 'wobjdata', query.get('wobj') or settings['wobj'])
+    coordinates = query.get('coordinate', 'Base').lower()
+    if coordinates not in COORDINATES:
+        raise refusals.invalid(f'Unknown coordinate {coordinates[:40]}')
+    reference = _told_frame(work_object[3]) @ _told_frame(work_object[4]) if coordinates == 'wobj' else None
+    return call.controller.robot.robtarget(_told_frame(tool), reference)
+
+
+def _data(call: Call, data_type: str, name: str) -> list:
+    memory = call.controller.memory
+    path = memory.find_symbol(f'{TASK}/{name}')
+    if path is None or memory.declarations[path].data_type != data_type or memory.declarations[path].dimensions:
+        raise refusals.invalid(f'Unknown {data_type} {name[:40]}')
+    return memory.values[path]
+
+
+def _told_frame(pose: list) -> np.ndarray:
+    position_mm, q_wxyz = pose
+    return _frame(np.array(position_mm) / 1000.0, np.array(q_wxyz))
 
 
 @route('GET', '/rw/motionsystem/mechunits/{unit}/axes/{axis}')
@@ -168,6 +189,9 @@ def _act_on_unit(call: Call) -> Reply:
         known = {'tool', 'wobj', 'payload', 'total-payload', 'mode', 'jog-mode', 'coord-system'}
         if not form or not set(form) <= known:
             raise refusals.invalid()
+        for name, data_type in (('tool', 'tooldata'), ('wobj', 'wobjdata'), ('payload', 'loaddata'), ('total-payload', 'loaddata')):
+            if name in form:
+                _data(call, data_type, form[name])
         call.controller.require_motion(call.session)
         call.controller.settings |= form
         return NOTHING
@@ -195,12 +219,9 @@ def _act_on_unit(call: Call) -> Reply:
 
 def _vector(form: dict[str, str], name: str, size: int) -> np.ndarray:
     try:
-        values = mapping.parse_literal(form.get(name, ''))
-    except ConfigurationError:
-        raise refusals.invalid() from None
-    if not isinstance(values, list) or len(values) != size or not all(type(v) in (int, float) for v in values):
-        raise refusals.invalid()
-    return np.array(values, dtype=float)
+        return np.array(rapid_values.parse(form.get(name, ''), ('num',) * size))
+    except rapid_values.NoValue as error:
+        raise refusals.invalid(f'{name}: {error}') from None
 
 
 def _frame(position: np.ndarray, q_wxyz: np.ndarray) -> np.ndarray:

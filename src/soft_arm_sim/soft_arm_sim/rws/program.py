@@ -3,61 +3,52 @@
 import re
 from dataclasses import dataclass
 
-from abb_rws_bridge.errors import ConfigurationError
-from abb_rws_bridge.mapping import parse_literal
-from soft_arm_sim.rws import refusals
+from soft_arm_sim.rws import rapid_values, refusals
+from soft_arm_sim.rws.rapid_values import NoValue, Shape
 
-_MODULE = re.compile(r'^\s*MODULE\s+(\w+)\s*(\(([^)]*)\))?', re.IGNORECASE | re.MULTILINE)
-_DATA = re.compile(
-    r'^[ \t]*(?:LOCAL\s+|TASK\s+)*(PERS|VAR|CONST)\s+(\w+)\s+(\w+)\s*(?:\{([\d,\s]+)\})?\s*(?::=\s*((?:"(?:[^"]|"")*"|[^";])*))?;',
+LARGEST_TEXT, MOST_NAMES, MOST_DATA = 1 << 20, 10_000, 100_000
+# every part of these is taken once and for all (++, *+), so that no text makes them begin again
+_MODULE = re.compile(r'^[ \t]*+MODULE[ \t]++(\w++)[ \t]*+(?:\(([^)\n]*+)\))?', re.IGNORECASE | re.MULTILINE)
+_END_OF_MODULE = re.compile(r'^[ \t]*+ENDMODULE\b', re.IGNORECASE | re.MULTILINE)
+_HEAD = re.compile(
+    r'^[ \t]*+(?:(?:LOCAL|TASK)[ \t]++)*+(?:(PERS|VAR|CONST)[ \t]++(\w++)[ \t]++(\w++)|(PROC|TRAP|FUNC[ \t]++\w++)[ \t]++(\w++))',
     re.IGNORECASE | re.MULTILINE,
 )
-_ROUTINE = re.compile(r'^[ \t]*(?:LOCAL\s+)?(PROC|TRAP|FUNC\s+\w+)\s+(\w+)', re.IGNORECASE | re.MULTILINE)
-_FIRST_VALUES = {'num': '0', 'dnum': '0', 'bool': 'FALSE', 'string': '""'}
+_DATA = re.compile(r'\s*+(?:\{([^}]*+)\}\s*+)?(?::=((?:"(?:[^"]|"")*+"|[^";])*+))?+;')
+_END_OF_ROUTINE = {kind: re.compile(rf'^[^!"\n]*?\bEND{kind}\b', re.IGNORECASE | re.MULTILINE) for kind in ('PROC', 'FUNC', 'TRAP')}
 _SYMBOL_TYPES = {'PERS': 'per', 'VAR': 'var', 'CONST': 'con'}
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """One variable: how it is declared (per, var, con), its type and dimensions, and the literal it begins with."""
+    """One variable: how it is declared (per, var, con), its type, dimensions and shape, and the value it begins with."""
 
     name: str
     symbol_type: str
     data_type: str
     dimensions: tuple[int, ...]
-    literal: str
+    shape: Shape
+    value: object
 
 
-@dataclass
+@dataclass(frozen=True)
 class Module:
-    """A module that is loaded."""
+    """A module that is loaded.
+
+    Attributes:
+        declarations: Variables outside routines, in the order of the text; those whose first value is an expression are left out.
+        routines: Name, kind (PROC, FUNC type, TRAP) and line of every routine.
+        scalars: Count of the scalars in all variables.
+    """
 
     name: str
     kind: str
     text: str
+    declarations: tuple[Declaration, ...]
+    routines: tuple[tuple[str, str, int], ...]
+    scalars: int = 0
     file: str = ''
     changes: int = 1
-
-    @property
-    def declarations(self) -> list[Declaration]:
-        """Variables outside routines, in the order of the text; those whose first value cannot be told are left out."""
-        outside = re.sub(r'(?ims)^[ \t]*(?:LOCAL\s+)?(PROC|FUNC|TRAP)\b.*?^[ \t]*END\1', '', self.text)
-        return [found for found in map(_declaration, _DATA.finditer(outside)) if found is not None]
-
-    @property
-    def routines(self) -> list[tuple[str, str, int]]:
-        """Name, kind (PROC, FUNC type, TRAP) and line of every routine."""
-        return [(m.group(2), m.group(1).upper(), self.text.count('\n', 0, m.start()) + 1) for m in _ROUTINE.finditer(self.text)]
-
-    def replace_text(self, text: str) -> None:
-        """Take another text; it must still be this module's.
-
-        Raises:
-            Refused: If it is another module's, or none.
-        """
-        if load(text).name.lower() != self.name.lower():
-            raise refusals.invalid('The text belongs to another module')
-        self.text, self.changes = text, self.changes + 1
 
     def text_range(self, start: tuple[int, int], end: tuple[int, int]) -> slice:
         """The characters from row and column to row and column, both counted from 1; column -1 is the end of the line.
@@ -76,43 +67,53 @@ class Module:
 
 
 def load(text: str, file: str = '') -> Module:
-    """A module from its text.
+    """A module from its text, in a time that grows with its length and no faster.
 
     Raises:
-        Refused: If the text is no module.
+        Refused: If the text is no module, or too large.
     """
+    if len(text) > LARGEST_TEXT:
+        raise refusals.limit_reached('Module too large')
     match = _MODULE.search(text)
-    if match is None or not re.search(r'^\s*ENDMODULE', text, re.IGNORECASE | re.MULTILINE):
+    if match is None or not _END_OF_MODULE.search(text):
         raise refusals.syntax_error()
-    return Module(match.group(1), 'SysMod' if 'SYSMODULE' in (match.group(3) or '').upper() else 'ProgMod', text, file)
+    declarations, routines = [], []
+    place, line, counted, scalars = match.end(), 1, 0, 0
+    while head := _HEAD.search(text, place):
+        if len(declarations) + len(routines) == MOST_NAMES or scalars > MOST_DATA:
+            raise refusals.limit_reached('Too many symbols')
+        if head.group(1):
+            data = _DATA.match(text, head.end())
+            declarations.append(_declaration(head, data))
+            scalars += 0 if declarations[-1] is None else rapid_values.size_of(declarations[-1].shape)
+        else:
+            kind = head.group(4).upper()
+            data = _END_OF_ROUTINE[kind[:4]].search(text, head.start())
+            line, counted = line + text.count('\n', counted, head.start()), head.start()
+            routines.append((head.group(5), kind, line))
+        if data is None:
+            raise refusals.syntax_error()
+        place = data.end()
+    known = tuple(found for found in declarations if found is not None)
+    kind = 'SysMod' if 'SYSMODULE' in (match.group(2) or '').upper() else 'ProgMod'
+    return Module(match.group(1), kind, text, known, tuple(routines), scalars, file)
 
 
-def literal_parts(literal: str) -> list[str]:
-    """The elements of an array's or record's literal, each a literal."""
-    parts, depth, quoted, begin = [], 0, False, 1
-    for place, character in enumerate(literal):
-        if character == '"':
-            quoted = not quoted
-        if quoted or character not in '[],':
-            continue
-        depth += {'[': 1, ']': -1}.get(character, 0)
-        if (character == ',' and depth == 1) or (character == ']' and depth == 0):
-            parts.append(literal[begin:place].strip())
-            begin = place + 1
-    return parts
-
-
-def _declaration(match: re.Match) -> Declaration | None:
-    kind, data_type, name, sizes, literal = match.groups()
-    dimensions = tuple(int(size) for size in sizes.split(',')) if sizes else ()
-    if literal is None:
-        literal = _FIRST_VALUES.get(data_type.lower())
-        for size in reversed(dimensions):
-            literal = None if literal is None else f'[{",".join([literal] * size)}]'
-    if literal is None:
+def _declaration(head: re.Match, data: re.Match | None) -> Declaration | None:
+    if data is None:
         return None
+    kind, data_type, name = head.group(1).upper(), head.group(2).lower(), head.group(3)
+    sizes, literal = data.groups()
     try:
-        parse_literal(literal.strip())
-    except ConfigurationError:  # an expression, which only a running program could tell the value of
+        dimensions = tuple(map(_dimension, sizes.split(','))) if sizes else ()
+        shape = rapid_values.shape_of(data_type, dimensions, literal)
+        value = rapid_values.first_value(shape) if literal is None else rapid_values.parse(literal, shape)
+    except NoValue:  # an expression, which only a running program could tell the value of
         return None
-    return Declaration(name, _SYMBOL_TYPES[kind.upper()], data_type.lower(), dimensions, literal.strip())
+    return Declaration(name, _SYMBOL_TYPES[kind], data_type, dimensions, shape, value)
+
+
+def _dimension(text: str) -> int:
+    if not re.fullmatch(r'[1-9]\d{0,5}', text.strip(), re.ASCII):
+        raise NoValue(f'{text[:20]!r} is no dimension')
+    return int(text)

@@ -3,23 +3,23 @@
 import re
 from collections.abc import Iterable
 
-from abb_rws_bridge.errors import ConfigurationError
-from abb_rws_bridge.mapping import parse_literal
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.program import Declaration, Module, literal_parts
+from soft_arm_sim.rws import rapid_values, refusals
+from soft_arm_sim.rws.program import MOST_DATA, MOST_NAMES, Declaration, Module
+from soft_arm_sim.rws.rapid_values import NoValue
 
 TASK = 'T_ROB1'
-_NOT_CONNECTED = re.compile(r'(?<![\d.])9E\+?0*9(?!\d)', re.IGNORECASE)
-_ELEMENT = re.compile(r'\{([\d,]+)\}$')
+MOST_MODULES, MOST_TEXT = 200, 16 << 20
+_ELEMENT = re.compile(r'\{(\d{1,9}(?:,\d{1,9})*+)\}$', re.ASCII)
 
 
 class ProgramMemory:
-    """Modules by name in small letters; literals and declarations by `task/module/name`."""
+    """Modules by name in small letters; declarations and values by `task/module/name`."""
 
     def __init__(self, modules: Iterable[Module]):
         self.modules: dict[str, Module] = {}
-        self.symbols: dict[str, str] = {}
+        self.values: dict[str, object] = {}
         self.declarations: dict[str, Declaration] = {}
+        self._paths: dict[str, list[str]] = {}
         for module in modules:
             self.add(module)
 
@@ -28,27 +28,42 @@ class ProgramMemory:
         return self.modules.get(name.lower())
 
     def add(self, module: Module) -> None:
-        """Load a module; its variables begin with what its text says."""
+        """Load a module instead of one of its name; its variables begin with what its text says.
+
+        Raises:
+            Refused: If the memory is full.
+        """
+        others = [m for m in self.modules.values() if m.name.lower() != module.name.lower()]
+        if len(others) == MOST_MODULES or sum(len(m.text) for m in others) + len(module.text) > MOST_TEXT:
+            raise refusals.limit_reached('Program memory is full')
+        if sum(len(m.declarations) for m in (*others, module)) > MOST_NAMES or sum(m.scalars for m in (*others, module)) > MOST_DATA:
+            raise refusals.limit_reached('Too many symbols')
+        if self.find_module(module.name) is not None:
+            self.drop(module.name)
         self.modules[module.name.lower()] = module
         for declared in module.declarations:
             path = f'{TASK}/{module.name}/{declared.name}'
-            self.declarations[path], self.symbols[path] = declared, _as_told(declared.literal)
+            if path not in self.values:
+                self._paths.setdefault(declared.name, []).append(path)
+            self.declarations[path], self.values[path] = declared, declared.value
 
     def drop(self, name: str) -> Module:
         """Unload a module, and its variables."""
         module = self.modules.pop(name.lower())
-        for path in [path for path in self.symbols if path.startswith(f'{TASK}/{module.name}/')]:
-            del self.symbols[path], self.declarations[path]
+        for declared in module.declarations:
+            path = f'{TASK}/{module.name}/{declared.name}'
+            if self.values.pop(path, None) is not None:
+                del self.declarations[path]
+                self._paths[declared.name].remove(path)
         return module
 
     def find_symbol(self, path: str) -> str | None:
         """Full path of a variable; the module may be left out, and an element `{i}` is of the variable in front of it."""
         path = _ELEMENT.sub('', path)
-        if path in self.symbols:
+        if path in self.values:
             return path
         task, _, name = path.partition('/')
-        found = [known for known in self.symbols if known.startswith(f'{task}/') and known.endswith(f'/{name}')]
-        return found[0] if found and '/' not in name else None
+        return next(iter(self._paths.get(name, ())), None) if task == TASK else None
 
     def read(self, path: str, generation: int = 1) -> str:
         """Literal of a variable or of an element of it.
@@ -59,53 +74,42 @@ class ProgramMemory:
         found = self.find_symbol(path)
         if found is None:
             raise refusals.no_symbol_read(generation)
-        return _element(self.symbols[found], _indices(path))
+        value, shape = self.values[found], self.declarations[found].shape
+        for index in _indices(path, self.declarations[found]):
+            value, shape = value[index], shape[index]
+        return rapid_values.text(value, shape)
 
-    def checked(self, path: str, literal: str | None) -> tuple[str, str]:
-        """Full path and whole literal that writing to a variable or an element of it makes.
+    def write(self, path: str, literal: str | None) -> str:
+        """Write a variable or an element of it; full path of the variable.
 
         Raises:
-            Refused: If it cannot be written, or type or shape do not match.
+            Refused: If it cannot be written, or the literal is none of its type.
         """
         found = self.find_symbol(path)
-        if self.declarations[found].symbol_type == 'con':
+        declared = self.declarations[found]
+        if declared.symbol_type == 'con':
             raise refusals.not_persistent()
-        old, indices = self.symbols[found], _indices(path)
+        indices, shape = _indices(path, declared), declared.shape
+        for index in indices:
+            shape = shape[index]
         try:
-            same = literal is not None and _shape(parse_literal(literal)) == _shape(parse_literal(_element(old, indices)))
-        except ConfigurationError:
-            same = False
-        if not same:
-            raise refusals.invalid('Value does not match the type of the symbol')
-        return found, _as_told(_with_element(old, indices, literal))
+            value = rapid_values.parse(literal or '', shape)
+        except NoValue as error:
+            raise refusals.invalid(f'Value does not match the type of the symbol: {error}') from None
+        self.values[found] = _replaced(self.values[found], indices, value)
+        return found
 
 
-def _as_told(literal: str) -> str:
-    return literal if literal.startswith('"') else _NOT_CONNECTED.sub('9E+09', literal)
-
-
-def _indices(path: str) -> list[int]:
+def _indices(path: str, declared: Declaration) -> list[int]:
     match = _ELEMENT.search(path)
-    return [int(part) - 1 for part in match.group(1).split(',')] if match else []
+    indices = [int(part) - 1 for part in match.group(1).split(',')] if match else []
+    if len(indices) > len(declared.dimensions) or not all(0 <= i < n for i, n in zip(indices, declared.dimensions, strict=False)):
+        raise refusals.invalid('Array index out of bounds')
+    return indices
 
 
-def _element(literal: str, indices: list[int]) -> str:
-    for index in indices:
-        parts = literal_parts(literal)
-        if not 0 <= index < len(parts):
-            raise refusals.invalid('Array index out of bounds')
-        literal = parts[index]
-    return literal
-
-
-def _with_element(literal: str, indices: list[int], new: str) -> str:
+def _replaced(value, indices: list[int], new):
+    """The value with another element; what was read before stays as it was."""
     if not indices:
         return new
-    parts = literal_parts(literal)
-    parts[indices[0]] = _with_element(parts[indices[0]], indices[1:], new)
-    return f'[{",".join(parts)}]'
-
-
-def _shape(value) -> object:
-    """Type tree of a RAPID value: lists by their elements, the rest by type."""
-    return tuple(map(_shape, value)) if isinstance(value, list) else type(value)
+    return [_replaced(part, indices[1:], new) if i == indices[0] else part for i, part in enumerate(value)]

@@ -1,13 +1,16 @@
 """RAPID modules and programs: list, load, save, text, in RWS 1.0 form."""
 
+import asyncio
 import re
 import urllib.parse
 
-from soft_arm_sim.rws import program, refusals
+from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.file_store import normal_path
 from soft_arm_sim.rws.program import Module
+from soft_arm_sim.rws.program_memory import MOST_MODULES
 from soft_arm_sim.rws.rapid_resources import task_of
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
+from soft_arm_sim.rws.request_values import whole
 from soft_arm_sim.rws.routing import Call, one, route
 
 
@@ -29,10 +32,10 @@ def _module(call: Call) -> Module:
 
 
 @route('GET', '/rw/rapid/modules/{module}')
-def _read(call: Call) -> Reply:
+async def _read(call: Call) -> Reply:
     module, resource = _module(call), call.query.get('resource')
     if resource == 'module-text':
-        return _text(module, module.text)
+        return await _text(module, module.text)
     if resource == 'change-count':
         return one('rap-module-changecount', module.name, {'change-count': str(module.changes)})
     if resource == 'module-extension':
@@ -40,28 +43,30 @@ def _read(call: Call) -> Reply:
     if resource == 'syncper-status':
         return one('rap-syncper-status', module.name, {'status': 'TRUE'})
     if {'startrow', 'startcol', 'endrow', 'endcol'} <= set(call.query):
-        return _text(module, module.text[_range(module, call.query)])
+        return await _text(module, module.text[_range(module, call.query)])
     fields = {'modname': module.name, 'name': module.name, 'type': module.kind, 'filename': module.file, 'attribute': ''}
     return one('rap-module', module.name, fields)
 
 
-def _text(module: Module, text: str) -> Reply:
-    fields = {'change-count': str(module.changes), 'module-text': urllib.parse.quote(text), 'module-length': str(len(text))}
+async def _text(module: Module, text: str) -> Reply:
+    quoted = await asyncio.to_thread(urllib.parse.quote, text)
+    fields = {'change-count': str(module.changes), 'module-text': quoted, 'module-length': str(len(text))}
     return one('rap-module-text', module.name, fields)
 
 
 def _range(module: Module, values: dict[str, str]) -> slice:
-    texts = [values.get(name, '') for name in ('startrow', 'startcol', 'endrow', 'endcol')]
-    if not all(re.fullmatch(r'\d+|-1', text) for text in texts):
+    texts = [values.get(name) for name in ('startrow', 'startcol', 'endrow', 'endcol')]
+    places = [-1 if text == '-1' else whole(text) for text in texts]
+    if None in places:
         raise refusals.invalid()
-    start_row, start_column, end_row, end_column = map(int, texts)
+    start_row, start_column, end_row, end_column = places
     return module.text_range((start_row, start_column), (end_row, end_column))
 
 
 @route('GET', '/rw/rapid/tasks/{task}/modules/{module}/text/range')
-def _read_range(call: Call) -> Reply:
+async def _read_range(call: Call) -> Reply:
     module = _module(call)
-    return _text(module, module.text[_range(module, call.query)])
+    return await _text(module, module.text[_range(module, call.query)])
 
 
 @route('GET', '/rw/rapid/tasks/{task}/modules/{module}/text/search')
@@ -82,30 +87,31 @@ def _routines(call: Call) -> Reply:
 
 
 @route('POST', '/rw/rapid/modules/{module}')
-def _act(call: Call) -> Reply:
+async def _act(call: Call) -> Reply:
     module, form, controller = _module(call), call.form, call.controller
     if call.action == 'save' and form.get('name') and form.get('path'):
         extension = '.mod' if call.generation == 1 else '.modx'
         controller.store.write(f'{normal_path(form["path"])}/{form["name"]}{extension}', module.text.encode())
     elif call.action == 'set-module-text' and 'text' in form:
-        controller.edit_module(call.session, module, form['text'])
+        controller.edit_module(call.session, module, await controller.compiled(form['text']))
     elif call.action == 'set-text-range' and 'text' in form and form.get('replace-mode') in ('After', 'Before', 'Replace'):
         where = _range(module, form)
         first = where.stop if form['replace-mode'] == 'After' else where.start
         last = where.stop if form['replace-mode'] == 'Replace' else first
-        controller.edit_module(call.session, module, module.text[:first] + form['text'] + module.text[last:])
+        text = module.text[:first] + form['text'] + module.text[last:]
+        controller.edit_module(call.session, module, await controller.compiled(text))
     else:
         raise refusals.invalid()
     return NOTHING
 
 
 @route('POST', '/rw/rapid/tasks/{task}')
-def _act_on_task(call: Call) -> Reply:
+async def _act_on_task(call: Call) -> Reply:
     task, form, controller = task_of(call), call.form, call.controller
     if call.action in ('activate', 'deactivate'):
         controller.activate_task(call.session, task, call.action == 'activate')
     elif call.action == 'loadmod' and form.get('modulepath'):
-        return _load(call, form['modulepath'], form.get('replace', 'false').lower() == 'true')
+        return await _load(call, form['modulepath'], form.get('replace', 'false').lower() == 'true')
     elif call.action == 'unloadmod' and form.get('module'):
         controller.unload_module(call.session, form['module'])
     elif call.action == 'build':
@@ -117,12 +123,12 @@ def _act_on_task(call: Call) -> Reply:
     return NOTHING
 
 
-def _load(call: Call, path_text: str, replace: bool) -> Reply:
+async def _load(call: Call, path_text: str, replace: bool) -> Reply:
     path = normal_path(path_text)
     if path not in call.controller.store.files:
         raise refusals.no_module_file()
     text = call.controller.store.read(path).decode('utf-8', errors='replace')
-    module = program.load(text, path)
+    module = await call.controller.compiled(text, path)
     call.controller.load_module(call.session, module, replace)
     return NOTHING if call.generation == 1 else one('rap-module', module.name, {'name': module.name})
 
@@ -145,17 +151,20 @@ def _program_part(call: Call) -> Reply:
 
 
 @route('POST', '/rw/rapid/tasks/{task}/program')
-def _act_on_program(call: Call) -> Reply:
+async def _act_on_program(call: Call) -> Reply:
     task_of(call)
     controller, form, store = call.controller, call.form, call.controller.store
     if call.action == 'loadprog' and form.get('progpath'):
         path = normal_path(form['progpath'])
-        listed = re.findall(r'<Module>\s*([^<]+?)\s*</Module>', store.read(path).decode('utf-8', errors='replace'))
-        texts = [store.read(f'{path.rpartition("/")[0]}/{name}').decode('utf-8', errors='replace') for name in listed]
-        controller.load_program(call.session, [program.load(text) for text in texts], form.get('loadmode', 'replace') == 'replace')
+        listed = re.findall(r'<Module>([^<]*+)</Module>', store.read(path).decode('utf-8', errors='replace'))
+        if len(listed) > MOST_MODULES:
+            raise refusals.limit_reached('Too many modules')
+        contents = [store.read(f'{path.rpartition("/")[0]}/{name.strip()}') for name in listed]
+        modules = [await controller.compiled(content.decode('utf-8', errors='replace')) for content in contents]
+        controller.load_program(call.session, modules, form.get('loadmode', 'replace') == 'replace')
         controller.settings['program'] = path.rpartition('/')[2].removesuffix('.pgf')
     elif call.action == 'unloadprog':
-        controller.load_program(call.session, [], replace=True)
+        controller.load_program(call.session, [], replace_old=True)
     elif call.action == 'save' and form.get('path'):
         _save(call, normal_path(form['path']))
     elif call.action == 'setname' and form.get('name'):

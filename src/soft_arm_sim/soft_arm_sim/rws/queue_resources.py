@@ -2,12 +2,14 @@
 
 from collections import deque
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
+from soft_arm_sim.rws.request_values import whole
 from soft_arm_sim.rws.routing import Call, one, route
 
-LARGEST_QUEUE, LARGEST_MESSAGE = 32767, 444
+LARGEST_QUEUE, LARGEST_MESSAGE, MOST_QUEUES, MOST_MESSAGES, LONGEST_FIELD = 32767, 444, 64, 32767, 80
 
 
 @dataclass
@@ -42,18 +44,21 @@ def _create(call: Call) -> Reply:
     name = call.form.get('dipc-queue-name', '')
     if call.action not in ('dipc-create', 'create') or not name:
         raise refusals.invalid()
-    if name in call.controller.queues:
+    if name in call.controller.queues or len(name) > LONGEST_FIELD:
         raise refusals.invalid()
+    if len(call.controller.queues) == MOST_QUEUES:
+        raise refusals.limit_reached('Max number of queues reached')
     size = _in_range(call.form.get('dipc-queue-size', '50'), LARGEST_QUEUE)
     message_size = _in_range(call.form.get('dipc-max-msg-size', str(LARGEST_MESSAGE)), LARGEST_MESSAGE)
     call.controller.queues[name] = Queue(name, len(call.controller.queues) + 1, size, message_size)
-    return Reply(status=201, location=f'/rw/dipc/{name}')
+    return Reply(status=201, location=f'/rw/dipc/{quote(name)}')
 
 
 def _in_range(text: str, largest: int) -> int:
-    if not text.isdigit() or not 1 <= int(text) <= largest:
+    number = whole(text)
+    if number is None or not 1 <= number <= largest:
         raise refusals.invalid()
-    return int(text)
+    return number
 
 
 @route('GET', '/rw/dipc/{queue}')
@@ -73,10 +78,13 @@ def _send(call: Call) -> Reply:
     wanted = {'dipc-src-queue-name', 'dipc-cmd', 'dipc-msgtype'} | ({'dipc-userdef'} if call.generation == 2 else set())
     if call.action not in ('dipc-send', 'send') or text is None or not set(call.form) >= wanted or len(text) > queue.message_size:
         raise refusals.invalid()
-    if len(queue.messages) >= queue.size:
+    others = ('dipc-userdef', 'dipc-msgtype', 'dipc-cmd', 'dipc-src-queue-name')
+    if any(len(call.form.get(name, '')) > LONGEST_FIELD for name in others):
+        raise refusals.invalid()
+    if len(queue.messages) >= queue.size or sum(len(q.messages) for q in call.controller.queues.values()) >= MOST_MESSAGES:
         raise refusals.queue_full()
-    told = ('dipc-data', 'dipc-userdef', 'dipc-msgtype', 'dipc-cmd', 'dipc-src-queue-name')
-    message = {name: call.form.get(name, '0') for name in told} | {'queue-name': queue.name, 'queue-slot-id': str(queue.slot)}
+    message = {name: call.form.get(name, '0') for name in ('dipc-data', *others)}
+    message |= {'queue-name': queue.name, 'queue-slot-id': str(queue.slot)}
     queue.messages.append(message)
     call.controller.on_change(f'/rw/dipc/{queue.name}')
     return NOTHING

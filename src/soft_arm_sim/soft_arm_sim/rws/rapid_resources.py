@@ -1,13 +1,17 @@
 """RAPID: execution, tasks, pointers, symbols, in RWS 1.0 form."""
 
-import re
+import asyncio
+import time
 
-from abb_rws_bridge.errors import ConfigurationError
-from abb_rws_bridge.mapping import parse_literal
-from soft_arm_sim.rws import refusals
+from soft_arm_sim.rws import rapid_values, refusals
+from soft_arm_sim.rws.name_pattern import BadPattern, NamePattern
+from soft_arm_sim.rws.program import Declaration
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
+from soft_arm_sim.rws.request_values import whole
 from soft_arm_sim.rws.routing import Call, one, route
 from soft_arm_sim.rws.virtual_controller import VirtualController
+
+LONGEST_SEARCH_S = 5.0
 
 
 @route('GET', '/rw/rapid/execution')
@@ -192,8 +196,8 @@ def _set_pointer(call: Call) -> Reply:
         *_, module, routine = ['', '', *(form.get('routineurl') or f'{form.get("module", "")}/{form["routine"]}').split('/')]
         call.controller.set_pointer(call.session, module, routine)
     elif call.action == 'set-pp-cursor' and form.get('module'):
-        line = form.get('line') or form.get('begin-position-row') or ''
-        call.controller.set_pointer(call.session, form['module'], '', int(line) if line.isdigit() else 0)
+        line = whole(form.get('line') or form.get('begin-position-row')) or 0
+        call.controller.set_pointer(call.session, form['module'], '', line)
     elif call.action in ('set-pp-prev-inst', 'set-pp-next-inst'):
         call.controller.require_manual()
     else:
@@ -224,12 +228,9 @@ def _set_symbol(call: Call) -> Reply:
 def _validate(call: Call) -> Reply:
     literal, kind = call.form.get('value', ''), (call.form.get('datatype') or call.form.get('dattyp') or '').lower()
     try:
-        value = parse_literal(literal)
-    except ConfigurationError:
-        raise refusals.invalid('Value does not match the type') from None
-    scalar = {'num': (int, float), 'dnum': (int, float), 'string': str, 'bool': bool}.get(kind, list)
-    if not isinstance(value, scalar) or (isinstance(value, bool) and kind != 'bool'):
-        raise refusals.invalid('Value does not match the type')
+        rapid_values.parse(literal, rapid_values.shape_of(kind, (), literal))
+    except rapid_values.NoValue as error:
+        raise refusals.invalid(f'Value does not match the type: {error}') from None
     return NOTHING
 
 
@@ -238,11 +239,10 @@ def _properties(call: Call) -> Reply:
     path = call.controller.memory.find_symbol(call.parts['symbol'])
     if path is None:
         raise refusals.no_symbol_read(call.generation)
-    return Reply((_property_item(call, path, ''),), path)
+    return Reply((_property_item(path, call.controller.memory.declarations[path], ''),), path)
 
 
-def _property_item(call: Call, path: str, ending: str) -> Item:
-    declared = call.controller.memory.declarations[path]
+def _property_item(path: str, declared: Declaration, ending: str) -> Item:
     fields = {
         'symburl': f'RAPID/{path}',
         'name': declared.name,
@@ -265,22 +265,29 @@ def _property_item(call: Call, path: str, ending: str) -> Item:
 
 
 @route('POST', '/rw/rapid/symbols')
-def _search_symbols(call: Call) -> Reply:
-    form = call.form
-    if call.action not in ('search-symbol', 'search-symbols') or not form:
+async def _search_symbols(call: Call) -> Reply:
+    if call.action not in ('search-symbol', 'search-symbols') or not call.form:
         raise refusals.invalid()
-    block = (form.get('blockurl') or form.get('task') or 'RAPID').removeprefix('RAPID').strip('/')
     try:
-        name = re.compile(form.get('regexp', ''), re.IGNORECASE)
-    except re.error:
-        raise refusals.invalid() from None
-    wanted = {'any', 'undef', '', None}
-    found = [
-        path
-        for path, declared in call.controller.memory.declarations.items()
-        if (not block or path == block or path.startswith(f'{block}/'))
-        and (form.get('symtyp') in wanted or declared.symbol_type in form['symtyp'])
-        and (form.get('dattyp') in wanted or declared.data_type == form['dattyp'].lower())
-        and name.search(declared.name)
-    ]
-    return Reply(tuple(_property_item(call, path, '-li') for path in found), 'symbols')
+        pattern = NamePattern(call.form.get('regexp', ''))
+    except BadPattern as error:
+        raise refusals.invalid(f'regexp: {error}') from None
+    items = await asyncio.to_thread(_found, dict(call.controller.memory.declarations), call.form, pattern)
+    return Reply(items, 'symbols')
+
+
+def _found(declarations: dict[str, Declaration], form: dict[str, str], pattern: NamePattern) -> tuple[Item, ...]:
+    """What a search finds; carried out beside the event loop, because there may be thousands of names."""
+    block = (form.get('blockurl') or form.get('task') or 'RAPID').removeprefix('RAPID').strip('/')
+    wanted, end_s, items = {'any', 'undef', '', None}, time.monotonic() + LONGEST_SEARCH_S, []
+    for path, declared in declarations.items():
+        if time.monotonic() > end_s:
+            raise refusals.invalid('regexp: the search takes too long')
+        if (
+            (not block or path == block or path.startswith(f'{block}/'))
+            and (form.get('symtyp') in wanted or declared.symbol_type in form['symtyp'])
+            and (form.get('dattyp') in wanted or declared.data_type == form['dattyp'].lower())
+            and pattern.found_in(declared.name)
+        ):
+            items.append(_property_item(path, declared, '-li'))
+    return tuple(items)

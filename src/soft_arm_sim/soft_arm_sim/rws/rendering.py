@@ -1,7 +1,9 @@
 """Answers as bytes: RWS 1.0 JSON and XHTML, RWS 2.0 HAL JSON and XHTML."""
 
+import asyncio
 import html
 import json
+import re
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -9,6 +11,8 @@ from aiohttp import web
 from soft_arm_sim.rws.refusals import Refused
 
 XHTML = 'application/xhtml+xml'
+LONG_LIST = 200
+_NO_XML = re.compile('[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,13 @@ class Format:
         return 'application/json' if self.as_json else XHTML
 
 
-def response(reply: Reply, style: Format) -> web.Response:
-    """The answer; writes that tell nothing have no body and no type."""
+def body(reply: Reply, style: Format) -> bytes:
+    """The body of a reply with items."""
+    return (_json(reply, style) if style.as_json else page(reply.title, style.base, _state(reply))).encode()
+
+
+async def response(reply: Reply, style: Format) -> web.Response:
+    """The answer; writes that tell nothing have no body and no type. A long list is written beside the event loop."""
     located = {'Location': reply.location} if reply.location else {}
     if reply.content is not None:
         return web.Response(body=reply.content, headers={'Content-Type': 'application/octet-stream'})
@@ -61,8 +70,8 @@ def response(reply: Reply, style: Format) -> web.Response:
         return web.Response(status=204, headers=located)
     if reply.items is None:  # clients read the type of everything but a 204
         return web.Response(status=reply.status, headers={'Content-Type': style.content_type} | located)
-    text = _json(reply, style) if style.as_json else page(reply.title, style.base, _state(reply))
-    return web.Response(status=reply.status, body=text.encode(), headers={'Content-Type': style.content_type} | located)
+    content = body(reply, style) if len(reply.items) < LONG_LIST else await asyncio.to_thread(body, reply, style)
+    return web.Response(status=reply.status, body=content, headers={'Content-Type': style.content_type} | located)
 
 
 def refusal(refused: Refused, style: Format) -> web.Response:
@@ -75,7 +84,7 @@ def refusal(refused: Refused, style: Format) -> web.Response:
         )
         text = json.dumps(body)
     else:
-        message = html.escape(refused.message, quote=False)
+        message = _text(refused.message)
         spans = f'<span class="code">{refused.code}</span><span class="msg">{message}</span>'
         text = page('rw', style.base, f'<div class="status">{spans}</div>')
     return web.Response(status=refused.status, body=text.encode(), headers={'Content-Type': style.content_type})
@@ -106,24 +115,32 @@ def _json_value(value, style: Format):
 
 def list_item(item: Item) -> str:
     """One <li>; items inside it follow its fields as a list of their own."""
-    links = ''.join(f'<a href="{html.escape(href)}" rel="{rel}"></a>' for rel, href in item.links.items())
+    links = ''.join(f'<a href="{_attribute(href)}" rel="{rel}"></a>' for rel, href in item.links.items())
     spans = ''.join(
         f'<ul>{"".join(map(list_item, value))}</ul>'
         if isinstance(value, tuple)
-        else f'<span class="{name}">{html.escape(str(value), quote=False)}</span>'
+        else f'<span class="{_attribute(name)}">{_text(str(value))}</span>'
         for name, value in item.fields.items()
     )
-    return f'<li class="{item.kind}" title="{html.escape(item.title)}">{links}{spans}</li>'
+    return f'<li class="{item.kind}" title="{_attribute(item.title)}">{links}{spans}</li>'
+
+
+def _text(text: str) -> str:
+    return html.escape(_NO_XML.sub('\ufffd', text), quote=False)
+
+
+def _attribute(text: str) -> str:
+    return html.escape(_NO_XML.sub('\ufffd', text))
 
 
 def _state(reply: Reply) -> str:
-    links = ''.join(f'<a href="{html.escape(href)}" rel="{rel}"></a>' for rel, href in ({'self': ''} | reply.links).items())
+    links = ''.join(f'<a href="{_attribute(href)}" rel="{rel}"></a>' for rel, href in ({'self': ''} | reply.links).items())
     return f'<div class="state">{links}<ul>{"".join(map(list_item, reply.items))}</ul></div>'
 
 
 def page(title: str, base: str, content: str) -> str:
     """A whole XHTML page."""
     return (
-        f'<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>{title}</title>'
-        f'<base href="{base}"/></head><body>{content}</body></html>'
+        f'<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>{_text(title)}</title>'
+        f'<base href="{_attribute(base)}"/></head><body>{content}</body></html>'
     )

@@ -59,9 +59,16 @@ class Robot:
         """Joint angles as the controller writes them [deg]."""
         return {f'{prefix}{i}': _text(math.degrees(q)) for i, q in enumerate(self.joints_rad, start=1)}
 
-    def robtarget(self) -> dict[str, str]:
-        """Pose of tool0 in the base as the controller writes it [mm], quaternion w x y z."""
+    def robtarget(self, tool: np.ndarray | None = None, reference: np.ndarray | None = None) -> dict[str, str]:
+        """Pose of a tool as the controller writes it [mm], quaternion w x y z.
+
+        Args:
+            tool: T_tool0_tool, shape (4, 4) [m]; None: tool0.
+            reference: T_base_reference, in which the pose is told, shape (4, 4) [m]; None: the base.
+        """
         pose = irb120.forward_kinematics(self.joints_rad)
+        pose = pose if tool is None else pose @ tool
+        pose = pose if reference is None else np.linalg.inv(reference) @ pose
         values = [*(1000.0 * pose[:3, 3]), *quaternion_wxyz(pose[:3, :3])]
         return dict(zip(('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4'), map(_text, values), strict=True))
 

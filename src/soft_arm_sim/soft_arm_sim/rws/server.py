@@ -2,10 +2,13 @@
 
 import asyncio
 import contextlib
+import inspect
+import logging
 import re
 import ssl
 import time
 import urllib.parse
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,15 +31,24 @@ from soft_arm_sim.rws import (
 )
 from soft_arm_sim.rws.addresses import canonical
 from soft_arm_sim.rws.faults import Faults
+from soft_arm_sim.rws.file_store import LARGEST_BYTES
+from soft_arm_sim.rws.peers import LARGEST_BACKLOG, Peer, Peers
 from soft_arm_sim.rws.refusals import Refused
+from soft_arm_sim.rws.request_values import whole
 from soft_arm_sim.rws.routing import ROUTES, Call
 from soft_arm_sim.rws.sessions import Sessions
-from soft_arm_sim.rws.subscriptions import Subscriptions
+from soft_arm_sim.rws.subscriptions import Group, Subscriptions
 from soft_arm_sim.rws.virtual_controller import VirtualController
 
+_log = logging.getLogger(__name__)
+_AUTHORITY = re.compile(r'[A-Za-z0-9.:_\[\]-]{1,255}')
 SESSION_COOKIE = '-http-session-'
 PING_S = 30.0
 TICK_S = 0.01
+LONG_GROUP = 50
+LARGEST_FORM, MOST_FIELDS, LONGEST_FIELD, WRITES_KEPT = 1 << 20, 4000, 2000, 1000
+LONG_FIELDS = {'text', 'value'}
+"""A form's size [bytes], its count of fields, and the length of a field; the text of a module and the literal of a value may be longer."""
 
 RESTART_AFTER_S = 0.2
 ROBOTWARE = {1: '6.16.2027', 2: '7.21.0+229'}
@@ -85,7 +97,9 @@ class Emulator:
 
     Attributes:
         requests: Count of requests that reached the controller.
-        writes: Path with action and form of every POST that was carried out.
+        written: Count of POSTs that were carried out.
+        writes: Path with action of the last of them.
+        failures: Count of requests that were refused because the emulator failed over them: defects of ours.
     """
 
     def __init__(self, options: Options, clock: Callable[[], float] = time.monotonic):
@@ -97,33 +111,39 @@ class Emulator:
         self.controller.on_change = self.subscriptions.changed
         self.controller.sessions = lambda: list(self.sessions.table)
         self.controller.on_restart = lambda: self._keep(self._restart_soon())
-        self.requests = 0
-        self.writes: list[tuple[str, dict[str, str]]] = []
+        self.requests = self.written = self.failures = 0
+        self.writes: deque[str] = deque(maxlen=WRITES_KEPT)
         self.port = options.port
+        self.peers = Peers(clock)
         self._runner: web.AppRunner | None = None
-        self._site: web.TCPSite | None = None
+        self._listener: asyncio.Server | None = None
+        self._restarting = False
         self._tasks: set[asyncio.Task] = set()
 
     async def __aenter__(self) -> 'Emulator':
-        app = web.Application(client_max_size=64 << 20)
+        app = web.Application(client_max_size=LARGEST_BYTES + 1)
         app.router.add_route('*', '/{path:.*}', self._handle)
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         await self._listen()
         self._keep(self._tick())
+        self._keep(self.peers.sweep())
         return self
 
     async def __aexit__(self, *_exception) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._listener.close()
         self.cut_connections()
         await self._runner.cleanup()
 
     async def _listen(self) -> None:
-        self._site = web.TCPSite(self._runner, self.options.host, self.port, ssl_context=self.options.tls, reuse_address=True)
-        await self._site.start()
-        self.port = self._site._server.sockets[0].getsockname()[1]  # aiohttp does not tell the port it was given
+        tls = {} if self.options.tls is None else {'ssl': self.options.tls, 'ssl_handshake_timeout': self.peers.request_s}
+        self._listener = await asyncio.get_running_loop().create_server(
+            lambda: Peer(self._runner.server(), self.peers), self.options.host, self.port, reuse_address=True, **tls
+        )
+        self.port = self._listener.sockets[0].getsockname()[1]
 
     def _keep(self, work) -> None:
         task = asyncio.create_task(work)
@@ -137,7 +157,7 @@ class Emulator:
 
     async def restart(self, down_s: float = 0.5, boot_s: float = 0.5) -> None:
         """Warm start: connections cut, sessions and registrations lost, then no tasks for a while."""
-        await self._site.stop()
+        self._listener.close()
         self.cut_connections()
         self.sessions.end_all(forget_nonces=True)
         self.subscriptions.remove_all()
@@ -148,8 +168,14 @@ class Emulator:
         self._keep(self._finish_boot(boot_s))
 
     async def _restart_soon(self) -> None:
-        await asyncio.sleep(RESTART_AFTER_S)  # the answer goes out first
-        await self.restart()
+        if self._restarting:
+            return
+        self._restarting = True
+        try:
+            await asyncio.sleep(RESTART_AFTER_S)  # the answer goes out first
+            await self.restart()
+        finally:
+            self._restarting = False
 
     async def _finish_boot(self, boot_s: float) -> None:
         await asyncio.sleep(boot_s)
@@ -157,9 +183,7 @@ class Emulator:
 
     def cut_connections(self) -> None:
         """Abort every TCP connection."""
-        for connection in list(self._runner.server.connections):
-            if connection.transport is not None:
-                connection.transport.abort()
+        self.peers.cut()
 
     def _session_ended(self, session: str) -> None:
         self.controller.forget_session(session)
@@ -169,108 +193,149 @@ class Emulator:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
-        return await self.faults.apply(request, lambda: self._authenticated(request))
+        peer = request.transport.get_protocol()  # None only where the connection is gone already, which cancels us
+        try:
+            return await self.faults.apply(request, lambda: self._guarded(request, peer))
+        finally:
+            peer.request_is_answered()
 
-    async def _authenticated(self, request: web.Request) -> web.StreamResponse:
+    async def _guarded(self, request: web.Request, peer: Peer) -> web.StreamResponse:
+        """Whatever a request makes of us, it gets an answer that a controller gives."""
+        try:
+            return await self._authenticated(request, peer)
+        except web.HTTPException as refused:  # of the HTTP library: too large, no WebSocket handshake
+            return rendering.refusal(Refused(refused.status, -1073445879, refused.reason), self._style(request))
+        except Exception:
+            self.failures += 1
+            _log.exception('%s %s', request.method, request.path)
+            return rendering.refusal(refusals.invalid('The request cannot be understood'), self._style(request))
+
+    async def _authenticated(self, request: web.Request, peer: Peer) -> web.StreamResponse:
         session = self.sessions.known(request.cookies.get(SESSION_COOKIE))
         opened = False
         if session is None:
             header = request.headers.get('Authorization', '')
-            if not self._credentials_right(request, header):
+            user, stale = self._user(request, header)
+            if user is None:
                 if request.path.startswith('/poll/') and not header:
                     return web.Response(status=403)
-                return self._challenge()
+                return self._challenge(stale)
             if request.path.startswith('/poll/'):  # clients exist that come back with digest only
-                return await self._poll(request, '')
-            session = self.sessions.open()
+                return await self._poll(request, peer, user)
+            session = self.sessions.open(user)
             if session is None:
                 return web.Response(status=503)
             opened = True
-        answer = await self._answer(request, session)
+        answer = await self._answer(request, peer, session)
         if opened and not answer.prepared:
             # two cookies; only the first is the session, the second is new with each TCP connection
             answer.headers.add('Set-Cookie', f'{SESSION_COOKIE}={session}; path=/; httponly')
             answer.headers.add('Set-Cookie', f'ABBCX={self.sessions.opened}; path=/; httponly')
         return answer
 
-    def _credentials_right(self, request: web.Request, header: str) -> bool:
+    def _user(self, request: web.Request, header: str) -> tuple[str | None, bool]:
         if self.options.generation == 2:
-            return self.sessions.basic_is_right(header)
-        return self.sessions.digest_is_right(request.method, request.raw_path, header)
+            return self.sessions.basic_user(header), False
+        return self.sessions.digest_user(request.method, request.raw_path, header)
 
-    def _challenge(self) -> web.Response:
-        header = 'Basic realm="validusers@robapi.abb"' if self.options.generation == 2 else self.sessions.challenge()
+    def _challenge(self, stale: bool) -> web.Response:
+        header = 'Basic realm="validusers@robapi.abb"' if self.options.generation == 2 else self.sessions.challenge(stale)
         return web.Response(status=401, headers={'WWW-Authenticate': header})
 
-    async def _answer(self, request: web.Request, session: str) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, peer: Peer, session: str) -> web.StreamResponse:
         style = self._style(request)
         try:
-            return await self._dispatch(request, session, style)
+            return await self._dispatch(request, peer, session, style)
         except Refused as refused:
             return rendering.refusal(refused, style)
 
     def _style(self, request: web.Request) -> rendering.Format:
         # links of a list are relative to the folder above it
-        base = f'{request.scheme}://{request.host}{request.path.rstrip("/").rpartition("/")[0]}/'
+        base = f'{request.scheme}://{self._authority(request)}{request.path.rstrip("/").rpartition("/")[0]}/'
         if self.options.generation == 2:
             return rendering.Format(2, 'json' in request.headers.get('Accept', ''), base)
         return rendering.Format(1, request.query.get('json') == '1', base)
 
-    async def _dispatch(self, request: web.Request, session: str, style: rendering.Format) -> web.StreamResponse:
+    def _authority(self, request: web.Request) -> str:
+        """Our own host and port as the client wrote them, if that is a host at all."""
+        return request.host if _AUTHORITY.fullmatch(request.host) else f'{self.options.host}:{self.port}'
+
+    async def _dispatch(self, request: web.Request, peer: Peer, session: str, style: rendering.Format) -> web.StreamResponse:
         path = re.sub(r'^/https?://[^/]*', '', urllib.parse.unquote(request.path))  # abb_robot_client asks for privilege this way
         if path == '/logout':
             self.sessions.end(session)
             return web.Response(status=204)
         if path.startswith('/poll/'):
-            return await self._poll(request, session)
+            return await self._poll(request, peer, self._user_of(session), session)
         content = await request.read()
+        peer.request_is_whole()
         if path.startswith('/subscription'):
-            return self._subscription(request, session, content)
-        return rendering.response(self._resource(request, session, path, content), style)
+            return await self._subscription(request, session, content)
+        return await rendering.response(await self._resource(request, session, path, content), style)
 
-    def _resource(self, request: web.Request, session: str, path: str, content: bytes) -> rendering.Reply:
+    async def _resource(self, request: web.Request, session: str, path: str, content: bytes) -> rendering.Reply:
         query = dict(request.query)
         if self.options.generation == 2:
             path, more = canonical(request.method, path)
             query = more | query
-        form = self._form(request, path, content)
+        form = await self._form(request, path, content)
+        self._user_of(session)
         wanted = 'GET' if request.method == 'HEAD' else request.method
         for method, pattern, handler in ROUTES:
             match = pattern.match(path) if method == wanted else None
             if match:
                 reply = handler(Call(self.controller, session, match.groupdict(), query, form, content, self.options.generation))
+                if inspect.isawaitable(reply):
+                    reply = await reply
                 if method == 'POST':
-                    self.writes.append((f'{path}?{query.get("action", "")}', form))
+                    self.written += 1
+                    self.writes.append(f'{path}?{query.get("action", "")}')
                 return reply
         raise refusals.no_resource()
 
-    def _form(self, request: web.Request, path: str, content: bytes) -> dict[str, str]:
+    def _user_of(self, session: str) -> str:
+        """Whose session it is.
+
+        Raises:
+            Refused: If it has ended while its request came in: it must take nothing any more.
+        """
+        if session not in self.sessions.table:
+            raise refusals.no_grant()
+        return self.sessions.table[session].user
+
+    async def _form(self, request: web.Request, path: str, content: bytes) -> dict[str, str]:
         if request.method not in ('POST', 'PUT') or (request.method == 'PUT' and path.startswith('/fileservice/')):
             return {}
         typed = request.headers.get('Content-Type', '').startswith('application/x-www-form-urlencoded')
         if not typed and (content or self.options.generation == 2):  # IRC5 takes an empty form of any type
             raise Refused(415, -1073445879, 'Unsupported media type')
-        return dict(urllib.parse.parse_qsl(content.decode('utf-8', errors='replace'), keep_blank_values=True))
+        form = {name: values[-1] for name, values in (await _fields(content)).items()}
+        for name, value in form.items():
+            if len(name) > LONGEST_FIELD or (len(value) > LONGEST_FIELD and name not in LONG_FIELDS):
+                raise refusals.invalid(f'Field {name[:40]} is longer than {LONGEST_FIELD} characters')
+        return form
 
     # events
 
-    def _subscription(self, request: web.Request, session: str, content: bytes) -> web.Response:
+    async def _subscription(self, request: web.Request, session: str, content: bytes) -> web.Response:
         number, _, resource = urllib.parse.unquote(request.path).removeprefix('/subscription').lstrip('/').partition('/')
         headers = {'Content-Type': rendering.XHTML}
-        base = f'{request.scheme}://{request.host}/'
+        base = f'{request.scheme}://{self._authority(request)}/'
         if request.method == 'POST' and not number:
-            group = self.subscriptions.register(session, content.decode())
-            poll_url = f'{"wss" if self.options.tls else "ws"}://{self.options.advertised_host or request.host}/poll/{group.number}'
-            body = self.subscriptions.initial(group, base, poll_url)  # XHTML even where JSON was asked for
-            return web.Response(status=201, body=body.encode(), headers=headers | {'Location': poll_url})
+            form = await _fields(content)
+            group = self.subscriptions.register(session, self._user_of(session), form)
+            host = self.options.advertised_host or self._authority(request)
+            poll_url = f'{"wss" if self.options.tls else "ws"}://{host}/poll/{group.number}'
+            body = await self._initial(group, base, poll_url)  # XHTML even where JSON was asked for
+            return web.Response(status=201, body=body, headers=headers | {'Location': poll_url})
         if request.method == 'GET' and not number:
             return web.Response(body=self.subscriptions.overview(session, base).encode(), headers=headers)
-        if not number.isdigit() or int(number) not in self.subscriptions.groups:
+        group = self.subscriptions.groups.get(whole(number))
+        if group is None or group.session != session:  # another session's group is nothing that this one could know of
             raise refusals.no_resource()
-        group = self.subscriptions.groups[int(number)]
         if request.method == 'PUT':
-            self.subscriptions.add(group, content.decode())
-            return web.Response(body=self.subscriptions.initial(group, base, f'/poll/{number}').encode(), headers=headers)
+            self.subscriptions.add(group, await _fields(content))
+            return web.Response(body=await self._initial(group, base, f'/poll/{number}'), headers=headers)
         if request.method == 'DELETE' and resource:
             self.subscriptions.drop(group, f'/{resource}')
         elif request.method == 'DELETE':
@@ -279,37 +344,51 @@ class Emulator:
             raise refusals.no_resource()
         return web.Response(status=200, headers=headers)
 
-    async def _poll(self, request: web.Request, session: str) -> web.StreamResponse:
-        number = request.path.rpartition('/')[2]
-        group = self.subscriptions.groups.get(int(number)) if number.isdigit() else None
-        if group is None:
+    async def _initial(self, group: Group, base: str, poll_url: str) -> bytes:
+        write = self.subscriptions.initial
+        many = len(group.paths) > LONG_GROUP
+        return (await asyncio.to_thread(write, group, base, poll_url) if many else write(group, base, poll_url)).encode()
+
+    async def _poll(self, request: web.Request, peer: Peer, user: str, session: str | None = None) -> web.StreamResponse:
+        """The WebSocket of a group: for its session, or without one for its user."""
+        group = self.subscriptions.groups.get(whole(request.path.rpartition('/')[2]))
+        if group is None or group.user != user or session not in (None, group.session):
             return web.Response(status=404)
         protocol = 'rws_subscription' if self.options.generation == 2 else 'robapi2_subscription'
         offered = request.headers.get('Sec-WebSocket-Protocol', '')
         if self.options.generation == 2 and protocol not in offered:
             return web.Response(status=400)
         silent_peer = self.options.generation == 2
-        socket = web.WebSocketResponse(protocols=(protocol,), heartbeat=None if silent_peer else PING_S, autoping=not silent_peer)
+        socket = web.WebSocketResponse(
+            protocols=(protocol,), heartbeat=None if silent_peer else PING_S, autoping=not silent_peer, autoclose=False, compress=False
+        )
+        peer.request_is_whole(endless=True)
         try:
             await socket.prepare(request)
         except ConnectionError:  # cut while it was being opened
             return web.Response(status=503)
         group.sockets.append(socket)
         try:
-            await self._listen_to(socket, request, silent_peer)
+            said_goodbye = await self._listen_to(socket, silent_peer)
         finally:
-            if socket in group.sockets:
-                group.sockets.remove(socket)
+            group.sockets.remove(socket)
+        if said_goodbye:  # a connection that merely broke leaves the group, and its address can be used again
+            if not group.sockets and self.subscriptions.groups.get(group.number) is group:
+                self.subscriptions.remove(group.number)
+            await socket.close()
         return socket
 
-    async def _listen_to(self, socket: web.WebSocketResponse, request: web.Request, silent_peer: bool) -> None:
+    async def _listen_to(self, socket: web.WebSocketResponse, silent_peer: bool) -> bool:
+        """Wait for the end; did the client close the WebSocket as it should."""
         while True:
             message = await socket.receive()
-            if message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
-                return
+            if message.type == WSMsgType.CLOSE:
+                return True
+            if message.type in (WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
+                return False
             if silent_peer:
                 await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=b'Client cannot send data.')
-                return
+                return False
 
     def silence_websockets(self, silent: bool) -> None:
         """Stop or resume reading and writing of every WebSocket, the TCP connections staying up."""
@@ -328,9 +407,31 @@ class Emulator:
     def _send(self, socket: web.WebSocketResponse, text: str) -> None:
         if self.faults.silent or self.faults.websocket_silent:
             return
+        transport = socket._req.transport if socket._req is not None else None  # aiohttp has no public way to it
+        if transport is not None and transport.get_write_buffer_size() > LARGEST_BACKLOG:
+            transport.abort()  # it takes nothing
+            return
         self._keep(_send_text(socket, text))
 
 
 async def _send_text(socket: web.WebSocketResponse, text: str) -> None:
     with contextlib.suppress(ConnectionError):  # the client is gone; its handler notices by itself
         await socket.send_str(text)
+
+
+async def _fields(content: bytes) -> dict[str, list[str]]:
+    """The fields of a form; a large one is read beside the event loop.
+
+    Raises:
+        Refused: If it is too large, or no UTF-8.
+    """
+    if len(content) > LARGEST_FORM:
+        raise Refused(413, -1073445879, f'A form has at most {LARGEST_FORM} bytes')
+    return _parsed(content) if len(content) < 10_000 else await asyncio.to_thread(_parsed, content)
+
+
+def _parsed(content: bytes) -> dict[str, list[str]]:
+    try:
+        return urllib.parse.parse_qs(content.decode(), keep_blank_values=True, errors='strict', max_num_fields=MOST_FIELDS)
+    except ValueError:  # UnicodeDecodeError is one
+        raise refusals.invalid(f'A form is UTF-8 text of at most {MOST_FIELDS} fields') from None

@@ -3,25 +3,33 @@
 import base64
 import binascii
 import hashlib
+import hmac
+import math
 import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
 REALM = 'validusers@robapi.abb'
-_FIELD = re.compile(r'([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]*))')
+NONCE_LIFE_S, COUNTED_NONCES, COUNT_WINDOW = 1500.0, 1024, 64
+_FIELD = re.compile(r'(?<![\w-])([\w-]++)\s*+=\s*(?:"((?:[^"\\]|\\.)*+)"|([^\s,]*+))')
+_COUNT = re.compile(r'[0-9a-fA-F]{1,8}')
 
 
 @dataclass
 class Entry:
-    """One session: when it began and was last used [s]."""
+    """One session: whose it is, when it began and was last used [s]."""
 
+    user: str
     began_s: float
     used_s: float
 
 
 class Sessions:
     """Session table with the limits of a real controller.
+
+    A nonce carries the time at which it was given and a signature, so that challenges cost no memory; what is remembered are the
+    request counts (nc) of the nonces that were answered rightly, as a window of COUNT_WINDOW counts, and of COUNTED_NONCES nonces.
 
     Args:
         on_end: Called with the identity of every session that ends.
@@ -41,7 +49,8 @@ class Sessions:
         self.table: dict[str, Entry] = {}
         self.opened = self.challenges = 0
         self._users, self._clock, self._on_end = users, clock, on_end
-        self._nonces: set[str] = set()
+        self._key, self._oldest_s = secrets.token_bytes(16), -math.inf
+        self._counts: dict[str, tuple[int, int]] = {}  # nonce: highest count, and which of those below it were used, as bits
 
     def known(self, cookie: str | None) -> str | None:
         """The session of a cookie, refreshed; None if there is none."""
@@ -51,14 +60,14 @@ class Sessions:
         self.table[cookie].used_s = self._clock()
         return cookie
 
-    def open(self) -> str | None:
+    def open(self, user: str) -> str | None:
         """A new session; None when the table is full."""
         self._expire()
         if len(self.table) >= self.limit:
             return None
         self.opened += 1
         identity = f'{self.opened}::http.session::{secrets.token_hex(8)}'
-        self.table[identity] = Entry(self._clock(), self._clock())
+        self.table[identity] = Entry(user, self._clock(), self._clock())
         return identity
 
     def end(self, identity: str) -> None:
@@ -71,7 +80,8 @@ class Sessions:
         for identity in list(self.table):
             self.end(identity)
         if forget_nonces:
-            self._nonces.clear()
+            self._key = secrets.token_bytes(16)
+            self._counts.clear()
 
     def _expire(self) -> None:
         now_s = self._clock()
@@ -79,38 +89,87 @@ class Sessions:
             if now_s - entry.used_s > self.idle_s or now_s - entry.began_s > self.life_s:
                 self.end(identity)
 
-    def challenge(self) -> str:
-        """Value of `WWW-Authenticate` with a new nonce."""
+    def challenge(self, stale: bool = False) -> str:
+        """Value of `WWW-Authenticate` with a new nonce; `stale` says that user and password were right and only the nonce was not."""
         self.challenges += 1
-        nonce = secrets.token_hex(16)
-        self._nonces.add(nonce)
-        opaque = secrets.token_hex(8)
-        return f'Digest realm="{REALM}", domain="/", qop="auth", nonce="{nonce}", opaque="{opaque}", algorithm="MD5", stale=FALSE'
+        told = f'{self._clock():.6f}:{secrets.token_hex(8)}'
+        nonce = f'{told}:{self._signature(told)}'.encode().hex()
+        return (
+            f'Digest realm="{REALM}", domain="/", qop="auth", nonce="{nonce}", opaque="{secrets.token_hex(8)}", algorithm="MD5", '
+            f'stale={str(stale).upper()}'
+        )
 
-    def digest_is_right(self, method: str, target: str, header: str) -> bool:
-        """Check a digest answer; `target` is path and query as they were sent."""
+    def _signature(self, told: str) -> str:
+        return hmac.new(self._key, told.encode(), hashlib.sha256).hexdigest()[:16]
+
+    def _given_s(self, nonce: str) -> float | None:
+        """When a nonce was given [s]; None if it is none of ours."""
+        try:
+            told, _, signature = bytes.fromhex(nonce).decode('ascii').rpartition(':')
+        except ValueError:
+            return None
+        return float(told.partition(':')[0]) if _same(signature, self._signature(told)) else None
+
+    def digest_user(self, method: str, target: str, header: str) -> tuple[str | None, bool]:
+        """The user whose answer to a challenge this is, and whether only its nonce or count is used up (then there is no user).
+
+        Args:
+            target: Path and query as they were sent.
+        """
         if not header.startswith('Digest '):
-            return False
+            return None, False
         fields = {name: quoted or plain for name, quoted, plain in _FIELD.findall(header[7:])}
-        if fields.get('username') not in self._users or fields.get('nonce') not in self._nonces or fields.get('uri') != target:
-            return False
-        secret, action = _md5(f'{fields["username"]}:{REALM}:{self._users[fields["username"]]}'), _md5(f'{method}:{target}')
-        if fields.get('qop'):
-            middle = [fields['nonce'], fields.get('nc', ''), fields.get('cnonce', ''), fields['qop']]
-        else:
-            middle = [fields['nonce']]
-        return fields.get('response') == _md5(':'.join([secret, *middle, action]))
+        user, nonce, count = fields.get('username'), fields.get('nonce', ''), fields.get('nc', '')
+        given_s = self._given_s(nonce)
+        if user not in self._users or given_s is None or fields.get('uri') != target:
+            return None, False
+        secret, action = _md5(f'{user}:{REALM}:{self._users[user]}'), _md5(f'{method}:{target}')
+        middle = [nonce, count, fields.get('cnonce', ''), fields['qop']] if fields.get('qop') else [nonce]
+        if not _same(fields.get('response', ''), _md5(':'.join([secret, *middle, action]))):
+            return None, False
+        if fields.get('qop') and not _COUNT.fullmatch(count):
+            return None, False
+        fresh = self._take_count(nonce, given_s, int(count, 16) if fields.get('qop') else 1)
+        return (user, False) if fresh else (None, True)
 
-    def basic_is_right(self, header: str) -> bool:
-        """Check a basic answer."""
-        if not header.startswith('Basic '):
+    def _take_count(self, nonce: str, given_s: float, count: int) -> bool:
+        """Note a count of a nonce; False if it was used before, or both are too old to tell.
+
+        Requests that were sent at once may arrive in any order, so every count of the window is good once.
+        """
+        if given_s <= self._oldest_s or self._clock() - given_s > NONCE_LIFE_S:
             return False
+        highest, used = self._counts.pop(nonce, (0, 0))
+        if count > highest:
+            highest, used, fresh = count, used << min(count - highest, COUNT_WINDOW) | 1, True
+        else:
+            bit = 1 << highest - count if highest - count < COUNT_WINDOW else 0
+            fresh, used = bool(bit and not used & bit), used | bit
+        self._counts[nonce] = highest, used & (1 << COUNT_WINDOW) - 1
+        while len(self._counts) > COUNTED_NONCES:  # the one that was not used for longest; it and all older ones are good no more
+            forgotten = next(iter(self._counts))
+            del self._counts[forgotten]
+            self._oldest_s = max(self._oldest_s, self._given_s(forgotten) or 0.0)
+        return fresh
+
+    def basic_user(self, header: str) -> str | None:
+        """The user of a basic answer; None if it is wrong."""
+        if not header.startswith('Basic '):
+            return None
         try:
             user, _, password = base64.b64decode(header[6:], validate=True).decode().partition(':')
-        except (binascii.Error, UnicodeDecodeError):
-            return False
-        return self._users.get(user) == password
+        except (binascii.Error, ValueError):
+            return None
+        return user if user in self._users and _same(self._users[user], password) else None
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors='surrogateescape')  # what was no UTF-8 in a header
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(_bytes(one), _bytes(other))
 
 
 def _md5(text: str) -> str:
-    return hashlib.md5(text.encode()).hexdigest()
+    return hashlib.md5(_bytes(text)).hexdigest()

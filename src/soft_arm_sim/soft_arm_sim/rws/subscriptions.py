@@ -1,7 +1,7 @@
 """Event groups: registration, WebSockets, and the controller's own throttling by priority."""
 
 import asyncio
-import urllib.parse
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -10,21 +10,25 @@ from aiohttp import web
 from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.addresses import canonical
 from soft_arm_sim.rws.rapid_resources import execution_text
+from soft_arm_sim.rws.rapid_values import size_of
 from soft_arm_sim.rws.rendering import Item, list_item, page
+from soft_arm_sim.rws.request_values import whole
 from soft_arm_sim.rws.virtual_controller import VirtualController
 
 PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
 """Least time between two events of a resource by priority, as measured on an IRC5 with RobotWare 6."""
-GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT = 2, 64, 1000
+GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LARGEST_SYMBOL = 2, 64, 1000, 4, 1000
 
 
 @dataclass
 class Group:
-    """Resources as they were asked for, and who listens."""
+    """Resources as they were asked for with their priorities, what each of them is, and who listens."""
 
     number: int
     session: str
+    user: str
     priorities: dict[str, int]
+    paths: dict[str, str]
     sockets: list[web.WebSocketResponse] = field(default_factory=list)
     sent_s: dict[str, float] = field(default_factory=dict)
     waiting: dict[str, asyncio.TimerHandle] = field(default_factory=dict)
@@ -36,29 +40,47 @@ class Subscriptions:
     def __init__(self, controller: VirtualController, send: Callable[[web.WebSocketResponse, str], None]):
         self.groups: dict[int, Group] = {}
         self.events_sent = 0
+        self._listeners: dict[str, dict[tuple[int, str], None]] = {}
         self._controller, self._send, self._number = controller, send, 0
 
-    def register(self, session: str, text: str) -> Group:
+    def register(self, session: str, user: str, form: dict[str, list[str]]) -> Group:
         """Take a registration form: repeated `resources=`, or one with their count."""
-        priorities = self._wanted(text)
+        priorities, paths = self._wanted(form)
         if sum(group.session == session for group in self.groups.values()) >= GROUPS_A_SESSION:
             raise refusals.limit_reached('Max number of subscription groups reached')
-        self._check_limits(priorities)
+        self._check_limits(priorities, paths)
         self._number += 1
-        self.groups[self._number] = Group(self._number, session, priorities)
-        return self.groups[self._number]
+        group = self.groups[self._number] = Group(self._number, session, user, priorities, paths)
+        self._listen(group, paths)
+        return group
 
-    def add(self, group: Group, text: str) -> None:
+    def _listen(self, group: Group, paths: dict[str, str]) -> None:
+        for asked, path in paths.items():
+            self._listeners.setdefault(path, {})[group.number, asked] = None
+
+    def _ignore(self, group: Group, asked: str) -> None:
+        path = group.paths.pop(asked)
+        del self._listeners[path][group.number, asked], group.priorities[asked]
+        if not self._listeners[path]:
+            del self._listeners[path]
+        group.sent_s.pop(asked, None)
+        timer = group.waiting.pop(asked, None)
+        if timer is not None:
+            timer.cancel()
+
+    def add(self, group: Group, form: dict[str, list[str]]) -> None:
         """More resources for a group, or other priorities for those it has."""
-        priorities = group.priorities | self._wanted(text)
-        self._check_limits(priorities)
-        group.priorities = priorities
+        priorities, paths = self._wanted(form)
+        self._check_limits(group.priorities | priorities, group.paths | paths, group)
+        group.priorities |= priorities
+        group.paths |= paths
+        self._listen(group, paths)
 
     def drop(self, group: Group, resource: str) -> None:
         """One resource less, by exactly the text that was subscribed; the group goes with its last."""
         if resource not in group.priorities:
             raise refusals.invalid()
-        del group.priorities[resource]
+        self._ignore(group, resource)
         if not group.priorities:
             self.remove(group.number)
 
@@ -71,13 +93,15 @@ class Subscriptions:
         )
         return page('Subscriptions', base, f'<div class="state"><a href="subscription" rel="self"></a><ul>{items}</ul></div>')
 
-    def _wanted(self, text: str) -> dict[str, int]:
-        form = urllib.parse.parse_qs(text, keep_blank_values=True)
+    def _wanted(self, form: dict[str, list[str]]) -> tuple[dict[str, int], dict[str, str]]:
+        """Priority and RWS 1.0 address by resource as it was asked for."""
         listed = form.get('resources', [])
-        if len(listed) == 1 and listed[0].isdigit():  # a count, or the only name, which need not be 1
-            counted = [str(i) for i in range(1, min(int(listed[0]), RESOURCE_LIMIT) + 1)]
+        if len(listed) == 1 and whole(listed[0]) is not None:  # a count, or the only name, which need not be 1
+            counted = [str(i) for i in range(1, min(whole(listed[0]), RESOURCE_LIMIT) + 1)]
             listed = counted if counted and all(number in form for number in counted) else listed
-        priorities = {}
+        if len(listed) > RESOURCE_LIMIT:
+            raise refusals.limit_reached('Max number of subscription resources reached')
+        priorities, paths = {}, {}
         for number in listed:
             resource, priority = form.get(number, [''])[0], form.get(f'{number}-p', ['1'])[0]
             path = self._canonical(resource)
@@ -86,21 +110,24 @@ class Subscriptions:
             fast = path.startswith(('/rw/iosystem/signals/', '/rw/rapid/symbol/data/'))
             if priority not in ('0', '1', '2') or (priority == '2' and not fast):
                 raise refusals.invalid('Invalid priority')
-            priorities[resource] = int(priority)
+            priorities[resource], paths[resource] = int(priority), path
         if not priorities:
             raise refusals.invalid()
-        return priorities
+        return priorities, paths
 
-    def _check_limits(self, priorities: dict[str, int]) -> None:
-        held = [p for group in self.groups.values() for p in group.priorities.values()]
-        if [*held, *priorities.values()].count(2) > HIGH_PRIORITY_LIMIT or len(priorities) > RESOURCE_LIMIT:
+    def _check_limits(self, priorities: dict[str, int], paths: dict[str, str], instead_of: Group | None = None) -> None:
+        """Refuse too many resources, too many of high priority in all groups, and one resource in too many spellings."""
+        others = [group for group in self.groups.values() if group is not instead_of]
+        high = sum(list(group.priorities.values()).count(2) for group in others) + list(priorities.values()).count(2)
+        spellings = max(Counter(paths.values()).values())
+        if high > HIGH_PRIORITY_LIMIT or len(priorities) > RESOURCE_LIMIT or spellings > SPELLINGS_A_RESOURCE:
             raise refusals.limit_reached('Max number of subscription resources reached')
 
     def remove(self, number: int) -> None:
         """Forget a group; its sockets are cut, not closed, as the controller does."""
         group = self.groups.pop(number)
-        for timer in group.waiting.values():
-            timer.cancel()
+        for asked in list(group.paths):
+            self._ignore(group, asked)
         for socket in group.sockets:
             cut(socket)
 
@@ -118,24 +145,22 @@ class Subscriptions:
         """Tell every group that listens to this resource, not faster than its priority allows."""
         loop = asyncio.get_running_loop()
         bare = resource.partition(';')[0]
-        for group in self.groups.values():
-            for asked, priority in group.priorities.items():
-                if (
-                    self._canonical(asked) != bare
-                    or asked in group.waiting
-                    or (';' in asked and ';' in resource and _param(asked) != _param(resource))
-                ):
-                    continue
-                due_s = group.sent_s.get(asked, -1e9) + PERIOD_S[priority]
-                if bare.startswith('/rw/elog') or due_s <= loop.time():
-                    self._emit(group, asked)
-                else:
-                    group.waiting[asked] = loop.call_at(due_s, self._emit, group, asked)
+        for number, asked in self._listeners.get(bare, ()):
+            group = self.groups[number]
+            if asked in group.waiting or (';' in asked and ';' in resource and _param(asked) != _param(resource)):
+                continue
+            due_s = group.sent_s.get(asked, -1e9) + PERIOD_S[group.priorities[asked]]
+            if bare.startswith('/rw/elog') or due_s <= loop.time():
+                self._emit(group, asked)
+            else:
+                group.waiting[asked] = loop.call_at(due_s, self._emit, group, asked)
 
     def _emit(self, group: Group, asked: str) -> None:
         group.waiting.pop(asked, None)
         group.sent_s[asked] = asyncio.get_running_loop().time()
-        text = page('Event', 'http://localhost/', self._content(group, [asked]))
+        if not group.sockets:
+            return
+        text = page('Event', 'http://localhost/', self._content(group, asked))
         for socket in group.sockets:
             if not socket.closed:
                 self.events_sent += 1
@@ -147,12 +172,12 @@ class Subscriptions:
             f'<a href="subscription/{group.number}" rel="group"></a><a href="{poll_url}" rel="self"></a>'
             f'<a href="subscription/{group.number}?action=show" rel="action"></a>'
         )
-        items = ''.join(self._items(asked) for asked in group.priorities if '/rw/elog' not in asked)
+        items = ''.join(self._items(asked, path) for asked, path in list(group.paths.items()) if path != '/rw/elog/0')
         return page('Event', base, f'<div class="state">{links}<ul>{items}</ul></div>')
 
-    def _content(self, group: Group, listed: list[str]) -> str:
+    def _content(self, group: Group, asked: str) -> str:
         link = f'<a href="subscription/{group.number}" rel="group"></a>'
-        return f'<div class="state">{link}<ul>{"".join(map(self._items, listed))}</ul></div>'
+        return f'<div class="state">{link}<ul>{self._items(asked, group.paths[asked])}</ul></div>'
 
     def _canonical(self, asked: str) -> str | None:
         """RWS 1.0 address without parameter; None for what cannot be subscribed."""
@@ -163,7 +188,9 @@ class Subscriptions:
             return None if signal is None else f'/rw/iosystem/signals/{signal.path}'
         if path.startswith('/rw/rapid/symbol/data/RAPID/'):
             symbol = controller.memory.find_symbol(path[len('/rw/rapid/symbol/data/RAPID/') :])
-            return None if symbol is None else f'/rw/rapid/symbol/data/RAPID/{symbol}'
+            if symbol is None or size_of(controller.memory.declarations[symbol].shape) > LARGEST_SYMBOL:
+                return None
+            return f'/rw/rapid/symbol/data/RAPID/{symbol}'
         if path.startswith('/rw/dipc/'):
             return path if path[len('/rw/dipc/') :] in controller.queues else None
         if path.startswith('/rw/mastership/'):
@@ -186,9 +213,9 @@ class Subscriptions:
         )
         return path if path in known else None
 
-    def _items(self, asked: str) -> str:
-        """The <li> of one resource, its address told back exactly as it was asked for."""
-        path, controller, me = self._canonical(asked), self._controller, {'self': asked}
+    def _items(self, asked: str, path: str) -> str:
+        """The <li> of one resource, its address told back exactly as it was asked for; none where it is no more."""
+        controller, me = self._controller, {'self': asked}
         panel = {
             '/rw/panel/ctrlstate': controller.control_state,
             '/rw/panel/opmode': controller.operation_mode,
@@ -207,15 +234,18 @@ class Subscriptions:
             state = 'simulated' if signal.simulated else 'not simulated'
             return list_item(Item('ios-signalstate-ev', signal.path, {'lvalue': signal.text, 'lstate': state}, me))
         if path.startswith('/rw/rapid/symbol/data/RAPID/'):  # two items: the address, then the value
-            value = controller.memory.symbols[path[len('/rw/rapid/symbol/data/RAPID/') :]]
+            symbol = path[len('/rw/rapid/symbol/data/RAPID/') :]
+            if controller.memory.find_symbol(symbol) is None:
+                return ''
+            value = controller.memory.read(symbol)
             asked_symbol = asked.partition(';')[0].partition('/RAPID/')[2].removesuffix('/data')
             return list_item(Item('rap-value-ev', 'value', {}, me)) + list_item(Item('rap-data', f'RAPID/{asked_symbol}', {'value': value}))
         if path == '/rw/elog/0':
             last = controller.event_log[-1][0] if controller.event_log else 0
             return list_item(Item('elog-message-ev', str(last), {'seqnum': str(last)}, {'self': f'/rw/elog/0/{last}'}))
         if path.startswith('/rw/dipc/'):
-            messages = controller.queues[path[len('/rw/dipc/') :]].messages
-            return list_item(Item('dipc-msg-ev', path, messages[-1], me)) if messages else ''
+            queue = controller.queues.get(path[len('/rw/dipc/') :])
+            return list_item(Item('dipc-msg-ev', path, queue.messages[-1], me)) if queue is not None and queue.messages else ''
         if path.startswith('/rw/mastership/'):
             holder = controller.masters[path.rpartition('/')[2]]
             return list_item(Item('msh-resource-ev', path, {'mastership': 'nomaster' if holder is None else 'remote'}, me))

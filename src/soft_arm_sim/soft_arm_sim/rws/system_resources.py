@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 from soft_arm_sim.rws import refusals
 from soft_arm_sim.rws.file_store import ROOTS, normal_path
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
+from soft_arm_sim.rws.request_values import whole
 from soft_arm_sim.rws.return_codes import RETURN_CODES
 from soft_arm_sim.rws.routing import Call, one, route
 
 OPTIONS = ('616-1 PC Interface', '709-1 DeviceNet Master/Slave', 'English')
 DEVICES = {'HW_DEVICES': 'Hardware devices', 'SW_RESOURCES': 'Software resources'}
+WORKS_KEPT = 100
 _CLOCK = ('sys-clock-year', 'sys-clock-month', 'sys-clock-day', 'sys-clock-hour', 'sys-clock-min', 'sys-clock-sec')
 _VIRTUAL_TIME = {'vttime': 'vtcounter', 'vtstate': 'vtcurrstate', 'vtspeed': 'vtcurrspeed', 'vttimeslice': 'vttimeslice'}
 
@@ -134,9 +136,12 @@ def _clock(call: Call) -> Reply:
 
 @route('PUT', '/ctrl/clock')
 def _set_clock(call: Call) -> Reply:
+    numbers = [whole(call.form.get(name)) for name in _CLOCK]
+    if None in numbers or not 2000 <= numbers[0] < 2100:
+        raise refusals.invalid()
     try:
-        stamp = datetime(*(int(call.form[name]) for name in _CLOCK), tzinfo=UTC)
-    except (KeyError, ValueError):
+        stamp = datetime(*numbers, tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise refusals.invalid() from None
     call.controller.clock_offset = stamp - datetime.now(UTC)
     return NOTHING
@@ -220,13 +225,15 @@ def _environment(call: Call) -> Reply:
 @route('GET', '/progress')
 def _all_progress(call: Call) -> Reply:
     fields = {'state': 'ready', 'progress-state': 'ready', 'code': '294912'}
-    return Reply(tuple(Item('progress-li', str(i), fields, {'self': str(i)}) for i in range(1, call.controller.works + 1)), 'progress')
+    last = call.controller.works
+    known = range(max(1, last - WORKS_KEPT + 1), last + 1)
+    return Reply(tuple(Item('progress-li', str(i), fields, {'self': str(i)}) for i in known), 'progress')
 
 
 @route('GET', '/progress/{number}')
 def _progress(call: Call) -> Reply:
     number = call.parts['number']
-    if not number.isdigit() or not 1 <= int(number) <= call.controller.works:
+    if not 1 <= (whole(number) or 0) <= call.controller.works:
         raise refusals.no_resource()
     return one('progress', number, {'state': 'ready', 'progress-state': 'ready', 'code': '294912'})
 

@@ -1,20 +1,24 @@
 """The controller's own state and rules, without any HTTP: panel, RAPID, signals, mastership, event log."""
 
+import asyncio
 import math
+import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from abb_rws_bridge import irb120, mapping
+from abb_rws_bridge import irb120
 from abb_rws_bridge.errors import ConfigurationError
-from soft_arm_sim.rws import cell, refusals
+from soft_arm_sim.rws import cell, program, refusals
 from soft_arm_sim.rws.configuration import Configuration
 from soft_arm_sim.rws.file_store import FileStore
-from soft_arm_sim.rws.program import Module, load
+from soft_arm_sim.rws.program import Module
 from soft_arm_sim.rws.program_memory import ProgramMemory
 from soft_arm_sim.rws.remote_privilege import RemotePrivilege
+from soft_arm_sim.rws.request_values import decimal
 from soft_arm_sim.rws.robot import Robot
 
 LOG_LENGTH = 1000
@@ -46,7 +50,8 @@ class VirtualController:
         self.booting = self._door_open = False
         self.active_tasks = {'T_ROB1': True}
         self.pointer_at = ('Module1', 'main', 9)
-        self.memory = ProgramMemory(map(load, cell.MODULE_TEXTS.values()))
+        self.memory = ProgramMemory(map(program.load, cell.MODULE_TEXTS.values()))
+        self._compiling = asyncio.Lock()
         self.signals = cell.signals()
         self.masters: dict[str, str | None] = dict.fromkeys(('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid'))
         self.privilege = RemotePrivilege(lambda: self.clock(), lambda: self.on_change('/users/rmmp'))
@@ -107,7 +112,7 @@ class VirtualController:
 
     def lock_mode(self, pin: str, permanent: str) -> None:
         """Lock the key."""
-        if len(pin) != 4 or not pin.isdigit() or permanent not in ('0', '1'):
+        if not re.fullmatch(r'[0-9]{4}', pin) or permanent not in ('0', '1'):
             raise refusals.invalid()
         self.mode_lock = 'permanent' if permanent == '1' else 'locked'
 
@@ -132,10 +137,7 @@ class VirtualController:
 
     def set_speed(self, session: str, text: str) -> None:
         """Speed ratio in percent; automatic only."""
-        try:
-            percent = float(text)
-        except ValueError:
-            raise refusals.invalid() from None
+        percent = decimal(text)
         if not 0 <= percent <= 100 or percent != int(percent):
             raise refusals.invalid()
         if self.strict_mastership:
@@ -206,8 +208,9 @@ class VirtualController:
             raise refusals.wrong_state()
         modules = [m for m in self.memory.modules.values() if module.lower() in ('', m.name.lower())]
         for candidate in modules:
+            last = candidate.text.count('\n')
             for name, _, at in candidate.routines:
-                if name.lower() == routine.lower() or (not routine and at <= line <= candidate.text.count('\n')):
+                if name.lower() == routine.lower() or (not routine and at <= line <= last):
                     self.pointer, self.pointer_at = True, (candidate.name, name, line or at)
                     self.on_change('/rw/rapid/tasks/T_ROB1/pcp')
                     return
@@ -226,19 +229,22 @@ class VirtualController:
 
     def _begin_move(self) -> None:
         """The paper's program: MoveAbsJ to J_Orientation_Target."""
-        goal_rad = np.deg2rad(np.array(mapping.parse_literal(self.memory.symbols[cell.TARGET_SYMBOL])[0]))
+        declared = self.memory.declarations.get(cell.TARGET_SYMBOL)
+        if declared is None or declared.data_type != 'jointtarget' or declared.dimensions:
+            return  # another program, which moves nothing
+        goal_rad = np.deg2rad(self.memory.values[cell.TARGET_SYMBOL][0])
         if np.any(goal_rad < irb120.LIMITS_RAD[:, 0]) or np.any(goal_rad > irb120.LIMITS_RAD[:, 1]):
             self.log(50027)
             self._end_program()
             return
         self.robot.move_to(goal_rad, self.speed_percent / 100)
-        self._put_symbol(cell.IN_POSITION_SYMBOL, '1' if self.robot.arrived else '0')
+        self._tell_in_position(self.robot.arrived)
 
     def advance(self) -> None:
         """Let the program go on: at the end of a move it ends, or begins again with the target it then finds."""
         if not self.running or not self.robot.arrived:
             return
-        self._put_symbol(cell.IN_POSITION_SYMBOL, '1')
+        self._tell_in_position(True)
         if self.cycle in ('once', 'oncedone'):
             self._end_program()
         else:
@@ -265,14 +271,13 @@ class VirtualController:
 
     # modules
 
-    def load_module(self, session: str, module: Module, replace: bool) -> None:
+    def load_module(self, session: str, module: Module, replace_old: bool) -> None:
         """Load a module; one of its name is only replaced where that is asked for."""
         self._require_edit_of_program(session)
-        if self.memory.find_module(module.name) is not None:
-            if not replace:
-                raise refusals.name_taken()
-            self._drop_module(module.name)
+        if self.memory.find_module(module.name) is not None and not replace_old:
+            raise refusals.name_taken()
         self.memory.add(module)
+        self._lose_pointer_in(module.name)
         self.structure_changes += 1
 
     def unload_module(self, session: str, name: str) -> None:
@@ -283,20 +288,34 @@ class VirtualController:
         self._drop_module(name)
         self.structure_changes += 1
 
-    def edit_module(self, session: str, module: Module, text: str) -> None:
-        """Another text for a module; its variables begin again."""
-        self._require_edit_of_program(session)
-        module.replace_text(text)
-        self._drop_module(module.name)
-        self.memory.add(module)
+    def edit_module(self, session: str, old: Module, new: Module) -> None:
+        """Another text for a module; its variables begin again.
 
-    def load_program(self, session: str, modules: list[Module], replace: bool) -> None:
+        Raises:
+            Refused: If the text is another module's.
+        """
+        self._require_edit_of_program(session)
+        if new.name.lower() != old.name.lower():
+            raise refusals.invalid('The text belongs to another module')
+        self.memory.add(replace(new, name=old.name, file=old.file, changes=old.changes + 1))
+        self._lose_pointer_in(old.name)
+
+    async def compiled(self, text: str, file: str = '') -> Module:
+        """A module from its text, made beside the event loop, one at a time.
+
+        Raises:
+            Refused: If the text is no module.
+        """
+        async with self._compiling:
+            return await asyncio.to_thread(program.load, text, file)
+
+    def load_program(self, session: str, modules: list[Module], replace_old: bool) -> None:
         """Load the modules of a program, instead of those there are or beside them."""
         self._require_edit_of_program(session)
-        for old in [m for m in self.memory.modules.values() if replace and m.kind == 'ProgMod']:
+        for old in [m for m in self.memory.modules.values() if replace_old and m.kind == 'ProgMod']:
             self._drop_module(old.name)
         for module in modules:
-            self.load_module(session, module, replace=True)
+            self.load_module(session, module, replace_old=True)
         self.structure_changes += 1
 
     def _require_edit_of_program(self, session: str) -> None:
@@ -306,8 +325,10 @@ class VirtualController:
             raise refusals.wrong_state()
 
     def _drop_module(self, name: str) -> None:
-        module = self.memory.drop(name)
-        if self.pointer_at[0] == module.name:
+        self._lose_pointer_in(self.memory.drop(name).name)
+
+    def _lose_pointer_in(self, module: str) -> None:
+        if self.pointer_at[0].lower() == module.lower():
             self.pointer = False
 
     # symbols
@@ -324,12 +345,19 @@ class VirtualController:
             raise refusals.no_symbol_written()
         self._require_remote_right(session)
         self.require_edit(session)
-        self._put_symbol(*self.memory.checked(path, literal))
+        self._write_symbol(path, literal)
 
-    def _put_symbol(self, path: str, literal: str) -> None:
-        if self.memory.symbols[path] != literal:
-            self.memory.symbols[path] = literal
-            self.on_change(f'/rw/rapid/symbol/data/RAPID/{path};value')
+    def _write_symbol(self, path: str, literal: str | None) -> None:
+        found = self.memory.find_symbol(path)
+        before = self.memory.values[found]
+        self.memory.write(path, literal)
+        if self.memory.values[found] != before:
+            self.on_change(f'/rw/rapid/symbol/data/RAPID/{found};value')
+
+    def _tell_in_position(self, arrived: bool) -> None:
+        declared = self.memory.declarations.get(cell.IN_POSITION_SYMBOL)
+        if declared is not None and declared.shape == 'num' and declared.symbol_type != 'con':
+            self._write_symbol(cell.IN_POSITION_SYMBOL, '1' if arrived else '0')
 
     def require_edit(self, session: str) -> None:
         """Refuse who may not write to the program."""
@@ -407,11 +435,8 @@ class VirtualController:
             raise refusals.no_signal()
         if signal.access != 'All' or (signal.kind in ('DI', 'AI', 'GI') and not signal.simulated):
             raise refusals.access_denied()
-        try:
-            value = 1.0 - signal.value if form.get('mode') == 'invert' else float(form['lvalue'])
-        except (KeyError, ValueError):
-            raise refusals.invalid() from None
-        if not np.isfinite(value) or (signal.kind in ('DI', 'DO') and value not in (0.0, 1.0)):
+        value = 1.0 - signal.value if form.get('mode') == 'invert' else decimal(form.get('lvalue', ''))
+        if signal.kind in ('DI', 'DO') and value not in (0.0, 1.0):
             raise refusals.invalid()
         self.put_signal(signal.path, value)
 

@@ -44,7 +44,7 @@ def test_a_module_declares_its_data_and_routines():
         'flags': ('var', 'bool', (2,)),
         'points': ('per', 'robtarget', (2,)),
     }
-    assert module.routines == [('go', 'PROC', 8)]
+    assert module.routines == (('go', 'PROC', 8),)
     with pytest.raises(Refused):
         program.load('PROC alone() ENDPROC')
 
@@ -52,10 +52,10 @@ def test_a_module_declares_its_data_and_routines():
 def test_elements_of_arrays_are_read_and_written_in_place():
     memory = ProgramMemory([program.load(MODULE)])
     assert memory.read('T_ROB1/Extra/points{2}') == '[[4,5,6],[1,0,0,0],[0,0,0,0],[9E+09,9E+09,9E+09,9E+09,9E+09,9E+09]]'
-    assert memory.checked('T_ROB1/flags{1}', 'TRUE') == ('T_ROB1/Extra/flags', '[TRUE,FALSE]')
+    assert memory.write('T_ROB1/flags{1}', 'true') == 'T_ROB1/Extra/flags' and memory.read('T_ROB1/flags') == '[TRUE,FALSE]'
     for path, literal in (('T_ROB1/flags{1}', '1'), ('T_ROB1/flags{3}', 'TRUE'), ('T_ROB1/Extra/LIMIT', '3')):
         with pytest.raises(Refused):
-            memory.checked(path, literal)
+            memory.write(path, literal)
 
 
 def test_a_program_is_uploaded_loaded_read_changed_saved_and_unloaded():
@@ -72,7 +72,7 @@ def test_a_program_is_uploaded_loaded_read_changed_saved_and_unloaded():
         assert urllib.parse.unquote(item(text)['module-text']) == MODULE
         change = {'text': MODULE.replace(':=4', ':=5')}
         assert (await ask('POST', '/rw/rapid/modules/Extra?action=set-module-text&task=T_ROB1', change))[0] == 204
-        assert emulator.controller.memory.symbols['T_ROB1/Extra/counter'] == '5'
+        assert emulator.controller.memory.read('T_ROB1/Extra/counter') == '5'
         save = {'name': 'Copy', 'path': '$TEMP'}
         assert (await ask('POST', '/rw/rapid/modules/Extra?action=save&task=T_ROB1', save))[0] == 204
         assert ':=5' in (await ask('GET', '/fileservice/$TEMP/Copy.mod'))[2]

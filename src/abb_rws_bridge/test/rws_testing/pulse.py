@@ -1,0 +1,61 @@
+"""An emulated controller in a process of its own that tells how long its event loop was kept from its work.
+
+Run as a module: it prints its port, and then for every line that comes in the longest time between two beats of its loop since the line
+before, as processor time of this process [s]. How busy the machine is does not come into it.
+"""
+
+import asyncio
+import subprocess
+import sys
+import time
+
+from rws_testing.stranger import PASSWORD, USER
+from soft_arm_sim.rws.server import Emulator, Options
+
+BEAT_S = 0.002
+
+
+class Pulse:
+    """The process; `end` kills it."""
+
+    def __init__(self):
+        self._process = subprocess.Popen([sys.executable, '-m', __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port = int(self._process.stdout.readline())
+
+    def longest_stall_s(self) -> float:
+        """Since it was asked last."""
+        self._process.stdin.write('\n')
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate(timeout=5.0)
+
+
+async def main() -> None:
+    longest_s, loop = [0.0], asyncio.get_running_loop()
+
+    async def beat():
+        before_s = time.process_time()
+        while True:
+            await asyncio.sleep(BEAT_S)
+            now_s = time.process_time()
+            longest_s[0], before_s = max(longest_s[0], now_s - before_s), now_s
+
+    def tell():
+        sys.stdin.readline()
+        sys.stdout.write(f'{longest_s[0]}\n')
+        sys.stdout.flush()
+        longest_s[0] = 0.0
+
+    async with Emulator(Options({USER: PASSWORD})) as emulator:
+        beating = asyncio.create_task(beat())
+        loop.add_reader(sys.stdin, tell)
+        sys.stdout.write(f'{emulator.port}\n')
+        sys.stdout.flush()
+        await beating
+
+
+if __name__ == '__main__':
+    asyncio.run(main())

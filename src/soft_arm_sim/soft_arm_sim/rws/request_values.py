@@ -1,0 +1,24 @@
+"""Numbers out of a request: plain ASCII digits of a sane length, or none at all."""
+
+import re
+
+from soft_arm_sim.rws import rapid_values, refusals
+
+_WHOLE = re.compile(r'[0-9]{1,10}')
+
+
+def whole(text: str | None) -> int | None:
+    """A whole number of at most ten digits; None for anything else."""
+    return int(text) if text is not None and _WHOLE.fullmatch(text) else None
+
+
+def decimal(text: str | None) -> float:
+    """A finite number.
+
+    Raises:
+        Refused: If the text is none.
+    """
+    try:
+        return rapid_values.number(text or '')
+    except rapid_values.NoValue as error:
+        raise refusals.invalid(str(error)) from None
