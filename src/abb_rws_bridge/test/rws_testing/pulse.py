@@ -5,9 +5,11 @@ before, as processor time of this process [s]. How busy the machine is does not 
 """
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from rws_testing.stranger import PASSWORD, USER
 from soft_arm_sim.rws.server import Emulator, Options
@@ -19,7 +21,14 @@ class Pulse:
     """The process; `end` kills it."""
 
     def __init__(self):
-        self._process = subprocess.Popen([sys.executable, '-m', __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        paths = os.pathsep.join([str(Path(__file__).parents[1]), *os.environ.get('PYTHONPATH', '').split(os.pathsep)])
+        self._process = subprocess.Popen(
+            [sys.executable, '-m', 'rws_testing.pulse'],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {'PYTHONPATH': paths},
+        )
         self.port = int(self._process.stdout.readline())
 
     def longest_stall_s(self) -> float:
