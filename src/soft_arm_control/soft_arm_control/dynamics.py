@@ -11,6 +11,7 @@ from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
 from soft_arm_control.errors import CalibrationError
+from soft_arm_description.calibration import made_for_another
 from soft_arm_description.yaml_file import read_yaml
 
 MOST_CREEP = 0.3
@@ -64,9 +65,7 @@ def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CalibrationError(f'{path}: {" ".join(str(error).split())}; make it anew with `softarm calibrate dynamics`') from error
     if made_for != fingerprint:
-        raise CalibrationError(
-            f'{path}: made for another robot ({made_for}, this is {fingerprint}); make it anew with `softarm calibrate dynamics`'
-        )
+        raise CalibrationError(made_for_another(Path(path), str(made_for), fingerprint))
     return dynamics
 
 

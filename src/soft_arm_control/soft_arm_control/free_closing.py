@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 
 from soft_arm_control.errors import CalibrationError
+from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
 from soft_arm_description.yaml_file import read_yaml
 
@@ -86,7 +87,7 @@ def load(path: Path, robot: Robot) -> FreeClosing:
             f'{path}: pressures must rise, each with a positive time constant and {len(robot.segments)} bends; {_REMEDY}'
         )
     if made_for != robot.kinematic_fingerprint:
-        raise CalibrationError(f'{path}: made for another robot ({made_for}, this is {robot.kinematic_fingerprint}); {_REMEDY}')
+        raise CalibrationError(made_for_another(Path(path), str(made_for), f'{robot.name} {robot.kinematic_fingerprint}'))
     return free
 
 

@@ -1,10 +1,13 @@
 """Where the calibration of a rig lies: `calibration/<rig>/<name>.yaml`, values with units in their keys, date, method, residual.
 
+The package holds the rigs of the product. Rigs of one's own are folders of `own_rigs_root()`, which no installation overwrites.
+
 A rig has virtual or real devices: `rig.yaml` in its folder says which, and without that file they are real. Every calibration file says
 on which devices it was measured (`devices`), and a real rig loads none that was measured on virtual ones.
 """
 
 import importlib.resources
+import os
 import re
 from pathlib import Path
 
@@ -18,30 +21,52 @@ class CalibrationError(ValueError):
 
 
 def calibration_root() -> Path:
-    """Folder that holds one folder for each rig."""
+    """Folder of the rigs that come with this package."""
     return Path(str(importlib.resources.files('soft_arm_description'))) / 'calibration'
+
+
+def own_rigs_root() -> Path:
+    """Folder of rigs of one's own, one folder for each: `$SOFT_ARM_RIGS`, or else `~/.config/soft_arm/rigs`."""
+    config = os.environ.get('XDG_CONFIG_HOME') or Path.home() / '.config'
+    return Path(os.environ.get('SOFT_ARM_RIGS') or Path(config) / 'soft_arm' / 'rigs')
+
+
+def _folders() -> dict[str, Path]:
+    """Folder of each rig; one of the package's name is the package's."""
+    roots = [root for root in (own_rigs_root(), calibration_root()) if root.is_dir()]
+    return {p.name: p for root in roots for p in root.iterdir() if p.is_dir() and not p.name.startswith(('_', '.'))}
 
 
 def rigs() -> tuple[str, ...]:
     """Rigs that have a calibration folder."""
-    return tuple(sorted(p.name for p in calibration_root().iterdir() if p.is_dir() and not p.name.startswith('_')))
+    return tuple(sorted(_folders()))
 
 
 def calibration_path(rig: str, name: str) -> Path:
     """Path of a calibration file, which need not exist yet.
 
     Args:
-        rig: `virtual`, `lab` or another folder under `calibration_root()`.
+        rig: `virtual`, `lab` or another folder of `calibration_root()` or `own_rigs_root()`.
         name: `pressure_length`, `extrinsics`, `dynamics` ...
 
     Raises:
         CalibrationError: If there is no such rig, or the name is not a plain word.
     """
-    if rig not in rigs():
-        raise CalibrationError(f'rig {rig!r} is not known: use one of {list(rigs())}, or make the folder {calibration_root() / rig}')
+    folders = _folders()
+    if rig not in folders:
+        known = ', '.join(sorted(folders))
+        raise CalibrationError(f'rig {rig[:40]!r} is not known: use one of {known[:100]}, or make the folder {own_rigs_root()}/NAME')
     if not re.fullmatch(r'[a-z][a-z0-9_]*', name):
         raise CalibrationError(f'calibration {name!r} is not a name: use letters, digits and _, such as pressure_length')
-    return calibration_root() / rig / f'{name}.yaml'
+    return folders[rig] / f'{name}.yaml'
+
+
+def made_for_another(path: Path, made_for: str, robot: str) -> str:
+    """What is wrong with a calibration file that was made for another robot, and what to do; other robots' files stay as they are."""
+    return (
+        f'{path.parent.name}/{path.name} was made for another robot, {made_for[:40]}, not for {robot[:40]}: leave it, '
+        f'make a rig of your own, the folder {own_rigs_root()}/NAME, and calibrate there with `--robot FILE --rig NAME`'
+    )
 
 
 def devices_of(rig: str) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import SingleBendSegment
 from soft_arm_description.yaml_file import read_yaml
@@ -117,7 +118,7 @@ def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
     except (KeyError, TypeError, ValueError) as error:
         raise CurveError(f'{path}: not a calibration of the bends of {robot.name} ({" ".join(str(error).split())}); {again}') from error
     if fingerprint != robot.kinematic_fingerprint:
-        raise CurveError(f'{path}: made for {robot.name} {fingerprint}, but the robot file is {robot.kinematic_fingerprint}; {again}')
+        raise CurveError(made_for_another(path, f'{robot.name} {fingerprint}', f'{robot.name} {robot.kinematic_fingerprint}'))
     for segment in calibrated.segments:
         if isinstance(segment, SingleBendSegment):
             at = np.linspace(*segment.pressure_limits_pa, 33) / segment.pressure_unit_pa

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
 from soft_arm_description.yaml_file import read_yaml
 from soft_arm_kinematics.curve_families import (
@@ -28,6 +29,7 @@ from soft_arm_kinematics.curve_families import (
 )
 from soft_arm_kinematics.errors import CurveError, OtherRobotError
 
+_AGAIN = 'make it again with `softarm calibrate curve --robot FILE --rig NAME`'
 RELATIVE_TOLERANCE = 1e-6  # of the calibrated range: round-off at a limit is not extrapolation
 
 
@@ -268,10 +270,7 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
     try:
         content = read_yaml(path)
         if content['robot_fingerprint'] != robot.kinematic_fingerprint:
-            raise OtherRobotError(
-                f'{path}: made for robot {content["robot"]} {content["robot_fingerprint"]}, but this is {robot.name} '
-                f'{robot.kinematic_fingerprint}: lengths would be wrong; make it again with `softarm calibrate curve`'
-            )
+            raise OtherRobotError(made_for_another(Path(path), str(content['robot']), robot.name))
         chambers = [content['chambers'][name] for name in robot.chambers]
         columns = {
             key: np.array([c[key] for c in chambers], dtype=float).T for key in ('pressure_range_pa', 'residual_rms_m', 'residual_max_m')
@@ -286,17 +285,14 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
             robot_fingerprint=content['robot_fingerprint'],
         )
     except OSError as error:
-        raise CurveError(f'{path}: {error.strerror}; make it with `softarm calibrate curve`') from error
+        raise CurveError(f'{path}: {error.strerror}; make it with `softarm calibrate curve --robot FILE --rig NAME`') from error
     except OtherRobotError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise CurveError(
-            f'{path}: not a pressure-length calibration of {robot.name} ({" ".join(str(error).split())}); '
-            'make it again with `softarm calibrate curve`'
-        ) from error
+        raise CurveError(f'{path}: not a pressure-length calibration of {robot.name} ({" ".join(str(error).split())}); {_AGAIN}') from error
     checked_pa = np.linspace(*curve.pressure_range_pa, 33)
     if not ((np.diff(curve.pressure_range_pa, axis=0) > 0).all() and (np.diff(curve.lengths(checked_pa), axis=0) > 0).all()):
-        raise CurveError(f'{path}: a curve does not rise over its pressure range; make it again with `softarm calibrate curve`')
+        raise CurveError(f'{path}: a curve does not rise over its pressure range; {_AGAIN}')
     return curve
 
 

@@ -99,7 +99,7 @@ def test_bad_files_are_refused_in_one_line(tmp_path, text, match):
 def test_a_file_of_another_robot_is_refused(tmp_path):
     path = tmp_path / 'dynamics.yaml'
     save_dynamics(path, TRUTH, {}, 'abc', datetime.date(2025, 1, 2), 'real')
-    with pytest.raises(CalibrationError, match='another robot'):
+    with pytest.raises(CalibrationError, match='another robot.*leave it.*--robot FILE --rig NAME'):
         load_dynamics(path, 'def')
 
 

@@ -57,3 +57,14 @@ def test_a_rig_file_that_does_not_say_it_is_refused(mine, content):
     (mine / 'rig.yaml').write_text(content)
     with pytest.raises(CalibrationError, match='virtual|keys'):
         devices_of('mine')
+
+
+def test_rigs_of_ones_own_lie_outside_the_package(tmp_path, monkeypatch):
+    monkeypatch.setenv('SOFT_ARM_RIGS', str(tmp_path))
+    with pytest.raises(CalibrationError, match=str(tmp_path)):
+        calibration_path('bench', 'dynamics')
+    for name in ('bench', 'virtual'):
+        (tmp_path / name).mkdir()
+    assert 'bench' in rigs() and calibration_path('bench', 'dynamics') == tmp_path / 'bench' / 'dynamics.yaml'
+    assert devices_of('bench') == 'real'
+    assert tmp_path not in calibration_path('virtual', 'dynamics').parents, "the product's rigs stay what they are"

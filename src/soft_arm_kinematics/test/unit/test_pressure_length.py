@@ -95,12 +95,13 @@ def test_curve_of_another_robot_is_refused(tmp_path):
     CURVE.save(tmp_path / 'c.yaml', 'real')
     text = (tmp_path / 'c.yaml').read_text()
     (tmp_path / 'c.yaml').write_text(text.replace(ROBOT.kinematic_fingerprint, '0' * 16))
-    with pytest.raises(CurveError, match='made for robot'):
+    with pytest.raises(CurveError, match='made for another robot.*leave it.*rigs/NAME.*--robot FILE --rig NAME') as caught:
         load_curve(tmp_path / 'c.yaml', ROBOT)
+    assert 'again' not in str(caught.value) and len(str(caught.value)) <= 300
     (tmp_path / 'c.yaml').write_text(text[:200])
-    with pytest.raises(CurveError, match='softarm calibrate curve'):
+    with pytest.raises(CurveError, match='softarm calibrate curve --robot'):
         load_curve(tmp_path / 'c.yaml', ROBOT)
-    with pytest.raises(CurveError, match='softarm calibrate curve'):
+    with pytest.raises(CurveError, match='softarm calibrate curve --robot'):
         load_curve(tmp_path / 'none.yaml', ROBOT)
 
 
