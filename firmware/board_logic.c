@@ -2,8 +2,8 @@
 
 #define STATE_COUNT 19
 #define SETTINGS_START 100
-#define SETTINGS_COUNT 12
-#define MAP_ID 0x5A06
+#define SETTINGS_COUNT 24
+#define MAP_ID 0x5B06
 #define FAULT_CLEAR_KEY 0xA55A
 
 #define TARGET_LIMIT 10000      /* 100 kPa */
@@ -16,8 +16,13 @@
 #define FAULT_SENSOR_SHIFT 6
 #define FAULT_WATCHDOG (1u << 12)
 #define FAULT_SUPPLY (1u << 13)
+#define FAULT_FOREIGN_MASTER (1u << 14)
 
-enum { HEARTBEAT = 6, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW };
+/* Settings after the six targets; the session, key and holder, is written as one block. */
+enum { HEARTBEAT = 6, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY, HOLDER = KEY + 2 };
+#define SESSION_WORDS (SETTINGS_COUNT - KEY)
+
+#define CODES_AHEAD 6           /* as many requests can be lost within the watchdog's time */
 
 static uint16_t add_saturating(uint16_t value, uint16_t more)
 {
@@ -35,13 +40,20 @@ static void vent(struct board *board)
     }
 }
 
-void board_init(struct board *board)
+static void release(struct board *board)
 {
     uint8_t k;
-    *board = (struct board){.watchdog_ms = 300, .slew_kpa_s = 2000, .silence_ms = 0xFFFF};
-    for (k = 0; k < BOARD_CHANNELS; k++)
-        board->pressure[k] = 0;
+    board->silence_ms = BOARD_FREE;
+    board->key[0] = board->key[1] = 0;
+    for (k = 0; k < BOARD_HOLDER_WORDS; k++)
+        board->holder[k] = 0;
+}
+
+void board_init(struct board *board)
+{
+    *board = (struct board){.watchdog_ms = 300, .slew_kpa_s = 2000};
     vent(board);
+    release(board);
 }
 
 static void check_measurements(struct board *board, uint16_t dt_ms)
@@ -83,9 +95,13 @@ void board_tick(struct board *board, uint16_t dt_ms, const int16_t pressure[BOAR
         board->pressure[k] = pressure[k];
     board->supply = supply;
     check_measurements(board, dt_ms);
-    board->silence_ms = add_saturating(board->silence_ms, dt_ms);
-    if (board->mode != BOARD_VENT && board->silence_ms >= board->watchdog_ms)
-        board->faults |= FAULT_WATCHDOG;
+    if (board->silence_ms != BOARD_FREE)
+        board->silence_ms = add_saturating(board->silence_ms, dt_ms);
+    if (board->silence_ms != BOARD_FREE && board->silence_ms >= board->watchdog_ms) {
+        if (board->mode != BOARD_VENT)
+            board->faults |= FAULT_WATCHDOG;
+        release(board);
+    }
     if (board->faults)
         vent(board);
     move_drives(board, dt_ms);
@@ -100,7 +116,7 @@ static uint16_t state(const struct board *board, uint16_t address)
     switch (address) {
     case 12:
         return (board->mode == BOARD_RUN) | (board->mode == BOARD_HOLD) << 1 | (board->faults != 0) << 2 |
-               (board->silence_ms < board->watchdog_ms) << 3;
+               (board->silence_ms != BOARD_FREE) << 3;
     case 13: return board->faults;
     case 14: return (uint16_t)(board->uptime_ms / 1000);
     case 15: return board->heartbeat;
@@ -114,13 +130,15 @@ static uint16_t setting(const struct board *board, uint16_t index)
 {
     if (index < HEARTBEAT)
         return (uint16_t)board->target[index];
+    if (index >= HOLDER)
+        return board->holder[index - HOLDER];
     switch (index) {
     case HEARTBEAT: return board->heartbeat;
     case ENABLE: return board->enable;
     case MODE: return board->mode;
     case WATCHDOG: return board->watchdog_ms;
     case SLEW: return board->slew_kpa_s;
-    default: return 0;   /* the key is never read back */
+    default: return 0;   /* keys are never read back */
     }
 }
 
@@ -148,11 +166,12 @@ static uint8_t refuse(const struct board *board, uint16_t index, uint16_t value)
         return (int16_t)value > TARGET_LIMIT || (int16_t)value < -TARGET_LIMIT ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
     switch (index) {
     case ENABLE: return value >= 1u << BOARD_CHANNELS ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
-    case MODE: return value > BOARD_RUN ? MODBUS_ILLEGAL_VALUE : value != BOARD_VENT && board->faults ? MODBUS_DEVICE_FAILURE : MODBUS_OK;
+    case MODE: return value > BOARD_RUN ? MODBUS_ILLEGAL_VALUE : value != BOARD_VENT && (board->faults || board->silence_ms == BOARD_FREE) ? MODBUS_DEVICE_FAILURE : MODBUS_OK;
     case WATCHDOG: return value < 50 || value > 300 ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
     case FAULT_CLEAR: return value != FAULT_CLEAR_KEY ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
     case SLEW: return value < 1 || value > 5000 ? MODBUS_ILLEGAL_VALUE : MODBUS_OK;
-    default: return MODBUS_OK;
+    case HEARTBEAT: return MODBUS_OK;
+    default: return MODBUS_ILLEGAL_ADDRESS;   /* a part of the session */
     }
 }
 
@@ -161,10 +180,62 @@ static void set_mode(struct board *board, uint16_t mode)
     uint16_t enable = board->enable;
     if (mode == BOARD_VENT || board->mode == BOARD_VENT) {
         vent(board);   /* leaving vent starts from ambient: no earlier set point comes back */
-        board->silence_ms = mode == BOARD_VENT ? board->silence_ms : 0;
         board->enable = mode == BOARD_VENT ? 0 : enable;
     }
     board->mode = mode;
+}
+
+/* Who wants to run the board claims it first, with a key that only he knows and a name that all can read. */
+static uint8_t claim(struct board *board, const uint16_t *values)
+{
+    uint8_t k;
+    if (board->silence_ms != BOARD_FREE)
+        return MODBUS_BUSY;
+    board->key[0] = values[0];
+    board->key[1] = values[1];
+    for (k = 0; k < BOARD_HOLDER_WORDS; k++)
+        board->holder[k] = values[2 + k];
+    board->heartbeat = board->silence_ms = 0;
+    return MODBUS_OK;
+}
+
+/* The code that the holder's next write carries as its heartbeat: a full-period congruential generator that his key chooses. */
+static uint16_t next_code(const struct board *board, uint16_t code)
+{
+    const uint16_t multiplier = (board->key[0] & 0xFFF8u) | 5, increment = board->key[1] | 1;
+    return (uint16_t)((uint32_t)code * multiplier + increment);
+}
+
+static uint8_t from_holder(const struct board *board, uint16_t address, uint16_t count, const uint16_t *values)
+{
+    const uint16_t heartbeat_address = SETTINGS_START + HEARTBEAT;
+    uint16_t code = board->heartbeat;
+    uint8_t k;
+    if (address > heartbeat_address || count <= heartbeat_address - address)
+        return 0;
+    for (k = 0; k < CODES_AHEAD; k++) {
+        code = next_code(board, code);
+        if (values[heartbeat_address - address] == code)
+            return 1;
+    }
+    return 0;
+}
+
+/* Mode VENT, alone or with enable 0: that is obeyed whoever asks. */
+static uint8_t only_vents(uint16_t address, uint16_t count, const uint16_t *values)
+{
+    const uint16_t mode_address = SETTINGS_START + MODE;
+    return (address == mode_address && count == 1 && !values[0]) ||
+           (address == mode_address - 1 && count == 2 && !values[0] && !values[1]);
+}
+
+static uint8_t foreign_write(struct board *board, uint16_t address, uint16_t count, const uint16_t *values)
+{
+    if (board->mode != BOARD_VENT) {
+        board->faults |= FAULT_FOREIGN_MASTER;
+        vent(board);
+    }
+    return only_vents(address, count, values) ? MODBUS_OK : MODBUS_BUSY;
 }
 
 uint8_t board_write(struct board *board, uint16_t address, uint16_t count, const uint16_t *values)
@@ -172,6 +243,10 @@ uint8_t board_write(struct board *board, uint16_t address, uint16_t count, const
     uint16_t i;
     if (count < 1 || count > 123)
         return MODBUS_ILLEGAL_VALUE;
+    if (address == SETTINGS_START + KEY && count == SESSION_WORDS)
+        return claim(board, values);
+    if (board->silence_ms != BOARD_FREE && !from_holder(board, address, count, values))
+        return foreign_write(board, address, count, values);
     if (address < SETTINGS_START || address >= SETTINGS_START + SETTINGS_COUNT || count > SETTINGS_START + SETTINGS_COUNT - address)
         return MODBUS_ILLEGAL_ADDRESS;
     address -= SETTINGS_START;
@@ -185,7 +260,7 @@ uint8_t board_write(struct board *board, uint16_t address, uint16_t count, const
         if (index < HEARTBEAT)
             board->target[index] = (int16_t)value;
         else if (index == HEARTBEAT) {
-            board->silence_ms = value != board->heartbeat ? 0 : board->silence_ms;
+            board->silence_ms = board->silence_ms != BOARD_FREE ? 0 : BOARD_FREE;
             board->heartbeat = value;
         } else if (index == ENABLE)
             board->enable = value;

@@ -6,11 +6,13 @@
 #include <stdint.h>
 
 #define BOARD_CHANNELS 6
+#define BOARD_HOLDER_WORDS 10
 
 enum { BOARD_VENT = 0, BOARD_HOLD = 1, BOARD_RUN = 2 };
 
 /* Modbus exception codes; 0 is success. */
-enum { MODBUS_OK = 0, MODBUS_ILLEGAL_FUNCTION = 1, MODBUS_ILLEGAL_ADDRESS = 2, MODBUS_ILLEGAL_VALUE = 3, MODBUS_DEVICE_FAILURE = 4 };
+enum { MODBUS_OK = 0, MODBUS_ILLEGAL_FUNCTION = 1, MODBUS_ILLEGAL_ADDRESS = 2, MODBUS_ILLEGAL_VALUE = 3, MODBUS_DEVICE_FAILURE = 4,
+       MODBUS_BUSY = 6 };
 
 struct board {
     int16_t pressure[BOARD_CHANNELS];  /* [10 Pa] */
@@ -20,17 +22,22 @@ struct board {
     uint16_t heartbeat, enable, mode, watchdog_ms, slew_kpa_s;
     uint16_t faults, overruns;
     uint32_t uptime_ms;
-    uint16_t silence_ms, supply_low_ms;
+    uint16_t silence_ms;               /* since the holder's last code; BOARD_FREE: nobody holds the board */
+    uint16_t key[2], holder[BOARD_HOLDER_WORDS];
+    uint16_t supply_low_ms;
     uint16_t over_ms[BOARD_CHANNELS], sensor_ms[BOARD_CHANNELS];
 };
 
-/* Boot: everything vented, nothing enabled. */
+#define BOARD_FREE 0xFFFF
+
+/* Boot: everything vented, nothing enabled, nobody holds the board. */
 void board_init(struct board *board);
 
 /* One pass of the loop: new measurements in [10 Pa], dt_ms since the last pass. */
 void board_tick(struct board *board, uint16_t dt_ms, const int16_t pressure[BOARD_CHANNELS], int16_t supply);
 
-/* Registers, as Modbus sees them. Return 0 or a Modbus exception code; a refused write changes nothing. */
+/* Registers, as Modbus sees them. Return 0 or a Modbus exception code. A refused write changes nothing, but one that does not come
+ * from the host that holds a board which drives its valves: that vents and latches a fault. */
 uint8_t board_read(const struct board *board, uint16_t address, uint16_t count, uint16_t *values);
 uint8_t board_write(struct board *board, uint16_t address, uint16_t count, const uint16_t *values);
 

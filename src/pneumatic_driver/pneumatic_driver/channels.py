@@ -13,22 +13,18 @@ class ChannelMap:
 
     Args:
         robot: Gives chambers, channels and limits.
+        map_name: The board's register map, for messages.
         channels: How many channels the board has.
 
     Raises:
-        CommandError: If the robot file names a channel that the board lacks.
+        RobotFileError: If the robot's chambers do not fit on the board's channels.
     """
 
-    def __init__(self, robot: Robot, channels: int):
+    def __init__(self, robot: Robot, map_name: str, channels: int):
         self.chambers = robot.chambers
         self._limits_pa = dict(zip(robot.chambers, robot.pressure_limits_pa.T, strict=True))
-        self._indices = np.array([robot.channels[name] for name in robot.chambers])
+        self._indices = robot.channels_of(f'register map {map_name}', channels)
         self._channels = channels
-        if self._indices.max() >= channels:
-            raise CommandError(
-                f'robot {robot.name!r} uses channel {self._indices.max()}, the board has 0..{channels - 1}: '
-                f'correct channels in the robot file'
-            )
 
     def to_channels(self, names: Sequence[str], pressures_pa: Sequence[float]) -> np.ndarray:
         """Set points by channel, shape (channels,) [Pa] gauge; channels without a chamber get ambient pressure.
@@ -38,9 +34,13 @@ class ChannelMap:
         """
         if len(names) != len(pressures_pa):
             raise CommandError(f'{len(names)} names and {len(pressures_pa)} pressures: give one pressure for each name')
-        unknown, missing = sorted(set(names) - set(self.chambers)), sorted(set(self.chambers) - set(names))
-        if unknown or missing or len(names) != len(self.chambers):
-            fault = f'unknown chamber {unknown[0]!r}' if unknown else f'no pressure for {missing[0]!r}' if missing else 'a name is repeated'
+        given, known = set(names), set(self.chambers)
+        if given != known or len(names) != len(self.chambers):
+            fault = 'a name is repeated'
+            if missing := sorted(known - given):
+                fault = f'no pressure for {missing[0]!r}'
+            if unknown := sorted(given - known):
+                fault = f'unknown chamber {unknown[0][:40]!r}'
             raise CommandError(f'{fault}: name each of {list(self.chambers)} once; nothing moves')
         given_pa = dict(zip(names, pressures_pa, strict=True))
         for name, pressure_pa in given_pa.items():

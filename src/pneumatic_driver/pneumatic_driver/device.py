@@ -15,7 +15,8 @@ import numpy as np
 from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
 from pymodbus.exceptions import ModbusException
 
-from pneumatic_driver.errors import CommandError, LinkError, RefusedError, RegisterMapError
+from pneumatic_driver.errors import CommandError, HeldError, LinkError, NoConnectionError, RefusedError, RegisterMapError
+from pneumatic_driver.hold import Hold, name_text, name_words, own_name
 from pneumatic_driver.register import SI_PER_UNIT
 from pneumatic_driver.register_map import RegisterMap, Value
 from pneumatic_driver.sensor_check import SensorCheck
@@ -23,6 +24,9 @@ from pneumatic_driver.sensor_check import SensorCheck
 _log = logging.getLogger(__name__)
 _KEPT_FRAMES = 20
 _DUMP_PERIOD_S = 5.0
+_LAPSE_S = 1.0  # for a hold whose host was killed: several watchdog times, since a busy emulator's clock is slower
+_CLAIM_PERIOD_S = 0.05
+_BUSY = 6
 _EXCEPTIONS = {
     1: 'illegal function',
     2: 'illegal address',
@@ -88,6 +92,7 @@ class Device(ABC):
         self._found: dict[str, None] = {}  # faults that this side has latched, in the order in which they came
         self._client: AsyncModbusTcpClient | AsyncModbusSerialClient | None = None
         self._heartbeat = 0
+        self._hold: Hold | None = None  # where the map has a session: while this host holds the device
         self._written: dict[str, Value] = {}  # interlocks and shared words depend on it
         self._last_good_s: float | None = None
         self._dumped_s = -_DUMP_PERIOD_S
@@ -103,12 +108,57 @@ class Device(ABC):
         return self._client is not None and self._client.connected
 
     async def connect(self) -> None:
-        """Connect and check that the device speaks this map. It is left as it is: vented, if nobody else drives it.
+        """Connect, check that the device speaks this map, and hold it. It is left as it is: vented, if nobody else drives it.
 
         Raises:
             LinkError: If it does not answer or speaks another map.
+            HeldError: If another host holds it.
             RefusedError: If it answers with a Modbus exception.
         """
+        await self._open()
+        try:
+            await self.hold(_LAPSE_S)
+        except (LinkError, RefusedError):
+            self.close()
+            raise
+
+    async def hold(self, wait_s: float = 0.0) -> None:
+        """Hold the device, if its map has a session: claim it where that was not done, or was lost.
+
+        Args:
+            wait_s: How long to wait for the end of another host's hold [s].
+
+        Raises:
+            HeldError: If another host still holds it. Nothing was changed.
+            LinkError: If the device does not answer.
+        """
+        session = self.map.session
+        if session is None or self.read_only:
+            return
+        silent = self._hold is not None and (self.age_s or 0.0) > self.map.heartbeat.device_timeout_s
+        if silent and await self._holder() != own_name():  # by now it may be another's, whom a code of ours would stop
+            self._hold = None
+        end_s, words = time.monotonic() + wait_s, self.map.registers[session.holder].count
+        while self._hold is None:
+            hold = Hold()
+            try:
+                await self._write_values({session.key: hold.key, session.holder: name_words(own_name(), words)})
+                self._hold = hold
+            except RefusedError as error:
+                if error.code != _BUSY:
+                    raise
+                if time.monotonic() >= end_s:
+                    raise await self._held() from error
+                await asyncio.sleep(_CLAIM_PERIOD_S)
+
+    async def _holder(self) -> str:
+        register = self.map.registers[self.map.session.holder]
+        return name_text(self.map.decode(register.addr, await self._read(register.addr, register.words))[self.map.session.holder])
+
+    async def _held(self) -> HeldError:
+        return HeldError(f'{self.map.device.name} on {self.map.link} is held by {await self._holder()!r}: stop that driver first', _BUSY)
+
+    async def _open(self) -> None:
         self.close()
         link = self.map.link
         options = {'timeout': link.timeout_s, 'retries': 0, 'reconnect_delay': 0, 'trace_packet': self._record}
@@ -120,7 +170,7 @@ class Device(ABC):
             )
         if not await self._client.connect():
             self.close()
-            raise LinkError(f'{link}: no connection within {link.timeout_s:g} s: is the device powered, and is the address right?')
+            raise NoConnectionError(f'{link}: no connection within {link.timeout_s:g} s: is the device powered, and is the address right?')
         try:
             await self._verify()
         except (LinkError, RefusedError):
@@ -169,6 +219,7 @@ class Device(ABC):
         """Close the connection; the device's own watchdog, if it has one, vents it if it was enabled."""
         self.enabled = False
         self._last_good_s = None
+        self._hold = None
         self._sensors.forget()
         if self._client is not None:
             self._client.close()
@@ -195,13 +246,20 @@ class Device(ABC):
         Raises:
             CommandError: If a set point is refused, or the device is not enabled; nothing is written.
             LinkError: If no answer, or one to an earlier request, comes back. The write is not repeated.
+            HeldError: If another host holds it by now.
             RefusedError: If the device answers with a Modbus exception.
         """
         if targets_pa is not None:
             if not self.enabled:
                 raise CommandError('the device is vented and takes no set points: enable it first')
             targets_pa = self.checked(targets_pa)
-        exchange = await self._cycle(targets_pa)
+        try:
+            exchange = await self._cycle(targets_pa)
+        except RefusedError as error:
+            if self._hold is None or error.code != _BUSY:
+                raise
+            self._hold, self.enabled = None, False
+            raise await self._held() from error
         self._last_good_s = time.monotonic()
         return exchange
 
@@ -213,11 +271,12 @@ class Device(ABC):
             LinkError: If the device does not answer.
         """
         self._check_may_write()
+        await self.hold()
         faults = (await self.exchange()).faults
         if faults:
             raise RefusedError(f'latched {", ".join(faults)}: find the cause, then clear the faults')
         for step in self.map.enable_sequence:
-            await self._write_values(step)
+            await self._write_step(step)
         self.enabled = True
 
     async def vent(self) -> None:
@@ -230,16 +289,16 @@ class Device(ABC):
         self.enabled = False
         self._check_may_write()
         if not self.connected:
-            await self.connect()
+            await self._open()  # who only vents need not hold it
         for step in self.map.safe_sequence:
-            await self._write_values(step)
+            await self._write_step(step)
         if (await self.exchange()).running:
             raise self._failed('the device says that it still drives its outputs after it was told to vent')
 
     async def clear_faults(self) -> None:
         """Clear latched faults, the device's with its key if it may be written; it stays vented, and what still holds is latched again."""
         for step in [] if self.read_only else self.map.fault_clear_sequence:
-            await self._write_values(step)
+            await self._write_step(step)
         self._found.clear()
         self._sensors.forget()
 
@@ -267,8 +326,14 @@ class Device(ABC):
     def _next_heartbeat(self) -> dict[str, float]:
         if self.map.heartbeat is None:
             return {}
-        self._heartbeat = self._heartbeat % 0xFFFF + 1  # never 0, which is what a device holds that has just started
+        if self._hold is not None:
+            self._heartbeat = self._hold.next_code()
+        else:
+            self._heartbeat = self._heartbeat % 0xFFFF + 1  # never 0, which is what a device holds that has just started
         return {self.map.heartbeat.counter: float(self._heartbeat)}
+
+    async def _write_step(self, step: Mapping[str, Value]) -> None:
+        await self._write_values({**step, **self._next_heartbeat()} if self._hold is not None else dict(step))
 
     async def _write_values(self, values: dict[str, Value]) -> None:
         spans = self.map.encode(values, self._written)
@@ -300,7 +365,8 @@ class Device(ABC):
             code = answer.exception_code
             raise RefusedError(
                 f'{self.map.link}: {method} {arguments}: the device answers exception {code} ({_EXCEPTIONS.get(code, "unknown")}); '
-                f'nothing was changed'
+                f'nothing was changed',
+                code,
             )
         return answer.registers
 

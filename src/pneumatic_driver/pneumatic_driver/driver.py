@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 import numpy as np
 
 from pneumatic_driver.device import Device, Exchange
-from pneumatic_driver.errors import CommandError, LinkError, PneumaticDriverError, RefusedError
+from pneumatic_driver.errors import CommandError, HeldError, LinkError, PneumaticDriverError, RefusedError
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +61,11 @@ class Driver:
         self._thread.start()
 
     @property
+    def device(self) -> str:
+        """Which device it is, by its register map."""
+        return self._device.map.device.name
+
+    @property
     def link(self) -> str:
         """Where the device is."""
         return str(self._device.map.link)
@@ -76,10 +81,11 @@ class Driver:
         return self._armed and not self._device.enabled
 
     def connect(self) -> None:
-        """Connect, verify, vent and begin to read.
+        """Connect, verify, hold the device, vent and begin to read.
 
         Raises:
             LinkError: If the device does not answer or is another.
+            HeldError: If another host holds it; that one is not disturbed.
         """
         self._call(self._connect())
 
@@ -213,11 +219,17 @@ class Driver:
 
     async def _cycle(self) -> None:
         try:
+            await self._device.hold()
             await self._follow_commands()
             exchange = await self._device.exchange(self._targets_pa if self._device.enabled else None)
         except LinkError as error:
             if not self._device.connected or self._device.age_s is None or self._device.age_s > LINK_TIMEOUT_S:
                 self._lose(str(error))
+            return
+        except HeldError as error:
+            self._device.close()  # it is another's: to vent it would stop him
+            self.link_error = str(error)
+            self._disarm(str(error))
             return
         except RefusedError as error:
             self.link_error = str(error)

@@ -13,8 +13,20 @@ class LinkError(PneumaticDriverError):
     """The device does not answer, or answers what cannot be true."""
 
 
+class NoConnectionError(LinkError):
+    """No connection can be opened: the device is off, still starts, or is somewhere else."""
+
+
 class RefusedError(PneumaticDriverError):
-    """The device answered a request with a Modbus exception: nothing was changed by it."""
+    """The device refused a request, or its state forbids it: nothing was changed. `code` is the Modbus exception, if there was one."""
+
+    def __init__(self, message: str, code: int | None = None):
+        super().__init__(message)
+        self.code = code
+
+
+class HeldError(RefusedError):
+    """Another host holds the device."""
 
 
 class CommandError(PneumaticDriverError):

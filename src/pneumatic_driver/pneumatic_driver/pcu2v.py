@@ -1,11 +1,13 @@
 """The PCU2-V, pneumatic controller of a gripper: one chamber between a positive supply and a vacuum, each behind a trigger.
 
-It has neither faults nor a run mode of its own. Every cycle reads first: when the set points are not those that were written, somebody
-else writes too, its own watchdog has tripped, or it was restarted; in any case nothing more is written but what vents it. A trigger is
-written only when it must change, so that a device which has just restarted is not switched on again before that is seen.
+It has neither faults nor a run mode of its own, and nobody can hold it. Every cycle reads first: when the set points are not those that
+were written, nothing more is written but what vents it. When all of them are 0 it was restarted, or its own watchdog has tripped;
+otherwise somebody else writes too, which is latched. Triggers and targets are written only when they must change, so that what somebody
+else has written is seen and not written over, and a device which has just restarted is not switched on again before that is seen.
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,21 +84,25 @@ class Pcu2v(Device):
         return np.array([register.si(register.raw(targets_pa[0]))])
 
     async def _cycle(self, targets_pa: np.ndarray | None) -> Pcu2vExchange:
-        poll, started_s = self.map.polls[0], time.monotonic()
+        poll, heartbeat, started_s = self.map.polls[0], self.map.heartbeat, time.monotonic()
         state = self.map.decode(poll.start, await self._read(poll.start, poll.count))
         at_s = time.monotonic()
         asked_pa = state['positive_target'] * state['positive_trigger'] + state['negative_target'] * state['negative_trigger']
         pressures_pa, on = np.array([state['pressure']]), {name for name in _TRIGGERS if state[name]}
         found = self._sensors.faults(at_s, pressures_pa, np.array([asked_pa]) if self.enabled else None)
-        found = self._latch(found + (['both_triggers_on'] if len(on) == 2 else []))
         foreign = self.enabled and all(any(abs(state[n] - v) > 1e-3 for n, v in expected.items()) for expected in self._expected)
+        restarted = foreign and not any(state[n] for n in (*_TARGETS, *_TRIGGERS, *([heartbeat.echo] if heartbeat else [])))
+        found += ['both_triggers_on'] if len(on) == 2 else []
+        found = self._latch(found + (['foreign_master'] if foreign and not restarted else []))
         self._written |= {name: float(name in on) for name in _TRIGGERS}
         halted = f'latched {", ".join(found)}' if found else ''
-        if foreign and not found:
-            halted = 'its set points are not those that were written: another client, its panel, a restart or its own watchdog'
+        if 'foreign_master' in found:
+            halted += ': its set points are not those that were written: another client or its panel did: stop that, then clear the faults'
+        elif restarted:
+            halted = 'its set points are gone: it was restarted, or its own watchdog has tripped'
         applied_pa = None
         if targets_pa is not None and not halted:
-            applied_pa = await self._follow(targets_pa, on, at_s)
+            applied_pa = await self._follow(targets_pa, state, at_s)
         return Pcu2vExchange(
             at_s=at_s,
             round_trip_s=at_s - started_s,
@@ -111,16 +117,18 @@ class Pcu2v(Device):
             negative_trigger='negative_trigger' in on,
         )
 
-    async def _follow(self, targets_pa: np.ndarray, on: set[str], now_s: float) -> np.ndarray:
-        """Bring it nearer to the set point, within the slew limit; `on` are the triggers that it says are on."""
+    async def _follow(self, targets_pa: np.ndarray, state: Mapping, now_s: float) -> np.ndarray:
+        """Bring it nearer to the set point, within the slew limit; `state` is what it holds."""
         step_pa = self._slew_pa_s * min(now_s - (self._applied_s or now_s), _LONGEST_STEP_S)
         applied_pa = self._rounded(np.clip(targets_pa, self._applied_pa - step_pa, self._applied_pa + step_pa))
         other = _TRIGGERS[1] if applied_pa[0] > 0 else _TRIGGERS[0]
-        if applied_pa[0] and other in on:
+        if applied_pa[0] and state[other]:
             applied_pa = np.zeros(1)  # first off, and see in the next cycle that it is
         self._applied_pa, self._applied_s = float(applied_pa[0]), now_s
         four, registers = self._four_values(), self.map.registers
-        values = {name: v / SI_PER_UNIT[registers[name].unit] for name, v in four.items() if name in _TARGETS or v != (name in on)}
+        write = [name for name in _TRIGGERS if four[name] != state[name]]
+        write += _TARGETS if any(abs(four[name] - state[name]) > 1e-3 for name in _TARGETS) else ()
+        values = {name: four[name] / SI_PER_UNIT[registers[name].unit] for name in write}
         values |= self._next_heartbeat()
         expected = four | ({self.map.heartbeat.echo: float(self._heartbeat)} if self.map.heartbeat else {})
         self._expected += (expected,)

@@ -119,6 +119,16 @@ class Identity(Strict):
     value: float
 
 
+class Session(Strict):
+    """Registers by which a host claims the device, see `hold.py`: two words of key and the holder's name, written as one block.
+
+    While a host holds the device, every write of it carries the next code in the heartbeat's counter, in the same request.
+    """
+
+    key: Name
+    holder: Name
+
+
 class Interlock(Strict):
     """Registers of which at most one may differ from its safe value."""
 
@@ -135,6 +145,7 @@ class RegisterMap(Strict):
     registers: dict[Name, Register]
     polls: Annotated[list[Poll], Field(min_length=1)]
     heartbeat: Heartbeat | None = None
+    session: Session | None = None
     identity: Identity | None = None
     enable_sequence: list[dict[Name, Value]] = []
     safe_sequence: Annotated[list[dict[Name, Value]], Field(min_length=1)]
@@ -152,7 +163,21 @@ class RegisterMap(Strict):
             self.register(name)
         for step in self.enable_sequence + self.safe_sequence + self.fault_clear_sequence:
             self.encode(step)
+        if self.session:
+            self._check_session(self.session)
         return self
+
+    def _check_session(self, session: Session):
+        key, holder = self.register(session.key), self.register(session.holder)
+        if self.heartbeat is None:
+            raise ValueError('session: the codes go into the heartbeat: add heartbeat')
+        if (key.type, key.count, key.access, holder.type, holder.access) != ('uint16', 2, 'w', 'uint16', 'rw'):
+            raise ValueError(f'session: {session.key!r} must be 2 uint16 of access w, {session.holder!r} uint16 of access rw')
+        steps = self.enable_sequence + self.safe_sequence + self.fault_clear_sequence
+        requests = [{session.key: 0.0, session.holder: 0.0}, *({**step, self.heartbeat.counter: 0.0} for step in steps)]
+        for request in requests:
+            if len(self.encode(request)) != 1:
+                raise ValueError(f'session: {sorted(request)} must be one run of addresses, so that one request can write them')
 
     def _check_overlaps(self):
         ordered = sorted(self.registers.items(), key=lambda item: (item[1].addr, item[1].bit or 0))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pneumatic_driver.board import Board
+from pneumatic_driver.hold import Hold, name_words
 from pneumatic_driver.pcu2v import Pcu2v
 from soft_arm_sim import pcu2v
 from soft_arm_sim.modbus_server import DeviceThread
@@ -20,6 +21,44 @@ def wait_for(condition: Callable[[], object], deadline_s: float = 10.0, what: st
         assert time.monotonic() < end_s, f'{what} did not come true within {deadline_s} s'
         tick.wait(0.002)
     return value
+
+
+def carries_heartbeat(request: bytes) -> bool:
+    """Whether a request (unit and PDU) is a cycle's: the board's read and write, or a write that ends with the gripper's heartbeat."""
+    return request[1] == 23 or (request[1] == 16 and request[3] + request[5] == 6)
+
+
+class Host:
+    """Another host that holds a board; `write(address, values)` is how its requests get there."""
+
+    def __init__(self, write: Callable[[int, list[int]], int], name: str = 'bench 17'):
+        self._write, self.name, self.hold = write, name, Hold()
+
+    def claim(self) -> int:
+        return self._write(112, [*self.hold.key, *name_words(self.name, 10)])
+
+    def run(self) -> int:
+        return self._write(106, [self.hold.next_code(), 63, 2])
+
+    def command(self, targets: list[int]) -> int:
+        return self._write(100, [*targets, self.hold.next_code()])
+
+
+class KeepAlive:
+    """Calls an action every 20 ms until it is stopped."""
+
+    def __init__(self, action: Callable[[], object]):
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(action,), name='keep_alive')
+        self._thread.start()
+
+    def _run(self, action):
+        while not self._stop.wait(0.02):
+            action()
+
+    def stop(self):
+        self._stop.set()
+        self._thread.join(2.0)
 
 
 class RecordingPlant:
@@ -85,7 +124,7 @@ class TcpRig:
         self.device = self.make_device(self.link['port'] if port is None else port)
         self._thread = DeviceThread(self.device)
         self._thread.start()
-        self.link = {'host': '127.0.0.1', 'port': self.device.port}
+        self.link = self.second_link = {'host': '127.0.0.1', 'port': self.device.port}
 
     def reset(self):
         """Restart the device's program while the connection stays."""
@@ -109,8 +148,10 @@ class TcpBoard(TcpRig):
         return board
 
     def drive_from_elsewhere(self, beat: int):
-        self.write(107, [63, 2])
-        self.write(100, [1000] * 6 + [beat])
+        if beat == 1:
+            self.other = Host(self.write)
+            assert self.other.claim() == self.other.run() == 0
+        assert self.other.command([1000] * 6) == 0
 
     def board_faults(self) -> int:
         return self.device.logic.read(13, 1)[0]

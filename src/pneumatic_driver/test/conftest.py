@@ -36,7 +36,9 @@ class RtuBoard(PtySlave):
 
     def __init__(self, library):
         super().__init__(CBoard(library), RecordingPlant())
-        self.plant, self.link = self._plant, {'serial_device': self.device}
+        self._plant.device_clock_s = lambda: 1e-3 * self.uptime_ms
+        self.plant = self._plant
+        self.link, self.second_link = ({'serial_device': device} for device in self.devices)
 
     def write(self, address, values):
         return self.board.write(address, values)

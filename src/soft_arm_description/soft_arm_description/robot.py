@@ -154,6 +154,32 @@ class Robot(Strict):
             [np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m) for s in self._bellows for _ in s.actuators.names]
         )
 
+    def channels_of(self, device: str, count: int) -> np.ndarray:
+        """Channel of each chamber on a device, shape (chambers,).
+
+        Args:
+            device: Name of the device, such as that of its register map, for the message.
+            count: How many channels it has.
+
+        Raises:
+            RobotFileError: If the robot has no chambers or more than that, or its `channels` do not name one of the device for each.
+        """
+        chambers, has = self.chambers, f'{device} has {count} channel' + ('s' if count > 1 else '')
+        if not chambers:
+            raise RobotFileError(f'robot {self.name!r} has no chambers: nothing of it can be driven by pressure')
+        if len(chambers) > count:
+            raise RobotFileError(f'robot {self.name!r} has {len(chambers)} chambers, {has}: it needs a device with more channels')
+        if not self.channels:
+            raise RobotFileError(
+                f'robot {self.name!r} does not say which channel each chamber hangs on, {has}: add `channels` to the robot file'
+            )
+        channels = np.array([self.channels[name] for name in chambers])
+        if channels.max() >= count:
+            raise RobotFileError(
+                f'robot {self.name!r} uses channel {channels.max()}, {has}, 0 to {count - 1}: correct `channels` in the robot file'
+            )
+        return channels
+
     @property
     def _bellows(self):
         return [s for s in self.segments if s.kind == 'bellows']

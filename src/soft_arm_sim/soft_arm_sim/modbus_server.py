@@ -1,67 +1,57 @@
 """Serves the registers of an emulated device over Modbus TCP, and lets its time pass.
 
-`ModbusDevice` belongs to an event loop; `DeviceThread` runs it in a thread of its own.
+`ModbusDevice` belongs to an event loop; `DeviceThread` runs it in a thread of its own. The server is not pymodbus': that answers only
+the first of several requests in one segment, function codes that a device does not have, and writes with what is read back.
 """
 
 import asyncio
+import contextlib
+import logging
+import struct
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Collection
 
-from pymodbus.constants import ExcCodes
-from pymodbus.server import ModbusTcpServer
-from pymodbus.simulator import DataType, SimData, SimDevice
+from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.modbus_pdu import NO_SUCH_UNIT, Registers, answer, refusal
 
-ILLEGAL_ADDRESS, ILLEGAL_VALUE, DEVICE_FAILURE = 2, 3, 4
+_log = logging.getLogger(__name__)
+_HEADER = struct.Struct('>HHHB')  # transaction, protocol (0), bytes that follow, unit
+_LONGEST = 300  # bytes that may follow; Modbus allows 254, but a write of too many words deserves its answer
+_UNITS = 0, 1, 255  # 0 and 255 are what clients send that know no unit
 
 # A stall of the emulator's own process is not the host's silence: no more than this counts for one tick.
 LONGEST_TICK_S = 0.05
+
+# How long a device that is asked to end goes on serving a host that still uses it: a watchdog's time, in which the hold of a host that
+# was killed ends by itself, and time for a busy host to vent. A launch file signals all of its processes at once.
+RELEASE_S = 1.0
 
 
 class PortInUseError(OSError):
     """The device cannot listen on its port."""
 
 
-class Registers(Protocol):
-    """A device's registers; addresses on the wire."""
-
-    def read(self, address: int, count: int) -> list[int] | int:
-        """Words at an address, or the Modbus exception code."""
-
-    def write(self, address: int, values: list[int]) -> int:
-        """Write words at an address; the Modbus exception code, 0 if done. A refused write changes nothing."""
-
-
 class ModbusDevice(ABC):
-    """A device on a TCP port, unit id 1 or 255, which clients send that know no unit.
+    """A device on a TCP port, unit id 1.
 
     Args:
         name: The device, for messages.
         registers: Its registers.
-        blocks: (address, count) of each block of registers that exists.
         functions: Modbus function codes that it answers.
         host: Address to listen on.
         port: TCP port; 0 takes a free one, see `port` after `start`.
         tick_period_s: Period of the device's own loop [s].
     """
 
-    def __init__(
-        self,
-        name: str,
-        registers: Registers,
-        blocks: Sequence[tuple[int, int]],
-        functions: Sequence[int],
-        host: str,
-        port: int,
-        tick_period_s: float,
-    ):
+    def __init__(self, name: str, registers: Registers, functions: Collection[int], host: str, port: int, tick_period_s: float):
         self.name, self.host, self.port = name, host, port
-        self._registers, self._blocks, self._functions = registers, blocks, functions
-        self._tick_period_s = tick_period_s
-        self._server: ModbusTcpServer | None = None
+        self.failure: Exception | None = None  # of its own loop; then it serves no more
+        self._registers, self._functions, self._tick_period_s = registers, functions, tick_period_s
+        self._server: asyncio.Server | None = None
         self._ticking: asyncio.Task | None = None
+        self._connections: set[asyncio.Task] = set()
 
     @abstractmethod
     def tick(self, dt_s: float) -> None:
@@ -71,57 +61,86 @@ class ModbusDevice(ABC):
     def power_off(self) -> None:
         """What the device's outputs do when it loses power."""
 
+    @property
+    def connected(self) -> bool:
+        """Whether a client is connected."""
+        return bool(self._connections)
+
+    @property
+    def released(self) -> bool:
+        """Whether no host uses the device, so that it may end."""
+        return not self.connected
+
     async def start(self) -> None:
         """Listen and run.
 
         Raises:
             PortInUseError: If the port cannot be listened on.
         """
-        data = [SimData(address=start, values=[0] * count, datatype=DataType.REGISTERS) for start, count in self._blocks]
-        # Without device 0 the server would answer a wrong unit id with a traceback in its log.
-        actions = {1: self._access, 255: self._access, 0: self._no_such_unit}
-        devices = [SimDevice(id=unit, simdata=data, action=action) for unit, action in actions.items()]
-        self._server = ModbusTcpServer(devices, address=(self.host, self.port))
         try:
-            await self._server.serve_forever(background=True)
-        except RuntimeError as error:
+            self._server = await asyncio.start_server(self._serve, self.host, self.port)
+        except OSError as error:
             raise PortInUseError(
                 f'{self.name}: cannot listen on {self.host}:{self.port}, probably another program does: '
                 f'stop it (ss -ltnp) or choose another port'
             ) from error
-        self.port = self._server.transport.sockets[0].getsockname()[1]
+        self.port = self._server.sockets[0].getsockname()[1]
         self._ticking = asyncio.create_task(self._run())
 
-    async def stop(self) -> None:
-        """Close the port and every connection, and switch the device off."""
+    async def stop(self, patience_s: float = 0.0) -> None:
+        """Serve until the device is released, at most for `patience_s` [s]; close the port and every connection, and switch it off."""
+        end_s = time.monotonic() + patience_s
+        while self.failure is None and not self.released and time.monotonic() < end_s:
+            await asyncio.sleep(self._tick_period_s)
         if self._ticking is not None:
             self._ticking.cancel()
             await asyncio.gather(self._ticking, return_exceptions=True)
-        if self._server is not None:
-            await self._server.shutdown()
+        await self._disconnect()
         self.power_off()
+
+    async def _disconnect(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        connections = list(self._connections)
+        for connection in connections:
+            connection.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
 
     async def _run(self) -> None:
         last_s = time.monotonic()
+        try:
+            while True:
+                await asyncio.sleep(self._tick_period_s)
+                now_s = time.monotonic()
+                self.tick(min(now_s - last_s, LONGEST_TICK_S))
+                last_s = now_s
+        except Exception as error:
+            self.failure = error
+            _log.critical('%s: its loop broke off, it serves no more', self.name, exc_info=error)
+            await self._disconnect()  # frozen registers behind a dead watchdog would look like a device
+            self.power_off()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        self._connections.add(task)
+        try:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                await self._answer_requests(reader, writer)
+        except asyncio.CancelledError:
+            writer.transport.abort()
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _answer_requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
-            await asyncio.sleep(self._tick_period_s)
-            now_s = time.monotonic()
-            self.tick(min(now_s - last_s, LONGEST_TICK_S))
-            last_s = now_s
-
-    async def _access(self, function_code: int, start: int, address: int, count: int, registers: list[int], values) -> ExcCodes | None:
-        if function_code not in self._functions:
-            return ExcCodes.ILLEGAL_FUNCTION
-        if values is not None:
-            return ExcCodes(code) if (code := self._registers.write(address, list(values))) else None
-        words = self._registers.read(address, count)
-        if isinstance(words, int):
-            return ExcCodes(words)
-        registers[address - start : address - start + count] = words
-        return None
-
-    async def _no_such_unit(self, *_request) -> ExcCodes:
-        return ExcCodes.GATEWAY_NO_RESPONSE
+            transaction, protocol, length, unit = _HEADER.unpack(await reader.readexactly(_HEADER.size))
+            if protocol != 0 or not 2 <= length <= _LONGEST:
+                return  # this is no Modbus, and where another request would begin nobody knows
+            pdu = await reader.readexactly(length - 1)
+            said = answer(self._registers, self._functions, pdu) if unit in _UNITS else refusal(pdu, NO_SUCH_UNIT)
+            writer.write(_HEADER.pack(transaction, 0, len(said) + 1, unit) + said)
+            await writer.drain()
 
 
 class DeviceThread:
@@ -145,11 +164,20 @@ class DeviceThread:
             self.stop()
             raise
 
-    def stop(self, timeout_s: float = 5.0) -> None:
-        """Close the port and end the thread."""
+    def check(self) -> None:
+        """See that the device still runs.
+
+        Raises:
+            SimulationError: If its loop broke off.
+        """
+        if self.device.failure is not None:
+            raise SimulationError(f'{self.device.name}: its loop broke off, it serves no more: {self.device.failure!r}')
+
+    def stop(self, patience_s: float = 0.0, timeout_s: float = 5.0) -> None:
+        """End the device as `ModbusDevice.stop` does, and the thread."""
         if not self._thread.is_alive():
             return
-        asyncio.run_coroutine_threadsafe(self.device.stop(), self._loop).result(timeout_s)
+        asyncio.run_coroutine_threadsafe(self.device.stop(patience_s), self._loop).result(patience_s + timeout_s)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout_s)
         self._loop.close()

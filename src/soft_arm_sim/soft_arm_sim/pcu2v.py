@@ -6,13 +6,13 @@ be read and four of them written is known. `Pcu2vLogic` is the device without so
 
 from typing import Protocol
 
-from soft_arm_sim.modbus_server import ILLEGAL_ADDRESS, ILLEGAL_VALUE, ModbusDevice
+from soft_arm_sim.modbus_pdu import ILLEGAL_ADDRESS, ILLEGAL_VALUE
+from soft_arm_sim.modbus_server import ModbusDevice
 
 PA_PER_COUNT = 100
 PRESSURE, POSITIVE_TRIGGER, NEGATIVE_TRIGGER, POSITIVE_TARGET, NEGATIVE_TARGET, HEARTBEAT = range(6)
 REGISTER_COUNT = 6
 WATCHDOG_MS = 250
-FUNCTIONS = 3, 4, 6, 16
 
 _ALLOWED = {
     POSITIVE_TRIGGER: range(2),
@@ -107,7 +107,12 @@ class Pcu2v(ModbusDevice):
     def __init__(self, plant: Plant, host: str = '127.0.0.1', port: int = 5021, tick_period_s: float = 0.005):
         self.plant, self.logic = plant, Pcu2vLogic()
         self._rest_s = 0.0
-        super().__init__('pcu2v', self.logic, [(0, REGISTER_COUNT)], FUNCTIONS, host, port, tick_period_s)
+        super().__init__('pcu2v', self.logic, (3, 4, 6, 16), host, port, tick_period_s)
+
+    @property
+    def released(self) -> bool:
+        """Whether both triggers are off, and no client is connected."""
+        return not (self.connected or self.logic.positive_trigger or self.logic.negative_trigger)
 
     def tick(self, dt_s: float) -> None:
         """One pass of the controller's loop: sensor in, logic, valves out."""

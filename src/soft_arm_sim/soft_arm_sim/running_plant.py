@@ -8,6 +8,7 @@ import numpy as np
 
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.plant import Plant
+from soft_arm_sim.valve_board import CHANNELS
 
 PERIOD_S = 0.004
 GIVE_UP_S = 0.1  # a longer delay is not caught up: the arm would jump
@@ -24,23 +25,20 @@ class Snapshot:
 class RunningPlant:
     """Steps a plant beside the wall clock between `start` and `stop`; any thread may call any method.
 
-    To the valve board it is six valves and six sensors, in the order of the robot file's channel map.
+    Args:
+        plant: What is stepped.
+        channels: How many valves and sensors the board has; those without a chamber read ambient pressure.
 
     Raises:
-        SimulationError: If the robot file has no channel map.
+        RobotFileError: If the robot's chambers do not fit on these channels.
     """
 
-    def __init__(self, plant: Plant):
-        if not plant.robot.channels:
-            raise SimulationError(
-                f'robot {plant.robot.name} has no channels, so the valve board cannot tell its chambers apart: add to its file '
-                f'the key channels with a number for each of {", ".join(plant.robot.chambers)}'
-            )
-        self._plant = plant
+    def __init__(self, plant: Plant, channels: int = CHANNELS):
+        self._channel_of_chamber = plant.robot.channels_of('register map valve_board', channels)
+        self._plant, self._channels = plant, channels
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name='plant', daemon=True)
-        self._channel_of_chamber = np.array([plant.robot.channels[name] for name in plant.robot.chambers])
         self._marks = (time.monotonic(), plant.time_s)
 
     def start(self) -> None:
@@ -75,7 +73,7 @@ class RunningPlant:
 
     def sensor_pressures_pa(self) -> np.ndarray:
         """Pressures that the board's sensors read [Pa] gauge, by channel."""
-        pressures = np.zeros(self._channel_of_chamber.max() + 1)
+        pressures = np.zeros(self._channels)
         pressures[self._channel_of_chamber] = self._plant.sensor_pressures_pa()
         return pressures
 

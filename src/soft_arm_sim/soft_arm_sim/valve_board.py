@@ -8,16 +8,21 @@ from typing import Protocol
 
 import numpy as np
 
-from soft_arm_sim.modbus_server import DEVICE_FAILURE, ILLEGAL_ADDRESS, ILLEGAL_VALUE, ModbusDevice
+from soft_arm_sim.modbus_pdu import BUSY, DEVICE_FAILURE, ILLEGAL_ADDRESS, ILLEGAL_VALUE
+from soft_arm_sim.modbus_server import ModbusDevice
 
 CHANNELS = 6
 PA_PER_COUNT = 10
 VENT, HOLD, RUN = range(3)
-STATE_COUNT, SETTINGS_START, SETTINGS_COUNT = 19, 100, 12
-HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW = range(6, SETTINGS_COUNT)  # settings after the six targets
-MAP_ID = 0x5A06
+SETTINGS_START, SETTINGS_COUNT = 100, 24
+HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY = range(6, 13)  # settings after the six targets; key and holder are one block
+HOLDER = KEY + 2
+HOLDER_WORDS = SETTINGS_COUNT - HOLDER
+MAP_ID = 0x5B06
 FAULT_CLEAR_KEY = 0xA55A
 FAULT_WATCHDOG, FAULT_SUPPLY, FAULT_SENSOR_SHIFT = 1 << 12, 1 << 13, 6
+FAULT_FOREIGN_MASTER = 1 << 14
+CODES_AHEAD = 6  # as many requests can be lost within the watchdog's time
 
 TARGET_LIMIT = 10_000
 PRESSURE_LIMIT, PRESSURE_LIMIT_MS = 10_500, 15
@@ -25,8 +30,8 @@ SUPPLY_MIN, SUPPLY_MIN_MS = 12_000, 100
 TICK_BUDGET_MS = 20
 _UINT16 = 0xFFFF
 
-FUNCTIONS = 3, 4, 6, 16, 23
 _ALLOWED = {
+    HEARTBEAT: range(0x10000),
     ENABLE: range(1 << CHANNELS),
     MODE: range(RUN + 1),
     WATCHDOG: range(50, 301),
@@ -50,16 +55,25 @@ def _int16(word: int) -> int:
 
 
 class BoardLogic:
-    """Registers and safety of the board; pressures in counts of 10 Pa. Boot: vented, nothing enabled."""
+    """Registers and safety of the board; pressures in counts of 10 Pa. Boot: vented, nothing enabled, nobody holds it.
+
+    A host claims the board with a key of its own before it may run it, and every write of it carries the next code of that key as the
+    heartbeat. Any other write vents a board that drives its valves, and latches a fault. Silence ends the hold.
+    """
 
     def __init__(self):
         self.pressures = [0] * CHANNELS
         self.supply = 0
         self.heartbeat, self.watchdog_ms, self.slew_kpa_s = 0, 300, 2000
         self.faults, self.overruns, self.uptime_ms = 0, 0, 0
-        self.silence_ms, self.supply_low_ms = _UINT16, 0
+        self.supply_low_ms = 0
         self._over_ms, self._sensor_ms = [0] * CHANNELS, [0] * CHANNELS
         self._vent()
+        self._release()
+
+    def _release(self) -> None:
+        self.held, self.silence_ms = False, 0  # silence counts from the holder's last code
+        self._key, self.holder = [0, 0], [0] * HOLDER_WORDS
 
     def _vent(self) -> None:
         self.mode, self.enable = VENT, 0
@@ -73,9 +87,10 @@ class BoardLogic:
             self.overruns = min(self.overruns + 1, _UINT16)
         self.pressures, self.supply = list(pressures), supply
         self._check_measurements(dt_ms)
-        self.silence_ms = min(self.silence_ms + dt_ms, _UINT16)
-        if self.mode != VENT and self.silence_ms >= self.watchdog_ms:
-            self.faults |= FAULT_WATCHDOG
+        self.silence_ms += dt_ms
+        if self.held and self.silence_ms >= self.watchdog_ms:
+            self.faults |= FAULT_WATCHDOG if self.mode != VENT else 0
+            self._release()
         if self.faults:
             self._vent()
         self._move_drives(dt_ms)
@@ -103,11 +118,12 @@ class BoardLogic:
 
     def _state(self) -> list[int]:
         drives = [(drive_pa + 100_000) // PA_PER_COUNT for drive_pa in self.drives_pa]
-        status = (self.mode == RUN) | (self.mode == HOLD) << 1 | (self.faults != 0) << 2 | (self.silence_ms < self.watchdog_ms) << 3
+        status = (self.mode == RUN) | (self.mode == HOLD) << 1 | (self.faults != 0) << 2 | self.held << 3
         return [*self.pressures, *drives, status, self.faults, self.uptime_ms // 1000, self.heartbeat, self.overruns, self.supply, MAP_ID]
 
     def _settings(self) -> list[int]:
-        return [*self.targets, self.heartbeat, self.enable, self.mode, self.watchdog_ms, 0, self.slew_kpa_s]  # the key is never read back
+        own = [*self.targets, self.heartbeat, self.enable, self.mode, self.watchdog_ms, 0, self.slew_kpa_s]
+        return [*own, 0, 0, *self.holder]  # keys are never read back
 
     def read(self, address: int, count: int) -> list[int] | int:
         """Words at an address, or the Modbus exception code."""
@@ -123,6 +139,10 @@ class BoardLogic:
         if not 1 <= len(values) <= 123:
             return ILLEGAL_VALUE
         first = address - SETTINGS_START
+        if first == KEY and len(values) == SETTINGS_COUNT - KEY:
+            return self._claim(values)
+        if self.held and not self._from_holder(first, values):
+            return self._foreign_write(first, values)
         if first < 0 or first + len(values) > SETTINGS_COUNT:
             return ILLEGAL_ADDRESS
         settings = list(enumerate(values, start=first))
@@ -133,19 +153,44 @@ class BoardLogic:
             self._set(index, value)
         return 0
 
+    def _claim(self, values: list[int]) -> int:
+        if self.held:
+            return BUSY
+        self._key, self.holder = values[:2], values[2:]
+        self.held, self.silence_ms, self.heartbeat = True, 0, 0
+        return 0
+
+    def _from_holder(self, first: int, values: list[int]) -> bool:
+        multiplier, increment, code = self._key[0] & 0xFFF8 | 5, self._key[1] | 1, self.heartbeat
+        if not first <= HEARTBEAT < first + len(values):
+            return False
+        for _ in range(CODES_AHEAD):
+            code = (code * multiplier + increment) & _UINT16
+            if values[HEARTBEAT - first] == code:
+                return True
+        return False
+
+    def _foreign_write(self, first: int, values: list[int]) -> int:
+        if self.mode != VENT:
+            self.faults |= FAULT_FOREIGN_MASTER
+            self._vent()
+        only_vents = first in (ENABLE, MODE) and first + len(values) == MODE + 1 and not any(values)
+        return 0 if only_vents else BUSY  # who asks for nothing but VENT is obeyed, whoever he is
+
     def _refuse(self, index: int, value: int) -> int:
         if index < HEARTBEAT:
             return 0 if -TARGET_LIMIT <= _int16(value) <= TARGET_LIMIT else ILLEGAL_VALUE
-        if index in _ALLOWED and value not in _ALLOWED[index]:
+        if index not in _ALLOWED:
+            return ILLEGAL_ADDRESS  # a part of the session
+        if value not in _ALLOWED[index]:
             return ILLEGAL_VALUE
-        return DEVICE_FAILURE if index == MODE and value != VENT and self.faults else 0
+        return DEVICE_FAILURE if index == MODE and value != VENT and (self.faults or not self.held) else 0
 
     def _set(self, index: int, value: int) -> None:
         if index < HEARTBEAT:
             self.targets[index] = _int16(value)
         elif index == HEARTBEAT:
-            self.silence_ms = 0 if value != self.heartbeat else self.silence_ms
-            self.heartbeat = value
+            self.silence_ms, self.heartbeat = 0, value
         elif index == ENABLE:
             self.enable = value
         elif index == MODE:
@@ -162,7 +207,7 @@ class BoardLogic:
         if VENT in (mode, self.mode):
             self._vent()  # leaving vent starts from ambient: no earlier set point comes back
             if mode != VENT:
-                self.silence_ms, self.enable = 0, enable
+                self.enable = enable
         self.mode = mode
 
 
@@ -180,8 +225,12 @@ class ValveBoard(ModbusDevice):
     def __init__(self, plant: Plant, host: str = '127.0.0.1', port: int = 5020, tick_period_s: float = 0.005, supply_pa: float = 200e3):
         self.plant, self.logic, self.supply_pa = plant, BoardLogic(), supply_pa
         self._rest_s = 0.0
-        blocks = [(0, STATE_COUNT), (SETTINGS_START, SETTINGS_COUNT)]
-        super().__init__('valve_board', self.logic, blocks, FUNCTIONS, host, port, tick_period_s)
+        super().__init__('valve_board', self.logic, (3, 4, 6, 16, 23), host, port, tick_period_s)
+
+    @property
+    def released(self) -> bool:
+        """Whether no host holds the board."""
+        return not self.logic.held
 
     def tick(self, dt_s: float) -> None:
         """One pass of the board's loop: sensors in, logic, valves out."""

@@ -1,12 +1,15 @@
 """Lifecycle of a pneumatic driver's node: configure connects and verifies, activate enables, everything else vents."""
 
+import time
+
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from pneumatic_driver.driver import Driver
-from pneumatic_driver.errors import PneumaticDriverError
+from pneumatic_driver.errors import HeldError, NoConnectionError, PneumaticDriverError
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _AUTOSTART_PERIOD_S = 0.5
+_DEVICE_START_S = 20.0  # with autostart: a device that is started together with the driver may take so long before that is an error
 
 
 class DriverLifecycleNode(LifecycleNode):
@@ -16,11 +19,11 @@ class DriverLifecycleNode(LifecycleNode):
 
     def __init__(self, name: str):
         super().__init__(name)
-        self._phase, self._reason, self._autostart = 'unconfigured', '', False
+        self._phase, self._reason, self._autostart, self._patient_until_s = 'unconfigured', '', False, 0.0
 
     def begin(self, autostart: bool) -> None:
         """Follow transitions; with `autostart` configure and activate without being asked, until somebody asks for something else."""
-        self._autostart = autostart
+        self._autostart, self._patient_until_s = autostart, time.monotonic() + (_DEVICE_START_S if autostart else 0.0)
         self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -54,7 +57,14 @@ class DriverLifecycleNode(LifecycleNode):
     def _transition(self, action, phase: str) -> TransitionCallbackReturn:
         try:
             action()
+        except NoConnectionError as error:
+            if time.monotonic() < self._patient_until_s:
+                self.get_logger().info(f'waiting for {self._driver.device} at {self._driver.link}', once=True)
+            else:
+                self.get_logger().error(str(error), throttle_duration_sec=5.0)
+            return _FAILURE
         except PneumaticDriverError as error:
+            self._autostart = self._autostart and not isinstance(error, HeldError)  # the arm is another's until an operator says otherwise
             self.get_logger().error(str(error), throttle_duration_sec=5.0)
             return _FAILURE
         self.get_logger().info(f'{self._phase} -> {phase}, {self._driver.link}')

@@ -39,7 +39,7 @@ class PneumaticDriverNode(DriverLifecycleNode):
         self._log_bridge = LogBridge('pneumatic_driver', self.get_logger())
         self._refused, self._notices, self._published = 0, [], None
         device = device(load_map(p.map).with_link(p.host, p.port, p.serial_device), p.accept_unverified_map)
-        self._channels = ChannelMap(load_robot(p.robot), device.channels)
+        self._channels = ChannelMap(load_robot(p.robot), device.map.device.name, device.channels)
         self._wake = self.create_guard_condition(self._on_driver)
         self._driver = Driver(device, p.rate_hz, p.command_timeout_s, lambda _: self._wake.trigger(), self._notice)
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from pneumatic_driver.board import Board
-from pneumatic_driver.errors import CommandError, LinkError, RefusedError
+from pneumatic_driver.errors import CommandError, HeldError, LinkError, RefusedError
 from pneumatic_driver.register_map import load_map
 
-from ..boards import wait_for
+from ..boards import Host, KeepAlive, wait_for
 from ..conftest import RtuBoard, device_of
 
 pytestmark = pytest.mark.real_time
@@ -105,24 +105,67 @@ def test_wrong_unit_id_is_refused(rig):
 def test_another_map_id_is_refused(rig):
     good = load_map('valve_board').with_link(**rig.link)
     wrong = good.model_copy(update={'identity': good.identity.model_copy(update={'value': 7.0})})
-    with pytest.raises(LinkError, match='the device says map id 23046, map .* is for 7'):
+    with pytest.raises(LinkError, match='the device says map id 23302, map .* is for 7'):
         asyncio.run(Board(wrong).connect())
 
 
 def test_exceptions_of_the_board_are_named(rig):
     async def scenario():
         board = device_of(rig)
-        await board.connect()
-        for address, values, text in (
+        await board._open()
+        refused = [
             (100, [20_000], r'exception 3 \(illegal value\)'),
             (50, [1], r'exception 2 \(illegal address\)'),
             (110, [1], r'exception 3 \(illegal value\)'),
-        ):
+            (108, [2], r'exception 4 \(device failure\)'),  # nobody runs it without holding it
+        ]
+        for address, values, text in refused:
             with pytest.raises(RefusedError, match=text):
+                await board._write(address, values)
+        await board.hold()
+        for address, values, _ in refused:
+            with pytest.raises(RefusedError, match=r'exception 6 \(device busy\)'):
                 await board._write(address, values)
         board.close()
 
     asyncio.run(scenario())
+
+
+def test_a_board_that_is_held_is_refused_with_the_holders_name(rig):
+    other = Host(rig.write, 'labpc 4711')
+    assert other.claim() == other.run() == other.command([1000] * 6) == 0
+    alive = KeepAlive(lambda: other.command([1000] * 6))
+    words = r"^valve_board on .* is held by 'labpc 4711': stop that driver first$"
+    try:
+        with pytest.raises(HeldError, match=words):
+            asyncio.run(device_of(rig).connect())
+        assert rig.board_faults() == 0 and rig.plant.follows([10e3] * 6)  # the other was not disturbed
+    finally:
+        alive.stop()
+
+    async def scenario():  # the other's hold ends by itself
+        board = device_of(rig)
+        await board.connect()
+        board.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_hold_that_another_host_took_over_is_noticed_without_disturbing_him(rig):
+    async def scenario():
+        board = await enabled(rig)
+        await board.exchange(TARGETS)
+        while other.claim():  # this host is silent, as if it had been suspended
+            await asyncio.sleep(0.01)
+        assert rig.write(110, [0xA55A]) == 6
+        board._last_good_s -= 1.0  # however fast this machine was
+        with pytest.raises(HeldError, match="held by 'bench 17'"):
+            await board.hold()
+        assert other.command([0] * 6) == 0  # still the other's
+        board.close()
+
+    other = Host(rig.write)
+    asyncio.run(asyncio.wait_for(scenario(), 5.0))
 
 
 def test_latched_fault_needs_the_key(rig):

@@ -7,7 +7,7 @@ import pytest
 
 from pneumatic_driver.channels import ChannelMap
 from pneumatic_driver.errors import CommandError
-from soft_arm_description.robot import load_robot
+from soft_arm_description.robot import Robot, RobotFileError, load_robot
 
 ROBOT = load_robot('two_module_arm')
 SWAPPED = ROBOT.model_copy(update={'channels': {name: 7 - i for i, name in enumerate(ROBOT.chambers)}})
@@ -15,7 +15,7 @@ VALUES = [1e3 * i for i in range(1, 7)]
 
 
 def test_names_may_come_in_any_order_and_channels_without_a_chamber_stay_at_ambient():
-    channels = ChannelMap(SWAPPED, 8)
+    channels = ChannelMap(SWAPPED, 'board', 8)
     targets_pa = channels.to_channels(ROBOT.chambers[::-1], VALUES[::-1])
     np.testing.assert_array_equal(targets_pa, [0, 0, *VALUES[::-1]])
     np.testing.assert_array_equal(channels.to_chambers(targets_pa), VALUES)
@@ -36,9 +36,40 @@ def test_names_may_come_in_any_order_and_channels_without_a_chamber_stay_at_ambi
 )
 def test_wrong_commands_are_refused(names, pressures, words):
     with pytest.raises(CommandError, match=words):
-        ChannelMap(ROBOT, 6).to_channels(names, pressures)
+        ChannelMap(ROBOT, 'board', 6).to_channels(names, pressures)
 
 
-def test_robot_with_more_channels_than_the_board():
-    with pytest.raises(CommandError, match=r'uses channel 7, the board has 0\.\.5'):
-        ChannelMap(SWAPPED, 6)
+def renamed(modules):
+    """A robot of so many modules, three chambers each, without channels."""
+    content = ROBOT.model_dump()
+    first, content['channels'], content['ring'] = content['segments'][0], {}, None
+    content['segments'] = []
+    for k in range(modules):
+        names = [f'm{k}_b{i}' for i in range(3)]
+        content['segments'].append({**first, 'name': f'm{k}', 'actuators': {**first['actuators'], 'names': names}})
+    return Robot.model_validate(content)
+
+
+NINE = renamed(3)
+
+
+@pytest.mark.parametrize(
+    ('robot', 'words'),
+    [
+        (
+            SWAPPED,
+            r"robot 'two_module_arm' uses channel 7, register map board has 6 channels, 0 to 5: correct `channels` in the robot file",
+        ),
+        (NINE, r"robot 'two_module_arm' has 9 chambers, register map board has 6 channels: it needs a device with more channels"),
+        (renamed(2), r'does not say which channel each chamber hangs on, register map board has 6 channels: add `channels`'),
+    ],
+)
+def test_a_robot_that_does_not_fit_the_board_is_told_the_remedy(robot, words):
+    with pytest.raises(RobotFileError, match=words):
+        ChannelMap(robot, 'board', 6)
+
+
+def test_a_robot_with_fewer_chambers_than_the_board_fits():
+    one = renamed(1)
+    one = one.model_copy(update={'channels': dict(zip(one.chambers, (2, 0, 1), strict=True))})
+    np.testing.assert_array_equal(ChannelMap(one, 'board', 6).to_channels(one.chambers, [1e3, 2e3, 3e3]), [2e3, 3e3, 1e3, 0, 0, 0])

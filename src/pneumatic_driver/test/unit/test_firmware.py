@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pneumatic_driver.hold import Hold, name_text
 from pneumatic_driver.register_map import load_map
 from soft_arm_sim.valve_board import BoardLogic
 
+from ..boards import Host
 from ..firmware import FIRMWARE, CBoard, build_library
 
 NORMAL = [0] * 6
@@ -28,11 +30,32 @@ EDGES = [0, 1, 2, 3, 49, 50, 63, 64, 299, 300, 301, 5000, 5001, 10_000, 10_001, 
 MEASURED = [0, 10_500, 10_501, -10_500, -10_501, 32_767, -32_768]
 
 
+HOLD = Hold()
+HOLD.key = [12_345, 54_321]
+
+
+def code(board, ahead: int = 1) -> int:
+    """The code so many steps after the board's heartbeat, by the driver's own arithmetic."""
+    HOLD.code = board.read(106, 1)[0]
+    return [HOLD.next_code() for _ in range(ahead)][-1]
+
+
+def claim(board, random: Random) -> list[int]:
+    return [board.write(112, [*HOLD.key, *(random.randint(0, 0xFFFF) for _ in range(10))])]
+
+
 def traffic(random: Random, board) -> list:
     """One random piece of traffic, weighted towards a board that runs, applied to `board`; returns its answers."""
-    match random.choice(['heartbeat', 'heartbeat', 'tick', 'tick', 'tick', 'targets', 'run', 'edge', 'wild', 'measured']):
-        case 'heartbeat':
-            return [board.write(106, [random.randint(0, 3)])]
+    match random.choice(['code', 'code', 'code', 'tick', 'tick', 'tick', 'targets', 'run', 'claim', 'foreign', 'edge', 'wild', 'measured']):
+        case 'foreign':
+            rare = random.random() < 0.1
+            return (
+                [board.write(106, [random.randint(0, 3)])] if rare else [board.write(108, [0]), board.write(107, [0, random.randint(0, 1)])]
+            )
+        case 'claim':
+            return claim(board, random)
+        case 'code':
+            return [board.write(106, [code(board, random.choice([1, 1, 1, 2, 6, 7]))])]
         case 'tick':
             return [board.tick(random.choice([1, 5, 10, 20, 21, 50]), NORMAL, SUPPLY)]
         case 'measured':
@@ -40,11 +63,10 @@ def traffic(random: Random, board) -> list:
             supply, dt_ms = random.choice([SUPPLY, 12_000, 11_999]), random.choice([1, 5, 10])
             return [board.tick(dt_ms, pressures, supply) for _ in range(random.choice([1, 2, 4, 30]))]
         case 'targets':
-            return [board.write(100, [random.randint(-10_001, 10_001) & 0xFFFF for _ in range(6)])]
+            return [board.write(100, [*(random.randint(-10_001, 10_001) & 0xFFFF for _ in range(6)), code(board)])]
         case 'run':
-            answers = [board.write(110, [0xA55A]), board.write(109, [random.choice([50, 100, 300])])]
-            answers.append(board.write(111, [random.randint(1, 300)]))
-            return [*answers, board.write(107, [random.randint(0, 63), random.choice([1, 2, 2, 2])])]
+            answers = [board.write(106, [code(board), 0, 0, random.choice([50, 100, 300]), 0xA55A, random.randint(1, 300)])]
+            return [*answers, *claim(board, random), board.write(106, [code(board), random.randint(0, 63), random.choice([1, 2, 2, 2])])]
         case 'edge':
             return [board.write(random.randint(100, 111), [random.choice(EDGES)])]
         case 'wild':
@@ -54,17 +76,21 @@ def traffic(random: Random, board) -> list:
 
 
 def test_c_and_python_give_the_same_answers_to_the_same_traffic(library):
+    ran = foreign = 0
     for seed in range(60):
         c_board, py_board = CBoard(library), BoardLogic()
         for step in range(250):
             given = f'{seed}/{step}'
             assert traffic(Random(given), c_board) == traffic(Random(given), py_board), given
             assert c_board.read(0, 19) == py_board.read(0, 19), given
-            assert c_board.read(100, 12) == py_board.read(100, 12), given
+            assert c_board.read(100, 24) == py_board.read(100, 24), given
+            ran += py_board.mode == 2
+            foreign += py_board.faults >> 14
+    assert ran > 2000 and foreign > 200  # the traffic gets everywhere
 
 
 def test_c_and_python_agree_on_every_edge_of_every_setting(library):
-    for address in range(99, 113):
+    for address in range(99, 125):
         for word in EDGES:
             assert CBoard(library).write(address, [word]) == BoardLogic().write(address, [word]), (address, word)
 
@@ -77,7 +103,7 @@ def test_map_names_the_registers_that_the_firmware_has(library):
         assert isinstance(board.read(register.addr, register.words), list), name
         if register.access == 'r':
             assert board.write(register.addr, [0] * register.words) == 2, name
-    assert max(last) == 112 and board.read(112, 1) == 2
+    assert max(last) == 124 and board.read(124, 1) == 2
     values = register_map.decode(0, board.read(0, 19))
     assert values['map_id'] == register_map.identity.value
 
@@ -86,8 +112,120 @@ def test_map_names_the_registers_that_the_firmware_has(library):
 def test_firmware_refuses_just_beyond_the_ranges_of_the_map(library, name):
     register = load_map('valve_board').registers[name]
     low, high = (round((v - register.offset) / register.scale) for v in register.range)
-    for value, code in ((low, 0), (high, 0), (low - 1, 3), (high + 1, 3)):
-        assert CBoard(library).write(register.addr, [value & 0xFFFF]) == code, value
+    for value, answer in ((low, 0), (high, 4 if name == 'mode' else 0), (low - 1, 3), (high + 1, 3)):  # nobody runs it without holding it
+        assert CBoard(library).write(register.addr, [value & 0xFFFF]) == answer, value
+
+
+def test_firmware_takes_every_range_of_the_map_from_its_holder(library):
+    register_map = load_map('valve_board')
+    for mode in range(3):
+        board = CBoard(library)
+        assert claim(board, Random(1)) == [0]
+        for targets, enable, watchdog, slew in ((-10_000, 0, 50, 1), (10_000, 63, 300, 5000)):
+            words = [targets & 0xFFFF] * 6 + [code(board), enable, mode, watchdog, 0xA55A, slew]
+            assert board.write(100, words) == 0
+    assert register_map.registers['mode'].range == (0, 2)
+
+
+class RecordedHost(Host):
+    """A host that keeps its requests."""
+
+    def __init__(self, board):
+        super().__init__(self._record)
+        self.board, self.requests = board, []
+
+    def _record(self, address, values):
+        self.requests.append((address, values))
+        return self.board.write(address, values)
+
+
+def driven(board, seed) -> RecordedHost:
+    """A board that a host drives since some time."""
+    host = RecordedHost(board)
+    host.hold.key = [Random(seed).randrange(0x10000), Random(-seed).randrange(0x10000)]
+    assert host.claim() == host.run() == 0
+    for _ in range(20):
+        assert host.command([1000] * 6) == 0
+        board.tick(20, NORMAL, SUPPLY)
+    assert board.read(12, 2) == [0b1001, 0]
+    return host
+
+
+FOREIGN_WRITES = {
+    'set point': lambda board, host, random: (100 + random.randrange(6), [random.randrange(10_000)]),
+    'set points': lambda board, host, random: (100, [random.randrange(10_000) for _ in range(6)]),
+    'set points with a copied heartbeat': lambda board, host, random: (100, board.read(100, 7)),
+    'everything that can be read': lambda board, host, random: (100, board.read(100, 24)),
+    'copied heartbeat': lambda board, host, random: (106, board.read(random.choice([15, 106]), 1)),
+    'heartbeat counted up': lambda board, host, random: (106, [board.read(106, 1)[0] + random.randrange(1, 4) & 0xFFFF]),
+    'any heartbeat': lambda board, host, random: (106, [random.randrange(0x10000)]),
+    'replayed request': lambda board, host, random: random.choice(host.requests[1:]),
+    'enable': lambda board, host, random: (107, [random.randrange(64)]),
+    'run': lambda board, host, random: (107, [63, 2]),
+    'hold': lambda board, host, random: (108, [1]),
+    'vent': lambda board, host, random: (108, [0]),
+    'watchdog': lambda board, host, random: (109, [300]),
+    'key of faults': lambda board, host, random: (110, [0xA55A]),
+    'slew': lambda board, host, random: (111, [5000]),
+    'part of a claim': lambda board, host, random: (112, [1, 2]),
+    'out of range': lambda board, host, random: (100, [20_000]),
+    'no such register': lambda board, host, random: (200, [1]),
+}
+
+
+@pytest.mark.parametrize('name', FOREIGN_WRITES)
+@pytest.mark.parametrize('kind', ['firmware', 'emulation'])
+def test_a_write_that_is_not_the_holders_vents_and_latches_20_times_of_20(library, kind, name):
+    for seed in range(1, 21):
+        board = CBoard(library) if kind == 'firmware' else BoardLogic()
+        host = driven(board, seed)
+        assert board.read(6, 6) == [11_000] * 6
+        answer = board.write(*FOREIGN_WRITES[name](board, host, Random(seed)))
+        assert answer == (0 if name == 'vent' else 6)
+        assert board.read(6, 6) == [10_000] * 6 and board.read(12, 2) == [0b1100, 1 << 14]  # at once, before the next pass of its loop
+        assert host.command([1000] * 6) == 0 and board.read(6, 6) == [10_000] * 6  # the holder still holds it; nothing moves
+        assert board.write(106, [host.hold.next_code(), 63, 2]) == 4
+        assert board.write(106, [host.hold.next_code(), 0, 0, 250, 0xA55A]) == 0
+        assert host.run() == host.command([500] * 6) == 0
+        board.tick(20, NORMAL, SUPPLY)
+        assert board.read(6, 6) == [10_500] * 6
+
+
+@pytest.mark.parametrize('kind', ['firmware', 'emulation'])
+def test_held_and_vented_it_refuses_others_and_changes_nothing(library, kind):
+    board = CBoard(library) if kind == 'firmware' else BoardLogic()
+    host = RecordedHost(board)
+    assert host.claim() == 0
+    before = board.read(100, 24)
+    for address, values in ((100, [5]), (106, [7]), (107, [1, 2]), (108, [1]), (110, [0xA55A]), (112, [1] * 12), (112, [1, 2])):
+        assert board.write(address, values) == 6, address
+    assert board.write(108, [0]) == board.write(107, [0, 0]) == 0  # to vent is never refused
+    assert (board.read(100, 24), board.read(13, 1)) == (before, [0])
+    assert name_text(board.read(114, 10)) == 'bench 17' and board.read(112, 2) == [0, 0]
+    for _ in range(15):
+        board.tick(20, NORMAL, SUPPLY)
+    assert board.read(12, 2) == [0, 0] and board.read(114, 10) == [0] * 10  # silence ends the hold, and vented it is no fault
+    assert RecordedHost(board).claim() == 0
+
+
+@pytest.mark.parametrize('kind', ['firmware', 'emulation'])
+def test_a_few_lost_requests_do_no_harm(library, kind):
+    board = CBoard(library) if kind == 'firmware' else BoardLogic()
+    host = driven(board, 1)
+    for lost in range(6):
+        for _ in range(lost):
+            host.hold.next_code()
+        assert host.command([1000] * 6) == 0
+    for _ in range(6):
+        host.hold.next_code()
+    assert host.command([1000] * 6) == 6 and board.read(13, 1) == [1 << 14]
+
+
+def test_codes_of_one_key_come_round_after_every_number_once():
+    hold = Hold()
+    assert len({hold.next_code() for _ in range(0x10000)}) == 0x10000
+    hold.key, hold.code = [0, 0], 0
+    assert [hold.next_code() for _ in range(4)] == [1, 6, 31, 156]
 
 
 def crc(data: bytes) -> bytes:
@@ -107,8 +245,8 @@ def frame(text: str) -> bytes:
 def test_rtu_frames_byte_for_byte(library):
     board = CBoard(library)
     assert crc(bytes.fromhex('0103000000 0A'.replace(' ', ''))) == bytes.fromhex('C5CD')  # the textbook's example
-    assert board.answer(frame('01 04 0012 0001')) == frame('01 04 02 5A06')
-    assert board.answer(frame('01 03 0012 0001')) == frame('01 03 02 5A06')
+    assert board.answer(frame('01 04 0012 0001')) == frame('01 04 02 5B06')
+    assert board.answer(frame('01 03 0012 0001')) == frame('01 03 02 5B06')
     assert board.answer(frame('01 06 006D 00FA')) == frame('01 06 006D 00FA')
     assert board.answer(frame('01 10 0064 0002 04 0001 0002')) == frame('01 10 0064 0002')
     assert board.answer(frame('01 17 0064 0002 0064 0002 04 0005 0006')) == frame('01 17 04 0005 0006')

@@ -78,7 +78,7 @@ class Memory:
 
 class MemoryDevice(ModbusDevice):
     def __init__(self, logic):
-        super().__init__('memory', logic, [(0, 6)], (3, 16), '127.0.0.1', 0, 0.01)
+        super().__init__('memory', logic, (3, 16), '127.0.0.1', 0, 0.01)
 
     def tick(self, dt_s):
         pass
@@ -147,7 +147,7 @@ def test_device_that_restarts_between_reading_and_writing_is_not_switched_on_aga
         await device.exchange([60e3])
         gripper.device.logic.read = read
         assert not gripper.device.logic.positive_trigger
-        assert (await device.exchange([60e3])).halted.startswith('its set points are not those that were written')
+        assert 'its set points are not those that were written' in (await device.exchange([60e3])).halted
         device.close()
 
     asyncio.run(scenario())
@@ -322,10 +322,10 @@ def test_device_without_interlock_is_never_told_both_and_both_on_is_a_latched_fa
                 await drive(device, target_pa, lambda e, t=target_pa: e.targets_pa == t)
             logic.words[1:3] = [1, 1]  # somebody else
             exchange = await device.exchange([30e3])
-            assert exchange.faults == ('both_triggers_on',) and exchange.targets_pa is None and not exchange.running
+            assert exchange.faults == ('both_triggers_on', 'foreign_master') and exchange.targets_pa is None and not exchange.running
             await device.vent()
             assert logic.words[1:5] == [0, 0, 0, 0]
-            with pytest.raises(RefusedError, match='latched both_triggers_on: find the cause, then clear'):
+            with pytest.raises(RefusedError, match='latched both_triggers_on, foreign_master: find the cause, then clear'):
                 await device.enable()
             await device.clear_faults()
             await device.enable()

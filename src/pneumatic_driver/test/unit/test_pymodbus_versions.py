@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ..boards import wait_for
+from ..boards import carries_heartbeat, wait_for
 
 pytestmark = pytest.mark.real_time
 
@@ -80,7 +80,7 @@ def test_oldest_pymodbus_drives_notices_silence_and_reconnects(tcp_rig, proxy_to
     assert 'outside' in session.tell('command', *['nan'] * len(tcp_rig.targets_pa))['error']
     assert session.tell('arm')['error'] is None
     wait_for(lambda: [session.tell('command', *tcp_rig.targets_pa), tcp_rig.plant.follows(tcp_rig.targets_pa)][1])
-    writes = [r for r in proxy.requests if r[1] == 23 or (r[1] == 16 and r[2:6] == bytes([0, 3, 0, 3]))]
+    writes = [r for r in proxy.requests if carries_heartbeat(r)]
     assert writes and len(set(writes)) == len(writes)
 
     proxy.frozen, frozen_s, frozen_device_s = True, time.monotonic(), tcp_rig.plant.device_clock_s()

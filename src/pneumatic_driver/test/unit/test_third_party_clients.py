@@ -1,11 +1,15 @@
 """Modbus clients that are not ours, against the emulated devices and the firmware: they must see and do what our driver does."""
 
+import itertools
 import shutil
 import subprocess
+import time
 
 import pytest
 
-from ..boards import wait_for
+from pneumatic_driver.errors import RefusedError
+
+from ..boards import Host, wait_for
 from ..conftest import RtuBoard
 
 pytestmark = pytest.mark.real_time
@@ -42,15 +46,18 @@ def test_pymodbustcp_drives_the_gripper(connect, gripper):
 
 def test_pymodbustcp_drives_the_board(connect, tcp_board):
     client = connect(tcp_board)
-    assert client.read_input_registers(18, 1) == [0x5A06]
-    assert client.write_multiple_registers(107, [63, RUN])
-    for beat in range(1, 20):
-        assert client.write_multiple_registers(100, [1000, 0x10000 - 1000, 0, 0, 0, 0, beat])
+    assert client.read_input_registers(18, 1) == [0x5B06]
+    assert not client.write_multiple_registers(107, [63, RUN]) and client.last_except == 4  # nobody runs it without holding it
+    host = Host(client.write_multiple_registers)
+    assert host.claim() and host.run()
+    for _ in range(20):
+        assert host.command([1000, 0x10000 - 1000, 0, 0, 0, 0])
     wait_for(lambda: tcp_board.plant.follows([10e3, -10e3, 0, 0, 0, 0]))
-    answer = client.write_read_multiple_registers(100, [0] * 6 + [99], 0, 19)
-    assert answer[15] == 99
-    assert not client.write_single_register(100, 20_000) and client.last_except == 3
+    code = host.hold.next_code()
+    assert client.write_read_multiple_registers(106, [code], 0, 19)[15] == code
+    assert not client.write_multiple_registers(100, [20_000] * 6 + [host.hold.next_code()]) and client.last_except == 3
     wait_for(lambda: tcp_board.plant.vented)  # it feeds the watchdog no more
+    assert tcp_board.watchdog_tripped()
 
 
 def test_two_pymodbustcp_clients_share_the_gripper(connect, gripper):
@@ -59,21 +66,104 @@ def test_two_pymodbustcp_clients_share_the_gripper(connect, gripper):
         assert first.write_single_register(3, k) and second.read_holding_registers(3, 1) == [k]
 
 
+def instrument_of(device: str, timeout_s: float = 1.0):
+    """A minimalmodbus instrument at a serial port."""
+    minimalmodbus = pytest.importorskip('minimalmodbus', reason='pip install minimalmodbus (requirements/python.in)')
+    instrument = minimalmodbus.Instrument(device, 1, close_port_after_each_call=True)
+    instrument.serial.baudrate, instrument.serial.timeout = 250_000, timeout_s
+    return instrument
+
+
 def test_minimalmodbus_drives_the_firmware(library):
     minimalmodbus = pytest.importorskip('minimalmodbus', reason='pip install minimalmodbus (requirements/python.in)')
     rig = RtuBoard(library)
-    instrument = minimalmodbus.Instrument(rig.device, 1, close_port_after_each_call=True)
+    instrument = instrument_of(rig.device)
     try:
-        instrument.serial.baudrate, instrument.serial.timeout = 250_000, 1.0
-        assert instrument.read_register(18, functioncode=4) == 0x5A06
-        instrument.write_registers(107, [63, RUN])
-        instrument.write_registers(100, [500, 0x10000 - 500, 0, 0, 0, 0, 1])
+        assert instrument.read_register(18, functioncode=4) == 0x5B06
+        with pytest.raises(minimalmodbus.SlaveReportedException, match='device failure'):
+            instrument.write_registers(107, [63, RUN])
+        host = Host(instrument.write_registers)
+        host.claim()
+        host.run()
+        host.command([500, 0x10000 - 500, 0, 0, 0, 0])
         wait_for(lambda: rig.plant.follows([5e3, -5e3, 0, 0, 0, 0]))
         assert instrument.read_register(101, signed=True) == -500
         with pytest.raises(minimalmodbus.IllegalRequestError):
-            instrument.write_register(100, 20_000, functioncode=6)
+            instrument.write_registers(100, [20_000] * 6 + [host.hold.next_code()])
     finally:
         rig.stop()
+
+
+class Foreign:
+    """Another client beside the driver: pyModbusTCP at the emulated board, minimalmodbus at the firmware."""
+
+    def __init__(self, rig, connect):
+        self._client = connect(rig) if 'port' in rig.link else None
+        # minimalmodbus waits for the rest of every refusal
+        self._instrument = None if self._client else instrument_of(rig.second_link['serial_device'], timeout_s=0.1)
+
+    def read(self, address: int) -> int:
+        return self._client.read_holding_registers(address, 1)[0] if self._client else self._instrument.read_register(address)
+
+    def write(self, address: int, value: int) -> bool:
+        """One register with function 6; whether it was taken."""
+        if self._client:
+            return self._client.write_single_register(address, value)
+        return self._tried(self._instrument.write_register, address, value, 0, 6)
+
+    def write_many(self, address: int, values: list[int]) -> bool:
+        """Registers with function 16; whether they were taken."""
+        if self._client:
+            return self._client.write_multiple_registers(address, values)
+        return self._tried(self._instrument.write_registers, address, values)
+
+    def _tried(self, write, *arguments) -> bool:
+        try:
+            write(*arguments)
+        except OSError:
+            return False
+        return True
+
+
+FOREIGN = {
+    'set points': lambda client: client.write_many(100, [9000] * 6),
+    'one set point': lambda client: client.write(103, 9000),
+    'set points and a heartbeat': lambda client: client.write_many(100, [9000] * 6 + [7]),
+    'run': lambda client: client.write(108, RUN),
+    'enable and hold': lambda client: client.write_many(107, [63, 1]),
+    'vent': lambda client: client.write(108, 0),
+    'heartbeat': lambda client: client.write(106, 1),
+    'copied heartbeat': lambda client: client.write(106, client.read(106)),
+    'heartbeat counted up': lambda client: client.write(106, client.read(15) + 1 & 0xFFFF),
+    'key of faults': lambda client: client.write(110, 0xA55A),
+}
+
+
+def test_another_client_beside_the_driver_is_found_20_times_of_20(connect, board_rig, make_driver):
+    recorder, foreign = make_driver(board_rig), Foreign(board_rig, connect)
+    driver = recorder.driver
+    driver.connect()
+    for k, (name, write) in zip(range(20), itertools.cycle(FOREIGN.items()), strict=False):
+        driver.arm()
+        wait_for(lambda: [driver.command(board_rig.targets_pa), board_rig.plant.follows(board_rig.targets_pa)][1])
+        at_s = time.monotonic() + 1e-3 * k  # at every moment of a cycle
+        wait_for(lambda at_s=at_s: time.monotonic() > at_s)
+        written_s, written_device_s = time.monotonic(), board_rig.plant.device_clock_s()
+        assert write(foreign) == (name == 'vent')
+        wait_for(lambda: board_rig.plant.vented and recorder.reasons, 2.0, f'vent and reason after {name}')
+        assert board_rig.plant.changed_device_s - written_device_s <= 0.3
+        assert recorder.disarmed_s - written_s <= 0.5
+        assert recorder.reasons == [
+            'the board vented itself: foreign_master (another Modbus client wrote to the board: find and stop it, then clear the faults)'
+        ]
+        assert board_rig.board_faults() == 1 << 14
+        with pytest.raises(RefusedError, match='latched foreign_master: find the cause, then clear the faults'):
+            driver.arm()
+        changes = len(board_rig.plant.changes)
+        foreign.write_many(100, [9000] * 6)  # it goes on, and moves nothing
+        driver.clear_faults()
+        assert len(board_rig.plant.changes) == changes and board_rig.plant.vented
+        recorder.reasons.clear()
 
 
 def mbpoll(port: int, *arguments) -> str:
@@ -86,5 +176,6 @@ def test_mbpoll_reads_and_writes_both(gripper, tcp_board):
     assert 'Written 4 references' in mbpoll(gripper.device.port, '-t', '4', '-r', '1', '127.0.0.1', '0', '1', '0', '65236')
     wait_for(lambda: gripper.plant.follows([-30e3]))
     wait_for(lambda: '65236 (-300)' in mbpoll(gripper.device.port, '-t', '4', '-r', '0', '-c', '1', '127.0.0.1'))
-    assert '23046' in mbpoll(tcp_board.device.port, '-t', '3', '-r', '18', '-c', '1', '127.0.0.1')
-    assert 'Written 2 references' in mbpoll(tcp_board.device.port, '-t', '4', '-r', '107', '127.0.0.1', '63', '2')
+    assert '23302' in mbpoll(tcp_board.device.port, '-t', '3', '-r', '18', '-c', '1', '127.0.0.1')
+    assert 'Written 1 references' in mbpoll(tcp_board.device.port, '-t', '4', '-r', '110', '127.0.0.1', str(0xA55A))
+    assert 'Written' not in mbpoll(tcp_board.device.port, '-t', '4', '-r', '107', '127.0.0.1', '63', '2')

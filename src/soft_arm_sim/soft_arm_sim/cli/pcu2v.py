@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-import logging
 import signal
 
 from soft_arm_description.command_line import CommandLine, number_in, port_or_any, seed_number
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.modbus_server import RELEASE_S
 
 
 def _parser() -> CommandLine:
@@ -35,7 +35,7 @@ async def _serve(device, as_json: bool) -> None:
         print(json.dumps(where) if as_json else f'PCU2-V on {device.host}:{device.port}, unit id 1; Ctrl-C ends it', flush=True)
         await stop.wait()
     finally:
-        await device.stop()
+        await device.stop(RELEASE_S)
 
 
 def main(argv: list[str]) -> int:
@@ -44,10 +44,9 @@ def main(argv: list[str]) -> int:
 
 
 def _emulate(options) -> int:
-    from soft_arm_sim.finger_plant import FingerPlant  # SciPy and pymodbus: not before the arguments are checked
+    from soft_arm_sim.finger_plant import FingerPlant  # SciPy: not before the arguments are checked
     from soft_arm_sim.pcu2v import Pcu2v
 
-    logging.getLogger('pymodbus.logging').setLevel(logging.CRITICAL)  # a port in use is said once, by us
     plant = FingerPlant(load_robot(options.robot), options.seed)
     plant.place_object(options.object_gap_m)
     asyncio.run(_serve(Pcu2v(plant, options.host, options.port), options.json))

@@ -5,7 +5,6 @@ of orbbec_camera, depth aligned to colour). What the controller's valves and the
 and `~/debug/piece_angles_truth`, for tests and reports. When a client falls silent the devices do what theirs would: see docs/safety.md.
 """
 
-import logging
 import math
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from soft_arm_sim.camera_parameters import load_finger_camera_parameters
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.finger_camera import FingerCamera
 from soft_arm_sim.finger_plant import FingerPlant
-from soft_arm_sim.modbus_server import DeviceThread
+from soft_arm_sim.modbus_server import RELEASE_S, DeviceThread
 from soft_arm_sim.parameter_file import CONFIG
 from soft_arm_sim.pcu2v import Pcu2v
 from soft_arm_sim.ros.conversions import camera_info_message, gripper_state_message, image_message, piece_angles_message
@@ -87,9 +86,12 @@ class VirtualCellNode(Node):
             devices.callback(camera.close)
             self._pcu2v = Pcu2v(self._plant, port=p.modbus_port)
             options = Options({credentials.user: credentials.password}, port=p.rws_port)
-            for server in (DeviceThread(self._pcu2v), abb := EmulatorThread(options, p.control_port or None)):
-                server.start()
-                devices.callback(server.stop)
+            abb = EmulatorThread(options, p.control_port or None)
+            abb.start()
+            devices.callback(abb.stop)
+            self._server = DeviceThread(self._pcu2v)
+            self._server.start()
+            devices.callback(self._server.stop, RELEASE_S)
             self._camera_node = FingerCameraNode(camera)
             devices.callback(self._camera_node.destroy_node)
             self._devices = devices.pop_all()
@@ -103,11 +105,12 @@ class VirtualCellNode(Node):
         self.get_logger().info(f'PCU2-V on 127.0.0.1:{self._pcu2v.port}, ABB controller on 127.0.0.1:{abb.emulator.port}')
 
     def destroy_node(self) -> None:
-        """Switch the devices off, free the camera."""
+        """Serve the PCU2-V until its host has vented and left it; switch the devices off, free the camera."""
         self._devices.close()
         super().destroy_node()
 
     def _publish_truth(self) -> None:
+        self._server.check()
         stamp = self.get_clock().now().to_msg()
         self._gripper.publish(gripper_state_message(self._plant.pressure_pa, self._pcu2v.logic, stamp))
         self._angles.publish(piece_angles_message(self._names, self._plant.piece_angles_rad, stamp))
@@ -129,5 +132,4 @@ class VirtualCellNode(Node):
 
 def main() -> int:
     """Run the node."""
-    logging.getLogger('pymodbus.logging').setLevel(logging.CRITICAL)  # a port in use is reported once, by the device
     return run(VirtualCellNode)

@@ -2,10 +2,10 @@
 
 Out: the D435i's topics under /camera/camera (30 Hz, names and encodings of realsense2_camera), its inner frames on /tf_static, a valve
 board on Modbus TCP (loopback). In: that board's registers; `~/place_ring` is the operator's hand. The plant's true tip leaves only
-on `~/debug/tip_truth`, for reports. Without commands the board's watchdog vents.
+on `~/debug/tip_truth`, for reports. Without commands the board's watchdog vents. A node that is told to end serves the board until its
+host has vented: a launch file tells all of its nodes at once.
 """
 
-import logging
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ from soft_arm_node_kit.runner import run
 from soft_arm_sim.camera import VirtualCamera
 from soft_arm_sim.camera_parameters import load_calibration_jig, load_camera_parameters
 from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.modbus_server import DeviceThread
+from soft_arm_sim.modbus_server import RELEASE_S, DeviceThread
 from soft_arm_sim.parameter_file import CONFIG
 from soft_arm_sim.plant import Plant
 from soft_arm_sim.plant_parameters import load_plant_parameters
@@ -92,9 +92,9 @@ class VirtualRigNode(Node):
             self._plant.start()
             devices.callback(self._plant.stop)
             board = ValveBoard(self._plant, port=parameters.modbus_port)
-            server = DeviceThread(board)
-            server.start()
-            devices.callback(server.stop)
+            self._server = DeviceThread(board)
+            self._server.start()
+            devices.callback(self._server.stop, RELEASE_S)
             self._camera_node = CameraNode(self._camera)
             devices.callback(self._camera_node.destroy_node)
             self._devices = devices.pop_all()
@@ -107,7 +107,7 @@ class VirtualRigNode(Node):
         self.get_logger().info(f'{robot.name}, plant seed {parameters.plant_seed}, valve board on 127.0.0.1:{board.port}')
 
     def destroy_node(self) -> None:
-        """Vent and close the board, end the plant, free the camera."""
+        """Serve the board until its host has vented and left it; close it, end the plant, free the camera."""
         self._devices.close()
         super().destroy_node()
 
@@ -115,6 +115,7 @@ class VirtualRigNode(Node):
         self._camera_node.publish(self._plant.snapshot().qpos)
 
     def _publish_truth(self) -> None:
+        self._server.check()
         stamp = self.get_clock().now().to_msg()
         self._truth.publish(pose_message(self._plant.snapshot().T_base_tip, self._frame, stamp))
 
@@ -135,5 +136,4 @@ class VirtualRigNode(Node):
 
 def main() -> int:
     """Run the node."""
-    logging.getLogger('pymodbus.logging').setLevel(logging.CRITICAL)  # a port in use is reported once, by the board
     return run(VirtualRigNode)

@@ -6,7 +6,6 @@ from soft_arm_kinematics.arm import Arm
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.plant import Plant
 from soft_arm_sim.plant_parameters import load_plant_parameters
-from soft_arm_sim.running_plant import RunningPlant
 
 ROBOT = load_robot('two_module_arm')
 PARAMETERS = load_plant_parameters()
@@ -220,8 +219,3 @@ def test_a_segment_that_would_have_to_twist_is_refused():
 def test_robot_that_cannot_be_simulated_is_named_with_the_reason(robot, message):
     with pytest.raises(SimulationError, match=message):
         Plant(robot, IDEAL, 0)
-
-
-def test_robot_file_without_channels_is_refused_by_the_valve_board():
-    with pytest.raises(SimulationError, match='two_module_arm has no channels.*key channels'):
-        RunningPlant(Plant(ROBOT.model_copy(update={'channels': {}}), IDEAL, 0))

@@ -4,11 +4,12 @@ import time
 import numpy as np
 import pytest
 
-from soft_arm_description.robot import load_robot
+from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.plant import Plant
 from soft_arm_sim.plant_parameters import load_plant_parameters
 from soft_arm_sim.running_plant import RunningPlant
+from soft_arm_sim.valve_board import ValveBoard
 
 pytestmark = pytest.mark.real_time
 
@@ -37,6 +38,43 @@ def test_channels_are_the_robot_files(running):
     running.set_valve_targets_pa(asked)
     until(lambda: np.abs(running.sensor_pressures_pa() - asked).max() < 10)
     assert running._plant.true_pressures_pa == pytest.approx(asked[[5, 3, 4, 0, 2, 1]], abs=15)
+
+
+def modules(count: int, channels: tuple[int, ...] = ()) -> Robot:
+    """The shipped robot with another number of its modules."""
+    content = load_robot('two_module_arm').model_dump()
+    first, content['segments'] = content['segments'][0], []
+    for k in range(count):
+        names = [f'm{k}_b{i}' for i in range(3)]
+        content['segments'].append({**first, 'name': f'm{k}', 'actuators': {**first['actuators'], 'names': names}})
+    content['channels'] = dict(zip([name for s in content['segments'] for name in s['actuators']['names']], channels, strict=False))
+    return Robot.model_validate(content)
+
+
+def test_an_arm_of_one_module_leaves_the_other_channels_at_ambient():
+    running = RunningPlant(Plant(modules(1, (1, 0, 4)), IDEAL, 0))
+    board = ValveBoard(running)
+    running.set_valve_targets_pa(np.array([1e3, 2e3, 3e3, 4e3, 5e3, 6e3]))
+    running._plant.settle()
+    assert running.sensor_pressures_pa() == pytest.approx([1e3, 2e3, 0, 0, 5e3, 0], abs=15)
+    board.tick(0.005)
+    assert isinstance(board.logic.read(0, 19), list) and len(board.logic.read(0, 19)) == 19
+
+
+@pytest.mark.parametrize(
+    ('robot', 'words'),
+    [
+        (
+            modules(3, tuple(range(9))),
+            "'two_module_arm' has 9 chambers, register map valve_board has 6 channels: it needs a device with more",
+        ),
+        (modules(1, (4, 5, 6)), 'uses channel 6, register map valve_board has 6 channels, 0 to 5: correct `channels` in the robot file'),
+        (modules(2), 'does not say which channel each chamber hangs on'),
+    ],
+)
+def test_an_arm_that_does_not_fit_the_board_is_refused_when_it_starts(robot, words):
+    with pytest.raises(RobotFileError, match=words):
+        RunningPlant(Plant(robot, IDEAL, 0))
 
 
 def test_it_runs_with_the_wall_clock(running):

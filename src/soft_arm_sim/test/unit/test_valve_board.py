@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from pymodbus.client import AsyncModbusTcpClient
 
-from soft_arm_sim.modbus_server import DeviceThread, PortInUseError
+from soft_arm_sim.modbus_server import RELEASE_S, DeviceThread, PortInUseError
+from soft_arm_sim.valve_board import FAULT_CLEAR_KEY as KEY_OF_FAULTS
 from soft_arm_sim.valve_board import (
-    FAULT_CLEAR_KEY,
+    FAULT_FOREIGN_MASTER,
     FAULT_WATCHDOG,
     HOLD,
     MAP_ID,
@@ -26,16 +27,34 @@ STILL = [0] * 6
 ENABLE, MODE, WATCHDOG, KEY, SLEW = 107, 108, 109, 110, 111
 
 
+KEYS = 4_711, 12_345
+HOLDER = [ord('l') << 8 | ord('a'), ord('b') << 8] + [0] * 8
+
+
+def code(logic: BoardLogic) -> int:
+    """The holder's next code."""
+    return (logic.heartbeat * (KEYS[0] & ~7 | 5) + (KEYS[1] | 1)) % 65536
+
+
+def write(logic: BoardLogic, address: int, values: list[int]) -> int:
+    """A write of the holder, from the heartbeat at the latest; settings in between stay as they are."""
+    if address <= 106:
+        return logic.write(address, [*values, *logic.read(address, 7)[len(values) : 106 - address], code(logic)])
+    between = [KEY_OF_FAULTS if at == KEY else logic.read(at, 1)[0] for at in range(107, address)]
+    return logic.write(106, [code(logic), *between, *values])
+
+
 def running(targets=(1000, -2000, 3000, -4000, 5000, -6000), slew_kpa_s=5000) -> BoardLogic:
     logic = BoardLogic()
-    assert logic.write(ENABLE, [63, RUN]) == 0
     assert logic.write(SLEW, [slew_kpa_s]) == 0
-    assert logic.write(100, [t & 0xFFFF for t in targets]) == 0
+    assert logic.write(112, [*KEYS, *HOLDER]) == 0
+    assert write(logic, ENABLE, [63, RUN]) == 0
+    assert write(logic, 100, [t & 0xFFFF for t in targets]) == 0
     return logic
 
 
 def beat(logic: BoardLogic) -> None:
-    assert logic.write(106, [(logic.heartbeat + 1) % 65536]) == 0
+    assert logic.write(106, [code(logic)]) == 0
 
 
 def run_for(logic: BoardLogic, duration_ms: int, pressures=STILL, supply=SUPPLY, alive=True) -> None:
@@ -64,7 +83,7 @@ def test_follows_targets_within_its_slew_limit():
 
 def test_only_enabled_channels_are_driven():
     logic = running()
-    logic.write(ENABLE, [0b000101])
+    write(logic, ENABLE, [0b000101])
     run_for(logic, 50)
     assert logic.drives_pa == [10_000, 0, 30_000, 0, 0, 0]
 
@@ -72,11 +91,11 @@ def test_only_enabled_channels_are_driven():
 def test_hold_freezes_and_vent_lets_go_at_once():
     logic = running()
     run_for(logic, 50)
-    logic.write(MODE, [HOLD])
-    logic.write(100, [0] * 6)
+    write(logic, MODE, [HOLD])
+    write(logic, 100, [0] * 6)
     run_for(logic, 50)
     assert logic.drives_pa == [10_000, -20_000, 30_000, -40_000, 50_000, -60_000]
-    logic.write(MODE, [VENT])
+    write(logic, MODE, [VENT])
     logic.tick(5, STILL, SUPPLY)
     assert logic.drives_pa == [0] * 6
 
@@ -84,31 +103,29 @@ def test_hold_freezes_and_vent_lets_go_at_once():
 @pytest.mark.parametrize('timeout_ms', [50, 250, 300])
 def test_silent_host_vents_in_time_and_latches(timeout_ms):
     logic = running()
-    logic.write(WATCHDOG, [timeout_ms])
+    write(logic, WATCHDOG, [timeout_ms])
     beat(logic)
     run_for(logic, timeout_ms - 5, alive=False)
     assert logic.mode == RUN
     run_for(logic, 5, alive=False)
     assert (logic.mode, logic.drives_pa, logic.faults) == (VENT, [0] * 6, FAULT_WATCHDOG)
-    beat(logic)
-    assert logic.write(MODE, [RUN]) == 4 and logic.mode == VENT
+    assert logic.write(112, [*KEYS, *HOLDER]) == 0  # its hold has ended with its silence
+    assert write(logic, MODE, [RUN]) == 4 and logic.mode == VENT
 
 
-def test_heartbeat_that_stands_still_is_silence():
+def test_heartbeat_that_stands_still_is_not_the_holders():
     logic = running()
     beat(logic)
-    for _ in range(60):
-        logic.write(100, STILL + [logic.heartbeat])
-        logic.tick(5, STILL, SUPPLY)
-    assert logic.faults == FAULT_WATCHDOG
+    assert logic.write(100, STILL + [logic.heartbeat]) == 6
+    assert (logic.faults, logic.mode) == (FAULT_FOREIGN_MASTER, VENT)
 
 
 def test_leaving_vent_starts_from_ambient():
     logic = running()
     run_for(logic, 100)
-    logic.write(MODE, [VENT])
-    logic.write(100, [5000] * 6)
-    logic.write(ENABLE, [63, RUN])
+    write(logic, MODE, [VENT])
+    write(logic, 100, [5000] * 6)
+    write(logic, ENABLE, [63, RUN])
     run_for(logic, 100)
     assert logic.drives_pa == [0] * 6
 
@@ -124,8 +141,8 @@ def test_measured_pressure_beyond_the_limit_vents_everything_and_needs_the_key(p
     assert (logic.faults, logic.drives_pa) == (1 << bit, [0] * 6)
     run_for(logic, 500)
     assert logic.faults == 1 << bit
-    assert [logic.write(KEY, [k]) for k in (0, 1, 0x5AA5)] == [3, 3, 3] and logic.faults
-    assert logic.write(KEY, [FAULT_CLEAR_KEY]) == 0
+    assert [write(logic, KEY, [k]) for k in (0, 1, 0x5AA5)] == [3, 3, 3] and logic.faults
+    assert write(logic, KEY, [KEY_OF_FAULTS]) == 0
     logic.tick(5, STILL, SUPPLY)
     assert (logic.faults, logic.mode) == (0, VENT)
 
@@ -133,7 +150,7 @@ def test_measured_pressure_beyond_the_limit_vents_everything_and_needs_the_key(p
 def test_fault_that_still_holds_comes_back_after_the_key():
     logic = running()
     run_for(logic, 50, [11_000] * 6)
-    logic.write(KEY, [FAULT_CLEAR_KEY])
+    write(logic, KEY, [KEY_OF_FAULTS])
     logic.tick(5, [11_000] * 6, SUPPLY)
     assert logic.faults == 0b111111
 
@@ -159,16 +176,18 @@ def test_supply_loss_vents():
         (111, [0], 3),
         (0, [1], 2),
         (18, [1], 2),
+        (108, [RUN], 4),
         (112, [1], 2),
         (111, [1, 1], 2),
         (99, [1], 2),
+        (124, [1], 2),
     ],
 )
 def test_refused_writes_change_nothing(address, values, code):
-    logic = running()
-    before = logic.read(100, 12)
+    logic = BoardLogic()
+    before = logic.read(100, 24)
     assert logic.write(address, values) == code
-    assert logic.read(100, 12) == before
+    assert logic.read(100, 24) == before
 
 
 class Plant:
@@ -198,18 +217,21 @@ def test_serves_the_registers_and_moves_the_plant(server):
     async def scenario():
         async with AsyncModbusTcpClient('127.0.0.1', port=server.device.port, timeout=1, retries=0) as client:
             assert (await client.read_input_registers(18, count=1)).registers == [MAP_ID]
-            assert (await client.write_registers(107, [1, RUN])).isError() is False
-            answer = await client.readwrite_registers(read_address=0, read_count=19, write_address=100, values=[500, 0, 0, 0, 0, 0, 9])
+            assert (await client.write_registers(112, [*KEYS, *HOLDER])).isError() is False
+            logic = server.device.logic
+            assert (await client.write_registers(106, [code(logic), 1, RUN])).isError() is False
+            beat = code(logic)
+            answer = await client.readwrite_registers(read_address=0, read_count=19, write_address=100, values=[500, 0, 0, 0, 0, 0, beat])
             refused = [
-                await client.write_register(100, 20_000),
+                await client.write_registers(100, [20_000, 0, 0, 0, 0, 0, code(logic)]),
                 await client.read_holding_registers(50, count=1),
                 await client.read_coils(0, count=1),
                 await client.read_holding_registers(0, device_id=7),
             ]
-            return answer.registers, [answer.exception_code for answer in refused]
+            return answer.registers, beat, [answer.exception_code for answer in refused]
 
-    words, codes = asyncio.run(scenario())
-    assert words[15] == 9 and words[12] & 1
+    words, beat, codes = asyncio.run(scenario())
+    assert words[15] == beat and words[12] & 1
     assert codes == [3, 2, 1, 11]
     assert server.device.plant.moved.wait(1.0)
 
@@ -229,11 +251,21 @@ def test_ticks_shorter_than_a_millisecond_add_up():
 
 
 def test_stopped_board_vents(server):
-    server.device.logic.write(ENABLE, [63, RUN])
-    server.device.logic.write(100, [100] * 6)
+    server.device.logic.write(112, [*KEYS, *HOLDER])
+    write(server.device.logic, ENABLE, [63, RUN])
+    write(server.device.logic, 100, [100] * 6)
     assert server.device.plant.moved.wait(1.0)
     server.stop()
     assert not server.device.plant.targets_pa.any()
+
+
+def test_a_held_board_that_is_told_to_end_serves_until_the_hold_has_ended(server):
+    server.device.logic.write(112, [*KEYS, *HOLDER])
+    write(server.device.logic, ENABLE, [63, RUN])
+    write(server.device.logic, 100, [100] * 6)
+    assert server.device.plant.moved.wait(1.0)
+    server.stop(RELEASE_S)  # the host is dead: the watchdog vents, and nobody holds the board any more
+    assert server.device.logic.faults == FAULT_WATCHDOG and not server.device.plant.targets_pa.any()
 
 
 def test_port_in_use_is_one_clear_line(server):

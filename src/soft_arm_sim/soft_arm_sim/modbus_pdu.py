@@ -1,0 +1,77 @@
+"""Modbus requests on registers, as the application protocol (V1.1b3) has them: one protocol data unit in, one out."""
+
+import struct
+from collections.abc import Collection
+from typing import Protocol
+
+ILLEGAL_FUNCTION, ILLEGAL_ADDRESS, ILLEGAL_VALUE, DEVICE_FAILURE, BUSY, NO_SUCH_UNIT = 1, 2, 3, 4, 6, 11
+_MOST_READ, _MOST_WRITTEN, _MOST_WRITTEN_AND_READ = 125, 123, 121
+
+
+class Registers(Protocol):
+    """A device's registers; addresses on the wire."""
+
+    def read(self, address: int, count: int) -> list[int] | int:
+        """Words at an address, or the Modbus exception code."""
+
+    def write(self, address: int, values: list[int]) -> int:
+        """Write words at an address; the Modbus exception code, 0 if done. A refused write changes nothing."""
+
+
+def answer(registers: Registers, functions: Collection[int], pdu: bytes) -> bytes:
+    """What a device with these registers and function codes (of 3, 4, 6, 16 and 23) answers to a request."""
+    result = _FUNCTIONS[pdu[0]](registers, pdu[1:]) if pdu[0] in functions else ILLEGAL_FUNCTION
+    return refusal(pdu, result) if isinstance(result, int) else pdu[:1] + result
+
+
+def refusal(pdu: bytes, code: int) -> bytes:
+    """The exception `code` as the answer to a request."""
+    return bytes([pdu[0] | 0x80, code])
+
+
+def _words(data: bytes) -> list[int]:
+    return list(struct.unpack(f'>{len(data) // 2}H', data))
+
+
+def _block(registers: Registers, address: int, count: int) -> bytes | int:
+    if not 1 <= count <= _MOST_READ:
+        return ILLEGAL_VALUE
+    words = registers.read(address, count)
+    return words if isinstance(words, int) else struct.pack(f'>B{count}H', 2 * count, *words)
+
+
+def _read(registers: Registers, data: bytes) -> bytes | int:
+    return _block(registers, *_words(data)) if len(data) == 4 else ILLEGAL_VALUE
+
+
+def _write_one(registers: Registers, data: bytes) -> bytes | int:
+    if len(data) != 4:
+        return ILLEGAL_VALUE
+    address, value = _words(data)
+    return registers.write(address, [value]) or data
+
+
+def _write(registers: Registers, data: bytes) -> bytes | int:
+    if len(data) < 5 or not _counted(data[2:], _MOST_WRITTEN):
+        return ILLEGAL_VALUE
+    return registers.write(_words(data[:2])[0], _words(data[5:])) or data[:4]
+
+
+def _write_and_read(registers: Registers, data: bytes) -> bytes | int:
+    """The write goes first; but nothing is written when what should be read does not exist."""
+    if len(data) < 9 or not _counted(data[6:], _MOST_WRITTEN_AND_READ):
+        return ILLEGAL_VALUE
+    address, count, write_address = _words(data[:6])
+    before = _block(registers, address, count)
+    if isinstance(before, int):
+        return before
+    return registers.write(write_address, _words(data[9:])) or _block(registers, address, count)
+
+
+def _counted(data: bytes, most: int) -> bool:
+    """Whether a count of words, a count of bytes and the bytes that follow agree."""
+    count = _words(data[:2])[0]
+    return 1 <= count <= most and data[2] == len(data) - 3 == 2 * count
+
+
+_FUNCTIONS = {3: _read, 4: _read, 6: _write_one, 16: _write, 23: _write_and_read}
