@@ -1,14 +1,16 @@
 """The real node, as its own process, against the emulated board: what operators and a crash do to it."""
 
 import signal
+import socket
 import time
 
 import numpy as np
 import pytest
 from lifecycle_msgs.msg import Transition
+from rcl_interfaces.msg import Log
 from std_srvs.srv import Trigger
 
-from ..boards import wait_for
+from ..boards import KeepAlive, wait_for
 from .operators import operator_of
 
 CHAMBERS = ['m1_b1', 'm1_b2', 'm1_b3', 'm2_b1', 'm2_b2', 'm2_b3']
@@ -18,6 +20,11 @@ TARGETS = [10e3, -20e3, 30e3, -40e3, 50e3, -60e3]
 @pytest.fixture
 def operator(request):
     yield from operator_of(request.node.name, 'pneumatic_driver', CHAMBERS)
+
+
+@pytest.fixture
+def second_operator(request):
+    yield from operator_of(f'second {request.node.name}', 'pneumatic_driver', CHAMBERS)
 
 
 def start_and_move(operator, board, **parameters):
@@ -57,15 +64,17 @@ def test_signals_vent_and_exit_clean(operator, tcp_board, number):
 
 
 def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
+    logs = operator.listen(Log, '/rosout')
     operator.start(robot='two_module_arm', port=tcp_board.device.port)
     assert operator.state == 'unconfigured'
-    tcp_board.write(107, [63, 2])
-    tcp_board.write(100, [1000] * 6)
+    tcp_board.drive_from_elsewhere(1)
     assert operator.call(Trigger, 'vent').success  # works before configure
     wait_for(lambda: tcp_board.plant.vented)
 
     assert operator.transition(Transition.TRANSITION_CONFIGURE)
     operator.wait(lambda: operator.pressures, what='pressures while inactive')
+    assert not operator.transition(Transition.TRANSITION_ACTIVATE)  # to the other host that vent was a foreign master's
+    assert operator.call(Trigger, 'clear_faults').success
     assert operator.transition(Transition.TRANSITION_ACTIVATE)
     operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
     changes = len(tcp_board.plant.changes)
@@ -75,10 +84,20 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
         (CHAMBERS, [0.0] * 5),
         (CHAMBERS, [97e3, *TARGETS[1:]]),
         (CHAMBERS, [float('nan')] * 6),
+        (CHAMBERS, [float('inf'), *TARGETS[1:]]),
+        (CHAMBERS, [-float('inf'), *TARGETS[1:]]),
+        (CHAMBERS, [1e300, *TARGETS[1:]]),
+        ([], []),
+        ([], [0.0] * 6),
+        (['x' * 100_000, *CHAMBERS[1:]], [0.0] * 6),
+        (['\u00fc\n', *CHAMBERS[1:]], [0.0] * 6),
+        (CHAMBERS * 500, [0.0] * 3000),
         ([CHAMBERS[0]] * 6, [0.0] * 6),
     ):
         operator.command(names, pressures)
         operator.wait(lambda: True)
+    operator.wait(lambda: [m for m in logs if m.msg.startswith('pressure_command refused: ')])
+    assert all(len(m.msg) <= 300 and '\n' not in m.msg for m in logs)
     seen = len(operator.pressures)
     operator.wait(lambda: len(operator.pressures) > seen + 10, command=TARGETS)
     assert len(tcp_board.plant.changes) == changes and tcp_board.plant.follows(TARGETS)
@@ -111,6 +130,41 @@ def test_deactivated_by_hand_it_stays_so(operator, tcp_board):
     seen = len(operator.pressures)
     operator.wait(lambda: len(operator.pressures) > seen + 60, command=TARGETS)  # longer than the period of autostart
     assert tcp_board.plant.vented and operator.state == 'inactive'
+
+
+def log_of(operator) -> str:
+    """What the node has said, after it was told to end."""
+    operator.process.send_signal(signal.SIGINT)
+    _, said = operator.process.communicate(timeout=30.0)
+    assert operator.process.returncode == 0
+    return said
+
+
+def test_a_second_driver_is_refused_with_the_holders_name_and_disturbs_nobody(operator, second_operator, tcp_board):
+    start_and_move(operator, tcp_board)
+    alive = KeepAlive(lambda: operator.command(CHAMBERS, TARGETS))
+    try:
+        second_operator.start(robot='two_module_arm', port=tcp_board.device.port, autostart=True)
+        assert not second_operator.transition(Transition.TRANSITION_CONFIGURE)
+        assert second_operator.state == 'unconfigured'
+        said = log_of(second_operator)
+    finally:
+        alive.stop()
+    assert f"is held by '{socket.gethostname()[:12]} {operator.process.pid}': stop that driver first" in said
+    assert tcp_board.plant.follows(TARGETS) and tcp_board.board_faults() == 0
+    assert operator.state == 'active'
+
+
+def test_a_device_that_starts_later_is_waited_for_quietly(operator, tcp_board):
+    tcp_board.stop()
+    operator.start(robot='two_module_arm', port=tcp_board.device.port, autostart=True)
+    assert not operator.transition(Transition.TRANSITION_CONFIGURE)
+    tcp_board.restart()
+    operator.wait(lambda: operator.state == 'active')
+    operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
+    said = log_of(operator)
+    assert said.count(f'waiting for valve_board at tcp 127.0.0.1:{tcp_board.device.port} unit 1') == 1
+    assert '[ERROR]' not in said and '[WARN]' not in said
 
 
 @pytest.mark.parametrize('auto_recover', [False, True])

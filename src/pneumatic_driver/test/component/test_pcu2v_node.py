@@ -112,7 +112,7 @@ def test_broken_sensor_stays_latched_until_it_is_cleared(operator, gripper):
     ('parameters', 'words'),
     [
         ({}, "parameter 'robot' is missing"),
-        ({'robot': 'two_module_arm'}, 'uses channel 5'),
+        ({'robot': 'two_module_arm'}, 'has 6 chambers, register map pcu2v has 1 channel: it needs a device with more channels'),
         ({'robot': 'four_piece_finger', 'map': 'valve_board'}, "does not read a register 'positive_target'"),
     ],
 )

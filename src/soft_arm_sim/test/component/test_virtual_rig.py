@@ -1,6 +1,5 @@
 """The node as a process of its own: what it publishes, what it serves, how it ends."""
 
-import itertools
 import signal
 import socket
 import subprocess
@@ -155,12 +154,19 @@ def test_the_valve_board_moves_the_arm_and_its_watchdog_vents(rig):
     with ModbusTcpClient('127.0.0.1', port=port, timeout=2) as client:
         rest_m = height_m()
         assert listener.messages['/virtual_rig/debug/tip_truth'][-1].header.frame_id == 'soft_arm_base_link'
-        client.write_registers(106, [1, 0x3F, 2], device_id=1)  # heartbeat, enable, run; targets before that would be dropped
-        client.write_registers(100, [-9000 & 0xFFFF] * 6, device_id=1)
-        beats = itertools.count(2)
+        client.write_registers(112, [0, 0] + [0x7465] * 10, device_id=1)  # with this key the codes are 1, 6, 31..
+        code = 0
+
+        def write(address, values, after=()):
+            nonlocal code
+            code = (5 * code + 1) % 65536
+            assert not client.write_registers(address, [*values, code, *after], device_id=1).isError()
+
+        write(106, [], [0x3F, 2])  # enable, run; targets before that would be dropped
+        write(100, [-9000 & 0xFFFF] * 6)
 
         def contracted():
-            client.write_registers(106, [next(beats)], device_id=1)
+            write(106, [])
             return height_m() < rest_m - 0.03
 
         listener.until(contracted)
