@@ -14,7 +14,7 @@ setup(
         ('bin', ['bin/softarm']),  # found on PATH once the workspace is sourced
         # as in the source tree, so that $(dirname)/config means the same from either place
         ('share/' + package_name + '/launch', glob('*.launch.xml')),
-        *(('share/' + package_name + f'/launch/config/{rig}', glob(f'config/{rig}/*.yaml')) for rig in ('virtual', 'lab')),
+        *(('share/' + package_name + f'/launch/{rig}', glob(f'{rig}/*.yaml')) for rig in glob('config/*')),
     ],
     install_requires=['setuptools'],
     zip_safe=True,
@@ -31,6 +31,7 @@ setup(
             'doctor = soft_arm_bringup.doctor_command:main',
             'topic = soft_arm_bringup.topic_command:main',
             'node = soft_arm_bringup.node_command:main',
+            'rig = soft_arm_bringup.rig_command:main',
         ],
         'softarm.bench': ['cell = soft_arm_bringup.bench_cell_command:main'],
     },

@@ -11,7 +11,7 @@ from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
 from soft_arm_control.errors import CalibrationError
-from soft_arm_description.calibration import made_for_another
+from soft_arm_description.calibration import made_by, made_for_another
 from soft_arm_description.yaml_file import read_yaml
 
 MOST_CREEP = 0.3
@@ -61,7 +61,7 @@ def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
         made_for = content['robot_fingerprint']
         dynamics = Dynamics(**{name: float(value) for name, value in content['values'].items()})
     except OSError as error:
-        raise CalibrationError(f'{path}: {error.strerror}; make it with `softarm calibrate dynamics`') from error
+        raise CalibrationError(f'{path}: {error.strerror}; {made_by(path, "softarm calibrate dynamics")}') from error
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CalibrationError(f'{path}: {" ".join(str(error).split())}; make it anew with `softarm calibrate dynamics`') from error
     if made_for != fingerprint:

@@ -55,7 +55,7 @@ def calibration_path(rig: str, name: str) -> Path:
     folders = _folders()
     if rig not in folders:
         known = ', '.join(sorted(folders))
-        raise CalibrationError(f'rig {rig[:40]!r} is not known: use one of {known[:100]}, or make the folder {own_rigs_root()}/NAME')
+        raise CalibrationError(f'rig {rig[:40]!r} is not known: use one of {known[:100]}, or make it: softarm rig new NAME')
     if not re.fullmatch(r'[a-z][a-z0-9_]*', name):
         raise CalibrationError(f'calibration {name!r} is not a name: use letters, digits and _, such as pressure_length')
     return folders[rig] / f'{name}.yaml'
@@ -65,8 +65,19 @@ def made_for_another(path: Path, made_for: str, robot: str) -> str:
     """What is wrong with a calibration file that was made for another robot, and what to do; other robots' files stay as they are."""
     return (
         f'{path.parent.name}/{path.name} was made for another robot, {made_for[:40]}, not for {robot[:40]}: leave it, '
-        f'make a rig of your own, the folder {own_rigs_root()}/NAME, and calibrate there with `--robot FILE --rig NAME`'
+        f'make a rig of your own, `softarm rig new NAME --robot FILE`, and calibrate there with `--robot FILE --rig NAME`'
     )
+
+
+def made_by(path: Path, command: str) -> str:
+    """Remedy for a calibration file that is missing: the command that makes it, for the rig in whose folder it would lie.
+
+    Args:
+        path: Where the file was looked for.
+        command: Such as `softarm calibrate curve`.
+    """
+    rig = next((f' --rig {name}' for name, folder in _folders().items() if folder == path.parent), '')
+    return f'make it with `{command}{rig}` (and --robot FILE for a robot of your own)'
 
 
 def devices_of(rig: str) -> str:

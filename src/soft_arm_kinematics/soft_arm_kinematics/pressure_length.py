@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from soft_arm_description.calibration import made_for_another
+from soft_arm_description.calibration import made_by, made_for_another
 from soft_arm_description.robot import Robot
 from soft_arm_description.yaml_file import read_yaml
 from soft_arm_kinematics.curve_families import (
@@ -285,7 +285,7 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
             robot_fingerprint=content['robot_fingerprint'],
         )
     except OSError as error:
-        raise CurveError(f'{path}: {error.strerror}; make it with `softarm calibrate curve --robot FILE --rig NAME`') from error
+        raise CurveError(f'{path}: {error.strerror}; {made_by(path, "softarm calibrate curve")}') from error
     except OtherRobotError:
         raise
     except (KeyError, TypeError, ValueError) as error:

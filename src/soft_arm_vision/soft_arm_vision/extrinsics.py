@@ -8,6 +8,7 @@ import numpy as np
 import yaml
 from scipy.spatial.transform import Rotation
 
+from soft_arm_description.calibration import made_by
 from soft_arm_description.yaml_file import read_yaml
 from soft_arm_vision.errors import VisionError
 
@@ -201,7 +202,7 @@ def load(path: Path) -> Mounting:
         middle_m, covariance = np.array(content['middle_m'], float), np.array(content['covariance_m_rad'], float)
         scale = float(content['scale'])
     except OSError as error:
-        raise VisionError(f'extrinsics {path}: {error.strerror}; run `softarm calibrate extrinsics`') from error
+        raise VisionError(f'extrinsics {path}: {error.strerror}; {made_by(path, "softarm calibrate extrinsics")}') from error
     except (KeyError, TypeError, ValueError) as error:
         raise VisionError(
             f'extrinsics {path}: not a calibration of camera -> base ({error}); run `softarm calibrate extrinsics`'

@@ -1,0 +1,107 @@
+"""`softarm rig`: rigs of one's own, in folders of this test."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from soft_arm_bringup import rig_command, rigs
+from soft_arm_bringup.launch_description import describe
+from soft_arm_control.dynamics import load_dynamics
+from soft_arm_control.errors import ControlError
+from soft_arm_description import calibration
+from soft_arm_description.calibration import loadable
+from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_vision import extrinsics
+from soft_arm_vision.errors import VisionError
+
+LAUNCH = Path(__file__).parents[2]
+ROBOTS = LAUNCH.parent / 'src' / 'soft_arm_description' / 'soft_arm_description' / 'robots'
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path, monkeypatch):
+    """A copy of the launch folder and a folder of one's own rigs, so that no rig is left in the workspace."""
+    launch, own = tmp_path / 'launch', tmp_path / 'rigs'
+    shutil.copytree(LAUNCH / 'config', launch / 'config')
+    for file in LAUNCH.glob('*.launch.xml'):
+        shutil.copy(file, launch)
+    own.mkdir()
+    monkeypatch.setattr(rigs, 'launch_folder', lambda: launch)
+    monkeypatch.setenv('SOFT_ARM_RIGS', str(own))
+    return launch, own
+
+
+def test_a_new_rig_has_the_lab_s_parameters_with_their_comments_and_a_guide(folders, capsys):
+    launch, own = folders
+    assert rig_command.main(['new', 'bench_2']) == 0
+    for file in (launch / 'config' / 'lab').iterdir():
+        assert (launch / 'config' / 'bench_2' / file.name).read_text() == file.read_text()
+    guide, out = (own / 'bench_2' / 'README.md').read_text(), capsys.readouterr().out
+    commands = ['calibrate curve --data lengths.csv', 'calibrate extrinsics', 'calibrate dynamics']
+    for text in (guide, out):
+        places = [text.index(f'softarm {command} --rig bench_2') for command in commands]
+        assert places == sorted(places) and 'softarm launch launch/rig.launch.xml rig:=bench_2' in text
+
+
+def test_a_new_rig_is_launched_with_its_own_parameters(folders, tmp_path):
+    assert rig_command.main(['new', 'twin', '--from', 'virtual']) == 0
+    (folders[0] / 'config' / 'twin' / 'pneumatic_driver.yaml').write_text('/**:\n  ros__parameters: {host: 10.9.8.7}\n')
+    processes = describe(folders[0] / 'sim.launch.xml', {'rig': 'twin'}, tmp_path).processes
+    [driver] = [process for process in processes if process.name.startswith('pneumatic_driver')]
+    assert str(folders[0] / 'config' / 'twin' / 'pneumatic_driver.yaml') in driver.command
+    assert calibration.devices_of('twin') == 'virtual'
+
+
+def test_each_missing_calibration_is_one_line_with_its_command(folders):
+    assert rig_command.main(['new', 'bench_2']) == 0
+    with pytest.raises(KinematicsError, match='make it with `softarm calibrate curve --rig bench_2`'):
+        load_arm('two_module_arm', 'bench_2')
+    with pytest.raises(VisionError, match='make it with `softarm calibrate extrinsics --rig bench_2`'):
+        extrinsics.load(loadable('bench_2', 'extrinsics'))
+    with pytest.raises(ControlError, match='make it with `softarm calibrate dynamics --rig bench_2`'):
+        load_dynamics(loadable('bench_2', 'dynamics'), '')
+    with pytest.raises(calibration.CalibrationError, match='softarm rig new NAME'):
+        load_arm('two_module_arm', 'bench_9')
+
+
+def test_a_rig_with_an_own_robot_keeps_its_file(folders, capsys):
+    assert rig_command.main(['new', 'hand', '--robot', str(ROBOTS / 'four_piece_finger.yaml')]) == 0
+    own = folders[1] / 'hand' / 'robot.yaml'
+    assert own.read_text() == (ROBOTS / 'four_piece_finger.yaml').read_text()
+    out = capsys.readouterr().out
+    assert f'softarm calibrate finger --live --rig hand --robot {own}' in out
+    assert f'launch/cell.launch.xml rig:=hand emulated:=false rws_port:=80 modbus_port:=502 robot:={own}' in out
+
+
+def test_the_list_says_what_is_there_and_what_is_not(folders, capsys):
+    assert rig_command.main(['new', 'bench_2']) == 0
+    shutil.copy(calibration.calibration_path('virtual', 'extrinsics'), folders[1] / 'bench_2')
+    capsys.readouterr()
+    assert rig_command.main(['list', '--json']) == 0
+    listed = {rig['name']: rig for rig in json.loads(capsys.readouterr().out)}
+    assert set(listed) == {'bench_2', 'lab', 'virtual'}
+    assert listed['virtual']['missing'] == {} and listed['virtual']['devices'] == 'virtual'
+    assert listed['bench_2']['missing']['dynamics'] == 'softarm calibrate dynamics --rig bench_2'
+    assert 'measured on virtual devices' in listed['bench_2']['refused']['extrinsics'] and 'extrinsics' in listed['bench_2']['missing']
+
+
+@pytest.mark.parametrize(
+    'arguments, message',
+    [
+        (['lab'], "there is a rig 'lab' already"),
+        (['../lab'], "'../lab' is not a name of a rig"),
+        (['Bench 2'], 'is not a name of a rig'),
+        (['x' * 41], 'is not a name of a rig'),
+        (['b', '--from', 'nowhere'], "there is no rig 'nowhere' to begin with; there are: lab, virtual"),
+        (['b', '--robot', 'no_such_robot'], 'no_such_robot'),
+    ],
+)
+def test_what_cannot_be_made_is_refused_in_one_line_and_nothing_is_made(folders, arguments, message, capsys):
+    before = sorted(path for folder in folders for path in folder.rglob('*'))
+    assert rig_command.main(['new', *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count('\n') == 1
+    assert sorted(path for folder in folders for path in folder.rglob('*')) == before
