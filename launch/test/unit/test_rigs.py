@@ -57,11 +57,11 @@ def test_a_new_rig_is_launched_with_its_own_parameters(folders, tmp_path):
 
 def test_each_missing_calibration_is_one_line_with_its_command(folders):
     assert rig_command.main(['new', 'bench_2']) == 0
-    with pytest.raises(KinematicsError, match='make it with `softarm calibrate curve --rig bench_2`'):
+    with pytest.raises(KinematicsError, match='make it with `softarm calibrate curve --robot FILE --rig bench_2`'):
         load_arm('two_module_arm', 'bench_2')
-    with pytest.raises(VisionError, match='make it with `softarm calibrate extrinsics --rig bench_2`'):
+    with pytest.raises(VisionError, match='make it with `softarm calibrate extrinsics --robot FILE --rig bench_2`'):
         extrinsics.load(loadable('bench_2', 'extrinsics'))
-    with pytest.raises(ControlError, match='make it with `softarm calibrate dynamics --rig bench_2`'):
+    with pytest.raises(ControlError, match='make it with `softarm calibrate dynamics --robot FILE --rig bench_2`'):
         load_dynamics(loadable('bench_2', 'dynamics'), '')
     with pytest.raises(calibration.CalibrationError, match='softarm rig new NAME'):
         load_arm('two_module_arm', 'bench_9')

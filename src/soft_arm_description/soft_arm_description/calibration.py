@@ -76,8 +76,8 @@ def made_by(path: Path, command: str) -> str:
         path: Where the file was looked for.
         command: Such as `softarm calibrate curve`.
     """
-    rig = next((f' --rig {name}' for name, folder in _folders().items() if folder == path.parent), '')
-    return f'make it with `{command}{rig}` (and --robot FILE for a robot of your own)'
+    rig = next((name for name, folder in _folders().items() if folder == path.parent), 'NAME')
+    return f'make it with `{command} --robot FILE --rig {rig}`'
 
 
 def devices_of(rig: str) -> str:
