@@ -295,5 +295,7 @@ def test_rtu_survives_any_bytes(library, data):
 def test_compiles_for_the_mega_without_warnings(tmp_path: Path):
     done = subprocess.run(['make', '-C', str(FIRMWARE), f'BUILD={tmp_path}'], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    size = int((tmp_path / 'valve_board.hex').stat().st_size)
-    assert size > 4000
+    told = subprocess.run(['avr-size', str(tmp_path / 'valve_board.elf')], capture_output=True, text=True, check=True, timeout=20)
+    text, data, bss = map(int, told.stdout.splitlines()[1].split()[:3])
+    assert 2000 < text + data < 248 * 1024  # flash of the Mega without its boot loader
+    assert data + bss < 6 * 1024  # of 8 KiB of memory: the rest is the stack's

@@ -18,6 +18,7 @@ def devices():
         return ['cpu']
     import torch
 
+    torch.set_num_threads(1)  # small tensors: more would wait for each other
     return ['cpu', 'cuda'] if torch.cuda.is_available() else ['cpu']
 
 
