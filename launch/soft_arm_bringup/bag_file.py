@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NotRequired
 
 from mcap.exceptions import McapError
 from mcap.records import Channel, Message, Schema
@@ -13,11 +14,33 @@ from mcap.stream_reader import StreamReader
 from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinition, MessageDefinitionFormat
 from rosbags.rosbag2 import Reader, ReaderError
 from rosbags.rosbag2.metadata import parse_qos
+from typing_extensions import TypedDict
 
 from soft_arm_bringup.errors import BagError
+from soft_arm_description.yaml_file import YamlFileError, checked, read_yaml
 
-_LARGEST_METADATA = 1_000_000  # bytes; a thousand topics have less
 _BROKEN = (ReaderError, McapError, OSError, ValueError, TypeError, KeyError, AssertionError, struct.error, sqlite3.Error)
+
+
+class _Topic(TypedDict):
+    topic_metadata: dict
+    message_count: int
+
+
+class _Information(TypedDict):
+    version: int
+    storage_identifier: str
+    duration: dict[str, int]
+    starting_time: dict[str, int]
+    message_count: int
+    topics_with_message_count: list[_Topic]
+    relative_file_paths: list[str]
+    compression_format: NotRequired[str]
+    compression_mode: NotRequired[str]
+
+
+class _Metadata(TypedDict):
+    rosbag2_bagfile_information: _Information
 
 
 class Bag:
@@ -83,8 +106,11 @@ def _source(bag: Path):
         if not files:
             raise ReaderError('it has neither metadata.yaml nor a .mcap file')
         return _CutMcap(files), True
-    if metadata.exists() and metadata.stat().st_size > _LARGEST_METADATA:
-        raise ReaderError(f'its metadata.yaml is larger than {_LARGEST_METADATA / 1e6:g} MB')
+    if metadata.exists():
+        try:
+            checked(read_yaml(metadata), _Metadata)
+        except YamlFileError as error:
+            raise ReaderError(f'metadata.yaml: {error}') from error
     return Reader(bag), False
 
 

@@ -4,9 +4,14 @@ import xml.sax
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from soft_arm_description.command_line import one_line
+
 
 class LaunchError(ValueError):
     """A launch file that cannot be run; the message names file, line and what is wrong."""
+
+    def __init__(self, message: str):
+        super().__init__(one_line(message))
 
 
 @dataclass

@@ -2,17 +2,18 @@
 
 import datetime
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 import yaml
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
+from typing_extensions import TypedDict
 
 from soft_arm_control.errors import CalibrationError
 from soft_arm_description.calibration import made_by, made_for_another
-from soft_arm_description.yaml_file import read_yaml
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, shown
 
 MOST_CREEP = 0.3
 AT_REST_SHARE = 0.01
@@ -46,6 +47,11 @@ class Dynamics:
                 )
 
 
+class _File(TypedDict):
+    robot_fingerprint: Word
+    values: dict[str, Number]
+
+
 def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
     """Read a dynamics file and check that it was made for this robot.
 
@@ -57,13 +63,15 @@ def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
         CalibrationError: If it is missing, was made for another robot, or has a missing, unknown or impossible value.
     """
     try:
-        content = read_yaml(path)
-        made_for = content['robot_fingerprint']
-        dynamics = Dynamics(**{name: float(value) for name, value in content['values'].items()})
+        content = checked(read_yaml(path), _File)
+        made_for, values = content['robot_fingerprint'], content['values']
+        for name in sorted(set(values) ^ {field.name for field in fields(Dynamics)}):
+            raise YamlFileError(f'values: key {shown(name)} is {"unknown: remove it" if name in values else "missing"}')
+        dynamics = Dynamics(**values)
     except OSError as error:
         raise CalibrationError(f'{path}: {error.strerror}; {made_by(path, "softarm calibrate dynamics")}') from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CalibrationError(f'{path}: {" ".join(str(error).split())}; make it anew with `softarm calibrate dynamics`') from error
+    except ValueError as error:
+        raise CalibrationError(f'{path}: {error}; make it anew with `softarm calibrate dynamics`') from error
     if made_for != fingerprint:
         raise CalibrationError(made_for_another(Path(path), str(made_for), fingerprint))
     return dynamics

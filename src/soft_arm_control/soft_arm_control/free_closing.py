@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from typing_extensions import TypedDict
 
 from soft_arm_control.errors import CalibrationError
 from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import read_yaml
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml
 
 NOMINAL_DEFICIT_RAD = 0.2  # of all pieces together: coefficients that were never measured may be so far off
 GRID_PA = 5.0e3
@@ -62,6 +63,19 @@ def from_robot(robot: Robot) -> FreeClosing:
     return FreeClosing(pressures_pa, None, np.stack(bends_rad, axis=1), np.inf, NOMINAL_DEFICIT_RAD)
 
 
+class _Values(TypedDict):
+    pressures_pa: list[Number]
+    time_constants_s: list[Number]
+    bends_rad: list[list[Number]]
+    excess_limit: Number
+    deficit_limit_rad: Number
+
+
+class _File(TypedDict):
+    robot_fingerprint: Word
+    values: _Values
+
+
 def load(path: Path, robot: Robot) -> FreeClosing:
     """Read a file and check that it was made for this robot.
 
@@ -69,26 +83,22 @@ def load(path: Path, robot: Robot) -> FreeClosing:
         CalibrationError: If it was made for another robot, or has a missing or impossible value.
     """
     try:
-        content = read_yaml(path)
-        values = content['values']
-        free = FreeClosing(
-            *(np.array(values[name], float) for name in ('pressures_pa', 'time_constants_s', 'bends_rad')),
-            float(values['excess_limit']),
-            float(values['deficit_limit_rad']),
-        )
-        made_for = content['robot_fingerprint']
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise CalibrationError(f'{path}: {" ".join(str(error).split())}; {_REMEDY}') from error
-    n = len(free.pressures_pa)
-    shapes = free.time_constants_s.shape == (n,) and free.bends_rad.shape == (n, len(robot.segments))
-    numbers = all(np.isfinite(v).all() for v in vars(free).values())
-    if n < 2 or not shapes or not numbers or np.any(np.diff(free.pressures_pa) <= 0) or np.any(free.time_constants_s <= 0):
+        content = checked(read_yaml(path), _File)
+    except OSError as error:
+        raise CalibrationError(f'{path}: {error.strerror}; {_REMEDY}') from error
+    except YamlFileError as error:
+        raise CalibrationError(f'{path}: {error}; {_REMEDY}') from error
+    values, made_for = content['values'], content['robot_fingerprint']
+    pressures_pa, time_constants_s = np.array(values['pressures_pa']), np.array(values['time_constants_s'])
+    n, bends_rad = len(pressures_pa), values['bends_rad']
+    fits = len(time_constants_s) == len(bends_rad) == n >= 2 and all(len(row) == len(robot.segments) for row in bends_rad)
+    if not fits or np.any(np.diff(pressures_pa) <= 0) or np.any(time_constants_s <= 0):
         raise CalibrationError(
             f'{path}: pressures must rise, each with a positive time constant and {len(robot.segments)} bends; {_REMEDY}'
         )
     if made_for != robot.kinematic_fingerprint:
-        raise CalibrationError(made_for_another(Path(path), str(made_for), f'{robot.name} {robot.kinematic_fingerprint}'))
-    return free
+        raise CalibrationError(made_for_another(Path(path), made_for, f'{robot.name} {robot.kinematic_fingerprint}'))
+    return FreeClosing(pressures_pa, time_constants_s, np.array(bends_rad), values['excess_limit'], values['deficit_limit_rad'])
 
 
 def save(path: Path, free: FreeClosing, robot: Robot, rate_pa_s: float, closings: int, devices: str) -> None:

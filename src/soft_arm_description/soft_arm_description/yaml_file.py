@@ -1,19 +1,28 @@
-"""Read YAML files that people wrote: strictly, and with one line for whatever is wrong.
+"""Read YAML (and JSON) files that people wrote: strictly, and with one line for whatever is wrong.
 
 Scalars follow the core schema of YAML 1.2: `1e-3` is a number; `on`, `12:30` and `2026-01-31` are text.
 """
 
 import re
 from pathlib import Path
+from typing import Annotated
 
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
 MAX_VALUES = 50_000
-LONGEST_INTEGER = 10**18
+LARGEST_INTEGER = 2**63 - 1
 _SHOWN = 60  # characters of a value that a message repeats
+
+
+Word = Annotated[str, Field(max_length=80, pattern=r'^[\w .:/+-]*$')]
+"""A name in a file, that a message may repeat."""
+
+
+Number = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
+"""In SI units, with which formulas do not overflow."""
 
 
 class YamlFileError(ValueError):
@@ -27,7 +36,9 @@ class _Loader(yaml.CSafeLoader):
 
     def construct_mapping(self, node, deep=False):
         keys = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise YamlFileError(f'line {key.start_mark.line + 1}: a key is a list or has keys itself: write a word')
             if key.value in keys:
                 line = key.start_mark.line + 1
                 raise YamlFileError(f'line {line}: key {shown(key.value)} is given twice: remove one')
@@ -36,8 +47,8 @@ class _Loader(yaml.CSafeLoader):
 
     def construct_yaml_int(self, node):
         value = int(node.value, 16 if node.value.startswith('0x') else 10)
-        if abs(value) > LONGEST_INTEGER:
-            raise YamlFileError(f'line {node.start_mark.line + 1}: {shown(node.value)} is outside +-1e18: correct the number')
+        if abs(value) > LARGEST_INTEGER:
+            raise YamlFileError(f'line {node.start_mark.line + 1}: {shown(node.value)} is outside 64 bits: correct the number')
         return value
 
 
@@ -65,7 +76,7 @@ def read_yaml(path: str | Path):
     Raises:
         OSError: If the file cannot be read.
         YamlFileError: If it is no YAML, or holds duplicate or unhashable keys, tags, aliases within anchors,
-            integers beyond 1e18, or more than `MAX_BYTES`, `MAX_DEPTH` or `MAX_VALUES`.
+            integers beyond 64 bits, or more than `MAX_BYTES`, `MAX_DEPTH` or `MAX_VALUES`.
     """
     with Path(path).open('rb') as file:
         content = file.read(MAX_BYTES + 1)
@@ -88,6 +99,26 @@ def read_yaml(path: str | Path):
         raise
     except ValueError as error:  # an integer of thousands of digits
         raise YamlFileError(f'a value cannot be read: {shown(error, plain=True)}') from error
+
+
+def checked(content, kind: type):
+    """What a file holds, if it is of a kind, such as a TypedDict; keys that the kind does not name are left out.
+
+    Raises:
+        YamlFileError: If it is not.
+    """
+    try:
+        return TypeAdapter(kind).validate_python(content, strict=True)
+    except ValidationError as error:
+        raise YamlFileError(validation_message(error)) from error
+
+
+def read_json(path: str | Path, kind: type):
+    """The same for a JSON file. Raises OSError or YamlFileError."""
+    try:
+        return TypeAdapter(kind).validate_json(Path(path).read_bytes(), strict=True)
+    except ValidationError as error:
+        raise YamlFileError(validation_message(error)) from error
 
 
 def _check_structure(text: str) -> None:

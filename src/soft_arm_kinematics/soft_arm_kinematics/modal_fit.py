@@ -9,7 +9,6 @@ Angles enter linearly. Positions are fitted themselves, by Gauss-Newton from the
 measured positions twice would amplify their noise.
 """
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from numpy.polynomial import Legendre, Polynomial
 from numpy.polynomial.polynomial import polyvander
 from scipy.optimize import least_squares
 
+from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
 
@@ -156,21 +156,19 @@ def read_shapes(path: Path, pixel_m: float = PAPER_PIXEL_M) -> list[Shape]:
     Raises:
         KinematicsError: If the file cannot be read, a column is missing or a value is not a number.
     """
+    points: dict[float, list] = {}
     try:
-        with open(path, newline='') as file:
-            rows = list(csv.DictReader(file))
+        columns, rows = read_csv(path)
+        in_psi, in_pixels = 'pressure_psi' in columns, 'x_px' in columns
+        need(columns, ('pressure_psi' if in_psi else 'pressure_pa', *(('x_px', 'z_px') if in_pixels else ('x_m', 'z_m'))))
+        for row in rows:
+            pressure_pa = row.number('pressure_psi') * PSI_PA if in_psi else row.number('pressure_pa')
+            point = (row.number('z_px') * pixel_m, row.number('x_px') * pixel_m) if in_pixels else (row.number('x_m'), row.number('z_m'))
+            points.setdefault(pressure_pa, []).append(point)
     except OSError as error:
         raise KinematicsError(f'{path}: {error.strerror}; give a CSV file with the columns pressure_pa,x_m,z_m') from error
-    points: dict[float, list] = {}
-    for line, row in enumerate(rows, start=2):
-        try:
-            pressure_pa = float(row['pressure_pa']) if 'pressure_pa' in row else float(row['pressure_psi']) * PSI_PA
-            point = (float(row['x_m']), float(row['z_m'])) if 'x_m' in row else (float(row['z_px']) * pixel_m, float(row['x_px']) * pixel_m)
-        except (KeyError, TypeError, ValueError) as error:
-            raise KinematicsError(
-                f'{path}:{line}: {" ".join(str(error).split())}; give numbers in the columns pressure_pa,x_m,z_m or pressure_psi,x_px,z_px'
-            ) from error
-        points.setdefault(pressure_pa, []).append(point)
+    except CsvFileError as error:
+        raise KinematicsError(f'{path}: {error}') from error
     return [Shape(pressure_pa, np.array(values)) for pressure_pa, values in points.items()]
 
 

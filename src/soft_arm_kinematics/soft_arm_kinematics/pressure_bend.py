@@ -2,14 +2,17 @@
 
 import datetime
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import yaml
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import SingleBendSegment
-from soft_arm_description.yaml_file import read_yaml
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml
 from soft_arm_kinematics.curve_families import CurveFit, findings, fit_best, parameters
 from soft_arm_kinematics.errors import CurveError
 
@@ -87,6 +90,18 @@ def with_bends(robot: Robot, fits: dict[str, CurveFit]) -> Robot:
     return _replaced(robot, {name: (fit.curve.coefficients, fit.curve.unit_pa) for name, fit in fits.items()})
 
 
+class _Curve(TypedDict):
+    family: Word
+    coefficients_rad: Annotated[list[Number], Field(min_length=4, max_length=4)]
+    pressure_unit_pa: Annotated[Number, Field(gt=0)]
+
+
+class _File(TypedDict):
+    robot: Word
+    robot_fingerprint: Word
+    segments: dict[str, _Curve]
+
+
 def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
     """The robot with the cubics of a calibration file in place of the robot file's; the robot as it is where it has no single bends.
 
@@ -99,7 +114,7 @@ def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
         return robot
     again = f'make it again with `softarm calibrate finger --robot {robot.name}`'
     try:
-        content = read_yaml(path)
+        content = checked(read_yaml(path), _File)
         if content['robot'] != robot.name:
             return robot
         cubics = {}
@@ -107,16 +122,18 @@ def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
             if isinstance(segment, SingleBendSegment):
                 curve = content['segments'][segment.name]
                 if curve['family'] != 'cubic':
-                    raise ValueError(f'{segment.name} is a {curve["family"]}, not a cubic')
-                cubics[segment.name] = tuple(float(c) for c in curve['coefficients_rad']), float(curve['pressure_unit_pa'])
+                    raise YamlFileError(f'{segment.name} is a {curve["family"]}, not a cubic')
+                cubics[segment.name] = tuple(curve['coefficients_rad']), curve['pressure_unit_pa']
         calibrated = _replaced(robot, cubics)
         fingerprint = content['robot_fingerprint']
     except FileNotFoundError:
         return robot
     except OSError as error:
         raise CurveError(f'{path}: {error.strerror}; {again}') from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise CurveError(f'{path}: not a calibration of the bends of {robot.name} ({" ".join(str(error).split())}); {again}') from error
+    except KeyError as error:
+        raise CurveError(f'{path}: not a calibration of the bends of {robot.name}: segment {error} is missing; {again}') from error
+    except YamlFileError as error:
+        raise CurveError(f'{path}: not a calibration of the bends of {robot.name} ({error}); {again}') from error
     if fingerprint != robot.kinematic_fingerprint:
         raise CurveError(made_for_another(path, f'{robot.name} {fingerprint}', f'{robot.name} {robot.kinematic_fingerprint}'))
     for segment in calibrated.segments:

@@ -4,18 +4,21 @@ The exponential L(p) = L_0 + s (exp(k p) - 1) / k is the unique one through the 
 through (-96, 0, 96) kPa would be 29 mm wrong; a monotone cubic has almost no slope at full vacuum, so its inverse is useless there.
 """
 
-import csv
 import datetime
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated, NotRequired
 
 import numpy as np
 import yaml
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from soft_arm_description.calibration import made_by, made_for_another
+from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import read_yaml
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml
 from soft_arm_kinematics.curve_families import (
     FAMILIES,
     Cubic,
@@ -57,8 +60,8 @@ class PressureLengthCurve:
     residual_max_m: np.ndarray
     method: str
     date: str
-    robot: str
-    robot_fingerprint: str
+    robot: Word
+    robot_fingerprint: Word
     fits: tuple[CurveFit, ...] | None = None
 
     @cached_property
@@ -241,24 +244,41 @@ def read_points(path: Path, name_column: str = 'chamber', value_column: str = 'l
     Raises:
         CurveError: If the file cannot be read, a column is missing or a value is not a finite number.
     """
-    columns = f'{name_column},pressure_pa,{value_column}'
+    wanted, points = (name_column, 'pressure_pa', value_column), {}
     try:
-        with open(path, newline='') as file:
-            rows = list(csv.DictReader(file))
+        columns, rows = read_csv(path)
+        need(columns, wanted)
+        for row in rows:
+            rising = [row.one_of('branch', 'up', 'down') == 'up'] if 'branch' in columns else []
+            point = row.number('pressure_pa'), row.number(value_column), *rising
+            points.setdefault(row.texts[name_column], []).append(point)
     except OSError as error:
-        raise CurveError(f'{path}: {error.strerror}; give a CSV file with the columns {columns}') from error
-    points = {}
-    for line, row in enumerate(rows, start=2):
-        if 'branch' in row and row['branch'] not in ('up', 'down'):
-            raise CurveError(f'{path}:{line}: branch {row["branch"]!r} must be up or down')
-        try:
-            point = float(row['pressure_pa']), float(row[value_column]), *([row['branch'] == 'up'] if 'branch' in row else [])
-            points.setdefault(row[name_column], []).append(point)
-        except KeyError as error:
-            raise CurveError(f'{path}: column {error} is missing; the columns are {columns}') from error
-        except (ValueError, TypeError) as error:
-            raise CurveError(f'{path}:{line}: {row}: pressure_pa and {value_column} must be numbers') from error
+        raise CurveError(f'{path}: {error.strerror}; give a CSV file with the columns {",".join(wanted)}') from error
+    except CsvFileError as error:
+        raise CurveError(f'{path}: {error}') from error
     return {name: tuple(np.array(column) for column in zip(*values, strict=True)) for name, values in points.items()}
+
+
+class _Chamber(TypedDict):
+    pressure_range_pa: Annotated[list[Number], Field(min_length=2, max_length=2)]
+    residual_rms_m: Number
+    residual_max_m: Number
+    family: NotRequired[Word]
+    length_0_m: NotRequired[Number]
+    slope_0_m_per_pa: NotRequired[Number]
+    growth_per_pa: NotRequired[Annotated[Number, Field(ge=-1e-3, le=1e-3)]]
+    coefficients_m: NotRequired[list[Number]]
+    pressure_unit_pa: NotRequired[Annotated[Number, Field(gt=0)]]
+    knot_pressures_pa: NotRequired[list[Number]]
+    knot_lengths_m: NotRequired[list[Number]]
+
+
+class _File(TypedDict):
+    date: str
+    method: str
+    robot: Word
+    robot_fingerprint: Word
+    chambers: dict[Word, _Chamber]
 
 
 def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
@@ -268,7 +288,7 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
         CurveError: If the file is missing or incomplete; OtherRobotError if it was made for another robot.
     """
     try:
-        content = read_yaml(path)
+        content = checked(read_yaml(path), _File)
         if content['robot_fingerprint'] != robot.kinematic_fingerprint:
             raise OtherRobotError(made_for_another(Path(path), str(content['robot']), robot.name))
         chambers = [content['chambers'][name] for name in robot.chambers]
@@ -288,8 +308,9 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
         raise CurveError(f'{path}: {error.strerror}; {made_by(path, "softarm calibrate curve")}') from error
     except OtherRobotError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
-        raise CurveError(f'{path}: not a pressure-length calibration of {robot.name} ({" ".join(str(error).split())}); {_AGAIN}') from error
+    except (KeyError, ValueError) as error:
+        why = f'key {error} is missing' if isinstance(error, KeyError) else error
+        raise CurveError(f'{path}: not a pressure-length calibration of {robot.name} ({why}); {_AGAIN}') from error
     checked_pa = np.linspace(*curve.pressure_range_pa, 33)
     if not ((np.diff(curve.pressure_range_pa, axis=0) > 0).all() and (np.diff(curve.lengths(checked_pa), axis=0) > 0).all()):
         raise CurveError(f'{path}: a curve does not rise over its pressure range; {_AGAIN}')
@@ -297,7 +318,7 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
 
 
 def _curve(content: dict) -> Family:
-    """The curve in a file; KeyError, TypeError or ValueError if it is incomplete."""
+    """The curve in a file; KeyError or ValueError if it is incomplete."""
     family = content.get('family', 'exponential')  # files from before there were families
     if family == 'exponential':
         return Exponential(*(float(content[key]) for key in ('length_0_m', 'slope_0_m_per_pa', 'growth_per_pa')))
@@ -305,4 +326,4 @@ def _curve(content: dict) -> Family:
         return Cubic(tuple(float(c) for c in content['coefficients_m']), float(content['pressure_unit_pa']))
     if family == 'monotone_spline':
         return MonotoneSpline(tuple(float(p) for p in content['knot_pressures_pa']), tuple(float(v) for v in content['knot_lengths_m']))
-    raise ValueError(f'family {family!r} is not one of {", ".join(FAMILIES)}')
+    raise YamlFileError(f'family {family!r} is not one of {", ".join(FAMILIES)}')

@@ -1,14 +1,21 @@
 """Inputs of the extrinsic calibration: the jig's places, and correspondences measured elsewhere."""
 
-import csv
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
+from typing_extensions import TypedDict
 
-from soft_arm_description.yaml_file import read_yaml
+from soft_arm_description.csv_file import CsvFileError, need, read_csv
+from soft_arm_description.yaml_file import Number, YamlFileError, checked, read_yaml
 from soft_arm_vision.errors import VisionError
 
 COLUMNS = ('place', 'base_x_m', 'base_y_m', 'base_z_m', 'camera_x_m', 'camera_y_m', 'camera_z_m')
+
+
+class _Jig(TypedDict):
+    pegs_m: list[Annotated[list[Number], Field(min_length=3, max_length=3)]]
 
 
 def read_jig(path: Path) -> np.ndarray:
@@ -18,14 +25,11 @@ def read_jig(path: Path) -> np.ndarray:
         VisionError: If the file cannot be read or has no such list.
     """
     try:
-        pegs_m = np.array(read_yaml(path)['pegs_m'], float)
+        return np.array(checked(read_yaml(path), _Jig)['pegs_m']).reshape(-1, 3)
     except OSError as error:
         raise VisionError(f"jig {path}: {error.strerror}; give the file with the pegs' places with --jig") from error
-    except (KeyError, TypeError, ValueError) as error:
+    except YamlFileError as error:
         raise VisionError(f'jig {path}: the key pegs_m must be a list of [x, y, z] in m ({error})') from error
-    if pegs_m.ndim != 2 or pegs_m.shape[1] != 3 or not np.isfinite(pegs_m).all():
-        raise VisionError(f'jig {path}: pegs_m must be a list of [x, y, z] in m, all finite; its shape is {pegs_m.shape}')
-    return pegs_m
 
 
 def read_correspondences(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -35,13 +39,13 @@ def read_correspondences(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray
         VisionError: If the file cannot be read, a column is missing or a value is not a number.
     """
     try:
-        with path.open(newline='') as file:
-            rows = list(csv.DictReader(file))
-        values = np.array([[float(row[name]) for name in COLUMNS] for row in rows]).reshape(-1, len(COLUMNS))
+        columns, rows = read_csv(path)
+        need(columns, COLUMNS)
+        values = np.array([[row.number(name) for name in COLUMNS] for row in rows]).reshape(-1, len(COLUMNS))
+        if (np.abs(values[:, 0]) > 1e6).any():
+            raise CsvFileError('a place is beyond 1e6: number the places 0, 1, 2 ..')
     except OSError as error:
         raise VisionError(f'points {path}: {error.strerror}') from error
-    except KeyError as error:
-        raise VisionError(f'points {path}: column {error.args[0]!r} is missing; the columns are {",".join(COLUMNS)}') from error
-    except (TypeError, ValueError) as error:
-        raise VisionError(f'points {path}: {error}; every row needs {len(COLUMNS)} numbers') from error
+    except CsvFileError as error:
+        raise VisionError(f'points {path}: {error}') from error
     return values[:, 4:7], values[:, 1:4], values[:, 0].astype(int)

@@ -1,9 +1,11 @@
 """Point clouds from files: PCD (ascii, binary, compressed), PLY (ascii, binary) and NPY."""
 
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
+from soft_arm_description.yaml_file import shown
 from soft_arm_kinematics.machine_code import njit
 from soft_arm_vision.errors import VisionError
 
@@ -11,6 +13,10 @@ _PLY_TYPES = {
     'char': 'i1', 'uchar': 'u1', 'short': 'i2', 'ushort': 'u2', 'int': 'i4', 'uint': 'u4', 'float': 'f4', 'double': 'f8',
     'int8': 'i1', 'uint8': 'u1', 'int16': 'i2', 'uint16': 'u2', 'int32': 'i4', 'uint32': 'u4', 'float32': 'f4', 'float64': 'f8',
 }  # fmt: skip
+
+
+class _UnknownKind(ValueError):
+    pass
 
 
 def read_cloud(path: Path) -> np.ndarray:
@@ -26,8 +32,10 @@ def read_cloud(path: Path) -> np.ndarray:
         points = readers[path.suffix.lower()](path)
     except OSError as error:
         raise VisionError(f'{path}: {error.strerror or error}') from error
-    except (ValueError, KeyError, IndexError, UnicodeDecodeError) as error:
-        raise VisionError(f'{path} is damaged or of an unknown kind: {error}') from error
+    except _UnknownKind as error:
+        raise VisionError(f'{path} is of a kind that is not read: {error}') from error
+    except (ValueError, KeyError, IndexError, TypeError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError) as error:
+        raise VisionError(f'{path} is damaged: it is no {path.suffix.lower()[1:].upper()} file, or a part of it is missing') from error
     points = np.asarray(points, float)
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) == 0:
@@ -38,7 +46,9 @@ def read_cloud(path: Path) -> np.ndarray:
 def _read_npy(path: Path) -> np.ndarray:
     array = np.load(path, allow_pickle=False)
     if array.ndim < 2 or array.shape[-1] < 3:
-        raise ValueError(f'shape {array.shape}, (n, 3) is needed')
+        raise _UnknownKind(f'shape {array.shape}, (n, 3) is needed')
+    if array.dtype.kind not in 'fiu':
+        raise _UnknownKind(f'it holds {shown(array.dtype.name, plain=True)}, numbers are needed')
     return array.reshape(-1, array.shape[-1])[:, :3]
 
 
@@ -61,8 +71,10 @@ def _read_pcd(path: Path) -> np.ndarray:
         table = np.frombuffer(data, layout, count)
         return np.column_stack([table[axis] for axis in 'xyz'])
     if kind != 'binary_compressed':
-        raise ValueError(f'DATA {kind}')
-    packed, unpacked = np.frombuffer(data, '<u4', 2)
+        raise _UnknownKind(f'DATA {shown(kind, plain=True)}')
+    packed, unpacked = map(int, np.frombuffer(data, '<u4', 2))
+    if unpacked != layout.itemsize * count or unpacked > 300 * len(data):  # nothing is packed more densely
+        raise ValueError(f'{unpacked} bytes')
     raw = np.zeros(unpacked, np.uint8)
     if _expand_lzf(np.frombuffer(data, np.uint8, packed, 8), raw) != unpacked:
         raise ValueError('its compressed data end early')
@@ -113,7 +125,7 @@ def _read_ply(path: Path) -> np.ndarray:
     for line in lines:
         if line[:1] == ['element']:
             if element is None and line[1] != 'vertex':
-                raise ValueError('its first element is not the vertex')
+                raise _UnknownKind('its first element is not the vertex')
             element = line[1]
             count = int(line[2]) if element == 'vertex' else count
         elif line[:1] == ['property'] and element == 'vertex':

@@ -5,16 +5,54 @@ pictures. Only the names of its categories must be those of the classes to be tr
 """
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, NotRequired
 
 import cv2
 import numpy as np
+from pydantic import Field, FiniteFloat, NonNegativeInt
+from typing_extensions import TypedDict
 
+from soft_arm_description.yaml_file import YamlFileError, read_json, shown
 from soft_arm_vision.errors import VisionError
 
 LABELS = 'instances.json'
+_Row = Annotated[list[FiniteFloat], Field(min_length=4, max_length=4)]
+_Pixel = Annotated[FiniteFloat, Field(ge=-1e5, le=1e5)]
+
+
+class _Category(TypedDict):
+    id: int
+    name: str
+
+
+class _Image(TypedDict):
+    id: int
+    file_name: str
+    depth_file_name: NotRequired[str | None]
+    T_optical_ring: NotRequired[Annotated[list[_Row], Field(min_length=4, max_length=4)] | None]
+
+
+class _RunLengths(TypedDict):
+    size: Annotated[list[int], Field(min_length=2, max_length=2)]
+    counts: list[NonNegativeInt] | str
+
+
+class _Annotation(TypedDict):
+    image_id: int
+    category_id: int
+    segmentation: _RunLengths | list[list[_Pixel]]
+    iscrowd: NotRequired[int | bool]
+    visible_share: NotRequired[Annotated[FiniteFloat, Field(ge=0, le=1)]]
+
+
+class _File(TypedDict):
+    categories: list[_Category]
+    images: list[_Image]
+    annotations: list[_Annotation]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +117,18 @@ def read(labels: Path, classes: tuple[str, ...], *, with_depth: bool = True, par
     """
     labels = labels / LABELS if labels.is_dir() else labels
     try:
-        content = json.loads(labels.read_text())
-        index = {c['id']: classes.index(c['name']) for c in content['categories'] if c['name'] in classes}
-        images, annotations = content['images'], content['annotations']
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise VisionError(f'{labels} is no COCO instance file: {error!r}') from error
+        content = read_json(labels, _File)
+    except (OSError, YamlFileError) as error:
+        raise VisionError(f'{labels} is no COCO instance file: {getattr(error, "strerror", None) or error}') from error
+    index = {c['id']: classes.index(c['name']) for c in content['categories'] if c['name'] in classes}
+    images = content['images']
     if not index:
         names = sorted(c['name'] for c in content['categories'])
-        raise VisionError(f'{labels} has categories {names}, none of {list(classes)}: rename its categories')
+        raise VisionError(f'{labels} has categories {shown(names, plain=True)}, none of {list(classes)}: rename its categories')
     of_image = {image['id']: [] for image in images}
-    for annotation in annotations:
+    for annotation in content['annotations']:
+        if annotation['image_id'] not in of_image:
+            raise VisionError(f'{labels}: an annotation is of image {shown(annotation["image_id"])}, which is not among the images')
         if annotation['category_id'] in index and not annotation.get('iscrowd'):
             of_image[annotation['image_id']].append(annotation)
     for image in images[part[0] :: part[1]]:
@@ -125,13 +165,15 @@ def mask_of(segmentation: dict | list, shape: tuple[int, int]) -> np.ndarray:
         VisionError: If it does not fit the picture.
     """
     if isinstance(segmentation, list):
+        if any(len(polygon) < 6 or len(polygon) % 2 for polygon in segmentation):
+            raise VisionError('a polygon of a mask has fewer than three corners, or a coordinate without its other')
         mask = np.zeros(shape, np.uint8)
         for polygon in segmentation:
             cv2.fillPoly(mask, [np.rint(np.reshape(polygon, (-1, 2))).astype(np.int32)], 1)
         return mask.astype(bool)
     counts = segmentation['counts']
     counts = _unpacked(counts) if isinstance(counts, str) else counts
-    if tuple(segmentation['size']) != tuple(shape) or sum(counts) != shape[0] * shape[1]:
+    if tuple(segmentation['size']) != tuple(shape) or min(counts, default=0) < 0 or sum(counts) != shape[0] * shape[1]:
         raise VisionError(f'a mask of {segmentation["size"]} px with {sum(counts)} px in its runs does not fit a picture of {shape} px')
     values = np.arange(len(counts)) % 2 == 1
     return np.repeat(values, counts).reshape(shape, order='F')
@@ -159,8 +201,8 @@ def _write_picture(path: Path, picture: np.ndarray) -> None:
 
 def _read_picture(folder: Path, name: str, mode: int) -> np.ndarray:
     for path in (folder / name, folder / 'images' / name):
-        if path.is_file():
+        if os.path.isfile(path):
             picture = cv2.imread(str(path), mode)
             if picture is not None:
                 return picture
-    raise VisionError(f'picture {name} is neither in {folder} nor in {folder / "images"}, or cannot be read')
+    raise VisionError(f'picture {shown(name, plain=True)} is neither in {folder} nor in {folder / "images"}, or cannot be read')

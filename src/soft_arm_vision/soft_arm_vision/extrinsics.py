@@ -3,13 +3,16 @@
 import datetime
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import yaml
+from pydantic import Field
 from scipy.spatial.transform import Rotation
+from typing_extensions import TypedDict
 
 from soft_arm_description.calibration import made_by
-from soft_arm_description.yaml_file import read_yaml
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml
 from soft_arm_vision.errors import VisionError
 
 MIN_POINTS = 9
@@ -72,8 +75,8 @@ class Mounting:
     """
 
     T_base_camera: np.ndarray
-    base_frame: str
-    camera_frame: str
+    base_frame: Word
+    camera_frame: Word
     middle_m: np.ndarray
     covariance: np.ndarray
     scale: float
@@ -188,6 +191,24 @@ def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: s
     part.replace(path)
 
 
+def _numbers(count: int):
+    return Annotated[list[Number], Field(min_length=count, max_length=count)]
+
+
+class _Pose(TypedDict):
+    position_m: _numbers(3)
+    q_xyzw: _numbers(4)
+
+
+class _File(TypedDict):
+    T_base_camera: _Pose
+    base_frame: Word
+    camera_frame: Word
+    middle_m: _numbers(3)
+    covariance_m_rad: Annotated[list[_numbers(6)], Field(min_length=6, max_length=6)]
+    scale: Number
+
+
 def load(path: Path) -> Mounting:
     """Read a calibration file.
 
@@ -195,30 +216,22 @@ def load(path: Path) -> Mounting:
         VisionError: If the file is missing or is not an extrinsic calibration.
     """
     try:
-        content = read_yaml(path)
-        pose = content['T_base_camera']
-        position, q_xyzw = np.array(pose['position_m'], float), np.array(pose['q_xyzw'], float)
-        base_frame, camera_frame = content['base_frame'], content['camera_frame']
-        middle_m, covariance = np.array(content['middle_m'], float), np.array(content['covariance_m_rad'], float)
-        scale = float(content['scale'])
+        content = checked(read_yaml(path), _File)
     except OSError as error:
         raise VisionError(f'extrinsics {path}: {error.strerror}; {made_by(path, "softarm calibrate extrinsics")}') from error
-    except (KeyError, TypeError, ValueError) as error:
+    except YamlFileError as error:
         raise VisionError(
             f'extrinsics {path}: not a calibration of camera -> base ({error}); run `softarm calibrate extrinsics`'
         ) from error
-    if (
-        position.shape != (3,)
-        or q_xyzw.shape != (4,)
-        or not np.isfinite([*position, *q_xyzw]).all()
-        or abs(np.linalg.norm(q_xyzw) - 1) > 1e-3
-    ):
-        raise VisionError(f'extrinsics {path}: position_m {position} and q_xyzw {q_xyzw} are no pose; run `softarm calibrate extrinsics`')
-    if middle_m.shape != (3,) or covariance.shape != (6, 6) or not np.linalg.eigvalsh(covariance).min() > -1e-12:
+    position, q_xyzw = (np.array(content['T_base_camera'][key]) for key in ('position_m', 'q_xyzw'))
+    middle_m, covariance = np.array(content['middle_m']), np.array(content['covariance_m_rad'])
+    if abs(np.linalg.norm(q_xyzw) - 1) > 1e-3:
+        raise VisionError(f'extrinsics {path}: q_xyzw {q_xyzw} is no rotation, its norm is not 1; run `softarm calibrate extrinsics`')
+    if not np.linalg.eigvalsh(covariance).min() > -1e-12:
         raise VisionError(f'extrinsics {path}: covariance_m_rad is no 6 x 6 covariance at middle_m; run `softarm calibrate extrinsics`')
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = Rotation.from_quat(q_xyzw).as_matrix(), position
-    return Mounting(T, base_frame, camera_frame, middle_m, covariance, scale)
+    return Mounting(T, content['base_frame'], content['camera_frame'], middle_m, covariance, content['scale'])
 
 
 def _rounded(values: np.ndarray, digits: int = 7) -> list[float]:

@@ -8,16 +8,19 @@ Rows are in the order of measurement; branch is up or down. The pictures' camera
 distortion of the virtual camera's file.
 """
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import cv2
 import numpy as np
 import yaml
+from pydantic import Field
+from typing_extensions import TypedDict
 
+from soft_arm_description.csv_file import CsvFileError, Row, need, read_csv
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import read_yaml
+from soft_arm_description.yaml_file import Number, YamlFileError, checked, read_yaml, shown
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -48,7 +51,7 @@ class PictureRecord:
 
 def has_pictures(path: Path) -> bool:
     """Whether a file of records names pictures, not bends. Raises VisionError if it cannot be read."""
-    return 'colour' in _rows(path)[0]
+    return 'colour' in _read(path)[0]
 
 
 def read_pictures(path: Path) -> list[PictureRecord]:
@@ -57,14 +60,14 @@ def read_pictures(path: Path) -> list[PictureRecord]:
     Raises:
         VisionError: If it cannot be read, lacks a column or has a value that is none.
     """
-    names, rows = _rows(path)
-    _need(path, names, PICTURE_COLUMNS)
     records = []
-    for line, row in enumerate(rows, start=2):
-        if row['branch'] not in ('up', 'down'):
-            raise VisionError(f'{path}:{line}: branch {row["branch"]!r} must be up or down')
-        pressure_pa = _number(path, line, row, 'pressure_pa')
-        records.append(PictureRecord(pressure_pa, row['branch'] == 'up', path.parent / row['colour'], path.parent / row['depth']))
+    try:
+        for row in _read(path, PICTURE_COLUMNS)[1]:
+            rising = row.one_of('branch', 'up', 'down') == 'up'
+            pictures = path.parent / row.texts['colour'], path.parent / row.texts['depth']
+            records.append(PictureRecord(row.number('pressure_pa'), rising, *pictures))
+    except CsvFileError as error:
+        raise VisionError(f'{path}: {error}') from error
     if not records:
         raise VisionError(f'{path}: no records: the columns are {",".join(PICTURE_COLUMNS)}')
     return records
@@ -111,18 +114,46 @@ def read_devices(path: Path) -> str | None:
     return content.get('devices') if isinstance(content, dict) else None
 
 
+_Size = Annotated[int, Field(ge=1, le=20_000)]
+_Focal = Annotated[Number, Field(gt=0)]
+
+
+class _Image(TypedDict):
+    width_px: _Size
+    height_px: _Size
+    fx_px: _Focal
+    fy_px: _Focal
+    cx_px: Number
+    cy_px: Number
+
+
+class _Distortion(TypedDict):
+    k1: Number
+    k2: Number
+    k3: Number
+    p1: Number
+    p2: Number
+
+
+class _Camera(TypedDict):
+    image: _Image
+    distortion: _Distortion
+
+
 def read_camera(path: Path) -> Intrinsics:
     """Read the camera of picture records. Raises VisionError if the file is missing or incomplete."""
     try:
-        content = read_yaml(path)
-        size = [int(content['image'][key]) for key in ('width_px', 'height_px')]
-        pinhole = [float(content['image'][key]) for key in ('fx_px', 'fy_px', 'cx_px', 'cy_px')]
-        return Intrinsics(*size, *pinhole, tuple(float(content['distortion'][key]) for key in ('k1', 'k2', 'p1', 'p2', 'k3')))
+        content = checked(read_yaml(path), _Camera)
+        image, distortion = content['image'], content['distortion']
+        return Intrinsics(
+            *(image[key] for key in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')),
+            tuple(distortion[key] for key in ('k1', 'k2', 'p1', 'p2', 'k3')),
+        )
     except OSError as error:
         raise VisionError(f'camera {path}: {error.strerror}; give it with --camera') from error
-    except (KeyError, TypeError, ValueError) as error:
+    except YamlFileError as error:
         raise VisionError(
-            f'camera {path}: not a camera file ({" ".join(str(error).split())}): it needs image (width_px, height_px, fx_px, fy_px, cx_px, '
+            f'camera {path}: not a camera file ({error}): it needs image (width_px, height_px, fx_px, fy_px, cx_px, '
             'cy_px) and distortion (k1, k2, k3, p1, p2)'
         ) from error
 
@@ -136,23 +167,23 @@ def read_clicks(path: Path, robot: Robot) -> dict[str, np.ndarray]:
     Raises:
         VisionError: If the file cannot be read, or a picture lacks a line.
     """
-    names, rows = _rows(path)
-    _need(path, names, CLICK_COLUMNS)
     lines = [REFERENCE, *robot.segment_names]
     clicked: dict[str, dict[str, np.ndarray]] = {}
-    for line, row in enumerate(rows, start=2):
-        if row['line'] not in lines:
-            raise VisionError(f'{path}:{line}: line {row["line"]!r} is none of {", ".join(lines)}')
-        ends = np.array([_number(path, line, row, key) for key in CLICK_COLUMNS[2:]]).reshape(2, 2)
-        if np.linalg.norm(ends[1] - ends[0]) < 2.0:
-            raise VisionError(f'{path}:{line}: the two clicks of {row["line"]} are nearer than 2 px: click its two ends')
-        clicked.setdefault(row['colour'], {})[row['line']] = ends
+    try:
+        for row in _read(path, CLICK_COLUMNS)[1]:
+            line = row.one_of('line', *lines)
+            ends = np.array([row.number(key) for key in CLICK_COLUMNS[2:]]).reshape(2, 2)
+            if np.abs(ends).max() > 1e5 or np.linalg.norm(ends[1] - ends[0]) < 2.0:
+                raise CsvFileError(f'line {row.line}: the two clicks of {line} must be pixels at least 2 px apart: click its two ends')
+            clicked.setdefault(row.texts['colour'], {})[line] = ends
+    except CsvFileError as error:
+        raise VisionError(f'{path}: {error}') from error
     common = clicked.pop(EVERY, {})
     found = {}
     for picture, own in clicked.items():
         missing = [name for name in lines if name not in own | common]
         if missing:
-            raise VisionError(f'{path}: picture {picture} lacks clicks on {missing[0]}: give all of {", ".join(lines)}')
+            raise VisionError(f'{path}: picture {shown(picture, plain=True)} lacks clicks on {missing[0]}: give all of {", ".join(lines)}')
         found[picture] = np.stack([(common | own)[name] for name in lines])
     return found
 
@@ -167,28 +198,12 @@ def append_clicks(path: Path, robot: Robot, picture: str, lines_px: np.ndarray) 
             file.write(','.join([picture, name, *(f'{value:.2f}' for value in ends)]) + '\n')
 
 
-def _rows(path: Path) -> tuple[list[str], list[dict]]:
+def _read(path: Path, wanted: tuple[str, ...] = ()) -> tuple[tuple[str, ...], list[Row]]:
     try:
-        with open(path, newline='') as file:
-            reader = csv.DictReader(file)
-            return list(reader.fieldnames or []), list(reader)
+        columns, rows = read_csv(path)
+        need(columns, wanted)
     except OSError as error:
         raise VisionError(f'{path}: {error.strerror}; give a CSV file') from error
-    except UnicodeDecodeError as error:
-        raise VisionError(f'{path}: not a text file: give a CSV file') from error
-
-
-def _need(path: Path, names: list[str], columns: tuple[str, ...]) -> None:
-    missing = [name for name in columns if name not in names]
-    if missing:
-        raise VisionError(f'{path}: column {missing[0]} is missing; the columns are {",".join(columns)}')
-
-
-def _number(path: Path, line: int, row: dict, key: str) -> float:
-    try:
-        value = float(row[key])
-    except (TypeError, ValueError):
-        value = np.nan
-    if not np.isfinite(value):
-        raise VisionError(f'{path}:{line}: {key} {row[key]!r} must be a finite number')
-    return value
+    except CsvFileError as error:
+        raise VisionError(f'{path}: {error}') from error
+    return columns, rows

@@ -94,7 +94,7 @@ def test_saved_curve_comes_back(tmp_path):
 def test_curve_of_another_robot_is_refused(tmp_path):
     CURVE.save(tmp_path / 'c.yaml', 'real')
     text = (tmp_path / 'c.yaml').read_text()
-    (tmp_path / 'c.yaml').write_text(text.replace(ROBOT.kinematic_fingerprint, '0' * 16))
+    (tmp_path / 'c.yaml').write_text(text.replace(ROBOT.kinematic_fingerprint, 'f' * 16))
     with pytest.raises(CurveError, match='made for another robot.*leave it.*softarm rig new NAME.*--robot FILE --rig NAME') as caught:
         load_curve(tmp_path / 'c.yaml', ROBOT)
     assert 'again' not in str(caught.value) and len(str(caught.value)) <= 300

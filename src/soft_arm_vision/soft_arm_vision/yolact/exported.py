@@ -1,13 +1,16 @@
 """The exported network, run by onnxruntime: no torch."""
 
 import hashlib
-import json
 from pathlib import Path
+from typing import Annotated
 
 import cv2
 import numpy as np
 import onnxruntime
+from pydantic import ConfigDict, Field, FiniteFloat
+from typing_extensions import TypedDict
 
+from soft_arm_description.yaml_file import YamlFileError, read_json
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.yolact.anchors import AnchorLayout
 from soft_arm_vision.yolact.detection import Found, assemble, find
@@ -17,6 +20,30 @@ INPUT = 'picture'
 OUTPUTS = ['boxes', 'scores', 'coefficients', 'prototypes']
 THREADS = 2  # more would stand in the way of the other nodes
 SHIPPED = Path(__file__).parent / 'weights' / 'ring_segmenter.onnx'
+
+
+_Level = Annotated[int, Field(ge=1, le=1024)]
+_Positive = Annotated[FiniteFloat, Field(ge=1e-3, le=1e4)]
+
+
+class _Layout(TypedDict):
+    __pydantic_config__ = ConfigDict(extra='forbid')
+    width_px: Annotated[int, Field(ge=1, le=4096)]
+    height_px: Annotated[int, Field(ge=1, le=4096)]
+    strides_px: Annotated[list[_Level], Field(min_length=1, max_length=8)]
+    sizes_px: Annotated[list[_Positive], Field(min_length=1, max_length=8)]
+    octaves: Annotated[list[_Positive], Field(min_length=1, max_length=8)]
+    ratios: Annotated[list[_Positive], Field(min_length=1, max_length=8)]
+
+
+class _Card(TypedDict):
+    __pydantic_config__ = ConfigDict(extra='allow')  # who made it, and how good it is
+    sha256: Annotated[str, Field(pattern='^[0-9a-f]{64}$')]
+    classes: Annotated[list[str], Field(min_length=1)]
+    layout: _Layout
+    depth: bool
+    min_score: Annotated[FiniteFloat, Field(ge=0, le=1)]
+    odds: dict[str, FiniteFloat]
 
 
 class ExportedYolact:
@@ -31,10 +58,13 @@ class ExportedYolact:
 
     def __init__(self, path: Path = SHIPPED):
         try:
-            card = json.loads(path.with_suffix('.json').read_text())
+            card = read_json(path.with_suffix('.json'), _Card)
             content = path.read_bytes()
-        except (OSError, ValueError) as error:
-            raise VisionError(f'network {path} with its card {path.with_suffix(".json").name} cannot be read: {error}') from error
+        except (OSError, YamlFileError) as error:
+            why = getattr(error, 'strerror', None) or error
+            raise VisionError(f'network {path} with its card {path.with_suffix(".json").name} cannot be read: {why}') from error
+        if len(card['layout']['strides_px']) != len(card['layout']['sizes_px']):
+            raise VisionError(f'network {path}: its card has not as many strides_px as sizes_px: the card is damaged')
         found = hashlib.sha256(content).hexdigest()
         if found != card['sha256']:
             raise VisionError(f'network {path} has checksum {found[:12]}.., its card says {card["sha256"][:12]}..: the file is damaged')

@@ -198,13 +198,13 @@ def test_bad_arguments_are_one_line(arguments, words, tmp_path, capsys):
 @pytest.mark.parametrize(
     'name, text, words',
     [
-        ('records.csv', 'pressure_pa,branch,colour\n0,up,a.png', 'depth is missing'),
+        ('records.csv', 'pressure_pa,branch,colour\n0,up,a.png', "column 'depth' is missing"),
         ('records.csv', 'pressure_pa,branch,colour,depth\n0,left,a.png,b.png', "'left'"),
         ('records.csv', 'pressure_pa,branch,colour,depth\nnan,up,a.png,b.png', 'pressure_pa'),
         ('records.csv', 'pressure_pa,branch,colour,depth\n0,up,a.png,b.png', 'a.png'),
         ('clicks.csv', 'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_9,0,0,9,9', 'piece_9'),
         ('clicks.csv', 'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_1,0,0,9,9', 'lacks clicks on reference'),
-        ('clicks.csv', 'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_1,0,0,1,1', 'nearer than 2 px'),
+        ('clicks.csv', 'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_1,0,0,1,1', 'at least 2 px apart'),
         ('camera.yaml', 'image: {width_px: 640}', 'height_px'),
     ],
 )

@@ -1,0 +1,1 @@
+"""Bad input for every loader and command, from seeds."""

@@ -1,0 +1,246 @@
+"""Every loader of a file that people write or bring: what it is called, a valid file, how it is read, what it may raise."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from abb_rws_bridge.credentials import load_credentials
+from abb_rws_bridge.errors import ConfigurationError
+from fuzzing.bad_files import changed_json, changed_text, changed_yaml
+from pneumatic_driver.errors import PneumaticDriverError
+from pneumatic_driver.register_map import load_map, shipped_maps
+from soft_arm_bringup.bag_file import open_bag
+from soft_arm_bringup.errors import BagError
+from soft_arm_bringup.launch_description import describe
+from soft_arm_bringup.launch_xml import LaunchError
+from soft_arm_control import dynamics, free_closing
+from soft_arm_control.errors import ControlError
+from soft_arm_description.calibration import calibration_path
+from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
+from soft_arm_description.urdf import robot_urdf
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.modal_fit import read_shapes
+from soft_arm_kinematics.pressure_bend import with_calibrated_bends
+from soft_arm_kinematics.pressure_length import load_curve, read_points
+from soft_arm_sim import camera_parameters, plant_parameters
+from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.parameter_file import CONFIG
+from soft_arm_vision import calibration_points, coco, extrinsics, finger_records
+from soft_arm_vision.cloud_file import read_cloud
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.yolact import exported
+
+
+@dataclass(frozen=True)
+class Loader:
+    """How a file is read.
+
+    Attributes:
+        valid: Content of a good file.
+        read: Reads a path, and uses what it read as the next thing does.
+        errors: What it may raise.
+        change: Makes a bad file of the good one.
+        name: The file's.
+    """
+
+    valid: bytes
+    read: Callable[[Path], object]
+    errors: tuple[type[Exception], ...]
+    change: Callable = changed_yaml
+    name: str = 'file.yaml'
+
+
+def _robot(path: Path):
+    robot = load_robot(path)
+    robot_urdf(robot)
+    arm = Arm(robot)
+    low, high = arm.actuation_limits
+    for share in (0.0, 0.5, 1.0):
+        if not np.isfinite(arm.fk(low + share * (high - low))).all():
+            raise AssertionError('poses are not finite')
+
+
+def _private(path: Path):
+    path.chmod(0o600)
+    return load_credentials(path)
+
+
+def _bag(path: Path):
+    folder = path.parent / 'bag'
+    folder.mkdir(exist_ok=True)
+    path.rename(folder / 'metadata.yaml')
+    with open_bag(folder) as bag:
+        return bag
+
+
+def _network(path: Path):
+    network = exported.SHIPPED.read_bytes()
+    path.with_suffix('.onnx').write_bytes(network)
+    exported.ExportedYolact(path.with_suffix('.onnx'))
+
+
+def _labels(path: Path):
+    picture = np.zeros((12, 16, 3), np.uint8)
+    cv2.imwrite(str(path.parent / '000000.png'), picture)
+    return list(coco.read(path, ('ring',)))
+
+
+def _csv(header: str, *rows: str) -> bytes:
+    return '\n'.join([header, *rows, '']).encode()
+
+
+_COCO = {
+    'categories': [{'id': 1, 'name': 'ring'}],
+    'images': [{'id': 0, 'file_name': '000000.png', 'width': 16, 'height': 12, 'T_optical_ring': np.eye(4).tolist()}],
+    'annotations': [
+        {'id': 1, 'image_id': 0, 'category_id': 1, 'segmentation': {'size': [12, 16], 'counts': [10, 20, 162]}, 'visible_share': 0.5},
+        {'id': 2, 'image_id': 0, 'category_id': 1, 'iscrowd': 0, 'segmentation': [[1, 1, 9, 1, 9, 9]]},
+        {'id': 3, 'image_id': 0, 'category_id': 1, 'segmentation': {'size': [12, 16], 'counts': ':d0R5'}},
+    ],
+}  # fmt: skip
+_LAUNCH = b"""<launch>
+  <arg name="robot" default="two_module_arm" description="which"><choice value="two_module_arm"/><choice value="other"/></arg>
+  <let name="namespace" value="soft_arm"/>
+  <group if="true">
+    <push_ros_namespace namespace="$(var namespace)"/>
+    <set_env name="A" value="$(env HOME /tmp)"/>
+    <node pkg="soft_arm_kinematics" exec="limb_states" name="limbs" output="screen" respawn="false" args="--a 'b c'">
+      <param name="robot" value="$(var robot)" type="str"/>
+      <param name="rate_hz" value="50.0"/>
+      <remap from="a" to="b"/>
+      <env name="B" value="1"/>
+    </node>
+  </group>
+  <executable cmd="sleep 1" output="log" unless="$(var robot)"/>
+</launch>
+"""
+_LAUNCH = _LAUNCH.replace(b' unless="$(var robot)"', b' unless="0"')
+
+
+def _cloud(kind: str) -> bytes:
+    points = np.random.default_rng(0).normal(size=(8, 3)).astype('<f4')
+    if kind == 'ply':
+        properties = ''.join(f'property float {axis}\n' for axis in 'xyz')
+        return f'ply\nformat binary_little_endian 1.0\nelement vertex 8\n{properties}end_header\n'.encode() + points.tobytes()
+    head = 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 8\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 8\n'
+    if kind == 'ascii':
+        return (head + 'DATA ascii\n' + '\n'.join(' '.join(map(str, p)) for p in points.tolist()) + '\n').encode()
+    if kind == 'binary':
+        return (head + 'DATA binary\n').encode() + points.tobytes()
+    columns = points.T.tobytes()  # as literals of LZF, 32 bytes at a time
+    packed = b''.join(bytes([len(columns[i : i + 32]) - 1]) + columns[i : i + 32] for i in range(0, len(columns), 32))
+    return (head + 'DATA binary_compressed\n').encode() + np.array([len(packed), len(columns)], '<u4').tobytes() + packed
+
+
+def _npy() -> bytes:
+    import io
+
+    buffer = io.BytesIO()
+    np.save(buffer, np.random.default_rng(0).normal(size=(8, 3)))
+    return buffer.getvalue()
+
+
+def loaders() -> dict[str, Loader]:
+    """All of them, by name."""
+    arm, finger = load_robot('two_module_arm'), load_robot('four_piece_finger')
+
+    def calibration(name: str) -> bytes:
+        return calibration_path('virtual', name).read_bytes()
+
+    found = {
+        f'robot {name}': Loader(path.read_bytes(), _robot, (RobotFileError, KinematicsError)) for name, path in shipped_robots().items()
+    }
+    found |= {f'map {name}': Loader(path.read_bytes(), load_map, (PneumaticDriverError,)) for name, path in shipped_maps().items()}
+    for model, file in (
+        (camera_parameters.CameraParameters, 'virtual_camera'),
+        (camera_parameters.FingerCameraParameters, 'finger_camera'),
+        (camera_parameters.CalibrationJig, 'calibration_jig'),
+        (plant_parameters.PlantParameters, 'two_module_arm.plant'),
+    ):
+
+        def read(path, model=model):
+            from soft_arm_sim.parameter_file import load_parameters
+
+            return load_parameters(model, path)
+
+        found[f'world {file}'] = Loader((CONFIG / f'{file}.yaml').read_bytes(), read, (SimulationError,))
+    cloud = lambda name: Loader(_cloud(name), read_cloud, (VisionError,), changed_text, 'c.ply' if name == 'ply' else 'c.pcd')  # noqa: E731
+    return found | {
+        'pressure_length': Loader(calibration('pressure_length'), lambda p: load_curve(p, arm).lengths(np.zeros(6)), (KinematicsError,)),
+        'pressure_bend': Loader(calibration('pressure_bend'), lambda p: with_calibrated_bends(finger, p), (KinematicsError,)),
+        'extrinsics': Loader(calibration('extrinsics'), extrinsics.load, (VisionError,)),
+        'dynamics': Loader(calibration('dynamics'), lambda p: dynamics.load_dynamics(p, arm.kinematic_fingerprint), (ControlError,)),
+        'free_closing': Loader(calibration('free_closing'), lambda p: free_closing.load(p, finger), (ControlError,)),
+        'jig': Loader((CONFIG / 'calibration_jig.yaml').read_bytes(), calibration_points.read_jig, (VisionError,)),
+        'camera': Loader(
+            b'image: {width_px: 64, height_px: 48, fx_px: 60.0, fy_px: 60.0, cx_px: 32.0, cy_px: 24.0}\n'
+            b'distortion: {k1: 0.0, k2: 0.0, k3: 0.0, p1: 0.0, p2: 0.0}\n',
+            finger_records.read_camera,
+            (VisionError,),
+        ),
+        'credentials': Loader(b'user: me\npassword: secret\n', _private, (ConfigurationError,)),
+        'launch': Loader(_LAUNCH, lambda p: describe(p, {}, p.parent), (LaunchError,), changed_text, 'a.launch.xml'),
+        'lengths': Loader(
+            _csv('chamber,pressure_pa,length_m,branch', *(f'm1_b1,{k}e3,0.1{k},up' for k in range(6))),
+            read_points,
+            (KinematicsError,),
+            changed_text,
+        ),
+        'bends': Loader(
+            _csv('segment,pressure_pa,theta_rad', *(f'tip,{k}e3,0.1{k}' for k in range(6))),
+            lambda p: read_points(p, 'segment', 'theta_rad'),
+            (KinematicsError,),
+            changed_text,
+        ),
+        'shapes': Loader(
+            _csv('pressure_pa,x_m,z_m', *(f'{k}e3,0.0{j},0.1' for k in range(3) for j in range(4))),
+            lambda p: read_shapes(p, 1e-3),
+            (KinematicsError,),
+            changed_text,
+        ),
+        'correspondences': Loader(
+            _csv(','.join(calibration_points.COLUMNS), *(f'{k},0.1,0.2,0.{k},0.1,0.2,0.3' for k in range(5))),
+            calibration_points.read_correspondences,
+            (VisionError,),
+            changed_text,
+        ),
+        'pictures': Loader(
+            _csv('pressure_pa,branch,colour,depth', '1e3,up,a.png,b.png', '0,down,c.png,d.png'),
+            finger_records.read_pictures,
+            (VisionError,),
+            changed_text,
+        ),
+        'clicks': Loader(
+            _csv('colour,line,u1_px,v1_px,u2_px,v2_px', 'all,reference,1,2,3,40', *(f'a.png,{s},1,2,30,4' for s in finger.segment_names)),
+            lambda p: finger_records.read_clicks(p, finger),
+            (VisionError,),
+            changed_text,
+        ),
+        'cloud pcd ascii': cloud('ascii'),
+        'cloud pcd binary': cloud('binary'),
+        'cloud pcd compressed': cloud('compressed'),
+        'cloud ply': cloud('ply'),
+        'cloud npy': Loader(_npy(), read_cloud, (VisionError,), changed_text, 'c.npy'),
+        'labels': Loader(json.dumps(_COCO).encode(), _labels, (VisionError,), changed_json, 'instances.json'),
+        'network card': Loader(exported.SHIPPED.with_suffix('.json').read_bytes(), _network, (VisionError,), changed_json, 'n.json'),
+        'bag metadata': Loader(_BAG, _bag, (BagError,)),
+    }
+
+
+_BAG = b"""rosbag2_bagfile_information:
+  version: 5
+  storage_identifier: mcap
+  duration: {nanoseconds: 1000}
+  starting_time: {nanoseconds_since_epoch: 1}
+  message_count: 0
+  topics_with_message_count: []
+  compression_format: ''
+  compression_mode: ''
+  relative_file_paths: [bag_0.mcap]
+  files: []
+"""
