@@ -6,6 +6,7 @@ and ell [m]). An arm whose segments all have bellows also takes arcs, and pressu
 
 import hashlib
 import logging
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -180,11 +181,13 @@ class Arm:
 
     def _need_bellows(self):
         if not self.has_bellows:
-            kinds = ', '.join(f'{s.name} ({s.kind})' for s in self.robot.segments if s.kind != 'bellows')
-            raise KinematicsError(
-                f'robot {self.robot.name} has no lengths in {kinds}: give actuation, {self.n_actuators} values of '
-                f'{", ".join(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}'
-            )
+            kinds = _listed(f'{s.name} ({s.kind})' for s in self.robot.segments if s.kind != 'bellows')
+            raise KinematicsError(f'robot {self.robot.name} has no lengths in {kinds}: give actuation, {self.coordinates_text}')
+
+    @property
+    def coordinates_text(self) -> str:
+        """What an actuation vector holds, for messages."""
+        return f'{self.n_actuators} values of {_listed(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}'
 
     def _checked_arcs(self, arcs):
         arcs = np.asarray(arcs, dtype=float)
@@ -208,8 +211,8 @@ class Arm:
         if not self.set_by_pressures:
             other = next(s for s in self.robot.segments if s.kind in ('bellows', 'tendon'))
             raise KinematicsError(
-                f'robot {self.robot.name} is not set by pressures alone: segment {other.name} is of kind {other.kind}; give actuation, '
-                f'{", ".join(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}'
+                f'robot {self.robot.name} is not set by pressures alone: segment {other.name} is of kind {other.kind}; '
+                f'give actuation, {self.coordinates_text}'
             )
         return self.checked(pressures_pa)
 
@@ -306,13 +309,16 @@ class Arm:
         except (ValueError, TypeError) as error:
             raise KinematicsError(f'{what} are not numbers ({error}): give {self.n_actuators} values [{unit}]') from error
         if actuation.shape[-1:] != (self.n_actuators,):
-            raise KinematicsError(
-                f'{what} of shape {actuation.shape}: give {self.n_actuators} values [{unit}], one for each of '
-                f'{", ".join(c.name for c in self.robot.actuation)}'
-            )
+            given = actuation.shape[-1] if actuation.ndim else 'no list of'
+            raise KinematicsError(f'{what}: {given} values, but {self.robot.name} takes {self.coordinates_text}')
         if not np.isfinite(actuation).all():
             raise KinematicsError(f'one of the {what} is {actuation[~np.isfinite(actuation)][0]} [{unit}]: give finite values')
         return actuation
+
+
+def _listed(names: Iterable[str], most: int = 6) -> str:
+    names = list(names)
+    return ', '.join(names[:most]) + (', ..' if len(names) > most else '')
 
 
 def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:

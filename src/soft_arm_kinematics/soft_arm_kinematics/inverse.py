@@ -273,7 +273,7 @@ def _scoring(arm):
 def _vector(what, values, size, unit):
     values = np.array(values, dtype=float)
     if values.shape != (size,):
-        raise KinematicsError(f'{what} of shape {values.shape}: give {size} numbers [{unit or "1"}]')
+        raise KinematicsError(f'{what}: {values.size} numbers, give {size} [{unit or "1"}]')
     if not all(map(math.isfinite, values.tolist())):
         raise KinematicsError(f'{what} {values.tolist()} {unit}: give finite numbers')
     return values

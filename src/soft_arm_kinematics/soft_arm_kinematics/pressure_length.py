@@ -164,9 +164,8 @@ class PressureLengthCurve:
     def _inside(self, values, limits, what, unit, scale):
         values = np.asarray(values, dtype=float)
         if values.shape[-1:] != (len(self.chambers),):
-            raise CurveError(
-                f'{what} of shape {values.shape}: give {len(self.chambers)} values, one for each of {", ".join(self.chambers)}'
-            )
+            given, names = values.shape[-1] if values.ndim else 'no list of', ', '.join(self.chambers)[:150]
+            raise CurveError(f'{what}: {given} values, give {len(self.chambers)} [{unit}], one for each of {names}')
         slack = RELATIVE_TOLERANCE * (limits[1] - limits[0])
         bad = ~((values >= limits[0] - slack) & (values <= limits[1] + slack))
         if bad.any():

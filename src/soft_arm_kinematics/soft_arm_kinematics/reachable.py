@@ -80,10 +80,7 @@ def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS, seed: int
     Raises:
         KinematicsError: If the tip moves on a line or surface only, which has no volume.
     """
-    if arm.n_actuators < 3:
-        raise KinematicsError(
-            f'the tip of {arm.robot.name} moves with {arm.n_actuators} coordinate(s), on a line or surface: its reachable set has no volume'
-        )
+    check_moves_in_space(arm)
     low, high = table.tips_m.min(axis=0).astype(float), table.tips_m.max(axis=0).astype(float)
     cell_m = float((high - low).max() / cells)
     shape = tuple(np.ceil((high - low) / cell_m).astype(int) + 7)
@@ -92,6 +89,18 @@ def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS, seed: int
     inside, found = _cells_inside(asker, table, origin_m, cell_m, shape)
     volume_m3, error_m3 = _volume(asker, inside, origin_m, cell_m, np.random.default_rng(seed))
     return ReachableSet(cell_m, origin_m, inside, _boundary(asker, inside, found, origin_m, cell_m), volume_m3, error_m3)
+
+
+def check_moves_in_space(arm: Arm) -> None:
+    """Raise KinematicsError if the tip moves on a line or surface only, which has no volume."""
+    planes = {round(s.phi_deg % 180.0, 6) if s.kind in ('single_bend', 'modal') else None for s in arm.robot.segments}
+    if arm.n_actuators >= 3 and (None in planes or len(planes) > 1):
+        return
+    kinds = ', '.join(sorted({s.kind for s in arm.robot.segments}))
+    raise KinematicsError(
+        f'the tip of {arm.robot.name} ({kinds}) moves with {arm.n_actuators} coordinate(s), on a line or surface, which has no volume: '
+        'ask for single points with `softarm kinematics fk`'
+    )
 
 
 def litres(reachable: ReachableSet) -> str:

@@ -13,6 +13,7 @@ from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 COMPILED_FROM = 20_000  # poses; for fewer, loading the compiler takes longer than answering
+FARTHEST_BEYOND = 100.0  # times its range that a coordinate may lie outside, where that is asked for
 SHOWN = 10  # solutions in the table unless asked otherwise
 WORKSPACE_POINTS = 1_000_000
 
@@ -35,9 +36,10 @@ def _parser():
         nargs='+',
         metavar='L',
         help='length of every bellows [m], or - for a JSON array of such vectors on '
-        'standard input; answers {"poses": [4x4 ...], "actuator_radius_m": h}',
+        'standard input; answers {"poses": [4x4 ...], "actuator_radius_m": h, "within_limits": [true ...]}',
     )
     given.add_argument('--actuation', nargs='+', metavar='X', help="the robot's coordinates in their SI units, or - as for --lengths-m")
+    fk.add_argument('--beyond-limits', action='store_true', help='also take values outside the limits: a pose of the geometry alone')
     fk.add_argument('--arcs-only', action='store_true', help='leave out rigid parts at the ends of the segments')
     fk.add_argument('--device', metavar='D', help='cpu, cuda, ...: answer standard input through torch (default: compiled, without torch)')
     fk.set_defaults(command=_fk)
@@ -77,21 +79,24 @@ def _fk(arm: Arm, args) -> int:
         arm = without_rigid_parts(arm)
     vectors = args.lengths_m or args.actuation
     if args.lengths_m and not arm.has_bellows:
-        raise KinematicsError(f'robot {arm.robot.name} has no lengths: give --actuation, {[c.name for c in arm.robot.actuation]}')
+        raise KinematicsError(f'robot {arm.robot.name} has no lengths ({_kinds(arm)}): give --actuation, {arm.coordinates_text}')
     if vectors == ['-']:
         radii = [s.actuators.centre_radius_m for s in arm.robot.segments if s.kind == 'bellows']
         rows = _rows_of(sys.stdin.read(), arm.n_actuators)
+        within_limits = check_limits(arm, rows, beyond=True)
+        if not within_limits.all():
+            count, first = np.count_nonzero(~within_limits), int(np.argmin(within_limits))
+            sys.stderr.write(f'{count} of {len(rows)} vectors lie outside the limits, the first is vector {first}: see within_limits\n')
         poses = _poses(arm, rows, args.device)
-        print(json.dumps({'poses': poses.tolist(), 'actuator_radius_m': radii[0] if len(set(radii)) == 1 else radii or None}))
+        answer = {'poses': poses.tolist(), 'actuator_radius_m': radii[0] if len(set(radii)) == 1 else radii or None}
+        print(json.dumps(answer | {'within_limits': within_limits.tolist()}))
         return 0
-    if args.pressures_pa and not arm.has_bellows:
-        if any(s.kind not in ('single_bend', 'modal') for s in arm.robot.segments):
-            raise KinematicsError(f'robot {arm.robot.name} is not set by pressures alone: give --actuation')
-        vectors = args.pressures_pa
-    actuation = arm.lengths(args.pressures_pa) if args.pressures_pa and arm.has_bellows else arm.checked(_numbers(vectors))
-    for c, value, low, high in zip(arm.robot.actuation, actuation, *arm.actuation_limits, strict=True):
-        if not low - 1e-9 <= value <= high + 1e-9:
-            print(f'{c.name} is {value:.7g} {c.unit}, outside its {low:.7g}..{high:.7g}: a pose of the geometry only', file=sys.stderr)
+    if args.pressures_pa and not arm.set_by_pressures:
+        raise KinematicsError(
+            f'robot {arm.robot.name} is not set by pressures alone ({_kinds(arm)}): give --actuation, {arm.coordinates_text}'
+        )
+    actuation = arm.actuation_at(args.pressures_pa) if args.pressures_pa else arm.checked(_numbers(vectors))
+    within_limits = bool(check_limits(arm, actuation, args.beyond_limits))
     theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(actuation))
     poses = arm.segment_poses(actuation)
     segments = [
@@ -114,6 +119,7 @@ def _fk(arm: Arm, args) -> int:
                     'tip_m': segments[-1]['tip_m'],
                     'tip_q_xyzw': segments[-1]['tip_q_xyzw'],
                     'lengths_m' if arm.has_bellows else 'actuation': actuation.tolist(),
+                    'within_limits': within_limits,
                     'segments': segments,
                 }
             )
@@ -131,6 +137,30 @@ def _fk(arm: Arm, args) -> int:
             f'{x:.2f}, {y:.2f}, {z:.2f}'
         )
     return 0
+
+
+def check_limits(arm: Arm, actuation: np.ndarray, beyond: bool) -> np.ndarray:
+    """Whether each actuation (..., n) is inside the limits, (...).
+
+    Raises:
+        KinematicsError: If a value is outside and `beyond` is not set, or is more than `FARTHEST_BEYOND` times its range outside.
+    """
+    low, high = arm.actuation_limits
+    excess = np.maximum(low - actuation, actuation - high) / (high - low)
+    outside = excess > (FARTHEST_BEYOND if beyond else 1e-6)
+    if outside.any():
+        index = tuple(np.argwhere(outside)[0])
+        c, vector = arm.robot.actuation[index[-1]], f'vector {index[0]}: ' if len(index) > 1 else ''
+        remedy = 'give a value nearer to them' if beyond else 'give a value inside, or --beyond-limits for a pose of the geometry alone'
+        raise KinematicsError(
+            f'{vector}{c.name} is {actuation[index]:.7g} {c.unit}, outside its limits '
+            f'{low[index[-1]]:.7g}..{high[index[-1]]:.7g} {c.unit}: {remedy}'
+        )
+    return (excess <= 1e-6).all(axis=-1)
+
+
+def _kinds(arm):
+    return ', '.join(sorted({segment.kind for segment in arm.robot.segments}))
 
 
 def _poses(arm, rows, device):
@@ -185,12 +215,13 @@ def _answer(arm, result):
 
 
 def _workspace(arm: Arm, args) -> int:
-    from soft_arm_kinematics.reachable import litres, reachable_set  # the compiler and SciPy are not needed for fk
+    from soft_arm_kinematics.reachable import check_moves_in_space, litres, reachable_set  # the compiler and SciPy are not needed for fk
     from soft_arm_kinematics.workspace import load_table
 
     points_m = np.array(args.points_m or [])
     if points_m.size % 3:
         raise KinematicsError(f'--points-m has {points_m.size} numbers: give x y z for each point')
+    check_moves_in_space(arm)
     table = load_table(arm, WORKSPACE_POINTS)
     reachable = reachable_set(arm, table)
     distances_m = reachable.distance_m(points_m.reshape(-1, 3))

@@ -86,7 +86,7 @@ def test_backbone_ends_at_the_segments(paper_arm):
     assert np.linalg.norm(np.diff(line, axis=0), axis=1).sum() <= paper_arm.polar(lengths_m)[2].sum()
 
 
-@pytest.mark.parametrize('lengths_m, words', [(np.full(5, 0.1), ['(5,)', '6', 'm1_b1']), (np.full(6, np.nan), ['nan', 'finite'])])
+@pytest.mark.parametrize('lengths_m, words', [(np.full(5, 0.1), ['5 values', '6', 'm1_b1']), (np.full(6, np.nan), ['nan', 'finite'])])
 def test_bad_lengths_are_refused(paper_arm, lengths_m, words):
     with pytest.raises(KinematicsError) as caught:
         paper_arm.fk_lengths(lengths_m)

@@ -24,12 +24,59 @@ def test_fk_json(capsys):
     assert answer['segments'][0]['tip_m'] == pytest.approx([0.0, 0.0, 0.07], abs=1e-12)
 
 
-def test_fk_says_that_lengths_lie_outside_the_limits(capsys):
-    assert main(['fk', '--lengths-m', '0.5', *['0.1'] * 5]) == 0
+def test_fk_takes_values_outside_the_limits_only_when_asked(capsys, monkeypatch):
+    assert main(['fk', '--lengths-m', *['0.1'] * 6, '--json']) == 0
+    assert json.loads(capsys.readouterr().out)['within_limits'] is True
+    outside = ['--lengths-m', '0.1', '0.5', *['0.1'] * 4]
+    assert main(['fk', *outside]) == 2
     told = capsys.readouterr().err
-    assert 'm1_b1 is 0.5 m, outside' in told and 'm1_b2' not in told
-    assert main(['fk', '--lengths-m', *['0.1'] * 6]) == 0
-    assert capsys.readouterr().err == ''
+    assert all(words in told for words in ('m1_b2 is 0.5 m', '0.07..0.195 m', '--beyond-limits')) and told.count('\n') == 1
+    assert main(['fk', *outside, '--beyond-limits', '--json']) == 0
+    assert json.loads(capsys.readouterr().out)['within_limits'] is False
+    rows = json.dumps([[0.1] * 6, [0.1, 0.5, 0.1, 0.1, 0.1, 0.1]])
+    monkeypatch.setattr('sys.stdin', io.StringIO(rows))
+    assert main(['fk', '--lengths-m', '-']) == 0  # a batch is answered whole
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)['within_limits'] == [True, False] and '1 of 2 vectors' in captured.err
+    monkeypatch.setattr('sys.stdin', io.StringIO('[[1e300, 0.1, 0.1, 0.1, 0.1, 0.1]]'))
+    assert main(['fk', '--lengths-m', '-']) == 2
+    assert 'vector 0: m1_b1 is 1e+300 m' in capsys.readouterr().err
+    for flags in ([], ['--beyond-limits']):
+        assert main(['fk', '--lengths-m', '1e300', *['0.1'] * 5, *flags]) == 2
+        assert capsys.readouterr().err.count('\n') == 1
+
+
+@pytest.mark.parametrize('robot', sorted(shipped_robots()))
+@pytest.mark.parametrize('command', ['lengths', 'pressures', 'actuation', 'ik', 'explain', 'workspace'])
+def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, robot, command):
+    """For robots of every kind a command works, or says in one line which kind it cannot serve, or what the robot's vectors hold."""
+    arm = load_arm(robot)
+    middle = arm.actuation_limits.mean(axis=0)
+    target, values = [repr(x) for x in arm.fk(middle)[:3, 3].tolist()], [repr(x) for x in middle.tolist()]
+    chambers = ['0'] * max(len(arm.robot.chambers), 1)
+    argv = {
+        'lengths': ['fk', '--lengths-m', *values],
+        'pressures': ['fk', '--pressures-pa', *chambers],
+        'actuation': ['fk', '--actuation', *values],
+        'ik': ['ik', '--target-m', *target],
+        'explain': ['explain', '--target-m', *target, '--plot', str(tmp_path / 'a.png')],
+        'workspace': ['workspace'],
+    }[command]
+    if command == 'workspace':
+        monkeypatch.setattr(kinematics, 'WORKSPACE_POINTS', 50_000)
+        if arm.n_actuators > 3:
+            return  # the same code as for three coordinates, and slow
+    code = (ik.main if command == 'explain' else main)([*argv, '--robot', robot])
+    told = capsys.readouterr().err
+    works = {
+        'lengths': arm.has_bellows,
+        'pressures': arm.set_by_pressures,
+        'workspace': arm.n_actuators > 2,
+    }.get(command, True)
+    assert code == (0 if works else 2), told
+    if not works:
+        kind = arm.robot.segments[0].kind
+        assert robot in told and kind in told and told.count('\n') == 1 and len(told) <= 301
 
 
 def test_ik_json_is_the_inverse_of_fk(capsys):
@@ -48,7 +95,11 @@ def test_standard_input_answers_every_robot(capsys, monkeypatch, robot):
     monkeypatch.setattr('sys.stdin', io.StringIO(json.dumps(rows.tolist())))
     assert main(['fk', '--robot', robot, '--lengths-m' if arm.has_bellows else '--actuation', '-', '--json']) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert list(answer) == ['poses', 'actuator_radius_m'] and answer['poses'] == arm.fk(rows).tolist()
+    assert (
+        list(answer) == ['poses', 'actuator_radius_m', 'within_limits']
+        and all(answer['within_limits'])
+        and answer['poses'] == arm.fk(rows).tolist()
+    )
     assert answer['actuator_radius_m'] == (0.03 if arm.has_bellows else None)
 
 

@@ -138,12 +138,43 @@ def test_axis_that_cannot_be_had(solver):
         {'target_m': [0, 0]},
         {'target_m': [0, 0, 0.2], 'axis': [0, 0, 0]},
         {'target_m': [0, 0, 0.2], 'present_lengths_m': [0.1] * 5},
+        {'target_m': [0, 0, 0.2], 'present_lengths_m': [0.1] * 5 + [np.inf]},
+        {'target_m': [0, 0, 0.2], 'axis': [0, np.nan, 1]},
+        {'target_m': [0, 0, 0.2], 'max_solutions': -1},
+        {'target_m': [0, 0, 0.2], 'max_solutions': 0},
+        {'target_m': [0, 0, 200.0]},  # millimetres
+        {'target_m': [0, 1e300, 0.2]},
     ],
 )
 def test_bad_requests_are_refused(solver, arguments):
     with pytest.raises(KinematicsError) as caught:
         solver.solve(**arguments)
     assert '\n' not in str(caught.value)
+
+
+def test_the_length_of_an_axis_does_not_matter(solver):
+    found = [solver.solve([0.0, 0.0, 0.25], axis=[0.0, 0.0, length]).solutions[0].lengths_m for length in (1e-3, 1.0, 1e300)]
+    assert found[1] == pytest.approx(found[0]) and found[2] == pytest.approx(found[0])
+
+
+@pytest.mark.parametrize('radius_m', [0.0, -1.0, np.nan, np.inf])
+def test_a_search_that_cannot_end_is_refused(solver, radius_m):
+    with pytest.raises(KinematicsError, match='radius > 0'):
+        solver.table.near(np.zeros(3), radius_m, 20)
+    with pytest.raises(KinematicsError, match='finite'):
+        solver.table.near(np.array([0.0, np.nan, 0.0]), 0.01, 20)
+    assert len(solver.table.near(np.array([0.0, 0.0, 1e200]), 1e-300, 20)) >= 20
+
+
+def test_no_type_depends_on_the_shape(paper_arm, arm, solver):
+    """What is compiled for one arm serves every other; only the steps are written out for each number of coordinates."""
+    from soft_arm_kinematics.compiled_solver import solve
+
+    solver.solve([0.0, 0.0, 0.25])
+    signatures = len(solve.signatures)
+    other = InverseKinematics(arm, build_table(arm, 2000))
+    assert other.solve(arm.fk(arm.actuation_limits.mean(axis=0))[:3, 3]).solutions
+    assert len(solve.signatures) == signatures
 
 
 def test_refinement_works_for_every_arm(arm):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import yaml
 
-from soft_arm_description.robot import load_robot
+from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_kinematics.cli.calibrate_modal import main
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.limbs import Limbs
@@ -68,3 +68,23 @@ def test_calibrate_modal_prints_a_segment(tmp_path, capsys):
     assert main([*arguments, '--json']) == 0
     assert json.loads(capsys.readouterr().out)['rms_m'] < 1e-4
     assert main(['--data', str(tmp_path / 'none.csv')]) == 2 and capsys.readouterr().err.count('\n') == 1
+
+
+@pytest.mark.parametrize('bad', [('tail', 0.1, 0.0, 0.59), ('camera_1', 3.0, 0.0, 0.59), ('camera_1', np.nan, 0.0, 0.59)])
+def test_a_configuration_is_taken_whole_or_not_at_all(bad):
+    limbs = Limbs()
+    before = limbs.joint_values().copy()
+    with pytest.raises(KinematicsError):
+        limbs.bend_all([('light_1', 0.5, 0.2, 0.59), bad])
+    assert np.array_equal(limbs.joint_values(), before)
+
+
+def test_a_bend_that_the_sections_cannot_show_is_refused(tmp_path):
+    content = yaml.safe_load(shipped_robots()['squid_camera'].read_text())
+    content['segments'][0] |= {'sections': 1, 'theta_limits_deg': [-270.0, 270.0]}
+    (tmp_path / 'limb.yaml').write_text(yaml.safe_dump(content))
+    limbs = Limbs([str(tmp_path / 'limb.yaml')])
+    with pytest.raises(KinematicsError, match='use more sections'):
+        limbs.bend('camera_1', 4.0, 0.0, 0.59)
+    limbs.bend('camera_1', 1.0, 0.0, 0.59)
+    assert limbs.joint_values()[1] == pytest.approx(0.5)
