@@ -24,6 +24,7 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
+        'console_scripts': ['report_ready = soft_arm_bringup.ros.report_ready_node:main'],
         'softarm.commands': [
             'launch = soft_arm_bringup.launch_command:main',
             'run = soft_arm_bringup.run_command:main',

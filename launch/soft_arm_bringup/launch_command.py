@@ -1,12 +1,10 @@
-"""`softarm launch`: run an XML launch file, by `ros2 launch` where it exists."""
+"""`softarm launch`: run an XML launch file; `ros2 launch` runs the same files."""
 
-import os
 import shlex
-import shutil
 import tempfile
 from pathlib import Path
 
-from soft_arm_bringup import launch_processes
+from soft_arm_bringup import launch_checks, launch_processes
 from soft_arm_bringup.launch_description import Argument, declared_arguments, describe
 from soft_arm_bringup.launch_xml import LaunchError
 from soft_arm_bringup.shared_memory import remove_stale
@@ -24,10 +22,6 @@ def main(argv: list[str]) -> int:
 
 
 def _launch(options) -> int:
-    ros2 = shutil.which('ros2')
-    if ros2 and options.file.is_file():
-        flags = ['--show-args'] * options.show_args + ['--print'] * options.print
-        os.execv(ros2, ['ros2', 'launch', str(options.file), *options.arguments, *flags])
     if options.show_args:
         _show(declared_arguments(options.file))
         return 0
@@ -37,6 +31,7 @@ def _launch(options) -> int:
             for process in description.processes:
                 print(f'[{process.name}] {shlex.join(process.command)}')
             return 0
+        launch_checks.check(description.processes)
         remove_stale()
         return launch_processes.run(description.processes)
 

@@ -4,7 +4,9 @@ Reads the part of ROS 2's XML launch format that this workspace uses, with the m
 is not a scope, a group is; a node's parameters are passed as files, later ones win. Anything else is refused by name and line.
 """
 
+import math
 import os
+import re
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,8 +19,10 @@ from soft_arm_bringup import substitutions
 from soft_arm_bringup.launch_xml import Element, LaunchError, read
 
 _CONDITIONS = {'if', 'unless'}
-_PROCESS = {'output', 'respawn', 'respawn_delay', 'on_exit', 'launch-prefix', 'cwd'}
+_PROCESS = {'output', 'respawn', 'respawn_delay', 'respawn_max_retries', 'on_exit', 'launch-prefix', 'cwd'}
 _OUTPUTS = ('screen', 'log', 'both')
+_NAME = '[A-Za-z_][A-Za-z0-9_]*'
+_NAME_RULE = 'letters, digits and _, a letter first'
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,25 @@ class Argument:
 
 @dataclass(frozen=True)
 class Process:
-    """One process to start and how to treat it."""
+    """One process to start and how to treat it.
+
+    Attributes:
+        node: Full name of the ROS node that it is; None where it is none, or chooses its name itself.
+        package: Package of the node; None where it is none.
+        parameters: Parameters that the launch file gives by value.
+        respawn_max_retries: How often it is started again; negative: without end.
+    """
 
     name: str
     command: tuple[str, ...]
     environment: dict[str, str]
+    node: str | None = None
+    package: str | None = None
+    parameters: dict[str, object] = field(default_factory=dict)
     output: str = 'log'
     respawn: bool = False
     respawn_delay_s: float = 0.0
+    respawn_max_retries: int = -1
     shutdown_on_exit: bool = False
     directory: str | None = None
 
@@ -192,7 +207,13 @@ class _Reader:
 
     def _push_namespace(self, element: Element) -> None:
         element.check({'namespace'} | _CONDITIONS)
-        self._namespace = self._inside(self._namespace, self._value(element, 'namespace'))
+        self._namespace = self._inside(self._namespace, self._ros_namespace(element))
+
+    def _ros_namespace(self, element: Element) -> str:
+        namespace = self._value(element, 'namespace', '')
+        if namespace.strip('/') and not re.fullmatch(f'/?{_NAME}(/{_NAME})*/?', namespace):
+            raise element.error(f'namespace {namespace!r} is none of ROS: {_NAME_RULE}; parts are separated by /')
+        return namespace
 
     def _set_env(self, element: Element) -> None:
         element.check({'name', 'value'} | _CONDITIONS)
@@ -213,8 +234,10 @@ class _Reader:
     def _node(self, element: Element) -> None:
         element.check({'pkg', 'exec', 'name', 'namespace', 'args', 'ros_args'} | _PROCESS | _CONDITIONS, {'param', 'remap', 'env'})
         executable = self._value(element, 'exec')
-        namespace = self._inside(self._namespace, self._value(element, 'namespace', ''))
+        namespace = self._inside(self._namespace, self._ros_namespace(element))
         name = self._value(element, 'name', '')
+        if name and not re.fullmatch(_NAME, name):
+            raise element.error(f'name {name!r} of a node is none of ROS: {_NAME_RULE}')
         ros_arguments = self._words(element, 'ros_args')
         if name:
             ros_arguments += ['-r', f'__node:={name}']
@@ -222,17 +245,20 @@ class _Reader:
             ros_arguments += ['-r', f'__ns:={namespace}']
         # Without a name the executable chooses it, so the parameters go to whatever it is.
         who = f'{namespace.rstrip("/")}/{name}' if name else '/**'
+        parameters = {}
         for child in element.children:
             if child.tag == 'param':
-                ros_arguments += ['--params-file', self._param(child, who)]
+                ros_arguments += ['--params-file', self._param(child, who, parameters)]
         for child in element.children:
             if child.tag == 'remap':
                 child.check({'from', 'to'})
                 ros_arguments += ['-r', f'{self._value(child, "from")}:={self._value(child, "to")}']
         command = [self._find(element, executable), *self._words(element, 'args'), '--ros-args', *ros_arguments]
-        self._add(element, executable, command)
+        self._add(
+            element, executable, command, node=f'/{who.lstrip("/")}' if name else None, package=self._value(element, 'pkg'), parameters=parameters
+        )
 
-    def _param(self, element: Element, who: str) -> str:
+    def _param(self, element: Element, who: str, parameters: dict[str, object]) -> str:
         element.check({'name', 'value', 'from', 'type'})
         if ('from' in element.attributes) == ('name' in element.attributes):
             raise element.error('<param> takes either name and value, or from')
@@ -245,6 +271,7 @@ class _Reader:
             raise element.error(f'type={element.attributes["type"]!r} is not known; the only one is str, without it the value says')
         text = self._value(element, 'value')
         value = text if 'type' in element.attributes else self._by_yaml_rules(element, text)
+        parameters[element.required('name')] = value
         path = self._scratch / f'launch_params_{len(list(self._scratch.iterdir()))}.yaml'
         path.write_text(yaml.safe_dump({who: {'ros__parameters': {element.required('name'): value}}}))
         return str(path)
@@ -267,7 +294,7 @@ class _Reader:
         except LookupError as error:
             raise element.error(error.args[0]) from error
 
-    def _add(self, element: Element, name: str, command: list[str]) -> None:
+    def _add(self, element: Element, name: str, command: list[str], **node) -> None:
         environment = dict(self._environment)
         for child in element.children:
             if child.tag == 'env':
@@ -278,11 +305,6 @@ class _Reader:
             raise element.error(f'output={output!r} is not one of: {", ".join(_OUTPUTS)}')
         if element.attributes.get('on_exit', 'shutdown') != 'shutdown':
             raise element.error(f'on_exit={element.attributes["on_exit"]!r} is not known; the only one is shutdown')
-        delay = self._value(element, 'respawn_delay', '0')
-        try:
-            delay_s = float(delay)
-        except ValueError as error:
-            raise element.error(f'respawn_delay={delay!r} is not a number of seconds') from error
         self.description.processes.append(
             Process(
                 name=f'{name}-{len(self.description.processes) + 1}',
@@ -290,11 +312,23 @@ class _Reader:
                 environment=environment,
                 output=output,
                 respawn=self._boolean(element, 'respawn', self._value(element, 'respawn', 'false')),
-                respawn_delay_s=delay_s,
+                respawn_delay_s=self._number(element, 'respawn_delay', '0', float, 'a number of seconds, 0 or more', 0.0),
+                respawn_max_retries=self._number(element, 'respawn_max_retries', '-1', int, 'a whole number', -math.inf),
                 shutdown_on_exit='on_exit' in element.attributes,
                 directory=self._value(element, 'cwd', '') or None,
+                **node,
             )
         )
+
+    def _number(self, element: Element, name: str, default: str, kind: type, what: str, least: float):
+        text = self._value(element, name, default)
+        try:
+            value = kind(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value < math.inf:
+            raise element.error(f'{name}={text!r} is not {what}')
+        return value
 
     @staticmethod
     def _inside(outer: str, inner: str) -> str:
@@ -313,10 +347,23 @@ def find_executable(package: str, executable: str) -> str:
     try:
         prefix = get_package_prefix(package)
     except (PackageNotFoundError, ValueError) as error:
-        raise LookupError(f'package {package!r} is not found on {socket.gethostname()}: build it and source env.sh') from error
+        raise LookupError(f'package {package!r} is not found on {socket.gethostname()}: {how_to_get(package)}') from error
     folder = Path(prefix) / 'lib' / package
     path = folder / executable
     if not (path.is_file() and os.access(path, os.X_OK)):
         present = sorted(p.name for p in folder.iterdir() if os.access(p, os.X_OK)) if folder.is_dir() else []
         raise LookupError(f'package {package!r} has no executable {executable!r}; it has: {", ".join(present) or "none"}')
     return str(path)
+
+
+def is_ours(package: str) -> bool:
+    """Whether a package is one of this workspace."""
+    return package.startswith(('soft_arm_', 'pneumatic_driver', 'abb_rws_bridge'))
+
+
+def how_to_get(package: str) -> str:
+    """What to do about a package that is not found."""
+    if is_ours(package):
+        return 'run: make build, then . ./env.sh'
+    name = package.replace('_', '-')
+    return f'is the name right? On a ROS machine: sudo apt-get install ros-jazzy-{name}; without ROS it cannot run here'

@@ -1,12 +1,13 @@
 """The $(...) substitutions of ROS 2 launch files."""
 
-import os
 import re
 import shlex
+import subprocess
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
 
-_KNOWN = 'var, env, find-pkg-share, find-pkg-prefix, dirname'
+_KNOWN = 'var, env, find-pkg-share, find-pkg-prefix, dirname, command'
+_COMMAND_S = 60.0
 
 
 class SubstitutionError(ValueError):
@@ -67,7 +68,21 @@ def _value(inside: str, variables, environment, directory) -> str:
             return _of_package(get_package_share_directory, package)
         case 'find-pkg-prefix', [package]:
             return _of_package(get_package_prefix, package)
+        case 'command', [_, *_]:
+            return _output(inside.removeprefix('command'))
     raise SubstitutionError(f'unknown substitution $({inside}); known: {_KNOWN}')
+
+
+def _output(quoted: str) -> str:
+    """What a command line, one quoted word, writes to stdout."""
+    try:
+        [line] = shlex.split(quoted)
+        result = subprocess.run(shlex.split(line), capture_output=True, text=True, check=True, timeout=_COMMAND_S)
+    except subprocess.CalledProcessError as error:
+        raise SubstitutionError((error.stderr.strip().splitlines() or [f'{line}: exit code {error.returncode}'])[-1]) from error
+    except (ValueError, OSError, subprocess.TimeoutExpired) as error:
+        raise SubstitutionError(f'$(command{quoted}): {error}') from error
+    return result.stdout
 
 
 def _of_package(look_up, package: str) -> str:
@@ -75,5 +90,5 @@ def _of_package(look_up, package: str) -> str:
         return look_up(package)
     except (PackageNotFoundError, ValueError) as error:
         raise SubstitutionError(
-            f'package {package!r} is not found under {os.environ.get("AMENT_PREFIX_PATH", "")!r}: build and source it'
+            f'package {package!r} is not found: source env.sh, or install it'
         ) from error

@@ -1,5 +1,6 @@
 """Diagnostics of a node: one status at 1 Hz on /diagnostics, and measured rates."""
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable
@@ -13,7 +14,11 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 
 
 class Reporter:
-    """Publishes what `status()` returns, once a second: (level, message, values by name; units in the names)."""
+    """Publishes what `status()` returns, once a second: (level, message, values by name; units in the names).
+
+    The value `ready` is False while the node cannot do what it is for, though nothing is wrong: it compiles, waits for another node.
+    `pid` is added, which tells two processes of one name apart.
+    """
 
     def __init__(self, node: Node, hardware_id: str, status: Callable[[], tuple[bytes, str, dict]]):
         self._node, self._hardware_id, self._status = node, hardware_id, status
@@ -22,6 +27,7 @@ class Reporter:
 
     def _publish(self) -> None:
         level, message, values = self._status()
+        values = {**values, 'pid': os.getpid()}
         status = DiagnosticStatus(
             level=level,
             name=self._node.get_fully_qualified_name().lstrip('/'),

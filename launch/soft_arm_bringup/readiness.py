@@ -1,0 +1,81 @@
+"""Which nodes of a launch do not work yet and why, from what they say in /diagnostics."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+FRESH_S = 3.0  # nodes report once a second
+GONE_S = 60.0
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one node says of itself.
+
+    Attributes:
+        pid: Process that says so; '' where a node does not tell.
+        works: Whether the node can do now what it is for.
+        remark: What is not as it should be; '' where all is well.
+    """
+
+    pid: str
+    works: bool
+    remark: str
+
+
+class Readiness:
+    """Collects the reports of the nodes with these full names; times are those of one monotonic clock [s]."""
+
+    def __init__(self, nodes: Sequence[str], now_s: float):
+        self._reports: dict[str, Report] = {}
+        self._reported_s: dict[str, float] = {}
+        self._present_s = dict.fromkeys(nodes, now_s)
+        self._replaced: dict[str, set[str]] = {node: set() for node in nodes}
+        self.doubled = ''  # a node of which two processes report
+
+    def add(self, node: str, report: Report, now_s: float) -> None:
+        """Take the report of a node; others than the expected ones are ignored."""
+        if node not in self._present_s:
+            return
+        before = self._reports.get(node, report)
+        if before.pid != report.pid:
+            self._replaced[node].add(before.pid)
+        if report.pid in self._replaced[node]:
+            self.doubled = node  # both are alive: a restarted node's former process is silent
+        self._reports[node], self._reported_s[node] = report, now_s
+        self._present_s[node] = now_s
+
+    def see(self, present: set[str], now_s: float) -> None:
+        """Take the names of the nodes that run now."""
+        for node in present & self._present_s.keys():
+            self._present_s[node] = now_s
+
+    def missing(self, now_s: float) -> dict[str, str]:
+        """Why each node that does not work yet does not."""
+        return {node: why for node in self._present_s if (why := self._why(node, now_s))}
+
+    def silent(self, now_s: float) -> list[str]:
+        """Nodes from which no report has come for a while."""
+        return [node for node in self._present_s if now_s - self._reported_s.get(node, -math.inf) > FRESH_S]
+
+    def gone(self, now_s: float) -> list[str]:
+        """Nodes that have not run for a minute: whoever restarts them has given up, or nobody does."""
+        return [node for node, seen_s in self._present_s.items() if now_s - seen_s > GONE_S]
+
+    def remarks(self) -> dict[str, str]:
+        """What the nodes that work say is not as it should be."""
+        return {node: report.remark for node, report in self._reports.items() if report.remark}
+
+    def _why(self, node: str, now_s: float) -> str:
+        if node in self.silent(now_s):
+            return 'has not reported yet' if node not in self._reports else 'no longer reports'
+        report = self._reports[node]
+        return '' if report.works else report.remark or 'not ready'
+
+
+def listed(reasons: dict[str, str]) -> str:
+    """Nodes and reasons as one line."""
+    named = [f'{node.rpartition("/")[2]}: {why}' for node, why in reasons.items()]
+    more = f'; and {len(named) - _NAMED} more' if len(named) > _NAMED else ''
+    return '; '.join(named[:_NAMED]) + more

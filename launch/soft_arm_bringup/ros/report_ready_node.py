@@ -1,0 +1,107 @@
+"""Node `report_ready`: says when every node of a launch works, until then who is waited for, and ends with the launch.
+
+In: `/diagnostics`. A node works when its report is OK, or WARN without the value `ready: False`. Two processes that report under one
+name, before all nodes work, and a node that has not run for a minute end this node with exit code 1; the launch file ends the rest.
+"""
+
+import sys
+import time
+from dataclasses import dataclass
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.node import Node
+
+from soft_arm_bringup.readiness import Readiness, Report, listed
+from soft_arm_node_kit import qos, runner
+from soft_arm_node_kit.diagnostics import OK, WARN
+from soft_arm_node_kit.parameters import declare, parameter
+
+_PERIOD_S = 0.5
+_FIRST_WAITING_S, _LONGEST_WAITING_S = 5.0, 60.0
+_MOST_CHARACTERS = 300
+
+
+@dataclass(frozen=True)
+class ReportReadyParameters:
+    """Parameters of the node."""
+
+    nodes: list[str] = parameter(description='nodes that must work; names relative to the namespace of this one')
+    what: str = parameter(description='what the launch runs, for the line that says so')
+    hint: str = parameter('', 'what to try then')
+
+
+class LaunchError(RuntimeError):
+    """The launch cannot go on."""
+
+
+class ReportReadyNode(Node):
+    """Translates; `soft_arm_bringup.readiness.Readiness` judges."""
+
+    def __init__(self):
+        super().__init__('report_ready')
+        self._settings = declare(self, ReportReadyParameters)
+        self._start_s = time.monotonic()
+        nodes = [self._full_name(name) for name in self._settings.nodes]
+        self._readiness = Readiness(nodes, self._start_s)
+        self._nodes, self._is_ready, self._silent = len(nodes), False, []
+        self._next_line_s = self._start_s + _FIRST_WAITING_S
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
+        self.create_timer(_PERIOD_S, self._look)
+
+    def _full_name(self, name: str) -> str:
+        return name if name.startswith('/') else f'{self.get_namespace().rstrip("/")}/{name}'
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            self._readiness.add(f'/{status.name}', _report(status), time.monotonic())
+        if not self._is_ready:
+            self._look()
+
+    def _look(self) -> None:
+        now_s = time.monotonic()
+        self._readiness.see({f'{space.rstrip("/")}/{name}' for name, space in self.get_node_names_and_namespaces()}, now_s)
+        if gone := self._readiness.gone(now_s):
+            raise LaunchError(f'{gone[0]} has not run for a minute: its error stands above')
+        if self._is_ready:
+            self._tell_silent(now_s)
+            return
+        if self._readiness.doubled:
+            raise LaunchError(
+                f'two {self._readiness.doubled} run in this ROS domain: end the other launch, or take a domain of your own, ROS_DOMAIN_ID=..'
+            )
+        missing = self._readiness.missing(now_s)
+        if not missing:
+            self._is_ready = True
+            self._tell_ready(now_s)
+        elif now_s > self._next_line_s:
+            self._next_line_s = now_s + min(now_s - self._start_s, _LONGEST_WAITING_S)
+            self.get_logger().info(f'waiting for {listed(missing)}'[:_MOST_CHARACTERS])
+
+    def _tell_ready(self, now_s: float) -> None:
+        hint = f' Try: {self._settings.hint}' if self._settings.hint else ''
+        self.get_logger().info(f'ready: {self._settings.what}, {self._nodes} nodes, {now_s - self._start_s:.1f} s.{hint}')
+        if remarks := self._readiness.remarks():
+            self.get_logger().warning(f'ready, but {listed(remarks)}'[:_MOST_CHARACTERS])
+
+    def _tell_silent(self, now_s: float) -> None:
+        silent = self._readiness.silent(now_s)
+        for node in set(silent) - set(self._silent):
+            self.get_logger().warning(f'{node} no longer reports')
+        for node in set(self._silent) - set(silent):
+            self.get_logger().info(f'{node} reports again')
+        self._silent = silent
+
+
+def _report(status: DiagnosticStatus) -> Report:
+    values = {pair.key: pair.value for pair in status.values}
+    works = status.level in (OK, WARN) and values.get('ready') != 'False'
+    return Report(values.get('pid', ''), works, '' if works and status.level == OK else status.message)
+
+
+def main() -> int:
+    """Entry point of the executable."""
+    try:
+        return runner.run(ReportReadyNode)
+    except LaunchError as error:
+        sys.stderr.write(f'{error}\n')
+        return 1
