@@ -1,12 +1,13 @@
 """What `softarm launch` looks at before it starts anything: values of parameters, and nodes that already run."""
 
-import os
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
 
 from pneumatic_driver.register_map import load_map
 from soft_arm_bringup.launch_description import Process, is_ours
 from soft_arm_bringup.launch_xml import LaunchError
+from soft_arm_description.command_line import port_or_any, seed_number
 from soft_arm_description.robot import load_robot
 
 
@@ -20,10 +21,12 @@ def check(processes: list[Process]) -> None:
     for process in processes:
         if process.package and is_ours(process.package):
             _check_parameters(process)
+    running = _running_nodes()
     for process in processes:
-        if process.node and (pid := _running(process.node, _domain(process.environment))):
+        domain = _domain(process.environment)
+        if (process.node, domain) in running:
             raise LaunchError(
-                f'{process.node} already runs in ROS domain {_domain(process.environment)} (pid {pid}): end that launch first, '
+                f'{process.node} already runs in ROS domain {domain} (pid {running[process.node, domain]}): end that launch first, '
                 'or start this one in a domain of its own, ROS_DOMAIN_ID=..'
             )
 
@@ -32,27 +35,18 @@ def _check_parameters(process: Process) -> None:
     for name, value in process.parameters.items():
         try:
             _CHECKS.get(name, lambda _: None)(value)
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, ArgumentTypeError) as error:
             raise LaunchError(f'{process.node}: {name}:={value}: {error}') from error
 
 
-def _whole(low: int, high: int, what: str) -> Callable[[object], None]:
-    def checked(value: object) -> None:
-        if type(value) is not int or not low <= value <= high:
-            raise ValueError(f'give {what}, {low} to {high}')
-
-    return checked
-
-
-_PORT = _whole(0, 65535, 'a TCP port')
 _CHECKS: dict[str, Callable[[object], object]] = {
-    'robot': load_robot,
-    'map': load_map,
-    'port': _PORT,
-    'modbus_port': _PORT,
-    'rws_port': _PORT,
-    'control_port': _PORT,
-    'plant_seed': _whole(0, 2**63 - 1, 'a whole number'),
+    'robot': lambda value: load_robot(str(value)),
+    'map': lambda value: load_map(str(value)),
+    'port': lambda value: port_or_any(str(value)),
+    'modbus_port': lambda value: port_or_any(str(value)),
+    'rws_port': lambda value: port_or_any(str(value)),
+    'control_port': lambda value: port_or_any(str(value)),
+    'plant_seed': lambda value: seed_number(str(value)),
 }
 
 
@@ -60,23 +54,23 @@ def _domain(environment: dict[str, str]) -> str:
     return environment.get('ROS_DOMAIN_ID', '0')
 
 
-def _running(node: str, domain: str) -> int | None:
-    """Process id of a node of this name in this domain, on this machine and of this user; None where there is none.
+def _running_nodes() -> dict[tuple[str, str], int]:
+    """Process ids by node name and domain, of this user's nodes on this machine.
 
     The command lines are read instead of the ROS graph, which knows a killed node for another 20 s, and hears of a new one late.
     """
+    found = {}
     for entry in Path('/proc').glob('[0-9]*'):
         try:
             words = (entry / 'cmdline').read_text(errors='replace').split('\0')
             remaps = dict(word.split(':=', 1) for word in words if word.startswith(('__node:=', '__ns:=')))
-            if '__node' not in remaps or _full_name(remaps) != node:
-                continue
-            variables = (entry / 'environ').read_text(errors='replace').split('\0')
+            if '__node' in remaps:
+                variables = (entry / 'environ').read_text(errors='replace').split('\0')
+                domain = _domain(dict(variable.split('=', 1) for variable in variables if '=' in variable))
+                found[_full_name(remaps), domain] = int(entry.name)
         except OSError:
             continue  # it has ended, or belongs to somebody else
-        if _domain(dict(v.split('=', 1) for v in variables if '=' in v)) == domain:
-            return int(entry.name)
-    return None
+    return found
 
 
 def _full_name(remaps: dict[str, str]) -> str:

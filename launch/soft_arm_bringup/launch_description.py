@@ -255,7 +255,12 @@ class _Reader:
                 ros_arguments += ['-r', f'{self._value(child, "from")}:={self._value(child, "to")}']
         command = [self._find(element, executable), *self._words(element, 'args'), '--ros-args', *ros_arguments]
         self._add(
-            element, executable, command, node=f'/{who.lstrip("/")}' if name else None, package=self._value(element, 'pkg'), parameters=parameters
+            element,
+            executable,
+            command,
+            node=f'/{who.lstrip("/")}' if name else None,
+            package=self._value(element, 'pkg'),
+            parameters=parameters,
         )
 
     def _param(self, element: Element, who: str, parameters: dict[str, object]) -> str:

@@ -89,6 +89,4 @@ def _of_package(look_up, package: str) -> str:
     try:
         return look_up(package)
     except (PackageNotFoundError, ValueError) as error:
-        raise SubstitutionError(
-            f'package {package!r} is not found: source env.sh, or install it'
-        ) from error
+        raise SubstitutionError(f'package {package!r} is not found: source env.sh, or install it') from error

@@ -4,6 +4,7 @@ In: `/diagnostics`. A node works when its report is OK, or WARN without the valu
 name, before all nodes work, and a node that has not run for a minute end this node with exit code 1; the launch file ends the rest.
 """
 
+import math
 import sys
 import time
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from soft_arm_node_kit.parameters import declare, parameter
 
 _PERIOD_S = 0.5
 _FIRST_WAITING_S, _LONGEST_WAITING_S = 5.0, 60.0
+_SETTLED_S = 5.0  # rates that were measured while others still started are over by then
 _MOST_CHARACTERS = 300
 
 
@@ -44,6 +46,7 @@ class ReportReadyNode(Node):
         nodes = [self._full_name(name) for name in self._settings.nodes]
         self._readiness = Readiness(nodes, self._start_s)
         self._nodes, self._is_ready, self._silent = len(nodes), False, []
+        self._remarks_due_s = math.inf
         self._next_line_s = self._start_s + _FIRST_WAITING_S
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         self.create_timer(_PERIOD_S, self._look)
@@ -63,11 +66,11 @@ class ReportReadyNode(Node):
         if gone := self._readiness.gone(now_s):
             raise LaunchError(f'{gone[0]} has not run for a minute: its error stands above')
         if self._is_ready:
-            self._tell_silent(now_s)
+            self._watch(now_s)
             return
         if self._readiness.doubled:
             raise LaunchError(
-                f'two {self._readiness.doubled} run in this ROS domain: end the other launch, or take a domain of your own, ROS_DOMAIN_ID=..'
+                f'two {self._readiness.doubled} run in this ROS domain: end one, or take a domain of your own, ROS_DOMAIN_ID=..'
             )
         missing = self._readiness.missing(now_s)
         if not missing:
@@ -80,10 +83,13 @@ class ReportReadyNode(Node):
     def _tell_ready(self, now_s: float) -> None:
         hint = f' Try: {self._settings.hint}' if self._settings.hint else ''
         self.get_logger().info(f'ready: {self._settings.what}, {self._nodes} nodes, {now_s - self._start_s:.1f} s.{hint}')
-        if remarks := self._readiness.remarks():
-            self.get_logger().warning(f'ready, but {listed(remarks)}'[:_MOST_CHARACTERS])
+        self._remarks_due_s = now_s + _SETTLED_S
 
-    def _tell_silent(self, now_s: float) -> None:
+    def _watch(self, now_s: float) -> None:
+        if now_s > self._remarks_due_s:
+            self._remarks_due_s = math.inf
+            if remarks := self._readiness.remarks():
+                self.get_logger().warning(f'ready, but {listed(remarks)}'[:_MOST_CHARACTERS])
         silent = self._readiness.silent(now_s)
         for node in set(silent) - set(self._silent):
             self.get_logger().warning(f'{node} no longer reports')

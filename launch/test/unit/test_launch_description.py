@@ -114,8 +114,8 @@ def test_conditions(launch, value, started):
 
 
 def test_process_attributes(launch):
-    body = """<executable cmd="yes" launch-prefix="nice -n 5" respawn="true" respawn_delay="0.5" on_exit="shutdown" output="both"
-        cwd="/tmp"><env name="A" value="b"/></executable>"""
+    body = """<executable cmd="yes" launch-prefix="nice -n 5" respawn="true" respawn_delay="0.5" respawn_max_retries="3"
+        on_exit="shutdown" output="both" cwd="/tmp"><env name="A" value="b"/></executable>"""
     [process] = launch(body).processes
     assert process.command == ('nice', '-n', '5', 'yes')
     assert (process.respawn, process.respawn_delay_s, process.shutdown_on_exit, process.output, process.directory) == (
@@ -125,6 +125,7 @@ def test_process_attributes(launch):
         'both',
         '/tmp',
     )
+    assert process.respawn_max_retries == 3
     assert process.environment['A'] == 'b'
 
 
@@ -162,6 +163,15 @@ def test_declared_arguments_are_listed_without_values(tmp_path):
         ('<executable cmd="echo" output="loud"/>', {}, "output='loud' is not one of"),
         ('<executable cmd="echo" on_exit="restart"/>', {}, 'the only one is shutdown'),
         ('<executable cmd="echo" respawn_delay="soon"/>', {}, 'not a number of seconds'),
+        ('<executable cmd="echo" respawn_delay="-1"/>', {}, 'not a number of seconds'),
+        ('<executable cmd="echo" respawn_max_retries="2.5"/>', {}, 'not a whole number'),
+        ('<group><push_ros_namespace namespace="a b"/></group>', {}, "namespace 'a b' is none of ROS"),
+        ('<node pkg="demo" exec="talker" namespace="1a"/>', {}, "namespace '1a' is none of ROS"),
+        ('<node pkg="demo" exec="talker" name="a-b"/>', {}, "name 'a-b' of a node is none of ROS"),
+        ('<node pkg="rviz2" exec="rviz2"/>', {}, 'sudo apt-get install ros-jazzy-rviz2'),
+        ('<node pkg="soft_arm_sim" exec="virtual_rig"/>', {}, 'run: make build'),
+        ('<executable cmd="echo $(command \'sh -c &quot;echo no such robot >&amp;2; exit 3&quot;\')"/>', {}, ':2: no such robot'),
+        ('<executable cmd="echo $(command \'/nowhere\')"/>', {}, '/nowhere'),
         ('<arg name="x"/>', {}, "argument 'x' has no default: give x:=VALUE"),
         ('<arg name="x"><choice value="a"/></arg>', {'x': 'b'}, "argument 'x' is 'b'; choose from: a"),
         ('<arg name="x" default=""/>', {'y': '1'}, "argument 'y' is not declared; declared: x"),
@@ -184,6 +194,21 @@ def test_substitutions_nest_and_default(tmp_path):
     assert expand('a (b) c', variables, {}, '/x') == 'a (b) c'
     with pytest.raises(SubstitutionError, match='closing parenthesis'):
         expand('$(var rig', variables, {}, '/x')
+
+
+def test_the_output_of_a_command_is_a_value(launch):
+    [process] = launch(
+        """<arg name="robot" default="two words"/><executable cmd="echo $(command 'printf %s-%s $(var robot)')"/>"""
+    ).processes
+    assert process.command == ('echo', 'two-words')
+
+
+def test_a_nodes_full_name_and_values(launch, package):
+    one, two = (
+        launch("""<push_ros_namespace namespace="/arm"/><node pkg="demo" exec="talker" name="driver"><param name="port" value="7"/></node>
+        <node pkg="demo" exec="talker" name="top" namespace="/"/>""").processes
+    )
+    assert (one.node, one.package, one.parameters, two.node) == ('/arm/driver', 'demo', {'port': 7}, '/top')
 
 
 def test_splitting_keeps_substitutions_and_quotes_whole():

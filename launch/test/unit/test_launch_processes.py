@@ -43,8 +43,29 @@ class Running:
         self._reader.join()
         return code
 
+    def pid(self, name):
+        return int(next(line for line in self.lines if f'[{name}]: process started' in line).split('[')[-1].rstrip(']'))
+
     def text(self):
         return '\n'.join(self.lines)
+
+
+@pytest.fixture
+def node(tmp_path, monkeypatch):
+    """Makes an executable of a package `demo` from Python source."""
+    prefix = tmp_path / 'prefix'
+    for folder in ('share/ament_index/resource_index/packages', 'lib/demo'):
+        (prefix / folder).mkdir(parents=True)
+    (prefix / 'share/ament_index/resource_index/packages/demo').touch()
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{prefix}{os.pathsep}{os.environ["AMENT_PREFIX_PATH"]}')
+
+    def make(source):
+        path = prefix / 'lib/demo/node'
+        path.write_text(f'#!{sys.executable}\n{source}\n')
+        path.chmod(0o755)
+        return path.name
+
+    return make
 
 
 @pytest.fixture
@@ -107,8 +128,57 @@ def test_a_death_is_reported_and_leaves_the_others_running(launch):
 
 def test_on_exit_shutdown_ends_the_others(launch):
     running = launch('<executable cmd="true" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>')
-    assert running.code() == 0
-    assert '[lives-2]: process has died' in running.text()
+    assert running.code() == 1
+    assert '[lives-2]: process was ended by SIGINT' in running.text()
+    assert running.lines[-1].endswith('ended because true-1, which the others need, ended with exit code 0')
+
+
+def test_a_killed_process_that_the_others_need_is_named(launch):
+    running = launch('<executable name="driver" cmd="sleep 1000" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>')
+    running.wait_for('[lives-2]: process started')
+    os.kill(running.pid('driver-1'), signal.SIGKILL)
+    assert running.code() == 1
+    assert running.lines[-1].endswith('ended because driver-1, which the others need, was killed by SIGKILL')
+
+
+def test_restarts_are_counted(launch):
+    running = launch('<executable name="again" cmd="false" respawn="true" respawn_max_retries="2"/><executable cmd="sleep 1000"/>')
+    running.wait_for('[again-1]: has ended 3 times and is not started again')
+    assert running.end() == 0
+    assert sum('[again-1]: process started' in line for line in running.lines) == 3
+
+
+def test_a_wrong_configuration_ends_the_launch_and_is_not_tried_again(launch, node):
+    name = node('import sys; print("segmenter x is unknown", file=sys.stderr); sys.exit(2)')
+    running = launch(f'<node pkg="demo" exec="{name}" name="sees" namespace="arm" respawn="true"/><executable cmd="sleep 1000"/>')
+    assert running.code() == 2
+    assert sum('process started' in line for line in running.lines if 'sees' in line or name in line) == 1
+    assert running.lines[-1].endswith('ended because /arm/sees cannot run: segmenter x is unknown')
+
+
+def test_a_node_that_still_imports_is_ended_without_a_traceback(launch, node):
+    name = node("import time; print('importing', flush=True); time.sleep(1000)")
+    running = launch(f'<node pkg="demo" exec="{name}" name="late" output="screen"/>')
+    running.wait_for('importing')
+    assert running.end() == 0
+    assert 'Traceback' not in running.text() and 'process was ended by SIGTERM' in running.text()
+
+
+def test_a_second_launch_of_the_same_nodes_is_refused(launch, node, monkeypatch):
+    name = node("import time; print('up', flush=True); time.sleep(1000)")
+    body = f'<node pkg="demo" exec="{name}" name="driver" namespace="arm" output="screen"/>'
+    monkeypatch.setenv('ROS_DOMAIN_ID', '91')
+    first = launch(body)
+    first.wait_for('] up')
+    second = launch(body)
+    assert second.code() == 2
+    assert second.lines == [second.lines[0]]
+    assert f'/arm/driver already runs in ROS domain 91 (pid {first.pid(f"{name}-1")})' in second.lines[0]
+    for name, domain in (('other', '91'), ('driver', '92')):
+        monkeypatch.setenv('ROS_DOMAIN_ID', domain)
+        other = launch(body.replace('driver', name))
+        other.wait_for('] up')
+        assert other.end() == 0
 
 
 def test_respawn(launch):
@@ -149,7 +219,7 @@ def test_a_launcher_that_is_killed_leaves_nothing(launch):
 def test_what_cannot_be_started_is_an_error(launch):
     running = launch('<executable cmd="/nowhere/to/be/found"/><executable cmd="sleep 1000"/>')
     assert running.code() == 1
-    assert 'cannot start /nowhere/to/be/found' in running.text()
+    assert '/nowhere/to/be/found' in running.lines[-1] and 'cannot be started' in running.lines[-1]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,8 @@
 """`robot_urdf [ROBOT]`: print the URDF of a robot file, for launch files and robot_state_publisher."""
 
+import os
+import sys
+
 from soft_arm_description.command_line import CommandLine
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_description.urdf import robot_urdf
@@ -13,5 +16,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _print_urdf(options) -> int:
-    print(robot_urdf(load_robot(options.robot)))
+    text = robot_urdf(load_robot(options.robot))
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # the reader has gone; nor can it be told anything when Python flushes at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return 0

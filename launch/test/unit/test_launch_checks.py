@@ -1,0 +1,32 @@
+"""What is wrong with arguments is said before anything starts: exit code 2 and one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LAUNCH = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    'file, argument, message',
+    [
+        ('sim', 'namespace:=a b', "namespace 'a b'"),
+        ('sim', 'robot:=/nosuch.yaml', "robot file '/nosuch.yaml': No such file"),
+        ('sim', 'modbus_port:=99999', '99999 must be at most 65535'),
+        ('sim', 'plant_seed:=x', "'x' is not a whole number"),
+        ('sim', 'segmenter:=nope', 'choose from: colour, yolact'),
+        ('sim', 'map:=/nosuch.yaml', "register map '/nosuch.yaml'"),
+        ('sim', 'rig:=nosuch', 'config/nosuch/pneumatic_driver.yaml does not exist'),
+        ('sim', 'nosuch:=1', "argument 'nosuch' is not declared"),
+        ('sim', 'rviz:=perhaps', "if='perhaps'"),
+        ('cell', 'rws_port:=-1', '-1 must be at least 0'),
+        ('cell', 'map:=valve', "register map 'valve'"),
+    ],
+)
+def test_a_bad_argument_starts_nothing(file, argument, message):
+    command = [sys.executable, '-m', 'soft_arm_bringup.softarm', 'launch', str(LAUNCH / f'{file}.launch.xml'), argument]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, '')
+    assert message in done.stderr and done.stderr.count('\n') == 1 and len(done.stderr) <= 301
