@@ -10,7 +10,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
-        ('share/' + package_name + '/rviz', ['rviz/soft_arm.rviz']),
+        ('share/' + package_name + '/rviz', ['rviz/soft_arm.rviz', 'rviz/gripper_cell.rviz']),
     ],
     install_requires=['setuptools'],
     zip_safe=True,

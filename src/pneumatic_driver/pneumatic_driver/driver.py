@@ -49,6 +49,7 @@ class Driver:
         self._armed = False
         self._targets_pa = np.zeros(device.channels)
         self._commanded_s = 0.0
+        self.commanded = False  # whether a command has come since it was armed
         self.latest: Exchange | None = None
         self.stale_commands = 0  # times it vented because no command had come
         self.overruns = 0  # cycles that started late by more than a period
@@ -128,7 +129,7 @@ class Driver:
         applied_pa = self._device.checked(targets_pa)
         if not self._armed:
             raise CommandError('the arm is vented: activate the driver before commanding pressures')
-        self._targets_pa, self._commanded_s = applied_pa, time.monotonic()
+        self._targets_pa, self._commanded_s, self.commanded = applied_pa, time.monotonic(), True
         return applied_pa
 
     def disconnect(self) -> None:
@@ -171,6 +172,7 @@ class Driver:
                 raise LinkError(self.link_error or 'the device is not connected: configure the driver first')
             if (await self._device.exchange()).faults == ('watchdog',):
                 await self._device.clear_faults()
+            self.commanded = False
             await self._enable()
 
     async def _enable(self) -> None:
@@ -252,8 +254,9 @@ class Driver:
     async def _follow_commands(self) -> None:
         fresh = time.monotonic() - self._commanded_s <= self._command_timeout_s
         if self._armed and not fresh and self._device.enabled:
-            self.stale_commands += 1
-            _log.warning('no command for %g s: vented; the next command moves the arm again', self._command_timeout_s)
+            if self.commanded:
+                self.stale_commands += 1
+                _log.warning('no command for %g s: vented; the next command moves the arm again', self._command_timeout_s)
             await self._device.vent()
         elif self._armed and fresh and not self._device.enabled:
             targets_pa, commanded_s = self._targets_pa, self._commanded_s

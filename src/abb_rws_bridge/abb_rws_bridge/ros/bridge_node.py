@@ -122,6 +122,7 @@ class AbbRwsBridgeNode(LifecycleNode):
         message = f'link {known.link} {known.error}'.strip() if connected and (stale or known.link != UP) else known.error or self._phase
         values = {
             'state': self._phase,
+            'ready': self._phase == 'active',
             'link': known.link,
             'joint_age_s': age_s,
             'joint_rate_hz': self._output.joint_rate.rate_hz,

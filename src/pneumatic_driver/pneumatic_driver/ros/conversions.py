@@ -39,9 +39,19 @@ def driver_status(driver: Driver, phase: str, reason: str) -> tuple[bytes, str, 
     """What diagnostics say about a driver whose node is in `phase`, after it was vented for `reason` ('' if it was not)."""
     latest = driver.latest
     problem = reason or driver.link_error
-    level = diagnostics.ERROR if problem or (latest and latest.faults) else diagnostics.WARN if driver.stale else diagnostics.OK
-    message = problem or ('vented: no commands' if driver.stale else phase)
-    values = {'state': phase, 'late_cycles': driver.overruns, 'stale_commands': driver.stale_commands}
+    level, message = diagnostics.OK, phase
+    if problem or (latest and latest.faults):
+        level, message = diagnostics.ERROR, problem or phase
+    elif driver.stale and driver.commanded:
+        level, message = diagnostics.WARN, 'vented: no commands'
+    elif driver.stale:
+        message = f'{phase}, vented until the first command'
+    values = {
+        'state': phase,
+        'ready': phase == 'active',
+        'late_cycles': driver.overruns,
+        'stale_commands': driver.stale_commands,
+    }
     return level, message, values | (_exchange_values(latest) if latest else {})
 
 

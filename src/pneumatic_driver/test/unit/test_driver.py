@@ -61,6 +61,15 @@ def test_stale_command_vents_and_the_next_command_moves_again(rig, make_driver):
     assert not driver.stale
 
 
+def test_waiting_for_the_first_command_is_no_fault(rig, make_driver, caplog):
+    driver = make_driver(rig, command_timeout_s=0.1).driver
+    driver.connect()
+    driver.arm()
+    wait_for(lambda: driver.stale)
+    assert driver.armed and not driver.commanded and driver.stale_commands == 0
+    assert 'no command' not in caplog.text
+
+
 def test_vent_disarms(rig, make_driver):
     driver = moving(make_driver(rig), rig)
     driver.vent()

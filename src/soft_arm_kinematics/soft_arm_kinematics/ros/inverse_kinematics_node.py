@@ -93,7 +93,7 @@ class InverseKinematicsNode(Node):
         if self._solver is None:
             elapsed_s = time.monotonic() - self._start_s
             text = 'loading the solver' if elapsed_s < LOADING_S else 'compiling the solver, about 60 s the first time'
-            return diagnostics.WARN, text, {'elapsed_s': elapsed_s}
+            return diagnostics.WARN, text, {'elapsed_s': elapsed_s, 'ready': False}
         values = {'table_points': len(self._solver.table.tips_m), 'answered': self._answered, 'refused': self._refused}
         if self._fault:
             return diagnostics.ERROR, self._fault, values
