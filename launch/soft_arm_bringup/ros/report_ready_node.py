@@ -82,7 +82,8 @@ class ReportReadyNode(Node):
 
     def _tell_ready(self, now_s: float) -> None:
         hint = f' Try: {self._settings.hint}' if self._settings.hint else ''
-        self.get_logger().info(f'ready: {self._settings.what}, {self._nodes} nodes, {now_s - self._start_s:.1f} s.{hint}')
+        nodes = '1 node' if self._nodes == 1 else f'{self._nodes} nodes'
+        self.get_logger().info(f'ready: {self._settings.what}, {nodes}, {now_s - self._start_s:.1f} s.{hint}')
         self._remarks_due_s = now_s + _SETTLED_S
 
     def _watch(self, now_s: float) -> None:

@@ -1,6 +1,7 @@
 """The launch files of the bellows and of the squid, started as a user starts them, each heard once."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -61,14 +62,16 @@ def started(tmp_path):
         with (tmp_path / 'log').open('w') as out:
             command = ['softarm', 'launch', str(LAUNCH / name)]
             process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
-        running.append((process, Heard(topics)))
-        return running[-1][1]
+        heard = Heard(topics)
+        heard.output = (tmp_path / 'log').read_text
+        running.append((process, heard))
+        return heard
 
     yield start
     for process, heard in running:
         heard.close()
         os.killpg(process.pid, signal.SIGINT)
-        process.wait(DEADLINE_S)
+        assert process.wait(DEADLINE_S) == 0
 
 
 def test_four_limbs_move_and_carry_viewpoint_and_light(started):
@@ -91,6 +94,14 @@ def test_four_limbs_move_and_carry_viewpoint_and_light(started):
     for _, frame, pose in limbs.tip_frames():
         assert [moved[frame].x, moved[frame].y, moved[frame].z] == pytest.approx(pose[:3, 3].tolist(), abs=1e-9)
     assert {'squid_camera_frame', 'squid_light_frame'} <= set(moved)
+    heard.until(lambda: "ready: the squid's four limbs, 1 node," in heard.output())
+    assert 'ERROR' not in heard.output()
+
+    pid = re.findall(r'\[limb_states-1\]: process started with pid \[(\d+)\]', heard.output())[0]
+    os.kill(int(pid), signal.SIGKILL)
+    heard.until(lambda: heard.output().count('[limb_states-1]: process started') == 2)
+    heard.messages['/squid/joint_states'].clear()
+    heard.until(arrived, lambda: publisher.publish(wanted))
 
 
 def test_the_bellows_contact_is_told(started):
@@ -108,4 +119,5 @@ def test_the_bellows_contact_is_told(started):
         poses.publish(pose)
 
     heard.until(lambda: heard.messages['/bellows/contact'], send)
+    heard.until(lambda: 'ready: contact of modal_bellows, 1 node,' in heard.output(), send)
     assert not heard.messages['/bellows/contact'][-1].in_contact and heard.messages['/bellows/contact'][-1].message == 'free motion'

@@ -2,11 +2,13 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 import rclpy
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from std_srvs.srv import Trigger
 
@@ -89,6 +91,19 @@ def test_every_node_runs(rig):
     assert wanted <= rig.nodes(), rig.output()
 
 
+def test_it_says_when_it_is_ready_and_nothing_red_before(rig):
+    rig.wait(lambda: 'ready: soft_arm on the virtual rig, 6 nodes' in rig.output() or rig.deaths(), 'the launch says that it is ready')
+    told = rig.output().split('ready: soft_arm')[0]
+    assert not [line for line in told.splitlines() if 'Traceback' in line]
+
+
+def test_the_same_launch_again_is_refused(rig):
+    command = ['softarm', 'launch', str(LAUNCH / 'sim.launch.xml')]
+    again = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
+    assert (again.returncode, again.stdout, again.stderr.count('\n')) == (2, '', 1)
+    assert f'/soft_arm/pneumatic_driver already runs in ROS domain {os.environ["ROS_DOMAIN_ID"]}' in again.stderr
+
+
 def test_every_stream_flows(rig):
     rig.latest.clear()
     rig.wait_for_streams()
@@ -141,13 +156,31 @@ def test_a_killed_controller_leaves_a_vented_arm(rig):
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA, 'the driver has vented for want of commands')
 
 
+def test_killed_nodes_are_started_again_and_work(rig):
+    before = rig.pids()
+    rig.kill('ring_detector')
+    rig.kill('inverse_kinematics')
+    rig.wait(lambda: all(rig.pids()[name] != before[name] for name in rig.killed), 'all that were killed are started again')
+    for name in ('tip_controller', 'ring_detector', 'inverse_kinematics'):
+        pid = str(rig.pids()[name])
+        rig.wait(lambda name=name, pid=pid: works(rig, name, pid), f'the new {name} works')
+    target_m = bent_tip_m()
+    assert move_tip(rig, target_m).error_code == MoveTip.Result.NONE
+
+
+def works(rig, name, pid):
+    status = rig.latest.get(f'soft_arm/{name}')
+    values = {} if status is None else {v.key: v.value for v in status.values}
+    return values.get('pid') == pid and values.get('ready') != 'False' and status.level == DiagnosticStatus.OK
+
+
 def test_vent_answers(rig):
     assert rig.call(Trigger, '/soft_arm/vent', Trigger.Request()).success
 
 
 def test_ctrl_c_ends_everything(rig):
     pids = rig.pids()
-    assert set(pids) == {*NODES, 'virtual_rig'}
+    assert set(pids) == {*NODES, 'virtual_rig', 'report_ready'}
     os.killpg(rig.launch.pid, signal.SIGINT)
     assert rig.launch.wait(DEADLINE_S) == 0
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
