@@ -26,8 +26,6 @@ NODES = {
 }
 OTHERWISE_NAMED = {'/finger_camera/finger_camera', '/gripper/finger_kinematics'}
 EXECUTABLES = {name.rpartition('/')[2] for name in NODES - OTHERWISE_NAMED} | {'forward_kinematics'}
-    'forward_kinematics'
-}
 TRUTH, ANGLES_TRUTH = '/virtual_cell/debug/gripper_truth', '/virtual_cell/debug/piece_angles_truth'
 STREAMS = {
     '/abb/joint_states': JointState,
