@@ -36,6 +36,14 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
     assert message in error and error.count('\n') == 1
 
 
+def test_a_reader_that_goes_away_is_no_error_to_tell():
+    command = [sys.executable, '-m', 'soft_arm_bringup.softarm', 'run', 'soft_arm_description', 'robot_urdf']
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ''
+        assert process.wait(60) == 1
+
+
 def test_worker_processes_of_a_command_do_not_run_it_again():
     """`multiprocessing` reads the script of its parent under this name in every worker."""
     runpy.run_path(str(Path(__file__).parents[2] / 'bin' / 'softarm'), run_name='__mp_main__')
