@@ -1,5 +1,6 @@
 """Runs one node as a process: the `main` of every executable."""
 
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
     """Make the node, spin it until SIGINT or SIGTERM, close it; return the exit code.
 
     A node that owns a device or a thread gives it back in `destroy_node`, which is called in every case.
-    Bad input at start (ValueError or OSError from the node's construction) is one line on stderr and exit code 2.
+    Bad input at start (ROS arguments, ValueError or OSError from the node's construction) is one line on stderr and exit code 2.
     """
     stopping = False
 
@@ -24,7 +25,11 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)  # rclpy's own would end the context before the node can close
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)  # rclpy's own would end the context before the node can close
+    except RuntimeError as error:  # of rcl: remappings, parameters or files after --ros-args that it cannot read
+        sys.stderr.write(re.sub(r', at \S+:\d+', '', str(error)) + '\n')
+        return 2
     executor, node = SingleThreadedExecutor(), None
     try:
         node = make_node()

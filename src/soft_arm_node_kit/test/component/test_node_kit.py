@@ -103,3 +103,11 @@ def test_repeated_signals_do_not_make_a_clean_end_a_death(number):
 def test_bad_input_is_one_line_and_exit_2():
     done = subprocess.run([sys.executable, '-c', NODE, 'bad'], capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stderr) == (2, 'port 0 is outside [1, 65535]\n')
+
+
+@pytest.mark.parametrize('arguments', [['-r', '__ns:=a b'], ['-p', 'x:=[1,'], ['--params-file', '/nosuch.yaml']])
+def test_ros_arguments_that_cannot_be_read_are_no_traceback_and_exit_2(arguments):
+    done = subprocess.run([sys.executable, '-c', NODE, '--ros-args', *arguments], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 2
+    assert 'Traceback' not in done.stderr  # rcl itself writes lines before ours
+    assert arguments[-1] in done.stderr.splitlines()[-1]
