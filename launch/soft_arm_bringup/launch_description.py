@@ -16,7 +16,7 @@ import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from soft_arm_bringup import substitutions
-from soft_arm_bringup.launch_xml import Element, LaunchError, read
+from soft_arm_bringup.launch_xml import Element, LaunchError, read, where
 
 _CONDITIONS = {'if', 'unless'}
 _PROCESS = {'output', 'respawn', 'respawn_delay', 'respawn_max_retries', 'on_exit', 'launch-prefix', 'cwd'}
@@ -89,7 +89,7 @@ def describe(path: Path, given: dict[str, str], scratch: Path) -> Description:
     declared = declared_arguments(path)
     undeclared = sorted(set(given) - set(declared))
     if undeclared:
-        raise LaunchError(f'{path}: argument {undeclared[0]!r} is not declared; declared: {", ".join(sorted(declared)) or "none"}')
+        raise LaunchError(f'{where(path)}: argument {undeclared[0]!r} is not declared; declared: {", ".join(sorted(declared)) or "none"}')
     reader = _Reader(scratch)
     reader.variables.update(given)
     reader.file(path)
@@ -122,7 +122,7 @@ class _Reader:
     def file(self, path: Path) -> None:
         path = path.resolve()
         if path in self._files:
-            raise LaunchError(f'{path} includes itself: {" -> ".join(p.name for p in [*self._files, path])}')
+            raise LaunchError(f'{where(path)} includes itself: {" -> ".join(p.name for p in [*self._files, path])}')
         self._files.append(path)
         root = read(path)
         root.check({'version'}, set(self._actions))
@@ -195,7 +195,7 @@ class _Reader:
             self.variables[argument.required('name')] = self._value(argument, 'value')
         path = Path(self._value(element, 'file'))
         if not path.is_file():
-            raise element.error(f'included file {path} does not exist')
+            raise element.error(f'included file {self._beside(element, path)} does not exist')
         self.file(path)
 
     def _group(self, element: Element) -> None:
@@ -270,7 +270,7 @@ class _Reader:
         if 'from' in element.attributes:
             path = self._value(element, 'from')
             if not os.path.isfile(path):
-                raise element.error(f'parameter file {path} does not exist')
+                raise element.error(f'parameter file {self._beside(element, path)} does not exist')
             return path
         if element.attributes.get('type', 'str') != 'str':
             raise element.error(f'type={element.attributes["type"]!r} is not known; the only one is str, without it the value says')
@@ -334,6 +334,12 @@ class _Reader:
         if not least <= value < math.inf:
             raise element.error(f'{name}={text!r} is not {what}')
         return value
+
+    @staticmethod
+    def _beside(element: Element, path: str | Path) -> str:
+        """A path as seen from the launch file's folder, where it lies in it."""
+        folder = element.file.parent
+        return str(Path(path).relative_to(folder)) if Path(path).is_relative_to(folder) else str(path)
 
     @staticmethod
     def _inside(outer: str, inner: str) -> str:

@@ -26,7 +26,7 @@ class Element:
 
     def error(self, message: str) -> LaunchError:
         """An error that points at this element."""
-        return LaunchError(f'{self.file}:{self.line}: {message}')
+        return LaunchError(f'{where(self.file)}:{self.line}: {message}')
 
     def required(self, name: str) -> str:
         """The value of an attribute that must be there."""
@@ -45,6 +45,11 @@ class Element:
                 raise child.error(f'unknown tag <{child.tag}> inside <{self.tag}>; {known}')
 
 
+def where(path: Path) -> str:
+    """Name of a launch file in messages: with its folder, which is enough to find it and leaves room for the reason."""
+    return str(Path(*path.parts[-2:]))
+
+
 def read(path: Path) -> Element:
     """The root element of a launch file.
 
@@ -56,9 +61,9 @@ def read(path: Path) -> Element:
         with path.open('rb') as file:
             xml.sax.parse(file, handler)
     except OSError as error:
-        raise LaunchError(f'{path}: {error.strerror}') from error
+        raise LaunchError(f'{where(path)}: {error.strerror}') from error
     except xml.sax.SAXParseException as error:
-        raise LaunchError(f'{path}:{error.getLineNumber()}: {error.getMessage()}') from error
+        raise LaunchError(f'{where(path)}:{error.getLineNumber()}: {error.getMessage()}') from error
     if handler.root.tag != 'launch':
         raise handler.root.error(f'the outermost tag must be <launch>, not <{handler.root.tag}>')
     return handler.root
@@ -84,4 +89,4 @@ class _Handler(xml.sax.ContentHandler):
 
     def characters(self, content):
         if content.strip():
-            raise LaunchError(f'{self._path}:{self._locator.getLineNumber()}: text {content.strip()!r} outside any attribute')
+            raise LaunchError(f'{where(self._path)}:{self._locator.getLineNumber()}: text {content.strip()!r} outside any attribute')
