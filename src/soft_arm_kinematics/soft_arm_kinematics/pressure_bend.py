@@ -6,13 +6,13 @@ from typing import Annotated
 
 import numpy as np
 import yaml
-from pydantic import Field
+from pydantic import Field, ValidationError
 from typing_extensions import TypedDict
 
 from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import SingleBendSegment
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, validation_message
 from soft_arm_kinematics.curve_families import CurveFit, findings, fit_best, parameters
 from soft_arm_kinematics.errors import CurveError
 
@@ -132,6 +132,8 @@ def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
         raise CurveError(f'{path}: {error.strerror}; {again}') from error
     except KeyError as error:
         raise CurveError(f'{path}: not a calibration of the bends of {robot.name}: segment {error} is missing; {again}') from error
+    except ValidationError as error:
+        raise CurveError(f'{path}: not a calibration of the bends of {robot.name} ({validation_message(error)}); {again}') from error
     except YamlFileError as error:
         raise CurveError(f'{path}: not a calibration of the bends of {robot.name} ({error}); {again}') from error
     if fingerprint != robot.kinematic_fingerprint:

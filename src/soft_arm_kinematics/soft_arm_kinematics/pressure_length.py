@@ -259,13 +259,13 @@ def read_points(path: Path, name_column: str = 'chamber', value_column: str = 'l
 
 
 class _Chamber(TypedDict):
-    pressure_range_pa: Annotated[list[Number], Field(min_length=2, max_length=2)]
+    pressure_range_pa: Annotated[list[Annotated[Number, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)]
     residual_rms_m: Number
     residual_max_m: Number
     family: NotRequired[Word]
     length_0_m: NotRequired[Number]
     slope_0_m_per_pa: NotRequired[Number]
-    growth_per_pa: NotRequired[Annotated[Number, Field(ge=-1e-3, le=1e-3)]]
+    growth_per_pa: NotRequired[Annotated[Number, Field(ge=-5e-4, le=5e-4)]]
     coefficients_m: NotRequired[list[Number]]
     pressure_unit_pa: NotRequired[Annotated[Number, Field(gt=0)]]
     knot_pressures_pa: NotRequired[list[Number]]
