@@ -5,7 +5,7 @@ import json
 
 from soft_arm_bringup.errors import RigError
 from soft_arm_description.calibration import CalibrationError
-from soft_arm_description.command_line import CommandLine
+from soft_arm_description.command_line import CommandLine, known_robot
 from soft_arm_description.robot import RobotFileError
 
 _EXAMPLES = """examples:
@@ -30,7 +30,9 @@ def main(argv: list[str]) -> int:
     new.add_robot()
     new.set_defaults(action=_new)
     listing = commands.add_parser('list', help='every rig: real or virtual, what it lacks, and the command that makes it')
-    listing.add_argument('--robot', help='robot file, or name of a shipped robot, that they are to run (default: their own)')
+    listing.add_argument(
+        '--robot', type=known_robot, help='robot file, or name of a shipped robot, that they are to run (default: their own)'
+    )
     listing.add_json()
     listing.set_defaults(action=_list)
     return parser.answer(argv, lambda options: options.action(options), RigError, RobotFileError, CalibrationError)

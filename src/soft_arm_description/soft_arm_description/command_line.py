@@ -4,6 +4,7 @@ Files and numbers are checked while the line is parsed, before a command imports
 """
 
 import argparse
+import datetime
 import math
 import os
 import re
@@ -62,11 +63,42 @@ class CommandLine(argparse.ArgumentParser):
 
     def add_robot(self, default: str = 'two_module_arm') -> None:
         """Add `--robot`, for `load_robot`."""
-        self.add_argument('--robot', default=default, help='name of a shipped robot or path of a robot file (default: %(default)s)')
+        self.add_argument(
+            '--robot', type=known_robot, default=default, help='name of a shipped robot or path of a robot file (default: %(default)s)'
+        )
 
     def add_rig(self) -> None:
         """Add `--rig`, for `calibration_path`."""
-        self.add_argument('--rig', default='virtual', help='rig whose calibration is meant (default: %(default)s)')
+        self.add_argument('--rig', type=known_rig, default='virtual', help='rig whose calibration is meant (default: %(default)s)')
+
+
+def known_robot(text: str) -> str:
+    """Name of a shipped robot, or path of a file that is there."""
+    from soft_arm_description.robot import shipped_robots  # imports take a while
+
+    shipped = shipped_robots()
+    if text not in shipped and not os.path.isfile(text):
+        raise argparse.ArgumentTypeError(f'{text!r}: No such file; give a path or one of {", ".join(sorted(shipped))}')
+    return text
+
+
+def known_rig(text: str) -> str:
+    """Name of a rig."""
+    from soft_arm_description.calibration import CalibrationError, calibration_path
+
+    try:
+        calibration_path(text, 'rig')
+    except CalibrationError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
+
+
+def day(text: str) -> str:
+    """A day as YYYY-MM-DD."""
+    try:
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'{text!r} is no day as 2026-01-31') from None
 
 
 def input_file(text: str) -> Path:

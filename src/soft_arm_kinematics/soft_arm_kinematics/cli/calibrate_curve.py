@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from soft_arm_description.calibration import CalibrationError, calibration_path, devices_of
-from soft_arm_description.command_line import CommandLine, input_file, output_file, plot_file
+from soft_arm_description.command_line import CommandLine, day, input_file, output_file, plot_file
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_kinematics.curve_families import FAMILIES, CurveFit
 from soft_arm_kinematics.errors import KinematicsError
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
         choices=['auto', *FAMILIES],
         help='form of the curve; auto: the one that predicts pressures left out of the fit best (default: %(default)s)',
     )
-    parser.add_argument('--date', help='day of the measurement, YYYY-MM-DD (default: today)')
+    parser.add_argument('--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)')
     parser.add_argument('--out', type=output_file(), help='write here instead')
     parser.add_argument('--plot', type=plot_file, metavar='PNG', help='also draw data, curves, confidence and branches')
     parser.add_json()

@@ -7,7 +7,16 @@ from pathlib import Path
 from tqdm import tqdm
 
 from soft_arm_description.calibration import REAL, VIRTUAL, CalibrationError, calibration_path, devices_of
-from soft_arm_description.command_line import CommandLine, input_file, output_file, output_folder, plot_file, positive_count, seed_number
+from soft_arm_description.command_line import (
+    CommandLine,
+    day,
+    input_file,
+    output_file,
+    output_folder,
+    plot_file,
+    positive_count,
+    seed_number,
+)
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_kinematics.cli.calibrate_curve import draw_fits, fit_summary, fit_table
 from soft_arm_kinematics.curve_families import CurveFit
@@ -97,7 +106,7 @@ def _parser() -> CommandLine:
         default='minus_y',
         help="side of the finger's base frame on which the camera stands (default: %(default)s)",
     )
-    parser.add_argument('--date', help='day of the measurement, YYYY-MM-DD (default: today)')
+    parser.add_argument('--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)')
     parser.add_argument('--out', type=output_file(), help='write here instead')
     parser.add_argument('--plot', type=plot_file, metavar='PNG', help='also draw data, cubics, confidence and branches')
     parser.add_json()
