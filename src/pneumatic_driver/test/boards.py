@@ -133,8 +133,8 @@ class TcpRig:
     def write(self, address: int, values: list[int]) -> int:
         return self.device.logic.write(address, values)
 
-    def stop(self):
-        self._thread.stop()
+    def stop(self, patience_s: float = 0.0):
+        self._thread.stop(patience_s)
 
 
 class TcpBoard(TcpRig):

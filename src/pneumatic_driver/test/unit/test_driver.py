@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import re
+import threading
 import time
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, HeldError, LinkError, RefusedError
 from pneumatic_driver.hold import own_name
+from soft_arm_sim.modbus_server import RELEASE_S
 
 from ..boards import KeepAlive, wait_for
 from ..conftest import device_of
@@ -98,6 +100,20 @@ def test_close_vents(rig, make_driver):
     wait_for(lambda: rig.plant.vented)
     assert not rig.watchdog_tripped()  # the driver vented it, not the device's watchdog
     driver.close()
+
+
+@pytest.mark.parametrize('delay_s', [0.0, 0.1, 0.4])
+def test_a_device_that_is_told_to_end_before_its_driver_is_vented_by_the_driver(tcp_rig, make_driver, caplog, delay_s):
+    driver = moving(make_driver(tcp_rig), tcp_rig)
+    ending = threading.Thread(target=tcp_rig.stop, args=(RELEASE_S,))
+    ending.start()
+    end_s = time.monotonic() + delay_s
+    keep_commanding(driver, tcp_rig, lambda: time.monotonic() >= end_s)
+    assert ending.is_alive() and not tcp_rig.plant.vented
+    driver.close()
+    ending.join(5.0)
+    assert tcp_rig.plant.vented and not tcp_rig.watchdog_tripped()
+    assert 'not vented from here' not in caplog.text
 
 
 @pytest.mark.parametrize('bad', [float('nan'), float('inf'), None])
