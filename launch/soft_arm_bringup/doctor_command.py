@@ -72,7 +72,8 @@ def _print_graph(report) -> None:
         said = _short(status.message) if status else ''
         print(f'      {node.name:36s}{node.where:16s}{report.states.get(node.name, ""):14s}{said}'.rstrip())
     for topic in report.topics:
-        print(f'{"wrong" if topic.is_wrong else "ok":6s}{topic.name:52s}{hz(topic.rate_hz):>12s}  expected {hz(topic.expected_hz)}')
+        verdict = 'none' if not topic.publishers else 'wrong' if topic.is_wrong else 'ok'
+        print(f'{verdict:6s}{topic.name:52s}{hz(topic.rate_hz):>12s}  expected {hz(topic.expected_hz)}')
 
 
 def _short(message: str) -> str:

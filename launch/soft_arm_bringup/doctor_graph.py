@@ -82,13 +82,16 @@ _PUBLISHED_BY = {
 _REMEDIES = (
     (
         r'link lost|no connection|no answer|refused|timed? ?out',
-        'check power, cable and address of the device, and that nobody else uses it',
+        'check power, cable and address of the device; then run: softarm node activate {driver}',
     ),
     (
         r'set points are not those|heartbeat|another (client|master)',
-        'find the other client of this device and end it; then activate the driver',
+        'find the other client of this device and end it; then run: softarm node activate {driver} --clear-faults',
     ),
-    (r'_stuck|out_of_range', 'check sensor, valve, tube and supply of that channel; then call clear_faults and activate the driver'),
+    (
+        r'_stuck|out_of_range|latched',
+        'check sensor, valve, tube and supply of that channel; then run: softarm node activate {driver} --clear-faults',
+    ),
     (r'no pairs of colour', 'check that the camera runs with aligned depth'),
     (
         r'ring lost|no ring',
@@ -96,7 +99,7 @@ _REMEDIES = (
     ),
     (r'slower than real time', 'end other programs, or use a machine with more cores'),
     (r'vented: no commands', 'nothing, if no goal is running: the driver vents until the next command'),
-    (r'driver lost|driver is inactive|inactive', 'see what the driver says; clear the cause, then activate it'),
+    (r'driver lost|driver is inactive|inactive', 'see what the driver says, clear the cause, and run: softarm node activate {driver}'),
 )
 
 
@@ -144,7 +147,16 @@ class Report:
     def findings(self) -> list[Finding]:
         """Return everything that is wrong, causes before what follows from them."""
         died = list(self._died())
-        return [*died, *self._missing(), *self._doubled(), *self._shared_devices(), *self._deaf(), *self._diagnosed(), *self._slow_topics()]
+        return [
+            *died,
+            *self._missing(),
+            *self._doubled(),
+            *self._shared_devices(),
+            *self._deaf(),
+            *self._diagnosed(),
+            *self._inactive(),
+            *self._slow_topics(),
+        ]
 
     def _died(self) -> Iterator[Finding]:
         running = {node.name for node in self.nodes}
@@ -157,16 +169,19 @@ class Report:
                 elif process.exit_code is None and _is_stopped(process.pid):
                     yield _stopped(process.name, process.pid)
         last = self.last_launch
-        if not self.nodes and last and not last.is_running and not last.was_interrupted:
-            died = sorted((p for p in last.processes if p.has_died), key=lambda p: p.ended_s)
-            if died and time.time() - died[0].ended_s < _RECENT_S:
-                yield Finding(f'nothing runs: the last launch ended after {died[0].name} {died[0].end}', 'Mend that and launch again')
+        if not self.nodes and last and last.cause and not last.is_running and time.time() - last.ended_s < _RECENT_S:
+            yield Finding(
+                f'nothing runs: the last launch ended {time.time() - last.ended_s:.0f} s ago because {last.cause}',
+                'Mend that and launch again',
+            )
 
     def _missing(self) -> Iterator[Finding]:
         running = {node.name for node in self.nodes}
         named = {p.name for launch in self.launches for p in launch.processes if p.has_died or _is_stopped(p.pid)}
+        declared = {p.name for launch in self.launches for p in launch.processes}
         for system, namespace in self.systems():
-            lacking = [f'{namespace}/{name}' for name in system.nodes if f'{namespace}/{name}' not in running]
+            expected = {f'{namespace}/{name}' for name in system.nodes}
+            lacking = sorted((expected & declared or expected) - running)  # a launch may leave some out
             for name in (n for n in [*lacking, *(o for o in system.others if o not in running)] if n not in named):
                 of = f' (started by {_PUBLISHED_BY[name]})' if name in _PUBLISHED_BY else ''
                 again = _again(self.launches[0]) if len(self.launches) == 1 else f'Run: {system.launch}'
@@ -225,7 +240,23 @@ class Report:
         for name, status in sorted(self.diagnostics.items()):
             if status.level != DiagnosticStatus.OK and not _is_idle(status.message):
                 message = one_line(status.message)
-                yield Finding(f'/{name} reports ({_LEVELS.get(status.level, "?")}): {message}', remedy(message).capitalize())
+                yield Finding(
+                    f'/{name} reports ({_LEVELS.get(status.level, "?")}): {message}',
+                    _sentence(remedy(message, self._driver_for(f'/{name}'))),
+                )
+
+    def _driver_for(self, name: str) -> str:
+        """The driver that a node belongs to: itself, or the one in its namespace."""
+        namespace = name.rpartition('/')[0]
+        return name if name in self.states else next((n for n in self.states if n.rpartition('/')[0] == namespace), 'NAME')
+
+    def _inactive(self) -> Iterator[Finding]:
+        reported = {f'/{name}' for name, status in self.diagnostics.items() if status.level == DiagnosticStatus.ERROR}
+        for name, state in sorted(self.states.items()):
+            if state not in ('active', NO_ANSWER) and name not in reported:
+                yield Finding(
+                    f'the driver {name} is {state}: it obeys no command', f'When nobody can be hurt, run: softarm node activate {name}'
+                )
 
     def _slow_topics(self) -> Iterator[Finding]:
         troubled = {f'/{name}' for name, status in self.diagnostics.items() if status.level != DiagnosticStatus.OK} | set(self.deaf)
@@ -273,11 +304,19 @@ def look() -> Report:
     return Report(nodes, states, deaf, topics, diagnostics, running_launches(domain), last_launch(), busy)
 
 
-def remedy(message: str) -> str:
-    """Return what to do about a diagnostic message; its own words where it says so itself."""
-    if 'softarm ' in message or re.search(r': (check|choose|run|use|set|make|measure|give|see)\b', message):
+def remedy(message: str, driver: str) -> str:
+    """Return what to do about a diagnostic message; its own words where it says so itself.
+
+    Args:
+        message: One line.
+        driver: Full name of the driver of that system.
+    """
+    if 'softarm ' in message or re.search(
+        r': (add|calibrate|check|choose|clear|correct|end|free|give|make|measure|run|see|set|start|stop|use|write)\b', message
+    ):
         return 'do as it says'
-    return next((what for pattern, what in _REMEDIES if re.search(pattern, message)), 'see docs/runbook.md, "When something is wrong"')
+    found = next((what for pattern, what in _REMEDIES if re.search(pattern, message)), 'see docs/runbook.md, "When something is wrong"')
+    return found.format(driver=driver)
 
 
 def one_line(message: str) -> str:
@@ -291,6 +330,10 @@ def one_line(message: str) -> str:
 def hz(rate: float | None) -> str:
     """Return a rate in words."""
     return 'silent' if rate is None else f'{rate:.1f} Hz'
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _again(launch: Launch) -> str:

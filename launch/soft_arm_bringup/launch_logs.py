@@ -13,6 +13,7 @@ _STARTED = re.compile(r'^([\d.]+) .*\[(\S+)\]: process started with pid \[(\d+)\
 _DIED = re.compile(r"^([\d.]+) .*process has died \[pid (\d+), exit code (-?\d+), cmd '(.*)'\]")
 _FINISHED = re.compile(r'^([\d.]+) .*process has finished cleanly \[pid (\d+)\]')
 _INTERRUPTED = re.compile(r'^[\d.]+ .*user interrupted')
+_ENDED = re.compile(r'^([\d.]+) .*\[launch\]: ended because (.*)')
 _SAID = re.compile(r'^[\d.]+ \[([\w.]+-\d+)\] (.*)')
 
 
@@ -65,6 +66,8 @@ class Launch:
         processes: The newest of every label.
         is_running: Whether the launch itself still runs.
         was_interrupted: Whether somebody ended it by a signal.
+        cause: Why it ended by itself; '' if it did not.
+        ended_s: When it did [s], seconds of the epoch.
         domain: ROS domain of a running launch.
     """
 
@@ -73,6 +76,8 @@ class Launch:
     is_running: bool
     was_interrupted: bool
     domain: int | None
+    cause: str = ''
+    ended_s: float = 0.0
 
 
 def running_launches(domain: int) -> list[Launch]:
@@ -94,7 +99,7 @@ def read_launch(folder: Path) -> Launch:
         folder: A folder with a launch.log, named `<date>-<host>-<pid of the launch>`.
     """
     processes: dict[str, LaunchedProcess] = {}
-    interrupted = False
+    interrupted, cause, ended_s = False, '', 0.0
     for line in _lines(folder / 'launch.log'):
         if match := _STARTED.match(line):
             pid = int(match[3])
@@ -108,12 +113,14 @@ def read_launch(folder: Path) -> Launch:
         elif match := _SAID.match(line):
             if match[1] in processes and match[2].strip():
                 processes[match[1]] = replace(processes[match[1]], last_words=match[2].strip())
+        elif match := _ENDED.match(line):
+            cause, ended_s = match[2], float(match[1])
         elif _INTERRUPTED.match(line):
             interrupted = True
     environment = _launch_environment(folder)
     command = shlex.join(_command_line(_launch_pid(folder))[1:]) if environment is not None else ''
     domain = None if environment is None else int(environment.get('ROS_DOMAIN_ID') or 0)
-    return Launch(_spoken(command), tuple(processes.values()), environment is not None, interrupted, domain)
+    return Launch(_spoken(command), tuple(processes.values()), environment is not None, interrupted, domain, cause, ended_s)
 
 
 def _folders() -> list[Path]:

@@ -1,23 +1,40 @@
-"""`softarm node`: list the nodes that run, with their processes and lifecycle states."""
+"""`softarm node`: list the nodes that run, activate and deactivate drivers."""
 
+import argparse
 import json
 import sys
 from collections import Counter
 
+from soft_arm_bringup.errors import GraphError
 from soft_arm_description.command_line import CommandLine
+
+_EXAMPLES = """examples:
+  softarm node list
+  softarm node activate pneumatic_driver                   after a vent or a lost link
+  softarm node activate pneumatic_driver --clear-faults    after a latched fault, once its cause is gone
+"""
 
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
         prog='softarm node',
-        description='List the nodes that run, with their processes and lifecycle states.',
-        epilog='example: softarm node list',
+        description='List the nodes that run, with their processes and lifecycle states; activate and deactivate drivers.',
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(required=True, metavar='list')
+    commands = parser.add_subparsers(required=True, metavar='list|activate|deactivate')
     listing = commands.add_parser('list', help='every node with its process and, of a driver, its state')
     listing.add_json()
-    return parser.answer(argv, _list)
+    listing.set_defaults(action=_list)
+    activate = commands.add_parser('activate', help='enable a driver: from now on it obeys commands')
+    activate.add_argument('--clear-faults', action='store_true', help='clear latched faults before; look for their cause first')
+    activate.set_defaults(action=_change, wanted='active')
+    deactivate = commands.add_parser('deactivate', help='disable a driver: it vents and obeys no command')
+    deactivate.set_defaults(action=_change, wanted='inactive', clear_faults=False)
+    for command in (activate, deactivate):
+        command.add_argument('name', help='name of a lifecycle node, such as /soft_arm/pneumatic_driver or pneumatic_driver')
+    return parser.answer(argv, lambda options: options.action(options), GraphError)
 
 
 def _list(options) -> int:
@@ -38,3 +55,21 @@ def _list(options) -> int:
     if not nodes:
         print('no nodes: nothing runs in this ROS domain', file=sys.stderr)
     return 0
+
+
+def _change(options) -> int:
+    from soft_arm_bringup.graph import Graph
+    from soft_arm_bringup.node_states import change_state, clear_faults, lifecycle_node
+
+    with Graph() as graph:
+        graph.discover()
+        name = lifecycle_node(graph, options.name)
+        if options.clear_faults:
+            cleared, message = clear_faults(graph, name)
+            print(f'{name}: {message}', file=sys.stdout if cleared else sys.stderr)
+        state = change_state(graph, name, options.wanted)
+    if state == options.wanted:
+        print(f'{name}: {state}')
+        return 0
+    print(f'softarm node: {name} stays {state}: softarm doctor says why', file=sys.stderr)
+    return 1

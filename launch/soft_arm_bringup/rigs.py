@@ -39,9 +39,17 @@ _ARM = (
         'the kinematics',
     ),
     Calibration(
-        'extrinsics', 'softarm calibrate extrinsics', 'hold the ring on the pegs of the calibration jig, camera running', 'ring_detector'
+        'extrinsics',
+        'softarm calibrate extrinsics',
+        'launch the rig with vision:=false control:=false, and put the ring on the pegs of the calibration jig',
+        'ring_detector',
     ),
-    Calibration('dynamics', 'softarm calibrate dynamics', 'start the rig and clear the space around the arm: it moves', 'tip_controller'),
+    Calibration(
+        'dynamics',
+        'softarm calibrate dynamics',
+        'launch the rig with control:=false, and clear the space around the arm: it moves',
+        'tip_controller',
+    ),
 )
 _FINGER = (
     Calibration(

@@ -100,3 +100,11 @@ def test_the_doctor_names_what_is_wrong(small_graph):
     one('node /left/ring_detector', 'does not answer')
     assert len(one('/left/pneumatic_driver reports (error): link lost')) < 300
     assert not any('load' in line for line in lines)
+
+
+def test_a_driver_is_activated_and_deactivated(small_graph, capsys):
+    assert node_command.main(['activate', 'pneumatic_driver']) == 0
+    assert capsys.readouterr().out == '/left/pneumatic_driver: active\n'
+    assert node_command.main(['deactivate', '/left/pneumatic_driver']) == 0
+    assert node_command.main(['activate', 'ring_detector']) == 2
+    assert 'there is no node ring_detector with a lifecycle' in capsys.readouterr().err

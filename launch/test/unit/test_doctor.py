@@ -24,13 +24,14 @@ def now_s():
     return datetime.now().timestamp()
 
 
-def report(names=ARM, deaf=(), topics=(), diagnostics=None, processes=(), pids=None, last=None, running=True):
+def report(names=ARM, deaf=(), topics=(), diagnostics=None, processes=(), pids=None, last=None, running=True, state='active'):
     nodes = [RunningNode(name, (pids or {}).get(name, 100 + i)) for i, name in enumerate(names)]
     statuses = {
         n: SimpleNamespace(level=level, name=n, message=text, hardware_id=link) for n, (level, text, link) in (diagnostics or {}).items()
     }
     launches = [Launch(COMMAND, tuple(processes), True, False, 0)] if running else []
-    return Report(nodes, {}, list(deaf), list(topics), statuses, launches, last)
+    states = {name: state for name in names if name.endswith('_driver')}
+    return Report(nodes, states, list(deaf), list(topics), statuses, launches, last)
 
 
 def lines(found):
@@ -94,6 +95,14 @@ def test_diagnostics_are_one_line_each_with_a_remedy():
     assert 'check that nothing covers it' in controller
 
 
+def test_an_inactive_driver_is_told_with_the_command_that_activates_it():
+    [line] = lines(report(state='inactive'))
+    assert 'softarm node activate /left/pneumatic_driver' in line
+    fault = {'left/pneumatic_driver': (ERROR, 'latched pressure_0_stuck', '')}
+    [line] = lines(report(state='inactive', diagnostics=fault))
+    assert 'softarm node activate /left/pneumatic_driver --clear-faults' in line
+
+
 def test_two_drivers_of_one_device_are_named():
     drives = (OK, 'active', 'tcp 127.0.0.1:5020')
     [line] = lines(
@@ -118,18 +127,25 @@ def test_bytes_are_left_out_of_a_message():
     assert one_line('code 0x1f at 10 20 30') == 'code 0x1f at 10 20 30'
 
 
+def test_what_a_launch_leaves_out_is_not_missing():
+    declared = [LaunchedProcess(f'{name}-1', 1, f'/left/{name}') for name in ('pneumatic_driver', 'forward_kinematics')]
+    names = ['/left/pneumatic_driver', '/left/forward_kinematics', '/camera/camera']
+    assert lines(report(names, processes=declared)) == []
+
+
 def test_a_launch_log_tells_how_its_processes_ended(tmp_path, monkeypatch):
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path))
     name = ('--ros-args', '-r', '__node:=driver', '-r', '__ns:=/left')
-    script = 'import sys; print("no board at 1.2.3.4", flush=True); sys.exit(2)'
-    launch_processes.run([Process('driver-1', (sys.executable, '-c', script, *name), {}), Process('good-2', ('true',), {})])
+    script = 'import sys; print("no board at 1.2.3.4", file=sys.stderr, flush=True); sys.exit(1)'
+    driver = Process('driver-1', (sys.executable, '-c', script, *name), {}, shutdown_on_exit=True)
+    assert launch_processes.run([driver, Process('good-2', ('true',), {})]) == 1
     found = last_launch()
-    driver, good = found.processes
+    driver = next(process for process in found.processes if process.label == 'driver-1')
     assert not found.is_running and not found.was_interrupted
-    assert (driver.name, driver.exit_code, driver.has_died, good.has_died) == ('/left/driver', 2, True, False)
-    assert 'ended with exit code 2' in driver.end and 'no board at 1.2.3.4' in driver.end
+    assert (driver.name, driver.exit_code, driver.has_died) == ('/left/driver', 1, True)
+    assert 'ended with exit code 1' in driver.end and 'no board at 1.2.3.4' in driver.end
     [line] = lines(report([], running=False, last=found))
-    assert line.startswith('nothing runs: the last launch ended after /left/driver ended with exit code 2')
+    assert line.startswith('nothing runs: the last launch ended 0 s ago because driver-1') and 'no board at 1.2.3.4' in line
 
 
 @pytest.mark.parametrize('code, words', [(-11, 'signal 11 (SIGSEGV)'), (1, 'exit code 1')])
