@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from soft_arm_bringup.errors import BagError, GraphError
+from soft_arm_bringup.names import graph_name, topic_name
 from soft_arm_description.command_line import CommandLine, input_path, number_in, output_folder, plot_file, whole_number_in
 
 _EXAMPLES = """examples:
@@ -31,16 +32,20 @@ def main(argv: list[str]) -> int:
     )
     commands = parser.add_subparsers(required=True, metavar='record|play|info|plot')
     record = commands.add_parser('record', help='record topics until Ctrl-C')
-    record.add_argument('topics', nargs='*', help='full names of topics; none: every topic but raw images and point clouds')
+    record.add_argument(
+        'topics', nargs='*', type=topic_name, help='full names of topics; none: every topic but raw images and point clouds'
+    )
     record.add_argument('-o', '--output', type=output_folder, help='folder of the bag (default: out/bag_<date>_<time>)')
     record.add_argument('--images', action='store_true', help='also the raw images of every camera; two of 640 x 480 at 30 Hz: 46 MB/s')
     record.set_defaults(action=_record)
     replay = commands.add_parser('play', help='publish what a bag holds, but nothing that moves a rig', description=_SAFETY)
     replay.add_argument('bag', type=input_path)
     replay.add_argument('-r', '--rate', type=number_in(0.01, 1000.0), default=1.0, help='2 is twice as fast (default: %(default)s)')
-    replay.add_argument('--topics', nargs='+', default=(), metavar='NAME', help='only these topics, by their full names in the bag')
+    replay.add_argument(
+        '--topics', nargs='+', type=topic_name, default=(), metavar='NAME', help='only these topics, by their full names in the bag'
+    )
     replay.add_argument('--commands', action='store_true', help='also what moves something; refused where a node hears it')
-    replay.add_argument('--namespace', default='', help='put before every name: --namespace replay sends /replay/soft_arm/pressures')
+    replay.add_argument('--namespace', type=graph_name, help='put before every name: --namespace replay sends /replay/soft_arm/pressures')
     replay.add_argument('--domain', type=whole_number_in(0, 232), help='ROS domain to play into (default: ROS_DOMAIN_ID)')
     replay.set_defaults(action=_play)
     info = commands.add_parser('info', help='list what a bag holds')
@@ -50,7 +55,9 @@ def main(argv: list[str]) -> int:
     picture = commands.add_parser('plot', help='draw pressures and commands, the tip by model, vision and truth, and its errors')
     picture.add_argument('bag', type=input_path)
     picture.add_argument('-o', '--output', type=plot_file, help='.png, .pdf or .svg (default: beside the bag, <bag>.png)')
-    picture.add_argument('--topics', nargs='+', default=(), metavar='NAME', help='draw every number of these topics instead')
+    picture.add_argument(
+        '--topics', nargs='+', type=topic_name, default=(), metavar='NAME', help='draw every number of these topics instead'
+    )
     picture.set_defaults(action=_plot)
     return parser.answer(argv, lambda options: options.action(options), BagError, GraphError)
 
@@ -94,7 +101,7 @@ def _play(options) -> int:
     with open_bag(options.bag) as bag:
         total_s = round(bag.duration_s, 1)
         _warn_of_cut(bag)
-    replay = Replay(tuple(options.topics), options.commands, options.namespace, options.domain, options.rate)
+    replay = Replay(tuple(options.topics), options.commands, options.namespace or '', options.domain, options.rate)
     with tqdm(total=total_s, unit='s', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
         count = play(options.bag, replay, stop, _say_left_out, lambda elapsed_s: progress.update(elapsed_s - progress.n))
     print(f'{count} messages published')

@@ -6,7 +6,6 @@ driver runs. The graph is looked at before the first message and twice a second 
 """
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -62,8 +61,6 @@ def choose(bag: Bag, replay: Replay) -> tuple[list, dict[str, str]]:
     Raises:
         BagError: If a topic that is asked for is not in the bag, or none is left.
     """
-    if replay.namespace and not re.fullmatch(r'/?[A-Za-z]\w*(/[A-Za-z]\w*)*/?', replay.namespace):
-        raise BagError(f'namespace {replay.namespace!r} is not a name: use letters, digits, _ and /')
     held = [connection.topic for connection in bag.connections]
     unknown = sorted(set(replay.topics) - set(held))
     if unknown:

@@ -107,7 +107,7 @@ class Graph:
         Raises:
             GraphError: If nobody does within the time that discovery takes; the message names the nearest.
         """
-        full = name if name.startswith('/') else f'/{name}'
+        full = f'/{name.lstrip("/")}'
         deadline_s = self._born_s + DISCOVERY_S - time.monotonic()
         if not self.spin_until(lambda: full in self.topics() and self.publishers(full), deadline_s):
             if full in self.topics():

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 
 from soft_arm_bringup.errors import GraphError
+from soft_arm_bringup.names import graph_name
 from soft_arm_description.command_line import CommandLine
 
 _EXAMPLES = """examples:
@@ -33,7 +34,9 @@ def main(argv: list[str]) -> int:
     deactivate = commands.add_parser('deactivate', help='disable a driver: it vents and obeys no command')
     deactivate.set_defaults(action=_change, wanted='inactive', clear_faults=False)
     for command in (activate, deactivate):
-        command.add_argument('name', help='name of a lifecycle node, such as /soft_arm/pneumatic_driver or pneumatic_driver')
+        command.add_argument(
+            'name', type=graph_name, help='name of a lifecycle node, such as /soft_arm/pneumatic_driver or pneumatic_driver'
+        )
     return parser.answer(argv, lambda options: options.action(options), GraphError)
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 
 from soft_arm_bringup.errors import FieldError, GraphError, MessageTypeError
+from soft_arm_bringup.names import topic_name
 from soft_arm_description.command_line import CommandLine, number_in, positive_count
 
 _EXAMPLES = """examples:
@@ -31,7 +32,7 @@ def main(argv: list[str]) -> int:
     listing.add_json()
     listing.set_defaults(action=_list)
     echo = commands.add_parser('echo', help='print messages as YAML until Ctrl-C')
-    echo.add_argument('topic', help='name of the topic')
+    echo.add_argument('topic', type=topic_name, help='name of the topic')
     echo.add_argument('--once', action='store_true', help='one message')
     echo.add_argument('-n', '--count', type=positive_count, help='so many messages')
     echo.add_argument('--field', help='one field, such as pose.position.x or pressures_pa[0]')
@@ -39,7 +40,7 @@ def main(argv: list[str]) -> int:
     echo.add_json()
     echo.set_defaults(action=_echo)
     hz = commands.add_parser('hz', help='print the rate, once a second, until Ctrl-C')
-    hz.add_argument('topic', help='name of the topic')
+    hz.add_argument('topic', type=topic_name, help='name of the topic')
     hz.add_argument('-n', '--count', type=positive_count, help='so many lines')
     hz.add_json()
     hz.set_defaults(action=_hz)
