@@ -17,6 +17,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numba
@@ -129,23 +130,31 @@ class _SourcesCache(FunctionCache):
         name = self._base.rpartition('-')[0]  # without line and version of Python
         for path in Path(self._cache_path).glob('*.nb[ic]'):
             if path.name.startswith(f'{name}-') and f'.{self._hash}.' not in path.name:
-                path.unlink(missing_ok=True)
+                with suppress(OSError):  # another process removes it too, or it is another user's
+                    path.unlink()
 
 
 class _Clock:
-    """Tells the log when compiling takes long, and when it has ended."""
+    """Tells the log when compiling takes long, and when it has ended; of functions within one another, the outermost."""
+
+    _outermost: '_Clock | None' = None
 
     def __init__(self, function: str):
         self._function, self._start_s, self._told = function, time.monotonic(), False
         self._timer = threading.Timer(LONG_S, self._tell)
         self._timer.daemon = True
-        self._timer.start()
+        if _Clock._outermost is None:
+            _Clock._outermost = self
+            self._timer.start()
 
     def _tell(self):
         self._told = True
         _log.warning('compiling %s for this machine, once: this can take a minute', self._function)
 
     def stop(self):
+        """Compiling has ended."""
         self._timer.cancel()
+        if _Clock._outermost is self:
+            _Clock._outermost = None
         if self._told:
             _log.warning('compiled %s in %.0f s', self._function, time.monotonic() - self._start_s)
