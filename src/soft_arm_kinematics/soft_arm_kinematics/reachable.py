@@ -62,9 +62,9 @@ class ReachableSet:
         if points_m.shape[-1:] != (3,) or not np.isfinite(points_m).all():
             raise KinematicsError(f'points of shape {points_m.shape}: give finite positions (..., 3) [m]')
         distance_m, row = cKDTree(self.boundary_m).query(points_m)
-        cells = np.rint((points_m - self.origin_m) / self.cell_m).astype(int)
-        within = ((cells >= 0) & (cells < self.inside.shape)).all(axis=-1)
-        cells = np.clip(cells, 0, np.array(self.inside.shape) - 1)
+        places = np.rint((points_m - self.origin_m) / self.cell_m)
+        within = ((places >= 0) & (places < self.inside.shape)).all(axis=-1)
+        cells = np.clip(places, 0, np.array(self.inside.shape) - 1).astype(int)
         return np.where(within & self.inside[cells[..., 0], cells[..., 1], cells[..., 2]], distance_m, -distance_m)
 
 

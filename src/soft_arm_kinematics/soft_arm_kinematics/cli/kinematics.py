@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from soft_arm_description.calibration import CalibrationError
-from soft_arm_description.command_line import CommandLine, finite_number, plot_file, positive_count
+from soft_arm_description.command_line import CommandLine, finite_number, number_in, plot_file, positive_count
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm, load_arm
@@ -64,7 +64,11 @@ def _parser():
     )
     workspace.add_argument('--plot', type=plot_file, metavar='FILE', help='draw it (PNG)')
     workspace.add_argument(
-        '--points-m', nargs='+', type=finite_number, metavar='X', help='x y z ... of points whose distance to the boundary is wanted [m]'
+        '--points-m',
+        nargs='+',
+        type=number_in(-100.0, 100.0),
+        metavar='X',
+        help='points x y z ... whose distance to the boundary is wanted [m]',
     )
     workspace.set_defaults(command=_workspace)
     for command in (fk, ik, workspace):
