@@ -36,8 +36,7 @@ def read_frames(bag: Path) -> Iterator[BagFrame]:
     waiting, intrinsics = {COLOUR: {}, DEPTH: {}}, None
     for kind, message in _messages(bag, (COLOUR, DEPTH, INFO)):
         if kind == INFO:
-            k = message.k
-            intrinsics = Intrinsics(message.width, message.height, k[0], k[4], k[2], k[5], tuple(message.d))
+            intrinsics = Intrinsics.of_camera_info(message)
             continue
         stamp_ns = _stamp_ns(message)
         match = waiting[DEPTH if kind == COLOUR else COLOUR].pop(stamp_ns, None)

@@ -3,12 +3,24 @@
 import cv2
 import numpy as np
 
+from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
 BORDER_PX = 2  # depth within this distance of the mask's edge is mixed with the background
 CELL_PX = 2
 REFERENCE_DEPTH_M = 0.47  # at which limits on depth's noise are stated
 MAX_LOCAL_RANGE_M = 0.012  # a 3 x 3 patch of the ring seen at 80 deg stays below this, a flying pixel does not
+
+
+def check_images(colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> None:
+    """Raise VisionError unless colour is RGB (h, w, 3) uint8, depth (h, w) uint16 or float, and both are as large as the camera says."""
+    shape = (intrinsics.height, intrinsics.width)
+    if colour.shape != (*shape, 3) or depth.shape != shape:
+        raise VisionError(f'colour {colour.shape}, depth {depth.shape} and camera info {shape} differ in size: align depth to colour')
+    if colour.dtype != np.uint8:
+        raise VisionError(f'colour is of {colour.dtype}, but 8-bit RGB is needed: set the camera to rgb8')
+    if depth.dtype != np.uint16 and depth.dtype.kind != 'f':
+        raise VisionError(f'depth is of {depth.dtype}, but 16-bit millimetres or metres are needed: set the camera to 16UC1 or 32FC1')
 
 
 def depth_in_metres(depth: np.ndarray) -> np.ndarray:

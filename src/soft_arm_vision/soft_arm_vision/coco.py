@@ -4,6 +4,7 @@ A laboratory's own labels come in the same way: any COCO instance file (polygons
 pictures. Only the names of its categories must be those of the classes to be trained.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -133,6 +134,19 @@ def read(labels: Path, classes: tuple[str, ...], *, with_depth: bool = True, par
             of_image[annotation['image_id']].append(annotation)
     for image in images[part[0] :: part[1]]:
         yield _sample(labels.parent, image, of_image[image['id']], index, with_depth)
+
+
+def fingerprint(labels: Path) -> str:
+    """Hash of a COCO instance file, or of that of a folder.
+
+    Raises:
+        VisionError: If it cannot be read.
+    """
+    labels = labels / LABELS if labels.is_dir() else labels
+    try:
+        return hashlib.sha256(labels.read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise VisionError(f'{labels} cannot be read: {error.strerror}') from error
 
 
 def _sample(folder: Path, image: dict, found: list[dict], index: dict[int, int], with_depth: bool) -> Sample:

@@ -13,6 +13,8 @@ from soft_arm_vision.instance import Instance, plausibility
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_odds import NO_OPINION, shipped_odds
 
+LARGEST = 5  # regions that are looked at
+
 
 class ColourSegmenter:
     """Ring by its colour, its depth and its size; looks first where its caller stopped last, then in the whole picture.
@@ -22,8 +24,8 @@ class ColourSegmenter:
     """
 
     DEPTH_RANGE_M = (0.15, 2.0)
+    caution = None
     MARGIN_PX = 40  # a ring at 0.5 m moving 1 m/s shifts by this much between two frames at 30 Hz
-    PIECES = 5  # that are looked at, largest first
 
     def __init__(self, ring: Ring):
         self._ring, self._odds = ring, shipped_odds()
@@ -38,7 +40,7 @@ class ColourSegmenter:
         for window in windows:
             mask = self._coloured(colour[window], depth_m[window])
             for parted in (False, True):
-                for piece in self._pieces(solid_pixels(mask, depth_m[window]) if parted else mask, window):
+                for piece in _largest(solid_pixels(mask, depth_m[window]) if parted else mask, window):
                     place = parted, piece.row, piece.column, piece.mask.shape
                     if place in tried or _cut(piece, window, depth_m.shape):
                         continue
@@ -55,11 +57,13 @@ class ColourSegmenter:
         out_of_range = (depth_m > 0) & ((depth_m < low) | (depth_m > high))  # holes of the depth stay in
         return (colour_mask(colour, self._ring.colour_rgb) > 0) & ~out_of_range
 
-    def _pieces(self, mask, window) -> Iterator[Instance]:
-        _, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
-        for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[: self.PIECES]:
-            x, y, w, h, _ = stats[label]
-            yield Instance(labels[y : y + h, x : x + w] == label, int(window[0].start + y), int(window[1].start + x), NO_OPINION)
+
+def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Instance]:
+    """Connected regions of a mask of a window, largest first."""
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
+    for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:LARGEST]:
+        x, y, w, h, _ = stats[label]
+        yield Instance(labels[y : y + h, x : x + w] == label, int(window[0].start + y), int(window[1].start + x), NO_OPINION)
 
 
 def _cut(instance: Instance, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from soft_arm_description.robot import Robot
-from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.cloud import check_images, depth_in_metres
 from soft_arm_vision.cut_lines import find_lines
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
@@ -69,9 +69,7 @@ class FingerEye:
         Raises:
             VisionError: If the lines or the depth of the finger's side cannot be had.
         """
-        shape = (self.intrinsics.height, self.intrinsics.width)
-        if colour.shape != (*shape, 3) or depth.shape != shape:
-            raise VisionError(f'colour {colour.shape}, depth {depth.shape} and camera info {shape} differ in size: align depth to colour')
+        check_images(colour, depth, self.intrinsics)
         depth_m = depth_in_metres(depth)
         if lines_px is None:
             lines_px = find_lines(colour, depth_m, self.intrinsics, self._robot)

@@ -9,6 +9,9 @@ import numpy as np
 from soft_arm_vision.errors import VisionError
 
 POLISHING_STEPS, POLISHED_PX = 30, 1e-6
+ROOM_PX = 0.1  # that may be left at a corner
+DISTORTIONS = 0, 4, 5, 8, 12, 14  # numbers of coefficients that OpenCV knows
+MODELS = 'plumb_bob', 'rational_polynomial', ''  # the last of cameras that have not been calibrated for it
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,9 @@ class Intrinsics:
         width, height: Image size [px].
         fx, fy, cx, cy: Focal lengths and principal point [px].
         distortion: k1, k2, p1, p2, k3; empty or zeros when the image is rectified.
+
+    Raises:
+        VisionError: If the numbers are none of a camera's, or its distortion cannot be undone in the whole picture.
     """
 
     width: int
@@ -30,8 +36,31 @@ class Intrinsics:
     distortion: tuple[float, ...] = ()
 
     def __post_init__(self):
-        if not (self.fx > 0 and self.fy > 0):
-            raise VisionError(f'focal lengths fx={self.fx}, fy={self.fy} px must be positive: is the camera calibrated?')
+        if not (self.width > 0 and self.height > 0):
+            raise VisionError(f'the picture is {self.width} x {self.height} px, it must have pixels: does the camera run?')
+        if not (0 < self.fx < np.inf and 0 < self.fy < np.inf):
+            raise VisionError(f'focal lengths fx={self.fx}, fy={self.fy} px must be positive and finite: is the camera calibrated?')
+        lens = ', '.join(f'{d:.3g}' for d in self.distortion[:14])
+        if not np.isfinite([self.cx, self.cy, *self.distortion]).all():
+            raise VisionError(f'cx={self.cx}, cy={self.cy} px and distortion {lens} must be finite: is the camera calibrated?')
+        if len(self.distortion) not in DISTORTIONS:
+            raise VisionError(f'{len(self.distortion)} distortion coefficients: {DISTORTIONS} are known; calibrate with plumb_bob')
+        if any(self.distortion):
+            corners = np.array([(u, v) for u in (0, self.width - 1) for v in (0, self.height - 1)], float)
+            rays = self.rays(corners)
+            if not (np.isfinite(rays).all() and np.abs(self.pixels(rays) - corners).max() < ROOM_PX):
+                raise VisionError(f'distortion {lens} cannot be undone in the corners of the picture: calibrate the camera again')
+
+    @classmethod
+    def of_camera_info(cls, info) -> 'Intrinsics':
+        """Intrinsics of a sensor_msgs/CameraInfo.
+
+        Raises:
+            VisionError: As for the values, and if the lens model is not OpenCV's.
+        """
+        if info.distortion_model not in MODELS:
+            raise VisionError(f'lens model {info.distortion_model[:40]!r}: only {" and ".join(MODELS[:2])} are known; rectify the images')
+        return cls(info.width, info.height, info.k[0], info.k[4], info.k[2], info.k[5], tuple(map(float, info.d)))
 
     def ray_grid(self) -> np.ndarray:
         """Normalised coordinates (x/z, y/z) of every pixel, shape (height, width, 2), float32; cached."""

@@ -12,7 +12,7 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision import cloud
 from soft_arm_vision.colour_segmenter import ColourSegmenter
 from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder
-from soft_arm_vision.errors import FitRefused, TooVague
+from soft_arm_vision.errors import FitRefused, TooVague, VisionError
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.outline import outline_of, rim_points
@@ -73,9 +73,11 @@ class RingDetector:
             expected_axis: Function of the centre [m] (3,) that gives roughly the axis (3,), both in the optical frame; used for the
                 sign when no previous pose is known. None: the end that looks at the camera is taken as the ring's end.
         """
-        shape = (intrinsics.height, intrinsics.width)
-        if colour.shape != (*shape, 3) or depth.shape != shape:
-            return self._missing(f'colour {colour.shape}, depth {depth.shape} and camera info {shape} differ in size', None, {})
+        try:
+            cloud.check_images(colour, depth, intrinsics)
+        except VisionError as error:
+            return self._missing(str(error), None, {})
+        shape = depth.shape
         clock, cpu_s = process_time(), {}
 
         def lap(stage):

@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from soft_arm_description.robot import Ring, Robot
+from soft_arm_vision.colour_mask import is_coloured
 from soft_arm_vision.colour_segmenter import ColourSegmenter
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.instance import Instance
@@ -14,7 +15,13 @@ from soft_arm_vision.yolact_segmenter import YolactSegmenter
 
 
 class Segmenter(Protocol):
-    """Finds rings. One that is doubtful says so by its log odds."""
+    """Finds rings. One that is doubtful says so by its log odds.
+
+    Attributes:
+        caution: Why it may miss this ring wherever it is, in one line; None for a ring that it is made for.
+    """
+
+    caution: str | None
 
     def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> Iterator[Instance]:
         """Segment one frame: candidates, best first, each computed when it is asked for. The caller stops at the one that it accepts.
@@ -41,9 +48,14 @@ def make_segmenter(name: str, ring: Ring) -> Segmenter:
     """Segmenter by name, 'colour' or 'yolact'.
 
     Raises:
-        VisionError: If there is no such segmenter, or its network cannot be read.
+        VisionError: If there is no such segmenter, its network cannot be read, or the ring has no colour to look for.
     """
     if name == 'colour':
+        if not is_coloured(ring.colour_rgb):
+            raise VisionError(
+                f'colour_rgb {ring.colour_rgb} of the ring is grey, white or black, which the colour segmenter cannot tell from the rest: '
+                'paint the ring in a full colour (orange is best) and correct colour_rgb in the robot file'
+            )
         return ColourSegmenter(ring)
     if name == 'yolact':
         return YolactSegmenter(ring)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from soft_arm_description.robot import Ring
+from soft_arm_vision.colour_mask import hue_apart_deg, is_coloured
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
@@ -12,6 +13,7 @@ from soft_arm_vision.ring_odds import RingOdds
 from soft_arm_vision.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
+SAME_HUE_DEG = 40.0  # the shipped network finds rings up to 35 deg from the trained hue as well as that, at 60 deg every second
 MAX_FINDS = 3  # that are looked at, best first
 
 
@@ -25,6 +27,7 @@ class YolactSegmenter:
 
     Attributes:
         network: The one it uses.
+        caution: See `Segmenter`.
 
     Raises:
         VisionError: If the network finds no rings.
@@ -34,6 +37,7 @@ class YolactSegmenter:
         self._ring, self.network, self._seed = ring, network or ExportedYolact(), seed
         if RING_CLASS not in self.network.classes:
             raise VisionError(f'the network finds {", ".join(self.network.classes)}, but no {RING_CLASS!r}: train one with that class')
+        self.caution = _caution(self.network.card.get('ring_colour_rgb'), ring)
         self._class = self.network.classes.index(RING_CLASS)
         self._odds = RingOdds(**self.network.card['odds'])
         self.network.detect(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32))  # the first picture takes ten times as long
@@ -50,3 +54,12 @@ class YolactSegmenter:
             instance = self._odds.candidate(find, colour, depth_m, intrinsics, self._ring, rng)
             if instance is not None:
                 yield instance
+
+
+def _caution(trained_rgb: tuple[float, float, float] | None, ring: Ring) -> str | None:
+    if trained_rgb is None or (is_coloured(ring.colour_rgb) and hue_apart_deg(trained_rgb, ring.colour_rgb) < SAME_HUE_DEG):
+        return None
+    return (
+        f'the network knows rings of colour_rgb {tuple(trained_rgb)}; this one, {tuple(ring.colour_rgb)}, may never be found: '
+        'use segmenter:=colour, or softarm train ring-segmenter with this robot'
+    )

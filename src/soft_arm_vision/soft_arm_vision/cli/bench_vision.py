@@ -55,6 +55,8 @@ def _masks_and_poses(options, ring: Ring) -> dict:
 
     intrinsics = drawn_intrinsics()
     segmenter = make_segmenter(options.segmenter, ring)
+    if segmenter.caution is not None:
+        print(f'softarm bench vision: {segmenter.caution}', file=sys.stderr)
     network, network_overlaps, network_false_positives = _network(segmenter), [], 0
     overlaps, detections, poses, bounds_m, latencies_s, false_positives = [], [], [], [], [], 0
     for share in (0.0, 1.0):

@@ -7,9 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from soft_arm_description.command_line import CommandLine, input_path, output_folder, positive_count, seed_number
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_vision import coco
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.segmenter import ring_of
+from soft_arm_vision.yolact_segmenter import RING_CLASS
 
 DRAWN_FRAMES = 16_000
 PROCESSES = 2  # that learn together
@@ -42,7 +44,11 @@ def main(argv: list[str]) -> int:
 def _train(options) -> int:
     if any(importlib.util.find_spec(name) is None for name in ('torch', 'onnx')):
         raise VisionError('training needs torch and onnx: pip install -r requirements/train.in')
-    load_robot(options.robot)  # known to be good before anything is drawn
+    ring = None if options.data else ring_of(load_robot(options.robot))  # known to be good before anything is drawn
+    if RING_CLASS not in options.classes.split(','):
+        raise VisionError(
+            f'--classes {options.classes}: the detector looks for {RING_CLASS!r}; add it, and rename the category in your data'
+        )
     import torch  # takes seconds: not before --help
 
     from soft_arm_vision.yolact.curves import draw_curves
@@ -64,6 +70,8 @@ def _train(options) -> int:
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
     card = {'command': _command(options), 'steps': trainer.step, 'pictures': pictures, 'weights_sha256': checksum, 'min_score': MIN_SCORE}
     network = options.out / 'ring_segmenter.onnx'
+    if ring is not None:
+        card['ring_colour_rgb'] = ring.colour_rgb
     card |= {'torch': torch.__version__, 'odds': ExportedYolact().card['odds']}  # the shipped network's
     card = export(trainer.averaged.eval(), network, card)
     if trainer.step >= options.steps and not options.data:
@@ -88,7 +96,9 @@ def _trainer(options, folders: list[Path]):
     data = TrainingSet((s for folder in folders for s in coco.read(folder, classes, part=processes.part())), AnchorLayout())
     data.has_depth = not processes.anyone(not data.has_depth)
     config = YolactConfig(classes, data.layout, depth=data.has_depth)
-    trainer = Trainer(config, TrainingSettings(steps=options.steps, seed=options.seed, bfloat16=not options.float32))
+    learnt_from = ' '.join([options.classes, *(coco.fingerprint(folder) for folder in folders)])
+    settings = TrainingSettings(steps=options.steps, seed=options.seed, bfloat16=not options.float32, data=learnt_from)
+    trainer = Trainer(config, settings)
     trainer.resume(options.out)
     return trainer, data, processes.total(len(data))
 
@@ -107,10 +117,14 @@ def _command(options) -> str:
 def _drawn(options) -> Path:
     from soft_arm_vision.data_factory import write_ring_set
 
-    folder = options.out / f'data_{options.frames}_seed_{options.seed}'
+    folder = _drawn_folder(options.out, load_robot(options.robot), options.frames, options.seed)
     if not (folder / coco.LABELS).is_file():
         write_ring_set(folder, options.robot, 'training', options.frames, seed=options.seed, scale=DRAWN_SCALE, processes=options.threads)
     return folder
+
+
+def _drawn_folder(out: Path, robot: Robot, frames: int, seed: int) -> Path:
+    return out / f'data_{robot.name}_{robot.fingerprint}_{frames}_seed_{seed}'
 
 
 def _odds(network: Path, options) -> dict[str, float]:
@@ -134,7 +148,6 @@ def _odds(network: Path, options) -> dict[str, float]:
 def _finds(network: Path, robot: str, seed: int, first: int) -> list:
     """Those of one block of frames, as `fit_odds` takes them."""
     from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples
-    from soft_arm_vision.segmenter import ring_of
     from soft_arm_vision.yolact.exported import ExportedYolact
     from soft_arm_vision.yolact.labelled_finds import labelled_finds
 

@@ -106,7 +106,10 @@ def _millimetres(point: np.ndarray) -> str:
 def _evaluate(options) -> int:
     ring = ring_of(load_robot(options.robot))
     mounting = extrinsics.load(options.extrinsics or loadable(options.rig, 'extrinsics'))
-    detector = RingDetector(ring, make_segmenter(options.segmenter, ring))
+    segmenter = make_segmenter(options.segmenter, ring)
+    if segmenter.caution is not None:
+        print(f'softarm vision: {segmenter.caution}', file=sys.stderr)
+    detector = RingDetector(ring, segmenter)
     with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
         report = evaluate(options.bag, detector, mounting.T_base_camera, bar.update)
     if options.json:

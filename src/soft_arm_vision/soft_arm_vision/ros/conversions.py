@@ -1,22 +1,31 @@
 """Messages <-> plain values of this package."""
 
+import cv2
 import numpy as np
+from cv_bridge import CvBridge, CvBridgeError
 from geometry_msgs.msg import Pose, PoseWithCovarianceStamped, Transform, TransformStamped
 from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import CameraInfo
+from sensor_msgs.msg import Image
 
+from soft_arm_vision.errors import VisionError
 from soft_arm_vision.extrinsics import Mounting
-from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_fit import RingFit
 
 
-def intrinsics_from(info: CameraInfo) -> Intrinsics:
-    """Intrinsics of a camera_info.
+def pictures_of(colour: Image, depth: Image) -> tuple[np.ndarray, np.ndarray]:
+    """Colour as RGB and depth of two image messages; `cloud.check_images` says whether they can be used.
 
     Raises:
-        VisionError: If it is not calibrated.
+        VisionError: If one of them cannot be read.
     """
-    return Intrinsics(info.width, info.height, info.k[0], info.k[4], info.k[2], info.k[5], tuple(info.d))
+    pictures = []
+    for what, message, encoding in (('colour', colour, 'rgb8'), ('depth', depth, 'passthrough')):
+        try:
+            pictures.append(CvBridge().imgmsg_to_cv2(message, encoding))
+        except (CvBridgeError, ValueError, TypeError, cv2.error) as error:
+            size = f'{message.width} x {message.height} px, step {message.step}, {message.encoding[:20]!r}'
+            raise VisionError(f'{what} image of {size} cannot be read: {" ".join(str(error).split())[:120]}') from error
+    return tuple(pictures)
 
 
 def stamp_ns(stamp) -> int:

@@ -7,13 +7,15 @@ are seen; `~/debug/overlay` while someone listens. When lines are hidden nothing
 
 from dataclasses import dataclass
 
-from cv_bridge import CvBridge, CvBridgeError
+import numpy as np
+from cv_bridge import CvBridge
 from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter
+from soft_arm_vision.cloud import check_images
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger_angles import FingerEye, draw_lines
 from soft_arm_vision.intrinsics import Intrinsics
@@ -22,6 +24,7 @@ from soft_arm_vision.ros.detector_status import detector_status
 from soft_arm_vision.ros.newest_pair import NewestPair
 
 NO_CAMERA = Intrinsics(1, 1, 1.0, 1.0, 0.0, 0.0)
+SAY_EVERY_S = 5.0
 MEMORY = 0.99  # of the plane of the finger's side, for each picture: some seconds
 
 
@@ -59,12 +62,18 @@ class FingerDetectorNode(Node):
 
     def _on_info(self, info: CameraInfo) -> None:
         try:
-            intrinsics = conversions.intrinsics_from(info)
+            intrinsics = Intrinsics.of_camera_info(info)
         except VisionError as error:
-            self._eye, self._trouble = None, str(error)
+            self._eye = None
+            self._refuse(error)
             return
         if self._eye is None or self._eye.intrinsics != intrinsics:
             self._eye = FingerEye(self._robot, intrinsics, self._side, MEMORY)
+
+    def _refuse(self, reason: VisionError) -> None:
+        """Say once in a while why a message was left out."""
+        self._trouble = str(reason)
+        self.get_logger().warning(self._trouble, throttle_duration_sec=SAY_EVERY_S)
 
     def _on_pair(self, colour_message: Image, depth_message: Image) -> None:
         """In the worker thread."""
@@ -73,10 +82,14 @@ class FingerDetectorNode(Node):
         if eye is None:
             return
         try:
-            colour = self._bridge.imgmsg_to_cv2(colour_message, 'rgb8')
-            depth = self._bridge.imgmsg_to_cv2(depth_message, 'passthrough')
+            colour, depth = conversions.pictures_of(colour_message, depth_message)
+            check_images(colour, depth, eye.intrinsics)
+        except VisionError as error:
+            self._refuse(error)
+            return
+        try:
             view = eye.view(eye.look(colour, depth))
-        except (CvBridgeError, VisionError) as error:
+        except (VisionError, np.linalg.LinAlgError) as error:
             self._trouble = str(error)
             return
         self._publish(colour_message.header, colour, view)
@@ -88,7 +101,7 @@ class FingerDetectorNode(Node):
             self._overlay.publish(self._bridge.cv2_to_imgmsg(draw_lines(colour, view), 'rgb8', header))
 
     def _status(self):
-        return detector_status(self._pair, self._frames, self._found, self._stale_s, 'finger', self._trouble)
+        return detector_status(self._pair, self._frames, self._found, self._stale_s, 'finger', self._trouble, self.get_logger())
 
 
 def main(args=None) -> int:

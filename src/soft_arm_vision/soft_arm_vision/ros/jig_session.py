@@ -6,11 +6,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import numpy as np
 import rclpy
-from cv_bridge import CvBridge
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, Image
@@ -20,8 +19,9 @@ from soft_arm_msgs.srv import PlaceRing
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ring_detector import RingDetector
-from soft_arm_vision.ros.conversions import intrinsics_from, stamp_ns
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring_detector import Detection, RingDetector
+from soft_arm_vision.ros.conversions import pictures_of, stamp_ns
 from soft_arm_vision.ros.newest_pair import NewestPair
 
 CAMERA = '/camera/camera'
@@ -40,7 +40,7 @@ class JigSession:
     def __init__(self, ring: Ring, virtual: bool):
         self._ring, self._virtual = ring, virtual
         self._rig, self._pair, self._detector, self._info = None, None, RingDetector(ring), None
-        self._bridge, self._results = CvBridge(), queue.SimpleQueue()
+        self._results = queue.SimpleQueue()
         self.started_rig = False
 
     def __enter__(self) -> 'JigSession':
@@ -160,14 +160,18 @@ class JigSession:
                 raise VisionError(f'the virtual rig did not start within {START_RIG_S:.0f} s')
 
     def _on_info(self, info: CameraInfo) -> None:
-        self._info = info
+        with suppress(VisionError):  # no frame counts until the camera says what it is
+            self._intrinsics, self._info = Intrinsics.of_camera_info(info), info
 
     def _detect(self, colour: Image, depth: Image) -> None:
         """In the worker thread."""
         if self._info is None:
             return
-        images = self._bridge.imgmsg_to_cv2(colour, 'rgb8'), self._bridge.imgmsg_to_cv2(depth, 'passthrough')
-        self._results.put((stamp_ns(colour.header.stamp), self._detector.detect(*images, intrinsics_from(self._info))))
+        try:
+            detection = self._detector.detect(*pictures_of(colour, depth), self._intrinsics)
+        except VisionError as error:
+            detection = Detection(None, str(error))
+        self._results.put((stamp_ns(colour.header.stamp), detection))
 
     def _spin_until(self, done: Callable[[], bool], limit_s: float, message: str | Callable[[], str]) -> None:
         deadline = time.monotonic() + limit_s

@@ -1,6 +1,7 @@
 """Pairs colour and depth of one frameset and hands the newest pair to a thread."""
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -21,7 +22,7 @@ class NewestPair:
     def __init__(self, work: Callable[[Image, Image], None]):
         self._work, self._changed = work, threading.Condition()
         self._waiting = {'colour': OrderedDict(), 'depth': OrderedDict()}
-        self._pair, self._closing = None, False
+        self._pair, self._closing, self._begun_s = None, False, None
         self.skipped = 0  # pairs that were dropped because a newer one came
         self._thread = threading.Thread(target=self._run, name='newest_pair', daemon=True)
         self._thread.start()
@@ -38,6 +39,12 @@ class NewestPair:
     def alive(self) -> bool:
         """Whether the thread still runs."""
         return self._thread.is_alive()
+
+    @property
+    def busy_s(self) -> float:
+        """For how long it has been at work on one pair [s], 0 if it is not."""
+        begun_s = self._begun_s
+        return 0.0 if begun_s is None else time.monotonic() - begun_s
 
     @property
     def trouble(self) -> str | None:
@@ -78,4 +85,6 @@ class NewestPair:
                 if self._closing:
                     return
                 pair, self._pair = self._pair, None
+            self._begun_s = time.monotonic()
             self._work(*pair)
+            self._begun_s = None

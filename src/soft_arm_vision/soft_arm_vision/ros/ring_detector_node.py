@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from cv_bridge import CvBridge, CvBridgeError
+from cv_bridge import CvBridge
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image
@@ -17,7 +17,9 @@ from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_vision import extrinsics
 from soft_arm_vision.arc_prior import expected_axis
 from soft_arm_vision.camera_watch import CameraWatch
+from soft_arm_vision.cloud import check_images
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_detector import RingDetector, draw_overlay
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.camera_frame import CameraFrame
@@ -38,6 +40,7 @@ class RingDetectorParameters:
     stale_s: float = parameters.parameter(0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0)
 
 
+SAY_EVERY_S = 5.0
 LOOK_EVERY_FRAMES = 30  # at the background, for a camera that has moved
 
 
@@ -51,7 +54,10 @@ class RingDetectorNode(Node):
         path = Path(given.extrinsics_file) if given.extrinsics_file else calibration_path(given.rig, 'extrinsics')
         self._mounting = extrinsics.load(check_devices(path, given.rig))
         self._base_frame, self._camera_frame = self._mounting.base_frame, self._mounting.camera_frame
-        self._detector = RingDetector(self._ring, make_segmenter(given.segmenter, self._ring))
+        segmenter = make_segmenter(given.segmenter, self._ring)
+        self._detector, self._caution = RingDetector(self._ring, segmenter), segmenter.caution
+        if self._caution is not None:
+            self.get_logger().warning(self._caution)
         self._bridge, self._intrinsics, self._trouble = CvBridge(), None, 'no camera info yet'
         self._watch, self._until_look = CameraWatch(), 0
         self._found, self._frames = diagnostics.RateMeter(), diagnostics.RateMeter()
@@ -71,14 +77,22 @@ class RingDetectorNode(Node):
         super().destroy_node()
 
     def _on_info(self, info: CameraInfo) -> None:
-        if info.header.frame_id != self._camera_frame:
-            self._trouble = f'images are in frame {info.header.frame_id!r}, the extrinsics in {self._camera_frame!r}: calibrate this camera'
-            self._intrinsics = None
-            return
         try:
-            self._intrinsics = conversions.intrinsics_from(info)
+            self._check_frame(info)
+            self._intrinsics = Intrinsics.of_camera_info(info)
         except VisionError as error:
-            self._intrinsics, self._trouble = None, str(error)
+            self._intrinsics = None
+            self._refuse(error)
+
+    def _check_frame(self, message: CameraInfo | Image) -> None:
+        frame = message.header.frame_id
+        if frame != self._camera_frame:
+            raise VisionError(f'images are in frame {frame[:60]!r}, the extrinsics in {self._camera_frame!r}: calibrate this camera')
+
+    def _refuse(self, reason: VisionError) -> None:
+        """Say once in a while why a message was left out."""
+        self._trouble = str(reason)
+        self.get_logger().warning(self._trouble, throttle_duration_sec=SAY_EVERY_S)
 
     def _on_pair(self, colour_message: Image, depth_message: Image) -> None:
         """In the worker thread."""
@@ -87,10 +101,12 @@ class RingDetectorNode(Node):
         if intrinsics is None:
             return
         try:
-            colour = self._bridge.imgmsg_to_cv2(colour_message, 'rgb8')
-            depth = self._bridge.imgmsg_to_cv2(depth_message, 'passthrough')
-        except CvBridgeError as error:
-            self._trouble = str(error)
+            for message in (colour_message, depth_message):
+                self._check_frame(message)
+            colour, depth = conversions.pictures_of(colour_message, depth_message)
+            check_images(colour, depth, intrinsics)
+        except VisionError as error:
+            self._refuse(error)
             return
         detection = self._detector.detect(colour, depth, intrinsics, self._expected_axis)
         if self._overlay.get_subscription_count():
@@ -117,7 +133,12 @@ class RingDetectorNode(Node):
         return expected_axis(centre_m, self._mounting.T_base_camera)
 
     def _status(self):
-        return detector_status(self._pair, self._frames, self._found, self._stale_s, 'ring', self._trouble)
+        level, message, values = detector_status(
+            self._pair, self._frames, self._found, self._stale_s, 'ring', self._trouble, self.get_logger()
+        )
+        if self._caution is not None:
+            level, message = max(level, diagnostics.WARN), f'{message}; {self._caution}'
+        return level, message, values
 
 
 def main(args=None) -> int:

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 
 import numpy as np
 import rclpy
-from cv_bridge import CvBridge
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, Image
@@ -18,7 +17,7 @@ from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import CELL_EMULATION, DeviceWatch
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ros.conversions import intrinsics_from, stamp_ns
+from soft_arm_vision.ros.conversions import pictures_of, stamp_ns
 from soft_arm_vision.ros.newest_pair import NewestPair
 
 GRIPPER, CAMERA = '/gripper', '/finger_camera'
@@ -42,7 +41,7 @@ class RunningFinger:
         self._robot, self._frames = robot, frames
         self._target_pa: float | None = None
         self._readings: list[tuple[float, float]] = []  # when [s], pressure [Pa]
-        self._info, self._bridge, self._taken = None, CvBridge(), queue.SimpleQueue()
+        self._info, self._taken = None, queue.SimpleQueue()
 
     def __enter__(self) -> 'RunningFinger':
         self._context = rclpy.Context()
@@ -74,7 +73,7 @@ class RunningFinger:
     @property
     def intrinsics(self) -> Intrinsics:
         """Of the camera."""
-        return intrinsics_from(self._info)
+        return Intrinsics.of_camera_info(self._info)
 
     def check_devices(self, rig: str, devices: str) -> None:
         """Make sure that the cell has these devices. Raises VisionError if it has not."""
@@ -107,7 +106,7 @@ class RunningFinger:
             while not self._taken.empty():
                 colour, depth = self._taken.get()
                 if stamp_ns(colour.header.stamp) > after_ns:
-                    found.append((self._bridge.imgmsg_to_cv2(colour, 'rgb8'), self._bridge.imgmsg_to_cv2(depth, 'passthrough')))
+                    found.append(pictures_of(colour, depth))
             return len(found) >= self._frames
 
         limit_s = PICTURE_S + self._frames / 5

@@ -40,6 +40,7 @@ class TrainingSettings:
     falling_share: float = 0.4  # of the steps, at the end, over which the learning rate falls to nothing
     bfloat16: bool = True  # of the network's sums; weights and losses stay in float32
     seed: int = 0
+    data: str = ''  # classes, and fingerprints of the labels
 
 
 @dataclass(eq=False)
@@ -175,13 +176,10 @@ class Trainer:
         if not path.is_file():
             return False
         content = torch.load(path, map_location='cpu', weights_only=True)
-        differing = [
-            k
-            for k, v in content['settings'].items()
-            if k != 'steps' and getattr(self.settings, k) != (tuple(v) if isinstance(v, list) else v)
-        ]
+        before = {k: tuple(v) if isinstance(v, list) else v for k, v in content['settings'].items()}
+        differing = [k for k, v in vars(self.settings).items() if k != 'steps' and before.get(k) != v]
         if differing:
-            raise VisionError(f'{path} was trained with another {", ".join(differing)}: give the same, or another folder')
+            raise VisionError(f'{path} was trained with another {", ".join(differing)}: give the same, or another folder with --out')
         try:
             self.network.load_state_dict(content['network'])
         except RuntimeError as error:

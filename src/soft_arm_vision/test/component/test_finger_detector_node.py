@@ -48,12 +48,12 @@ class Graph:
                 each()
             self.executor.spin_once(timeout_sec=0.05)
 
-    def send(self, colour, depth):
+    def send(self, colour, depth, colour_encoding='rgb8', depth_encoding='16UC1', image=PARAMETERS.image):
         self.sent += 1
         stamp = Time(nanoseconds=self.sent * 100_000_000).to_msg()
-        self.info.publish(camera_info_message(PARAMETERS.image, stamp, PARAMETERS.distortion.opencv, 'finger_camera_optical_frame'))
-        self.colour.publish(image_message(colour, 'rgb8', stamp, 'finger_camera_optical_frame'))
-        self.depth.publish(image_message(depth, '16UC1', stamp, 'finger_camera_optical_frame'))
+        self.info.publish(camera_info_message(image, stamp, PARAMETERS.distortion.opencv, 'finger_camera_optical_frame'))
+        self.colour.publish(image_message(np.ascontiguousarray(colour), colour_encoding, stamp, 'finger_camera_optical_frame'))
+        self.depth.publish(image_message(np.ascontiguousarray(depth), depth_encoding, stamp, 'finger_camera_optical_frame'))
 
     def close(self):
         self.executor.shutdown()
@@ -97,6 +97,26 @@ def test_hidden_lines_stop_the_bends_and_are_told_and_come_back(graph, frame):
     graph.send(*hidden)
     graph.until(lambda: graph.status[-1].message == 'finger in view', each=lambda: graph.send(*frame))
     assert len(graph.angles) > before
+
+
+def test_garbage_is_left_out_with_a_reason_and_survived(graph, frame):
+    graph.until(lambda: graph.angles, each=lambda: graph.send(*frame))
+    colour, depth = frame
+    for bad in (
+        (colour.astype(np.float32), depth, '32FC3', '16UC1'),
+        (colour, depth[..., None].repeat(3, axis=2).astype(np.uint8), 'rgb8', 'rgb8'),
+        (colour[:0], depth[:0], 'rgb8', '16UC1'),
+        (colour, depth[::2], 'rgb8', '16UC1'),
+    ):
+        graph.node._trouble = None
+        graph.until(lambda: graph.node._trouble, each=lambda bad=bad: graph.send(*bad))
+        assert len(graph.node._trouble) <= 300
+    for changes in ({'fx_px': np.nan}, {'cx_px': np.inf}, {'width_px': 0}):
+        graph.node._trouble = None
+        image = PARAMETERS.image.model_copy(update=changes)
+        graph.until(lambda: graph.node._trouble, each=lambda image=image: graph.send(*frame, image=image))
+    graph.angles.clear()
+    graph.until(lambda: graph.angles, each=lambda: graph.send(*frame))
 
 
 def test_an_overlay_is_drawn_for_a_listener(graph, frame):

@@ -167,6 +167,68 @@ def test_bad_depth_is_named_gives_no_pose_and_is_survived(graph, render_ring, fa
     graph.until(lambda: graph.poses, each=lambda: graph.send(frame))
 
 
+def garbage(frame, stamp):
+    """Camera infos, and pairs of images of one stamp, that no camera should send."""
+    bridge = CvBridge()
+
+    def images(colour=None, depth=None, **changes):
+        colour = bridge.cv2_to_imgmsg(frame.colour, 'rgb8') if colour is None else colour
+        depth = bridge.cv2_to_imgmsg(frame.depth, '16UC1') if depth is None else depth
+        for message in (colour, depth):
+            message.header.frame_id = changes.get('frame_id', FRAME)
+            message.header.stamp = stamp
+        for name, value in changes.items():
+            if name != 'frame_id':
+                setattr(colour, name, value)
+        return colour, depth
+
+    good = {'width': 640, 'height': 480, 'distortion_model': 'plumb_bob', 'd': [0.0] * 5}
+    good |= {'k': [607.3, 0.0, 320.0, 0.0, 607.3, 240.0, 0.0, 0.0, 1.0]}
+    for changes in (
+        {'k': [607.3, 0.0, np.nan, 0.0, 607.3, 240.0, 0.0, 0.0, 1.0]},
+        {'k': [np.inf, 0.0, 320.0, 0.0, 607.3, 240.0, 0.0, 0.0, 1.0]},
+        {'k': [0.0] * 9},
+        {'width': 0, 'height': 0},
+        {'width': 4_000_000_000},
+        {'d': [np.nan] * 5},
+        {'d': [0.1] * 3},
+        {'distortion_model': 'equidistant'},
+    ):
+        info = CameraInfo(**good | changes)
+        info.header.frame_id = FRAME
+        yield info, images()
+    info = CameraInfo(**good)
+    info.header.frame_id = FRAME
+    yield info, images(colour=bridge.cv2_to_imgmsg(frame.colour.astype(np.float32), '32FC3'))
+    yield info, images(colour=Image(encoding='rgb8'), depth=Image(encoding='16UC1'))
+    yield info, images(depth=bridge.cv2_to_imgmsg(frame.colour, 'rgb8'))
+    yield info, images(depth=bridge.cv2_to_imgmsg(frame.colour[..., 0].copy(), 'mono8'))
+    yield info, images(frame_id='nonsense')
+    yield info, images(encoding='no such')
+    yield info, images(step=3)
+    yield info, images(step=2**32 - 1)
+    yield info, images(width=4_000_000_000)
+    yield info, images(data=b'')
+
+
+def test_garbage_is_left_out_with_a_reason_and_survived(graph, render_ring):
+    frame = render_ring(CENTRE, AXIS)
+    graph.until(lambda: graph.poses, each=lambda: graph.send(frame))
+    for number, (info, (colour, depth)) in enumerate(garbage(frame, Time(seconds=2**31 - 1).to_msg())):
+        graph.node._trouble = None
+        graph.poses.clear()
+
+        def send(sent=(info, colour, depth)):
+            for publisher, message in zip((graph.info, graph.colour, graph.depth), sent, strict=True):
+                publisher.publish(message)
+
+        graph.until(lambda: graph.node._trouble, each=send)
+        assert not graph.poses, f'{number}: {graph.node._trouble}'
+        assert graph.node._trouble.count('\n') == 0 and len(graph.node._trouble) <= 300
+    graph.poses.clear()
+    graph.until(lambda: graph.poses and graph.node._trouble is None, each=lambda: graph.send(frame))
+
+
 def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
     rng = np.random.default_rng(0)
     frame = render_ring(CENTRE, AXIS)

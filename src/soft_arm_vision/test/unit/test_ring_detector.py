@@ -113,6 +113,27 @@ def test_faults_have_a_reason_and_no_pose(render_ring, ring, fault, reason):
     assert re.search(reason, detection.reason), detection.reason
 
 
+@pytest.mark.parametrize(
+    ('part', 'kind', 'reason'),
+    [
+        ('colour', np.float32, 'colour is of float32, but 8-bit RGB'),
+        ('colour', np.uint16, 'colour is of uint16'),
+        ('depth', np.uint8, 'depth is of uint8, but 16-bit'),
+        ('depth', np.int32, 'depth is of int32'),
+    ],
+)
+def test_images_of_another_kind_are_named(render_ring, ring, part, kind, reason):
+    frame, detector = render_ring(CENTRE, AXIS), RingDetector(ring)
+    detection = detect(detector, frame, **{part: getattr(frame, part).astype(kind)})
+    assert detection.fit is None and reason in detection.reason
+    assert detect(detector, frame).fit is not None
+
+
+def test_images_without_pixels_are_named(render_ring, ring):
+    nothing = {'colour': np.zeros((0, 0, 3), np.uint8), 'depth': np.zeros((0, 0), np.uint16)}
+    assert 'differ in size' in detect(RingDetector(ring), render_ring(CENTRE, AXIS), **nothing).reason
+
+
 def test_recovers_after_a_loss(render_ring, ring):
     detector = RingDetector(ring)
     assert detect(detector, render_ring(CENTRE, AXIS)).fit is not None

@@ -84,3 +84,17 @@ def test_commands_refuse_a_robot_without_a_ring(command, tmp_path, capsys):
 def test_unknown_segmenter(ring):
     with pytest.raises(VisionError, match="'magic' is not known: use one of"):
         make_segmenter('magic', ring)
+
+
+@pytest.mark.parametrize('rgb', [(0.5, 0.5, 0.5), (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.6, 0.5, 0.5), (0.1, 0.0, 0.0)])
+def test_ring_without_a_colour_is_refused(ring, rgb):
+    with pytest.raises(VisionError, match='grey, white or black.*paint the ring'):
+        make_segmenter('colour', ring.model_copy(update={'colour_rgb': rgb}))
+
+
+def test_network_says_which_rings_it_does_not_know(ring):
+    assert make_segmenter('yolact', ring).caution is None and make_segmenter('colour', ring).caution is None
+    for rgb in ((0.1, 0.3, 0.9), (0.1, 0.8, 0.2), (0.6, 0.6, 0.6)):
+        other = ring.model_copy(update={'colour_rgb': rgb})
+        assert 'may never be found: use segmenter:=colour' in make_segmenter('yolact', other).caution
+    assert make_segmenter('yolact', ring.model_copy(update={'colour_rgb': (0.9, 0.1, 0.1)})).caution is None

@@ -1,12 +1,16 @@
 """YOLACT's network and training; skipped where torch is not installed."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip('torch', reason='torch is not installed; training needs requirements/train.in')
 
+from soft_arm_description.robot import load_robot  # noqa: E402
+from soft_arm_vision import coco  # noqa: E402
+from soft_arm_vision.cli import train_ring_segmenter  # noqa: E402
 from soft_arm_vision.cloud import depth_in_metres  # noqa: E402
 from soft_arm_vision.coco import Sample  # noqa: E402
 from soft_arm_vision.errors import VisionError  # noqa: E402
@@ -139,8 +143,30 @@ def test_interrupted_run_goes_on_as_if_it_had_not_been(data, tmp_path):
     second.run(data, tmp_path / 'parts', lambda *_: None)
     for mine, theirs in zip(second.averaged.state_dict().values(), whole.averaged.state_dict().values(), strict=True):
         torch.testing.assert_close(mine, theirs)
-    with pytest.raises(VisionError, match='another seed'):
-        Trainer(CONFIG, settings(seed=2, batch=2)).resume(tmp_path / 'parts')
+    for name, value in (('seed', 2), ('data', 'of another robot')):
+        with pytest.raises(VisionError, match=f'another {name}'):
+            Trainer(CONFIG, settings(**{'seed': 1, 'batch': 2, name: value})).resume(tmp_path / 'parts')
+
+
+def test_run_knows_what_it_learns_from(tmp_path, capsys):
+    """Gone on with in the same folder, other labels, classes or robots would export the old network under a new name."""
+    for name, count in (('first', 2), ('second', 3)):
+        coco.write(tmp_path / name, discs(count), ('ring', 'gripper'), {})
+
+    def learnt_from(name, classes='ring'):
+        options = SimpleNamespace(classes=classes, steps=1, seed=0, threads=1, float32=True, out=tmp_path / 'run')
+        return train_ring_segmenter._trainer(options, [tmp_path / name])[0].settings.data
+
+    assert learnt_from('first') == learnt_from('first')
+    assert len({learnt_from('first'), learnt_from('second'), learnt_from('first', 'ring,gripper')}) == 3
+    folders = {train_ring_segmenter._drawn_folder(tmp_path, load_robot(r), 5, 0) for r in ('two_module_arm', 'squid_grasper')}
+    assert len(folders) == 2
+
+
+def test_classes_without_the_ring_are_refused(tmp_path, capsys):
+    train = ['--data', str(tmp_path), '--out', str(tmp_path / 'run'), '--classes', 'marker']
+    assert train_ring_segmenter.main(train) == 2
+    assert "the detector looks for 'ring'" in capsys.readouterr().err
 
 
 def test_it_learns_and_the_exported_network_says_the_same(data, tmp_path):
