@@ -9,11 +9,11 @@ from soft_arm_vision.cloud import voxel_filter
 from soft_arm_vision.cylinder_fit import Cylinders, optimise, perpendiculars, ransac_cylinder, surface_frame, tukey
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.rival_shapes import rival
-from soft_arm_vision.scene_parts import PART_GAP_M, connected_parts, noise_m, without_planes
+from soft_arm_vision.scene_parts import MIN_PART, PART_GAP_M, connected_parts, noise_m, without_planes
 
 THRESHOLDS_M = (0.003, 0.01)  # of an inlier: three sigmas of the cloud's noise, within these
 VOXELS_M = (0.002, 0.005)  # 1.5 sigmas, within these
-LARGEST_M = 50.0  # a larger cloud is not in metres
+LARGEST_M = 50.0  # a larger cloud is not in metres; what lies further from its middle is stray
 TUKEY_SIGMAS = 4.7
 MIN_CUT_M = 0.001
 RADIUS_LIMITS_M = (0.005, 0.3)
@@ -83,24 +83,34 @@ def find_cylinder(
         seed: Of the random choices.
 
     Raises:
-        VisionError: If there is none, if what there is does not determine it, or if the cloud is not in metres.
+        VisionError: If there is none, if what there is does not determine it, if a pipe is seen from inside, if the radius is outside
+            `RADIUS_LIMITS_M`, or if the cloud is not in metres.
     """
-    across_m = float(np.linalg.norm(np.subtract(*np.percentile(points, (95, 5), axis=0))))
+    if radius_m is not None and not RADIUS_LIMITS_M[0] <= radius_m <= RADIUS_LIMITS_M[1]:
+        raise VisionError('radius {:.4g} m is outside [{:g}, {:g}] m, in which cylinders are sought'.format(radius_m, *RADIUS_LIMITS_M))
+    if len(points) < MIN_PART:
+        raise VisionError(f'the cloud has {len(points)} points, at least {MIN_PART} are needed')
+    low, middle, high = np.percentile(points, (25, 50, 75), axis=0)
+    across_m = 2 * float(np.linalg.norm(high - low))  # of its denser half: strays may be anywhere
     if across_m > LARGEST_M:
         raise VisionError(f'the cloud is {across_m:.4g} m across, more than {LARGEST_M:g} m: scale it to metres (is it in millimetres?)')
+    points = points[np.linalg.norm(points - middle, axis=1) < LARGEST_M]
     rng = np.random.default_rng(seed)
     sigma_m = noise_m(voxel_filter(points, VOXELS_M[0]), rng) or 0.0
     threshold_m = float(np.clip(3 * sigma_m, *THRESHOLDS_M))
     thinned = voxel_filter(points, float(np.clip(1.5 * sigma_m, *VOXELS_M)))
     camera = np.zeros(3) if viewpoint is None else np.asarray(viewpoint, float)
     everything, found = cKDTree(points), []
-    for part in connected_parts(without_planes(thinned, rng, threshold_m), max(PART_GAP_M, 1.5 * threshold_m)):
+    parts = connected_parts(without_planes(thinned, rng, threshold_m), max(PART_GAP_M, 1.5 * threshold_m))
+    for part in parts:
         spacing_m = np.median(everything.query(part[rng.permutation(len(part))[:200]], k=5)[0][:, 4]) / np.sqrt(1.5)  # four around each
         part = _Part(part, threshold_m, float(spacing_m), radius_m, camera)
         found += [(score, part, wall) for score, wall in _candidates(part, height_m, rng)]
+    if not parts:
+        raise VisionError(f'no cylinder in {len(points)} points: without planes no part of {MIN_PART} points is left; come nearer, or crop')
     reason = f'none of their parts shows {360 // SECTORS * MIN_SECTORS} deg of a round wall'
     for _, part, wall in sorted(found, key=lambda f: -f[0]):
-        other = rival(part.points, _on_wall(part, wall)[2], part.threshold_m)
+        other = _pipe(part, wall, len(thinned)) or rival(part.points, _on_wall(part, wall)[2], part.threshold_m)
         if other is None:
             described = _described(part, wall)
             uncertain = _uncertain(described)
@@ -125,6 +135,16 @@ def _candidates(part: _Part, height_m: float | None, rng) -> list[tuple[float, _
         if sound and (height_m is None or 0.3 * height_m < _extent(part, wall)[1] < 1.5 * height_m):
             found.append((score, wall))
     return found
+
+
+def _pipe(part: _Part, wall: _Wall, points: int) -> str | None:
+    on = _on_wall(part, wall)[3]
+    if _inside(part, wall)[on].mean() < 1 - MIN_SIDE_SHARE or 2 * on.sum() > points:
+        return None
+    return (
+        f'the best wall is seen from its inside, as that of a pipe, and holds {100 * on.sum() / points:.0f} % of the points only: its '
+        'radius would be a guess; crop the cloud to the cylinder, and give the camera with --viewpoint-m if it is not at the origin'
+    )
 
 
 def _uncertain(found: SceneCylinder) -> str | None:

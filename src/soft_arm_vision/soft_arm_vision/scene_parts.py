@@ -1,7 +1,8 @@
 """What a cloud is made of: how noisy it is, what is flat in it, and the parts that remain without that."""
 
 import numpy as np
-from scipy.ndimage import label
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from soft_arm_vision.cylinder_fit import perpendiculars
@@ -115,12 +116,9 @@ def connected_parts(points: np.ndarray, gap_m: float) -> list[np.ndarray]:
     """Parts with gaps between them, largest first, (k, 3) each."""
     if len(points) == 0:
         return []
-    cells = np.floor((points - points.min(axis=0)) / gap_m).astype(int)
-    near = (cells < 600).all(axis=1)  # some metres; a grid over anything larger would not fit into memory
-    points, cells = points[near], cells[near]
-    grid = np.zeros(cells.max(axis=0) + 1, bool)
-    grid[tuple(cells.T)] = True
-    labels, _ = label(grid, np.ones((3, 3, 3)))
-    owner = labels[tuple(cells.T)]
+    cells, cell = np.unique(np.floor((points - points.min(axis=0)) / gap_m), axis=0, return_inverse=True)
+    beside = cKDTree(cells).query_pairs(1.0, p=np.inf, output_type='ndarray')
+    graph = coo_array((np.ones(len(beside), bool), tuple(beside.T)), shape=(len(cells), len(cells)))
+    owner = connected_components(graph, directed=False)[1][cell.ravel()]
     count = np.bincount(owner)
     return [points[owner == k] for k in np.argsort(-count)[:PARTS] if count[k] >= MIN_PART]

@@ -24,7 +24,7 @@ from soft_arm_vision.bag_samples import bag_samples
 from soft_arm_vision.cloud_file import read_cloud
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring_detector import RingDetector
-from soft_arm_vision.scene_cylinder import find_cylinder
+from soft_arm_vision.scene_cylinder import RADIUS_LIMITS_M, find_cylinder
 from soft_arm_vision.segmenter import make_segmenter, ring_of
 from soft_arm_vision.yolact_segmenter import RING_CLASS
 
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
     commands = parser.add_subparsers(required=True, metavar='fit|evaluate|extract|draw')
     fit = commands.add_parser('fit', help='fit one cylinder to a cloud')
     fit.add_argument('cloud', type=input_file, help='.pcd, .ply or .npy, in metres')
-    fit.add_argument('--radius-m', type=number_in(1e-3, 10.0), help='known radius (default: it is estimated)')
+    fit.add_argument('--radius-m', type=number_in(*RADIUS_LIMITS_M), help='known radius (default: it is estimated)')
     fit.add_argument('--height-m', type=number_in(1e-3, 10.0), help='known height: much higher or lower walls are refused')
     fit.add_argument(
         '--viewpoint-m', type=finite_number, nargs=3, metavar=('X', 'Y', 'Z'),

@@ -17,6 +17,7 @@ from tf2_msgs.msg import TFMessage
 from tf2_ros import StaticTransformBroadcaster
 
 from soft_arm_node_kit import qos
+from soft_arm_sim.ros.conversions import image_message
 from soft_arm_vision import extrinsics
 from soft_arm_vision.ros.ring_detector_node import RingDetectorNode
 
@@ -199,7 +200,7 @@ def garbage(frame, stamp):
         yield info, images()
     info = CameraInfo(**good)
     info.header.frame_id = FRAME
-    yield info, images(colour=bridge.cv2_to_imgmsg(frame.colour.astype(np.float32), '32FC3'))
+    yield info, images(colour=image_message(frame.colour.astype(np.float32), '32FC3', stamp))
     yield info, images(colour=Image(encoding='rgb8'), depth=Image(encoding='16UC1'))
     yield info, images(depth=bridge.cv2_to_imgmsg(frame.colour, 'rgb8'))
     yield info, images(depth=bridge.cv2_to_imgmsg(frame.colour[..., 0].copy(), 'mono8'))
