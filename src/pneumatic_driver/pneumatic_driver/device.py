@@ -374,7 +374,8 @@ class Device(ABC):
         now_s = time.monotonic()
         if self._last_good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S:  # a device that was never reached has left no trace
             self._dumped_s = now_s
-            _log.warning('%s: %s; last frames: %s', self.map.link, what, ' | '.join(self.frames))
+            _log.warning('%s: %s', self.map.link, what)
+            _log.debug('last frames of %s: %s', self.map.link, ' | '.join(self.frames))
         age = 'none yet' if self.age_s is None else f'{1e3 * self.age_s:.0f} ms ago'
         return LinkError(f'{self.map.link}: {what} (last good answer {age})')
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import logging
 import re
 import threading
 import time
@@ -248,7 +249,8 @@ def test_another_client_that_writes_to_the_gripper_is_found_20_times_of_20(gripp
         recorder.reasons.clear()
 
 
-def test_silent_device_is_noticed_and_vents_itself(tcp_rig, proxy_to, make_driver):
+def test_silent_device_is_noticed_and_vents_itself(tcp_rig, proxy_to, make_driver, caplog):
+    caplog.set_level(logging.DEBUG, 'pneumatic_driver')
     proxy = proxy_to(tcp_rig)
     recorder = make_driver(tcp_rig, proxy.link)
     driver = moving(recorder, tcp_rig)
@@ -259,6 +261,8 @@ def test_silent_device_is_noticed_and_vents_itself(tcp_rig, proxy_to, make_drive
     assert tcp_rig.plant.changed_device_s - frozen_device_s <= 0.3
     with pytest.raises(CommandError, match='activate the driver'):
         driver.command(tcp_rig.targets_pa)
+    assert all(len(r.getMessage()) < 300 for r in caplog.records if r.levelno > logging.DEBUG)
+    assert any('last frames of tcp' in r.getMessage() for r in caplog.records if r.levelno == logging.DEBUG)
 
 
 @pytest.mark.parametrize('how', ['cut', 'power'])
