@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-FRESH_S = 3.0  # nodes report once a second
+FRESH_S = 5.0  # nodes report once a second; a busy machine stalls
 GONE_S = 60.0
 _NAMED = 3
 
