@@ -1,0 +1,42 @@
+"""Each node of the launch files has a rule for its end, and `report_ready` waits for the nodes that are started."""
+
+from pathlib import Path
+
+import pytest
+
+from soft_arm_bringup.launch_description import describe, is_ours
+
+LAUNCH = Path(__file__).parents[2]
+END_THE_LAUNCH = {'pneumatic_driver', 'pcu2v_driver', 'abb_rws_bridge', 'virtual_rig', 'virtual_cell', 'report_ready'}
+LAUNCHES = [
+    ('sim', {}),
+    ('sim', {'vision': 'false', 'control': 'false', 'namespace': 'left'}),
+    ('sim', {'bellows': 'true', 'squid': 'true'}),
+    ('cell', {}),
+    ('bellows', {}),
+    ('squid', {}),
+]
+
+
+@pytest.fixture(params=LAUNCHES, ids=lambda given: f'{given[0]} {" ".join(given[1])}')
+def processes(request, tmp_path):
+    file, given = request.param
+    return describe(LAUNCH / f'{file}.launch.xml', given, tmp_path).processes
+
+
+def test_each_node_has_one_rule(processes):
+    for process in processes:
+        if process.node.rpartition('/')[2] in END_THE_LAUNCH:
+            assert process.shutdown_on_exit and not process.respawn, process.node
+        else:
+            assert process.respawn and not process.shutdown_on_exit, process.node
+            assert 0 < process.respawn_max_retries <= 10 and process.respawn_delay_s >= 1.0, process.node
+
+
+def test_every_node_is_waited_for(processes):
+    reporters = [process for process in processes if process.node.endswith('/report_ready')]
+    awaited = []
+    for reporter in reporters:
+        namespace = reporter.node.rpartition('/')[0]
+        awaited += [name if name.startswith('/') else f'{namespace}/{name}' for name in reporter.parameters['nodes']]
+    assert sorted(awaited) == sorted(p.node for p in processes if is_ours(p.package) and p not in reporters)
