@@ -21,6 +21,7 @@ _SYMBOL = re.compile(r'^[A-Za-z]\w*(/[A-Za-z]\w*){1,2}(\{\d+(,\d+)*\})?$', re.AS
 _SIGNAL = re.compile(r'^\w[\w.-]*(/\w[\w.-]*){0,2}$', re.ASCII)
 _LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
 _MAXIMUM_PAGES = 50
+LONGEST_NAME, LONGEST_LITERAL, LARGEST_SIGNAL = 120, 20_000, 1e9
 _WRITE_ACCESS = '/rw/controlstation/writeaccess'  # what RobotWare 8 has instead of masterships; it answers 410 to those
 
 _log = logging.getLogger(__name__)
@@ -175,15 +176,18 @@ class Controller:
 
     async def set_symbol(self, symbol: str, literal: str) -> None:
         """Write a RAPID variable; the literal is checked here first."""
+        if len(literal) > LONGEST_LITERAL:
+            raise ConfigurationError(f'a value of {len(literal)} characters is over the limit of {LONGEST_LITERAL}: nothing was sent')
         mapping.parse_literal(literal)
         self._symbol_path(symbol)
         await self._edit(self.dialect.set_symbol(symbol.replace('{', '%7B').replace('}', '%7D'), literal))
 
     async def set_signal(self, path: str, value: float) -> None:
         """Write an I/O signal by name or `network/device/name`."""
-        if not np.isfinite(value):
-            raise ConfigurationError(f'signal {path} = {value} must be finite: nothing was sent')
-        await self.session.request(self.dialect.set_signal(_checked(_SIGNAL, path, 'signal'), f'{value:g}'))
+        _checked(_SIGNAL, path, 'signal')
+        if not abs(value) <= LARGEST_SIGNAL:  # false for NaN too
+            raise ConfigurationError(f'signal {path} = {value} must be from -{LARGEST_SIGNAL:g} to {LARGEST_SIGNAL:g}: nothing was sent')
+        await self.session.request(self.dialect.set_signal(path, f'{value:.9g}'))
 
     async def _edit(self, request: Request) -> None:
         """A write to the program; OmniCore wants its mastership asked for, IRC5 takes a free one by itself."""
@@ -277,8 +281,8 @@ def running(text: str) -> bool:
 
 
 def _checked(pattern: re.Pattern, text: str, what: str) -> str:
-    if not pattern.match(text):
-        raise ConfigurationError(f'{text!r} is no name of a {what}: nothing was sent')
+    if len(text) > LONGEST_NAME or not pattern.fullmatch(text):
+        raise ConfigurationError(f'{text[:40]!r} is no name of a {what} (at most {LONGEST_NAME} letters, digits and /): nothing was sent')
     return text
 
 
@@ -297,13 +301,14 @@ def _signal(item: Item) -> Signal | None:
 
 def _log_entry(item: Item) -> LogEntry | None:
     sequence = item.title.rpartition('/')[2]
-    if not sequence.isdigit() or 'code' not in item.fields:
+    if not re.fullmatch(r'[0-9]{1,9}', sequence) or 'code' not in item.fields:
         return None
+    code = mapping.number(item.fields['code'])
     stamp = ' '.join(item.fields.get('tstamp', '').split())
     return LogEntry(
         int(sequence),
         _LOG_KINDS.get(item.fields.get('msgtype', ''), 'info'),
-        int(mapping.number(item.fields['code'])),
+        int(code) if abs(code) < 2**31 else 0,
         stamp,
         item.fields.get('title', ''),
     )

@@ -156,6 +156,8 @@ def parse_literal(text: str):
             stack[-1].append(boolean.upper() == 'TRUE')
         else:
             stack[-1].append(float(numeral))
+            if not math.isfinite(stack[-1][-1]):
+                raise ConfigurationError(f'{numeral[:20]} is too large for a RAPID number')
         expect_value, done = False, len(stack) == 1
     if not done:
         raise ConfigurationError(f'{text[:60]!r} is no whole RAPID literal')

@@ -16,7 +16,7 @@ from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.credentials import load_credentials
 from abb_rws_bridge.errors import RwsError
 from abb_rws_bridge.link import Link
-from abb_rws_bridge.monitor import UP
+from abb_rws_bridge.monitor import BUSY, CONNECTING, LOST, REFUSED, UP
 from abb_rws_bridge.ros import conversions
 from abb_rws_bridge.ros.bridge_parameters import BridgeParameters
 from abb_rws_bridge.ros.bridge_publishers import BridgePublishers
@@ -30,6 +30,13 @@ from soft_arm_node_kit.parameters import declare
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _AUTOSTART_PERIOD_S = 0.5
+_REMEDIES = {
+    CONNECTING: 'wait; if it stays so, check the parameters host and port',
+    LOST: 'check that the controller is on, the cable, and the parameters host and port',
+    BUSY: 'log other clients out of the controller, or wait 5 minutes until their sessions expire',
+    REFUSED: 'check user and password of the credentials',
+}
+"""What to do, by the state of the link."""
 
 
 class AbbRwsBridgeNode(LifecycleNode):
@@ -119,7 +126,6 @@ class AbbRwsBridgeNode(LifecycleNode):
         level = (
             diagnostics.OK if not connected or known.ready and not stale else diagnostics.ERROR if known.link != UP else diagnostics.WARN
         )
-        message = f'link {known.link} {known.error}'.strip() if connected and (stale or known.link != UP) else known.error or self._phase
         values = {
             'state': self._phase,
             'ready': self._phase == 'active',
@@ -130,7 +136,21 @@ class AbbRwsBridgeNode(LifecycleNode):
             'controller_sessions': self._link.sessions_used,
             'refused_commands': self._commands.refused,
         }
-        return level, message, values
+        return level, self._message(connected, stale), values
+
+    def _message(self, connected: bool, stale: bool) -> str:
+        """What is wrong and what to do about it, or the node's state."""
+        known = self._link.known
+        if not connected:
+            return f'{self._phase}: configure and activate the node, or set its parameter autostart'
+        if known.link != UP:
+            return f'link {known.link} {known.error[:180]}: {_REMEDIES[known.link]}'
+        if stale:
+            limit = f'{self._settings.stale_after_s:g} s {known.error[:150]}'.strip()
+            return f'joint angles are older than {limit}: check the load of network and controller'
+        if not known.ready:
+            return 'the controller has no RAPID tasks yet: it is starting, wait'
+        return known.error or self._phase
 
 
 def main() -> int:

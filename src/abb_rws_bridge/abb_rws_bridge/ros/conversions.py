@@ -33,7 +33,8 @@ def joints_from(names: Sequence[str], position_rad: Sequence[float], prefix: str
     """
     wanted = [prefix + name for name in irb120.JOINT_NAMES]
     if sorted(names) != wanted or len(position_rad) != len(wanted):
-        raise ConfigurationError(f'{len(position_rad)} positions for the joints {list(names)}: give one for each of {wanted}')
+        told = ', '.join(name[:20] for name in names[:6]) or 'none'
+        raise ConfigurationError(f'{len(position_rad)} positions for {len(names)} joints ({told}): give one for each of {wanted}')
     return irb120.check_joints([position_rad[list(names).index(name)] for name in wanted])
 
 
@@ -41,11 +42,11 @@ def move_limits(request: MoveJoints.Goal, tolerance_rad: float, timeout_s: float
     """Tolerance [rad] and time limit [s] of a goal, or the node's where it gives none.
 
     Raises:
-        ConfigurationError: If one is negative or not finite.
+        ConfigurationError: If one is outside its limits.
     """
-    for name, value in (('tolerance_rad', request.tolerance_rad), ('timeout_s', request.timeout_s)):
-        if not 0.0 <= value < math.inf:
-            raise ConfigurationError(f'{name} = {value} must be finite and not negative; 0 takes the default of the node')
+    for name, value, most in (('tolerance_rad', request.tolerance_rad, 0.1), ('timeout_s', request.timeout_s, 600.0)):
+        if not 0.0 <= value <= most:  # false for NaN too
+            raise ConfigurationError(f'{name} = {value} must be from 0 to {most}; 0 takes the default of the node')
     return request.tolerance_rad or tolerance_rad, request.timeout_s or timeout_s
 
 

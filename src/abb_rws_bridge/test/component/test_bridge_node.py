@@ -245,6 +245,8 @@ def test_an_emergency_stop_ends_the_move_and_is_told(operator, peer):
         ([0] * 6, ['abb_joint_1'] * 6, {}),
         ([0] * 6, None, {'timeout_s': -1.0}),
         ([0] * 6, None, {'tolerance_rad': math.inf}),
+        ([0] * 6, None, {'tolerance_rad': 1.0}),
+        ([0] * 6, None, {'timeout_s': math.nan}),
     ],
 )
 def test_a_goal_that_cannot_be_is_refused_and_nothing_is_sent(operator, peer, degrees, names, fields):
@@ -252,6 +254,38 @@ def test_a_goal_that_cannot_be_is_refused_and_nothing_is_sent(operator, peer, de
     before = peer.state()['writes']
     assert operator.move(degrees, names, **fields).error_code == MoveJoints.Result.INVALID_GOAL
     assert peer.state()['writes'] == before
+
+
+def test_garbage_is_refused_in_one_line_and_the_node_goes_on(operator, peer):
+    operator.start()
+    before = peer.state()['writes']
+    huge, symbol = 'x' * 1_000_000, 'T_ROB1/Module1/test_var_num'
+    for kind, name, fields in (
+        (SetSpeedRatio, 'set_speed_ratio', {'speed_ratio': math.nan}),
+        (SetSpeedRatio, 'set_speed_ratio', {'speed_ratio': -math.inf}),
+        (SetIo, 'set_io', {'signal': 'DO_01', 'value': math.nan}),
+        (SetIo, 'set_io', {'signal': 'DO_01', 'value': 1e300}),
+        (SetIo, 'set_io', {'signal': huge, 'value': 1.0}),
+        (SetIo, 'set_io', {'signal': '', 'value': 1.0}),
+        (SetRapidData, 'set_rapid_data', {'symbol': symbol, 'literal': '1e999'}),
+        (SetRapidData, 'set_rapid_data', {'symbol': symbol, 'literal': '[' * 1_000_000}),
+        (SetRapidData, 'set_rapid_data', {'symbol': huge, 'literal': '1'}),
+        (SetRapidData, 'set_rapid_data', {'symbol': symbol + '\n', 'literal': '1'}),
+        (GetRapidData, 'get_rapid_data', {'symbol': '../../../' + huge}),
+    ):
+        answer = operator.call(kind, name, **fields)
+        assert not answer.success and 0 < len(answer.message) <= 300 and '\n' not in answer.message, (name, answer.message)
+    for degrees, names in (
+        ([math.inf] * 6, None),
+        ([0.0] * 10_000, None),
+        ([0.0] * 6, [huge] * 6),
+        ([0.0] * 6, ['abb_joint_1'] * 10_000),
+        ([], None),
+    ):
+        refused = operator.move(degrees, names)
+        assert refused.error_code == MoveJoints.Result.INVALID_GOAL and 0 < len(refused.error_msg) <= 300
+    assert peer.state()['writes'] == before
+    assert operator.call(SetRapidData, 'set_rapid_data', symbol=symbol, literal='2').success
 
 
 def test_data_signals_and_speed_are_written_and_told(operator, peer):
@@ -282,7 +316,7 @@ def test_a_frozen_controller_is_told_within_a_second_and_nothing_stale_is_publis
     operator.wait(lambda: operator.diagnostics[-1].level == DiagnosticStatus.ERROR, 2.5)
     took_s = time.monotonic() - frozen_s
     assert operator.joints == []
-    assert value(operator.diagnostics[-1], 'link') == 'lost'
+    assert value(operator.diagnostics[-1], 'link') == 'lost' and 'check that the controller is on' in operator.diagnostics[-1].message
     os.kill(peer.process.pid, signal.SIGCONT)
     operator.wait(lambda: operator.joints, 2.0)
     assert operator.age_s(operator.joints[0].header.stamp) < 1.2  # the first may be the answer to what was asked before

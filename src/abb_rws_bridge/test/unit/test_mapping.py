@@ -70,7 +70,8 @@ def test_literals(text, value):
 
 
 @pytest.mark.parametrize(
-    'text', ['', '[', ']', '[1,', '[1,]', '[,1]', '1,2', '[1 2]', '1 2', '[1]]', 'NaN', 'a', '"open', '[1];DROP', '1&x=2']
+    'text',
+    ['', '1e999', '[-1e999]', '[', ']', '[1,', '[1,]', '[,1]', '1,2', '[1 2]', '1 2', '[1]]', 'NaN', 'a', '"open', '[1];DROP', '1&x=2'],
 )
 def test_what_is_no_literal_is_refused(text):
     with pytest.raises(ConfigurationError):

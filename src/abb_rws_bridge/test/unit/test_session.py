@@ -7,6 +7,8 @@ import time
 import pytest
 
 from abb_rws_bridge import errors
+from abb_rws_bridge.body import Item
+from abb_rws_bridge.controller import _log_entry
 from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.monitor import BUSY, UP
 from abb_rws_bridge.session import Endpoint
@@ -65,6 +67,11 @@ def test_wrong_credentials_are_said_and_do_not_cause_a_storm(generation):
             assert running.requests <= 2 and running.sessions.opened == 0
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize('sequence', ['²', '9' * 5000, '-1', ''])
+def test_an_entry_of_the_log_without_a_number_is_left_out(sequence):
+    assert _log_entry(Item('elog-message-li', f'/rw/elog/0/{sequence}', {'code': '10012'})) is None
 
 
 def test_a_full_session_table_is_busy_and_recovers_when_a_place_is_free():
