@@ -10,8 +10,10 @@ import numpy as np
 
 from soft_arm_vision.accuracy import pose_errors
 from soft_arm_vision.arc_prior import expected_axis
-from soft_arm_vision.bag_frames import read_frames, read_truth
-from soft_arm_vision.ring_detector import RingDetector
+from soft_arm_vision.bag_frames import find_topics, read_frames, read_poses
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ring_detector import Detection, RingDetector
+from soft_arm_vision.ring_fit import RingFit
 
 TRUTH_GAP_NS = 50_000_000  # truth farther away in time is none
 
@@ -21,47 +23,105 @@ class BagReport:
     """What a bag showed.
 
     Attributes:
-        frames, poses: Numbers of pairs and of poses found.
+        topics: What was taken from the bag, by its role.
+        frames, poses: Numbers of frames and of poses found in them; of recorded poses twice the same.
         reasons: How often each reason stood against a pose, numbers in it left out.
         recorded_s, computed_s: Length of the recording and time taken for it.
         errors: As `accuracy.PoseErrors.summary`; None without truth.
+        times_s: Of the frames, from the first, shape (n,).
+        centre_errors_m: Of the frames, NaN without a pose or truth, shape (n,).
     """
 
+    topics: dict[str, str]
     frames: int
     poses: int
     reasons: dict[str, int]
     recorded_s: float
     computed_s: float
     errors: dict[str, float | None] | None
+    times_s: np.ndarray
+    centre_errors_m: np.ndarray
 
 
 def evaluate(bag: Path, detector: RingDetector, T_base_camera: np.ndarray, report: Callable[[], None] = lambda: None) -> BagReport:
-    """Run a bag through a detector.
+    """Run a bag's images through a detector; without images take the poses that were found when it was recorded.
 
     Args:
         bag: Folder of the bag.
         detector: A new one, so that the result is the bag's alone.
         T_base_camera: Extrinsics, shape (4, 4); the error report holds their error too.
         report: Called after every frame.
+
+    Raises:
+        VisionError: If the bag cannot be read, or holds neither images nor poses.
     """
-    truth_ns, T_base_ring = read_truth(bag)
-    stamps_ns, detections, reasons, begin = [], [], Counter(), perf_counter()
-    for frame in read_frames(bag):
-        detection = detector.detect(frame.rgb, frame.depth, frame.intrinsics, lambda centre: expected_axis(centre, T_base_camera))
-        stamps_ns.append(frame.stamp_ns)
-        detections.append(detection)
-        if detection.fit is None:
-            reasons[_without_numbers(detection.reason)] += 1
-        report()
-    computed_s, errors = perf_counter() - begin, None
+    topics = find_topics(bag)
+    stamps_ns, detections, begin = [], [], perf_counter()
+    truth_ns, T_base_ring, _ = read_poses(bag, topics.truth)
+    if topics.colour is None and topics.ring_pose is None:
+        raise VisionError(f'bag {bag} holds neither images nor ring_pose: record again with softarm bag record --images -o FOLDER')
+    if topics.colour is not None:
+        T_detected_base, roles = np.linalg.inv(T_base_camera), ('colour', 'depth', 'info', 'truth')
+        for frame in read_frames(bag):
+            stamps_ns.append(frame.stamp_ns)
+            detections.append(detector.detect(frame.rgb, frame.depth, frame.intrinsics, lambda c: expected_axis(c, T_base_camera)))
+            report()
+    else:
+        T_detected_base, roles = np.eye(4), ('ring_pose', 'truth')
+        for stamp_ns, T, covariance in zip(*read_poses(bag, topics.ring_pose), strict=True):
+            stamps_ns.append(int(stamp_ns))
+            detections.append(Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0, 0.0), None))
+            report()
+    computed_s, errors, centre_errors_m = perf_counter() - begin, None, np.full(len(detections), np.nan)
     if len(truth_ns) and stamps_ns:
-        nearest = np.array([int(np.argmin(np.abs(truth_ns - s))) for s in stamps_ns])
-        known = np.flatnonzero(np.abs(truth_ns[nearest] - stamps_ns) < TRUTH_GAP_NS)
-        T_camera_base = np.linalg.inv(T_base_camera)
-        errors = pose_errors([detections[i] for i in known], [T_camera_base @ T_base_ring[nearest[i]] for i in known]).summary()
-    recorded_s = (max(stamps_ns) - min(stamps_ns)) * 1e-9 if stamps_ns else 0.0
-    poses = sum(d.fit is not None for d in detections)
-    return BagReport(len(detections), poses, dict(reasons.most_common()), recorded_s, computed_s, errors)
+        known, truth = _truth_at(np.array(stamps_ns), truth_ns, T_base_ring)
+        truth = [T_detected_base @ T for T in truth]
+        errors = pose_errors([detections[i] for i in known], truth).summary()
+        for i, T in zip(known, truth, strict=True):
+            if detections[i].fit is not None:
+                centre_errors_m[i] = np.linalg.norm(detections[i].fit.centre - T[:3, 3])
+    times_s = 1e-9 * (np.array(stamps_ns, float) - min(stamps_ns, default=0))
+    reasons = Counter(_without_numbers(d.reason) for d in detections if d.fit is None)
+    taken = {role: getattr(topics, role) for role in roles if getattr(topics, role) is not None}
+    poses, recorded_s = sum(d.fit is not None for d in detections), float(times_s.max(initial=0.0))
+    return BagReport(taken, len(detections), poses, dict(reasons.most_common()), recorded_s, computed_s, errors, times_s, centre_errors_m)
+
+
+def _truth_at(stamps_ns: np.ndarray, truth_ns: np.ndarray, T_base_ring: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Which stamps have truth near enough, and the truth then: its place between the two neighbours, its axis as that of the nearest."""
+    order = np.argsort(truth_ns, kind='stable')
+    truth_ns, T_base_ring = truth_ns[order], T_base_ring[order]
+    nearest = np.abs(truth_ns[None] - stamps_ns[:, None]).argmin(axis=1)
+    known = np.flatnonzero(np.abs(truth_ns[nearest] - stamps_ns) < TRUTH_GAP_NS)
+    truth = []
+    for i in known:
+        T = T_base_ring[nearest[i]].copy()
+        T[:3, 3] = [np.interp(stamps_ns[i] - truth_ns[0], truth_ns - truth_ns[0], T_base_ring[:, k, 3]) for k in range(3)]
+        truth.append(T)
+    return known, truth
+
+
+def draw_errors(report: BagReport, path: Path) -> None:
+    """Write a picture of the centre's error over time; frames without a pose are marked below.
+
+    Raises:
+        VisionError: If the bag holds no truth, or the file cannot be written.
+    """
+    from matplotlib.figure import Figure  # takes a second
+
+    if report.errors is None:
+        raise VisionError('the bag holds no true pose of the ring (debug/tip_truth of a virtual rig), so there is no error to draw')
+    figure = Figure(figsize=(10, 4), layout='constrained')
+    axes = figure.add_subplot(xlabel='time [s]', ylabel='error of the centre [mm]', ylim=(0, None))
+    axes.plot(report.times_s, 1e3 * report.centre_errors_m, '.-', linewidth=0.6, label=f'{report.poses} poses in {report.frames} frames')
+    missing = report.times_s[np.isnan(report.centre_errors_m)]
+    axes.plot(missing, np.zeros(len(missing)), 'rx', label=f'{len(missing)} frames without pose or truth', clip_on=False)
+    axes.legend()
+    axes.set_ylim(0, None)
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise VisionError(f'{path} cannot be written: {error.strerror}') from error
 
 
 def _without_numbers(reason: str) -> str:

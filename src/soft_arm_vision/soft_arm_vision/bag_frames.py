@@ -1,11 +1,11 @@
 """Frames of a recorded bag (rosbag2, MCAP or SQLite), read without ROS."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rosbags.interfaces import Connection
 from rosbags.rosbag2 import Reader, ReaderError
 from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
@@ -13,7 +13,9 @@ from scipy.spatial.transform import Rotation
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
-COLOUR, DEPTH, INFO, TRUTH = 'color/image_raw', 'aligned_depth_to_color/image_raw', 'color/camera_info', 'debug/tip_truth'
+_COLOUR = 'color/image_raw', 'rgb/image_raw', 'color/image_rect_raw', 'rgb/image_rect_color', 'color/image_rect', 'rgb/image_rect'
+_DEPTH = tuple(f'{kind}/{image}' for kind in ('aligned_depth_to_color', 'depth_registered', 'depth_to_rgb', 'depth')
+               for image in ('image_raw', 'image_rect_raw', 'image_rect', 'image'))  # fmt: skip
 _LOOKED_BACK = 4  # images whose other half may still come
 
 
@@ -27,54 +29,107 @@ class BagFrame:
     intrinsics: Intrinsics
 
 
+@dataclass(frozen=True)
+class BagTopics:
+    """Full names of the topics that count in a bag, None where it has none.
+
+    Attributes:
+        colour, depth, info: Images of one camera with their camera info; all or none.
+        ring_pose: What the detector said when the bag was recorded.
+        truth: True pose of the ring.
+    """
+
+    colour: str | None
+    depth: str | None
+    info: str | None
+    ring_pose: str | None
+    truth: str | None
+
+
+def find_topics(bag: Path) -> BagTopics:
+    """The topics of a bag that count, by type and by the names that cameras and our nodes use, in any namespace.
+
+    Raises:
+        VisionError: If the bag cannot be read.
+    """
+    with _open(bag) as reader:
+        kinds = {c.topic: c.msgtype for c in reader.connections}
+
+    def ending(kind: str, end: str) -> str | None:
+        return next((name for name in sorted(kinds) if kinds[name] == f'{kind}Stamped' and name.endswith(end)), None)
+
+    camera = next(_cameras(kinds), (None, None, None))
+    poses = ending('geometry_msgs/msg/PoseWithCovariance', '/ring_pose'), ending('geometry_msgs/msg/Pose', '/debug/tip_truth')
+    return BagTopics(*camera, *poses)
+
+
+def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Colour, depth and camera info of each camera."""
+    for end in _COLOUR:
+        for name in sorted(kinds):
+            if kinds[name] == 'sensor_msgs/msg/Image' and name.endswith(f'/{end}'):
+                camera, info = name.removesuffix(end), f'{name.rpartition("/")[0]}/camera_info'
+                depth = next((camera + d for d in _DEPTH if kinds.get(camera + d) == 'sensor_msgs/msg/Image'), None)
+                if depth is not None and kinds.get(info) == 'sensor_msgs/msg/CameraInfo':
+                    yield name, depth, info
+
+
 def read_frames(bag: Path) -> Iterator[BagFrame]:
     """Pairs of colour and aligned depth with the same stamp, in order.
 
     Raises:
-        VisionError: If the bag cannot be read or has no such topics.
+        VisionError: If the bag cannot be read or has no images.
     """
-    waiting, intrinsics = {COLOUR: {}, DEPTH: {}}, None
-    for kind, message in _messages(bag, (COLOUR, DEPTH, INFO)):
-        if kind == INFO:
+    topics = find_topics(bag)
+    colour_topic, depth_topic, info_topic = topics.colour, topics.depth, topics.info
+    if colour_topic is None:
+        raise VisionError(f'bag {bag} holds no colour with depth and camera_info: record again with softarm bag record --images -o FOLDER')
+    waiting, intrinsics = {colour_topic: {}, depth_topic: {}}, None
+    for topic, message in _messages(bag, (colour_topic, depth_topic, info_topic)):
+        if topic == info_topic:
             intrinsics = Intrinsics.of_camera_info(message)
             continue
         stamp_ns = _stamp_ns(message)
-        match = waiting[DEPTH if kind == COLOUR else COLOUR].pop(stamp_ns, None)
+        match = waiting[depth_topic if topic == colour_topic else colour_topic].pop(stamp_ns, None)
         if match is None:
-            waiting[kind][stamp_ns] = message
-            while len(waiting[kind]) > _LOOKED_BACK:
-                waiting[kind].pop(next(iter(waiting[kind])))
+            waiting[topic][stamp_ns] = message
+            while len(waiting[topic]) > _LOOKED_BACK:
+                waiting[topic].pop(next(iter(waiting[topic])))
         elif intrinsics is not None:
-            colour, depth = (message, match) if kind == COLOUR else (match, message)
+            colour, depth = (message, match) if topic == colour_topic else (match, message)
             yield BagFrame(stamp_ns, _picture(colour), _picture(depth), intrinsics)
 
 
-def read_truth(bag: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Stamps [ns] (n,) and poses of the ring in the base frame (n, 4, 4) where the bag carries them; n is 0 where it does not."""
-    stamps, poses = [], []
-    for _, message in _messages(bag, (TRUTH,), needed=False):
-        position, turn = message.pose.position, message.pose.orientation
+def read_poses(bag: Path, topic: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Stamps [ns] (n,), poses (n, 4, 4) and covariances (n, 6, 6), zeros where there are none, of a topic; n is 0 without a topic."""
+    stamps, poses, covariances = [], [], []
+    for _, message in _messages(bag, () if topic is None else (topic,)):
+        pose = getattr(message.pose, 'pose', message.pose)
+        position, turn = pose.position, pose.orientation
         T = np.eye(4)
         T[:3, :3] = Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]).as_matrix()
         T[:3, 3] = position.x, position.y, position.z
         stamps.append(_stamp_ns(message))
         poses.append(T)
-    return np.array(stamps, np.int64), np.array(poses).reshape(-1, 4, 4)
+        covariances.append(getattr(message.pose, 'covariance', np.zeros(36)))
+    return np.array(stamps, np.int64), np.array(poses).reshape(-1, 4, 4), np.array(covariances).reshape(-1, 6, 6)
 
 
-def _messages(bag: Path, kinds: tuple[str, ...], needed: bool = True) -> Iterator[tuple[str, object]]:
-    store = get_typestore(Stores.ROS2_JAZZY)
+@contextmanager
+def _open(bag: Path) -> Iterator[Reader]:
     try:
         with Reader(bag) as reader:
-            wanted: dict[str, Connection] = {k: c for c in reader.connections for k in kinds if c.topic.endswith('/' + k)}
-            missing = [kind for kind in kinds if kind not in wanted]
-            if missing and needed:
-                raise VisionError(f'bag {bag} has no topic that ends with {missing[0]}: record the camera too')
-            kind_of = {c.topic: k for k, c in wanted.items()}
-            for connection, _, raw in reader.messages(connections=list(wanted.values())) if wanted else ():
-                yield kind_of[connection.topic], store.deserialize_cdr(raw, connection.msgtype)
+            yield reader
     except (ReaderError, OSError) as error:
         raise VisionError(f'bag {bag} cannot be read: {error}') from error
+
+
+def _messages(bag: Path, topics: tuple[str, ...]) -> Iterator[tuple[str, object]]:
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with _open(bag) as reader:
+        wanted = [c for c in reader.connections if c.topic in topics]
+        for connection, _, raw in reader.messages(connections=wanted) if wanted else ():
+            yield connection.topic, store.deserialize_cdr(raw, connection.msgtype)
 
 
 def _stamp_ns(message) -> int:

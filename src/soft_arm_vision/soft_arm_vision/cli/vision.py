@@ -14,12 +14,13 @@ from soft_arm_description.command_line import (
     input_path,
     number_in,
     output_folder,
+    plot_file,
     positive_count,
     seed_number,
 )
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_vision import coco, extrinsics
-from soft_arm_vision.bag_evaluation import evaluate
+from soft_arm_vision.bag_evaluation import draw_errors, evaluate
 from soft_arm_vision.bag_samples import bag_samples
 from soft_arm_vision.cloud_file import read_cloud
 from soft_arm_vision.errors import VisionError
@@ -44,12 +45,13 @@ def main(argv: list[str]) -> int:
     fit.add_argument('--seed', type=seed_number, default=0, help='of the random choices (default: %(default)s)')
     fit.add_json()
     fit.set_defaults(action=_fit)
-    replay = commands.add_parser('evaluate', help='run a recorded bag through the pipeline')
-    replay.add_argument('bag', type=input_path, help='folder of a bag with colour, aligned depth and camera info')
+    replay = commands.add_parser('evaluate', help='find the ring in a recorded bag, and compare it with the truth of a virtual rig')
+    replay.add_argument('bag', type=input_path, help='folder of a bag; topics are found by type and usual names, in any namespace')
     replay.add_robot()
     replay.add_rig()
     replay.add_argument('--extrinsics', type=input_file, help='another extrinsics file')
     replay.add_argument('--segmenter', default='colour', help='colour or yolact (default: %(default)s)')
+    replay.add_argument('--plot', type=plot_file, metavar='FILE', help='draw the error over time: .png, .pdf or .svg')
     replay.add_json()
     replay.set_defaults(action=_evaluate)
     extract = commands.add_parser('extract', help='make a labelled data set of a recorded bag, to train on')
@@ -112,9 +114,15 @@ def _evaluate(options) -> int:
     detector = RingDetector(ring, segmenter)
     with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
         report = evaluate(options.bag, detector, mounting.T_base_camera, bar.update)
+    if options.plot is not None:
+        draw_errors(report, options.plot)
     if options.json:
-        print(json.dumps(vars(report)))
+        plain = {k: v for k, v in vars(report).items() if not isinstance(v, np.ndarray)}
+        print(json.dumps(plain))
         return 0
+    print('taken: ' + ', '.join(f'{role} {topic}' for role, topic in report.topics.items()))
+    if 'colour' not in report.topics:
+        print('no images in the bag: the poses are those of the recording (softarm bag record --images keeps the images too)')
     print(f'{report.poses} poses in {report.frames} frames; {report.recorded_s:.1f} s recorded, {report.computed_s:.1f} s computed')
     for reason, count in report.reasons.items():
         print(f'  {count:4d}  {reason}')

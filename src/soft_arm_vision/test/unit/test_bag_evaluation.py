@@ -3,8 +3,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rosbags.rosbag2 import Reader, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
 
-from soft_arm_vision.bag_frames import read_frames, read_truth
+from soft_arm_vision.bag_frames import find_topics, read_frames, read_poses
 from soft_arm_vision.cli import vision
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
@@ -12,7 +14,7 @@ BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 
 def test_bag_is_read_whole():
     frames = list(read_frames(BAG))
-    stamps_ns, T = read_truth(BAG)
+    stamps_ns, T, _ = read_poses(BAG, find_topics(BAG).truth)
     assert [f.stamp_ns for f in frames] == stamps_ns.tolist() and len(frames) == 6
     assert frames[0].rgb.shape == (240, 320, 3) and frames[0].depth.shape == (240, 320) and frames[0].depth.dtype == np.uint16
     assert 200 < np.median(frames[0].depth[frames[0].depth > 0]) < 2000
@@ -38,3 +40,88 @@ def test_no_bag(tmp_path, capsys):
     assert vision.main(['evaluate', str(tmp_path / 'none')]) == 2
     error = capsys.readouterr().err
     assert 'No such file or folder' in error and error.count('\n') == 1
+
+
+STORE = get_typestore(Stores.ROS2_JAZZY)
+
+
+def written(path, messages):
+    """A bag of (topic, type, bytes, stamp [ns]) messages."""
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        links = {}
+        for topic, kind, raw, stamp_ns in messages:
+            if topic not in links:
+                links[topic] = writer.add_connection(topic, kind, typestore=STORE)
+            writer.write(links[topic], stamp_ns, raw)
+    return path
+
+
+def renamed(names):
+    """The messages of the short bag under other names; those without one are left out."""
+    with Reader(BAG) as reader:
+        for connection, stamp_ns, raw in reader.messages():
+            name = next((new for old, new in names.items() if connection.topic.endswith(old)), None)
+            if name is not None:
+                yield name, connection.msgtype, raw, stamp_ns
+
+
+@pytest.mark.parametrize(
+    'names',
+    [
+        ('/cam/color/image_raw', '/cam/aligned_depth_to_color/image_raw', '/cam/color/camera_info', '/virtual_rig/debug/tip_truth'),
+        ('/lab/left/rgb/image_rect_color', '/lab/left/depth_registered/image_rect', '/lab/left/rgb/camera_info', '/a/debug/tip_truth'),
+        ('/color/image_raw', '/aligned_depth_to_color/image_raw', '/color/camera_info', '/b/virtual_rig/debug/tip_truth'),
+    ],
+)
+def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
+    olds = '/color/image_raw', '/aligned_depth_to_color/image_raw', '/color/camera_info', '/debug/tip_truth'
+    others = ('/finger/color/image_raw', 'std_msgs/msg/String', b'', 10**9), ('/other/ring_pose', 'std_msgs/msg/String', b'', 10**9)
+    found = find_topics(written(tmp_path / 'bag', [*others, *renamed(dict(zip(olds, names, strict=True)))]))
+    assert (found.colour, found.depth, found.info, found.truth, found.ring_pose) == (*names, None)
+    assert len(list(read_frames(tmp_path / 'bag'))) == 6
+
+
+def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True):
+    """A default recording of a virtual rig: poses of the ring at 30 Hz beside a truth that moves along x, 10 ms apart, but no images."""
+    types, messages = STORE.types, []
+
+    def header(stamp_ns):
+        return types['std_msgs/msg/Header'](types['builtin_interfaces/msg/Time'](stamp_ns // 10**9, stamp_ns % 10**9), 'base')
+
+    def pose(stamp_ns, off=(0.0, 0.0, 0.0)):
+        place = types['geometry_msgs/msg/Point'](0.1e-9 * stamp_ns + off[0], off[1], 0.3 + off[2])
+        return types['geometry_msgs/msg/Pose'](place, types['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, 1.0))
+
+    for stamp_ns in range(0, 10**9, 10**7) if truth else ():
+        said = types['geometry_msgs/msg/PoseStamped'](header(stamp_ns), pose(stamp_ns))
+        messages.append(('/virtual_rig/debug/tip_truth', said.__msgtype__, STORE.serialize_cdr(said, said.__msgtype__), stamp_ns))
+    for stamp_ns in range(5 * 10**6, 9 * 10**8, 33_333_333):
+        with_covariance = types['geometry_msgs/msg/PoseWithCovariance'](pose(stamp_ns, offset_m), 1e-6 * np.eye(6).ravel())
+        said = types['geometry_msgs/msg/PoseWithCovarianceStamped'](header(stamp_ns), with_covariance)
+        messages.append(('/soft_arm/ring_pose', said.__msgtype__, STORE.serialize_cdr(said, said.__msgtype__), stamp_ns))
+    return written(path, messages)
+
+
+def test_default_recording_without_images_is_evaluated_by_its_poses(tmp_path, capsys):
+    bag, plot = recorded(tmp_path / 'bag', (0.0, 0.001, 0.0)), tmp_path / 'errors.png'
+    assert vision.main(['evaluate', str(bag), '--json', '--plot', str(plot)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found['topics'] == {'ring_pose': '/soft_arm/ring_pose', 'truth': '/virtual_rig/debug/tip_truth'}
+    assert found['frames'] == found['poses'] == 27
+    assert found['errors']['centre_mean_m'] == pytest.approx(0.001, abs=1e-6)  # the truth is taken at the pose's stamp
+    assert plot.read_bytes().startswith(b'\x89PNG')
+    assert vision.main(['evaluate', str(bag)]) == 0
+    assert 'taken: ring_pose /soft_arm/ring_pose' in capsys.readouterr().out
+
+
+def test_what_a_bag_lacks_is_named_with_the_command_that_records_it(tmp_path, capsys):
+    nothing = written(tmp_path / 'nothing', [('/chatter', 'std_msgs/msg/String', b'', 10**9)])
+    no_truth = recorded(tmp_path / 'no_truth', truth=False)
+    for arguments, words in (
+        (['evaluate', str(nothing)], 'softarm bag record --images -o FOLDER'),
+        (['evaluate', str(no_truth), '--plot', str(tmp_path / 'a.png')], 'holds no true pose of the ring'),
+        (['extract', str(no_truth), str(tmp_path / 'set')], 'softarm bag record --images -o FOLDER'),
+    ):
+        assert vision.main(arguments) == 2
+        error = capsys.readouterr().err
+        assert words in error and error.count('\n') == 1
