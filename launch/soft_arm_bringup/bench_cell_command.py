@@ -9,14 +9,11 @@ from collections.abc import Callable
 
 from tqdm import tqdm
 
-from soft_arm_bringup import gripper_figures
-from soft_arm_bringup.gripper_figures import BenchError
+from soft_arm_bringup.errors import BenchError
 from soft_arm_description.command_line import CommandLine, number_in, seed_number
 from soft_arm_description.robot import RobotFileError
 from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.rws import figures as rws_figures
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger_session import PAPER_ERROR_PERCENT, finger_error_percent
 
 MOST = {  # bars: no more than this
     'vent_after_comm_loss_s': 0.5,
@@ -58,6 +55,9 @@ def _bench(options) -> int:
 
 
 def _measure(options) -> dict:
+    from soft_arm_bringup import gripper_figures  # this and what it measures take long to import: after the arguments are checked
+    from soft_arm_vision.finger_session import finger_error_percent
+
     total_s = round(WATCH_S + _OTHER_S + 60 * options.soak_minutes)
     with tqdm(total=total_s + 2 * gripper_figures.REPEATS + _FINGER_S, unit='s', file=sys.stderr) as progress:
         progress.set_description('pneumatics')
@@ -91,6 +91,8 @@ def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
 
 
 async def _with_progress(options, total_s: int, update: Callable[[int], object]) -> dict:
+    from soft_arm_sim.rws import figures as rws_figures
+
     work = asyncio.create_task(rws_figures.figures(WATCH_S, options.soak_minutes, options.seed))
     for _ in range(total_s):
         if (await asyncio.wait([work], timeout=1.0))[0]:
@@ -101,12 +103,16 @@ async def _with_progress(options, total_s: int, update: Callable[[int], object])
 
 def missed_bars(measured: dict) -> list[str]:
     """Keys of the figures that miss their bars."""
+    from soft_arm_vision.finger_session import PAPER_ERROR_PERCENT
+
     missed = [key for key, most in MOST.items() if measured[key] is None or not measured[key] <= most]
     worse = any(percent > PAPER_ERROR_PERCENT[int(kpa)] for kpa, percent in measured['finger_error_percent'].items())
     return missed + ['leaks'] * bool(measured['leaks']) + ['finger_error_percent'] * worse
 
 
 def _print(measured: dict, missed: list[str]) -> None:
+    from soft_arm_vision.finger_session import PAPER_ERROR_PERCENT
+
     for key, value in measured.items():
         if key in MOST:
             bar = f'{"missed" if key in missed else "kept"}: <= {MOST[key]:g}'

@@ -19,3 +19,7 @@ class FieldError(ValueError):
 
 class RigError(ValueError):
     """A rig that cannot be made."""
+
+
+class BenchError(RuntimeError):
+    """A figure that could not be measured; one line."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.pcu2v import Pcu2v as Pcu2vDevice
 from pneumatic_driver.register_map import load_map
+from soft_arm_bringup.errors import BenchError
 from soft_arm_bringup.tcp_relay import TcpRelay
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.finger_plant import FingerPlant
@@ -20,10 +21,6 @@ GRIP_PA = 60.0e3
 REPEATS = 5
 WAIT_S = 5.0
 _PERIOD_S = 0.001
-
-
-class BenchError(RuntimeError):
-    """A figure that could not be measured; one line."""
 
 
 def figures(robot: str, seed: int, on_repeat: Callable[[], None]) -> dict[str, float]:

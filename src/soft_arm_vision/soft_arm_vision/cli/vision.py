@@ -19,15 +19,8 @@ from soft_arm_description.command_line import (
     seed_number,
 )
 from soft_arm_description.robot import RobotFileError, load_robot
-from soft_arm_vision import coco, extrinsics
-from soft_arm_vision.bag_evaluation import draw_errors, evaluate
-from soft_arm_vision.bag_samples import bag_samples
-from soft_arm_vision.cloud_file import read_cloud
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ring_detector import RingDetector
 from soft_arm_vision.scene_cylinder import RADIUS_LIMITS_M, find_cylinder
-from soft_arm_vision.segmenter import make_segmenter, ring_of
-from soft_arm_vision.yolact_segmenter import RING_CLASS
 
 
 def main(argv: list[str]) -> int:
@@ -79,6 +72,8 @@ def main(argv: list[str]) -> int:
 
 
 def _fit(options) -> int:
+    from soft_arm_vision.cloud_file import read_cloud  # here and below: what takes long to import, after the arguments are checked
+
     viewpoint = None if options.viewpoint_m is None else np.array(options.viewpoint_m)
     found = find_cylinder(
         read_cloud(options.cloud), radius_m=options.radius_m, height_m=options.height_m, viewpoint=viewpoint, seed=options.seed
@@ -106,6 +101,11 @@ def _millimetres(point: np.ndarray) -> str:
 
 
 def _evaluate(options) -> int:
+    from soft_arm_vision import extrinsics
+    from soft_arm_vision.bag_evaluation import draw_errors, evaluate
+    from soft_arm_vision.ring_detector import RingDetector
+    from soft_arm_vision.segmenter import make_segmenter, ring_of
+
     ring = ring_of(load_robot(options.robot))
     mounting = extrinsics.load(options.extrinsics or loadable(options.rig, 'extrinsics'))
     segmenter = make_segmenter(options.segmenter, ring)
@@ -137,6 +137,12 @@ def _evaluate(options) -> int:
 
 
 def _extract(options) -> int:
+    from soft_arm_vision import coco
+    from soft_arm_vision.bag_samples import bag_samples
+    from soft_arm_vision.ring_detector import RingDetector
+    from soft_arm_vision.segmenter import make_segmenter, ring_of
+    from soft_arm_vision.yolact_segmenter import RING_CLASS
+
     if (options.folder / coco.LABELS).exists():
         raise VisionError(f'{options.folder} already holds a data set: give another folder, so that no labels are lost')
     ring = ring_of(load_robot(options.robot))
@@ -151,6 +157,7 @@ def _extract(options) -> int:
 
 def _draw(options) -> int:
     from soft_arm_vision.data_factory import write_ring_set  # OpenGL and MuJoCo: only where they are needed
+    from soft_arm_vision.segmenter import ring_of
 
     ring_of(load_robot(options.robot))
     count = write_ring_set(

@@ -1,0 +1,116 @@
+"""Masks, poses and speed on scenes that training never saw, for `softarm bench vision`."""
+
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from time import perf_counter
+
+import numpy as np
+from tqdm import tqdm
+
+from soft_arm_description.robot import Ring
+from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, instance_overlap, pose_errors
+from soft_arm_vision.cloud import depth_in_metres
+from soft_arm_vision.coco import Sample
+from soft_arm_vision.cramer_rao import centre_bound_m
+from soft_arm_vision.instance import Instance
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring_detector import Detection, RingDetector
+from soft_arm_vision.segmenter import Segmenter, make_segmenter
+from soft_arm_vision.yolact.exported import ExportedYolact
+from soft_arm_vision.yolact_segmenter import YolactSegmenter
+
+DRAWN_AT_ONCE = 50  # frames, 92 MB
+
+
+def masks_and_poses(options, ring: Ring) -> dict:
+    """Figures by name; options: frames, seed, segmenter and robot."""
+    from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples  # OpenGL and MuJoCo: only where they are needed
+
+    intrinsics = drawn_intrinsics()
+    segmenter = make_segmenter(options.segmenter, ring)
+    if segmenter.caution is not None:
+        print(f'softarm bench vision: {segmenter.caution}', file=sys.stderr)
+    network, network_overlaps, network_false_positives = _network(segmenter), [], 0
+    overlaps, detections, poses, bounds_m, latencies_s, false_positives = [], [], [], [], [], 0
+    for share in (0.0, 1.0):
+        samples = ring_samples(
+            options.robot, 'held_out', options.frames, seed=options.seed, scale=1.0, ringless_share=share, first=int(share) * 100_000
+        )
+        name = 'ringless' if share else 'rings'
+        quiet = not sys.stderr.isatty()
+        bar = iter(tqdm(samples, total=options.frames, desc=name, unit=' frames', file=sys.stderr, disable=quiet))
+        for sample, detection, latency_s in _timed(bar, ring, segmenter, intrinsics):
+            latencies_s.append(latency_s)
+            alone = None if network is None else _best_find(network, sample)
+            if share == 1.0:
+                false_positives += detection.instance is not None
+                network_false_positives += alone is not None
+            elif len(sample.masks) and sample.visible_share[0] >= MIN_VISIBLE_SHARE:
+                overlaps.append(0.0 if detection.instance is None else instance_overlap(detection.instance, sample.masks[0]))
+                network_overlaps.append(0.0 if alone is None else instance_overlap(alone, sample.masks[0]))
+                detections.append(detection)
+                poses.append(sample.T_optical_ring)
+                depth_m = depth_in_metres(sample.depth)
+                bounds_m.append(centre_bound_m(sample.T_optical_ring, sample.masks[0], depth_m, ring, intrinsics))
+    found = np.array(overlaps)
+    near = [i for i, T in enumerate(poses) if 0.35 <= T[2, 3] <= 0.6]
+    fitted_m = np.array([bounds_m[i] for i in near if detections[i].fit is not None])
+    errors = pose_errors([detections[i] for i in near], [poses[i] for i in near])
+    return {
+        'mask_iou_mean': float(found[found > MATCHING_IOU].mean()) if (found > MATCHING_IOU).any() else None,
+        'recall': float((found > MATCHING_IOU).mean()),
+        'false_positives': false_positives,
+        **_network_summary(network_overlaps, network_false_positives, network),
+        'poses': len(errors.centre_m),
+        'pose_share': len(errors.centre_m) / max(len(near), 1),
+        **errors.summary(),
+        **_beside_bound(errors.centre_m, fitted_m),
+        'fps': float(1 / np.mean(latencies_s)),
+        'latency_p99_s': float(np.percentile(latencies_s, 99)),
+    }
+
+
+def _timed(
+    samples: Iterator[Sample], ring: Ring, segmenter: Segmenter, intrinsics: Intrinsics
+) -> Iterator[tuple[Sample, Detection, float]]:
+    """Samples with what is found in them and the time [s] it took; drawn some at a time, so that drawing does not count."""
+    while block := list(islice(samples, DRAWN_AT_ONCE)):
+        answers = []
+        for sample in block:
+            detector, begin = RingDetector(ring, segmenter), perf_counter()
+            detection = detector.detect(sample.rgb, sample.depth, intrinsics)
+            answers.append((sample, detection, perf_counter() - begin))
+        yield from answers
+
+
+def _beside_bound(errors_m: np.ndarray, bounds_m: np.ndarray) -> dict[str, float | None]:
+    """Root mean square of the Cramer-Rao bounds of the same frames, and how many times that the errors are."""
+    if len(errors_m) == 0:
+        return {'centre_cramer_rao_m': None, 'centre_over_cramer_rao': None}
+    known = np.isfinite(bounds_m)
+    bound_m = float(np.sqrt(np.mean(bounds_m[known] ** 2)))
+    return {'centre_cramer_rao_m': bound_m, 'centre_over_cramer_rao': float(np.sqrt(np.mean(errors_m[known] ** 2))) / bound_m}
+
+
+def _network(segmenter) -> ExportedYolact | None:
+    return segmenter.network if isinstance(segmenter, YolactSegmenter) else None
+
+
+def _best_find(network: ExportedYolact, sample: Sample) -> Instance | None:
+    """What the network alone says: its best find, coarse and unchecked."""
+    found, prototypes = network.detect(sample.rgb, depth_in_metres(sample.depth))
+    return Instance(*network.mask(found, prototypes, 0, sample.rgb.shape[:2]), float(found.scores[0])) if len(found.scores) else None
+
+
+def _network_summary(overlaps: list[float], false_positives: int, network: ExportedYolact | None) -> dict:
+    if network is None:
+        return {}
+    found = np.array(overlaps)
+    matching = found > MATCHING_IOU
+    return {
+        'network_min_score': network.card['min_score'],
+        'network_mask_iou_mean': float(found[matching].mean()) if matching.any() else None,
+        'network_recall': float(matching.mean()),
+        'network_false_positives': false_positives,
+    }
