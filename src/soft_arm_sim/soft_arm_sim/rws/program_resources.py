@@ -1,10 +1,10 @@
 """RAPID modules and programs: list, load, save, text, in RWS 1.0 form."""
 
-import asyncio
 import re
 import urllib.parse
 
 from soft_arm_sim.rws import refusals
+from soft_arm_sim.rws.beside import beside
 from soft_arm_sim.rws.file_store import normal_path
 from soft_arm_sim.rws.program import Module
 from soft_arm_sim.rws.program_memory import MOST_MODULES
@@ -49,7 +49,7 @@ async def _read(call: Call) -> Reply:
 
 
 async def _text(module: Module, text: str) -> Reply:
-    quoted = await asyncio.to_thread(urllib.parse.quote, text)
+    quoted = await beside(urllib.parse.quote, text)
     fields = {'change-count': str(module.changes), 'module-text': quoted, 'module-length': str(len(text))}
     return one('rap-module-text', module.name, fields)
 

@@ -1,9 +1,9 @@
 """RAPID: execution, tasks, pointers, symbols, in RWS 1.0 form."""
 
-import asyncio
 import time
 
 from soft_arm_sim.rws import rapid_values, refusals
+from soft_arm_sim.rws.beside import beside
 from soft_arm_sim.rws.name_pattern import BadPattern, NamePattern
 from soft_arm_sim.rws.program import Declaration
 from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
@@ -11,7 +11,7 @@ from soft_arm_sim.rws.request_values import whole
 from soft_arm_sim.rws.routing import Call, one, route
 from soft_arm_sim.rws.virtual_controller import VirtualController
 
-LONGEST_SEARCH_S = 5.0
+LONGEST_SEARCH_S = 2.0
 
 
 @route('GET', '/rw/rapid/execution')
@@ -272,7 +272,7 @@ async def _search_symbols(call: Call) -> Reply:
         pattern = NamePattern(call.form.get('regexp', ''))
     except BadPattern as error:
         raise refusals.invalid(f'regexp: {error}') from None
-    items = await asyncio.to_thread(_found, dict(call.controller.memory.declarations), call.form, pattern)
+    items = await beside(_found, dict(call.controller.memory.declarations), call.form, pattern)
     return Reply(items, 'symbols')
 
 

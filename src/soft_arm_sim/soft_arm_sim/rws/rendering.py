@@ -1,6 +1,5 @@
 """Answers as bytes: RWS 1.0 JSON and XHTML, RWS 2.0 HAL JSON and XHTML."""
 
-import asyncio
 import html
 import json
 import re
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from soft_arm_sim.rws.beside import beside
 from soft_arm_sim.rws.refusals import Refused
 
 XHTML = 'application/xhtml+xml'
@@ -70,7 +70,7 @@ async def response(reply: Reply, style: Format) -> web.Response:
         return web.Response(status=204, headers=located)
     if reply.items is None:  # clients read the type of everything but a 204
         return web.Response(status=reply.status, headers={'Content-Type': style.content_type} | located)
-    content = body(reply, style) if len(reply.items) < LONG_LIST else await asyncio.to_thread(body, reply, style)
+    content = body(reply, style) if len(reply.items) < LONG_LIST else await beside(body, reply, style)
     return web.Response(status=reply.status, body=content, headers={'Content-Type': style.content_type} | located)
 
 

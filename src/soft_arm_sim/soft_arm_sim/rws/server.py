@@ -30,6 +30,7 @@ from soft_arm_sim.rws import (
     system_resources,
 )
 from soft_arm_sim.rws.addresses import canonical
+from soft_arm_sim.rws.beside import beside
 from soft_arm_sim.rws.faults import Faults
 from soft_arm_sim.rws.file_store import LARGEST_BYTES
 from soft_arm_sim.rws.peers import LARGEST_BACKLOG, Peer, Peers
@@ -193,7 +194,9 @@ class Emulator:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
-        peer = request.transport.get_protocol()  # None only where the connection is gone already, which cancels us
+        if request.transport is None:  # it is gone already
+            return web.Response(status=503)
+        peer = request.transport.get_protocol()
         try:
             return await self.faults.apply(request, lambda: self._guarded(request, peer))
         finally:
@@ -347,7 +350,7 @@ class Emulator:
     async def _initial(self, group: Group, base: str, poll_url: str) -> bytes:
         write = self.subscriptions.initial
         many = len(group.paths) > LONG_GROUP
-        return (await asyncio.to_thread(write, group, base, poll_url) if many else write(group, base, poll_url)).encode()
+        return (await beside(write, group, base, poll_url) if many else write(group, base, poll_url)).encode()
 
     async def _poll(self, request: web.Request, peer: Peer, user: str, session: str | None = None) -> web.StreamResponse:
         """The WebSocket of a group: for its session, or without one for its user."""
@@ -427,7 +430,7 @@ async def _fields(content: bytes) -> dict[str, list[str]]:
     """
     if len(content) > LARGEST_FORM:
         raise Refused(413, -1073445879, f'A form has at most {LARGEST_FORM} bytes')
-    return _parsed(content) if len(content) < 10_000 else await asyncio.to_thread(_parsed, content)
+    return _parsed(content) if len(content) < 10_000 else await beside(_parsed, content)
 
 
 def _parsed(content: bytes) -> dict[str, list[str]]:

@@ -1,6 +1,5 @@
 """The controller's own state and rules, without any HTTP: panel, RAPID, signals, mastership, event log."""
 
-import asyncio
 import math
 import re
 import time
@@ -13,6 +12,7 @@ import numpy as np
 from abb_rws_bridge import irb120
 from abb_rws_bridge.errors import ConfigurationError
 from soft_arm_sim.rws import cell, program, refusals
+from soft_arm_sim.rws.beside import beside
 from soft_arm_sim.rws.configuration import Configuration
 from soft_arm_sim.rws.file_store import FileStore
 from soft_arm_sim.rws.program import Module
@@ -51,7 +51,6 @@ class VirtualController:
         self.active_tasks = {'T_ROB1': True}
         self.pointer_at = ('Module1', 'main', 9)
         self.memory = ProgramMemory(map(program.load, cell.MODULE_TEXTS.values()))
-        self._compiling = asyncio.Lock()
         self.signals = cell.signals()
         self.masters: dict[str, str | None] = dict.fromkeys(('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid'))
         self.privilege = RemotePrivilege(lambda: self.clock(), lambda: self.on_change('/users/rmmp'))
@@ -301,13 +300,12 @@ class VirtualController:
         self._lose_pointer_in(old.name)
 
     async def compiled(self, text: str, file: str = '') -> Module:
-        """A module from its text, made beside the event loop, one at a time.
+        """A module from its text, made beside the event loop.
 
         Raises:
             Refused: If the text is no module.
         """
-        async with self._compiling:
-            return await asyncio.to_thread(program.load, text, file)
+        return await beside(program.load, text, file)
 
     def load_program(self, session: str, modules: list[Module], replace_old: bool) -> None:
         """Load the modules of a program, instead of those there are or beside them."""

@@ -1,0 +1,14 @@
+"""Work that takes longer than an event loop may stand still: in one thread, one after the other, so that the loop gets its turns."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar('T')
+_WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix='rws beside the loop')
+
+
+async def beside(work: Callable[..., T], *arguments) -> T:
+    """Carry out `work` in the thread; it must not change what the loop uses."""
+    return await asyncio.get_running_loop().run_in_executor(_WORKER, work, *arguments)
