@@ -101,7 +101,7 @@ class RingDetector:
             except (FitRefused, np.linalg.LinAlgError) as refusal:
                 lap('fit')
                 if refused is None and counts_without_pose(instance.log_odds, refusal):
-                    refused = str(refusal), instance
+                    refused = f'best candidate rejected: {str(refusal).removeprefix("bad fit: ")}', instance
                 continue
             fit = self._signed(fit, expected_axis)
             self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0

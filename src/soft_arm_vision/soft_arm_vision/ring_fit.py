@@ -76,7 +76,10 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, out
     start = optimise(points[:: max(1, len(points) // START_POINTS)], start, cut_m=6e-3, iterations=2, viewpoint=np.zeros(3))
     centre, seen_height_m = wall.middle(start.point[0], start.axis[0])
     if not 0.3 * ring.height_m < seen_height_m < 1.5 * ring.height_m:
-        raise FitRefused(f'bad fit: the wall found is {1e3 * seen_height_m:.1f} mm high, the ring {1e3 * ring.height_m:.1f} mm')
+        raise FitRefused(
+            f"bad fit: wall {1e3 * seen_height_m:.1f} mm high, the ring's is {1e3 * ring.height_m:.1f} mm. "
+            "Check the ring's colour in the robot file and the scene behind it"
+        )
     # A start some degrees off leaves most of the outline on one side. Weighing it by its own scatter would then settle there: the
     # outline is believed until all is still, and weighed afterwards.
     problem = _Problem(wall, outline, ring)

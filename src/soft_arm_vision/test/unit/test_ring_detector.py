@@ -91,7 +91,7 @@ def test_half_hidden_ring_is_right_and_less_sure(render_ring, ring):
         ('covered', 'no ring in view'),
         ('no depth', 'no ring in view'),
         ('wrong size', 'differ in size'),
-        ('flat board', 'bad fit|no ring in view|too few'),
+        ('flat board', 'best candidate rejected: '),
     ],
 )
 def test_faults_have_a_reason_and_no_pose(render_ring, ring, fault, reason):
@@ -111,6 +111,12 @@ def test_faults_have_a_reason_and_no_pose(render_ring, ring, fault, reason):
     detection = detect(RingDetector(ring), frame, **changed)
     assert detection.fit is None
     assert re.search(reason, detection.reason), detection.reason
+
+
+def test_reason_says_what_is_wrong_with_the_best_candidate(render_ring, ring):
+    frame = render_ring(CENTRE, AXIS, ring=ring.model_copy(update={'height_m': 0.06}), arm=False)
+    reason = detect(RingDetector(ring), frame).reason
+    assert re.match(r"best candidate rejected: wall \d+\.\d mm high, the ring's is 24\.0 mm\. Check the ring's colour", reason), reason
 
 
 @pytest.mark.parametrize(
