@@ -125,15 +125,21 @@ class Device(ABC):
     async def hold(self, wait_s: float = 0.0) -> None:
         """Hold the device, if its map has a session: claim it where that was not done, or was lost.
 
+        A device without a session cannot be held; there a heartbeat that counts says that another host drives it.
+
         Args:
             wait_s: How long to wait for the end of another host's hold [s].
 
         Raises:
-            HeldError: If another host still holds it. Nothing was changed.
+            HeldError: If another host still holds it, or drives it. Nothing was changed.
             LinkError: If the device does not answer.
         """
         session = self.map.session
-        if session is None or self.read_only:
+        if self.read_only:
+            return
+        if session is None:
+            if wait_s:
+                await self._see_nobody_drives()
             return
         silent = self._hold is not None and (self.age_s or 0.0) > self.map.heartbeat.device_timeout_s
         if silent and await self._holder() != own_name():  # by now it may be another's, whom a code of ours would stop
@@ -150,6 +156,21 @@ class Device(ABC):
                 if time.monotonic() >= end_s:
                     raise await self._held() from error
                 await asyncio.sleep(_CLAIM_PERIOD_S)
+
+    async def _see_nobody_drives(self) -> None:
+        heartbeat, first = self.map.heartbeat, None
+        end_s = time.monotonic() + (heartbeat.device_timeout_s if heartbeat else 0.0)  # who lets it stand for longer has let it vent
+        while heartbeat is not None and time.monotonic() < end_s:
+            register = self.map.registers[heartbeat.echo]
+            beat = self.map.decode(register.addr, await self._read(register.addr, register.words))[heartbeat.echo]
+            if beat == 0.0:  # as it boots
+                return
+            if first not in (None, beat):
+                raise HeldError(
+                    f'{self.map.device.name} on {self.map.link}: another client drives it, its heartbeat counts: stop that first'
+                )
+            first = beat
+            await asyncio.sleep(_CLAIM_PERIOD_S)
 
     async def _holder(self) -> str:
         register = self.map.registers[self.map.session.holder]

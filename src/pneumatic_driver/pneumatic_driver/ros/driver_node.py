@@ -29,6 +29,8 @@ from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos, runner
 from soft_arm_node_kit.parameters import declare
 
+LONGEST_AGE_S = 2.0  # of a command, by its stamp: a busy machine and clocks that are a little apart, but no replay of a recording
+
 
 class PneumaticDriverNode(DriverLifecycleNode):
     """Translates; `pneumatic_driver.driver.Driver` drives."""
@@ -59,10 +61,20 @@ class PneumaticDriverNode(DriverLifecycleNode):
 
     def _on_command(self, message: ChamberPressures) -> None:
         try:
+            self._check_age(message.header.stamp)
             self._driver.command(self._channels.to_channels(message.names, message.pressures_pa))
         except CommandError as error:
             self._refused += 1
             self.get_logger().error(f'pressure_command refused: {error}', throttle_duration_sec=1.0)
+
+    def _check_age(self, stamp) -> None:
+        """A command without a stamp counts as new."""
+        made_s = stamp.sec + 1e-9 * stamp.nanosec
+        age_s = 1e-9 * self.get_clock().now().nanoseconds - made_s
+        if made_s and abs(age_s) > LONGEST_AGE_S:
+            raise CommandError(
+                f'its stamp is {age_s:.1f} s old, {LONGEST_AGE_S:g} s are allowed: it is a replay, or a clock is wrong; nothing moves'
+            )
 
     def _on_trigger(self, action, done: str, response: Trigger.Response) -> Trigger.Response:
         self._autostart = False  # whoever vents decides when the arm comes back

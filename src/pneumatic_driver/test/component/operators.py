@@ -8,6 +8,7 @@ import rclpy
 from ament_index_python.packages import get_package_prefix
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
 
 from soft_arm_msgs.msg import ChamberPressures
@@ -48,8 +49,12 @@ class Operator:
 
         return wait_for(step, deadline_s, what)
 
-    def command(self, names, pressures_pa) -> None:
-        self._commands.publish(ChamberPressures(names=names, pressures_pa=[float(p) for p in pressures_pa]))
+    def command(self, names, pressures_pa, age_s: float | None = None) -> None:
+        """Command pressures [Pa]; with an age [s] the command has a stamp that says so."""
+        message = ChamberPressures(names=names, pressures_pa=[float(p) for p in pressures_pa])
+        if age_s is not None:
+            message.header.stamp = (self._node.get_clock().now() - Duration(seconds=age_s)).to_msg()
+        self._commands.publish(message)
 
     def call(self, kind, name, request=None):
         client = self._node.create_client(kind, name)

@@ -96,11 +96,15 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     ):
         operator.command(names, pressures)
         operator.wait(lambda: True)
+    for age_s in (3600.0, 3.0, -3600.0):
+        operator.command(CHAMBERS, [0.0] * 6, age_s)
+        operator.wait(lambda: True)
     operator.wait(lambda: [m for m in logs if m.msg.startswith('pressure_command refused: ')])
     assert all(len(m.msg) <= 300 and '\n' not in m.msg for m in logs)
     seen = len(operator.pressures)
     operator.wait(lambda: len(operator.pressures) > seen + 10, command=TARGETS)
     assert len(tcp_board.plant.changes) == changes and tcp_board.plant.follows(TARGETS)
+    operator.wait(lambda: [operator.command(CHAMBERS, [0.0] * 6, 0.01), tcp_board.plant.vented][1])  # a stamp of now is as good as none
 
     assert operator.transition(Transition.TRANSITION_DEACTIVATE)
     wait_for(lambda: tcp_board.plant.vented)
