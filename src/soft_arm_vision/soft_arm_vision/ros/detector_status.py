@@ -32,7 +32,7 @@ def detector_status(
     if busy_s > COMPILING_S:
         compiling = f'compiling: the first {what} after an installation takes a minute or two, later ones do not'
         logger.info(compiling, once=True)
-        return diagnostics.WARN, f'{compiling}; {busy_s:.0f} s so far', values
+        return diagnostics.WARN, f'{compiling}; {busy_s:.0f} s so far', values | {'ready': False}
     if frames.age_s is None or frames.age_s > SILENT_S:
         return diagnostics.ERROR, pair.trouble or 'no pairs of colour and depth: is the camera running with align_depth?', values
     if age_s is None or age_s > stale_s:
