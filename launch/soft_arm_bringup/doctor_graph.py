@@ -80,6 +80,7 @@ _PUBLISHED_BY = {
 }
 # What to do about a diagnostic message that does not say so itself: the first that is found in it.
 _REMEDIES = (
+    (r'compiling', 'wait: it is done once after an installation'),
     (
         r'link lost|no connection|no answer|refused|timed? ?out',
         'check power, cable and address of the device; then run: softarm node activate {driver}',

@@ -95,6 +95,11 @@ def test_diagnostics_are_one_line_each_with_a_remedy():
     assert 'check that nothing covers it' in controller
 
 
+def test_a_node_that_compiles_is_waited_for():
+    [line] = lines(report(diagnostics={'left/inverse_kinematics': (WARN, 'compiling the solver, about 60 s the first time', '')}))
+    assert 'Wait' in line
+
+
 def test_an_inactive_driver_is_told_with_the_command_that_activates_it():
     [line] = lines(report(state='inactive'))
     assert 'softarm node activate /left/pneumatic_driver' in line
