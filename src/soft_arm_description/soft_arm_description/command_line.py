@@ -185,7 +185,7 @@ def _within(value, low, high):
     return value
 
 
-finite_number = number_in()
+finite_number = number_in(-1e12, 1e12)  # with which no formula overflows
 positive_count = whole_number_in(1, 10**9)
 seed_number = whole_number_in(0, MAX_SEED)
 port_number = whole_number_in(1, 65535)

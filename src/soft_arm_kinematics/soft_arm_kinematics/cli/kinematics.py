@@ -1,5 +1,6 @@
 """`softarm kinematics fk|ik|workspace`: kinematics without a running graph."""
 
+import argparse
 import json
 import sys
 
@@ -282,7 +283,10 @@ def _rows_of(text, size):
 
 
 def _numbers(words):
-    try:
-        return np.array([float(word) for word in words])
-    except ValueError as error:
-        raise KinematicsError(f'{" ".join(map(str, words))}: give numbers, or - alone for standard input ({error})') from error
+    numbers = []
+    for word in words:
+        try:
+            numbers.append(finite_number(word))
+        except argparse.ArgumentTypeError as error:
+            raise KinematicsError(f'{error}: give numbers, or - alone for standard input') from None
+    return np.array(numbers)
