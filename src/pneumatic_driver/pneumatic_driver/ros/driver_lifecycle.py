@@ -5,7 +5,7 @@ import time
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from pneumatic_driver.driver import Driver
-from pneumatic_driver.errors import HeldError, NoConnectionError, PneumaticDriverError
+from pneumatic_driver.errors import HeldError, LinkError, NoConnectionError, PneumaticDriverError
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _AUTOSTART_PERIOD_S = 0.5
@@ -65,7 +65,10 @@ class DriverLifecycleNode(LifecycleNode):
             return _FAILURE
         except PneumaticDriverError as error:
             self._autostart = self._autostart and not isinstance(error, HeldError)  # the arm is another's until an operator says otherwise
-            self.get_logger().error(str(error), throttle_duration_sec=5.0)
+            if isinstance(error, LinkError) and time.monotonic() < self._patient_until_s:
+                self.get_logger().warning(str(error), throttle_duration_sec=5.0)  # it has just started, and answers late
+            else:
+                self.get_logger().error(str(error), throttle_duration_sec=5.0)
             return _FAILURE
         self.get_logger().info(f'{self._phase} -> {phase}, {self._driver.link}')
         self._phase, self._reason = phase, ''
