@@ -22,7 +22,11 @@ setup(
             'gripper_controller = soft_arm_control.ros.gripper_controller_node:main',
             'tip_controller = soft_arm_control.ros.tip_controller_node:main',
         ],
-        'softarm.commands': ['gripper = soft_arm_control.cli.gripper:main'],
+        'softarm.commands': [
+            'gripper = soft_arm_control.cli.gripper:main',
+            'move = soft_arm_control.cli.move:main',
+            'vent = soft_arm_control.cli.vent:main',
+        ],
         'softarm.calibrate': [
             'dynamics = soft_arm_control.cli.calibrate_dynamics:main',
             'grasp = soft_arm_control.cli.calibrate_grasp:main',

@@ -15,7 +15,7 @@ import numpy as np
 
 from soft_arm_control.dynamics import Dynamics
 from soft_arm_control.error_map import ErrorMap
-from soft_arm_control.errors import DriverLostError, GoalError
+from soft_arm_control.errors import DriverLostError, GoalError, RingError
 from soft_arm_control.estimator import TipEstimator
 from soft_arm_control.goal import Goal
 from soft_arm_control.own_stalls import OwnStalls
@@ -25,6 +25,9 @@ from soft_arm_kinematics.arm import Arm
 
 HELD_WITHIN_PA = 4.0e3  # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum
 CREEP_MADE_UP = 0.4  # share of the creep still to come that is made up for: what is taken back later, hysteresis keeps in part
+
+
+INACTIVE = 'the driver is inactive: activate it, then send a new goal'
 
 
 class Outcome(enum.Enum):
@@ -39,6 +42,8 @@ class Outcome(enum.Enum):
     CANCELLED = 'cancelled'
     INVALID_GOAL = 'invalid goal'
     OUTSIDE_WORKSPACE = 'outside workspace'
+    IK_UNAVAILABLE = 'no inverse kinematics'
+    TAKEN = 'arm taken'
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class TipController:
         self._start_s = 0.0
         self._inside_s = self._free_s = None  # since when inside the tolerance, and last time clear of the limits
         self._errors_m: list[float] = []
+        self.ring_trouble = ''  # what the ring's detector says about the images without a ring
 
     @property
     def applied_pa(self) -> np.ndarray | None:
@@ -130,8 +136,10 @@ class TipController:
     def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> None:
         """Take a ring centre [m], base frame, with its covariance [m^2], seen in the image stamped `stamp_s`."""
         self.add_image(stamp_s)
-        self._ring_s = max(stamp_s, self._ring_s)
-        if self.estimator.add_ring(stamp_s, ring_m, covariance_m2) and self.active and stamp_s > self._start_s:
+        used = self.estimator.add_ring(stamp_s, ring_m, covariance_m2)
+        if not self.estimator.contradiction:
+            self._ring_s = max(stamp_s, self._ring_s)
+        if used and self.active and stamp_s > self._start_s:
             self._errors_m.append(float(np.linalg.norm(ring_m - self._goal.at(stamp_s - self._start_s)[0])))
 
     def start(self, goal: Goal, now_s: float) -> None:
@@ -139,12 +147,15 @@ class TipController:
 
         Raises:
             DriverLostError: If no pressures are being measured.
+            RingError: If the ring is seen where this arm cannot be, and the goal needs it.
             GoalError: If the goal is of another arm.
         """
         if self._measured_pa is None or self._silent_s(now_s) > self._settings.pressures_timeout_s:
             raise DriverLostError('no measured pressures: start the pneumatic driver and activate it')
         if goal.lengths_m.shape[1:] != self._measured_pa.shape:
             raise GoalError(f'goal with {goal.lengths_m.shape[1]} lengths: the arm has {len(self._measured_pa)} actuators')
+        if self.estimator.contradiction and not goal.open_loop and now_s - self._ring_s > self._settings.ring_timeout_s:
+            raise RingError(f'{self.estimator.contradiction}; goal refused')
         before = self._goal
         if before is not None and not before.open_loop and self.estimator.deviation_m < self._settings.known_m:
             self.estimator.remember()
@@ -165,15 +176,21 @@ class TipController:
         elif self._inactive_s is None:
             self._inactive_s = now_s
 
+    def lacking(self, now_s: float) -> str:
+        """Why a goal would not be carried out now, in one line; empty when it would."""
+        inactive = self._inactive(now_s)
+        fault = (Outcome.DRIVER_LOST, INACTIVE) if inactive else self._fault(now_s, open_loop=False)
+        return fault[1] if fault else ''
+
     def step(self, now_s: float) -> tuple[np.ndarray | None, Status]:
         """One tick, `valves.PERIOD_S` after the last: pressures to command [Pa], None when there are none, and the status."""
         self._stalls.tick(now_s)
-        inactive = self._inactive_s is not None and now_s - self._inactive_s > self._settings.driver_gone_s
+        inactive = self._inactive(now_s)
         if inactive or now_s - self._pressures_s > self._settings.driver_gone_s:
             self._applied_pa = self._valves = None
         if self._goal is None:
             return self._applied_pa, Status('idle', 0.0, None, self._tip(), 0)
-        fault = (Outcome.DRIVER_LOST, 'the driver is inactive: activate it, then send a new goal') if inactive else self._fault(now_s)
+        fault = (Outcome.DRIVER_LOST, INACTIVE) if inactive else self._fault(now_s, self._goal.open_loop)
         if fault is not None:
             return self._end(now_s, *fault)
         elapsed_s = now_s - self._start_s
@@ -233,21 +250,24 @@ class TipController:
             )
         return self._applied_pa, status
 
-    def _fault(self, now_s) -> tuple[Outcome, str] | None:
+    def _inactive(self, now_s) -> bool:
+        return self._inactive_s is not None and now_s - self._inactive_s > self._settings.driver_gone_s
+
+    def _fault(self, now_s, open_loop) -> tuple[Outcome, str] | None:
         s = self._settings
         if self._silent_s(now_s) > s.pressures_timeout_s:
             return Outcome.DRIVER_LOST, (
-                f'no measured pressures for {_said(self._silent_s(now_s))}, limit {s.pressures_timeout_s} s: check the driver'
+                f'no measured pressures {_said(self._silent_s(now_s))} (limit {s.pressures_timeout_s} s): check the driver'
             )
-        if self._goal.open_loop:
+        if open_loop:
             return None
         image_s, ring_s = (self._stalls.silence_s(now_s, seen_s) for seen_s in (self._image_s, self._ring_s))
         if image_s > s.camera_timeout_s:
-            return Outcome.CAMERA_STALE, f'no image for {_said(image_s)}, limit {s.camera_timeout_s} s: check the camera'
+            return Outcome.CAMERA_STALE, f'no image {_said(image_s)} (limit {s.camera_timeout_s} s): check the camera'
         if ring_s > s.ring_timeout_s:
-            return Outcome.RING_LOST, (
-                f'no ring seen for {_said(ring_s)}, limit {s.ring_timeout_s} s: check that nothing '
-                'covers it and that the ring detector runs'
+            return Outcome.RING_LOST, self.estimator.contradiction or (
+                f'no ring detected {_said(ring_s)} (limit {s.ring_timeout_s} s). {self.ring_trouble or "The ring detector says nothing"}. '
+                'Check that nothing covers the ring, its colour in the robot file and the scene behind it'
             )
         return None
 
@@ -268,4 +288,4 @@ class TipController:
 
 
 def _said(silence_s: float) -> str:
-    return 'ever' if np.isinf(silence_s) else f'{silence_s:.2f} s'
+    return 'so far' if np.isinf(silence_s) else f'for {silence_s:.2f} s'

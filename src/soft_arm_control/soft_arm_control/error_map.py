@@ -23,6 +23,7 @@ class ErrorMapSettings:
     local_m: float = 0.002
     noise_m: float = 0.0003
     capacity: int = 80
+    same_m: float = 0.001  # a place this near the newest, in every length, is the same one
 
 
 class ErrorMap:
@@ -40,13 +41,18 @@ class ErrorMap:
     def add(self, lengths_m: np.ndarray, error_m: np.ndarray) -> None:
         """Remember the error seen at rest at these lengths; the oldest is forgotten beyond the capacity.
 
+        At the place that was remembered last the newer error replaces the older: staying there must not push out all others.
+
         Args:
             lengths_m: Actuator lengths [m], shape (n,).
             error_m: True tip minus model tip [m], shape (3,).
         """
-        keep = -(self._settings.capacity - 1)
-        self._x = np.vstack((self._x[keep:], (lengths_m - self._middle_m) / self._settings.length_scale_m))
-        self._errors_m = np.vstack((self._errors_m[keep:], error_m))
+        x = (lengths_m - self._middle_m) / self._settings.length_scale_m
+        same = self._settings.same_m / self._settings.length_scale_m
+        stop = len(self._x) - 1 if len(self._x) and np.abs(self._x[-1] - x).max() <= same else len(self._x)
+        kept = slice(max(0, stop - self._settings.capacity + 1), stop)
+        self._x = np.vstack((self._x[kept], x))
+        self._errors_m = np.vstack((self._errors_m[kept], error_m))
         gram = self._kernel(self._x) + self._settings.noise_m**2 * np.eye(len(self._x))
         self._weights_m = np.linalg.solve(gram, self._errors_m)
 

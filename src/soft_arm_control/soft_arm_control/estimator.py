@@ -26,7 +26,10 @@ class EstimatorSettings:
     timing_s: float = 0.015  # what a moving tip makes uncertain in a comparison
     history_s: float = 2.0
     gate_deviations: float = 6.0  # a ring further off than this many deviations is not believed ..
-    gate_images: int = 5  # .. unless so many in a row agree
+    gate_images: int = 5  # .. unless it agrees with so many before it that were not believed either
+    largest_error_share: float = 0.25  # of the arm's length: no model is further off, so something else is wrong
+    rest_s: float = 0.3  # at rest the model tip has moved ..
+    rest_m: float = 0.0005  # .. less than this for so long
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,9 @@ class TipEstimator:
         self._rest_m = np.zeros(3)
         self._covariance_m2 = settings.initial_deviation_m**2 * np.eye(3)
         self._last: tuple[float, np.ndarray] | None = None  # stamp and model tip of the last comparison
-        self._refused = 0
+        self._refused_m: deque[np.ndarray] = deque(maxlen=settings.gate_images)  # errors that the last rings, not believed, would mean
+        self._largest_error_m = settings.largest_error_share * float(np.linalg.norm(arm.tip_from_lengths(arm.length_limits_m[1])))
+        self.contradiction = ''  # why the last ring cannot be that of this arm
 
     @property
     def covariance_m2(self) -> np.ndarray:
@@ -77,13 +82,17 @@ class TipEstimator:
     def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> bool:
         """Compare a seen ring centre [m] with the model at the image's stamp; return whether it was used.
 
-        Not used: an image older than the history or the last one, or a ring that contradicts the estimate (an outlier).
+        Not used: an image older than the history or the last one, a ring that is no tip of this arm (see `contradiction`), or one that
+        contradicts the estimate. Where `gate_images` of these agree with each other and with this one, the estimate starts anew.
         """
         sample = self._at(stamp_s)
         if sample is None or (self._last is not None and stamp_s <= self._last[0]):
             return False
         s, lengths_m = self._settings, self._lengths(sample)
         tip_m = self._arm.tip_from_lengths(lengths_m)
+        self.contradiction = self._contradiction(float(np.linalg.norm(ring_m - tip_m)))
+        if self.contradiction:
+            return False
         variance_m2 = 0.0
         speed_m_s = 0.0
         if self._last is not None:
@@ -91,15 +100,18 @@ class TipEstimator:
             variance_m2 = s.drift_m_per_sqrt_s**2 * dt_s + s.drift_m2_per_m * travel_m
             speed_m_s = travel_m / dt_s
         prior_m2 = self._covariance_m2 + variance_m2 * np.eye(3)
-        innovation_m = ring_m - tip_m - self._map.at(lengths_m) - self._rest_m
-        total_m2 = prior_m2 + covariance_m2 + (s.timing_s * speed_m_s) ** 2 * np.eye(3)
-        weighed = np.linalg.solve(total_m2, np.column_stack((innovation_m, prior_m2)))
+        rest_m = ring_m - tip_m - self._map.at(lengths_m)
+        innovation_m = rest_m - self._rest_m
+        seen_m2 = covariance_m2 + (s.timing_s * speed_m_s) ** 2 * np.eye(3)
         self._last = (stamp_s, tip_m)
-        if innovation_m @ weighed[:, 0] > s.gate_deviations**2 and self._refused < s.gate_images:
-            self._covariance_m2 = prior_m2
-            self._refused += 1
-            return False
-        self._refused = 0
+        if _squared_deviations(innovation_m, prior_m2 + seen_m2) > s.gate_deviations**2:
+            if not self._agrees(rest_m, seen_m2 + variance_m2 * s.gate_images * np.eye(3)):
+                self._covariance_m2 = prior_m2
+                self._refused_m.append(rest_m)
+                return False
+            prior_m2 = prior_m2 + s.initial_deviation_m**2 * np.eye(3)
+        self._refused_m.clear()
+        weighed = np.linalg.solve(prior_m2 + seen_m2, np.column_stack((innovation_m, prior_m2)))
         self._rest_m = self._rest_m + prior_m2 @ weighed[:, 0]
         self._covariance_m2 = prior_m2 - prior_m2 @ weighed[:, 1:]
         return True
@@ -108,10 +120,24 @@ class TipEstimator:
         """Expected true tip minus model tip at these lengths [m], shape (3,)."""
         return self._map.at(lengths_m) + self._rest_m
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether the model tip has stood still for `rest_s`."""
+        if not self._history:
+            return False
+        newest = self._history[-1]
+        before = [sample for sample in self._history if newest.stamp_s - sample.stamp_s >= self._settings.rest_s]
+        if not before:
+            return False
+        since = [sample for sample in self._history if sample.stamp_s >= before[-1].stamp_s]
+        tips_m = self._arm.tip_from_lengths(np.array([self._lengths(sample) for sample in since]))
+        return bool(np.linalg.norm(tips_m - tips_m[-1], axis=1).max() < self._settings.rest_m)
+
     def remember(self) -> None:
-        """Write the present estimate into the error map. Call it at rest."""
-        sample = self._history[-1]
-        lengths_m = self._lengths(sample)
+        """Write the present estimate into the error map if the arm is at rest: in motion it is the lag's error too."""
+        if not self.at_rest:
+            return
+        lengths_m = self._lengths(self._history[-1])
         total_m = self.error_m(lengths_m)
         self._map.add(lengths_m, total_m)
         self._rest_m = total_m - self._map.at(lengths_m)
@@ -125,6 +151,20 @@ class TipEstimator:
         """Where the tip is now [m], shape (3,): model at the newest measured pressures plus the estimated error."""
         lengths_m = self._lengths(self._history[-1])
         return self._arm.tip_from_lengths(lengths_m) + self.error_m(lengths_m)
+
+    def _contradiction(self, distance_m: float) -> str:
+        if distance_m <= self._largest_error_m:
+            return ''
+        return (
+            f"measured tip is {distance_m:.2f} m from the model's, limit {self._largest_error_m:.2f} m: "
+            "the camera's extrinsics or the ring pose are wrong"
+        )
+
+    def _agrees(self, rest_m, covariance_m2) -> bool:
+        """Whether enough rings that were not believed mean the same error as this one."""
+        enough = len(self._refused_m) == self._settings.gate_images
+        limit = self._settings.gate_deviations**2
+        return enough and all(_squared_deviations(rest_m - other_m, 2.0 * covariance_m2) <= limit for other_m in self._refused_m)
 
     def _lengths(self, sample: _Sample) -> np.ndarray:
         return self._arm.lengths(np.clip(sample.pressures_pa, *self._arm.pressure_limits_pa))  # sensors read a little past full vacuum
@@ -142,6 +182,11 @@ class TipEstimator:
                 return _Sample(stamp_s, sample.pressures_pa + share * (after.pressures_pa - sample.pressures_pa))
             after = sample
         return None
+
+
+def _squared_deviations(difference_m: np.ndarray, covariance_m2: np.ndarray) -> float:
+    """Squared Mahalanobis distance."""
+    return float(difference_m @ np.linalg.solve(covariance_m2, difference_m))
 
 
 def _share(dt_s: float, time_constant_s: float) -> float:

@@ -11,6 +11,7 @@ from soft_arm_kinematics.arm import Arm
 ITERATIONS, ROUNDS = 3, 20  # rounds of a fresh Jacobian
 REACHED_M = 0.0005  # the model must come this near
 LIMIT_SLACK_M = 1.0e-6
+FARTHEST_M = 10.0
 
 
 def free_actuators(robot: Robot, held_segments: list[str]) -> np.ndarray:
@@ -29,10 +30,12 @@ def free_actuators(robot: Robot, held_segments: list[str]) -> np.ndarray:
 
 
 def checked_point(point_m) -> np.ndarray:
-    """A target [m], shape (3,). Raises GoalError if it is not finite."""
+    """A target [m], shape (3,). Raises GoalError if it is not finite, OutsideWorkspaceError if no arm of this kind comes so far."""
     point_m = np.asarray(point_m, float)
     if not np.isfinite(point_m).all():
         raise GoalError(f'target {point_m.tolist()} m: give finite numbers')
+    if np.abs(point_m).max() > FARTHEST_M:
+        raise OutsideWorkspaceError(f'target {point_m.tolist()} m: outside the workspace, limit {FARTHEST_M:g} m; positions are in metres')
     return point_m
 
 

@@ -39,6 +39,7 @@ class Outcome(enum.Enum):
     CANCELLED = 'cancelled'
     REPLACED = 'replaced'
     INVALID_GOAL = 'invalid goal'
+    TAKEN = 'finger taken'
 
 
 class EndState(enum.Enum):
@@ -151,6 +152,10 @@ class Gripper:
             self._inactive_s = None
         elif self._inactive_s is None:
             self._inactive_s = now_s
+
+    def lacking(self, now_s: float) -> str:
+        """Why a goal would not be carried out now, in one line; empty when it would."""
+        return self._driver_gone(now_s, self._settings.pressures_timeout_s)
 
     def start(self, goal: GraspGoal | ReleaseGoal, now_s: float) -> None:
         """Begin a goal; one that is under way is replaced.
@@ -314,7 +319,10 @@ class Gripper:
         if self._inactive_s is not None and now_s - self._inactive_s > limit_s:
             return 'the driver is inactive: activate it, then send a new goal'
         silent_s = self._silent_s(now_s)
-        return f'no measured pressures for {silent_s:.2f} s, limit {limit_s} s: check the driver' if silent_s > limit_s else ''
+        if silent_s <= limit_s:
+            return ''
+        so_long = 'so far' if math.isinf(silent_s) else f'for {silent_s:.2f} s'
+        return f'no measured pressures {so_long}, limit {limit_s} s: check the driver'
 
     def _silent_s(self, now_s: float) -> float:
         """How long the driver has been silent; after `driver_gone_s` it may have vented, whoever stood still."""

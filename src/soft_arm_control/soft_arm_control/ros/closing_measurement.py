@@ -1,5 +1,6 @@
 """Closings of the finger in free air on a running cell, for `softarm calibrate grasp`."""
 
+import contextlib
 import math
 import threading
 import time
@@ -13,7 +14,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
-from soft_arm_control.errors import ExperimentError
+from soft_arm_control.errors import ExperimentError, MessageError
 from soft_arm_control.free_closing_fit import Closing
 from soft_arm_control.grasp import PERIOD_S, GraspSettings
 from soft_arm_control.ros import grip_conversions as conversions
@@ -113,12 +114,13 @@ class ClosingMeasurement:
             self._heard_s = self._now_s()
 
     def _on_state(self, message: GripperState) -> None:
-        self._samples.append((stamp_s(message.header.stamp), message.true_pressure_pa, conversions.set_point_pa(message)))
+        with contextlib.suppress(MessageError):
+            pressure_pa = conversions.pressure_pa(message, self._robot)
+            self._samples.append((stamp_s(message.header.stamp), pressure_pa, conversions.set_point_pa(message)))
 
     def _on_shape(self, message: JointState) -> None:
-        bends_rad = conversions.bends_from_msg(message, self._robot)
-        if bends_rad is not None and np.isfinite(bends_rad).all():
-            self._shapes.append((stamp_s(message.header.stamp), bends_rad))
+        with contextlib.suppress(MessageError):
+            self._shapes.append((stamp_s(message.header.stamp), conversions.bends_from_msg(message, self._robot)))
 
     def _spin(self) -> None:
         while not self._stopping.is_set():

@@ -8,7 +8,7 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker
 
 from soft_arm_control.controller import Outcome, Status
-from soft_arm_control.errors import GoalError
+from soft_arm_control.errors import MessageError
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures
@@ -23,7 +23,12 @@ ERROR_CODES = {
     Outcome.CANCELLED: MoveTip.Result.CANCELLED,
     Outcome.INVALID_GOAL: MoveTip.Result.INVALID_GOAL,
     Outcome.OUTSIDE_WORKSPACE: MoveTip.Result.OUTSIDE_WORKSPACE,
+    Outcome.IK_UNAVAILABLE: MoveTip.Result.IK_UNAVAILABLE,
+    Outcome.TAKEN: MoveTip.Result.ARM_TAKEN,
 }
+OLDEST_S, AHEAD_S = 2.0, 0.5  # a sample of another time says nothing about now
+IMPOSSIBLE_PA = 50.0e3  # beyond the limits of the robot file: a broken sensor, not a pressure
+TARGET_LINE_M, TARGET_REACH_M, TARGET_BEYOND_RING = 0.003, 0.05, 1.5  # width; half length without a ring; of the ring's radius
 LEAST_COVARIANCE_M2 = (1.0e-4) ** 2  # per axis: no depth camera is better than 0.1 mm
 
 
@@ -32,18 +37,43 @@ def stamp_s(stamp) -> float:
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
+def recent_s(stamp, now_s: float) -> float:
+    """Time [s] of a message's stamp.
+
+    Raises:
+        MessageError: If it is not of now, `now_s` [s].
+    """
+    at_s = stamp_s(stamp)
+    if not now_s - OLDEST_S <= at_s <= now_s + AHEAD_S:
+        age = f'{now_s - at_s:.1f} s old, limit {OLDEST_S} s' if at_s < now_s else f'{at_s - now_s:.1f} s in the future, limit {AHEAD_S} s'
+        raise MessageError(f'its stamp is {age}: check the clocks, and that nothing replays a bag')
+    return at_s
+
+
 def pressures_from_msg(message: ChamberPressures, robot: Robot) -> np.ndarray:
     """Gauge pressures [Pa] in robot-file order.
 
     Raises:
-        GoalError: If a chamber is missing or a value is not finite.
+        MessageError: If a chamber is missing, or a value is not finite or no pressure that there can be.
     """
     given = dict(zip(message.names, message.pressures_pa, strict=False))
     values_pa = np.array([given.get(name, math.nan) for name in robot.chambers])
     if not np.isfinite(values_pa).all():
         name = robot.chambers[int(np.argmin(np.isfinite(values_pa)))]
-        raise GoalError(f'no finite pressure of {name} in {list(message.names)}: the driver must use the robot file {robot.name}')
+        raise MessageError(f'no finite pressure of {name} in {shown(message.names)}: the driver must use the robot file {robot.name}')
+    low_pa, high_pa = robot.pressure_limits_pa
+    bad = (values_pa < low_pa - IMPOSSIBLE_PA) | (values_pa > high_pa + IMPOSSIBLE_PA)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise MessageError(
+            f'{robot.chambers[i]} at {values_pa[i] / 1e3:.4g} kPa, limits {low_pa[i] / 1e3:g} .. {high_pa[i] / 1e3:g} kPa: check its sensor'
+        )
     return values_pa
+
+
+def shown(names) -> str:
+    """Names in a message for people: the first few."""
+    return f'[{", ".join(list(names)[:8])}{", .." if len(names) > 8 else ""}]'[:100]
 
 
 def pressures_message(pressures_pa: np.ndarray, robot: Robot, stamp) -> ChamberPressures:
@@ -51,11 +81,27 @@ def pressures_message(pressures_pa: np.ndarray, robot: Robot, stamp) -> ChamberP
     return ChamberPressures(header=Header(stamp=stamp), names=list(robot.chambers), pressures_pa=pressures_pa.tolist())
 
 
-def ring_from_msg(message: PoseWithCovarianceStamped) -> tuple[float, np.ndarray, np.ndarray]:
-    """Image stamp [s], ring centre [m] and its covariance [m^2], shape (3, 3)."""
-    p = message.pose.pose.position
-    covariance_m2 = np.asarray(message.pose.covariance).reshape(6, 6)[:3, :3]
-    return stamp_s(message.header.stamp), np.array([p.x, p.y, p.z]), covariance_m2 + LEAST_COVARIANCE_M2 * np.eye(3)
+def ring_from_msg(message: PoseWithCovarianceStamped, frame: str) -> tuple[np.ndarray, np.ndarray]:
+    """Ring centre [m] and its covariance [m^2], shape (3, 3), in a frame.
+
+    Raises:
+        MessageError: If the pose is of another frame, not finite, without an orientation, or its covariance is none.
+    """
+    if message.header.frame_id != frame:
+        raise MessageError(
+            f"its frame is {message.header.frame_id[:60]!r}, the arm's base is {frame!r}: calibrate the extrinsics with this robot file"
+        )
+    p, q = message.pose.pose.position, message.pose.pose.orientation
+    point_m, q_xyzw = np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w])
+    covariance = np.asarray(message.pose.covariance).reshape(6, 6)
+    if not (np.isfinite(point_m).all() and np.isfinite(q_xyzw).all() and np.isfinite(covariance).all()):
+        raise MessageError('its pose or covariance is not finite')
+    if abs(np.linalg.norm(q_xyzw) - 1.0) > 0.01:
+        raise MessageError(f'its orientation {q_xyzw.tolist()} is no unit quaternion')
+    covariance_m2 = 0.5 * (covariance[:3, :3] + covariance[:3, :3].T)
+    if np.linalg.eigvalsh(covariance_m2)[0] < -LEAST_COVARIANCE_M2:
+        raise MessageError('its covariance of the position is not positive semidefinite')
+    return point_m, covariance_m2 + LEAST_COVARIANCE_M2 * np.eye(3)
 
 
 def point_from_msg(point: Point) -> np.ndarray:
@@ -102,9 +148,11 @@ def path_feedback(status: Status) -> FollowPath.Feedback:
     return FollowPath.Feedback(waypoint=status.waypoint, error_m=number(status.error_m), elapsed_s=status.elapsed_s)
 
 
-def target_marker(point_m: np.ndarray, frame: str, stamp) -> Marker:
-    """Where the tip shall be, as a small sphere for rviz."""
-    marker = Marker(header=Header(stamp=stamp, frame_id=frame), ns='target', type=Marker.SPHERE, action=Marker.ADD)
+def target_marker(point_m: np.ndarray, robot: Robot, stamp) -> Marker:
+    """Where the tip shall be: for rviz, three crossed lines that come out of the ring round them."""
+    marker = Marker(header=Header(stamp=stamp, frame_id=robot.base.frame), ns='target', type=Marker.LINE_LIST, action=Marker.ADD)
     marker.pose.position, marker.pose.orientation.w = point_message(point_m), 1.0
-    marker.scale, marker.color = Vector3(x=0.01, y=0.01, z=0.01), ColorRGBA(r=0.1, g=0.8, b=0.3, a=0.9)
+    marker.scale, marker.color = Vector3(x=TARGET_LINE_M), ColorRGBA(r=0.1, g=0.8, b=0.3, a=0.9)
+    reach_m = TARGET_BEYOND_RING * max(robot.ring.radius_m, robot.ring.height_m / 2) if robot.ring else TARGET_REACH_M
+    marker.points = [point_message(sign * reach_m * axis) for axis in np.eye(3) for sign in (-1.0, 1.0)]
     return marker

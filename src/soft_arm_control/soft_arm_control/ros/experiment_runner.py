@@ -27,6 +27,7 @@ RESPONSE_S = 2.5
 GOAL_TIMEOUT_S = 60.0  # steps end by the clock, not by the goal
 TOLERANCE_M = 0.001
 ATTEMPTS = 3
+START_SHARE = 0.1  # of a step: a response that begins further from its start is another step
 EXPECTED = (MoveTip.Result.NONE, MoveTip.Result.CANCELLED)
 
 
@@ -89,23 +90,23 @@ class ExperimentRunner:
         degrees = self._pace.table_7_deg
         steps = targets(self._arm, 'bend', np.deg2rad([0.0, *degrees]), np.full(1 + len(degrees), PHI_BEND_RAD))
         self._step(steps, 0, False, RESPONSE_S, [])
-        found = []
-        for k, theta_deg in enumerate(degrees, start=1):
+        return tuple(self._response(steps, k, theta_deg) for k, theta_deg in enumerate(degrees, start=1))
+
+    def _response(self, steps: Experiment, k: int, theta_deg: float) -> StepResponse:
+        """Step from target 0 to target k. After a fault, or a start elsewhere, both are repeated: a response begins at target 0."""
+        start_m, target_m = steps.points_m[0], steps.points_m[k]
+        step_m = float(np.linalg.norm(target_m - start_m))
+        for _ in range(ATTEMPTS):
             self._step(steps, 0, False, RESPONSE_S, [])
-            start_s, stop_s = self._step(steps, k, False, RESPONSE_S, [])
+            start_s, stop_s, problem = self._try_step(steps, k, False, RESPONSE_S)
             times_s, tips_m, _ = self._session.truth.since(start_s, stop_s)
-            start_m, target_m = steps.points_m[0], steps.points_m[k]
-            found.append(
-                StepResponse(
-                    theta_deg,
-                    settling_time_s(times_s - start_s, tips_m, start_m, target_m),
-                    fastest_settling_s(self._arm, self._dynamics, steps.lengths_m[0], steps.lengths_m[k]),
-                    float(np.linalg.norm(target_m - start_m)),
-                    times_s - start_s,
-                    np.linalg.norm(tips_m - target_m, axis=1),
-                )
-            )
-        return tuple(found)
+            if problem is None and np.linalg.norm(tips_m[0] - start_m) <= START_SHARE * step_m:
+                settled_s = settling_time_s(times_s - start_s, tips_m, start_m, target_m)
+                break
+        else:
+            settled_s = None
+        fastest_s = fastest_settling_s(self._arm, self._dynamics, steps.lengths_m[0], steps.lengths_m[k])
+        return StepResponse(theta_deg, settled_s, fastest_s, step_m, times_s - start_s, np.linalg.norm(tips_m - target_m, axis=1))
 
     def _lap(self, experiment: Experiment) -> tuple[Lap | None, list[str]]:
         phi_rad = np.linspace(0.0, 2 * np.pi, 73)
@@ -132,17 +133,23 @@ class ExperimentRunner:
     def _step(self, experiment: Experiment, k: int, open_loop: bool, duration_s: float, problems: list[str]) -> tuple[float, float]:
         """Go to target k and stay until the time is up; return start and end [s]. A fault on the way is noted, the step repeated."""
         for attempt in range(1, ATTEMPTS + 1):
-            session, start_s = self._session, self._session.now_s()
-            result = session.move_tip(
-                experiment.points_m[k], experiment.lengths_m[k], list(experiment.held_segments), open_loop, TOLERANCE_M, GOAL_TIMEOUT_S
-            )
-            self._wait_until(start_s + duration_s)
-            ended = result()
-            if ended is None or ended.error_code in EXPECTED:
-                return start_s, start_s + duration_s
-            problems.append(f'step {k}, attempt {attempt}: {ended.error_msg}')
+            start_s, stop_s, problem = self._try_step(experiment, k, open_loop, duration_s)
+            if problem is None:
+                return start_s, stop_s
+            problems.append(f'step {k}, attempt {attempt}: {problem}')
             duration_s = max(duration_s, FIRST_S)  # from wherever the fault has left the arm
         return start_s, self._session.truth.stamps_s[-1]  # scored where the fault has left the arm
+
+    def _try_step(self, experiment: Experiment, k: int, open_loop: bool, duration_s: float) -> tuple[float, float, str | None]:
+        """Go to target k and stay until the time is up; return start and end [s], and what went wrong if anything did."""
+        session, start_s = self._session, self._session.now_s()
+        result = session.move_tip(
+            experiment.points_m[k], experiment.lengths_m[k], list(experiment.held_segments), open_loop, TOLERANCE_M, GOAL_TIMEOUT_S
+        )
+        self._wait_until(start_s + duration_s)
+        ended = result()
+        problem = None if ended is None or ended.error_code in EXPECTED else ended.error_msg
+        return start_s, start_s + duration_s, problem
 
     def _wait_until(self, stop_s: float) -> None:
         truth, before_s = self._session.truth.stamps_s, self._session.now_s()

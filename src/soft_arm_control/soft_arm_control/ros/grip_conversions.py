@@ -4,9 +4,9 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from soft_arm_control.errors import GoalError
+from soft_arm_control.errors import GoalError, MessageError
 from soft_arm_control.grasp import EndState, Evidence, GraspGoal, GripStatus, Outcome, ReleaseGoal
-from soft_arm_control.ros.conversions import number
+from soft_arm_control.ros.conversions import IMPOSSIBLE_PA, number, shown
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.msg import ChamberPressures, GripperState
@@ -20,6 +20,7 @@ ERROR_CODES = {
     Outcome.CANCELLED: Grasp.Result.CANCELLED,
     Outcome.REPLACED: Grasp.Result.REPLACED,
     Outcome.INVALID_GOAL: Grasp.Result.INVALID_GOAL,
+    Outcome.TAKEN: Grasp.Result.FINGER_TAKEN,
 }
 END_STATES = {
     EndState.NOTHING_COMMANDED: Grasp.Result.NOTHING_COMMANDED,
@@ -36,6 +37,22 @@ EVIDENCE = {
 }
 
 
+def pressure_pa(state: GripperState, robot: Robot) -> float:
+    """Measured gauge pressure [Pa].
+
+    Raises:
+        MessageError: If it or a set point is not finite, or it is no pressure that there can be.
+    """
+    numbers_pa = state.true_pressure_pa, state.positive_target_pa, state.negative_target_pa
+    low_pa, high_pa = robot.pressure_limits_pa[:, 0]
+    if not np.isfinite(numbers_pa).all() or not low_pa - IMPOSSIBLE_PA <= state.true_pressure_pa <= high_pa + IMPOSSIBLE_PA:
+        raise MessageError(
+            f'pressure and set points {[f"{p / 1e3:.4g}" for p in numbers_pa]} kPa: the pressure must be finite and within '
+            f'{IMPOSSIBLE_PA / 1e3:g} kPa of {low_pa / 1e3:g} .. {high_pa / 1e3:g} kPa: check the sensor'
+        )
+    return state.true_pressure_pa
+
+
 def set_point_pa(state: GripperState) -> float:
     """What the device regulates to [Pa] gauge: 0 with both supplies off."""
     if state.positive_trigger:
@@ -43,10 +60,17 @@ def set_point_pa(state: GripperState) -> float:
     return state.negative_target_pa if state.negative_trigger else 0.0
 
 
-def bends_from_msg(message: JointState, robot: Robot) -> np.ndarray | None:
-    """Bends of the pieces [rad] in robot-file order; None if one is missing."""
+def bends_from_msg(message: JointState, robot: Robot) -> np.ndarray:
+    """Bends of the pieces [rad] in robot-file order.
+
+    Raises:
+        MessageError: If one is missing, not finite or more than a whole turn.
+    """
     seen = dict(zip(message.name, message.position, strict=False))
-    return np.array([seen[name] for name in robot.segment_names]) if set(robot.segment_names) <= set(seen) else None
+    bends_rad = np.array([seen.get(name, np.nan) for name in robot.segment_names])
+    if not (np.abs(bends_rad) <= 2 * np.pi).all():
+        raise MessageError(f'no finite bend of every piece of {robot.name} in {shown(message.name)}: check the finger detector')
+    return bends_rad
 
 
 def command_message(pressure_pa: float, robot: Robot, stamp) -> ChamberPressures:

@@ -10,12 +10,13 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.task import Future
 
-from soft_arm_control.errors import DriverLostError, GoalError
+from soft_arm_control.errors import DriverLostError, GoalError, TakenError
 from soft_arm_control.grasp import EndState, GraspGoal, Gripper, GripStatus, Outcome, ReleaseGoal
 from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_msgs.action import Grasp, Release
 
 FEEDBACK_TICKS = 5  # of the loop: 10 Hz
+_OUTCOMES = {DriverLostError: Outcome.DRIVER_LOST, TakenError: Outcome.TAKEN}  # others: an invalid goal
 
 
 @dataclass
@@ -31,6 +32,7 @@ class GripServer:
     Args:
         grasp_goal: Makes the gripper's goal of a Grasp request; may raise GoalError.
         release_goal: The same of a Release request.
+        others: Tells the names of other nodes that command the same finger.
     """
 
     def __init__(
@@ -39,9 +41,10 @@ class GripServer:
         gripper: Gripper,
         grasp_goal: Callable[[Grasp.Goal], GraspGoal],
         release_goal: Callable[[Release.Goal], ReleaseGoal],
+        others: Callable[[], list[str]],
     ):
         self._node, self._gripper = node, gripper
-        self._grasp_goal, self._release_goal = grasp_goal, release_goal
+        self._grasp_goal, self._release_goal, self._others = grasp_goal, release_goal, others
         self._running: _Running | None = None
         self._ticks = 0
         accept = {'goal_callback': lambda _: GoalResponse.ACCEPT, 'cancel_callback': lambda _: CancelResponse.ACCEPT}
@@ -77,10 +80,12 @@ class GripServer:
         now_s = self._node.get_clock().now().nanoseconds * 1e-9
         before = self._gripper.status(now_s)
         try:
+            if others := self._others():
+                raise TakenError(f'{others[0]} also publishes pressure_command: end it, since one node at a time may command the finger')
             self._gripper.start(make_goal(handle.request), now_s)
         except GoalError as error:
             handle.abort()
-            outcome = Outcome.DRIVER_LOST if isinstance(error, DriverLostError) else Outcome.INVALID_GOAL
+            outcome = _OUTCOMES.get(type(error), Outcome.INVALID_GOAL)
             return GripStatus('idle', 0.0, before.pressure_pa, outcome, str(error), self._gripper.end_state)
         self._end(replace(before, outcome=Outcome.REPLACED, message='replaced by a newer goal', end_state=EndState.OTHER_GOAL))
         self._running = _Running(handle, feedback, Future())

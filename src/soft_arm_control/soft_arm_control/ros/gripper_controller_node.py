@@ -3,7 +3,8 @@
 In: actions `grasp` and `release`; `state` of the pneumatic driver (20 to 50 Hz), `piece_angles` of the finger detector,
 `pcu2v_driver/transition_event`. Out: `pressure_command` at 50 Hz during a goal and while something is held or kept open, else nothing;
 diagnostics. Without a shape it goes on by pressure, unless the goal asked for a shape. Without measured pressures, or with an inactive
-driver, nothing is commanded until the next goal, and the driver vents.
+driver, nothing is commanded until the next goal, and the driver vents. A message that is not finite or of another time is ignored.
+A second publisher of `pressure_command` is not allowed: beside one the node ends at start, and takes no goal later.
 """
 
 from dataclasses import dataclass
@@ -15,13 +16,15 @@ from sensor_msgs.msg import JointState
 from soft_arm_control import free_closing
 from soft_arm_control.grasp import PERIOD_S, GraspSettings, Gripper, GripStatus, Outcome
 from soft_arm_control.ros import grip_conversions as conversions
-from soft_arm_control.ros.conversions import stamp_s
+from soft_arm_control.ros.conversions import recent_s
 from soft_arm_control.ros.grip_server import GripServer
+from soft_arm_control.ros.unusable_messages import UnusableMessages
 from soft_arm_description.calibration import loadable
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import diagnostics, qos
+from soft_arm_node_kit.graph import OnlyPublisher
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
 
@@ -51,16 +54,18 @@ class GripperControllerNode(Node):
         self._calibrated = free.time_constants_s is not None
         self._gripper = Gripper(free, tuple(map(float, self._robot.pressure_limits_pa[:, 0])), GraspSettings(open_pa=p.open_pa))
         self._status, self._problem = GripStatus('idle', 0.0, None), ''
+        self._ignored = UnusableMessages(self)
         self._rates = {name: diagnostics.RateMeter() for name in ('state_hz', 'piece_angles_hz', 'command_hz')}
         self.create_subscription(GripperState, 'state', self._on_state, qos.STATE)
         self.create_subscription(JointState, 'piece_angles', self._on_shape, qos.STATE)
         self.create_subscription(TransitionEvent, 'pcu2v_driver/transition_event', self._on_driver_state, qos.STATE)
-        self._command = self.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
+        self._command = OnlyPublisher(self, ChamberPressures, 'pressure_command', qos.COMMAND)
         self._goals = GripServer(
             self,
             self._gripper,
             lambda request: conversions.grasp_goal(request, p.grip_pa, p.squeeze_pa, p.goal_timeout_s),
             lambda request: conversions.release_goal(request, p.open_pa, p.goal_timeout_s),
+            self._command.others,
         )
         self.create_timer(PERIOD_S, self._tick)
         self._reporter = diagnostics.Reporter(self, self._robot.name, self._report)
@@ -71,17 +76,22 @@ class GripperControllerNode(Node):
         super().destroy_node()
 
     def _on_state(self, message: GripperState) -> None:
-        self._rates['state_hz'].tick()
-        self._gripper.add_pressure(stamp_s(message.header.stamp), message.true_pressure_pa, conversions.set_point_pa(message))
+        with self._ignored.of('state'):
+            stamp_s = recent_s(message.header.stamp, self._now_s())
+            self._gripper.add_pressure(stamp_s, conversions.pressure_pa(message, self._robot), conversions.set_point_pa(message))
+            self._rates['state_hz'].tick()
 
     def _on_shape(self, message: JointState) -> None:
-        self._rates['piece_angles_hz'].tick()
-        bends_rad = conversions.bends_from_msg(message, self._robot)
-        if bends_rad is not None:
-            self._gripper.add_shape(stamp_s(message.header.stamp), bends_rad)
+        with self._ignored.of('piece_angles'):
+            stamp_s = recent_s(message.header.stamp, self._now_s())
+            self._gripper.add_shape(stamp_s, conversions.bends_from_msg(message, self._robot))
+            self._rates['piece_angles_hz'].tick()
 
     def _on_driver_state(self, message: TransitionEvent) -> None:
-        self._gripper.add_driver_state(self.get_clock().now().nanoseconds * 1e-9, message.goal_state.id == State.PRIMARY_STATE_ACTIVE)
+        self._gripper.add_driver_state(self._now_s(), message.goal_state.id == State.PRIMARY_STATE_ACTIVE)
+
+    def _now_s(self) -> float:
+        return self.get_clock().now().nanoseconds * 1e-9
 
     def _tick(self) -> None:
         now = self.get_clock().now()
@@ -101,12 +111,24 @@ class GripperControllerNode(Node):
             self.get_logger().warning(self._problem)
 
     def _report(self) -> tuple[bytes, str, dict]:
-        values = {name: meter.rate_hz for name, meter in self._rates.items()} | {'calibrated': self._calibrated}
+        values = {name: meter.rate_hz for name, meter in self._rates.items()} | {
+            'calibrated': self._calibrated,
+            'ignored_messages': self._ignored.count,
+        }
+        if lacking := self._lacking():
+            return diagnostics.WARN, lacking, values
         if self._problem:
             return diagnostics.WARN, self._problem, values
         if not self._calibrated:
             return diagnostics.WARN, 'contact is seen by shape alone: measure the free finger with `softarm calibrate grasp`', values
         return diagnostics.OK, self._status.phase, values
+
+    def _lacking(self) -> str:
+        """Why no goal can be taken now; empty when one can."""
+        if others := self._command.others():
+            return f'{others[0]} also publishes pressure_command: end it'
+        lacking = self._gripper.lacking(self._now_s())
+        return f'{lacking}; {self._ignored.last}' if lacking and self._ignored.last else lacking
 
 
 def main() -> int:

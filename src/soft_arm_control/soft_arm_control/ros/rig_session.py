@@ -1,5 +1,6 @@
 """A program's connection to a running rig: records what it says, commands it, waits with deadlines."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo
 
-from soft_arm_control.errors import ExperimentError
+from soft_arm_control.errors import ExperimentError, MessageError
 from soft_arm_control.ros import conversions
 from soft_arm_control.valves import PERIOD_S
 from soft_arm_description.robot import Robot
@@ -159,11 +160,14 @@ class RigSession:
         self.truth.add(conversions.stamp_s(message.header.stamp), self.now_s(), conversions.point_from_msg(message.pose.position))
 
     def _on_pressures(self, message: ChamberPressures) -> None:
-        self.pressures.add(conversions.stamp_s(message.header.stamp), self.now_s(), conversions.pressures_from_msg(message, self._robot))
+        with contextlib.suppress(MessageError):
+            pressures_pa = conversions.pressures_from_msg(message, self._robot)
+            self.pressures.add(conversions.stamp_s(message.header.stamp), self.now_s(), pressures_pa)
 
     def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
-        stamp_s, ring_m, _ = conversions.ring_from_msg(message)
-        self.rings.add(stamp_s, self.now_s(), ring_m)
+        with contextlib.suppress(MessageError):
+            ring_m, _ = conversions.ring_from_msg(message, self._robot.base.frame)
+            self.rings.add(conversions.stamp_s(message.header.stamp), self.now_s(), ring_m)
 
     def _on_image(self, message: CameraInfo) -> None:
         self.images.add(conversions.stamp_s(message.header.stamp), self.now_s(), None)

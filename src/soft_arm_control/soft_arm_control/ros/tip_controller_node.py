@@ -1,15 +1,18 @@
 """Node `tip_controller`: brings the tip to targets, closed through the camera.
 
 In: actions `move_tip` and `follow_path` (see goal_server.py); `pressures` (50 Hz), `ring_pose` (30 Hz), `color/camera_info` (that the
-camera lives). Out: `pressure_command` at 50 Hz from the first goal on, `target` for rviz, diagnostics.
+camera lives), `/diagnostics` (why the ring detector finds none). Out: `pressure_command` at 50 Hz from the first goal on, `target` for
+rviz, diagnostics. A message that is not finite, of another frame or of another time is ignored.
 A lost ring, a stale camera or missing pressures end the goal and the last pressures are held. When the driver is gone or inactive
 (`pneumatic_driver/transition_event`) for a second nothing is commanded until the next goal.
+A second publisher of `pressure_command` is not allowed: beside one the node ends at start, and takes no goal later.
 """
 
 from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.node import Node
@@ -18,19 +21,21 @@ from visualization_msgs.msg import Marker
 
 from soft_arm_control.controller import Outcome, Status, TipController
 from soft_arm_control.dynamics import load_dynamics
-from soft_arm_control.errors import GoalError
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.goal_server import GoalServer
+from soft_arm_control.ros.unusable_messages import UnusableMessages
 from soft_arm_control.valves import PERIOD_S
 from soft_arm_description.calibration import loadable
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos
+from soft_arm_node_kit.graph import OnlyPublisher
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
 
 LATENCIES_KEPT = 3000
 MARKER_TICKS = 5
+LONGEST_TROUBLE = 100  # characters of what the ring detector says
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class TipControllerNode(Node):
         dynamics = load_dynamics(loadable(p.rig, 'dynamics'), self._arm.robot.kinematic_fingerprint)
         self._controller = TipController(self._arm, dynamics)
         self._status, self._problem, self._ticks = Status('idle', 0.0, None, None, 0), '', 0
+        self._ignored = UnusableMessages(self)
+        self._detector = f'{self.get_namespace().strip("/")}/ring_detector'.lstrip('/')
         self._unanswered_stamp_s: float | None = None  # newest ring that no command has followed yet
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
         self._rates = {name: diagnostics.RateMeter() for name in ('pressures_hz', 'ring_pose_hz', 'camera_hz', 'command_hz')}
@@ -60,9 +67,10 @@ class TipControllerNode(Node):
         self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_camera_info, qos.SENSOR)
         self.create_subscription(TransitionEvent, 'pneumatic_driver/transition_event', self._on_driver_state, qos.STATE)
-        self._command = self.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
+        self._command = OnlyPublisher(self, ChamberPressures, 'pressure_command', qos.COMMAND)
         self._marker = self.create_publisher(Marker, 'target', qos.LATCHED)
-        self._goals = GoalServer(self, self._arm, self._controller, p.tolerance_m, p.timeout_s)
+        self._goals = GoalServer(self, self._arm, self._controller, p.tolerance_m, p.timeout_s, self._command.others)
         self.create_timer(PERIOD_S, self._tick)
         self._reporter = diagnostics.Reporter(self, self._arm.robot.name, self._report)
 
@@ -72,25 +80,33 @@ class TipControllerNode(Node):
         super().destroy_node()
 
     def _on_pressures(self, message: ChamberPressures) -> None:
-        self._rates['pressures_hz'].tick()
-        try:
-            pressures_pa = conversions.pressures_from_msg(message, self._arm.robot)
-        except GoalError as error:
-            self._problem = str(error)
-            return
-        self._controller.add_pressures(conversions.stamp_s(message.header.stamp), pressures_pa)
+        with self._ignored.of('pressures'):
+            stamp_s = conversions.recent_s(message.header.stamp, self._now_s())
+            self._controller.add_pressures(stamp_s, conversions.pressures_from_msg(message, self._arm.robot))
+            self._rates['pressures_hz'].tick()
 
     def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
-        self._rates['ring_pose_hz'].tick()
-        self._unanswered_stamp_s, ring_m, covariance_m2 = conversions.ring_from_msg(message)
-        self._controller.add_ring(self._unanswered_stamp_s, ring_m, covariance_m2)
+        with self._ignored.of('ring_pose'):
+            stamp_s = conversions.recent_s(message.header.stamp, self._now_s())
+            self._controller.add_ring(stamp_s, *conversions.ring_from_msg(message, self._arm.robot.base.frame))
+            self._unanswered_stamp_s = stamp_s
+            self._rates['ring_pose_hz'].tick()
 
     def _on_camera_info(self, message: CameraInfo) -> None:
-        self._rates['camera_hz'].tick()
-        self._controller.add_image(conversions.stamp_s(message.header.stamp))
+        with self._ignored.of('camera_info'):
+            self._controller.add_image(conversions.recent_s(message.header.stamp, self._now_s()))
+            self._rates['camera_hz'].tick()
 
     def _on_driver_state(self, message: TransitionEvent) -> None:
-        self._controller.add_driver_state(self.get_clock().now().nanoseconds * 1e-9, message.goal_state.id == State.PRIMARY_STATE_ACTIVE)
+        self._controller.add_driver_state(self._now_s(), message.goal_state.id == State.PRIMARY_STATE_ACTIVE)
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == self._detector:
+                self._controller.ring_trouble = status.message[:LONGEST_TROUBLE]
+
+    def _now_s(self) -> float:
+        return self.get_clock().now().nanoseconds * 1e-9
 
     def _tick(self) -> None:
         now = self.get_clock().now()
@@ -112,7 +128,7 @@ class TipControllerNode(Node):
         self._ticks += 1
         target_m = self._controller.target_m
         if target_m is not None and self._ticks % MARKER_TICKS == 0:
-            self._marker.publish(conversions.target_marker(target_m, self._arm.robot.base.frame, now.to_msg()))
+            self._marker.publish(conversions.target_marker(target_m, self._arm.robot, now.to_msg()))
 
     def _note(self, status: Status) -> None:
         good = status.outcome in (Outcome.REACHED, Outcome.CANCELLED)
@@ -126,9 +142,18 @@ class TipControllerNode(Node):
             for percent in (50, 99):
                 values[f'image_to_command_p{percent}_s'] = float(np.percentile(self._latencies_s, percent))
         values['known_configurations'] = len(self._controller.error_map)
-        if self._problem:
-            return diagnostics.WARN, self._problem, values
-        return diagnostics.OK, self._status.phase, values
+        values['ignored_messages'] = self._ignored.count
+        problem = self._lacking() or self._problem
+        return (diagnostics.WARN, problem, values) if problem else (diagnostics.OK, self._status.phase, values)
+
+    def _lacking(self) -> str:
+        """Why no goal can be taken now; empty when one can."""
+        if others := self._command.others():
+            return f'{others[0]} also publishes pressure_command: end it'
+        if not self._goals.ik_ready:
+            return 'waiting for solve_ik: inverse_kinematics does not run, or is not ready yet'
+        lacking = self._controller.lacking(self._now_s())
+        return f'{lacking}; {self._ignored.last}' if lacking and self._ignored.last else lacking
 
 
 def main() -> int:

@@ -66,6 +66,65 @@ def test_reaches_holds_and_remembers(loop):
     assert len(loop.controller.error_map) == 1
 
 
+def test_goals_streamed_while_the_arm_moves_teach_nothing(arm, make_loop):
+    loop = make_loop(21)
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.run(2.0)
+    for k in range(40):  # at 10 Hz, round a circle of lengths
+        phases = 2 * np.pi * (k / 20 + np.arange(3) / 3)
+        loop.controller.start(loop.goal(MIDDLE + 0.02 * np.append(np.zeros(3), np.cos(phases))), loop.now_s)
+        loop.run(0.1)
+    assert len(loop.controller.error_map) == 1  # of the rest before the first
+
+
+def test_goals_streamed_to_one_place_do_not_push_out_what_was_learnt_elsewhere(make_loop):
+    loop = make_loop(21)
+    for lengths_m in (MIDDLE, MIDDLE + 0.02 * (np.arange(6) > 2)):
+        loop.controller.start(loop.goal(lengths_m), loop.now_s)
+        loop.run(2.5)
+    for _ in range(30):
+        loop.controller.start(loop.goal(lengths_m), loop.now_s)
+        loop.run(0.1)
+    assert len(loop.controller.error_map) == 2
+
+
+def test_a_ring_that_this_arm_cannot_have_ends_and_refuses_goals(make_loop):
+    loop = make_loop(21)
+    loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-6), loop.now_s)
+    loop.run(1.0)
+    loop.bias_m = np.array([5.0, 0.0, 0.0])
+    status = loop.until_end()
+    assert status.outcome is Outcome.RING_LOST and "from the model's" in status.message and 'extrinsics' in status.message
+    with pytest.raises(GoalError, match='goal refused'):
+        loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.controller.start(loop.goal(MIDDLE, open_loop=True), loop.now_s)  # needs no ring
+    loop.bias_m = np.zeros(3)
+    loop.run(0.5)
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
+
+
+def test_a_lost_ring_is_told_with_what_the_detector_says(loop):
+    loop.controller.ring_trouble = 'ring lost: the wall found is 104.6 mm high'
+    loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-6), loop.now_s)
+    loop.ring = False
+    message = loop.until_end(1.5).message
+    assert 'no ring detected for' in message and '104.6 mm high' in message and 'robot file' in message and len(message) <= 300
+
+
+def test_it_says_what_it_lacks_for_a_goal(loop):
+    assert loop.controller.lacking(loop.now_s) == ''
+    for sense, word in (('ring', 'no ring'), ('camera', 'no image'), ('driver', 'no measured pressures')):
+        setattr(loop, sense, False)
+        loop.run(1.2)
+        assert word in loop.controller.lacking(loop.now_s)
+    loop.driver = True
+    loop.run(0.1)
+    loop.controller.add_driver_state(loop.now_s, False)
+    loop.run(1.1)
+    assert 'activate it' in loop.controller.lacking(loop.now_s)
+
+
 def test_open_loop_teaches_nothing_and_needs_no_camera(loop):
     loop.camera = False
     loop.run(1.0)

@@ -57,6 +57,22 @@ def test_a_lasting_change_is_believed(estimator, arm):
     assert estimator.error_m(np.full(6, 0.1))[0] == pytest.approx(0.054, abs=5e-4)
 
 
+def test_images_of_other_things_that_do_not_agree_are_never_believed(estimator, arm):
+    """A detection that jumps about (reflections, several candidates) contradicts the estimate every time, and itself."""
+    noise = np.random.default_rng(3)
+    feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: noise.uniform(-0.06, 0.06, 3) + [0, 0.02, 0] if t_s > 1.5 else 0.0)
+    assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-3
+
+
+def test_a_ring_where_this_arm_cannot_be_is_never_used(estimator, arm):
+    feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: np.array([5.0, 0, 0]))
+    assert np.linalg.norm(estimator.error_m(np.full(6, 0.1))) < 1e-12
+    assert "measured tip is 5.00 m from the model's" in estimator.contradiction
+    ring_m = arm.tip_from_lengths(arm.lengths(pressures_at(4.0))) + ERROR
+    estimator.add_pressures(4.02, pressures_at(4.0))
+    assert estimator.add_ring(4.02, ring_m, R) and not estimator.contradiction
+
+
 def test_moving_makes_it_less_certain_and_seeing_more(estimator, arm):
     feed(estimator, arm, 0.5, 0.0)
     rest_m = estimator.deviation_m
@@ -82,5 +98,15 @@ def test_remembering_changes_nothing_here_and_helps_there(arm, dynamics):
     here_m = arm.lengths(here_pa)
     before_m = estimator.error_m(here_m)
     estimator.remember()
+    assert len(known) == 1
     assert np.allclose(estimator.error_m(here_m), before_m, atol=1e-9)
     assert np.linalg.norm(known.at(here_m) - ERROR) < 5e-4
+
+
+@pytest.mark.parametrize(('stop_s', 'at_rest'), [(0.4, True), (0.7, False), (0.95, False), (1.2, False), (2.0, True)])
+def test_only_an_arm_at_rest_is_remembered(arm, dynamics, stop_s, at_rest):
+    known = ErrorMap(arm.length_limits_m.mean(axis=0))
+    estimator = TipEstimator(arm, known, dynamics)
+    feed(estimator, arm, stop_s, 0.06)
+    estimator.remember()
+    assert estimator.at_rest == at_rest and len(known) == at_rest

@@ -1,0 +1,112 @@
+"""`softarm move`: bring the tip to a point, or along a path."""
+
+import json
+import math
+import signal
+import sys
+import time
+
+from soft_arm_control.cli.arguments import add_namespace
+from soft_arm_control.errors import ControlError
+from soft_arm_control.path_file import COLUMNS, FARTHEST_M, LONGEST_S, read_path
+from soft_arm_description.command_line import CommandLine, input_file, number_in
+
+PRINT_EVERY_S = 1.0  # where the output is no terminal
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns 0 at the target, 1 where it was not reached or the goal was cancelled, 2 for bad input or no rig."""
+    return _parser().answer(argv, _move, ControlError)
+
+
+def _parser() -> CommandLine:
+    parser = CommandLine(
+        prog='softarm move',
+        description="Bring the tip of the running arm to X Y Z [m] in the arm's base frame, closed through the camera, or along a path. "
+        'The arm moves. Ctrl-C cancels; the last pressures are held until `softarm vent`.',
+    )
+    coordinate = number_in(-FARTHEST_M, FARTHEST_M)
+    parser.add_argument('target', nargs='*', type=coordinate, metavar='X Y Z', help='position of the tip [m], such as 0.02 -0.01 0.25')
+    parser.add_argument('--path', type=input_file, metavar='FILE.csv', help=f'path to follow instead, columns {",".join(COLUMNS)}')
+    parser.add_argument('--axis', nargs=3, type=number_in(-1e6, 1e6), metavar=('X', 'Y', 'Z'), help='direction that the tip shall have')
+    parser.add_argument('--tolerance-m', type=number_in(1e-6, 0.1), help="reached when so near [m] (default: the node's, 0.001)")
+    parser.add_argument('--timeout-s', type=number_in(0.1, LONGEST_S), help="give up after so long [s] (default: the node's, 10)")
+    add_namespace(parser, 'soft_arm')
+    parser.add_json()
+    return parser
+
+
+def _move(options) -> int:
+    if options.path is not None and (options.target or options.axis or options.tolerance_m or options.timeout_s):
+        raise ControlError('--path FILE.csv has its own points and times: leave X Y Z, --axis, --tolerance-m and --timeout-s out')
+    if options.path is None and len(options.target) != 3:
+        raise ControlError(f'{len(options.target)} numbers: give X Y Z in metres, such as 0.02 -0.01 0.25, or --path FILE.csv')
+    if options.axis is not None and math.hypot(*options.axis) < 1e-9:
+        raise ControlError('--axis 0 0 0 is no direction: give one such as 0 0 1, or leave it out')
+    path = None if options.path is None else read_path(options.path)
+    from soft_arm_control.ros.arm_client import ArmClient  # ROS only when it is needed
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # cancels as Ctrl-C does
+    progress = _Progress()
+    with ArmClient(options.namespace) as arm:
+        if path is None:
+            result = arm.move(options.target, options.axis, options.tolerance_m or 0.0, options.timeout_s or 0.0, progress.show)
+        else:
+            result = arm.follow(*path, progress.show)
+    progress.end()
+    if options.json:
+        print(json.dumps(_fields(result)))
+    elif not result.error_code:
+        print(_reached(options.target, result) if path is None else _followed(path, result))
+    if result.error_code:
+        print(f'softarm move: {result.error_msg} (code {result.error_code})', file=sys.stderr)
+    return 1 if result.error_code else 0
+
+
+def _reached(target_m, result) -> str:
+    point = ', '.join(f'{1e3 * v:.1f}' for v in target_m)
+    return f'reached: tip {1e3 * result.error_m:.2f} mm from ({point}) mm, settled after {result.settle_s:.2f} s; it is held there'
+
+
+def _followed(path, result) -> str:
+    return (
+        f'followed {len(path[0])} waypoints in {path[0][-1]:g} s: distance from the path {1e3 * result.error_mean_m:.2f} mm on average, '
+        f'{1e3 * result.error_p95_m:.2f} mm at the 95th percentile'
+    )
+
+
+def _fields(result) -> dict:
+    """The result's fields; None for NaN."""
+    fields = {}
+    for name in result.get_fields_and_field_types():
+        value = getattr(result, name)
+        if name == 'position':
+            value = [value.x, value.y, value.z]
+        elif name == 'pressures_pa':
+            value = list(value)
+        fields[name] = None if isinstance(value, float) and math.isnan(value) else value
+    return fields
+
+
+class _Progress:
+    """Distance and phase on standard error: one line that is overwritten in a terminal, else a line every second."""
+
+    def __init__(self):
+        self._terminal, self._printed_s, self._open = sys.stderr.isatty(), -math.inf, False
+
+    def show(self, phase: str, error_m: float, elapsed_s: float) -> None:
+        distance = 'no ring seen' if math.isnan(error_m) else f'{1e3 * error_m:.1f} mm away'
+        line = f'{elapsed_s:5.1f} s  {phase}: {distance}'
+        now_s = time.monotonic()
+        if self._terminal:
+            sys.stderr.write(f'\r{line:60}')
+            sys.stderr.flush()
+            self._open = True
+        elif now_s - self._printed_s >= PRINT_EVERY_S:
+            sys.stderr.write(f'{line}\n')
+            self._printed_s = now_s
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._open:
+            sys.stderr.write('\r' + ' ' * 60 + '\r')
