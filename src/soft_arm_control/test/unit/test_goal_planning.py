@@ -61,3 +61,10 @@ def test_a_path_is_straight_between_waypoints_and_stays_at_its_ends():
     assert goal.at(1.5)[0].tolist() == [0.25, 0.5, 1.0]
     assert goal.at(9.0)[0].tolist() == [1, 2, 4]
     assert [goal.waypoint(t) for t in (0.0, 1.5, 9.0)] == [0, 1, 1]
+
+
+@pytest.mark.parametrize('far_m', [11.0, 1e300, -1e308])
+@pytest.mark.parametrize('held', [[], ['module_1']])
+def test_a_target_at_the_end_of_the_world_is_outside(arm, far_m, held):
+    with pytest.raises(OutsideWorkspaceError, match='limit 10 m'):
+        plan(arm, [np.array([0.0, far_m, 0.2])], [[]], [0.0], held, arm.length_limits_m.mean(axis=0), 1e-3, 10.0, False)
