@@ -9,6 +9,7 @@ import time
 import pytest
 import rclpy
 from control_testing.spinning_node import DEADLINE_S, SpinningNode
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
@@ -32,7 +33,8 @@ class Rig(SpinningNode):
         super().__init__('rig', 'gripper')
         self.robot = load_robot('four_piece_finger')
         self.plant = FingerPlant(self.robot, 1)
-        self.driver = True
+        self.driver, self.spoil_state, self.spoil_shape, self.status, self._foreign = True, None, None, DiagnosticStatus(), None
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         self.command_pa, self.commanded_s, self.commands, self._ticks = 0.0, -math.inf, 0, 0
         self._state = self.create_publisher(GripperState, 'state', qos.STATE)
         self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
@@ -54,12 +56,30 @@ class Rig(SpinningNode):
             message = GripperState(true_pressure_pa=self.plant.sensor_pressure_pa(), positive_trigger=u_pa > 0, negative_trigger=u_pa < 0)
             message.header.stamp = stamp
             message.positive_target_pa, message.negative_target_pa = max(u_pa, 0.0), min(u_pa, 0.0)
+            if self.spoil_state:
+                self.spoil_state(message)
             self._state.publish(message)
         self.plant.advance(PERIOD_S, max(u_pa, 0.0), min(u_pa, 0.0), u_pa > 0, u_pa < 0)
         if self._ticks % 3 == 0:
             message = JointState(name=list(self.robot.segment_names), position=self.plant.piece_angles_rad.tolist())
             message.header.stamp = stamp
+            if self.spoil_shape:
+                self.spoil_shape(message)
             self._angles.publish(message)
+
+    def _on_diagnostics(self, message):
+        for status in message.status:
+            if status.name == 'gripper/gripper_controller':
+                self.status = status
+
+    def ignored(self):
+        return next((int(value.value) for value in self.status.values if value.key == 'ignored_messages'), 0)
+
+    def also_command(self, wanted):
+        if wanted:
+            self._foreign = self.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
+        else:
+            self.destroy_publisher(self._foreign)
 
     def driver_back(self):
         """The driver speaks again, and has been heard."""
@@ -188,6 +208,65 @@ def test_a_driver_that_is_lost_or_inactive_is_not_commanded_on(free):
     result = free.result(handle)
     assert result.error_code == Grasp.Result.DRIVER_LOST and 'inactive' in result.error_msg
     free.driver_state(State.PRIMARY_STATE_ACTIVE)
+
+
+@pytest.mark.parametrize(
+    ('spoil', 'words'),
+    [
+        (lambda m: setattr(m, 'true_pressure_pa', math.nan), 'finite'),
+        (lambda m: setattr(m, 'true_pressure_pa', 1e300), 'check the sensor'),
+        (lambda m: setattr(m, 'positive_target_pa', math.inf), 'finite'),
+        (lambda m: setattr(m.header.stamp, 'sec', 0), 'old'),
+        (lambda m: setattr(m.header.stamp, 'sec', m.header.stamp.sec + 3600), 'in the future'),
+    ],
+)
+def test_a_state_that_cannot_be_used_is_ignored_and_told(free, process, spoil, words):
+    free.spoil_state = spoil
+    try:
+        told = ('no measured pressures', 'state ignored', words)
+        free.wait(lambda: all(word in free.status.message for word in told), f'diagnostics tell {words}')
+        assert process.poll() is None and free.act('grasp', Grasp.Goal()).error_code == Grasp.Result.DRIVER_LOST
+    finally:
+        free.spoil_state = None
+
+
+@pytest.mark.parametrize(
+    'spoil',
+    [
+        lambda m: setattr(m, 'position', [math.nan] * 4),
+        lambda m: setattr(m, 'position', [1e300] * 4),
+        lambda m: setattr(m, 'position', [0.1] * 3),
+        lambda m: setattr(m, 'name', []),
+        lambda m: setattr(m.header.stamp, 'sec', 0),
+    ],
+)
+def test_a_shape_that_cannot_be_used_counts_as_none(free, process, spoil):
+    before, free.spoil_shape = free.ignored(), spoil
+    try:
+        free.wait(lambda: free.ignored() > before + 20, 'it is ignored')  # for longer than a shape counts
+        refused = free.act('grasp', Grasp.Goal(evidence=Grasp.Goal.SHAPE))
+        assert process.poll() is None and refused.error_code == Grasp.Result.INVALID_GOAL and 'shape needs' in refused.error_msg
+    finally:
+        free.spoil_shape = None
+
+
+def test_beside_another_node_that_commands_no_goal_is_taken(free):
+    free.called(lambda: free.also_command(True))
+    try:
+        free.wait(lambda: '/gripper/rig also publishes pressure_command' in free.status.message, 'diagnostics tell')
+        before = free.commands
+        result = free.act('grasp', Grasp.Goal())
+        assert result.error_code == Grasp.Result.FINGER_TAKEN and '/gripper/rig' in result.error_msg and free.commands == before
+    finally:
+        free.called(lambda: free.also_command(False))
+    free.wait(lambda: 'also publishes' not in free.status.message, 'it is alone again')
+
+
+def test_a_second_controller_ends_and_names_the_first(rig, process):
+    second = subprocess.run([sys.executable, '-c', START, *ARGUMENTS], capture_output=True, text=True, timeout=DEADLINE_S)
+    assert second.returncode == 2 and second.stderr.count('\n') == 1
+    assert '/gripper/gripper_controller already publishes /gripper/pressure_command' in second.stderr
+    assert process.poll() is None
 
 
 def test_sigterm_ends_it_clean(rig, process):

@@ -1,6 +1,8 @@
 """The node as a process of its own; this file stands for the driver, the camera, the ring detector and the inverse kinematics."""
 
+import json
 import math
+import signal
 import subprocess
 import sys
 
@@ -12,7 +14,9 @@ from geometry_msgs.msg import Point, PoseWithCovarianceStamped
 from rclpy.action import ActionClient
 from rclpy.task import Future
 from sensor_msgs.msg import CameraInfo
+from std_srvs.srv import Trigger
 
+from soft_arm_control.cli import move, vent
 from soft_arm_control.ros.goal_server import IK_TIMEOUT_S
 from soft_arm_control.valves import PERIOD_S
 from soft_arm_kinematics.arm import load_arm
@@ -291,6 +295,60 @@ def test_beside_another_node_that_commands_no_goal_is_taken(rig):
     finally:
         rig.called(lambda: rig.also_command(False))
     rig.wait(lambda: 'also publishes' not in rig.status.message, 'it is alone again')
+
+
+def test_the_command_moves_the_tip_and_says_how_near(rig, capsys):
+    rig.wait(lambda: is_ok(rig), 'a goal can be taken')
+    x, y, z = (f'{v:.4f}' for v in rig.tip_m)
+    assert move.main([x, y, z, '--tolerance-m', '0.1']) == 0  # the arm stands still here, within 0.1 m of every target
+    assert 'reached: tip' in capsys.readouterr().out
+    assert move.main([x, y, z, '--tolerance-m', '0.1', '--json']) == 0
+    assert json.loads(capsys.readouterr().out)['error_code'] == 0
+    assert move.main(['0', '-0.01', '0.2', '--timeout-s', '0.5', '--tolerance-m', '1e-6']) == 1
+    error = capsys.readouterr().err
+    assert 'mm away' in error and error.splitlines()[-1].endswith('(code 203)')
+
+
+def test_the_command_follows_a_path(rig, tmp_path, capsys):
+    path = tmp_path / 'path.csv'
+    path.write_text('time_s,x_m,y_m,z_m\n0.2,0,0,0.2\n0.6,0,0.001,0.2\n')
+    assert move.main(['--path', str(path)]) == 1  # the arm stands still, 1 mm is not reached
+    assert 'waypoint' in capsys.readouterr().err
+
+
+def test_an_interrupt_cancels_the_goal_of_the_command(rig):
+    command = subprocess.Popen(
+        ['softarm', 'move', '0', '0', '0.2', '--timeout-s', '60', '--tolerance-m', '1e-6'], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert 'mm away' in command.stderr.readline()
+        command.send_signal(signal.SIGINT)
+        error = command.communicate(timeout=DEADLINE_S)[1]
+    finally:
+        command.kill()
+    assert command.returncode == 1 and 'cancelled by the client' in error.splitlines()[-1]
+
+
+def test_commands_without_a_rig_say_what_to_start(ros_domain, capsys):
+    for main, arguments in ((move.main, ['0', '0', '0.2']), (vent.main, [])):
+        assert main([*arguments, '--namespace', 'nobody']) == 2
+        error = capsys.readouterr().err
+        assert 'nothing offers /nobody/' in error and 'softarm launch launch/sim.launch.xml' in error and error.count('\n') == 1
+
+
+def test_the_arm_is_vented_by_the_command(rig, capsys):
+    vented = []
+
+    def on_vent(_, response):
+        vented.append(True)
+        response.success, response.message = True, 'vented; activate the node to move again'
+        return response
+
+    service = rig.called(lambda: rig.create_service(Trigger, 'vent', on_vent))
+    try:
+        assert vent.main([]) == 0 and vented and 'vented' in capsys.readouterr().out
+    finally:
+        rig.called(lambda: rig.destroy_service(service))
 
 
 def test_a_second_controller_ends_and_names_the_first(rig, process):
