@@ -52,14 +52,21 @@ def _run(options) -> int:
     arm, path, check = load_arm(options.robot, options.rig), calibration_path(options.rig, 'dynamics'), lambda: None
     with ExitStack() as stack:
         if running:
-            require_driver(options.rig, NAMESPACE, f'launch/{"rig" if devices == REAL else "sim"}.launch.xml')
+            require_driver(options.rig, NAMESPACE, f'launch/{"rig" if devices == REAL else "sim"}.launch.xml rig:={options.rig}')
         else:
             os.environ['ROS_DOMAIN_ID'] = str(free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0'))))
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'rig.log'
-            check = stack.enter_context(VirtualRig(1 if options.plant_seed is None else options.plant_seed, log)).check
+            seed = 1 if options.plant_seed is None else options.plant_seed
+            rig = VirtualRig(seed, log, rig=options.rig, robot=options.robot, control='false')  # what controls needs the dynamics
+            check = stack.enter_context(rig).check
         session = stack.enter_context(RigSession(arm.robot, 'calibrate_dynamics'))
         progress = stack.enter_context(tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig'))
-        session.wait_for(lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5, ALIVE_S, session.missing, check)
+        session.wait_for(
+            lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5,
+            ALIVE_S,
+            lambda: 'measured pressures and ring poses',
+            check,
+        )
         if devices == REAL:
             _check_devices(session, options.rig, devices)
         progress.set_description('steps')

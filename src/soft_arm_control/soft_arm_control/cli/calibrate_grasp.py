@@ -50,12 +50,13 @@ def _run(options) -> int:
     robot, path, check = load_robot(options.robot), calibration_path(options.rig, 'free_closing'), lambda: None
     with ExitStack() as stack:
         if running:
-            arguments = f' rig:={options.rig} emulated:=false' if devices == REAL else ''
-            require_driver(options.rig, NAMESPACE, f'launch/cell.launch.xml{arguments}')
+            real = ' emulated:=false' if devices == REAL else ''
+            require_driver(options.rig, NAMESPACE, f'launch/cell.launch.xml rig:={options.rig}{real}')
         else:
             os.environ['ROS_DOMAIN_ID'] = str(free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0'))))
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'cell.log'
-            check = stack.enter_context(VirtualCell(1 if options.plant_seed is None else options.plant_seed, log)).check
+            seed = 1 if options.plant_seed is None else options.plant_seed
+            check = stack.enter_context(VirtualCell(seed, log, rig=options.rig, robot=options.robot)).check
         measurement = stack.enter_context(ClosingMeasurement(robot))
         progress = stack.enter_context(tqdm(total=options.closings, unit='closing', file=sys.stderr, desc='waiting for the cell'))
         measurement.wait_until_ready(ALIVE_S, check)

@@ -142,7 +142,7 @@ def _rig(stack: ExitStack, options, folder: Path):
             f'no rig is running in ROS domain {domain}: start one with `softarm launch launch/sim.launch.xml`, or leave out --use-running'
         )
     os.environ['ROS_DOMAIN_ID'] = str(free_domain(domain))
-    rig = stack.enter_context(VirtualRig(options.plant_seed, folder / 'rig.log', options.segmenter))
+    rig = stack.enter_context(VirtualRig(options.plant_seed, folder / 'rig.log', segmenter=options.segmenter))
     return options.plant_seed, rig.check
 
 

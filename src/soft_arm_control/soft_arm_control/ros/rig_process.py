@@ -80,11 +80,12 @@ def require_driver(rig: str, namespace: str, launch_file: str) -> None:
 class _VirtualLaunch:
     """Context manager around `softarm launch` of one launch file of this workspace; its output goes to a log file."""
 
-    def __init__(self, launch_file: str, arguments: list[str], log: Path):
+    def __init__(self, launch_file: str, arguments: dict[str, object], log: Path):
         workspace = os.environ.get('SOFT_ARM_WS')
         if workspace is None:
             raise ExperimentError('SOFT_ARM_WS is not set: run `. env.sh` first')
-        self._command = ['softarm', 'launch', str(Path(workspace) / 'launch' / launch_file), *arguments]
+        self._command = ['softarm', 'launch', str(Path(workspace) / 'launch' / launch_file)]
+        self._command += [f'{name}:={value}' for name, value in arguments.items()]
         self._log_path = log
 
     def __enter__(self) -> Self:
@@ -106,18 +107,19 @@ class _VirtualLaunch:
 
 
 class VirtualRig(_VirtualLaunch):
-    """The virtual rig of the soft arm."""
+    """The virtual rig of the soft arm; `arguments` are others of sim.launch.xml."""
 
-    def __init__(self, plant_seed: int, log: Path, segmenter: str = 'colour'):
-        super().__init__('sim.launch.xml', [f'plant_seed:={plant_seed}', f'segmenter:={segmenter}', f'modbus_port:={free_port()}'], log)
+    def __init__(self, plant_seed: int, log: Path, **arguments: str):
+        arguments |= {'plant_seed': plant_seed, 'modbus_port': free_port()}
+        super().__init__('sim.launch.xml', arguments, log)
 
 
 class VirtualCell(_VirtualLaunch):
-    """The virtual gripper cell."""
+    """The virtual gripper cell; `arguments` are others of cell.launch.xml."""
 
-    def __init__(self, plant_seed: int, log: Path):
-        ports = [f'modbus_port:={free_port()}', f'rws_port:={free_port()}']
-        super().__init__('cell.launch.xml', [f'plant_seed:={plant_seed}', *ports], log)
+    def __init__(self, plant_seed: int, log: Path, **arguments: str):
+        arguments |= {'plant_seed': plant_seed, 'modbus_port': free_port(), 'rws_port': free_port()}
+        super().__init__('cell.launch.xml', arguments, log)
 
 
 def end(process: subprocess.Popen) -> None:

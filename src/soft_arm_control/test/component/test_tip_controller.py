@@ -12,6 +12,7 @@ from control_testing.spinning_node import DEADLINE_S, SpinningNode
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Point, PoseWithCovarianceStamped
 from rclpy.action import ActionClient
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import CameraInfo
 from std_srvs.srv import Trigger
@@ -88,7 +89,7 @@ class Rig(SpinningNode):
 
     def _offer_now(self):
         self._offer.cancel()
-        self._service = self.create_service(SolveIK, 'solve_ik', self._solve)
+        self._service = self.create_service(SolveIK, 'solve_ik', self._solve, callback_group=ReentrantCallbackGroup())
 
     def hold_answers(self, wanted):
         held, self._held = self._held, Future() if wanted else None
