@@ -143,8 +143,11 @@ class TipControllerNode(Node):
                 values[f'image_to_command_p{percent}_s'] = float(np.percentile(self._latencies_s, percent))
         values['known_configurations'] = len(self._controller.error_map)
         values['ignored_messages'] = self._ignored.count
-        problem = self._lacking() or self._problem
-        return (diagnostics.WARN, problem, values) if problem else (diagnostics.OK, self._status.phase, values)
+        values['last_goal'] = self._problem or 'none failed'
+        if lacking := self._lacking():
+            return diagnostics.WARN, lacking, values
+        self._ignored.last = ''  # it has done no harm
+        return diagnostics.OK, self._status.phase, values
 
     def _lacking(self) -> str:
         """Why no goal can be taken now; empty when one can."""
