@@ -12,6 +12,7 @@ from soft_arm_node_kit import qos
 
 FIND_S = 3.2  # in which DDS discovers the nodes that run already: it repeats its announcements every 3 s
 POLL_S = 0.02
+UNNAMED = 'a node whose name is not known yet'
 ARM_EMULATION, CELL_EMULATION = 'soft_arm_msgs/srv/PlaceRing', 'soft_arm_msgs/srv/PlaceObject'  # services of emulated devices only
 
 
@@ -33,7 +34,7 @@ class OnlyPublisher:
         self._node, self._topic = node, topic
         end_s, never = time.monotonic() + FIND_S, threading.Event()
         self._claim, claimed = self._create(message_type, f'{topic}/_claim', profile)
-        while time.monotonic() < end_s and not self._publishers(topic):
+        while time.monotonic() < end_s and all(name == UNNAMED for _, name in self._publishers(topic)):
             never.wait(POLL_S)
         self._refuse([name for _, name in self._publishers(topic)])
         self._refuse([name for gid, name in self._publishers(f'{topic}/_claim') if gid < claimed])
@@ -55,7 +56,7 @@ class OnlyPublisher:
 
     def _publishers(self, topic) -> list[tuple[tuple[int, ...], str]]:
         found = self._node.get_publishers_info_by_topic(topic)
-        return [(tuple(e.endpoint_gid), f'{e.node_namespace.rstrip("/")}/{e.node_name}') for e in found]
+        return [(tuple(e.endpoint_gid), _name(e)) for e in found]
 
     def _refuse(self, others: list[str]) -> None:
         if others:
@@ -105,6 +106,12 @@ class DeviceWatch:
         for status in message.status:
             if status.name.startswith(f'{self._namespace}/') and status.name.endswith('_driver'):
                 self._links[f'/{status.name}'] = status.hardware_id
+
+
+def _name(endpoint) -> str:
+    """Full name of an endpoint's node, which is discovered after the endpoint."""
+    unknown = endpoint.node_name == '_NODE_NAME_UNKNOWN_'
+    return UNNAMED if unknown else f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
 
 
 def _on_this_machine(link: str) -> bool:
