@@ -17,6 +17,7 @@ from soft_arm_bringup.launch_description import declared_arguments
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
+from system_testing.garbage import Storm
 from system_testing.launched_graph import DEADLINE_S, LAUNCH, LaunchedGraph, free_port
 
 NODES = ('pneumatic_driver', 'forward_kinematics', 'inverse_kinematics', 'ring_detector', 'tip_controller')
@@ -147,6 +148,23 @@ def test_an_unreachable_target_moves_nothing(rig):
     assert result.error_code == MoveTip.Result.OUTSIDE_WORKSPACE
     assert '5' in result.error_msg
     assert np.linalg.norm(rig.truth_m() - before_m) < 0.005
+
+
+def test_garbage_ends_no_node(rig):
+    """On every topic, service and action; afterwards the arm works as before."""
+    before = rig.pids()
+    storm = Storm(rig)
+    assert {'/soft_arm/pressure_command', '/soft_arm/ring_pose', '/soft_arm/pressures'} <= set(storm.topics)
+    assert {'/soft_arm/solve_ik'} <= set(storm.services) and {'/soft_arm/move_tip'} <= set(storm.actions)
+    storm.publish(listen_s=3.0)
+    storm.ask()
+    for name in sorted(rig.nodes() - {'/system_test'}):
+        rig.answers(name)
+    assert not rig.deaths() and rig.pids() == before, rig.output()
+    assert rig.call(Trigger, '/soft_arm/clear_faults', Trigger.Request()).success
+    target_m = bent_tip_m()
+    result = move_tip(rig, target_m)
+    assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')
 
 
 def test_a_killed_controller_leaves_a_vented_arm(rig):

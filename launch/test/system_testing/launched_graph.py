@@ -10,6 +10,7 @@ from pathlib import Path
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import ListParameters
 from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -66,6 +67,15 @@ class LaunchedGraph:
     def wait(self, condition, what):
         with self._changed:
             assert self._changed.wait_for(condition, DEADLINE_S), f'{what}, within {DEADLINE_S} s; the launch said:\n{self.output()}'
+
+    def pause(self, seconds, condition):
+        """Wait for so long, or until the condition holds."""
+        with self._changed:
+            self._changed.wait_for(condition, seconds)
+
+    def answers(self, node):
+        """Wait until a node answers one of the services that every node has."""
+        self.call(ListParameters, f'{node}/list_parameters', ListParameters.Request())
 
     def wait_for_streams(self):
         self.wait(lambda: self._streams <= set(self.latest), f'each of {sorted(self._streams)} was received')

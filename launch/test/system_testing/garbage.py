@@ -1,0 +1,159 @@
+"""Garbage for every topic, service and action that the nodes of a running graph offer."""
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lifecycle_msgs.srv import ChangeState
+from rclpy.action import get_action_server_names_and_types_by_node
+from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+
+from soft_arm_bringup.message_types import message_class
+
+OTHERS = {'/tf', '/tf_static', '/rosout', '/parameter_events', '/clock', '/diagnostics'}
+"""Topics that are not ours."""
+OF_EVERY_NODE = ('parameter', 'parameters', 'type_description', 'get_state', 'get_available', 'get_transition', 'loggers', 'logger_levels')
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of garbage: what stands in each field; `length` is that of every sequence without a fixed one."""
+
+    number: float
+    integer: int
+    text: str
+    length: int
+    seconds: int
+
+
+KINDS = (
+    Kind(math.nan, 0, '', 0, 0),
+    Kind(math.nan, 1, 'nonsense', 3, 1),
+    Kind(math.inf, -1, 'soft_arm_base_link', 6, 2**31 - 1),
+    Kind(-math.inf, 2**31 - 1, 'no such frame \n', 1, -1),
+    Kind(1e300, -(2**31), 'x' * 2000, 500, 2**31 - 1),
+    Kind(-1e-300, 255, '/', 2, 1),
+)
+_BITS = {'int8': 7, 'uint8': 8, 'int16': 15, 'uint16': 16, 'int32': 31, 'uint32': 32, 'int64': 63, 'uint64': 64, 'octet': 8, 'byte': 8}
+
+
+def message(type_of_message: type, kind: Kind):
+    """A message that is nothing but garbage."""
+    made = type_of_message()
+    for name, declared in made.get_fields_and_field_types().items():
+        setattr(made, name, _value(declared, getattr(made, name), kind))
+    return made
+
+
+def _value(declared: str, default, kind: Kind):
+    if declared.startswith('sequence<'):
+        inner = declared.removeprefix('sequence<').removesuffix('>').partition(',')[0]
+        return [_single(inner, kind) for _ in range(kind.length)]
+    if declared.endswith(']'):
+        return [_single(declared.partition('[')[0], kind) for _ in range(len(default))]
+    return _single(declared, kind)
+
+
+def _single(declared: str, kind: Kind):
+    if declared == 'builtin_interfaces/Time':
+        return message_class('builtin_interfaces/msg/Time')(sec=kind.seconds)
+    if '/' in declared:
+        return message(message_class(declared.replace('/', '/msg/')), kind)
+    if declared.startswith(('string', 'wstring')):
+        return kind.text
+    if declared == 'boolean':
+        return bool(kind.integer % 2)
+    if declared == 'double':
+        return kind.number
+    if declared == 'float':
+        return kind.number if math.isinf(kind.number) or math.isnan(kind.number) else math.copysign(1e38, kind.number)
+    low, high = (0 if declared[0] in 'uob' else -(2 ** _BITS[declared])), 2 ** _BITS[declared] - 1
+    return bytes([kind.integer % 256]) if declared in ('octet', 'byte') else min(max(kind.integer, low), high)
+
+
+def spoilt(good, number: float):
+    """A copy of a good message with this for every number that is not whole."""
+    made = copy.deepcopy(good)
+    for name, declared in made.get_fields_and_field_types().items():
+        value = getattr(made, name)
+        if declared == 'double' or declared == 'float':
+            setattr(made, name, number)
+        elif 'double' in declared or 'float' in declared:
+            setattr(made, name, [number] * len(value))
+        elif '/' in declared and hasattr(value, 'get_fields_and_field_types'):
+            setattr(made, name, spoilt(value, number))
+        elif '/' in declared:
+            setattr(made, name, [spoilt(one, number) for one in value])
+    return made
+
+
+class Storm:
+    """Publishes and asks garbage of every node of a graph.
+
+    Attributes:
+        topics, services, actions: Those that were found, with their types.
+    """
+
+    def __init__(self, graph):
+        self._graph, node = graph, graph.node
+        self.topics, self.services, self.actions = {}, {}, {}
+        for name, namespace in node.get_node_names_and_namespaces():
+            if name == node.get_name():
+                continue
+            self.topics |= dict(node.get_subscriber_names_and_types_by_node(name, namespace))
+            self.services |= dict(node.get_service_names_and_types_by_node(name, namespace))
+            self.actions |= dict(get_action_server_names_and_types_by_node(node, name, namespace))
+        self.topics = {t: kinds[0] for t, kinds in self.topics.items() if t not in OTHERS and '/_' not in t}
+        self.services = {
+            s: kinds[0] for s, kinds in self.services.items() if '/_' not in s and not any(word in s for word in OF_EVERY_NODE)
+        }
+        self.actions = {a: kinds[0] for a, kinds in self.actions.items()}
+
+    def publish(self, listen_s: float) -> None:
+        """Every kind of garbage on every topic, and what was heard there, spoilt."""
+        graph, heard, listeners = self._graph, {}, []
+        for topic, kind in self.topics.items():
+            listeners.append(
+                graph.node.create_subscription(
+                    message_class(kind), topic, lambda m, topic=topic: heard.setdefault(topic, m), qos_profile_sensor_data
+                )
+            )
+        graph.pause(listen_s, lambda: len(heard) == len(self.topics))
+        for listener in listeners:
+            graph.node.destroy_subscription(listener)
+        for topic, kind in self.topics.items():
+            publisher = graph.node.create_publisher(
+                message_class(kind), topic, QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+            )
+            graph.wait(lambda publisher=publisher: publisher.get_subscription_count() > 0, f'{topic} is listened to')
+            for bad in (*(message(message_class(kind), one) for one in KINDS), *self._spoilt(heard.get(topic))):
+                publisher.publish(bad)
+            graph.pause(0.3, lambda: False)
+            graph.node.destroy_publisher(publisher)
+
+    @staticmethod
+    def _spoilt(good) -> Iterator:
+        if good is not None:
+            yield from (spoilt(good, number) for number in (math.nan, math.inf, 1e300 if 'double' in str(type(good)) else 1e30, 0.0))
+
+    def ask(self) -> None:
+        """Every kind of garbage of every service whose request has more than a yes or no, and of every action."""
+        graph = self._graph
+        for name, kind in self.services.items():
+            service = message_class(kind)
+            fields = service.Request.get_fields_and_field_types().values()
+            if all(declared in ('boolean', 'uint8') for declared in fields):
+                continue  # it is what people ask for
+            for one in KINDS:
+                request = message(service.Request, one)
+                if service is ChangeState:
+                    request.transition.id = 99
+                graph.call(service, name, request)
+        for name, kind in self.actions.items():
+            action = message_class(kind)
+            for one in KINDS:
+                handle = graph.send_goal(action, name, message(action.Goal, one))
+                if handle.accepted:
+                    graph.result(graph.called(handle.cancel_goal_async), f'{name} is cancelled')
+                    graph.result(graph.called(handle.get_result_async), f'{name} ends')
