@@ -178,10 +178,9 @@ def test_a_killed_controller_leaves_a_vented_arm(rig):
 def test_killed_nodes_are_started_again_and_work(rig):
     rig.kill('ring_detector')
     rig.kill('inverse_kinematics')
-    rig.wait(lambda: all(starts(rig, name) == 2 for name in rig.killed), 'all that were killed are started again')
+    rig.wait(lambda: all(starts(rig, name) >= 2 for name in rig.killed), 'all that were killed are started again')
     for name in rig.killed:
-        pid = str(rig.pids()[name])
-        rig.wait(lambda name=name, pid=pid: works(rig, name, pid), f'the new {name} works')
+        rig.wait(lambda name=name: works(rig, name, rig.pids().get(name)), f'the new {name} works')
     target_m = bent_tip_m()
     assert move_tip(rig, target_m).error_code == MoveTip.Result.NONE
 
@@ -193,7 +192,7 @@ def starts(rig, name):
 def works(rig, name, pid):
     status = rig.latest.get(f'soft_arm/{name}')
     values = {} if status is None else {v.key: v.value for v in status.values}
-    return values.get('pid') == pid and values.get('ready') != 'False' and status.level == DiagnosticStatus.OK
+    return values.get('pid') == str(pid) and values.get('ready') != 'False' and status.level == DiagnosticStatus.OK
 
 
 def test_vent_answers(rig):
@@ -206,5 +205,5 @@ def test_ctrl_c_ends_everything(rig):
     os.killpg(rig.launch.pid, signal.SIGINT)
     assert rig.launch.wait(DEADLINE_S) == 0
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
-    assert rig.deaths() == rig.killed, rig.output()
+    assert set(rig.deaths()) == set(rig.killed), rig.output()
     assert 'not vented from here' not in rig.output()  # the device has served until its driver had vented

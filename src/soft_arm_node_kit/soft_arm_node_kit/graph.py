@@ -16,8 +16,11 @@ UNNAMED = 'a node whose name is not known yet'
 ARM_EMULATION, CELL_EMULATION = 'soft_arm_msgs/srv/PlaceRing', 'soft_arm_msgs/srv/PlaceObject'  # services of emulated devices only
 
 
-class TopicTakenError(ValueError):
-    """Another node publishes a topic that must have one publisher; one line that names the node."""
+class TopicTakenError(RuntimeError):
+    """Another node publishes a topic that must have one publisher; one line that names the node.
+
+    DDS tells of a killed node for up to 20 s more, so whoever restarts its successor should try again.
+    """
 
 
 class OnlyPublisher:

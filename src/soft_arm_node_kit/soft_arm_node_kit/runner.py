@@ -10,12 +10,15 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from soft_arm_node_kit.graph import TopicTakenError
+
 
 def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
     """Make the node, spin it until SIGINT or SIGTERM, close it; return the exit code.
 
     A node that owns a device or a thread gives it back in `destroy_node`, which is called in every case.
-    Bad input at start (ROS arguments, ValueError or OSError from the node's construction) is one line on stderr and exit code 2.
+    Bad input at start (ROS arguments, ValueError or OSError from the node's construction) is one line on stderr and exit code 2;
+    a topic that another node holds is one line and exit code 1, since that node may end.
     """
     stopping = False
 
@@ -38,11 +41,11 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
             executor.spin_once(timeout_sec=0.1)  # a signal is seen when the wait returns
     except ExternalShutdownException:
         pass
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, TopicTakenError) as error:
         if node is not None:
             raise
         sys.stderr.write(f'{error}\n')
-        return 2
+        return 1 if isinstance(error, TopicTakenError) else 2
     finally:
         if node is not None:
             node.destroy_node()

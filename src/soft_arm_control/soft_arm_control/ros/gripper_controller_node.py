@@ -116,7 +116,7 @@ class GripperControllerNode(Node):
             'ignored_messages': self._ignored.count,
         }
         if lacking := self._lacking():
-            return diagnostics.WARN, lacking, values
+            return diagnostics.WARN, lacking, values | {'ready': False}
         if self._problem:
             return diagnostics.WARN, self._problem, values
         if not self._calibrated:

@@ -145,7 +145,7 @@ class TipControllerNode(Node):
         values['ignored_messages'] = self._ignored.count
         values['last_goal'] = self._problem or 'none failed'
         if lacking := self._lacking():
-            return diagnostics.WARN, lacking, values
+            return diagnostics.WARN, lacking, values | {'ready': False}
         self._ignored.last = ''  # it has done no harm
         return diagnostics.OK, self._status.phase, values
 

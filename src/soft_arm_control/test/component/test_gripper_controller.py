@@ -264,7 +264,7 @@ def test_beside_another_node_that_commands_no_goal_is_taken(free):
 
 def test_a_second_controller_ends_and_names_the_first(rig, process):
     second = subprocess.run([sys.executable, '-c', START, *ARGUMENTS], capture_output=True, text=True, timeout=DEADLINE_S)
-    assert second.returncode == 2 and second.stderr.count('\n') == 1
+    assert second.returncode == 1 and second.stderr.count('\n') == 1
     assert '/gripper/gripper_controller already publishes /gripper/pressure_command' in second.stderr
     assert process.poll() is None
 
