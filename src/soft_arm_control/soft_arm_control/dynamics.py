@@ -6,14 +6,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
-import yaml
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
 from typing_extensions import TypedDict
 
 from soft_arm_control.errors import CalibrationError
 from soft_arm_description.calibration import made_by, made_for_another
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, shown
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, shown, write_yaml
 
 MOST_CREEP = 0.3
 AT_REST_SHARE = 0.01
@@ -87,8 +86,7 @@ def save_dynamics(path: Path, dynamics: Dynamics, residuals: dict[str, float], f
         'residuals': {k: float(v) for k, v in residuals.items()},
         'values': {name: round(float(value), 6) for name, value in vars(dynamics).items()},
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    write_yaml(path, content)
 
 
 def valve_response_pa(

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import yaml
 from typing_extensions import TypedDict
 
 from soft_arm_control.errors import CalibrationError
 from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, write_yaml
 
 NOMINAL_DEFICIT_RAD = 0.2  # of all pieces together: coefficients that were never measured may be so far off
 GRID_PA = 5.0e3
@@ -112,5 +111,4 @@ def save(path: Path, free: FreeClosing, robot: Robot, rate_pa_s: float, closings
         'robot_fingerprint': robot.kinematic_fingerprint,
         'values': values,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    write_yaml(path, content)

@@ -1,4 +1,4 @@
-"""Read YAML (and JSON) files that people wrote: strictly, and with one line for whatever is wrong.
+"""Read YAML (and JSON) files that people wrote: strictly, and with one line for whatever is wrong. Write files that read back alike.
 
 Scalars follow the core schema of YAML 1.2: `1e-3` is a number; `on`, `12:30` and `2026-01-31` are text.
 """
@@ -52,6 +52,10 @@ class _Loader(yaml.CSafeLoader):
         return value
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text that YAML 1.1 or 1.2 would read as something else, such as the fingerprint 12e4567890123456."""
+
+
 _Loader.add_constructor('tag:yaml.org,2002:int', _Loader.construct_yaml_int)
 for _tag, _pattern, _first in (
     ('null', r'~|null|Null|NULL|', ['~', 'n', 'N', '']),
@@ -64,7 +68,8 @@ for _tag, _pattern, _first in (
         list('-+.0123456789'),
     ),
 ):
-    _Loader.add_implicit_resolver(f'tag:yaml.org,2002:{_tag}', re.compile(f'(?:{_pattern})\\Z'), _first)
+    for _side in (_Loader, _Dumper):
+        _side.add_implicit_resolver(f'tag:yaml.org,2002:{_tag}', re.compile(f'(?:{_pattern})\\Z'), _first)
 
 
 def read_yaml(path: str | Path):
@@ -119,6 +124,29 @@ def read_json(path: str | Path, kind: type):
         return TypeAdapter(kind).validate_json(Path(path).read_bytes(), strict=True)
     except ValidationError as error:
         raise YamlFileError(validation_message(error)) from error
+
+
+def write_yaml(path: Path, content: dict, comment: str = '') -> None:
+    """Write one YAML document, whole or not at all, and the folders above it.
+
+    Args:
+        path: The file.
+        content: What `read_yaml` will return.
+        comment: Lines for the head of the file, without `#`.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f'{path.name}.part')
+    head = ''.join(f'# {line}\n' for line in comment.splitlines())
+    part.write_text(head + yaml_text(content), encoding='utf-8')
+    part.replace(path)
+
+
+def yaml_text(content: dict) -> str:
+    """Content as YAML, keys in their order; `read_yaml` reads it back alike."""
+    return yaml.dump(content, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=100)
 
 
 def _check_structure(text: str) -> None:

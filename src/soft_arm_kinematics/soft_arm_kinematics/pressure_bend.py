@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import yaml
 from pydantic import Field, ValidationError
 from typing_extensions import TypedDict
 
 from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import SingleBendSegment
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, validation_message
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, validation_message, write_yaml
 from soft_arm_kinematics.curve_families import CurveFit, findings, fit_best, parameters
 from soft_arm_kinematics.errors import CurveError
 
@@ -78,11 +77,8 @@ def save_bends(
         **(also or {}),
         'segments': segments,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        '# Pressure-to-bend curves. cubic: theta = sum_i coefficients_rad[i] (p / pressure_unit_pa)^i\n'
-        + yaml.safe_dump(content, sort_keys=False)
-    )
+    formula = 'cubic: theta = sum_i coefficients_rad[i] (p / pressure_unit_pa)^i'
+    write_yaml(path, content, f'Pressure-to-bend curves. {formula}')
 
 
 def with_bends(robot: Robot, fits: dict[str, CurveFit]) -> Robot:

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Annotated, NotRequired
 
 import numpy as np
-import yaml
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from soft_arm_description.calibration import made_by, made_for_another
 from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, write_yaml
 from soft_arm_kinematics.curve_families import (
     FAMILIES,
     Cubic,
@@ -145,12 +144,12 @@ class PressureLengthCurve:
             'robot_fingerprint': self.robot_fingerprint,
             'chambers': chambers,
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            '# Pressure-to-length curves.\n'
-            '# exponential: L = length_0_m + slope_0_m_per_pa (exp(growth_per_pa p) - 1) / growth_per_pa;\n'
-            '# cubic: L = sum_i coefficients_m[i] (p / pressure_unit_pa)^i; monotone_spline: PCHIP through the knots.\n'
-            + yaml.safe_dump(content, sort_keys=False)
+        write_yaml(
+            path,
+            content,
+            'Pressure-to-length curves.\n'
+            'exponential: L = length_0_m + slope_0_m_per_pa (exp(growth_per_pa p) - 1) / growth_per_pa;\n'
+            'cubic: L = sum_i coefficients_m[i] (p / pressure_unit_pa)^i; monotone_spline: PCHIP through the knots.',
         )
 
     def _lengths(self, pressures_pa):

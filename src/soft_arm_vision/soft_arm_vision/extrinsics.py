@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import yaml
 from pydantic import Field
 from scipy.spatial.transform import Rotation
 from typing_extensions import TypedDict
 
 from soft_arm_description.calibration import made_by
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml
+from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, write_yaml
 from soft_arm_vision.errors import VisionError
 
 MIN_POINTS = 9
@@ -183,12 +182,7 @@ def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: s
         'covariance_m_rad': [[float(f'{v:.4g}') for v in row] for row in extrinsics.covariance],
         'scale': round(extrinsics.scale, 6),
     }
-    part = path.with_suffix('.part')
-    part.write_text(
-        '# Camera -> arm base; made by `softarm calibrate extrinsics`.\n'
-        + yaml.safe_dump(content, sort_keys=False, default_flow_style=None)
-    )
-    part.replace(path)
+    write_yaml(path, content, 'Camera -> arm base; made by `softarm calibrate extrinsics`.')
 
 
 def _numbers(count: int):

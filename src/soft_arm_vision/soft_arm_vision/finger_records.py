@@ -14,13 +14,12 @@ from typing import Annotated
 
 import cv2
 import numpy as np
-import yaml
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from soft_arm_description.csv_file import CsvFileError, Row, need, read_csv
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import Number, YamlFileError, checked, read_yaml, shown
+from soft_arm_description.yaml_file import Number, YamlFileError, checked, read_yaml, shown, write_yaml
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -90,7 +89,7 @@ class PictureWriter:
             name: getattr(intrinsics, name.rsplit('_', 1)[0]) for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')
         }
         content = {'devices': devices, 'image': image, 'distortion': {'k1': k1, 'k2': k2, 'k3': k3, 'p1': p1, 'p2': p2}}
-        (folder / 'camera.yaml').write_text(yaml.safe_dump(content, sort_keys=False))
+        write_yaml(folder / 'camera.yaml', content)
         self.path = folder / 'records.csv'
         self.path.write_text(','.join(PICTURE_COLUMNS) + '\n')
 

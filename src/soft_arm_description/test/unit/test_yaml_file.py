@@ -1,6 +1,6 @@
 import pytest
 
-from soft_arm_description.yaml_file import YamlFileError, read_yaml
+from soft_arm_description.yaml_file import YamlFileError, read_yaml, write_yaml
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,12 @@ def test_merge_keys_and_an_empty_file_are_read(tmp_path):
     assert read_yaml(path)['b'] == {'x': 1, 'y': 2}
     path.write_text('')
     assert read_yaml(path) is None
+
+
+@pytest.mark.parametrize('text', ['12e4567890123456', '0123456789012389', '1_000', 'yes', '2026-01-31', '12:30', '0x1f', '~', '1.5', '<<'])
+def test_what_is_written_is_read_back(tmp_path, text):
+    path = tmp_path / 'new' / 'file.yaml'
+    content = {'robot_fingerprint': text, 'values': [1, 2.5e-7, -1e300, True, None], 'rows': [[1.0, 2.0], [3.0, 4.0]]}
+    write_yaml(path, content, 'Two lines\nof comment.')
+    assert read_yaml(path) == content
+    assert path.read_text().startswith('# Two lines\n# of comment.\n') and [p.name for p in path.parent.iterdir()] == ['file.yaml']

@@ -2,9 +2,8 @@
 
 import json
 
-import yaml
-
 from soft_arm_description.command_line import CommandLine, input_file, number_in, output_file, whole_number_in
+from soft_arm_description.yaml_file import yaml_text
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.modal_fit import PAPER_PIXEL_M, fit_modal, read_shapes
 
@@ -49,7 +48,7 @@ def _fit(args) -> int:
         'pressure_limits_pa': [float(p) for p in model.pressure_limits_pa],
         'coefficients_rad': model.coefficients_rad.tolist(),
     }
-    keys = yaml.safe_dump(segment, sort_keys=False)
+    keys = yaml_text(segment)
     if args.out:
         args.out.write_text(keys)
     if args.json:
