@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import rclpy
+from builtin_interfaces.msg import Time
 from control_testing.spinning_node import DEADLINE_S, SpinningNode
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Point, PoseWithCovarianceStamped
@@ -18,6 +20,7 @@ from sensor_msgs.msg import CameraInfo
 from std_srvs.srv import Trigger
 
 from soft_arm_control.cli import move, vent
+from soft_arm_control.ros.conversions import target_marker
 from soft_arm_control.ros.goal_server import IK_TIMEOUT_S
 from soft_arm_control.valves import PERIOD_S
 from soft_arm_kinematics.arm import load_arm
@@ -374,3 +377,10 @@ def test_of_two_controllers_that_start_together_one_goes_on(rig):
         for p in pair:
             p.kill()
             p.communicate()
+
+
+def test_the_target_is_seen_outside_the_ring():
+    robot = load_arm().robot
+    marker = target_marker(np.array([0.01, 0.0, 0.2]), robot, Time())
+    reaches_m = np.abs([[p.x, p.y, p.z] for p in marker.points]).max(axis=0)
+    assert (reaches_m > max(robot.ring.radius_m, robot.ring.height_m / 2)).all()
