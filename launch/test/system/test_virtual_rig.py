@@ -11,6 +11,8 @@ import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from std_srvs.srv import Trigger
 
 from soft_arm_bringup.launch_description import declared_arguments
@@ -152,16 +154,20 @@ def test_an_unreachable_target_moves_nothing(rig):
 
 def test_garbage_ends_no_node(rig):
     """On every topic, service and action; afterwards the arm works as before."""
+    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
     before = rig.pids()
     storm = Storm(rig)
     assert {'/soft_arm/pressure_command', '/soft_arm/ring_pose', '/soft_arm/pressures'} <= set(storm.topics)
     assert {'/soft_arm/solve_ik'} <= set(storm.services) and {'/soft_arm/move_tip'} <= set(storm.actions)
     storm.publish(listen_s=3.0)
     storm.ask()
-    for name in sorted(rig.nodes() - {'/system_test'}):
+    for name in (*(f'/soft_arm/{name}' for name in NODES), '/virtual_rig'):
         rig.answers(name)
     assert not rig.deaths() and rig.pids() == before, rig.output()
     assert rig.call(Trigger, '/soft_arm/clear_faults', Trigger.Request()).success
+    again = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
+    assert rig.call(ChangeState, '/soft_arm/pneumatic_driver/change_state', again).success
+    rig.wait(lambda: ready(rig), 'the controller hears that the driver is active')
     target_m = bent_tip_m()
     result = move_tip(rig, target_m)
     assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')

@@ -99,8 +99,8 @@ class Storm:
         self._graph, node = graph, graph.node
         self.topics, self.services, self.actions = {}, {}, {}
         for name, namespace in node.get_node_names_and_namespaces():
-            if name == node.get_name():
-                continue
+            if name not in graph.pids():
+                continue  # of the test itself
             self.topics |= dict(node.get_subscriber_names_and_types_by_node(name, namespace))
             self.services |= dict(node.get_service_names_and_types_by_node(name, namespace))
             self.actions |= dict(get_action_server_names_and_types_by_node(node, name, namespace))

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 import rclpy
+from lifecycle_msgs.srv import ChangeState
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -36,6 +37,7 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
     executor, node = SingleThreadedExecutor(), None
     try:
         node = make_node()
+        _refuse_impossible_transitions(node)
         executor.add_node(node)
         while not stopping and rclpy.ok():
             executor.spin_once(timeout_sec=0.1)  # a signal is seen when the wait returns
@@ -54,3 +56,22 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)  # ros2 launch may repeat it: not a death now that only the interpreter has to end
     return 0
+
+
+def _refuse_impossible_transitions(node: Node) -> None:
+    """Answer a request for a transition that a lifecycle node's state does not have; rclpy would end the node."""
+    for service in node.services:
+        if service.srv_type is ChangeState:
+            service.callback = _answered(node, service.callback)
+
+
+def _answered(node: Node, change: Callable) -> Callable:
+    def answer(request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
+        try:
+            return change(request, response)
+        except RuntimeError:  # of rcl; errors of the transition's own callback do not come here
+            node.get_logger().warning(f'transition {request.transition.id} is not one of the present state: see get_available_transitions')
+            response.success = False
+            return response
+
+    return answer

@@ -39,6 +39,8 @@ class YolactSegmenter:
             raise VisionError(f'the network finds {", ".join(self.network.classes)}, but no {RING_CLASS!r}: train one with that class')
         self.caution = _caution(self.network.card.get('ring_colour_rgb'), ring)
         self._class = self.network.classes.index(RING_CLASS)
+        if 'odds' not in self.network.card:
+            raise VisionError('the card of the network has no odds: train it with `softarm train ring-segmenter`')
         self._odds = RingOdds(**self.network.card['odds'])
         self.network.detect(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32))  # the first picture takes ten times as long
 

@@ -66,6 +66,7 @@ def test_signals_vent_and_exit_clean(operator, tcp_board, number):
 def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     logs = operator.listen(Log, '/rosout')
     operator.start(robot='two_module_arm', port=tcp_board.device.port)
+    assert not operator.transition(Transition.TRANSITION_ACTIVATE) and not operator.transition(99)  # refused, and the node goes on
     assert operator.state == 'unconfigured'
     tcp_board.drive_from_elsewhere(1)
     assert operator.call(Trigger, 'vent').success  # works before configure

@@ -2,7 +2,7 @@
 
 import hashlib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NotRequired
 
 import cv2
 import numpy as np
@@ -43,7 +43,7 @@ class _Card(TypedDict):
     layout: _Layout
     depth: bool
     min_score: Annotated[FiniteFloat, Field(ge=0, le=1)]
-    odds: dict[str, FiniteFloat]
+    odds: NotRequired[dict[str, FiniteFloat]]  # of networks that find rings
 
 
 class ExportedYolact:

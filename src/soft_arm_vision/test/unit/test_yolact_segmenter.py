@@ -94,3 +94,10 @@ def test_network_that_finds_no_rings_is_refused(ring):
     network.classes = ('marker',)
     with pytest.raises(VisionError, match="finds marker, but no 'ring'"):
         YolactSegmenter(ring, network)
+
+
+def test_network_without_odds_is_refused(ring):
+    network = ExportedYolact()
+    del network.card['odds']
+    with pytest.raises(VisionError, match='no odds'):
+        YolactSegmenter(ring, network)
