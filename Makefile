@@ -34,7 +34,7 @@ test: ## run every check and test: unit, component (one node), system (the whole
 clients: build
 clients: ## let public clients of others talk to the emulated controllers; they are put into .venv/clients and nowhere else
 	@.venv/bin/pip install -q --no-deps --upgrade --target .venv/clients -r requirements/clients.in && \
-	  $(WITH_ENV) pytest -rs src/soft_arm_sim/test/unit/test_public_clients.py
+	  $(WITH_ENV) pytest -rs src/abb_rws_emulator/test/unit/test_public_clients.py
 
 demo: build
 demo: ## run the paper's experiments on the virtual rig and leave a report under out/
@@ -46,5 +46,5 @@ sim: ## start the virtual rig and every node; Ctrl-C ends it
 
 clean:
 clean: ## remove everything that was built or installed here, and shared memory of dead nodes
-	@if [ -x .venv/bin/python ]; then .venv/bin/python -c 'import sys; sys.path.insert(0, "launch"); from soft_arm_bringup.shared_memory import remove_stale; remove_stale()'; fi
+	@if [ -x .venv/bin/python ]; then .venv/bin/python -c 'import sys; sys.path.insert(0, "src/softarm_cli"); from softarm_cli.shared_memory import remove_stale; remove_stale()'; fi
 	rm -rf .venv build install log out .pytest_cache .ruff_cache .hypothesis .cache

@@ -27,14 +27,5 @@ setup(
             'move = soft_arm_control.cli.move:main',
             'vent = soft_arm_control.cli.vent:main',
         ],
-        'softarm.calibrate': [
-            'dynamics = soft_arm_control.cli.calibrate_dynamics:main',
-            'grasp = soft_arm_control.cli.calibrate_grasp:main',
-        ],
-        'softarm.experiment': [
-            'bend = soft_arm_control.cli.experiment:bend',
-            'deflection = soft_arm_control.cli.experiment:deflection',
-            'all = soft_arm_control.cli.experiment:all_experiments',
-        ],
     },
 )

@@ -32,6 +32,5 @@ setup(
             'ik = soft_arm_kinematics.cli.ik:main',
             'kinematics = soft_arm_kinematics.cli.kinematics:main',
         ],
-        'softarm.bench': ['kinematics = soft_arm_kinematics.cli.bench_kinematics:main'],
     },
 )

@@ -23,6 +23,6 @@ setup(
             'virtual_cell = soft_arm_sim.ros.virtual_cell_node:main',
             'virtual_rig = soft_arm_sim.ros.virtual_rig_node:main',
         ],
-        'softarm.sim': ['pcu2v = soft_arm_sim.cli.pcu2v:main', 'rws = soft_arm_sim.rws.cli:main'],
+        'softarm.sim': ['pcu2v = soft_arm_sim.cli.pcu2v:main'],
     },
 )

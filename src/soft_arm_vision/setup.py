@@ -6,7 +6,7 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(exclude=['test', 'test.*']),
-    package_data={package_name: ['bench_peers/*.cpp', 'yolact/weights/*']},
+    package_data={package_name: ['segmentation/yolact/weights/*']},
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
@@ -25,11 +25,7 @@ setup(
         ],
         'softarm.calibrate': [
             'extrinsics = soft_arm_vision.cli.calibrate_extrinsics:main',
-            'finger = soft_arm_vision.cli.calibrate_finger:main',
         ],
-        'softarm.bench': ['vision = soft_arm_vision.cli.bench_vision:main'],
         'softarm.commands': ['vision = soft_arm_vision.cli.vision:main'],
-        'softarm.experiment': ['ring = soft_arm_vision.cli.experiment_ring:main'],
-        'softarm.train': ['ring-segmenter = soft_arm_vision.cli.train_ring_segmenter:main'],
     },
 )

@@ -20,7 +20,7 @@ from tf2_msgs.msg import TFMessage
 
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.limbs import Limbs
-from soft_arm_kinematics.modal import ModalModel
+from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures, ContactEstimate
 
 LAUNCH = Path(__file__).parents[2]

@@ -15,10 +15,10 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from std_srvs.srv import Trigger
 
-from soft_arm_bringup.launch_description import declared_arguments
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
+from softarm_cli.launching.description import declared_arguments
 from system_testing.garbage import Storm
 from system_testing.launched_graph import DEADLINE_S, LAUNCH, LaunchedGraph, free_port
 

@@ -9,7 +9,7 @@ from lifecycle_msgs.srv import ChangeState
 from rclpy.action import get_action_server_names_and_types_by_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 
-from soft_arm_bringup.message_types import message_class
+from softarm_cli.graph.message_types import message_class
 
 OTHERS = {'/tf', '/tf_static', '/rosout', '/parameter_events', '/clock', '/diagnostics'}
 """Topics that are not ours."""

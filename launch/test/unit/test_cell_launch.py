@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from soft_arm_bringup.launch_description import describe
+from softarm_cli.launching.description import describe
 
 LAUNCH = Path(__file__).parents[2]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from soft_arm_bringup.launch_description import describe, is_ours
+from softarm_cli.launching.description import describe, is_ours
 
 LAUNCH = Path(__file__).parents[2]
 END_THE_LAUNCH = {'pneumatic_driver', 'pcu2v_driver', 'abb_rws_bridge', 'virtual_rig', 'virtual_cell', 'report_ready'}

@@ -8,10 +8,10 @@ import signal
 import ssl
 import sys
 
+from abb_rws_emulator.control import ControlPort
+from abb_rws_emulator.http.server import Emulator, Options
 from soft_arm_description.command_line import CommandLine, input_file, number_in, port_or_any, positive_count
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.rws.control import ControlPort
-from soft_arm_sim.rws.server import Emulator, Options
+from soft_arm_physics.errors import SimulationError
 
 FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
 """What every ABB controller is delivered with; the emulator has them too, so that any client can be pointed at it."""

@@ -14,8 +14,8 @@ import numpy as np
 from aiohttp import web
 
 from abb_rws_bridge import irb120
-from soft_arm_sim.rws.faults import Faults
-from soft_arm_sim.rws.server import Emulator
+from abb_rws_emulator.faults import Faults
+from abb_rws_emulator.http.server import Emulator
 
 
 class ControlPort:

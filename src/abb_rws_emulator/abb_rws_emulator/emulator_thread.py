@@ -4,8 +4,8 @@ import asyncio
 import threading
 from contextlib import AsyncExitStack
 
-from soft_arm_sim.rws.control import ControlPort
-from soft_arm_sim.rws.server import Emulator, Options
+from abb_rws_emulator.control import ControlPort
+from abb_rws_emulator.http.server import Emulator, Options
 
 
 class EmulatorThread:

@@ -9,9 +9,9 @@ import numpy as np
 from pneumatic_driver.board import Board
 from pneumatic_driver.hold import Hold, name_words
 from pneumatic_driver.pcu2v import Pcu2v
-from soft_arm_sim import pcu2v
-from soft_arm_sim.modbus_server import DeviceThread
-from soft_arm_sim.valve_board import ValveBoard
+from soft_arm_sim.devices import pcu2v
+from soft_arm_sim.devices.modbus_server import DeviceThread
+from soft_arm_sim.devices.valve_board import ValveBoard
 
 
 def wait_for(condition: Callable[[], object], deadline_s: float = 10.0, what: str = 'the condition'):

@@ -1,7 +1,7 @@
 """URDF of any robot file: every segment as a chain of rigid sections, so that robot_state_publisher and rviz can show the arm.
 
 A segment of N sections has N R-R-P triples (turn about z, bend about y, extend along z), whose links are the chords of N equal parts
-of the arc, and a closing bend and turn at its end: see `section_joint_names`. `soft_arm_kinematics.sections` gives the joint values
+of the arc, and a closing bend and turn at its end: see `section_joint_names`. `soft_arm_kinematics.segments.sections` gives the joint values
 that make the chain's tip equal to the arc's.
 """
 
@@ -23,7 +23,7 @@ def section_joint_names(segment: Segment) -> list[str]:
 
 
 def joint_names(robot: Robot) -> list[str]:
-    """Names of all joints of the URDF from base to tip, in the order of `soft_arm_kinematics.sections.joint_values`."""
+    """Names of all joints of the URDF from base to tip, in the order of `soft_arm_kinematics.segments.sections.joint_values`."""
     return [name for segment in robot.segments for name in section_joint_names(segment)]
 
 

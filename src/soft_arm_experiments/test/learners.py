@@ -3,13 +3,13 @@
 import numpy as np
 import torch
 
-from soft_arm_vision.coco import Sample
+from soft_arm_experiments.training import processes
+from soft_arm_experiments.training.training import Trainer, TrainingSettings
+from soft_arm_experiments.training.training_set import TrainingSet
+from soft_arm_experiments.vision.coco import Sample
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.yolact import processes
-from soft_arm_vision.yolact.anchors import AnchorLayout
-from soft_arm_vision.yolact.network import YolactConfig
-from soft_arm_vision.yolact.training import Trainer, TrainingSettings
-from soft_arm_vision.yolact.training_set import TrainingSet
+from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
+from soft_arm_vision.segmentation.yolact.network import YolactConfig
 
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
 CONFIG = YolactConfig(('ring',), LAYOUT, widths=(8, 8, 12, 16, 16), depths=(1, 1, 1, 1), pyramid=12, prototypes=4, depth=False)

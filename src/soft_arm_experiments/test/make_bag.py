@@ -9,11 +9,11 @@ from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.camera import VirtualCamera
-from soft_arm_sim.camera_parameters import load_calibration_jig
-from soft_arm_sim.plant import Plant
-from soft_arm_sim.plant_parameters import load_plant_parameters
-from soft_arm_sim.random_scenes import scaled_camera
+from soft_arm_physics.plant import Plant
+from soft_arm_physics.plant_parameters import load_plant_parameters
+from soft_arm_sim.cameras.camera import VirtualCamera
+from soft_arm_sim.cameras.parameters import load_calibration_jig
+from soft_arm_sim.cameras.random_scenes import scaled_camera
 
 FRAMES, PERIOD_NS, SCALE = 6, 33_333_333, 0.5
 NAMES = ('color/image_raw', 'aligned_depth_to_color/image_raw', 'color/camera_info')

@@ -12,11 +12,11 @@ import numpy as np
 
 from soft_arm_description.calibration import VIRTUAL, devices_of, loadable
 from soft_arm_description.robot import Robot, load_robot
-from soft_arm_kinematics import pcc
+from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
+from soft_arm_kinematics.calibration.pressure_length import PressureLengthCurve, curve_of_robot_file, load_curve
 from soft_arm_kinematics.errors import KinematicsError, OtherRobotError
-from soft_arm_kinematics.pressure_bend import with_calibrated_bends
-from soft_arm_kinematics.pressure_length import PressureLengthCurve, curve_of_robot_file, load_curve
-from soft_arm_kinematics.segment_maps import segment_map
+from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments.segment_maps import segment_map
 
 VIRTUAL_RIG = 'virtual'
 _log = logging.getLogger(__name__)

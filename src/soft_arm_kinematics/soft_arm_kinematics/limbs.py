@@ -9,7 +9,7 @@ from soft_arm_description.robot import load_robot
 from soft_arm_description.urdf import joint_names
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.sections import joint_values
+from soft_arm_kinematics.segments.sections import joint_values
 
 SQUID = 'squid_grasper', 'squid_palpation', 'squid_camera', 'squid_light'
 

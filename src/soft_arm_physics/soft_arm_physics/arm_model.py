@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import BellowsSegment, Robot
-from soft_arm_sim.errors import SimulationError
+from soft_arm_physics.errors import SimulationError
 
 # On its own MuJoCo writes warnings into a file in the working directory.
 mujoco.set_mju_user_warning(logging.getLogger(__name__).warning)

@@ -6,7 +6,7 @@ apart, vanishes on the curve, and its stiffness A / f'(p) is largest in vacuum.
 
 import math
 
-from soft_arm_kinematics.machine_code import njit
+from soft_arm_kinematics.backends.machine_code import njit
 
 MIN_CURVE_ARGUMENT = 0.05  # below it the inverse goes on along its tangent, so that no state of the chain is impossible
 

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 
 from soft_arm_description.robot import Robot
-from soft_arm_sim.errors import SimulationError
+from soft_arm_physics.errors import SimulationError
 
 ATMOSPHERE_PA = 101_325.0
 LONGEST_STEP_S = 0.005

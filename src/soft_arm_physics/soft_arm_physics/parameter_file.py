@@ -6,9 +6,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
-from soft_arm_sim.errors import SimulationError
-
-CONFIG = Path(__file__).parent / 'config'
+from soft_arm_physics.errors import SimulationError
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -34,7 +32,7 @@ def load_parameters(model: type[Model], path: str | Path) -> Model:
     try:
         return model.model_validate(read_yaml(path))
     except OSError as error:
-        raise SimulationError(f'parameter file {str(path)!r}: {error.strerror}; shipped files are in {CONFIG}') from error
+        raise SimulationError(f'parameter file {str(path)!r}: {error.strerror}') from error
     except YamlFileError as error:
         raise SimulationError(f'{path}: {error}') from error
     except ValidationError as error:

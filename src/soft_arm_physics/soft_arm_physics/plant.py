@@ -7,11 +7,11 @@ import mujoco
 import numpy as np
 
 from soft_arm_description.robot import Robot
-from soft_arm_kinematics.pressure_length import curve_of_robot_file
-from soft_arm_sim.arm_model import build_arm, chain_rest_length_m
-from soft_arm_sim.bellows import chain_forces, step_pressures
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.plant_parameters import PlantParameters
+from soft_arm_kinematics.calibration.pressure_length import curve_of_robot_file
+from soft_arm_physics.arm_model import build_arm, chain_rest_length_m
+from soft_arm_physics.bellows import chain_forces, step_pressures
+from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.plant_parameters import PlantParameters
 
 NEARLY_STRAIGHT_PER_PA = 1e-9
 RESTING_PA_S = 50.0

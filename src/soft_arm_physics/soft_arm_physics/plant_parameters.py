@@ -9,7 +9,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from soft_arm_sim.parameter_file import CONFIG, NotNegative, Positive, Share, Strict, load_parameters
+from soft_arm_physics.parameter_file import NotNegative, Positive, Share, Strict, load_parameters
+
+SHIPPED = Path(__file__).parent / 'config' / 'two_module_arm.plant.yaml'
 
 
 class Valve(Strict):
@@ -90,6 +92,6 @@ class PlantParameters(Strict):
         )
 
 
-def load_plant_parameters(path: str | Path = CONFIG / 'two_module_arm.plant.yaml') -> PlantParameters:
+def load_plant_parameters(path: str | Path = SHIPPED) -> PlantParameters:
     """Read a plant file; see `parameter_file.load_parameters` for errors."""
     return load_parameters(PlantParameters, path)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter, maximum_filter, median_filter, uniform_filter
 
-from soft_arm_vision.scene_cylinder import SceneCylinder
+from soft_arm_vision.clouds.scene_cylinder import SceneCylinder
 
 FOCAL_PX, WIDTH_PX, HEIGHT_PX = 525.0, 640, 480
 FOCAL_BASELINE_PX_M = 39.4  # 75 mm, as structured light has it

@@ -8,9 +8,9 @@ import threading
 import time
 from pathlib import Path
 
-from soft_arm_bringup.errors import BagError, GraphError
-from soft_arm_bringup.names import graph_name, topic_name
 from soft_arm_description.command_line import CommandLine, input_path, number_in, output_folder, plot_file, whole_number_in
+from softarm_cli.errors import BagError, GraphError
+from softarm_cli.graph.names import graph_name, topic_name
 
 _EXAMPLES = """examples:
   softarm bag record -o out/monday --images        every topic and the cameras' images, until Ctrl-C
@@ -72,7 +72,7 @@ def _stop_on_signals() -> threading.Event:
 def _record(options) -> int:
     from tqdm import tqdm
 
-    from soft_arm_bringup.bag_recorder import Recorder
+    from softarm_cli.bags.recorder import Recorder
 
     stop = _stop_on_signals()
     out = options.output or Path('out') / time.strftime('bag_%Y%m%d_%H%M%S')
@@ -94,8 +94,8 @@ def _record(options) -> int:
 def _play(options) -> int:
     from tqdm import tqdm
 
-    from soft_arm_bringup.bag_file import open_bag
-    from soft_arm_bringup.bag_player import Replay, play
+    from softarm_cli.bags.file import open_bag
+    from softarm_cli.bags.player import Replay, play
 
     stop = _stop_on_signals()
     with open_bag(options.bag) as bag:
@@ -119,7 +119,7 @@ def _warn_of_cut(bag) -> None:
 
 
 def _info(options) -> int:
-    from soft_arm_bringup.bag_file import open_bag
+    from softarm_cli.bags.file import open_bag
 
     with open_bag(options.bag) as bag:
         topics = {c.topic: {'type': c.msgtype, 'message_count': c.msgcount} for c in bag.connections}
@@ -135,8 +135,8 @@ def _info(options) -> int:
 
 
 def _plot(options) -> int:
-    from soft_arm_bringup.bag_file import open_bag
-    from soft_arm_bringup.bag_plot import draw, panels
+    from softarm_cli.bags.file import open_bag
+    from softarm_cli.bags.plot import draw, panels
 
     with open_bag(options.bag) as bag:
         _warn_of_cut(bag)

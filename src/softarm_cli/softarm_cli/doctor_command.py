@@ -4,8 +4,8 @@ import json
 import sys
 from dataclasses import asdict
 
-from soft_arm_bringup.shared_memory import remove_stale
 from soft_arm_description.command_line import CommandLine
+from softarm_cli.shared_memory import remove_stale
 
 
 def main(argv: list[str]) -> int:
@@ -27,8 +27,8 @@ def _examine(options) -> int:
             print(f'{freed / 1e6:.0f} MB of shared memory of dead nodes removed', file=sys.stderr)
         return 0
 
-    from soft_arm_bringup.doctor_environment import check_environment  # rclpy and its libraries: not needed above
-    from soft_arm_bringup.doctor_graph import Finding, look
+    from softarm_cli.doctor.environment import check_environment  # rclpy and its libraries: not needed above
+    from softarm_cli.doctor.graph import Finding, look
 
     print('looking at the installation, then listening to the graph for 7 s ...', file=sys.stderr)
     checks = check_environment()
@@ -64,7 +64,7 @@ def _first(remedy: str) -> str:
 
 
 def _print_graph(report) -> None:
-    from soft_arm_bringup.doctor_graph import hz
+    from softarm_cli.doctor.graph import hz
 
     print(f'\n{len(report.nodes)} nodes run')
     for node in report.nodes:
@@ -77,13 +77,13 @@ def _print_graph(report) -> None:
 
 
 def _short(message: str) -> str:
-    from soft_arm_bringup.doctor_graph import one_line
+    from softarm_cli.doctor.graph import one_line
 
     return one_line(message)[:80]
 
 
 def _plain(checks, report, wrong) -> dict:
-    from soft_arm_bringup.doctor_graph import one_line
+    from softarm_cli.doctor.graph import one_line
 
     return {
         'checks': [*map(asdict, checks)],

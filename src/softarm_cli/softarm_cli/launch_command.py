@@ -4,11 +4,12 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from soft_arm_bringup import launch_checks, launch_processes
-from soft_arm_bringup.launch_description import Argument, declared_arguments, describe
-from soft_arm_bringup.launch_xml import LaunchError
-from soft_arm_bringup.shared_memory import remove_stale
 from soft_arm_description.command_line import CommandLine
+from softarm_cli.launching import checks as launch_checks
+from softarm_cli.launching import processes as launch_processes
+from softarm_cli.launching.description import Argument, declared_arguments, describe
+from softarm_cli.launching.xml import LaunchError
+from softarm_cli.shared_memory import remove_stale
 
 
 def main(argv: list[str]) -> int:

@@ -5,9 +5,9 @@ import json
 import sys
 from collections import Counter
 
-from soft_arm_bringup.errors import GraphError
-from soft_arm_bringup.names import graph_name
 from soft_arm_description.command_line import CommandLine
+from softarm_cli.errors import GraphError
+from softarm_cli.graph.names import graph_name
 
 _EXAMPLES = """examples:
   softarm node list
@@ -41,8 +41,8 @@ def main(argv: list[str]) -> int:
 
 
 def _list(options) -> int:
-    from soft_arm_bringup.graph import Graph  # with rclpy: not needed for --help
-    from soft_arm_bringup.node_states import lifecycle_states
+    from softarm_cli.graph.graph import Graph  # with rclpy: not needed for --help
+    from softarm_cli.graph.node_states import lifecycle_states
 
     with Graph() as graph:
         graph.discover()
@@ -61,8 +61,8 @@ def _list(options) -> int:
 
 
 def _change(options) -> int:
-    from soft_arm_bringup.graph import Graph
-    from soft_arm_bringup.node_states import change_state, clear_faults, lifecycle_node
+    from softarm_cli.graph.graph import Graph
+    from softarm_cli.graph.node_states import change_state, clear_faults, lifecycle_node
 
     with Graph() as graph:
         graph.discover()

@@ -3,10 +3,10 @@
 import argparse
 import json
 
-from soft_arm_bringup.errors import RigError
 from soft_arm_description.calibration import CalibrationError
 from soft_arm_description.command_line import CommandLine, known_robot
 from soft_arm_description.robot import RobotFileError
+from softarm_cli.errors import RigError
 
 _EXAMPLES = """examples:
   softarm rig new bench_2
@@ -39,8 +39,8 @@ def main(argv: list[str]) -> int:
 
 
 def _new(options) -> int:
-    from soft_arm_bringup.rigs import calibrations_of, command_for, launch_command, launch_folder, new_rig
     from soft_arm_description.robot import load_robot
+    from softarm_cli.rigs import calibrations_of, command_for, launch_command, launch_folder, new_rig
 
     made = new_rig(options.name, options.source, options.robot)
     own = next((path for path in made if path.name == 'robot.yaml'), None)
@@ -57,8 +57,8 @@ def _new(options) -> int:
 
 
 def _list(options) -> int:
-    from soft_arm_bringup.rigs import all_rigs, calibrations_of, command_for
     from soft_arm_description.robot import load_robot
+    from softarm_cli.rigs import all_rigs, calibrations_of, command_for
 
     found, lacks = all_rigs(), {}
     for rig in found:

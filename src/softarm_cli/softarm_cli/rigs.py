@@ -12,9 +12,9 @@ from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 
-from soft_arm_bringup.errors import RigError
 from soft_arm_description.calibration import VIRTUAL, CalibrationError, calibration_path, check_devices, devices_of, own_rigs_root, rigs
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
+from softarm_cli.errors import RigError
 
 _NAME = re.compile(r'[a-z][a-z0-9_]{0,39}')
 DEFAULT_ROBOT = 'two_module_arm'

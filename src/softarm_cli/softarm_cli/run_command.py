@@ -2,8 +2,8 @@
 
 import os
 
-from soft_arm_bringup.launch_description import find_executable
 from soft_arm_description.command_line import CommandLine, refuse
+from softarm_cli.launching.description import find_executable
 
 
 def main(argv: list[str]) -> int:

@@ -6,9 +6,9 @@ import math
 import sys
 import time
 
-from soft_arm_bringup.errors import FieldError, GraphError, MessageTypeError
-from soft_arm_bringup.names import topic_name
 from soft_arm_description.command_line import CommandLine, number_in, positive_count
+from softarm_cli.errors import FieldError, GraphError, MessageTypeError
+from softarm_cli.graph.names import topic_name
 
 _EXAMPLES = """examples:
   softarm topic list
@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
 
 
 def _in_graph(options) -> int:
-    from soft_arm_bringup.graph import Graph  # with rclpy: not needed for --help
+    from softarm_cli.graph.graph import Graph  # with rclpy: not needed for --help
 
     try:
         with Graph() as graph:
@@ -84,8 +84,8 @@ def _list(graph, options) -> int:
 
 
 def _echo(graph, options) -> int:
-    from soft_arm_bringup.message_text import field
-    from soft_arm_bringup.message_types import message_class
+    from softarm_cli.graph.message_text import field
+    from softarm_cli.graph.message_types import message_class
 
     left, problem, came_s = (1 if options.once else options.count or math.inf), None, time.monotonic()
 
@@ -112,7 +112,7 @@ def _echo(graph, options) -> int:
 def _print(value, options) -> None:
     import yaml
 
-    from soft_arm_bringup.message_text import MOST_ENTRIES, finite, plain
+    from softarm_cli.graph.message_text import MOST_ENTRIES, finite, plain
 
     value = plain(value, sys.maxsize if options.full else MOST_ENTRIES)
     if options.json:
@@ -125,7 +125,7 @@ def _print(value, options) -> None:
 def _hz(graph, options) -> int:
     from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-    from soft_arm_bringup.message_types import message_class
+    from softarm_cli.graph.message_types import message_class
 
     topic, kind = graph.find_topic(options.topic)
     stamps_s, seconds, came_s, lines = [], 0, time.monotonic(), options.count or math.inf

@@ -19,7 +19,7 @@ from rws_testing.cell import USER
 
 PORT = 8080
 OURS, THEIRS = '10.99.0.1', '10.99.0.2'
-EMULATOR = 'echo here; read _; ip link set lo up; exec "$0" -m soft_arm_sim.rws.cli "$@"'
+EMULATOR = 'echo here; read _; ip link set lo up; exec "$0" -m abb_rws_emulator.cli "$@"'
 
 
 def ip(*words: str, inside: int | None = None) -> None:

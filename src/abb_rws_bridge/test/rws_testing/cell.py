@@ -10,7 +10,7 @@ from abb_rws_bridge.monitor import UP, Monitor
 from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.rws2 import RWS2
 from abb_rws_bridge.session import Endpoint
-from soft_arm_sim.rws.server import Emulator, Options
+from abb_rws_emulator.http.server import Emulator, Options
 
 USER = Credentials('operator one', 'a:b "c"')
 DIALECTS = {1: RWS1, 2: RWS2}

@@ -16,7 +16,7 @@ class Peer:
         command = [
             sys.executable,
             '-m',
-            'soft_arm_sim.rws.cli',
+            'abb_rws_emulator.cli',
             '--port',
             str(port),
             '--control-port',

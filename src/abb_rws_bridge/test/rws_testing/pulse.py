@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+from abb_rws_emulator.http.server import Emulator, Options
 from rws_testing.stranger import PASSWORD, USER
-from soft_arm_sim.rws.server import Emulator, Options
 
 BEAT_S = 0.002
 

@@ -6,8 +6,8 @@ import re
 import aiohttp
 from yarl import URL
 
-from soft_arm_sim.rws.server import Emulator, Options
-from soft_arm_sim.rws.sessions import REALM, _md5
+from abb_rws_emulator.http.server import Emulator, Options
+from abb_rws_emulator.http.sessions import REALM, _md5
 
 USER, PASSWORD = 'Default User', 'robotics'
 START = {

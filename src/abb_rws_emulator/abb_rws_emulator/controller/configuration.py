@@ -1,8 +1,8 @@
 """The configuration database: domains, types and instances with their attributes; what the emulated cell shows of it."""
 
 from abb_rws_bridge import irb120
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.cell import SignalState
+from abb_rws_emulator.controller.cell import SignalState
+from abb_rws_emulator.http import refusals
 
 Instance = dict[str, str]
 DOMAINS = ('EIO', 'MMC', 'MOC', 'PROC', 'SIO', 'SYS')

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from soft_arm_sim.rws import refusals
+from abb_rws_emulator.http import refusals
 
 ROOTS = {'HOME': '/hd0a/IRB120/HOME', 'TEMP': '/hd0a/TEMP', 'BACKUP': '/hd0a/BACKUP', 'RAMDISK': '/hd0a/IRB120/RAMDISK'}
 ROOTS |= {'SYSTEM': '/hd0a/IRB120', 'SYSPAR': '/hd0a/IRB120/SYSPAR', 'INTERNAL': '/hd0a/IRB120/INTERNAL'}

@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from soft_arm_sim.rws import rapid_values, refusals
-from soft_arm_sim.rws.rapid_values import NoValue, Shape
+from abb_rws_emulator.controller import rapid_values
+from abb_rws_emulator.controller.rapid_values import NoValue, Shape
+from abb_rws_emulator.http import refusals
 
 LARGEST_TEXT, MOST_NAMES, MOST_DATA = 1 << 20, 10_000, 100_000
 # every part of these is taken once and for all (++, *+), so that no text makes them begin again

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from soft_arm_sim.rws import rapid_values, refusals
-from soft_arm_sim.rws.program import MOST_DATA, MOST_NAMES, Declaration, Module
-from soft_arm_sim.rws.rapid_values import NoValue
+from abb_rws_emulator.controller import rapid_values
+from abb_rws_emulator.controller.program import MOST_DATA, MOST_NAMES, Declaration, Module
+from abb_rws_emulator.controller.rapid_values import NoValue
+from abb_rws_emulator.http import refusals
 
 TASK = 'T_ROB1'
 MOST_MODULES, MOST_TEXT = 200, 16 << 20

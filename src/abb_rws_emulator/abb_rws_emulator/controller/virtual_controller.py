@@ -11,15 +11,16 @@ import numpy as np
 
 from abb_rws_bridge import irb120
 from abb_rws_bridge.errors import ConfigurationError
-from soft_arm_sim.rws import cell, program, refusals
-from soft_arm_sim.rws.beside import beside
-from soft_arm_sim.rws.configuration import Configuration
-from soft_arm_sim.rws.file_store import FileStore
-from soft_arm_sim.rws.program import Module
-from soft_arm_sim.rws.program_memory import ProgramMemory
-from soft_arm_sim.rws.remote_privilege import RemotePrivilege
-from soft_arm_sim.rws.request_values import decimal
-from soft_arm_sim.rws.robot import Robot
+from abb_rws_emulator.controller import cell, program
+from abb_rws_emulator.controller.configuration import Configuration
+from abb_rws_emulator.controller.file_store import FileStore
+from abb_rws_emulator.controller.program import Module
+from abb_rws_emulator.controller.program_memory import ProgramMemory
+from abb_rws_emulator.controller.remote_privilege import RemotePrivilege
+from abb_rws_emulator.controller.robot import Robot
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.beside import beside
+from abb_rws_emulator.http.request_values import decimal
 
 LOG_LENGTH = 1000
 CYCLES = ('forever', 'asis', 'once', 'oncedone')

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from soft_arm_sim.rws.beside import beside
-from soft_arm_sim.rws.refusals import Refused
+from abb_rws_emulator.http.beside import beside
+from abb_rws_emulator.http.refusals import Refused
 
 XHTML = 'application/xhtml+xml'
 LONG_LIST = 200

@@ -2,7 +2,8 @@
 
 import re
 
-from soft_arm_sim.rws import rapid_values, refusals
+from abb_rws_emulator.controller import rapid_values
+from abb_rws_emulator.http import refusals
 
 _WHOLE = re.compile(r'[0-9]{1,10}')
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from soft_arm_sim.rws.rendering import Item, Reply
-from soft_arm_sim.rws.virtual_controller import VirtualController
+from abb_rws_emulator.controller.virtual_controller import VirtualController
+from abb_rws_emulator.http.rendering import Item, Reply
 
 
 @dataclass(frozen=True)

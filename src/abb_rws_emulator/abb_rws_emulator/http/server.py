@@ -14,32 +14,29 @@ from dataclasses import dataclass
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from soft_arm_sim.rws import (
-    access_resources,
-    configuration_resources,
-    file_resources,
-    io_resources,
-    log_resources,
-    motion_resources,
-    panel_resources,
-    program_resources,
-    queue_resources,
-    rapid_resources,
-    refusals,
-    rendering,
-    system_resources,
-)
-from soft_arm_sim.rws.addresses import canonical
-from soft_arm_sim.rws.beside import beside
-from soft_arm_sim.rws.faults import Faults
-from soft_arm_sim.rws.file_store import LARGEST_BYTES
-from soft_arm_sim.rws.peers import LARGEST_BACKLOG, Peer, Peers
-from soft_arm_sim.rws.refusals import Refused
-from soft_arm_sim.rws.request_values import whole
-from soft_arm_sim.rws.routing import ROUTES, Call
-from soft_arm_sim.rws.sessions import Sessions
-from soft_arm_sim.rws.subscriptions import Group, Subscriptions
-from soft_arm_sim.rws.virtual_controller import VirtualController
+from abb_rws_emulator.controller.file_store import LARGEST_BYTES
+from abb_rws_emulator.controller.virtual_controller import VirtualController
+from abb_rws_emulator.faults import Faults
+from abb_rws_emulator.http import refusals, rendering
+from abb_rws_emulator.http.addresses import canonical
+from abb_rws_emulator.http.beside import beside
+from abb_rws_emulator.http.peers import LARGEST_BACKLOG, Peer, Peers
+from abb_rws_emulator.http.refusals import Refused
+from abb_rws_emulator.http.request_values import whole
+from abb_rws_emulator.http.routing import ROUTES, Call
+from abb_rws_emulator.http.sessions import Sessions
+from abb_rws_emulator.http.subscriptions import Group, Subscriptions
+from abb_rws_emulator.resources import access as access_resources
+from abb_rws_emulator.resources import configuration as configuration_resources
+from abb_rws_emulator.resources import files as file_resources
+from abb_rws_emulator.resources import io as io_resources
+from abb_rws_emulator.resources import log as log_resources
+from abb_rws_emulator.resources import motion as motion_resources
+from abb_rws_emulator.resources import panel as panel_resources
+from abb_rws_emulator.resources import program as program_resources
+from abb_rws_emulator.resources import queue as queue_resources
+from abb_rws_emulator.resources import rapid as rapid_resources
+from abb_rws_emulator.resources import system as system_resources
 
 _log = logging.getLogger(__name__)
 _AUTHORITY = re.compile(r'[A-Za-z0-9.:_\[\]-]{1,255}')

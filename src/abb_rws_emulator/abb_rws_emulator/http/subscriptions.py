@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.addresses import canonical
-from soft_arm_sim.rws.rapid_resources import execution_text
-from soft_arm_sim.rws.rapid_values import size_of
-from soft_arm_sim.rws.rendering import Item, list_item, page
-from soft_arm_sim.rws.request_values import whole
-from soft_arm_sim.rws.virtual_controller import VirtualController
+from abb_rws_emulator.controller.rapid_values import size_of
+from abb_rws_emulator.controller.virtual_controller import VirtualController
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.addresses import canonical
+from abb_rws_emulator.http.rendering import Item, list_item, page
+from abb_rws_emulator.http.request_values import whole
+from abb_rws_emulator.resources.rapid import execution_text
 
 PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
 """Least time between two events of a resource by priority, as measured on an IRC5 with RobotWare 6."""

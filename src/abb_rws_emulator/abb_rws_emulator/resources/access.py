@@ -1,8 +1,8 @@
 """Mastership, users, remote privilege in manual mode, and the write access of RobotWare 8, in RWS 1.0 form."""
 
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.routing import Call, one, route
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.routing import Call, one, route
 
 GRANTS = (
     'UAS_RAPID_EXECUTE',

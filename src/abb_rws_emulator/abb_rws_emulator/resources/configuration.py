@@ -3,11 +3,11 @@
 import re
 from urllib.parse import quote
 
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.configuration import Instance
-from soft_arm_sim.rws.file_store import normal_path
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.routing import Call, one, route
+from abb_rws_emulator.controller.configuration import Instance
+from abb_rws_emulator.controller.file_store import normal_path
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.routing import Call, one, route
 
 _LOADS = ('add', 'replace', 'add-with-reset')
 MOST_INSTANCES = 1000

@@ -2,10 +2,10 @@
 
 import re
 
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.file_store import ROOTS, normal_path
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.routing import Call, route
+from abb_rws_emulator.controller.file_store import ROOTS, normal_path
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.routing import Call, route
 
 
 @route('GET', '/fileservice')

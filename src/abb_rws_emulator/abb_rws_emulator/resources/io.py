@@ -1,9 +1,10 @@
 """I/O signals, networks and devices, in RWS 1.0 form."""
 
-from soft_arm_sim.rws import cell, refusals
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.request_values import whole
-from soft_arm_sim.rws.routing import Call, one, route
+from abb_rws_emulator.controller import cell
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.request_values import whole
+from abb_rws_emulator.http.routing import Call, one, route
 
 SIGNALS_A_PAGE = 100
 

@@ -1,11 +1,11 @@
 """The event log, in RWS 1.0 form."""
 
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.file_store import normal_path
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.request_values import whole
-from soft_arm_sim.rws.routing import Call, one, route
-from soft_arm_sim.rws.virtual_controller import LOG_LENGTH
+from abb_rws_emulator.controller.file_store import normal_path
+from abb_rws_emulator.controller.virtual_controller import LOG_LENGTH
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.request_values import whole
+from abb_rws_emulator.http.routing import Call, one, route
 
 DOMAINS = ('Common', 'Operational', 'System', 'Hardware', 'Program', 'Motion', 'IO & Communication', 'User', 'Internal', 'Process', 'Cfg')
 MOST_A_PAGE = 200

@@ -7,12 +7,13 @@ import numpy as np
 
 from abb_rws_bridge import irb120, mapping
 from abb_rws_bridge.errors import BadResponse, ConfigurationError
-from soft_arm_sim.rws import rapid_values, refusals
-from soft_arm_sim.rws.program_memory import TASK
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.request_values import decimal
-from soft_arm_sim.rws.robot import quaternion_wxyz
-from soft_arm_sim.rws.routing import Call, one, route
+from abb_rws_emulator.controller import rapid_values
+from abb_rws_emulator.controller.program_memory import TASK
+from abb_rws_emulator.controller.robot import quaternion_wxyz
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.request_values import decimal
+from abb_rws_emulator.http.routing import Call, one, route
 
 EXTERNAL_AXES = {f'eax_{axis}': '9E+09' for axis in 'abcdef'}
 COORDINATES = ('base', 'world', 'word', 'tool', 'wobj')  # ABB's own reference spells World so, too

@@ -1,8 +1,8 @@
 """Panel: controller state, operation mode, speed, restart, in RWS 1.0 form."""
 
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.routing import Call, one, route
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.routing import Call, one, route
 
 MODES = {'auto': 'AUTO', 'manr': 'MANR', 'man': 'MANR', 'manf': 'MANF', 'manfs': 'MANF'}
 RESTARTS = ('restart', 'istart', 'pstart', 'bstart', 'xstart', 'shutdown')

@@ -3,15 +3,15 @@
 import re
 import urllib.parse
 
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.beside import beside
-from soft_arm_sim.rws.file_store import normal_path
-from soft_arm_sim.rws.program import Module
-from soft_arm_sim.rws.program_memory import MOST_MODULES
-from soft_arm_sim.rws.rapid_resources import task_of
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.request_values import whole
-from soft_arm_sim.rws.routing import Call, one, route
+from abb_rws_emulator.controller.file_store import normal_path
+from abb_rws_emulator.controller.program import Module
+from abb_rws_emulator.controller.program_memory import MOST_MODULES
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.beside import beside
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.request_values import whole
+from abb_rws_emulator.http.routing import Call, one, route
+from abb_rws_emulator.resources.rapid import task_of
 
 
 @route('GET', '/rw/rapid/modules')

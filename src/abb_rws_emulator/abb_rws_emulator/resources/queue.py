@@ -4,10 +4,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from soft_arm_sim.rws import refusals
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.request_values import whole
-from soft_arm_sim.rws.routing import Call, one, route
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.request_values import whole
+from abb_rws_emulator.http.routing import Call, one, route
 
 LARGEST_QUEUE, LARGEST_MESSAGE, MOST_QUEUES, MOST_MESSAGES, LONGEST_FIELD = 32767, 444, 64, 32767, 80
 

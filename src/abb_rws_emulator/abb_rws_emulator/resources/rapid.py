@@ -2,14 +2,15 @@
 
 import time
 
-from soft_arm_sim.rws import rapid_values, refusals
-from soft_arm_sim.rws.beside import beside
-from soft_arm_sim.rws.name_pattern import BadPattern, NamePattern
-from soft_arm_sim.rws.program import Declaration
-from soft_arm_sim.rws.rendering import NOTHING, Item, Reply
-from soft_arm_sim.rws.request_values import whole
-from soft_arm_sim.rws.routing import Call, one, route
-from soft_arm_sim.rws.virtual_controller import VirtualController
+from abb_rws_emulator.controller import rapid_values
+from abb_rws_emulator.controller.name_pattern import BadPattern, NamePattern
+from abb_rws_emulator.controller.program import Declaration
+from abb_rws_emulator.controller.virtual_controller import VirtualController
+from abb_rws_emulator.http import refusals
+from abb_rws_emulator.http.beside import beside
+from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
+from abb_rws_emulator.http.request_values import whole
+from abb_rws_emulator.http.routing import Call, one, route
 
 LONGEST_SEARCH_S = 2.0
 

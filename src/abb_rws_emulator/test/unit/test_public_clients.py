@@ -25,7 +25,7 @@ class Cell:
     """An emulated controller in a process of its own, its control port, and a client."""
 
     def __init__(self):
-        command = [sys.executable, '-m', 'soft_arm_sim.rws.cli', '--port', '0', '--control-port', '0', '--motors-on', '--json']
+        command = [sys.executable, '-m', 'abb_rws_emulator.cli', '--port', '0', '--control-port', '0', '--motors-on', '--json']
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         told = json.loads(self._process.stdout.readline())
         self._control = f'http://127.0.0.1:{told["control_port"]}'

@@ -8,17 +8,17 @@ import aiohttp
 import numpy as np
 import pytest
 
+from abb_rws_emulator import cli
+from abb_rws_emulator.control import ControlPort
+from abb_rws_emulator.controller.cell import IN_POSITION_SYMBOL
+from abb_rws_emulator.controller.robot import Robot
+from abb_rws_emulator.controller.virtual_controller import VirtualController
+from abb_rws_emulator.faults import Faults
+from abb_rws_emulator.http.sessions import Sessions
+from abb_rws_emulator.http.subscriptions import PERIOD_S
 from rws_testing.cell import until
 from rws_testing.stranger import PASSWORD, START, USER, serve
-from soft_arm_sim.rws import cli
-from soft_arm_sim.rws.cell import IN_POSITION_SYMBOL
-from soft_arm_sim.rws.control import ControlPort
-from soft_arm_sim.rws.faults import Faults
-from soft_arm_sim.rws.figures import figures
-from soft_arm_sim.rws.robot import Robot
-from soft_arm_sim.rws.sessions import Sessions
-from soft_arm_sim.rws.subscriptions import PERIOD_S
-from soft_arm_sim.rws.virtual_controller import VirtualController
+from soft_arm_experiments.cell.rws_figures import figures
 
 pytestmark = pytest.mark.real_time
 

@@ -9,14 +9,14 @@ import urllib.parse
 import aiohttp
 import pytest
 
+from abb_rws_emulator.controller.name_pattern import BadPattern, NamePattern
+from abb_rws_emulator.controller.rapid_values import NoValue, parse, shape_of, text
+from abb_rws_emulator.http import server, sessions
+from abb_rws_emulator.http.peers import MOST_CONNECTIONS
+from abb_rws_emulator.http.routing import ROUTES
 from rws_testing.cell import until
 from rws_testing.pulse import Pulse
 from rws_testing.stranger import START, Stranger, authorization, nonce_of, serve
-from soft_arm_sim.rws import server, sessions
-from soft_arm_sim.rws.name_pattern import BadPattern, NamePattern
-from soft_arm_sim.rws.peers import MOST_CONNECTIONS
-from soft_arm_sim.rws.rapid_values import NoValue, parse, shape_of, text
-from soft_arm_sim.rws.routing import ROUTES
 
 pytestmark = pytest.mark.real_time
 

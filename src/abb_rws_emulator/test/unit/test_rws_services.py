@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from abb_rws_bridge import irb120
+from abb_rws_emulator.controller import cell, program
+from abb_rws_emulator.controller.file_store import normal_path
+from abb_rws_emulator.controller.program_memory import ProgramMemory
+from abb_rws_emulator.http.refusals import Refused
 from rws_testing.stranger import START, serve
-from soft_arm_sim.rws import cell, program
-from soft_arm_sim.rws.file_store import normal_path
-from soft_arm_sim.rws.program_memory import ProgramMemory
-from soft_arm_sim.rws.refusals import Refused
 
 pytestmark = pytest.mark.real_time
 

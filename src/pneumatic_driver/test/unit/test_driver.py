@@ -14,7 +14,7 @@ import pytest
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, HeldError, LinkError, RefusedError
 from pneumatic_driver.hold import own_name
-from soft_arm_sim.modbus_server import RELEASE_S
+from soft_arm_sim.devices.modbus_server import RELEASE_S
 
 from ..boards import KeepAlive, wait_for
 from ..conftest import device_of

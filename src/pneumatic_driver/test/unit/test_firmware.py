@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pneumatic_driver.hold import Hold, name_text
 from pneumatic_driver.register_map import load_map
-from soft_arm_sim.valve_board import BoardLogic
+from soft_arm_sim.devices.valve_board import BoardLogic
 
 from ..boards import Host
 from ..firmware import FIRMWARE, CBoard, build_library

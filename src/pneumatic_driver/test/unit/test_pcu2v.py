@@ -14,7 +14,7 @@ from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, LinkError, RefusedError, RegisterMapError
 from pneumatic_driver.pcu2v import Pcu2v
 from pneumatic_driver.register_map import RegisterMap, load_map, shipped_maps
-from soft_arm_sim.modbus_server import DeviceThread, ModbusDevice
+from soft_arm_sim.devices.modbus_server import DeviceThread, ModbusDevice
 
 from ..boards import wait_for
 from ..conftest import device_of

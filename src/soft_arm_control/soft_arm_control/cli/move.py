@@ -8,7 +8,7 @@ import time
 
 from soft_arm_control.cli.arguments import add_namespace
 from soft_arm_control.errors import ControlError
-from soft_arm_control.path_file import COLUMNS, FARTHEST_M, LONGEST_S, read_path
+from soft_arm_control.tip.path_file import COLUMNS, FARTHEST_M, LONGEST_S, read_path
 from soft_arm_description.command_line import CommandLine, input_file, number_in
 
 PRINT_EVERY_S = 1.0  # where the output is no terminal

@@ -8,7 +8,7 @@ from collections import deque
 
 import numpy as np
 
-from soft_arm_control.free_closing import FreeClosing
+from soft_arm_control.grasping.free_closing import FreeClosing
 
 WINDOW_PA = 12.0e3  # rise over which rates are compared ..
 LONGEST_S = 1.0  # .. but no longer than this

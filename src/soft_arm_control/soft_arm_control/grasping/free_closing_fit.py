@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from soft_arm_control.errors import CalibrationError
-from soft_arm_control.free_closing import GRID_PA, FreeClosing
-from soft_arm_control.grasp_contact import ContactDetector
+from soft_arm_control.grasping.contact import ContactDetector
+from soft_arm_control.grasping.free_closing import GRID_PA, FreeClosing
 
 _SMOOTH_S = 0.2
 _DEGREE = 5  # of the bends over the pressure: cubic, and what hysteresis and lag add

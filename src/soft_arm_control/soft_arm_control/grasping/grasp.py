@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from soft_arm_control.errors import DriverLostError, GoalError
-from soft_arm_control.free_closing import FreeClosing
-from soft_arm_control.grasp_contact import ContactDetector
+from soft_arm_control.grasping.contact import ContactDetector
+from soft_arm_control.grasping.free_closing import FreeClosing
 from soft_arm_control.own_stalls import OwnStalls
 
 PERIOD_S = 0.02

@@ -7,8 +7,8 @@ from geometry_msgs.msg import Point, PoseWithCovarianceStamped, Vector3
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker
 
-from soft_arm_control.controller import Outcome, Status
 from soft_arm_control.errors import MessageError
+from soft_arm_control.tip.controller import Outcome, Status
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures

@@ -14,11 +14,11 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.task import Future
 
-from soft_arm_control.controller import Outcome, Status, TipController
 from soft_arm_control.errors import DriverLostError, GoalError, IkUnavailableError, OutsideWorkspaceError, RingError, TakenError
-from soft_arm_control.goal import Goal
-from soft_arm_control.goal_planning import checked_point, plan
 from soft_arm_control.ros import conversions
+from soft_arm_control.tip.controller import Outcome, Status, TipController
+from soft_arm_control.tip.goal import Goal
+from soft_arm_control.tip.goal_planning import checked_point, plan
 from soft_arm_kinematics.arm import Arm
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.srv import SolveIK

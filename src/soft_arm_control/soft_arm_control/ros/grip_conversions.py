@@ -5,7 +5,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from soft_arm_control.errors import GoalError, MessageError
-from soft_arm_control.grasp import EndState, Evidence, GraspGoal, GripStatus, Outcome, ReleaseGoal
+from soft_arm_control.grasping.grasp import EndState, Evidence, GraspGoal, GripStatus, Outcome, ReleaseGoal
 from soft_arm_control.ros.conversions import IMPOSSIBLE_PA, number, shown
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import Grasp, Release

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from soft_arm_control.errors import DriverLostError, GoalError, TakenError
-from soft_arm_control.grasp import EndState, GraspGoal, Gripper, GripStatus, Outcome, ReleaseGoal
+from soft_arm_control.grasping.grasp import EndState, GraspGoal, Gripper, GripStatus, Outcome, ReleaseGoal
 from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_msgs.action import Grasp, Release
 

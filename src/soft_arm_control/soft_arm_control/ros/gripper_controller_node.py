@@ -13,8 +13,8 @@ from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from soft_arm_control import free_closing
-from soft_arm_control.grasp import PERIOD_S, GraspSettings, Gripper, GripStatus, Outcome
+from soft_arm_control.grasping import free_closing
+from soft_arm_control.grasping.grasp import PERIOD_S, GraspSettings, Gripper, GripStatus, Outcome
 from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_control.ros.conversions import recent_s
 from soft_arm_control.ros.grip_server import GripServer
@@ -42,7 +42,7 @@ class GripperControllerParameters:
 
 
 class GripperControllerNode(Node):
-    """Translates; `soft_arm_control.grasp.Gripper` grips."""
+    """Translates; `soft_arm_control.grasping.grasp.Gripper` grips."""
 
     def __init__(self):
         super().__init__('gripper_controller')

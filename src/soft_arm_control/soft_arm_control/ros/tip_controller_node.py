@@ -19,12 +19,12 @@ from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo
 from visualization_msgs.msg import Marker
 
-from soft_arm_control.controller import Outcome, Status, TipController
-from soft_arm_control.dynamics import load_dynamics
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.goal_server import GoalServer
 from soft_arm_control.ros.unusable_messages import UnusableMessages
-from soft_arm_control.valves import PERIOD_S
+from soft_arm_control.tip.controller import Outcome, Status, TipController
+from soft_arm_control.tip.dynamics import load_dynamics
+from soft_arm_control.tip.valves import PERIOD_S
 from soft_arm_description.calibration import loadable
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures
@@ -49,7 +49,7 @@ class TipControllerParameters:
 
 
 class TipControllerNode(Node):
-    """Translates; `soft_arm_control.controller.TipController` controls."""
+    """Translates; `soft_arm_control.tip.controller.TipController` controls."""
 
     def __init__(self):
         super().__init__('tip_controller')

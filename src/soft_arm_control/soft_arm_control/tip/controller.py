@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from soft_arm_control.dynamics import Dynamics
-from soft_arm_control.error_map import ErrorMap
 from soft_arm_control.errors import DriverLostError, GoalError, RingError
-from soft_arm_control.estimator import TipEstimator
-from soft_arm_control.goal import Goal
 from soft_arm_control.own_stalls import OwnStalls
-from soft_arm_control.tracking import solve_lengths
-from soft_arm_control.valves import PERIOD_S, REFERENCE_TIME_CONSTANT_S, ValveShaper
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.error_map import ErrorMap
+from soft_arm_control.tip.estimator import TipEstimator
+from soft_arm_control.tip.goal import Goal
+from soft_arm_control.tip.tracking import solve_lengths
+from soft_arm_control.tip.valves import PERIOD_S, REFERENCE_TIME_CONSTANT_S, ValveShaper
 from soft_arm_kinematics.arm import Arm
 
 HELD_WITHIN_PA = 4.0e3  # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_control.dynamics import Dynamics
-from soft_arm_control.error_map import ErrorMap
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.error_map import ErrorMap
 from soft_arm_kinematics.arm import Arm
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from soft_arm_control.errors import GoalError, OutsideWorkspaceError
-from soft_arm_control.goal import Goal
-from soft_arm_control.tracking import solve_lengths
+from soft_arm_control.tip.goal import Goal
+from soft_arm_control.tip.tracking import solve_lengths
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.arm import Arm
 

@@ -10,7 +10,7 @@ from collections import deque
 
 import numpy as np
 
-from soft_arm_control.dynamics import Dynamics
+from soft_arm_control.tip.dynamics import Dynamics
 
 PERIOD_S = 0.02  # nominal time between two steps
 REFERENCE_TIME_CONSTANT_S = 0.05  # lead gain tau / this; several periods, so that image noise is not amplified much

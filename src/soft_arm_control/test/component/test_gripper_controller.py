@@ -14,12 +14,12 @@ from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 
-from soft_arm_control.grasp import PERIOD_S
+from soft_arm_control.grasping.grasp import PERIOD_S
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import qos
-from soft_arm_sim.finger_plant import FingerPlant
+from soft_arm_physics.finger_plant import FingerPlant
 
 START = 'import sys; from soft_arm_control.ros.gripper_controller_node import main; sys.exit(main())'
 ARGUMENTS = ['--ros-args', '-r', '__ns:=/gripper', '-p', 'robot:=four_piece_finger', '-p', 'rig:=virtual']

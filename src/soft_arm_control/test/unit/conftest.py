@@ -3,19 +3,19 @@ import functools
 import numpy as np
 import pytest
 
-from soft_arm_control.controller import TipController
-from soft_arm_control.dynamics import Dynamics
-from soft_arm_control.free_closing import from_robot
-from soft_arm_control.free_closing_fit import Closing, identify
-from soft_arm_control.goal import Goal
-from soft_arm_control.grasp import PERIOD_S as FINGER_PERIOD_S
-from soft_arm_control.grasp import GraspGoal, GraspSettings, Gripper, ReleaseGoal
-from soft_arm_control.valves import PERIOD_S
+from soft_arm_control.grasping.free_closing import from_robot
+from soft_arm_control.grasping.free_closing_fit import Closing, identify
+from soft_arm_control.grasping.grasp import PERIOD_S as FINGER_PERIOD_S
+from soft_arm_control.grasping.grasp import GraspGoal, GraspSettings, Gripper, ReleaseGoal
+from soft_arm_control.tip.controller import TipController
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.goal import Goal
+from soft_arm_control.tip.valves import PERIOD_S
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm
-from soft_arm_sim.finger_plant import FingerPlant
-from soft_arm_sim.plant import Plant
-from soft_arm_sim.plant_parameters import load_plant_parameters
+from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_physics.plant import Plant
+from soft_arm_physics.plant_parameters import load_plant_parameters
 
 NOISE_M, CAMERA_DELAY_S = 4e-4, 0.06
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from soft_arm_control.controller import Outcome
 from soft_arm_control.errors import GoalError
-from soft_arm_control.experiments import experiment, settling_time_s, targets
-from soft_arm_control.goal import Goal
+from soft_arm_control.tip.controller import Outcome
+from soft_arm_control.tip.goal import Goal
+from soft_arm_experiments.arm.experiments import experiment, settling_time_s, targets
 
 MIDDLE = np.array([0.07, 0.07, 0.07, 0.1, 0.1, 0.1])
 

@@ -3,8 +3,8 @@ import datetime
 import numpy as np
 import pytest
 
-from soft_arm_control.dynamics import Dynamics, StepRecord, identify, load_dynamics, save_dynamics, valve_response_pa
 from soft_arm_control.errors import CalibrationError
+from soft_arm_control.tip.dynamics import Dynamics, StepRecord, identify, load_dynamics, save_dynamics, valve_response_pa
 
 TRUTH = Dynamics(0.15, 120e3, 0.03, 0.08, 0.05, 0.6, 0.07)
 

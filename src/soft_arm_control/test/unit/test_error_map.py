@@ -1,6 +1,6 @@
 import numpy as np
 
-from soft_arm_control.error_map import ErrorMap, ErrorMapSettings
+from soft_arm_control.tip.error_map import ErrorMap, ErrorMapSettings
 
 MIDDLE = np.full(6, 0.13)
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from soft_arm_control.error_map import ErrorMap
-from soft_arm_control.estimator import TipEstimator
+from soft_arm_control.tip.error_map import ErrorMap
+from soft_arm_control.tip.estimator import TipEstimator
 
 ERROR = np.array([0.004, -0.003, 0.006])
 R = (3e-4) ** 2 * np.eye(3)

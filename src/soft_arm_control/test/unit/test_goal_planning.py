@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from soft_arm_control.errors import GoalError, OutsideWorkspaceError
-from soft_arm_control.goal import Goal
-from soft_arm_control.goal_planning import plan
+from soft_arm_control.tip.goal import Goal
+from soft_arm_control.tip.goal_planning import plan
 
 PRESENT = np.array([0.07, 0.07, 0.07, 0.1, 0.11, 0.12])
 

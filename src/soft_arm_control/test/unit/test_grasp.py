@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from soft_arm_control.cli import calibrate_grasp
 from soft_arm_control.errors import CalibrationError, DriverLostError, GoalError
-from soft_arm_control.free_closing import from_robot, load, save
-from soft_arm_control.free_closing_fit import identify
-from soft_arm_control.grasp import EndState, Evidence, Outcome
+from soft_arm_control.grasping.free_closing import from_robot, load, save
+from soft_arm_control.grasping.free_closing_fit import identify
+from soft_arm_control.grasping.grasp import EndState, Evidence, Outcome
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cli import calibrate_grasp
 
 SEEDS = (2, 5, 11)
 LATE_PA = 20e3  # of pressure beyond the first touch by which a contact is seen: 0.4 s of closing

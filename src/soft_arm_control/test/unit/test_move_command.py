@@ -4,7 +4,7 @@ import pytest
 
 from soft_arm_control.cli import move, vent
 from soft_arm_control.errors import PathFileError
-from soft_arm_control.path_file import MOST_BYTES, read_path
+from soft_arm_control.tip.path_file import MOST_BYTES, read_path
 
 HEAD = 'time_s,x_m,y_m,z_m\n'
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soft_arm_control.tracking import solve_lengths
+from soft_arm_control.tip.tracking import solve_lengths
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm
 

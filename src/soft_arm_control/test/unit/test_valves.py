@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from soft_arm_control.valves import PERIOD_S, ValveShaper
+from soft_arm_control.tip.valves import PERIOD_S, ValveShaper
 
 LIMITS = np.array([[-96e3] * 2, [96e3] * 2])
 

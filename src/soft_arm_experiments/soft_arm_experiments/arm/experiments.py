@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_control.dynamics import Dynamics
 from soft_arm_control.errors import ExperimentError
-from soft_arm_kinematics import pcc
+from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.segments import pcc
 
 CONTROL_MARGIN_M = 0.008
 LONGEST_MARGIN_M = 0.025

@@ -8,8 +8,8 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
 import numpy as np  # noqa: E402
 
-from soft_arm_control.experiments import CONTROL_MARGIN_M, PAPER, PAPER_DEFLECTION_RAD_S, PAPER_SETTLE_S, PHI_BEND_RAD  # noqa: E402
-from soft_arm_control.results import Result  # noqa: E402
+from soft_arm_experiments.arm.experiments import CONTROL_MARGIN_M, PAPER, PAPER_DEFLECTION_RAD_S, PAPER_SETTLE_S, PHI_BEND_RAD  # noqa: E402
+from soft_arm_experiments.arm.results import Result  # noqa: E402
 
 OPEN, CLOSED, TARGET = 'tab:red', 'tab:blue', 'black'
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from soft_arm_control.experiments import Experiment
+from soft_arm_experiments.arm.experiments import Experiment
 
 
 @dataclass(frozen=True)

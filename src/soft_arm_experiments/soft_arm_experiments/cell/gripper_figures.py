@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.pcu2v import Pcu2v as Pcu2vDevice
 from pneumatic_driver.register_map import load_map
-from soft_arm_bringup.errors import BenchError
-from soft_arm_bringup.tcp_relay import TcpRelay
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.finger_plant import FingerPlant
-from soft_arm_sim.modbus_server import DeviceThread
-from soft_arm_sim.pcu2v import Pcu2v
+from soft_arm_experiments.cell.tcp_relay import TcpRelay
+from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_sim.devices.modbus_server import DeviceThread
+from soft_arm_sim.devices.pcu2v import Pcu2v
+from softarm_cli.errors import BenchError
 
 RATE_HZ, COMMAND_TIMEOUT_S = 50.0, 0.5  # as the node's parameters
 GRIP_PA = 60.0e3
@@ -67,7 +67,7 @@ def _comm_loss_s(device: Pcu2v) -> float:
 
 def _killed_driver_s(device: Pcu2v) -> float:
     """From SIGKILL of a process that drives the device until both outputs are off [s]."""
-    command = f'from soft_arm_bringup.gripper_figures import drive_for_ever; drive_for_ever({device.port})'
+    command = f'from soft_arm_experiments.cell.gripper_figures import drive_for_ever; drive_for_ever({device.port})'
     process = subprocess.Popen([sys.executable, '-c', command])
     try:
         _wait(lambda: _on(device), 'the positive supply comes on', 30.0)

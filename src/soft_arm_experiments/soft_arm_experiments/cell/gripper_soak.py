@@ -17,11 +17,11 @@ from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import PneumaticDriverError
 from pneumatic_driver.pcu2v import Pcu2v as Pcu2vDevice
 from pneumatic_driver.register_map import load_map
-from soft_arm_bringup.tcp_relay import TcpRelay
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.finger_plant import FingerPlant
-from soft_arm_sim.modbus_server import DeviceThread
-from soft_arm_sim.pcu2v import POSITIVE_TARGET, Pcu2v
+from soft_arm_experiments.cell.tcp_relay import TcpRelay
+from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_sim.devices.modbus_server import DeviceThread
+from soft_arm_sim.devices.pcu2v import POSITIVE_TARGET, Pcu2v
 
 MEMORY_DRIFT_MIB = 50.0
 AGREE_S = 10.0

@@ -10,8 +10,8 @@ from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.monitor import LOST, UP, Monitor
 from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.session import Endpoint
-from soft_arm_sim.rws.server import Emulator, Options
-from soft_arm_sim.rws.soak import soak
+from abb_rws_emulator.http.server import Emulator, Options
+from soft_arm_experiments.cell.rws_soak import soak
 
 _REQUESTS = 1000
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.errors import RwsError
 from abb_rws_bridge.monitor import Monitor
-from soft_arm_sim.rws.server import Emulator
+from abb_rws_emulator.http.server import Emulator
 
 MEMORY_DRIFT_MIB = 50.0  # client and emulator together; allocation by the first requests stays below 10
 _CALLS = ('stop', 'start', 'reset_pointer')

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 from tqdm import tqdm
 
-from soft_arm_bringup.errors import BenchError
 from soft_arm_description.command_line import CommandLine, number_in, seed_number
 from soft_arm_description.robot import RobotFileError
-from soft_arm_sim.errors import SimulationError
+from soft_arm_physics.errors import SimulationError
 from soft_arm_vision.errors import VisionError
+from softarm_cli.errors import BenchError
 
 MOST = {  # bars: no more than this
     'vent_after_comm_loss_s': 0.5,
@@ -55,8 +55,8 @@ def _bench(options) -> int:
 
 
 def _measure(options) -> dict:
-    from soft_arm_bringup import gripper_figures  # this and what it measures take long to import: after the arguments are checked
-    from soft_arm_vision.finger_session import finger_error_percent
+    from soft_arm_experiments.cell import gripper_figures  # this and what it measures take long to import: after the arguments are checked
+    from soft_arm_experiments.vision.finger_session import finger_error_percent
 
     total_s = round(WATCH_S + _OTHER_S + 60 * options.soak_minutes)
     with tqdm(total=total_s + 2 * gripper_figures.REPEATS + _FINGER_S, unit='s', file=sys.stderr) as progress:
@@ -75,7 +75,12 @@ def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
     """The controller's figures; while it is soaked, so are the pneumatics, in a process of their own."""
     delay_s = WATCH_S + _OTHER_S / 2  # what is timed is timed alone
     # Started before anything is counted: its pipe is there before and after the controller's soak, and is no leak of that.
-    command = [sys.executable, '-m', 'soft_arm_bringup.gripper_soak', *map(str, (60 * options.soak_minutes, options.seed, delay_s))]
+    command = [
+        sys.executable,
+        '-m',
+        'soft_arm_experiments.cell.gripper_soak',
+        *map(str, (60 * options.soak_minutes, options.seed, delay_s)),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             measured = asyncio.run(_with_progress(options, total_s, update))
@@ -91,7 +96,7 @@ def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
 
 
 async def _with_progress(options, total_s: int, update: Callable[[int], object]) -> dict:
-    from soft_arm_sim.rws import figures as rws_figures
+    from soft_arm_experiments.cell import rws_figures as rws_figures
 
     work = asyncio.create_task(rws_figures.figures(WATCH_S, options.soak_minutes, options.seed))
     for _ in range(total_s):
@@ -103,7 +108,7 @@ async def _with_progress(options, total_s: int, update: Callable[[int], object])
 
 def missed_bars(measured: dict) -> list[str]:
     """Keys of the figures that miss their bars."""
-    from soft_arm_vision.finger_session import PAPER_ERROR_PERCENT
+    from soft_arm_experiments.vision.finger_session import PAPER_ERROR_PERCENT
 
     missed = [key for key, most in MOST.items() if measured[key] is None or not measured[key] <= most]
     worse = any(percent > PAPER_ERROR_PERCENT[int(kpa)] for kpa, percent in measured['finger_error_percent'].items())
@@ -111,7 +116,7 @@ def missed_bars(measured: dict) -> list[str]:
 
 
 def _print(measured: dict, missed: list[str]) -> None:
-    from soft_arm_vision.finger_session import PAPER_ERROR_PERCENT
+    from soft_arm_experiments.vision.finger_session import PAPER_ERROR_PERCENT
 
     for key, value in measured.items():
         if key in MOST:

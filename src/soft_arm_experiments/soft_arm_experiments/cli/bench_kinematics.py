@@ -54,8 +54,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _measure(args) -> int:
+    from soft_arm_experiments.kinematics import contact, inverse, speed
     from soft_arm_kinematics.arm import load_arm  # compilers, SciPy: not before the arguments are checked
-    from soft_arm_kinematics.bench import contact, inverse, speed
 
     arm, figures = load_arm(), {}
     parts = {
@@ -78,7 +78,7 @@ def _measure(args) -> int:
         if figures[key] is None or not (figures[key] >= limit if at_least else figures[key] <= limit)
     ]
     if args.plot:
-        from soft_arm_kinematics.bench.table_5_plot import draw
+        from soft_arm_experiments.kinematics.table_5_plot import draw
 
         draw(figures['table_5'], args.plot)
     if args.json:

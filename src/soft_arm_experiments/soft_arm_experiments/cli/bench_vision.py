@@ -22,9 +22,9 @@ def main(argv: list[str]) -> int:
 
 
 def _bench(options) -> int:
-    from soft_arm_vision.cli.ring_figures import masks_and_poses
-    from soft_arm_vision.cylinder_bench import fit_alone  # these take long to import: after the arguments are checked
-    from soft_arm_vision.segmenter import ring_of
+    from soft_arm_experiments.cli.ring_figures import masks_and_poses
+    from soft_arm_experiments.vision.cylinder_bench import fit_alone  # these take long to import: after the arguments are checked
+    from soft_arm_vision.segmentation.segmenter import ring_of
 
     ring = ring_of(load_robot(options.robot))
     result = masks_and_poses(options, ring) | fit_alone(options.fits, ring)

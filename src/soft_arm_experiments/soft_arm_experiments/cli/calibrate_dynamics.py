@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_control.dynamics import identify, save_dynamics
 from soft_arm_control.errors import ControlError, ExperimentError
+from soft_arm_control.tip.dynamics import identify, save_dynamics
 from soft_arm_description.calibration import REAL, CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, seed_number
 from soft_arm_description.robot import RobotFileError
@@ -41,9 +41,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(options) -> int:
-    from soft_arm_control.ros.dynamics_measurement import STEPS, measure, stepped_chamber  # ROS only when it is needed
-    from soft_arm_control.ros.rig_process import VirtualRig, free_domain, require_driver
-    from soft_arm_control.ros.rig_session import NAMESPACE, RigSession
+    from soft_arm_experiments.ros.dynamics_measurement import STEPS, measure, stepped_chamber  # ROS only when it is needed
+    from soft_arm_experiments.ros.rig_process import VirtualRig, free_domain, require_driver
+    from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 
     devices = devices_of(options.rig)
     running = options.use_running or devices == REAL

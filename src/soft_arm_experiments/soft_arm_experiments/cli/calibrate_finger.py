@@ -18,16 +18,7 @@ from soft_arm_description.command_line import (
     seed_number,
 )
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
-from soft_arm_kinematics.cli.calibrate_curve import draw_fits, fit_summary, fit_table
-from soft_arm_kinematics.curve_families import CurveFit
-from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.pressure_bend import fit_bends, save_bends
-from soft_arm_kinematics.pressure_length import read_points
-from soft_arm_sim.errors import SimulationError
-from soft_arm_vision import finger_records
-from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger_angles import CAMERA_SIDES
-from soft_arm_vision.finger_session import (
+from soft_arm_experiments.vision.finger_session import (
     FRAMES,
     PAPER_ERROR_PERCENT,
     Data,
@@ -37,6 +28,15 @@ from soft_arm_vision.finger_session import (
     record,
     tip_errors,
 )
+from soft_arm_kinematics.calibration.curve_families import CurveFit
+from soft_arm_kinematics.calibration.pressure_bend import fit_bends, save_bends
+from soft_arm_kinematics.calibration.pressure_length import read_points
+from soft_arm_kinematics.cli.calibrate_curve import draw_fits, fit_summary, fit_table
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_physics.errors import SimulationError
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.finger import records as finger_records
+from soft_arm_vision.finger.angles import CAMERA_SIDES
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -140,7 +140,7 @@ def _measured(args, robot: Robot, devices: str) -> tuple[dict[str, CurveFit], Da
 def _finger(args, robot: Robot):
     if not args.live:
         return VirtualFinger(robot, args.plant_seed, args.frames)
-    from soft_arm_vision.ros.running_finger import RunningFinger  # ROS only where it is needed
+    from soft_arm_experiments.ros.running_finger import RunningFinger  # ROS only where it is needed
 
     return RunningFinger(robot, args.frames)
 
@@ -153,7 +153,7 @@ def _recorded(args, robot: Robot, devices: str) -> Data:
         raise VisionError(f'{args.records}: pictures of a virtual finger, but rig {args.rig!r} is real: record its own with --live')
     clicks = finger_records.read_clicks(args.clicks, robot) if args.clicks and (args.clicks.exists() or not args.click) else {}
     if args.click:
-        from soft_arm_vision.clicking import click_records  # opens a window
+        from soft_arm_vision.finger.clicking import click_records  # opens a window
 
         click_records(records, set(clicks), args.clicks, robot)
         clicks = finger_records.read_clicks(args.clicks, robot)

@@ -10,9 +10,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from soft_arm_control.errors import ControlError, ExperimentError
-from soft_arm_control.free_closing import save
-from soft_arm_control.free_closing_fit import identify
-from soft_arm_control.grasp import GraspSettings
+from soft_arm_control.grasping.free_closing import save
+from soft_arm_control.grasping.free_closing_fit import identify
+from soft_arm_control.grasping.grasp import GraspSettings
 from soft_arm_description.calibration import REAL, CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, seed_number, whole_number_in
 from soft_arm_description.robot import RobotFileError, load_robot
@@ -40,8 +40,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(options) -> int:
-    from soft_arm_control.ros.closing_measurement import NAMESPACE, ClosingMeasurement  # ROS only when it is needed
-    from soft_arm_control.ros.rig_process import VirtualCell, free_domain, require_driver
+    from soft_arm_experiments.ros.closing_measurement import NAMESPACE, ClosingMeasurement  # ROS only when it is needed
+    from soft_arm_experiments.ros.rig_process import VirtualCell, free_domain, require_driver
 
     devices = devices_of(options.rig)
     running = options.use_running or devices == REAL

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from soft_arm_control.dynamics import load_dynamics
 from soft_arm_control.errors import ControlError
-from soft_arm_control.experiments import experiment
+from soft_arm_control.tip.dynamics import load_dynamics
 from soft_arm_description.calibration import CalibrationError, loadable
 from soft_arm_description.command_line import CommandLine, output_folder, positive_count, seed_number
 from soft_arm_description.robot import RobotFileError
+from soft_arm_experiments.arm.experiments import experiment
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
 
@@ -78,9 +78,14 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
 
 def _run(options, names) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, and cleans up
-    from soft_arm_control.report import settling_table, table, write_overview, write_report  # plots and ROS only when they are needed
-    from soft_arm_control.ros.experiment_runner import ExperimentRunner, Pace
-    from soft_arm_control.ros.rig_session import RigSession
+    from soft_arm_experiments.arm.report import (  # plots and ROS only when they are needed
+        settling_table,
+        table,
+        write_overview,
+        write_report,
+    )
+    from soft_arm_experiments.ros.experiment_runner import ExperimentRunner, Pace
+    from soft_arm_experiments.ros.rig_session import RigSession
 
     arm = load_arm(options.robot, options.rig)
     dynamics = load_dynamics(loadable(options.rig, 'dynamics'), arm.robot.kinematic_fingerprint)
@@ -131,7 +136,7 @@ def _run(options, names) -> int:
 
 def _rig(stack: ExitStack, options, folder: Path):
     """Use a rig that runs, or start one in a domain of its own; return its plant seed and a check that it lives."""
-    from soft_arm_control.ros.rig_process import VirtualRig, driver_is_running, free_domain
+    from soft_arm_experiments.ros.rig_process import VirtualRig, driver_is_running, free_domain
 
     domain = int(os.environ.get('ROS_DOMAIN_ID', '0'))
     if driver_is_running('soft_arm'):
@@ -165,6 +170,6 @@ class _recording:
             )
 
     def __exit__(self, *_):
-        from soft_arm_control.ros.rig_process import end
+        from soft_arm_experiments.ros.rig_process import end
 
         end(self._process)

@@ -8,8 +8,8 @@ from tqdm import tqdm
 
 from soft_arm_description.command_line import CommandLine, number_in, positive_count, seed_number, whole_number_in
 from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_experiments.vision.ring_places import PAPER_ERROR_M, Place, measure_places
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ring_places import PAPER_ERROR_M, Place, measure_places
 
 
 def main(argv: list[str]) -> int:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from soft_arm_description.command_line import CommandLine, input_path, output_folder, positive_count, seed_number
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
-from soft_arm_vision import coco
+from soft_arm_experiments.vision import coco
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.segmenter import ring_of
-from soft_arm_vision.yolact_segmenter import RING_CLASS
+from soft_arm_vision.segmentation.segmenter import ring_of
+from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
 
 DRAWN_FRAMES = 16_000
 PROCESSES = 2  # that learn together
@@ -51,12 +51,12 @@ def _train(options) -> int:
         )
     import torch  # takes seconds: not before --help
 
-    from soft_arm_vision.yolact.curves import draw_curves
-    from soft_arm_vision.yolact.export import export, write_card
-    from soft_arm_vision.yolact.exported import ExportedYolact
-    from soft_arm_vision.yolact.network import save_weights
-    from soft_arm_vision.yolact.processes import beside
-    from soft_arm_vision.yolact.training_set import anchor_recall
+    from soft_arm_experiments.training.curves import draw_curves
+    from soft_arm_experiments.training.export import export, write_card
+    from soft_arm_experiments.training.processes import beside
+    from soft_arm_experiments.training.training_set import anchor_recall
+    from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
+    from soft_arm_vision.segmentation.yolact.network import save_weights
 
     folders = options.data or [_drawn(options)]
     with beside(min(options.threads, PROCESSES) - 1, _learn_too, options, folders):
@@ -85,11 +85,11 @@ def _trainer(options, folders: list[Path]):
     """Trainer, this process' part of the pictures, and how many there are in all."""
     import torch
 
-    from soft_arm_vision.yolact import processes
-    from soft_arm_vision.yolact.anchors import AnchorLayout
-    from soft_arm_vision.yolact.network import YolactConfig
-    from soft_arm_vision.yolact.training import Trainer, TrainingSettings
-    from soft_arm_vision.yolact.training_set import TrainingSet
+    from soft_arm_experiments.training import processes
+    from soft_arm_experiments.training.training import Trainer, TrainingSettings
+    from soft_arm_experiments.training.training_set import TrainingSet
+    from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
+    from soft_arm_vision.segmentation.yolact.network import YolactConfig
 
     torch.set_num_threads(max(1, options.threads // PROCESSES))
     classes = tuple(options.classes.split(','))
@@ -115,7 +115,7 @@ def _command(options) -> str:
 
 
 def _drawn(options) -> Path:
-    from soft_arm_vision.data_factory import write_ring_set
+    from soft_arm_experiments.vision.data_factory import write_ring_set
 
     folder = _drawn_folder(options.out, load_robot(options.robot), options.frames, options.seed)
     if not (folder / coco.LABELS).is_file():
@@ -136,7 +136,7 @@ def _odds(network: Path, options) -> dict[str, float]:
 
     from tqdm import tqdm
 
-    from soft_arm_vision.ring_odds import fit_odds
+    from soft_arm_vision.ring.odds import fit_odds
 
     firsts = range(0, ODDS_FRAMES, ODDS_BLOCK)
     with ProcessPoolExecutor(options.threads, get_context('spawn')) as pool:
@@ -147,9 +147,9 @@ def _odds(network: Path, options) -> dict[str, float]:
 
 def _finds(network: Path, robot: str, seed: int, first: int) -> list:
     """Those of one block of frames, as `fit_odds` takes them."""
-    from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples
-    from soft_arm_vision.yolact.exported import ExportedYolact
-    from soft_arm_vision.yolact.labelled_finds import labelled_finds
+    from soft_arm_experiments.training.labelled_finds import labelled_finds
+    from soft_arm_experiments.vision.data_factory import drawn_intrinsics, ring_samples
+    from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
     samples = ring_samples(robot, 'training', ODDS_BLOCK, seed=seed, scale=1.0, ringless_share=ODDS_RINGLESS_SHARE, first=first)
     return list(labelled_finds(ExportedYolact(network), ring_of(load_robot(robot)), samples, drawn_intrinsics(), ODDS_MIN_SCORE))

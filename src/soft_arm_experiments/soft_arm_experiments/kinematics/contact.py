@@ -8,8 +8,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics import pcc
-from soft_arm_kinematics.contact import (
+from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA, Shape, fit_modal
+from soft_arm_kinematics.contact.estimation import (
     alarm_limit,
     centrode_deviations,
     locate,
@@ -18,9 +18,9 @@ from soft_arm_kinematics.contact import (
     tip_in_contact,
     tracker_covariance,
 )
-from soft_arm_kinematics.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel, resolved_rates
-from soft_arm_kinematics.modal_fit import PAPER_PIXEL_M, PSI_PA, Shape, fit_modal
-from soft_arm_kinematics.sections import arc_sections, chain_transforms
+from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel, resolved_rates
+from soft_arm_kinematics.segments.sections import arc_sections, chain_transforms
 
 LENGTH_M = 400 * PAPER_PIXEL_M
 PAPER_PRESSURES_PA = PSI_PA * np.array([0.0, 6.0, 10.0, 15.0, 21.0])

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize
 
+from soft_arm_experiments.kinematics.complex_model import STEP, bends_and_ends, complex_rows
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.bench.complex_model import STEP, bends_and_ends, complex_rows
-from soft_arm_kinematics.scores import pressure_shares, principle_scores
+from soft_arm_kinematics.ik.scores import pressure_shares, principle_scores
 
 STARTS, ENOUGH, MOST_DRAWS = 400, 200, 6  # random actuations are drawn by so many until enough of them arrive at the target
 POLISHED, KINKED = 30, 4  # of those, how many are lowered, and from how many of the best every combination of kinks is tried

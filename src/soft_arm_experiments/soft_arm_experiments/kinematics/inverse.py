@@ -5,11 +5,11 @@ import time
 
 import numpy as np
 
+from soft_arm_experiments.kinematics.exhaustive import exhaustive_scores
+from soft_arm_experiments.kinematics.speed import best_s
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.bench.exhaustive import exhaustive_scores
-from soft_arm_kinematics.bench.speed import best_s
-from soft_arm_kinematics.inverse import AT_LEAST, SEARCH_RADIUS_M, TABLE_POINTS, InverseKinematics
-from soft_arm_kinematics.workspace import WorkspaceTable, build_table, load_table
+from soft_arm_kinematics.ik.inverse import AT_LEAST, SEARCH_RADIUS_M, TABLE_POINTS, InverseKinematics
+from soft_arm_kinematics.workspace.table import WorkspaceTable, build_table, load_table
 
 PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
     50_000: (41.86e-3, 1.99e-3),

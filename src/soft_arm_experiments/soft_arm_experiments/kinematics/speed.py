@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from soft_arm_description.robot import load_robot, shipped_robots
+from soft_arm_experiments.kinematics.complex_model import complex_step_twist_jacobian
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.bench.complex_model import complex_step_twist_jacobian
-from soft_arm_kinematics.fast_fk import fk_batch
-from soft_arm_kinematics.refine import twist_jacobian_batch
-from soft_arm_kinematics.workspace import build_table, load_table
+from soft_arm_kinematics.backends.fast_fk import fk_batch
+from soft_arm_kinematics.ik.refine import twist_jacobian_batch
+from soft_arm_kinematics.workspace.table import build_table, load_table
 
 POSES = 1_000_000
 NUMPY_POSES = 100_000
@@ -78,7 +78,7 @@ def torch_figures(arm: Arm) -> dict[str, float | None]:
 
     if not torch.cuda.is_available():
         return figures
-    from soft_arm_kinematics.torch_batch import torch_arm
+    from soft_arm_kinematics.backends.torch_batch import torch_arm
 
     on_device, random = torch_arm(arm, 'cuda'), np.random.default_rng(0)
     lengths_m = random.uniform(*arm.length_limits_m, (POSES, arm.n_actuators))

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soft_arm_control.dynamics import StepRecord
 from soft_arm_control.errors import ExperimentError
-from soft_arm_control.ros.rig_session import RigSession
+from soft_arm_control.tip.dynamics import StepRecord
+from soft_arm_experiments.ros.rig_session import RigSession
 from soft_arm_kinematics.arm import Arm
 
 STEP_PA = 80.0e3  # large enough to show the valve's rate limit

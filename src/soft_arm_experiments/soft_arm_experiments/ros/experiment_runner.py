@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from soft_arm_control.dynamics import Dynamics
-from soft_arm_control.experiments import (
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_experiments.arm.experiments import (
     PAPER_DEFLECTION_RAD_S,
     PHI_BEND_RAD,
     TABLE_7_DEG,
@@ -17,8 +17,8 @@ from soft_arm_control.experiments import (
     settling_time_s,
     targets,
 )
-from soft_arm_control.results import Lap, Result, Run, StepResponse
-from soft_arm_control.ros.rig_session import TRUTH_TOPIC, RigSession
+from soft_arm_experiments.arm.results import Lap, Result, Run, StepResponse
+from soft_arm_experiments.ros.rig_session import TRUTH_TOPIC, RigSession
 from soft_arm_kinematics.arm import Arm
 from soft_arm_msgs.action import MoveTip
 

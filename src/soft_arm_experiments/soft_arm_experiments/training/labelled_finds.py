@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.accuracy import MIN_VISIBLE_SHARE, instance_overlap
-from soft_arm_vision.cloud import depth_in_metres
-from soft_arm_vision.coco import Sample
-from soft_arm_vision.instance import Instance
+from soft_arm_experiments.vision.accuracy import MIN_VISIBLE_SHARE, instance_overlap
+from soft_arm_experiments.vision.coco import Sample
+from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_region import RingRegion, ring_region
-from soft_arm_vision.yolact.exported import ExportedYolact
-from soft_arm_vision.yolact_segmenter import MAX_FINDS
+from soft_arm_vision.ring.region import RingRegion, ring_region
+from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
+from soft_arm_vision.segmentation.yolact_segmenter import MAX_FINDS
 
 OF_RING_IOU = 0.3  # of a find's mask with the ring's, or of the mask that depth draws there; one that overlaps less teaches nothing
 

@@ -7,13 +7,13 @@ import cv2
 import numpy as np
 import torch
 
-from soft_arm_vision.cloud import depth_in_metres
-from soft_arm_vision.coco import Sample
+from soft_arm_experiments.training.losses import Targets
+from soft_arm_experiments.vision.coco import Sample
+from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.yolact.anchors import POSITIVE_IOU, AnchorLayout, corners, encode, intersection_over_union, match
-from soft_arm_vision.yolact.losses import Targets
-from soft_arm_vision.yolact.network import YolactConfig
-from soft_arm_vision.yolact.planes import planes, reduced_depth
+from soft_arm_vision.segmentation.yolact.anchors import POSITIVE_IOU, AnchorLayout, corners, encode, intersection_over_union, match
+from soft_arm_vision.segmentation.yolact.network import YolactConfig
+from soft_arm_vision.segmentation.yolact.planes import planes, reduced_depth
 
 PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
 MIN_BOX_PX = 4.0  # smaller boxes make the losses explode

@@ -8,12 +8,12 @@ from time import perf_counter
 
 import numpy as np
 
-from soft_arm_vision.accuracy import pose_errors
-from soft_arm_vision.arc_prior import expected_axis
-from soft_arm_vision.bag_frames import find_topics, read_frames, read_poses
+from soft_arm_experiments.vision.accuracy import pose_errors
+from soft_arm_experiments.vision.bag_frames import find_topics, read_frames, read_poses
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ring_detector import Detection, RingDetector
-from soft_arm_vision.ring_fit import RingFit
+from soft_arm_vision.ring.arc_prior import expected_axis
+from soft_arm_vision.ring.detector import Detection, RingDetector
+from soft_arm_vision.ring.fit import RingFit
 
 TRUTH_GAP_NS = 50_000_000  # truth farther away in time is none
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from soft_arm_vision import coco
-from soft_arm_vision.bag_frames import read_frames
-from soft_arm_vision.cloud import depth_in_metres
-from soft_arm_vision.ring_detector import RingDetector
+from soft_arm_experiments.vision import coco
+from soft_arm_experiments.vision.bag_frames import read_frames
+from soft_arm_vision.clouds.cloud import depth_in_metres
+from soft_arm_vision.ring.detector import RingDetector
 
 
 def bag_samples(

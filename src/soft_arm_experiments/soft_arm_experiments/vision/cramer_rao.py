@@ -3,10 +3,10 @@
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.cylinder_fit import cross, perpendiculars
+from soft_arm_vision.clouds.cylinder_fit import cross, perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.outline import Outline, mask_edges, outline_residual
-from soft_arm_vision.ring_wall import CORRELATION_PX
+from soft_arm_vision.ring.outline import Outline, mask_edges, outline_residual
+from soft_arm_vision.ring.wall import CORRELATION_PX
 
 DEPTH_SIGMA_PER_M = 4e-3  # [1/m]: 1 mm at 0.5 m, growing with the square of depth
 DEPTH_QUANTUM_M = 1e-3

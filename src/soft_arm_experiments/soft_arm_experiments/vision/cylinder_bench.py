@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.cylinder_fit import ransac_cylinder
+from soft_arm_vision.clouds.cylinder_fit import ransac_cylinder
 from soft_arm_vision.errors import VisionError
 
 POINTS, OUTLIERS, SIGMA_M = 5000, 0.3, 1e-3

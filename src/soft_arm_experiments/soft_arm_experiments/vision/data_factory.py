@@ -14,12 +14,12 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.random_scenes import RandomScenes, scaled_camera
-from soft_arm_vision import coco
+from soft_arm_experiments.vision import coco
+from soft_arm_physics.errors import SimulationError
+from soft_arm_sim.cameras.random_scenes import RandomScenes, scaled_camera
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.yolact.planes import reduced_depth
+from soft_arm_vision.segmentation.yolact.planes import reduced_depth
 
 RING_CLASSES = ('ring',)
 RINGLESS_SHARE = 0.3

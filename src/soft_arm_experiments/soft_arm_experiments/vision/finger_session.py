@@ -9,15 +9,15 @@ import numpy as np
 
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.curve_families import CurveFit
-from soft_arm_kinematics.pressure_bend import fit_bends, with_bends
-from soft_arm_sim.camera_parameters import load_finger_camera_parameters
-from soft_arm_sim.finger_camera import FingerCamera
-from soft_arm_sim.finger_plant import FingerPlant
-from soft_arm_sim.finger_scene import body_poses
+from soft_arm_kinematics.calibration.curve_families import CurveFit
+from soft_arm_kinematics.calibration.pressure_bend import fit_bends, with_bends
+from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_sim.cameras.finger_camera import FingerCamera
+from soft_arm_sim.cameras.finger_scene import body_poses
+from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger_angles import FingerEye
-from soft_arm_vision.finger_records import PictureRecord, PictureWriter
+from soft_arm_vision.finger.angles import FingerEye
+from soft_arm_vision.finger.records import PictureRecord, PictureWriter
 from soft_arm_vision.intrinsics import Intrinsics
 
 STEP_PA = 5e3

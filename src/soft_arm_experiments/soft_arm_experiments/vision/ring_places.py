@@ -8,8 +8,8 @@ import numpy as np
 from soft_arm_description.robot import Robot
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_detector import RingDetector
-from soft_arm_vision.segmenter import Segmenter, make_segmenter, ring_of
+from soft_arm_vision.ring.detector import RingDetector
+from soft_arm_vision.segmentation.segmenter import Segmenter, make_segmenter, ring_of
 
 PAPER_ERROR_M = (0.65e-3, 0.70e-3, 1.26e-3, 0.98e-3, 1.92e-3, 1.75e-3, 1.16e-3, 0.45e-3, 1.11e-3)
 MAX_PLACES_TRIED = 20  # for each one wanted: where the arm hides the ring, or turns it to the camera, no pose is given
@@ -60,11 +60,11 @@ def measure_places(
     Raises:
         VisionError: If the robot has no ring or cannot be simulated.
     """
-    from soft_arm_sim.camera import VirtualCamera  # OpenGL and MuJoCo: only where they are needed
-    from soft_arm_sim.camera_parameters import load_calibration_jig, load_camera_parameters
-    from soft_arm_sim.errors import SimulationError
-    from soft_arm_sim.plant import Plant
-    from soft_arm_sim.plant_parameters import load_plant_parameters
+    from soft_arm_physics.errors import SimulationError
+    from soft_arm_physics.plant import Plant
+    from soft_arm_physics.plant_parameters import load_plant_parameters
+    from soft_arm_sim.cameras.camera import VirtualCamera  # OpenGL and MuJoCo: only where they are needed
+    from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
 
     parameters = load_camera_parameters()
     noise = parameters.noise.model_copy(update={'depth_scale_error': depth_scale_error})

@@ -11,12 +11,12 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from soft_arm_control.cli import calibrate_dynamics, calibrate_grasp
-from soft_arm_control.dynamics import Dynamics
-from soft_arm_control.free_closing import from_robot
-from soft_arm_control.ros import closing_measurement, dynamics_measurement, rig_process
+from soft_arm_control.grasping.free_closing import from_robot
+from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description import calibration
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cli import calibrate_dynamics, calibrate_grasp
+from soft_arm_experiments.ros import closing_measurement, dynamics_measurement, rig_process
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_msgs.srv import PlaceObject, PlaceRing

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from soft_arm_control.dynamics import Dynamics
-from soft_arm_control.ros.experiment_runner import ATTEMPTS, ExperimentRunner, Pace
-from soft_arm_control.ros.rig_session import Series
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_experiments.ros.experiment_runner import ATTEMPTS, ExperimentRunner, Pace
+from soft_arm_experiments.ros.rig_session import Series
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import MoveTip
 

@@ -9,8 +9,8 @@ from rclpy.action import ActionServer
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.task import Future
 
-from soft_arm_control.ros.rig_session import NAMESPACE, RigSession
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 from soft_arm_msgs.action import MoveTip
 
 DEADLINE_S = 30.0

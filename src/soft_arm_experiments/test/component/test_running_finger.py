@@ -10,17 +10,17 @@ from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.ros import running_finger
+from soft_arm_experiments.ros.running_finger import RunningFinger
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import PlaceObject
 from soft_arm_node_kit import qos
-from soft_arm_sim.camera_parameters import load_finger_camera_parameters
-from soft_arm_sim.finger_camera import FingerCamera
-from soft_arm_sim.finger_plant import FingerPlant
+from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_sim.cameras.finger_camera import FingerCamera
+from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_sim.ros.conversions import camera_info_message, image_message
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger_angles import FingerEye
-from soft_arm_vision.ros import running_finger
-from soft_arm_vision.ros.running_finger import RunningFinger
+from soft_arm_vision.finger.angles import FingerEye
 
 ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_parameters()
 STALE_S = 0.5

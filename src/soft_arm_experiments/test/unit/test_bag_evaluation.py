@@ -6,7 +6,7 @@ import pytest
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from soft_arm_vision.bag_frames import find_topics, read_frames, read_poses
+from soft_arm_experiments.vision.bag_frames import find_topics, read_frames, read_poses
 from soft_arm_vision.cli import vision
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'

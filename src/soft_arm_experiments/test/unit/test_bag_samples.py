@@ -2,8 +2,8 @@ from pathlib import Path
 
 import numpy as np
 
-from soft_arm_vision import coco
-from soft_arm_vision.bag_frames import read_frames
+from soft_arm_experiments.vision import coco
+from soft_arm_experiments.vision.bag_frames import read_frames
 from soft_arm_vision.cli import vision
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'

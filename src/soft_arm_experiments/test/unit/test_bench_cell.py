@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from soft_arm_bringup import bench_cell_command, gripper_figures, gripper_soak
-from soft_arm_bringup.tcp_relay import TcpRelay
+from soft_arm_experiments.cell import gripper_figures, gripper_soak
+from soft_arm_experiments.cell.tcp_relay import TcpRelay
+from soft_arm_experiments.cli import bench_cell as bench_cell_command
 
 pytestmark = pytest.mark.real_time
 

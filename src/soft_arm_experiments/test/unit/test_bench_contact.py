@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from soft_arm_kinematics.bench.contact import contact_figures, modal_figures, section_figures
+from soft_arm_experiments.kinematics.contact import contact_figures, modal_figures, section_figures
 
 
 def test_sections_meet_the_arcs():

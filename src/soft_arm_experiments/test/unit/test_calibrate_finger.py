@@ -12,15 +12,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.pressure_bend import with_calibrated_bends
-from soft_arm_sim.camera_parameters import load_finger_camera_parameters
-from soft_arm_sim.finger_camera import FingerCamera
-from soft_arm_vision import finger_records
-from soft_arm_vision.cli.calibrate_finger import main
-from soft_arm_vision.clicking import LineClicks, click_records
+from soft_arm_experiments.cli.calibrate_finger import main
+from soft_arm_experiments.vision.finger_session import sweep_pa
+from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
+from soft_arm_sim.cameras.finger_camera import FingerCamera
+from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger_angles import FingerEye
-from soft_arm_vision.finger_session import sweep_pa
+from soft_arm_vision.finger import records as finger_records
+from soft_arm_vision.finger.angles import FingerEye
+from soft_arm_vision.finger.clicking import LineClicks, click_records
 from soft_arm_vision.intrinsics import Intrinsics
 
 ROBOT = load_robot('four_piece_finger')

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soft_arm_vision import coco
+from soft_arm_experiments.vision import coco
 from soft_arm_vision.errors import VisionError
 
 

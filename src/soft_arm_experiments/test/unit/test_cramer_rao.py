@@ -3,7 +3,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
-from soft_arm_vision.cramer_rao import centre_bound_m, wall_depths
+from soft_arm_experiments.vision.cramer_rao import centre_bound_m, wall_depths
 from soft_arm_vision.intrinsics import Intrinsics
 
 CAMERA = Intrinsics(640, 480, 607.3, 607.3, 319.5, 239.5)

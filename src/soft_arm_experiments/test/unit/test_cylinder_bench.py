@@ -1,7 +1,7 @@
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_vision import cylinder_bench
+from soft_arm_experiments.vision import cylinder_bench
 from soft_arm_vision.errors import VisionError
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from soft_arm_kinematics import pcc
-from soft_arm_kinematics.bench.exhaustive import exhaustive_score, exhaustive_scores
-from soft_arm_kinematics.scores import principle_scores
+from soft_arm_experiments.kinematics.exhaustive import exhaustive_score, exhaustive_scores
+from soft_arm_kinematics.ik.scores import principle_scores
+from soft_arm_kinematics.segments import pcc
 
 
 def weighted(arm, lengths_m, present_m):

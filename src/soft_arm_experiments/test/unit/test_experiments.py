@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from soft_arm_control.errors import ExperimentError
-from soft_arm_control.experiments import (
+from soft_arm_experiments.arm.experiments import (
     CONTROL_MARGIN_M,
     LONGEST_MARGIN_M,
     angular_speed_rad_s,

@@ -3,9 +3,9 @@ import csv
 import numpy as np
 import pytest
 
-from soft_arm_control.experiments import experiment
-from soft_arm_control.report import settling_table, table, write_report
-from soft_arm_control.results import Lap, Result, Run, StepResponse
+from soft_arm_experiments.arm.experiments import experiment
+from soft_arm_experiments.arm.report import settling_table, table, write_report
+from soft_arm_experiments.arm.results import Lap, Result, Run, StepResponse
 
 KEYS = {
     'open_loop_mean_m',

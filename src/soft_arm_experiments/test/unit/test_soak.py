@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from rws_testing.cell import client, emulator
-from soft_arm_sim.rws.soak import soak
+from soft_arm_experiments.cell.rws_soak import soak
 
 pytestmark = pytest.mark.real_time
 

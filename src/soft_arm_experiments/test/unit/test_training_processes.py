@@ -5,8 +5,8 @@ import pytest
 torch = pytest.importorskip('torch', reason='torch is not installed; training needs requirements/train.in')
 
 from learners import answer, complain, learn  # noqa: E402
+from soft_arm_experiments.training import processes  # noqa: E402
 from soft_arm_vision.errors import VisionError  # noqa: E402
-from soft_arm_vision.yolact import processes  # noqa: E402
 
 
 def test_they_take_means_and_heed_each_others_wishes():

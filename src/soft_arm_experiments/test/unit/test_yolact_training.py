@@ -9,19 +9,19 @@ import pytest
 torch = pytest.importorskip('torch', reason='torch is not installed; training needs requirements/train.in')
 
 from soft_arm_description.robot import load_robot  # noqa: E402
-from soft_arm_vision import coco  # noqa: E402
-from soft_arm_vision.cli import train_ring_segmenter  # noqa: E402
-from soft_arm_vision.cloud import depth_in_metres  # noqa: E402
-from soft_arm_vision.coco import Sample  # noqa: E402
+from soft_arm_experiments.cli import train_ring_segmenter  # noqa: E402
+from soft_arm_experiments.training.export import export  # noqa: E402
+from soft_arm_experiments.training.losses import losses  # noqa: E402
+from soft_arm_experiments.training.training import Trainer, TrainingSettings  # noqa: E402
+from soft_arm_experiments.training.training_set import CutOut, TrainingSet, make_batch  # noqa: E402
+from soft_arm_experiments.vision import coco  # noqa: E402
+from soft_arm_experiments.vision.coco import Sample  # noqa: E402
+from soft_arm_vision.clouds.cloud import depth_in_metres  # noqa: E402
 from soft_arm_vision.errors import VisionError  # noqa: E402
-from soft_arm_vision.yolact.anchors import AnchorLayout  # noqa: E402
-from soft_arm_vision.yolact.export import export  # noqa: E402
-from soft_arm_vision.yolact.exported import ExportedYolact  # noqa: E402
-from soft_arm_vision.yolact.losses import losses  # noqa: E402
-from soft_arm_vision.yolact.network import Output, Yolact, YolactConfig, load_weights, save_weights  # noqa: E402
-from soft_arm_vision.yolact.planes import planes  # noqa: E402
-from soft_arm_vision.yolact.training import Trainer, TrainingSettings  # noqa: E402
-from soft_arm_vision.yolact.training_set import CutOut, TrainingSet, make_batch  # noqa: E402
+from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout  # noqa: E402
+from soft_arm_vision.segmentation.yolact.exported import ExportedYolact  # noqa: E402
+from soft_arm_vision.segmentation.yolact.network import Output, Yolact, YolactConfig, load_weights, save_weights  # noqa: E402
+from soft_arm_vision.segmentation.yolact.planes import planes  # noqa: E402
 
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
 CONFIG = YolactConfig(('ring', 'gripper'), LAYOUT, widths=(8, 8, 12, 16, 16), depths=(1, 1, 1, 1), pyramid=12, prototypes=4)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON
-from soft_arm_kinematics.compiled_series import polynomials
-from soft_arm_kinematics.machine_code import njit
-from soft_arm_kinematics.pcc import STRAIGHT_RAD
+from soft_arm_kinematics.backends.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON
+from soft_arm_kinematics.backends.compiled_series import polynomials
+from soft_arm_kinematics.backends.machine_code import njit
+from soft_arm_kinematics.segments.pcc import STRAIGHT_RAD
 
 LANES = 24  # a multiple of every vector's length; with 8 or 16, loops are unrolled instead of made vectors of
 AXIS_WEIGHT_M = 0.1  # 1 rad of axis error counts as so many metres of position error

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soft_arm_kinematics.compiled_lanes import COMPILED, HXX, HXY, HYY, INLINED, LANES, PULL_X, PULL_Y, UX, UY
-from soft_arm_kinematics.machine_code import njit
+from soft_arm_kinematics.backends.compiled_lanes import COMPILED, HXX, HXY, HYY, INLINED, LANES, PULL_X, PULL_Y, UX, UY
+from soft_arm_kinematics.backends.machine_code import njit
 
 SHARE_PIECES = 128
 

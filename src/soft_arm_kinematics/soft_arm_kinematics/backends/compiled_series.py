@@ -2,7 +2,7 @@
 
 import math
 
-from soft_arm_kinematics.machine_code import njit
+from soft_arm_kinematics.backends.machine_code import njit
 
 
 def _horner(coefficients: list[float]) -> str:

@@ -9,11 +9,11 @@ import math
 import numpy as np
 from numba import prange
 
-from soft_arm_kinematics.compiled_lanes import AXIS_WEIGHT_M, COMPILED, LANES, arcs, evaluate, make_lanes, task
-from soft_arm_kinematics.compiled_model import TENDON
-from soft_arm_kinematics.compiled_scores import score_model, scores
-from soft_arm_kinematics.compiled_steps import interior_point_steps, least_norm_steps, steps_for
-from soft_arm_kinematics.machine_code import njit
+from soft_arm_kinematics.backends.compiled_lanes import AXIS_WEIGHT_M, COMPILED, LANES, arcs, evaluate, make_lanes, task
+from soft_arm_kinematics.backends.compiled_model import TENDON
+from soft_arm_kinematics.backends.compiled_scores import score_model, scores
+from soft_arm_kinematics.backends.compiled_steps import interior_point_steps, least_norm_steps, steps_for
+from soft_arm_kinematics.backends.machine_code import njit
 
 STOP_M = 1e-9  # residual [m] at which a start is finished
 FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e-12, 1e6  # shares of the mean square of the Jacobian's rows

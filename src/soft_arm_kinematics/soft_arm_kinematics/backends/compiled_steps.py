@@ -13,8 +13,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from soft_arm_kinematics.compiled_lanes import COMPILED, LANES, row_of
-from soft_arm_kinematics.machine_code import callback
+from soft_arm_kinematics.backends.compiled_lanes import COMPILED, LANES, row_of
+from soft_arm_kinematics.backends.machine_code import callback
 
 STEP_DAMPING = 0.1  # least curvature of the score by shares of the ranges
 TO_LIMIT, LONGEST_STEP = 0.95, 0.35  # shares of the room left and of the ranges that one step may take

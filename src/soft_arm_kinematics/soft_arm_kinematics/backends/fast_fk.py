@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import prange
 
-from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON, compiled_arm
-from soft_arm_kinematics.compiled_series import polynomials
+from soft_arm_kinematics.backends.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON, compiled_arm
+from soft_arm_kinematics.backends.compiled_series import polynomials
+from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.machine_code import njit
-from soft_arm_kinematics.pcc import STRAIGHT_RAD
+from soft_arm_kinematics.segments.pcc import STRAIGHT_RAD
 
 if TYPE_CHECKING:  # its sources are no part of what is compiled
     from soft_arm_kinematics.arm import Arm
@@ -155,7 +155,7 @@ def fk_batch(arm: 'Arm', actuation: np.ndarray, out: np.ndarray | None = None, d
     if device is None:
         _poses(compiled_arm(arm), rows, poses)
     else:
-        from soft_arm_kinematics.torch_batch import torch_arm  # torch takes seconds to import and need not be there
+        from soft_arm_kinematics.backends.torch_batch import torch_arm  # torch takes seconds to import and need not be there
 
         on_device = torch_arm(arm, device)
         poses[:] = on_device.fk(on_device.tensor(rows)).cpu().numpy()

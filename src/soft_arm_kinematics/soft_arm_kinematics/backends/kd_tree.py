@@ -7,7 +7,7 @@ of node k are 2k + 1 and 2k + 2; the leaves hold the rows themselves.
 import numpy as np
 from numba import prange
 
-from soft_arm_kinematics.machine_code import njit
+from soft_arm_kinematics.backends.machine_code import njit
 
 LEAF_ROWS = 24
 

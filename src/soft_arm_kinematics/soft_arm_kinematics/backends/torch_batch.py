@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON, compiled_arm
-from soft_arm_kinematics.compiled_solver import AXIS_WEIGHT_M, FIRST_DAMPING, LARGEST_DAMPING, SMALLEST_DAMPING, STOP_M
+from soft_arm_kinematics.backends.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON, compiled_arm
+from soft_arm_kinematics.backends.compiled_solver import AXIS_WEIGHT_M, FIRST_DAMPING, LARGEST_DAMPING, SMALLEST_DAMPING, STOP_M
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.segments import pcc
 
 try:
     import torch

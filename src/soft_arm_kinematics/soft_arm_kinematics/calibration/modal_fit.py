@@ -19,7 +19,7 @@ from scipy.optimize import least_squares
 
 from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
+from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
 
 PSI_PA = 6894.757293168361
 PAPER_PIXEL_M = 0.2959e-3

@@ -12,7 +12,7 @@ from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import SingleBendSegment
 from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, validation_message, write_yaml
-from soft_arm_kinematics.curve_families import CurveFit, findings, fit_best, parameters
+from soft_arm_kinematics.calibration.curve_families import CurveFit, findings, fit_best, parameters
 from soft_arm_kinematics.errors import CurveError
 
 

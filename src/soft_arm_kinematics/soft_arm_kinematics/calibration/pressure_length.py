@@ -18,7 +18,7 @@ from soft_arm_description.calibration import made_by, made_for_another
 from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_description.robot import Robot
 from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, write_yaml
-from soft_arm_kinematics.curve_families import (
+from soft_arm_kinematics.calibration.curve_families import (
     FAMILIES,
     Cubic,
     CurveFit,

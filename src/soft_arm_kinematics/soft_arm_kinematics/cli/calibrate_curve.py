@@ -8,10 +8,10 @@ import numpy as np
 from soft_arm_description.calibration import CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, day, input_file, output_file, plot_file
 from soft_arm_description.robot import RobotFileError, load_robot
-from soft_arm_kinematics.curve_families import FAMILIES, CurveFit
+from soft_arm_kinematics.calibration.curve_families import FAMILIES, CurveFit
+from soft_arm_kinematics.calibration.pressure_bend import fit_bends, save_bends
+from soft_arm_kinematics.calibration.pressure_length import fit_curve, read_points
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.pressure_bend import fit_bends, save_bends
-from soft_arm_kinematics.pressure_length import fit_curve, read_points
 
 Data = dict[str, tuple[np.ndarray, ...]]
 QUANTITIES = {'length': ('m', 'mm', 1e3), 'bend': ('rad', 'deg', np.degrees(1.0))}  # unit of data, unit shown, factor

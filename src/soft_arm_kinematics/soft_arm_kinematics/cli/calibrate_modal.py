@@ -4,8 +4,8 @@ import json
 
 from soft_arm_description.command_line import CommandLine, input_file, number_in, output_file, whole_number_in
 from soft_arm_description.yaml_file import yaml_text
+from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, fit_modal, read_shapes
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.modal_fit import PAPER_PIXEL_M, fit_modal, read_shapes
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -53,7 +53,7 @@ def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:
 
 def _explain(args) -> int:
     from soft_arm_kinematics.cli.plots import draw_solutions  # --help does not load Matplotlib and the compiler
-    from soft_arm_kinematics.inverse import InverseKinematics
+    from soft_arm_kinematics.ik.inverse import InverseKinematics
 
     arm = load_arm(args.robot, args.rig)
     result = InverseKinematics(arm).solve(args.target_m, args.axis, args.present_lengths_m)

@@ -9,9 +9,9 @@ import numpy as np
 from soft_arm_description.calibration import CalibrationError
 from soft_arm_description.command_line import CommandLine, finite_number, number_in, plot_file, positive_count
 from soft_arm_description.robot import RobotFileError
-from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.segments import pcc
 
 COMPILED_FROM = 20_000  # poses; for fewer, loading the compiler takes longer than answering
 FARTHEST_BEYOND = 100.0  # times its range that a coordinate may lie outside, where that is asked for
@@ -171,13 +171,13 @@ def _kinds(arm):
 def _poses(arm, rows, device):
     if device is None and len(rows) < COMPILED_FROM:
         return arm.fk(rows)
-    from soft_arm_kinematics.fast_fk import fk_batch  # the compiler it loads is not needed for a few
+    from soft_arm_kinematics.backends.fast_fk import fk_batch  # the compiler it loads is not needed for a few
 
     return fk_batch(arm, rows, device=device)
 
 
 def _ik(arm: Arm, args) -> int:
-    from soft_arm_kinematics.inverse import InverseKinematics  # the compiler it loads is not needed for fk
+    from soft_arm_kinematics.ik.inverse import InverseKinematics  # the compiler it loads is not needed for fk
 
     limit = args.max_solutions if args.max_solutions or args.json else SHOWN
     solver = InverseKinematics(arm)
@@ -220,8 +220,12 @@ def _answer(arm, result):
 
 
 def _workspace(arm: Arm, args) -> int:
-    from soft_arm_kinematics.reachable import check_moves_in_space, litres, reachable_set  # the compiler and SciPy are not needed for fk
-    from soft_arm_kinematics.workspace import load_table
+    from soft_arm_kinematics.workspace.reachable import (  # the compiler and SciPy are not needed for fk
+        check_moves_in_space,
+        litres,
+        reachable_set,
+    )
+    from soft_arm_kinematics.workspace.table import load_table
 
     points_m = np.array(args.points_m or [])
     if points_m.size % 3:

@@ -10,10 +10,10 @@ matplotlib.use('Agg')
 import numpy as np  # noqa: E402
 from matplotlib import pyplot  # noqa: E402
 
-from soft_arm_kinematics import pcc  # noqa: E402
 from soft_arm_kinematics.arm import Arm  # noqa: E402
-from soft_arm_kinematics.inverse import IkSolution  # noqa: E402
-from soft_arm_kinematics.reachable import ReachableSet, litres  # noqa: E402
+from soft_arm_kinematics.ik.inverse import IkSolution  # noqa: E402
+from soft_arm_kinematics.segments import pcc  # noqa: E402
+from soft_arm_kinematics.workspace.reachable import ReachableSet, litres  # noqa: E402
 
 POINTS = 30  # of each segment's centre line
 

@@ -28,7 +28,7 @@ from scipy.optimize import least_squares
 from scipy.stats import chi2, ncx2
 
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
+from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
 
 GRID_SITES, GRID_ONSETS, GRID_SAMPLES = 20, 10, 40
 POLISHED = 3  # best points of the grid from which the search goes on

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from soft_arm_kinematics.contact import ContactEstimate, alarm_limit, centrode_deviations, locate
+from soft_arm_kinematics.contact.estimation import ContactEstimate, alarm_limit, centrode_deviations, locate
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.modal import ModalModel
+from soft_arm_kinematics.segments.modal import ModalModel
 
 RELEASE_LIMIT = float(chi2.isf(0.05, 3))
 

@@ -13,16 +13,17 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from soft_arm_kinematics import compiled_solver, pcc
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.compiled_lanes import LANES
-from soft_arm_kinematics.compiled_model import compiled_arm
-from soft_arm_kinematics.compiled_scores import SHARE_PIECES, Scoring
-from soft_arm_kinematics.compiled_steps import steps_for
+from soft_arm_kinematics.backends import compiled_solver
+from soft_arm_kinematics.backends.compiled_lanes import LANES
+from soft_arm_kinematics.backends.compiled_model import compiled_arm
+from soft_arm_kinematics.backends.compiled_scores import SHARE_PIECES, Scoring
+from soft_arm_kinematics.backends.compiled_steps import steps_for
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.refine import refine
-from soft_arm_kinematics.scores import explanations, pressure_shares
-from soft_arm_kinematics.workspace import WorkspaceTable, load_table
+from soft_arm_kinematics.ik.refine import refine
+from soft_arm_kinematics.ik.scores import explanations, pressure_shares
+from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
 
 TABLE_POINTS = 250_000
 SEARCH_RADIUS_M = 0.012

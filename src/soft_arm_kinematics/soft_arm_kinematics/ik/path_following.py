@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.inverse import AXIS_TOLERANCE_RAD, RESIDUAL_M, InverseKinematics
-from soft_arm_kinematics.refine import refine
+from soft_arm_kinematics.ik.inverse import AXIS_TOLERANCE_RAD, RESIDUAL_M, InverseKinematics
+from soft_arm_kinematics.ik.refine import refine
 
 SUBSTEP_M = 0.004  # the path is walked in steps no longer than this
 JUMP_SHARE = 0.10  # a change within one step by more than this share of a coordinate's range is a jump

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from soft_arm_kinematics import compiled_solver
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.compiled_model import compiled_arm
+from soft_arm_kinematics.backends import compiled_solver
+from soft_arm_kinematics.backends.compiled_model import compiled_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 MAX_STEPS = 60
@@ -84,7 +84,7 @@ def refine_each(arm: Arm, starts: np.ndarray, targets_m: np.ndarray, device: str
 
 
 def _torch_arm(arm, device):
-    from soft_arm_kinematics.torch_batch import torch_arm  # torch takes seconds to import and need not be there
+    from soft_arm_kinematics.backends.torch_batch import torch_arm  # torch takes seconds to import and need not be there
 
     return torch_arm(arm, device)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.segments import pcc
 
 
 def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:

@@ -7,8 +7,8 @@ import numpy as np
 from geometry_msgs.msg import Pose
 from scipy.spatial.transform import Rotation
 
-from soft_arm_kinematics.contact import ContactEstimate
-from soft_arm_kinematics.contact_stream import Detection
+from soft_arm_kinematics.contact.estimation import ContactEstimate
+from soft_arm_kinematics.contact.stream import Detection
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_msgs.msg import ContactEstimate as ContactEstimateMsg
 

@@ -14,12 +14,12 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.node import Node
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.contact import tracker_covariance
-from soft_arm_kinematics.contact_stream import ContactStream
+from soft_arm_kinematics.contact.estimation import tracker_covariance
+from soft_arm_kinematics.contact.stream import ContactStream
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.modal import ModalModel
 from soft_arm_kinematics.ros import conversions
 from soft_arm_kinematics.ros.contact_conversions import contact_msg, planar_covariance, planar_pose
+from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ChamberPressures, ContactEstimate
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter

@@ -10,14 +10,14 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from soft_arm_description.robot import Robot
-from soft_arm_kinematics import pcc
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.segments import pcc
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_msgs.msg import IkSolution as IkSolutionMsg
 from soft_arm_msgs.srv import SolveIK
 
 if TYPE_CHECKING:  # forward kinematics does not load the compiler
-    from soft_arm_kinematics.inverse import IkResult
+    from soft_arm_kinematics.ik.inverse import IkResult
 
 BODY_RGB = 0.75, 0.78, 0.82
 

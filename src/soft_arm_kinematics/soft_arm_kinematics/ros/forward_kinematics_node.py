@@ -20,7 +20,7 @@ from soft_arm_description.urdf import joint_names
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros import conversions
-from soft_arm_kinematics.sections import joint_values
+from soft_arm_kinematics.segments.sections import joint_values
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter

@@ -51,7 +51,7 @@ class InverseKinematicsNode(Node):
         self._waiting = self.create_timer(0.05, self._offer_when_prepared)
 
     def _prepare(self) -> None:
-        from soft_arm_kinematics.inverse import InverseKinematics  # it loads the compiler, which takes seconds
+        from soft_arm_kinematics.ik.inverse import InverseKinematics  # it loads the compiler, which takes seconds
 
         try:
             solver = InverseKinematics(self._arm)

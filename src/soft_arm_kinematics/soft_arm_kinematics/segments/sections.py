@@ -19,10 +19,10 @@ from typing import Literal
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.modal import ModalModel
+from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments.modal import ModalModel
 
 Form = Literal['chord', 'tangent', 'paper']
 BEND_LIMIT_RAD, TURN_LIMIT_RAD = np.pi / 2, 2 * np.pi

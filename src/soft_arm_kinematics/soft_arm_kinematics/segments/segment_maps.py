@@ -7,7 +7,7 @@ Bellows, single bends and tendons make arcs of constant curvature (`pcc`); a mod
 import numpy as np
 
 from soft_arm_description.segments import BellowsSegment, ModalSegment, Segment, SingleBendSegment, TendonSegment
-from soft_arm_kinematics import pcc
+from soft_arm_kinematics.segments import pcc
 
 QUADRATURE_POINTS = 32  # Gauss-Legendre nodes along a modal segment: round-off for polynomials up to a few turns
 

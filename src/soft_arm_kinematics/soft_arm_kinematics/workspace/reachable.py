@@ -12,11 +12,11 @@ import numpy as np
 from scipy.ndimage import binary_dilation, binary_erosion
 from scipy.spatial import cKDTree
 
-from soft_arm_kinematics import compiled_solver
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.compiled_model import compiled_arm
+from soft_arm_kinematics.backends import compiled_solver
+from soft_arm_kinematics.backends.compiled_model import compiled_arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.workspace import WorkspaceTable
+from soft_arm_kinematics.workspace.table import WorkspaceTable
 
 CELLS = 48  # along the longest side
 _STARTS = 3  # table poses from which a point is asked for; more reach no more (tried up to 200, and 200 random ones)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from soft_arm_kinematics import kd_tree
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.backends import kd_tree
+from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.fast_fk import fk_batch
 
 TABLE_VERSION = 2  # raise when the sampling or the tree below changes: older cache files are then rebuilt
 LIMIT_SHARE = 0.13  # share of the samples of one coordinate that lie on its lower limit, and on its upper one

@@ -13,13 +13,13 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.contact import tip_in_contact
+from soft_arm_kinematics.calibration.modal_fit import PSI_PA
+from soft_arm_kinematics.contact.estimation import tip_in_contact
 from soft_arm_kinematics.limbs import Limbs
-from soft_arm_kinematics.modal import ModalModel
-from soft_arm_kinematics.modal_fit import PSI_PA
 from soft_arm_kinematics.ros.contact_conversions import planar_covariance
 from soft_arm_kinematics.ros.contact_estimator_node import ContactEstimatorNode
 from soft_arm_kinematics.ros.limb_states_node import LimbStatesNode
+from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures, ContactEstimate
 from soft_arm_node_kit import qos
 

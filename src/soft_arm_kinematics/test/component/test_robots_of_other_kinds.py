@@ -12,7 +12,7 @@ from rclpy.executors import SingleThreadedExecutor
 from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.inverse import InverseKinematics
+from soft_arm_kinematics.ik.inverse import InverseKinematics
 from soft_arm_kinematics.ros.contact_estimator_node import ContactEstimatorNode
 from soft_arm_kinematics.ros.forward_kinematics_node import ForwardKinematicsNode
 from soft_arm_kinematics.ros.inverse_kinematics_node import InverseKinematicsNode

@@ -3,8 +3,8 @@ import pytest
 
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.fast_fk import fk_batch
 
 
 def random_lengths(arm, count, seed=0):
@@ -15,7 +15,7 @@ def random_lengths(arm, count, seed=0):
 
 
 def test_arm_is_the_product_of_its_modules(paper_arm):
-    from soft_arm_kinematics import pcc
+    from soft_arm_kinematics.segments import pcc
 
     lengths_m = random_lengths(paper_arm, 5)
     first, second = (pcc.arc_transforms(paper_arm.arcs(lengths_m)[:, i]) for i in (0, 1))

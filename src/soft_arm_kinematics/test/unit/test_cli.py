@@ -206,7 +206,7 @@ def test_bad_input_is_one_line(capsys, argv, words):
 
 def test_core_never_imports_ros():
     code = (
-        'import sys, soft_arm_kinematics.cli.kinematics, soft_arm_kinematics.cli.calibrate_curve, soft_arm_kinematics.inverse; '
+        'import sys, soft_arm_kinematics.cli.kinematics, soft_arm_kinematics.cli.calibrate_curve, soft_arm_kinematics.ik.inverse; '
         'sys.exit(any(m.split(".")[0] in ("rclpy", "soft_arm_msgs", "geometry_msgs") for m in sys.modules))'
     )
     assert subprocess.run([sys.executable, '-c', code], timeout=60).returncode == 0

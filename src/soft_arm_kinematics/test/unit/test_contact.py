@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.contact import (
+from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA
+from soft_arm_kinematics.contact.estimation import (
     alarm_limit,
     centrode_deviations,
     fixed_centrode,
@@ -15,10 +16,9 @@ from soft_arm_kinematics.contact import (
     tip_in_contact,
     tracker_covariance,
 )
-from soft_arm_kinematics.contact_stream import ContactStream
+from soft_arm_kinematics.contact.stream import ContactStream
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.modal import ModalModel
-from soft_arm_kinematics.modal_fit import PAPER_PIXEL_M, PSI_PA
+from soft_arm_kinematics.segments.modal import ModalModel
 
 BELLOWS = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
 UNIFORM = ModalModel(np.array([[0.0, 0.0], [0.0, 2.5]]), 0.12, 0.12, 21 * PSI_PA, (0.0, 21 * PSI_PA))

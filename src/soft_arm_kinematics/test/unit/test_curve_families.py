@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.calibration.curve_families import FAMILIES, Cubic, MonotoneSpline, _held_out, branches, fit_best
+from soft_arm_kinematics.calibration.pressure_bend import fit_bends
+from soft_arm_kinematics.calibration.pressure_length import fit_curve, load_curve
 from soft_arm_kinematics.cli.calibrate_curve import main
-from soft_arm_kinematics.curve_families import FAMILIES, Cubic, MonotoneSpline, _held_out, branches, fit_best
 from soft_arm_kinematics.errors import CurveError
-from soft_arm_kinematics.pressure_bend import fit_bends
-from soft_arm_kinematics.pressure_length import fit_curve, load_curve
 
 ROBOT = load_robot('two_module_arm')
 P = np.linspace(-90e3, 120e3, 15)

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description import calibration
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import Arm, load_arm
+from soft_arm_kinematics.calibration.pressure_bend import fit_bends, save_bends, with_bends, with_calibrated_bends
 from soft_arm_kinematics.errors import CurveError, KinematicsError
-from soft_arm_kinematics.pressure_bend import fit_bends, save_bends, with_bends, with_calibrated_bends
 
 FINGER = load_robot('four_piece_finger')
 PAPER_PHI_DEG = 12.0, 8.8, 6.0, 3.3

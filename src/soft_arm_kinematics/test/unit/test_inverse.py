@@ -4,13 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from soft_arm_kinematics import kd_tree
+from soft_arm_kinematics.backends import kd_tree
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.inverse import MERGE_SPACING, InverseKinematics
-from soft_arm_kinematics.path_following import JUMP_SHARE, follow
-from soft_arm_kinematics.refine import refine, twist_jacobian_batch
-from soft_arm_kinematics.scores import principle_scores
-from soft_arm_kinematics.workspace import build_table, load_table
+from soft_arm_kinematics.ik.inverse import MERGE_SPACING, InverseKinematics
+from soft_arm_kinematics.ik.path_following import JUMP_SHARE, follow
+from soft_arm_kinematics.ik.refine import refine, twist_jacobian_batch
+from soft_arm_kinematics.ik.scores import principle_scores
+from soft_arm_kinematics.workspace.table import build_table, load_table
 
 
 @pytest.fixture(scope='module')
@@ -76,7 +76,7 @@ def test_present_pose_is_the_first_choice_of_angle_change(solver, reachable):
 
 
 def arcs_to_lengths(arm, *polar_deg):
-    from soft_arm_kinematics import pcc
+    from soft_arm_kinematics.segments import pcc
 
     theta, phi = np.deg2rad(np.array(polar_deg, dtype=float)).T
     return arm.lengths_from_arcs(pcc.arcs_from_polar(theta, phi, 0.12))
@@ -168,7 +168,7 @@ def test_a_search_that_cannot_end_is_refused(solver, radius_m):
 
 def test_no_type_depends_on_the_shape(paper_arm, arm, solver):
     """What is compiled for one arm serves every other; only the steps are written out for each number of coordinates."""
-    from soft_arm_kinematics.compiled_solver import solve
+    from soft_arm_kinematics.backends.compiled_solver import solve
 
     solver.solve([0.0, 0.0, 0.25])
     signatures = len(solve.signatures)
@@ -261,7 +261,7 @@ def test_following_a_path_stays_on_its_part_of_the_family(paper_arm, solver):
 
 
 def test_a_jump_is_said(paper_arm, solver, monkeypatch):
-    from soft_arm_kinematics import path_following
+    from soft_arm_kinematics.ik import path_following
 
     monkeypatch.setattr(path_following, 'JUMP_SHARE', 1e-4)
     assert follow(solver, [[0.06, 0.0, 0.25], [0.0, 0.06, 0.25]]).jumps == (1,)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from soft_arm_kinematics.bench.complex_model import bends_and_ends, complex_step_twist_jacobian
-from soft_arm_kinematics.bench.speed import complex_step_error
-from soft_arm_kinematics.refine import twist_jacobian_batch
+from soft_arm_experiments.kinematics.complex_model import bends_and_ends, complex_step_twist_jacobian
+from soft_arm_experiments.kinematics.speed import complex_step_error
+from soft_arm_kinematics.ik.refine import twist_jacobian_batch
 
 
 def random_actuation(arm, count, seed=0):

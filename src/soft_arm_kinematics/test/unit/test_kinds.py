@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.fast_fk import fk_batch
-from soft_arm_kinematics.inverse import InverseKinematics
-from soft_arm_kinematics.reachable import reachable_set
-from soft_arm_kinematics.refine import twist_jacobian_batch
-from soft_arm_kinematics.workspace import build_table
+from soft_arm_kinematics.ik.inverse import InverseKinematics
+from soft_arm_kinematics.ik.refine import twist_jacobian_batch
+from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.workspace.reachable import reachable_set
+from soft_arm_kinematics.workspace.table import build_table
 
 
 def random_actuation(arm, count, seed=0):

@@ -5,11 +5,11 @@ import pytest
 import yaml
 
 from soft_arm_description.robot import load_robot, shipped_robots
+from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA
 from soft_arm_kinematics.cli.calibrate_modal import main
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.limbs import Limbs
-from soft_arm_kinematics.modal import ModalModel
-from soft_arm_kinematics.modal_fit import PAPER_PIXEL_M, PSI_PA
+from soft_arm_kinematics.segments.modal import ModalModel
 
 
 def test_all_four_limbs_have_their_joints_and_tips():

@@ -5,17 +5,17 @@ import sys
 
 import pytest
 
-from soft_arm_kinematics import machine_code
+from soft_arm_kinematics.backends import machine_code
 
 CALLER = """
-from soft_arm_kinematics.machine_code import njit
+from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_probe.middle import scaled
 @njit(cache=True)
 def answer(x):
     return scaled(x)
 """
 MIDDLE = """
-from soft_arm_kinematics.machine_code import njit
+from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_probe import constants
 FACTOR = constants.FACTOR
 @njit()

@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics import pcc
+from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA, Shape, arc_lengths, design_matrix, fit_modal, read_shapes
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.modal import ModalModel, resolved_rates
-from soft_arm_kinematics.modal_fit import PAPER_PIXEL_M, PSI_PA, Shape, arc_lengths, design_matrix, fit_modal, read_shapes
+from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments.modal import ModalModel, resolved_rates
 
 BELLOWS = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
 ARC = ModalModel(np.array([[0.0, 0.0], [0.0, 2.0]]), 0.12, 0.12, 1e5, (-1e5, 1e5))

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soft_arm_kinematics import pcc
+from soft_arm_kinematics.segments import pcc
 
 BETA = np.deg2rad([90.0, 210.0, 330.0])
 H_M = 0.03

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from soft_arm_description.calibration import calibration_path
 from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.calibration.curve_families import fit_exponential
+from soft_arm_kinematics.calibration.pressure_length import curve_of_robot_file, fit_curve, load_curve
 from soft_arm_kinematics.cli.calibrate_curve import main
-from soft_arm_kinematics.curve_families import fit_exponential
 from soft_arm_kinematics.errors import CurveError
-from soft_arm_kinematics.pressure_length import curve_of_robot_file, fit_curve, load_curve
 
 ROBOT = load_robot('two_module_arm')
 CURVE = curve_of_robot_file(ROBOT)

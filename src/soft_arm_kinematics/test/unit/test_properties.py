@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.inverse import InverseKinematics
-from soft_arm_kinematics.refine import refine, refine_each, twist_jacobian_batch
-from soft_arm_kinematics.workspace import build_table
+from soft_arm_kinematics.ik.inverse import InverseKinematics
+from soft_arm_kinematics.ik.refine import refine, refine_each, twist_jacobian_batch
+from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.workspace.table import build_table
 
 some = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 seeds = st.integers(0, 10_000)
@@ -151,7 +151,7 @@ for name in ('rclpy', 'soft_arm_msgs', 'soft_arm_node_kit', 'geometry_msgs', 'se
     sys.modules[name] = None
 import soft_arm_kinematics
 names = [m.name for m in pkgutil.walk_packages(soft_arm_kinematics.__path__, 'soft_arm_kinematics.') if '.ros' not in m.name]
-names.remove('soft_arm_kinematics.torch_batch')
+names.remove('soft_arm_kinematics.backends.torch_batch')
 for name in names:
     importlib.import_module(name)
 print(len(names), 'torch' in sys.modules)

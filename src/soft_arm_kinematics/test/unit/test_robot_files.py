@@ -13,9 +13,9 @@ from soft_arm_description.robot import RobotFileError, load_robot, shipped_robot
 from soft_arm_description.urdf import joint_names, robot_urdf
 from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.inverse import InverseKinematics
-from soft_arm_kinematics.sections import joint_values
-from soft_arm_kinematics.workspace import build_table
+from soft_arm_kinematics.ik.inverse import InverseKinematics
+from soft_arm_kinematics.segments.sections import joint_values
+from soft_arm_kinematics.workspace.table import build_table
 
 SHIPPED = {name: yaml.safe_load(path.read_text()) for name, path in shipped_robots().items()}
 

@@ -8,10 +8,10 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
 from soft_arm_description.urdf import joint_names, robot_urdf
-from soft_arm_kinematics import pcc
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.sections import arc_sections, chain_transforms, joint_values
+from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments.sections import arc_sections, chain_transforms, joint_values
 
 bends = st.floats(-np.pi, np.pi)
 planes = st.floats(-2 * np.pi, 2 * np.pi)

@@ -5,9 +5,9 @@ import importlib.util
 import numpy as np
 import pytest
 
+from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.fast_fk import fk_batch
-from soft_arm_kinematics.refine import refine, refine_each, twist_jacobian_batch
+from soft_arm_kinematics.ik.refine import refine, refine_each, twist_jacobian_batch
 
 HAS_TORCH = importlib.util.find_spec('torch') is not None
 needs_torch = pytest.mark.skipif(not HAS_TORCH, reason='torch is not installed: pip install -r requirements/train.in')
@@ -92,7 +92,7 @@ def test_without_torch_one_line_says_what_to_do(paper_arm, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, 'torch', None)
-    monkeypatch.delitem(sys.modules, 'soft_arm_kinematics.torch_batch', raising=False)
+    monkeypatch.delitem(sys.modules, 'soft_arm_kinematics.backends.torch_batch', raising=False)
     with pytest.raises(KinematicsError, match='requirements/train.in') as caught:
         fk_batch(paper_arm, paper_arm.rest_actuation, device='cpu')
     assert '\n' not in str(caught.value)

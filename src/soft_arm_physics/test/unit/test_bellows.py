@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.bellows import chain_forces, step_pressures
-from soft_arm_sim.plant import Plant
-from soft_arm_sim.plant_parameters import load_plant_parameters
+from soft_arm_physics.bellows import chain_forces, step_pressures
+from soft_arm_physics.plant import Plant
+from soft_arm_physics.plant_parameters import load_plant_parameters
 
 DT_S = 0.002
 

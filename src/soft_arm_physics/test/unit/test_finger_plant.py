@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.finger_plant import FingerPlant
+from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.finger_plant import FingerPlant
 
 ROBOT = load_robot('four_piece_finger')
 SETTLE_S = 3.0

@@ -3,9 +3,9 @@ import pytest
 
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import Arm
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.plant import Plant
-from soft_arm_sim.plant_parameters import load_plant_parameters
+from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.plant import Plant
+from soft_arm_physics.plant_parameters import load_plant_parameters
 
 ROBOT = load_robot('two_module_arm')
 PARAMETERS = load_plant_parameters()

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from soft_arm_kinematics.machine_code import njit
-from soft_arm_sim.camera_parameters import Noise
+from soft_arm_kinematics.backends.machine_code import njit
+from soft_arm_sim.cameras.parameters import Noise
 
 FIELDS = 4
 

@@ -5,10 +5,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
-from soft_arm_kinematics import pcc
-from soft_arm_kinematics.segment_maps import turned
-from soft_arm_sim.camera_parameters import FingerCameraParameters
-from soft_arm_sim.errors import SimulationError
+from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments.segment_maps import turned
+from soft_arm_physics.errors import SimulationError
+from soft_arm_sim.cameras.parameters import FingerCameraParameters
 
 SLICES = 8  # of every piece: each bends by 2.5 deg at most, which hides 5 um of its outline
 OVERLAP = 1.25  # of a slice's length, which closes the gaps on the outside of the bend

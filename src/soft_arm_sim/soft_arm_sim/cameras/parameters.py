@@ -7,7 +7,9 @@ import numpy as np
 from pydantic import Field
 from scipy.spatial.transform import Rotation
 
-from soft_arm_sim.parameter_file import CONFIG, NotNegative, Positive, Share, Strict, Vector3, load_parameters
+from soft_arm_physics.parameter_file import NotNegative, Positive, Share, Strict, Vector3, load_parameters
+
+CONFIG = Path(__file__).parents[1] / 'config'
 
 
 class Image(Strict):

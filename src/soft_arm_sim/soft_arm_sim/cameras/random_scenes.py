@@ -12,9 +12,9 @@ from scipy.ndimage import gaussian_filter, uniform_filter1d, zoom
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
-from soft_arm_sim.camera import HIDDEN_GROUP, ON_THE_ARM, VirtualCamera
-from soft_arm_sim.camera_parameters import CameraParameters, load_calibration_jig, load_camera_parameters
-from soft_arm_sim.camera_scene import ARM_GROUP, RING_GROUP, TABLE_Z_M, scene_spec
+from soft_arm_sim.cameras.camera import HIDDEN_GROUP, ON_THE_ARM, VirtualCamera
+from soft_arm_sim.cameras.parameters import CameraParameters, load_calibration_jig, load_camera_parameters
+from soft_arm_sim.cameras.scene import ARM_GROUP, RING_GROUP, TABLE_Z_M, scene_spec
 
 CLUTTER = 16
 MIN_VIEW_ANGLE_DEG = 20.0  # nearer to its axis a ring shows its thin end only; no pose is taken from such a view

@@ -5,8 +5,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import BellowsSegment, Ring, Robot
-from soft_arm_sim.arm_model import build_arm
-from soft_arm_sim.camera_parameters import CameraParameters
+from soft_arm_physics.arm_model import build_arm
+from soft_arm_sim.cameras.parameters import CameraParameters
 
 RING_FACETS = 128  # 0.014 mm of faceting on a 45 mm ring
 NEAR_M, FAR_M = 0.05, 3.0

@@ -6,8 +6,8 @@ import signal
 
 from soft_arm_description.command_line import CommandLine, number_in, port_or_any, seed_number
 from soft_arm_description.robot import RobotFileError, load_robot
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.modbus_server import RELEASE_S
+from soft_arm_physics.errors import SimulationError
+from soft_arm_sim.devices.modbus_server import RELEASE_S
 
 
 def _parser() -> CommandLine:
@@ -44,8 +44,8 @@ def main(argv: list[str]) -> int:
 
 
 def _emulate(options) -> int:
-    from soft_arm_sim.finger_plant import FingerPlant  # SciPy: not before the arguments are checked
-    from soft_arm_sim.pcu2v import Pcu2v
+    from soft_arm_physics.finger_plant import FingerPlant  # SciPy: not before the arguments are checked
+    from soft_arm_sim.devices.pcu2v import Pcu2v
 
     plant = FingerPlant(load_robot(options.robot), options.seed)
     plant.place_object(options.object_gap_m)

@@ -6,8 +6,8 @@ be read and four of them written is known. `Pcu2vLogic` is the device without so
 
 from typing import Protocol
 
-from soft_arm_sim.modbus_pdu import ILLEGAL_ADDRESS, ILLEGAL_VALUE
-from soft_arm_sim.modbus_server import ModbusDevice
+from soft_arm_sim.devices.modbus_pdu import ILLEGAL_ADDRESS, ILLEGAL_VALUE
+from soft_arm_sim.devices.modbus_server import ModbusDevice
 
 PA_PER_COUNT = 100
 PRESSURE, POSITIVE_TRIGGER, NEGATIVE_TRIGGER, POSITIVE_TARGET, NEGATIVE_TARGET, HEARTBEAT = range(6)
@@ -95,7 +95,7 @@ class Pcu2vLogic:
 
 
 class Pcu2v(ModbusDevice):
-    """The controller on a TCP port, with valves and sensor connected to a plant; `soft_arm_sim.modbus_server.DeviceThread` runs it.
+    """The controller on a TCP port, with valves and sensor connected to a plant; `soft_arm_sim.devices.modbus_server.DeviceThread` runs it.
 
     Args:
         plant: What it drives and measures, such as a `FingerPlant`; time passes for it here.

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from soft_arm_sim.modbus_pdu import BUSY, DEVICE_FAILURE, ILLEGAL_ADDRESS, ILLEGAL_VALUE
-from soft_arm_sim.modbus_server import ModbusDevice
+from soft_arm_sim.devices.modbus_pdu import BUSY, DEVICE_FAILURE, ILLEGAL_ADDRESS, ILLEGAL_VALUE
+from soft_arm_sim.devices.modbus_server import ModbusDevice
 
 CHANNELS = 6
 PA_PER_COUNT = 10

@@ -11,8 +11,8 @@ from sensor_msgs.msg import Image as ImageMessage
 from std_msgs.msg import Header
 
 from soft_arm_msgs.msg import GripperState
-from soft_arm_sim.camera_parameters import Image
-from soft_arm_sim.pcu2v import PA_PER_COUNT, Pcu2vLogic
+from soft_arm_sim.cameras.parameters import Image
+from soft_arm_sim.devices.pcu2v import PA_PER_COUNT, Pcu2vLogic
 
 OPTICAL_FRAME = 'camera_color_optical_frame'
 # Of the D435i: the colour sensor lies 15 mm beside the camera's origin; an optical frame looks along its z.

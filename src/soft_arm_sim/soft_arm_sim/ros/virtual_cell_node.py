@@ -13,6 +13,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from abb_rws_bridge.credentials import load_credentials
+from abb_rws_emulator.emulator_thread import EmulatorThread
+from abb_rws_emulator.http.server import Options
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.msg import GripperState
 from soft_arm_msgs.srv import PlaceObject
@@ -20,16 +22,13 @@ from soft_arm_node_kit import qos
 from soft_arm_node_kit.diagnostics import OK, WARN, RateMeter, Reporter
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
-from soft_arm_sim.camera_parameters import load_finger_camera_parameters
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.finger_camera import FingerCamera
-from soft_arm_sim.finger_plant import FingerPlant
-from soft_arm_sim.modbus_server import RELEASE_S, DeviceThread
-from soft_arm_sim.parameter_file import CONFIG
-from soft_arm_sim.pcu2v import Pcu2v
+from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_sim.cameras.finger_camera import FingerCamera
+from soft_arm_sim.cameras.parameters import CONFIG, load_finger_camera_parameters
+from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread
+from soft_arm_sim.devices.pcu2v import Pcu2v
 from soft_arm_sim.ros.conversions import camera_info_message, gripper_state_message, image_message, piece_angles_message
-from soft_arm_sim.rws.emulator_thread import EmulatorThread
-from soft_arm_sim.rws.server import Options
 
 TRUTH_PERIOD_S = 0.01
 OPTICAL_FRAME = 'finger_camera_color_optical_frame'

@@ -20,16 +20,15 @@ from soft_arm_node_kit import qos
 from soft_arm_node_kit.diagnostics import OK, WARN, RateMeter, Reporter
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
-from soft_arm_sim.camera import VirtualCamera
-from soft_arm_sim.camera_parameters import load_calibration_jig, load_camera_parameters
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.modbus_server import RELEASE_S, DeviceThread
-from soft_arm_sim.parameter_file import CONFIG
-from soft_arm_sim.plant import Plant
-from soft_arm_sim.plant_parameters import load_plant_parameters
+from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.plant import Plant
+from soft_arm_physics.plant_parameters import SHIPPED, load_plant_parameters
+from soft_arm_sim.cameras.camera import VirtualCamera
+from soft_arm_sim.cameras.parameters import CONFIG, load_calibration_jig, load_camera_parameters
+from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread
+from soft_arm_sim.devices.valve_board import ValveBoard
 from soft_arm_sim.ros.conversions import camera_info_message, image_message, inner_frame_messages, pose_message
 from soft_arm_sim.running_plant import RunningPlant
-from soft_arm_sim.valve_board import ValveBoard
 
 TRUTH_PERIOD_S = 0.02
 SLOW_RATE, SLOW_FACTOR = 0.9, 0.97  # shares of what is due, below which the rig reports a warning
@@ -40,7 +39,7 @@ class VirtualRigParameters:
     """Parameters of the node."""
 
     robot: str = parameter('two_module_arm', 'shipped robot or path of a robot file')
-    plant_file: str = parameter(str(CONFIG / 'two_module_arm.plant.yaml'), 'valves, sensors, material, mismatch')
+    plant_file: str = parameter(str(SHIPPED), 'valves, sensors, material, mismatch')
     plant_seed: int = parameter(1, 'draws the mismatch of this arm', minimum=0)
     camera_file: str = parameter(str(CONFIG / 'virtual_camera.yaml'), 'intrinsics, mounting and noise of the camera')
     jig_file: str = parameter(str(CONFIG / 'calibration_jig.yaml'), 'pegs that hold the ring')

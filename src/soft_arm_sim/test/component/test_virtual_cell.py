@@ -23,7 +23,7 @@ from abb_rws_bridge.session import Endpoint
 from soft_arm_msgs.msg import GripperState
 from soft_arm_msgs.srv import PlaceObject
 from soft_arm_node_kit import qos
-from soft_arm_sim.pcu2v import NEGATIVE_TRIGGER, POSITIVE_TARGET, POSITIVE_TRIGGER
+from soft_arm_sim.devices.pcu2v import NEGATIVE_TRIGGER, POSITIVE_TARGET, POSITIVE_TRIGGER
 
 START = 'import sys; from soft_arm_sim.ros.virtual_cell_node import main; sys.exit(main())'
 USER = Credentials('cell', 'secret')

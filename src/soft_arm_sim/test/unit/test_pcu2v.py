@@ -12,8 +12,8 @@ import pytest
 from pymodbus.client import AsyncModbusTcpClient
 
 from soft_arm_sim.cli import pcu2v as command
-from soft_arm_sim.modbus_server import DeviceThread, PortInUseError
-from soft_arm_sim.pcu2v import WATCHDOG_MS, Pcu2v, Pcu2vLogic
+from soft_arm_sim.devices.modbus_server import DeviceThread, PortInUseError
+from soft_arm_sim.devices.pcu2v import WATCHDOG_MS, Pcu2v, Pcu2vLogic
 
 pytestmark = pytest.mark.real_time
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.random_scenes import DOMAINS, MIN_VIEW_ANGLE_DEG, RandomScenes, scaled_camera
+from soft_arm_sim.cameras.random_scenes import DOMAINS, MIN_VIEW_ANGLE_DEG, RandomScenes, scaled_camera
 
 ROBOT = load_robot('two_module_arm')
 PARAMETERS = scaled_camera(0.25)

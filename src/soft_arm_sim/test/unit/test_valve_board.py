@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pymodbus.client import AsyncModbusTcpClient
 
-from soft_arm_sim.modbus_server import RELEASE_S, DeviceThread, PortInUseError
-from soft_arm_sim.valve_board import FAULT_CLEAR_KEY as KEY_OF_FAULTS
-from soft_arm_sim.valve_board import (
+from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread, PortInUseError
+from soft_arm_sim.devices.valve_board import FAULT_CLEAR_KEY as KEY_OF_FAULTS
+from soft_arm_sim.devices.valve_board import (
     FAULT_FOREIGN_MASTER,
     FAULT_WATCHDOG,
     HOLD,

@@ -11,10 +11,10 @@ from tqdm import tqdm
 from soft_arm_description.calibration import VIRTUAL, CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, input_file, output_file, positive_count
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
-from soft_arm_vision import extrinsics
-from soft_arm_vision.calibration_points import COLUMNS, read_correspondences, read_jig
+from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.calibration.points import COLUMNS, read_correspondences, read_jig
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.segmenter import ring_of
+from soft_arm_vision.segmentation.segmenter import ring_of
 
 OPTICAL_FRAME = 'camera_color_optical_frame'
 

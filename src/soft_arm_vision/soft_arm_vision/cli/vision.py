@@ -19,8 +19,8 @@ from soft_arm_description.command_line import (
     seed_number,
 )
 from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_vision.clouds.scene_cylinder import RADIUS_LIMITS_M, find_cylinder
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.scene_cylinder import RADIUS_LIMITS_M, find_cylinder
 
 
 def main(argv: list[str]) -> int:
@@ -72,7 +72,7 @@ def main(argv: list[str]) -> int:
 
 
 def _fit(options) -> int:
-    from soft_arm_vision.cloud_file import read_cloud  # here and below: what takes long to import, after the arguments are checked
+    from soft_arm_vision.clouds.cloud_file import read_cloud  # here and below: what takes long to import, after the arguments are checked
 
     viewpoint = None if options.viewpoint_m is None else np.array(options.viewpoint_m)
     found = find_cylinder(
@@ -101,10 +101,10 @@ def _millimetres(point: np.ndarray) -> str:
 
 
 def _evaluate(options) -> int:
-    from soft_arm_vision import extrinsics
-    from soft_arm_vision.bag_evaluation import draw_errors, evaluate
-    from soft_arm_vision.ring_detector import RingDetector
-    from soft_arm_vision.segmenter import make_segmenter, ring_of
+    from soft_arm_experiments.vision.bag_evaluation import draw_errors, evaluate
+    from soft_arm_vision.calibration import extrinsics
+    from soft_arm_vision.ring.detector import RingDetector
+    from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
     ring = ring_of(load_robot(options.robot))
     mounting = extrinsics.load(options.extrinsics or loadable(options.rig, 'extrinsics'))
@@ -137,11 +137,11 @@ def _evaluate(options) -> int:
 
 
 def _extract(options) -> int:
-    from soft_arm_vision import coco
-    from soft_arm_vision.bag_samples import bag_samples
-    from soft_arm_vision.ring_detector import RingDetector
-    from soft_arm_vision.segmenter import make_segmenter, ring_of
-    from soft_arm_vision.yolact_segmenter import RING_CLASS
+    from soft_arm_experiments.vision import coco
+    from soft_arm_experiments.vision.bag_samples import bag_samples
+    from soft_arm_vision.ring.detector import RingDetector
+    from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+    from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
 
     if (options.folder / coco.LABELS).exists():
         raise VisionError(f'{options.folder} already holds a data set: give another folder, so that no labels are lost')
@@ -156,8 +156,8 @@ def _extract(options) -> int:
 
 
 def _draw(options) -> int:
-    from soft_arm_vision.data_factory import write_ring_set  # OpenGL and MuJoCo: only where they are needed
-    from soft_arm_vision.segmenter import ring_of
+    from soft_arm_experiments.vision.data_factory import write_ring_set  # OpenGL and MuJoCo: only where they are needed
+    from soft_arm_vision.segmentation.segmenter import ring_of
 
     ring_of(load_robot(options.robot))
     count = write_ring_set(

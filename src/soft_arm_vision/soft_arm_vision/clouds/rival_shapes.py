@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from soft_arm_vision.scene_parts import plane_of
+from soft_arm_vision.clouds.scene_parts import plane_of
 
 MAX_SPREAD = 0.2  # mean square of residuals in thresholds: 0.11 for noise of a third of it, 0.33 for points that are everywhere
 

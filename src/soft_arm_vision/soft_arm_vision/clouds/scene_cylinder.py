@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial import cKDTree
 
-from soft_arm_vision.cloud import voxel_filter
-from soft_arm_vision.cylinder_fit import Cylinders, optimise, perpendiculars, ransac_cylinder, surface_frame, tukey
+from soft_arm_vision.clouds.cloud import voxel_filter
+from soft_arm_vision.clouds.cylinder_fit import Cylinders, optimise, perpendiculars, ransac_cylinder, surface_frame, tukey
+from soft_arm_vision.clouds.rival_shapes import rival
+from soft_arm_vision.clouds.scene_parts import MIN_PART, PART_GAP_M, connected_parts, noise_m, without_planes
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.rival_shapes import rival
-from soft_arm_vision.scene_parts import MIN_PART, PART_GAP_M, connected_parts, noise_m, without_planes
 
 THRESHOLDS_M = (0.003, 0.01)  # of an inlier: three sigmas of the cloud's noise, within these
 VOXELS_M = (0.002, 0.005)  # 1.5 sigmas, within these

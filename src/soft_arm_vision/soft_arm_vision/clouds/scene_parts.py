@@ -5,7 +5,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from soft_arm_vision.cylinder_fit import perpendiculars
+from soft_arm_vision.clouds.cylinder_fit import perpendiculars
 
 PATCH_M = 0.015  # radius of the patches that show the noise
 PATCHES_MEASURED = 150

@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 
 from soft_arm_description.robot import Robot
-from soft_arm_vision.cloud import check_images, depth_in_metres
-from soft_arm_vision.cut_lines import find_lines
+from soft_arm_vision.clouds.cloud import check_images, depth_in_metres
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.finger.cut_lines import find_lines
 from soft_arm_vision.intrinsics import Intrinsics
 
 CAMERA_SIDES = {'minus_y': 1.0, 'plus_y': -1.0}  # where the camera stands: sign of the finger's y axis along its view

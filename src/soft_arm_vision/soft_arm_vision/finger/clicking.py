@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from soft_arm_description.robot import Robot
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger_records import REFERENCE, PictureRecord, append_clicks
+from soft_arm_vision.finger.records import REFERENCE, PictureRecord, append_clicks
 
 
 class LineClicks:

@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 
 from soft_arm_description.robot import Robot
-from soft_arm_vision.colour_mask import colour_mask
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.segmentation.colour_mask import colour_mask
 
 CUT_LENGTH = (0.7, 1.4)  # of the finger's width: how long a cut line may look
 REFERENCE_LENGTH = (0.7, 4.0)

@@ -9,16 +9,16 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision import cloud
-from soft_arm_vision.colour_segmenter import ColourSegmenter
-from soft_arm_vision.cylinder_fit import Cylinders, ransac_cylinder
+from soft_arm_vision.clouds import cloud
+from soft_arm_vision.clouds.cylinder_fit import Cylinders, ransac_cylinder
 from soft_arm_vision.errors import FitRefused, TooVague, VisionError
-from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.outline import outline_of, rim_points
-from soft_arm_vision.ring_fit import RingFit, fit_ring
-from soft_arm_vision.ring_odds import counts_without_pose
-from soft_arm_vision.segmenter import Segmenter
+from soft_arm_vision.ring.fit import RingFit, fit_ring
+from soft_arm_vision.ring.odds import counts_without_pose
+from soft_arm_vision.ring.outline import outline_of, rim_points
+from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
+from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.segmenter import Segmenter
 
 VOXEL_M = 0.002
 ROOM_PX = 7  # around a mask: its border is left out, but not at the picture's edge

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_kinematics.machine_code import njit
+from soft_arm_kinematics.backends.machine_code import njit
 
 CELL_PX = 8.0  # edge points this close, on one side, make one datum; further apart where there are many
 MANY_POINTS = 300

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.cylinder_fit import Cylinders, cross, optimise, perpendiculars, tukey
-from soft_arm_vision.edge_error import CUT_LIMITS_PX, ROUNDING_PX2, TAIL_CUT, edge_posterior
+from soft_arm_vision.clouds.cylinder_fit import Cylinders, cross, optimise, perpendiculars, tukey
 from soft_arm_vision.errors import FitRefused, TooVague
-from soft_arm_vision.outline import Outline, OutlineResidual, outline_residual
-from soft_arm_vision.ring_wall import MIN_INLIER_SHARE, MIN_POINTS, RingWall
+from soft_arm_vision.ring.edge_error import CUT_LIMITS_PX, ROUNDING_PX2, TAIL_CUT, edge_posterior
+from soft_arm_vision.ring.outline import Outline, OutlineResidual, outline_residual
+from soft_arm_vision.ring.wall import MIN_INLIER_SHARE, MIN_POINTS, RingWall
 
 START_POINTS, START_EDGES = 500, 150  # are enough to follow
 EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)  # Tukey's cut, step by step, depth alone at first; ends when converged

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from soft_arm_kinematics.machine_code import njit
-from soft_arm_vision.cylinder_fit import perpendiculars
-from soft_arm_vision.instance import Instance
+from soft_arm_kinematics.backends.machine_code import njit
+from soft_arm_vision.clouds.cylinder_fit import perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.segmentation.instance import Instance
 
 RIM_POINTS = 72
 BESIDE_PX = 4  # depth nearer to an edge than this is mixed

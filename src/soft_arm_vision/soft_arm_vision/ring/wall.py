@@ -4,9 +4,9 @@ import cv2
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_kinematics.machine_code import njit
-from soft_arm_vision.cloud import REFERENCE_DEPTH_M
-from soft_arm_vision.cylinder_fit import Cylinders, surface_frame
+from soft_arm_kinematics.backends.machine_code import njit
+from soft_arm_vision.clouds.cloud import REFERENCE_DEPTH_M
+from soft_arm_vision.clouds.cylinder_fit import Cylinders, surface_frame
 from soft_arm_vision.errors import FitRefused
 
 SIGMA_LIMITS_M = (0.4e-3, 3e-3)  # at the reference depth; it grows with the square of depth

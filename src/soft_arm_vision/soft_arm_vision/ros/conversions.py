@@ -7,9 +7,9 @@ from geometry_msgs.msg import Pose, PoseWithCovarianceStamped, Transform, Transf
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import Image
 
+from soft_arm_vision.calibration.extrinsics import Mounting
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.extrinsics import Mounting
-from soft_arm_vision.ring_fit import RingFit
+from soft_arm_vision.ring.fit import RingFit
 
 
 def pictures_of(colour: Image, depth: Image) -> tuple[np.ndarray, np.ndarray]:

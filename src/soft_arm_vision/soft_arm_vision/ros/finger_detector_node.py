@@ -15,9 +15,9 @@ from sensor_msgs.msg import CameraInfo, Image, JointState
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter
-from soft_arm_vision.cloud import check_images
+from soft_arm_vision.clouds.cloud import check_images
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger_angles import FingerEye, draw_lines
+from soft_arm_vision.finger.angles import FingerEye, draw_lines
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.detector_status import detector_status

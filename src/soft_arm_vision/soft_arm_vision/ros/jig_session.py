@@ -20,7 +20,7 @@ from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_detector import Detection, RingDetector
+from soft_arm_vision.ring.detector import Detection, RingDetector
 from soft_arm_vision.ros.conversions import pictures_of, stamp_ns
 from soft_arm_vision.ros.newest_pair import NewestPair
 

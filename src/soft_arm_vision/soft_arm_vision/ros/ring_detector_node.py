@@ -14,18 +14,18 @@ from tf2_ros import TransformBroadcaster
 from soft_arm_description.calibration import calibration_path, check_devices
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
-from soft_arm_vision import extrinsics
-from soft_arm_vision.arc_prior import expected_axis
-from soft_arm_vision.camera_watch import CameraWatch
-from soft_arm_vision.cloud import check_images
+from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.calibration.camera_watch import CameraWatch
+from soft_arm_vision.clouds.cloud import check_images
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_detector import RingDetector, draw_overlay
+from soft_arm_vision.ring.arc_prior import expected_axis
+from soft_arm_vision.ring.detector import RingDetector, draw_overlay
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.camera_frame import CameraFrame
 from soft_arm_vision.ros.detector_status import detector_status
 from soft_arm_vision.ros.newest_pair import NewestPair
-from soft_arm_vision.segmenter import make_segmenter, ring_of
+from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import Protocol
 import numpy as np
 
 from soft_arm_description.robot import Ring, Robot
-from soft_arm_vision.colour_mask import is_coloured
-from soft_arm_vision.colour_segmenter import ColourSegmenter
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.yolact_segmenter import YolactSegmenter
+from soft_arm_vision.segmentation.colour_mask import is_coloured
+from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
+from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 
 
 class Segmenter(Protocol):

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.colour_mask import hue_apart_deg, is_coloured
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.instance import Instance
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_odds import RingOdds
-from soft_arm_vision.yolact.exported import ExportedYolact
+from soft_arm_vision.ring.odds import RingOdds
+from soft_arm_vision.segmentation.colour_mask import hue_apart_deg, is_coloured
+from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
 SAME_HUE_DEG = 40.0  # the shipped network finds rings up to 35 deg from the trained hue as well as that, at 60 deg every second

@@ -19,7 +19,7 @@ from tf2_ros import StaticTransformBroadcaster
 
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_sim.ros.conversions import image_message
-from soft_arm_vision import extrinsics
+from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.ros.detector_status import detector_status
 from soft_arm_vision.ros.ring_detector_node import RingDetectorNode
 

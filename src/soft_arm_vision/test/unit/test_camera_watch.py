@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from soft_arm_vision.camera_watch import MOVED_PX, PATIENCE_LOOKS, CameraWatch
+from soft_arm_vision.calibration.camera_watch import MOVED_PX, PATIENCE_LOOKS, CameraWatch
 
 
 def room(seed=0):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soft_arm_vision.cloud import back_project, depth_in_metres, solid_pixels, voxel_filter
+from soft_arm_vision.clouds.cloud import back_project, depth_in_metres, solid_pixels, voxel_filter
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 

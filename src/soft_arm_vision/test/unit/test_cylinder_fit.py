@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from soft_arm_vision.cylinder_fit import (
+from soft_arm_vision.clouds.cylinder_fit import (
     MAX_HYPOTHESES,
     Cylinders,
     msac_cost,

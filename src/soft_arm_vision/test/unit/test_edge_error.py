@@ -1,6 +1,6 @@
 import numpy as np
 
-from soft_arm_vision.edge_error import ALL_ROUND_SHARE, SIZE_SPREAD, STRETCH_PX, USUAL_SIZE_PX, edge_posterior
+from soft_arm_vision.ring.edge_error import ALL_ROUND_SHARE, SIZE_SPREAD, STRETCH_PX, USUAL_SIZE_PX, edge_posterior
 
 ANGLE = np.linspace(0, 2 * np.pi, 360, endpoint=False)
 NORMALS = np.column_stack([np.cos(ANGLE), np.sin(ANGLE)])

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from soft_arm_vision import extrinsics
-from soft_arm_vision.calibration_points import COLUMNS, read_jig
+from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.calibration.extrinsics import CalibrationRefused
+from soft_arm_vision.calibration.points import COLUMNS, read_jig
 from soft_arm_vision.cli.calibrate_extrinsics import main
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.extrinsics import CalibrationRefused
 
 PEGS_M = np.array([[x, y, 0.22 + x + 0.02 * ((i + j) % 2)] for i, x in enumerate((-0.06, 0, 0.06)) for j, y in enumerate((-0.05, 0, 0.05))])
 PLACE = np.tile(np.arange(9), 10)

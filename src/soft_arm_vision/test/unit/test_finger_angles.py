@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.camera_parameters import Distortion, load_finger_camera_parameters
-from soft_arm_sim.finger_camera import FingerCamera
-from soft_arm_vision.cut_lines import LinesNotFound, find_lines
+from soft_arm_sim.cameras.finger_camera import FingerCamera
+from soft_arm_sim.cameras.parameters import Distortion, load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger_angles import FingerEye, bends, draw_lines, on_plane
+from soft_arm_vision.finger.angles import FingerEye, bends, draw_lines, on_plane
+from soft_arm_vision.finger.cut_lines import LinesNotFound, find_lines
 from soft_arm_vision.intrinsics import Intrinsics
 
 ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_parameters()

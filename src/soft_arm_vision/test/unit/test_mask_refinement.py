@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from soft_arm_vision.mask_refinement import refine
+from soft_arm_vision.ring.mask_refinement import refine
 
 
 def overlap(mask, row, column, truth):

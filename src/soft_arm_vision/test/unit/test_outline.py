@@ -1,6 +1,6 @@
 import numpy as np
 
-from soft_arm_vision.outline import Outline, mask_edges, outline_residual
+from soft_arm_vision.ring.outline import Outline, mask_edges, outline_residual
 
 
 def outline_of(frame):

@@ -6,10 +6,10 @@ import cv2
 import numpy as np
 import pytest
 
-from soft_arm_vision.arc_prior import expected_axis
-from soft_arm_vision.cylinder_fit import Cylinders
-from soft_arm_vision.instance import Instance
-from soft_arm_vision.ring_detector import RingDetector, draw_overlay
+from soft_arm_vision.clouds.cylinder_fit import Cylinders
+from soft_arm_vision.ring.arc_prior import expected_axis
+from soft_arm_vision.ring.detector import RingDetector, draw_overlay
+from soft_arm_vision.segmentation.instance import Instance
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.47]), np.array([0.3, 1, 0.2])
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from soft_arm_vision.errors import FitRefused, TooVague, VisionError
-from soft_arm_vision.ring_odds import RingOdds, counts_without_pose, fit_odds
-from soft_arm_vision.ring_region import RingRegion
+from soft_arm_vision.ring.odds import RingOdds, counts_without_pose, fit_odds
+from soft_arm_vision.ring.region import RingRegion
 
 ODDS = RingOdds(constant=-5.0, score=0.8, unexplained=-9.0, contradicted=-7.0, shown=6.0, flatness=-3.0, hidden=-4.0, outlined=5.0)
 

@@ -3,10 +3,10 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from soft_arm_description.robot import load_robot
-from soft_arm_vision.cloud import REFERENCE_DEPTH_M
-from soft_arm_vision.cramer_rao import wall_depths
+from soft_arm_experiments.vision.cramer_rao import wall_depths
+from soft_arm_vision.clouds.cloud import REFERENCE_DEPTH_M
 from soft_arm_vision.errors import FitRefused
-from soft_arm_vision.ring_wall import CORRELATION_PX, GRID_PX, RingWall
+from soft_arm_vision.ring.wall import CORRELATION_PX, GRID_PX, RingWall
 
 RING, PIXEL = load_robot('two_module_arm').ring, 1 / 607.3
 CENTRE, AXES = np.array([0.01, -0.02, 0.47]), (np.array([0.96, -0.28, 0.0]), np.array([0.0, 0.0, -1.0]), np.array([0.28, 0.96, 0.0]))

@@ -6,12 +6,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 from tabletop import tabletop
 
-from soft_arm_vision import scene_cylinder
 from soft_arm_vision.cli import vision
-from soft_arm_vision.cloud_file import read_cloud
+from soft_arm_vision.clouds import scene_cylinder
+from soft_arm_vision.clouds.cloud_file import read_cloud
+from soft_arm_vision.clouds.scene_cylinder import find_cylinder
+from soft_arm_vision.clouds.scene_parts import plane_of, without_planes
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.scene_cylinder import find_cylinder
-from soft_arm_vision.scene_parts import plane_of, without_planes
 
 MUG = Path(__file__).parents[5] / 'shared/data/real_clouds/table_scene_mug_stereo_textured.pcd'
 POINTS = np.array([[0.1, -0.2, 0.5], [1.5, 0.25, 2.0], [-3.0, 0.0, 0.125]])

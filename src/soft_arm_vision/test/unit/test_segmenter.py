@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_vision.cli import bench_vision, experiment_ring, vision
-from soft_arm_vision.cloud import depth_in_metres
-from soft_arm_vision.colour_segmenter import ColourSegmenter
+from soft_arm_experiments.cli import bench_vision, experiment_ring
+from soft_arm_vision.cli import vision
+from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.segmenter import make_segmenter, ring_of
+from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
+from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
 CENTRE, AXIS = [0.02, -0.01, 0.47], [0.3, 1, 0.2]
 

@@ -6,13 +6,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.camera import VirtualCamera
-from soft_arm_sim.camera_parameters import load_calibration_jig
-from soft_arm_sim.camera_scene import RING_GROUP, scene_spec
-from soft_arm_sim.random_scenes import scaled_camera
-from soft_arm_vision.data_factory import drawn_intrinsics
-from soft_arm_vision.ring_detector import RingDetector
-from soft_arm_vision.segmenter import make_segmenter
+from soft_arm_experiments.vision.data_factory import drawn_intrinsics
+from soft_arm_sim.cameras.camera import VirtualCamera
+from soft_arm_sim.cameras.parameters import load_calibration_jig
+from soft_arm_sim.cameras.random_scenes import scaled_camera
+from soft_arm_sim.cameras.scene import RING_GROUP, scene_spec
+from soft_arm_vision.ring.detector import RingDetector
+from soft_arm_vision.segmentation.segmenter import make_segmenter
 
 ROBOT, CAMERA = load_robot('two_module_arm'), scaled_camera(1.0)
 T_BASE_CAMERA = CAMERA.mounting.T_base_optical

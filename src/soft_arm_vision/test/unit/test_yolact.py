@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from soft_arm_vision.yolact.anchors import NEUTRAL, AnchorLayout, corners, decode, encode, intersection_over_union, match
-from soft_arm_vision.yolact.detection import assemble, fast_nms, find
-from soft_arm_vision.yolact.planes import planes
+from soft_arm_vision.segmentation.yolact.anchors import NEUTRAL, AnchorLayout, corners, decode, encode, intersection_over_union, match
+from soft_arm_vision.segmentation.yolact.detection import assemble, fast_nms, find
+from soft_arm_vision.segmentation.yolact.planes import planes
 
 LAYOUT = AnchorLayout()
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soft_arm_vision.cloud import depth_in_metres
-from soft_arm_vision.coco import Sample
+from soft_arm_experiments.training.labelled_finds import labelled_finds
+from soft_arm_experiments.vision.coco import Sample
+from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ring_detector import RingDetector
-from soft_arm_vision.segmenter import make_segmenter
-from soft_arm_vision.yolact.exported import SHIPPED, ExportedYolact
-from soft_arm_vision.yolact.labelled_finds import labelled_finds
-from soft_arm_vision.yolact_segmenter import YolactSegmenter
+from soft_arm_vision.ring.detector import RingDetector
+from soft_arm_vision.segmentation.segmenter import make_segmenter
+from soft_arm_vision.segmentation.yolact.exported import SHIPPED, ExportedYolact
+from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
 

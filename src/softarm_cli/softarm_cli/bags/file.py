@@ -16,8 +16,8 @@ from rosbags.rosbag2 import Reader, ReaderError
 from rosbags.rosbag2.metadata import parse_qos
 from typing_extensions import TypedDict
 
-from soft_arm_bringup.errors import BagError
 from soft_arm_description.yaml_file import YamlFileError, checked, read_yaml
+from softarm_cli.errors import BagError
 
 _BROKEN = (ReaderError, McapError, OSError, ValueError, TypeError, KeyError, AssertionError, struct.error, sqlite3.Error)
 

@@ -16,11 +16,11 @@ from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.interfaces import QosDurability, QosReliability
 
-from soft_arm_bringup.bag_file import Bag, open_bag
-from soft_arm_bringup.command_topics import is_command
-from soft_arm_bringup.errors import BagError, MessageTypeError
-from soft_arm_bringup.graph import Graph, nearest
-from soft_arm_bringup.message_types import message_class
+from softarm_cli.bags.file import Bag, open_bag
+from softarm_cli.errors import BagError, MessageTypeError
+from softarm_cli.graph.command_topics import is_command
+from softarm_cli.graph.graph import Graph, nearest
+from softarm_cli.graph.message_types import message_class
 
 _QUEUE_DEPTH = 1000
 _LOOK_S = 0.5

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from rosbags.interfaces import MessageDefinitionFormat
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from soft_arm_bringup.bag_file import Bag
-from soft_arm_bringup.errors import BagError
-from soft_arm_bringup.graph import nearest
+from softarm_cli.bags.file import Bag
+from softarm_cli.errors import BagError
+from softarm_cli.graph.graph import nearest
 
 PRESSURES, COMMANDS, VISION, TARGET, TRUTH = 'pressures', 'pressure_command', 'ring_pose', 'target', 'debug/tip_truth'
 _CHAMBERS_TYPE, _TF_TYPE = 'soft_arm_msgs/msg/ChamberPressures', 'tf2_msgs/msg/TFMessage'

@@ -19,9 +19,9 @@ from rclpy.signals import SignalHandlerOptions
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
-from soft_arm_bringup.errors import BagError, MessageTypeError
-from soft_arm_bringup.graph import matching_qos
-from soft_arm_bringup.message_types import message_class, message_definition
+from softarm_cli.errors import BagError, MessageTypeError
+from softarm_cli.graph.graph import matching_qos
+from softarm_cli.graph.message_types import message_class, message_definition
 
 _BAG_VERSION = 9  # the metadata.yaml of Jazzy
 _QUEUE_DEPTH = 1000  # messages that DDS may hold for us while the disk is busy

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from soft_arm_bringup.shared_memory import stale_files
+from softarm_cli.shared_memory import stale_files
 
 _LIBRARIES = ('numpy', 'scipy', 'numba', 'pydantic', 'pymodbus', 'mujoco', 'opencv-python-headless', 'rosbags')
 _PACKAGES = (
@@ -21,7 +21,12 @@ _PACKAGES = (
     'soft_arm_vision',
     'soft_arm_control',
     'pneumatic_driver',
+    'soft_arm_physics',
     'soft_arm_sim',
+    'soft_arm_experiments',
+    'abb_rws_bridge',
+    'abb_rws_emulator',
+    'softarm_cli',
     'soft_arm_bringup',
     'tf2_ros',
     'cv_bridge',

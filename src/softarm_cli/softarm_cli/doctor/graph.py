@@ -11,11 +11,11 @@ from pathlib import Path
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
-from soft_arm_bringup.errors import MessageTypeError
-from soft_arm_bringup.graph import Graph, RunningNode
-from soft_arm_bringup.launch_logs import Launch, last_launch, running_launches
-from soft_arm_bringup.message_types import message_class
-from soft_arm_bringup.node_states import NO_ANSWER, deaf_nodes, lifecycle_states
+from softarm_cli.errors import MessageTypeError
+from softarm_cli.graph.graph import Graph, RunningNode
+from softarm_cli.graph.message_types import message_class
+from softarm_cli.graph.node_states import NO_ANSWER, deaf_nodes, lifecycle_states
+from softarm_cli.launching.logs import Launch, last_launch, running_launches
 
 _TOLERANCE = 0.2
 _SAMPLE_S = 2.5  # two diagnostics of each node

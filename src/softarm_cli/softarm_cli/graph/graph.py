@@ -15,7 +15,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 
-from soft_arm_bringup.errors import GraphError
+from softarm_cli.errors import GraphError
 
 DISCOVERY_S = 3.5  # Fast DDS announces every 3 s
 _SETTLED_S, _LONGEST_S = 0.5, 10.0

@@ -3,7 +3,7 @@
 import math
 import re
 
-from soft_arm_bringup.errors import FieldError
+from softarm_cli.errors import FieldError
 
 MOST_ENTRIES = 128  # of a list that is shown; images have a million
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 
-from soft_arm_bringup.errors import MessageTypeError
+from softarm_cli.errors import MessageTypeError
 
 
 def message_class(type_name: str) -> type:

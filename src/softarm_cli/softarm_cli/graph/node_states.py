@@ -7,8 +7,8 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import GetParameterTypes
 from std_srvs.srv import Trigger
 
-from soft_arm_bringup.errors import GraphError
-from soft_arm_bringup.graph import Graph, nearest
+from softarm_cli.errors import GraphError
+from softarm_cli.graph.graph import Graph, nearest
 
 ANSWER_S = 4.0
 TRANSITION_S = 15.0  # a driver connects to its device meanwhile

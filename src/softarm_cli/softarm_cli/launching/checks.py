@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pneumatic_driver.register_map import load_map
-from soft_arm_bringup.launch_description import Process, is_ours
-from soft_arm_bringup.launch_xml import LaunchError
 from soft_arm_description.command_line import port_or_any, seed_number
 from soft_arm_description.robot import load_robot
+from softarm_cli.launching.description import Process, is_ours
+from softarm_cli.launching.xml import LaunchError
 
 
 def check(processes: list[Process]) -> None:

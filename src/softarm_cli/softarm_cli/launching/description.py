@@ -15,8 +15,8 @@ from pathlib import Path
 import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from soft_arm_bringup import substitutions
-from soft_arm_bringup.launch_xml import Element, LaunchError, read, where
+from softarm_cli.launching import substitutions
+from softarm_cli.launching.xml import Element, LaunchError, read, where
 
 _CONDITIONS = {'if', 'unless'}
 _PROCESS = {'output', 'respawn', 'respawn_delay', 'respawn_max_retries', 'on_exit', 'launch-prefix', 'cwd'}

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from soft_arm_bringup.launch_description import Process
+from softarm_cli.launching.description import Process
 
 _ESCALATION_S = 5.0  # from SIGINT to SIGTERM, and from there to SIGKILL, as ros2 launch does
 _CONFIGURATION_IS_WRONG = 2  # exit code of a node

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
-from soft_arm_bringup.readiness import Readiness, Report, listed
 from soft_arm_node_kit import qos, runner
 from soft_arm_node_kit.diagnostics import OK, WARN
 from soft_arm_node_kit.parameters import declare, parameter
+from softarm_cli.readiness import Readiness, Report, listed
 
 _PERIOD_S = 0.5
 _FIRST_WAITING_S, _LONGEST_WAITING_S = 5.0, 60.0
@@ -37,7 +37,7 @@ class LaunchError(RuntimeError):
 
 
 class ReportReadyNode(Node):
-    """Translates; `soft_arm_bringup.readiness.Readiness` judges."""
+    """Translates; `softarm_cli.readiness.Readiness` judges."""
 
     def __init__(self):
         super().__init__('report_ready')

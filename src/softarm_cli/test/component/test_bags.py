@@ -11,15 +11,15 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
-from soft_arm_bringup.bag_command import main
-from soft_arm_bringup.bag_file import open_bag
-from soft_arm_bringup.bag_player import Replay, choose, obstacle, play
-from soft_arm_bringup.bag_plot import panels
-from soft_arm_bringup.bag_recorder import Recorder
-from soft_arm_bringup.errors import BagError
-from soft_arm_bringup.graph import Graph
-from soft_arm_bringup.message_types import message_definition
 from soft_arm_msgs.msg import ChamberPressures
+from softarm_cli.bag_command import main
+from softarm_cli.bags.file import open_bag
+from softarm_cli.bags.player import Replay, choose, obstacle, play
+from softarm_cli.bags.plot import panels
+from softarm_cli.bags.recorder import Recorder
+from softarm_cli.errors import BagError
+from softarm_cli.graph.graph import Graph
+from softarm_cli.graph.message_types import message_definition
 from system_testing.small_graph import DEADLINE_S, SpinningNode, publisher
 
 COMMAND, PRESSURES, TRUTH, ROSOUT = '/soft_arm/pressure_command', '/soft_arm/pressures', '/virtual_rig/debug/tip_truth', '/rosout'

@@ -8,8 +8,9 @@ import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
-from soft_arm_bringup import doctor_graph, node_command, topic_command
 from soft_arm_msgs.msg import ChamberPressures
+from softarm_cli import node_command, topic_command
+from softarm_cli.doctor import graph as doctor_graph
 from system_testing.small_graph import SpinningNode
 
 PRESSURES = '/left/pressures'

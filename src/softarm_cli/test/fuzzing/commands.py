@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from soft_arm_bringup import softarm
 from soft_arm_description.command_line import CommandLine
+from softarm_cli import softarm
 
 GROUPS = {'softarm.commands': (), **{f'softarm.{name}': (name,) for name in softarm._GROUPS}}
 NO_NUMBERS = 'nan', 'inf', '-inf', '1e300', '-1e300', '', ' ', 'x', '1,5', '0x10', '²', '9' * 5000, 'é\u202e\U0001f600', '--', '1e999', '\0'

@@ -13,27 +13,32 @@ from abb_rws_bridge.errors import ConfigurationError
 from fuzzing.bad_files import changed_json, changed_text, changed_yaml
 from pneumatic_driver.errors import PneumaticDriverError
 from pneumatic_driver.register_map import load_map, shipped_maps
-from soft_arm_bringup.bag_file import open_bag
-from soft_arm_bringup.errors import BagError
-from soft_arm_bringup.launch_description import describe
-from soft_arm_bringup.launch_xml import LaunchError
-from soft_arm_control import dynamics, free_closing
 from soft_arm_control.errors import ControlError
+from soft_arm_control.grasping import free_closing
+from soft_arm_control.tip import dynamics
 from soft_arm_description.calibration import calibration_path
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
 from soft_arm_description.urdf import robot_urdf
+from soft_arm_experiments.vision import coco
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.calibration.modal_fit import read_shapes
+from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
+from soft_arm_kinematics.calibration.pressure_length import load_curve, read_points
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.modal_fit import read_shapes
-from soft_arm_kinematics.pressure_bend import with_calibrated_bends
-from soft_arm_kinematics.pressure_length import load_curve, read_points
-from soft_arm_sim import camera_parameters, plant_parameters
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.parameter_file import CONFIG
-from soft_arm_vision import calibration_points, coco, extrinsics, finger_records
-from soft_arm_vision.cloud_file import read_cloud
+from soft_arm_physics import plant_parameters
+from soft_arm_physics.errors import SimulationError
+from soft_arm_sim.cameras import parameters as camera_parameters
+from soft_arm_sim.cameras.parameters import CONFIG
+from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.calibration import points as calibration_points
+from soft_arm_vision.clouds.cloud_file import read_cloud
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.yolact import exported
+from soft_arm_vision.finger import records as finger_records
+from soft_arm_vision.segmentation.yolact import exported
+from softarm_cli.bags.file import open_bag
+from softarm_cli.errors import BagError
+from softarm_cli.launching.description import describe
+from softarm_cli.launching.xml import LaunchError
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,7 @@ def loaders() -> dict[str, Loader]:
     ):
 
         def read(path, model=model):
-            from soft_arm_sim.parameter_file import load_parameters
+            from soft_arm_physics.parameter_file import load_parameters
 
             return load_parameters(model, path)
 

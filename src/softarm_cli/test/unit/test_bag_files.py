@@ -8,13 +8,13 @@ import pytest
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from soft_arm_bringup.bag_command import main
-from soft_arm_bringup.bag_file import open_bag
-from soft_arm_bringup.bag_player import Replay, choose
-from soft_arm_bringup.command_topics import is_command
-from soft_arm_bringup.errors import BagError
+from softarm_cli.bag_command import main
+from softarm_cli.bags.file import open_bag
+from softarm_cli.bags.player import Replay, choose
+from softarm_cli.errors import BagError
+from softarm_cli.graph.command_topics import is_command
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 BAG = ROOT / 'src' / 'soft_arm_vision' / 'test' / 'data' / 'virtual_rig_bag'
 TRUTH = '/virtual_rig/debug/tip_truth'
 CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from soft_arm_bringup import launch_processes
-from soft_arm_bringup.doctor_graph import SYSTEMS, Report, Topic, one_line
-from soft_arm_bringup.graph import RunningNode
-from soft_arm_bringup.launch_description import Process
-from soft_arm_bringup.launch_logs import Launch, LaunchedProcess, last_launch
+from softarm_cli.doctor.graph import SYSTEMS, Report, Topic, one_line
+from softarm_cli.graph.graph import RunningNode
+from softarm_cli.launching import processes as launch_processes
+from softarm_cli.launching.description import Process
+from softarm_cli.launching.logs import Launch, LaunchedProcess, last_launch
 
 ARM = [f'/left/{name}' for name in SYSTEMS[0].nodes] + ['/camera/camera']
 OK, WARN, ERROR = b'\0', b'\1', b'\2'  # of DiagnosticStatus

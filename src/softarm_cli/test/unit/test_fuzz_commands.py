@@ -10,8 +10,8 @@ import pytest
 from fuzzing.bad_files import PHRASES_OF_PYTHON
 from fuzzing.commands import commands, refused
 
-from soft_arm_bringup import softarm
 from soft_arm_description.command_line import LINE_LIMIT
+from softarm_cli import softarm
 
 COMMANDS = {' '.join(command.words): command for command in commands()}
 SEEDS = range(12)

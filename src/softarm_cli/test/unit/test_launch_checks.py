@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-LAUNCH = Path(__file__).parents[2]
+LAUNCH = Path(__file__).parents[4] / 'launch'
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ LAUNCH = Path(__file__).parents[2]
     ],
 )
 def test_a_bad_argument_starts_nothing(file, argument, message):
-    command = [sys.executable, '-m', 'soft_arm_bringup.softarm', 'launch', str(LAUNCH / f'{file}.launch.xml'), argument]
+    command = [sys.executable, '-m', 'softarm_cli.softarm', 'launch', str(LAUNCH / f'{file}.launch.xml'), argument]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (2, '')
     assert message in done.stderr and done.stderr.count('\n') == 1 and len(done.stderr) <= 301

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from soft_arm_bringup.launch_description import declared_arguments, describe
-from soft_arm_bringup.launch_xml import LaunchError
-from soft_arm_bringup.substitutions import SubstitutionError, expand, split
+from softarm_cli.launching.description import declared_arguments, describe
+from softarm_cli.launching.substitutions import SubstitutionError, expand, split
+from softarm_cli.launching.xml import LaunchError
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ class Running:
     def __init__(self, path, *arguments):
         self.lines = []
         self._changed = threading.Condition()
-        command = [sys.executable, '-m', 'soft_arm_bringup.softarm', 'launch', str(path), *arguments]
+        command = [sys.executable, '-m', 'softarm_cli.softarm', 'launch', str(path), *arguments]
         environment = {**os.environ, 'ROS_LOG_DIR': str(path.parent)}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
         self._reader = threading.Thread(target=self._read)

@@ -1,6 +1,6 @@
 import pytest
 
-from soft_arm_bringup.readiness import GONE_S, Readiness, Report, listed
+from softarm_cli.readiness import GONE_S, Readiness, Report, listed
 
 GOOD = Report('1', True, '')
 

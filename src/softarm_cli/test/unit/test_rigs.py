@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from soft_arm_bringup import rig_command, rigs
-from soft_arm_bringup.launch_description import describe
-from soft_arm_control.dynamics import load_dynamics
 from soft_arm_control.errors import ControlError
+from soft_arm_control.tip.dynamics import load_dynamics
 from soft_arm_description import calibration
 from soft_arm_description.calibration import loadable
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_vision import extrinsics
+from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.errors import VisionError
+from softarm_cli import rig_command, rigs
+from softarm_cli.launching.description import describe
 
-LAUNCH = Path(__file__).parents[2]
+LAUNCH = Path(__file__).parents[4] / 'launch'
 ROBOTS = LAUNCH.parent / 'src' / 'soft_arm_description' / 'soft_arm_description' / 'robots'
 
 

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from soft_arm_bringup.shared_memory import remove_stale, stale_files
+from softarm_cli.shared_memory import remove_stale, stale_files
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from soft_arm_vision.yolact.anchors import AnchorLayout, decode, intersection_over_union
+from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout, decode, intersection_over_union
 
 CONSIDERED = 200  # best anchors of each class
 NMS_IOU = 0.5

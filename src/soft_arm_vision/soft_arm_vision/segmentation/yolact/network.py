@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.yolact.anchors import AnchorLayout
-from soft_arm_vision.yolact.planes import COLOUR_PLANES, DEPTH_PLANES
+from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
+from soft_arm_vision.segmentation.yolact.planes import COLOUR_PLANES, DEPTH_PLANES
 
 
 @dataclass(frozen=True)

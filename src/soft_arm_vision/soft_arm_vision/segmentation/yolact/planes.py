@@ -6,7 +6,7 @@ Colour alone parts a ring badly from an orange block before it; the slopes tell 
 import cv2
 import numpy as np
 
-from soft_arm_kinematics.machine_code import njit
+from soft_arm_kinematics.backends.machine_code import njit
 
 MEAN, DEVIATION = 118.0, 60.0  # of a grey value; pictures are brought to about -1..1
 NEAR_M = 0.4  # the plane of depth is this over the depth: nothing known (0) looks like what is far

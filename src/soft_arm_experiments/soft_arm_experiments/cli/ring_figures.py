@@ -9,23 +9,23 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, instance_overlap, pose_errors
-from soft_arm_vision.cloud import depth_in_metres
-from soft_arm_vision.coco import Sample
-from soft_arm_vision.cramer_rao import centre_bound_m
-from soft_arm_vision.instance import Instance
+from soft_arm_experiments.vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, instance_overlap, pose_errors
+from soft_arm_experiments.vision.coco import Sample
+from soft_arm_experiments.vision.cramer_rao import centre_bound_m
+from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring_detector import Detection, RingDetector
-from soft_arm_vision.segmenter import Segmenter, make_segmenter
-from soft_arm_vision.yolact.exported import ExportedYolact
-from soft_arm_vision.yolact_segmenter import YolactSegmenter
+from soft_arm_vision.ring.detector import Detection, RingDetector
+from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.segmenter import Segmenter, make_segmenter
+from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
+from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 
 DRAWN_AT_ONCE = 50  # frames, 92 MB
 
 
 def masks_and_poses(options, ring: Ring) -> dict:
     """Figures by name; options: frames, seed, segmenter and robot."""
-    from soft_arm_vision.data_factory import drawn_intrinsics, ring_samples  # OpenGL and MuJoCo: only where they are needed
+    from soft_arm_experiments.vision.data_factory import drawn_intrinsics, ring_samples  # OpenGL and MuJoCo: only where they are needed
 
     intrinsics = drawn_intrinsics()
     segmenter = make_segmenter(options.segmenter, ring)

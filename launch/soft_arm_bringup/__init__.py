@@ -1,1 +1,0 @@
-"""Launch files, rig configurations, the softarm command and system tests."""

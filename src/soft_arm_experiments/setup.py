@@ -1,0 +1,40 @@
+from setuptools import find_packages, setup
+
+package_name = 'soft_arm_experiments'
+
+setup(
+    name=package_name,
+    version='0.1.0',
+    packages=find_packages(exclude=['test', 'test.*']),
+    package_data={package_name: ['vision/bench_peers/*.cpp']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
+        ('share/' + package_name, ['package.xml']),
+    ],
+    install_requires=['setuptools'],
+    zip_safe=True,
+    maintainer='soft_arm maintainers',
+    maintainer_email='maintainers@soft-arm.example.org',
+    description='Experiments, benchmarks, studies, reports and training data: may use every other package.',
+    license='Apache-2.0',
+    extras_require={'test': ['pytest']},
+    entry_points={
+        'softarm.bench': [
+            'cell = soft_arm_experiments.cli.bench_cell:main',
+            'kinematics = soft_arm_experiments.cli.bench_kinematics:main',
+            'vision = soft_arm_experiments.cli.bench_vision:main',
+        ],
+        'softarm.calibrate': [
+            'dynamics = soft_arm_experiments.cli.calibrate_dynamics:main',
+            'finger = soft_arm_experiments.cli.calibrate_finger:main',
+            'grasp = soft_arm_experiments.cli.calibrate_grasp:main',
+        ],
+        'softarm.experiment': [
+            'all = soft_arm_experiments.cli.experiment:all_experiments',
+            'bend = soft_arm_experiments.cli.experiment:bend',
+            'deflection = soft_arm_experiments.cli.experiment:deflection',
+            'ring = soft_arm_experiments.cli.experiment_ring:main',
+        ],
+        'softarm.train': ['ring-segmenter = soft_arm_experiments.cli.train_ring_segmenter:main'],
+    },
+)

@@ -1,0 +1,21 @@
+from setuptools import find_packages, setup
+
+package_name = 'soft_arm_physics'
+
+setup(
+    name=package_name,
+    version='0.1.0',
+    packages=find_packages(exclude=['test', 'test.*']),
+    package_data={package_name: ['config/*.yaml']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
+        ('share/' + package_name, ['package.xml']),
+    ],
+    install_requires=['setuptools'],
+    zip_safe=True,
+    maintainer='soft_arm maintainers',
+    maintainer_email='maintainers@soft-arm.example.org',
+    description='Physics of the shipped robots in MuJoCo: arm, finger, bellows; no ROS, no devices.',
+    license='Apache-2.0',
+    extras_require={'test': ['pytest']},
+)

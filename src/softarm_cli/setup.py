@@ -1,0 +1,33 @@
+from setuptools import find_packages, setup
+
+package_name = 'softarm_cli'
+
+setup(
+    name=package_name,
+    version='0.1.0',
+    packages=find_packages(exclude=['test', 'test.*']),
+    data_files=[
+        ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
+        ('share/' + package_name, ['package.xml']),
+        ('bin', ['bin/softarm']),  # found on PATH once the workspace is sourced
+    ],
+    install_requires=['setuptools'],
+    zip_safe=True,
+    maintainer='soft_arm maintainers',
+    maintainer_email='maintainers@soft-arm.example.org',
+    description='The softarm command: one door to what the packages offer on the command line.',
+    license='Apache-2.0',
+    extras_require={'test': ['pytest']},
+    entry_points={
+        'console_scripts': ['report_ready = softarm_cli.ros.report_ready_node:main'],
+        'softarm.commands': [
+            'launch = softarm_cli.launch_command:main',
+            'run = softarm_cli.run_command:main',
+            'bag = softarm_cli.bag_command:main',
+            'doctor = softarm_cli.doctor_command:main',
+            'topic = softarm_cli.topic_command:main',
+            'node = softarm_cli.node_command:main',
+            'rig = softarm_cli.rig_command:main',
+        ],
+    },
+)
