@@ -1,9 +1,11 @@
 """What holds for tests of every package.
 
-Tests that start nodes are kept apart: each test file has a ROS domain of its own, also beside other runs on this machine.
+Tests that start nodes are kept apart: each test file has a ROS domain of its own, also beside other
+runs on this machine.
 
-Tests in real time (`component/`, `system/`, and files marked `real_time`) talk to processes and devices that vent, time out or latch
-when this machine stalls, as they should. Such a test says nothing, so it gets two more attempts, each with new processes.
+Tests in real time (`component/`, `system/`, and files marked `real_time`) talk to processes and
+devices that vent, time out or latch when this machine stalls, as they should. Such a test says
+nothing, so it gets two more attempts, each with new processes.
 """
 
 import fcntl
@@ -14,8 +16,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile('any_machine', deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile('any_machine')  # how long an example takes says nothing about the code on a machine that stalls
+hypothesis.settings.register_profile(
+    'any_machine', deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile(
+    'any_machine'
+)  # how long an example takes says nothing about the code on a machine that stalls
 
 REAL_TIME_FOLDERS, RERUNS = {'component', 'system'}, 2
 _DOMAINS = range(1, 100)  # above 101 the ports run into the ephemeral ones of Linux
@@ -32,7 +38,9 @@ def _claim_domain():
             lock.close()
             continue
         return domain, lock
-    raise RuntimeError(f'all ROS domains {_DOMAINS.start}..{_DOMAINS.stop - 1} are claimed by running tests')
+    raise RuntimeError(
+        f'all ROS domains {_DOMAINS.start}..{_DOMAINS.stop - 1} are claimed by running tests'
+    )
 
 
 @pytest.fixture(scope='module', autouse=True)

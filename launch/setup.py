@@ -13,7 +13,10 @@ setup(
         ('share/' + package_name, ['package.xml']),
         # as in the source tree, so that $(dirname)/config means the same from either place
         ('share/' + package_name + '/launch', glob('*.launch.xml')),
-        *(('share/' + package_name + f'/launch/{rig}', glob(f'{rig}/*.yaml')) for rig in glob('config/*')),
+        *(
+            ('share/' + package_name + f'/launch/{rig}', glob(f'{rig}/*.yaml'))
+            for rig in glob('config/*')
+        ),
     ],
     install_requires=['setuptools'],
     zip_safe=True,

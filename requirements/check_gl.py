@@ -16,13 +16,17 @@ def main():
     query_devices = ctypes.CFUNCTYPE(ctypes.c_uint, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(
         egl.eglGetProcAddress(b'eglQueryDevicesEXT')
     )
-    get_display = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p)(
-        egl.eglGetProcAddress(b'eglGetPlatformDisplayEXT')
-    )
+    get_display = ctypes.CFUNCTYPE(
+        ctypes.c_void_p, ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p
+    )(egl.eglGetProcAddress(b'eglGetPlatformDisplayEXT'))
     devices, count = (ctypes.c_void_p * 16)(), ctypes.c_int(0)
     query_devices(16, devices, ctypes.byref(count))
-    displays = (get_display(_EGL_PLATFORM_DEVICE_EXT, device, None) for device in devices[: count.value])
-    return 0 if any(egl.eglInitialize(display, None, None) for display in displays if display) else 1
+    displays = (
+        get_display(_EGL_PLATFORM_DEVICE_EXT, device, None) for device in devices[: count.value]
+    )
+    return (
+        0 if any(egl.eglInitialize(display, None, None) for display in displays if display) else 1
+    )
 
 
 if __name__ == '__main__':

@@ -6,7 +6,14 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(exclude=['test', 'test.*']),
-    package_data={package_name: ['robots/*.yaml', 'calibration/*/*.yaml', 'calibration/*/*.csv', 'calibration/*/README.md']},
+    package_data={
+        package_name: [
+            'robots/*.yaml',
+            'calibration/*/*.yaml',
+            'calibration/*/*.csv',
+            'calibration/*/README.md',
+        ]
+    },
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),

@@ -38,12 +38,16 @@ class Heard:
         self.executor.add_node(self.node)
         for topic, kind in topics.items():
             kept = self.messages.setdefault(topic, [])
-            self.node.create_subscription(kind, topic, lambda m, kept=kept: kept.append(m), qos_profile_sensor_data)
+            self.node.create_subscription(
+                kind, topic, lambda m, kept=kept: kept.append(m), qos_profile_sensor_data
+            )
 
     def until(self, condition, act=lambda: None):
         end_s = time.monotonic() + DEADLINE_S
         while not condition():
-            assert time.monotonic() < end_s, f'not within {DEADLINE_S} s; heard {[t for t, kept in self.messages.items() if kept]}'
+            assert time.monotonic() < end_s, (
+                f'not within {DEADLINE_S} s; heard {[t for t, kept in self.messages.items() if kept]}'
+            )
             act()
             self.executor.spin_once(timeout_sec=0.05)
 
@@ -61,7 +65,13 @@ def started(tmp_path):
     def start(name, topics):
         with (tmp_path / 'log').open('w') as out:
             command = ['softarm', 'launch', str(LAUNCH / name)]
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+            process = subprocess.Popen(
+                command,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
         heard = Heard(topics)
         heard.output = (tmp_path / 'log').read_text
         running.append((process, heard))
@@ -75,9 +85,17 @@ def started(tmp_path):
 
 
 def test_four_limbs_move_and_carry_viewpoint_and_light(started):
-    heard, limbs = started('squid.launch.xml', {'/squid/joint_states': JointState, '/tf': TFMessage}), Limbs()
+    heard, limbs = (
+        started('squid.launch.xml', {'/squid/joint_states': JointState, '/tf': TFMessage}),
+        Limbs(),
+    )
     publisher = heard.node.create_publisher(ArmConfiguration, '/squid/limb_configuration', 1)
-    wanted = ArmConfiguration(segments=['camera_1', 'light_1'], theta_rad=[0.8, -0.3], phi_rad=[0.5, 0.0], ell_m=[0.59, 0.6])
+    wanted = ArmConfiguration(
+        segments=['camera_1', 'light_1'],
+        theta_rad=[0.8, -0.3],
+        phi_rad=[0.5, 0.0],
+        ell_m=[0.59, 0.6],
+    )
     limbs.bend('camera_1', 0.8, 0.5, 0.59)
     limbs.bend('light_1', -0.3, 0.0, 0.6)
     values = limbs.joint_values().tolist()
@@ -90,9 +108,15 @@ def test_four_limbs_move_and_carry_viewpoint_and_light(started):
     assert heard.messages['/squid/joint_states'][-1].name == list(limbs.joint_names)
     heard.messages['/tf'].clear()
     heard.until(lambda: heard.messages['/tf'])
-    moved = {t.child_frame_id: t.transform.translation for m in heard.messages['/tf'] for t in m.transforms}
+    moved = {
+        t.child_frame_id: t.transform.translation
+        for m in heard.messages['/tf']
+        for t in m.transforms
+    }
     for _, frame, pose in limbs.tip_frames():
-        assert [moved[frame].x, moved[frame].y, moved[frame].z] == pytest.approx(pose[:3, 3].tolist(), abs=1e-9)
+        assert [moved[frame].x, moved[frame].y, moved[frame].z] == pytest.approx(
+            pose[:3, 3].tolist(), abs=1e-9
+        )
     assert {'squid_camera_frame', 'squid_light_frame'} <= set(moved)
     heard.until(lambda: "ready: the squid's four limbs, 1 node," in heard.output())
     assert 'ERROR' not in heard.output()
@@ -112,12 +136,22 @@ def test_the_bellows_contact_is_told(started):
 
     def send():
         stamp = heard.node.get_clock().now().to_msg()
-        pressure, pose = ChamberPressures(names=['bellows'], pressures_pa=[0.0]), PoseWithCovarianceStamped()
+        pressure, pose = (
+            ChamberPressures(names=['bellows'], pressures_pa=[0.0]),
+            PoseWithCovarianceStamped(),
+        )
         pressure.header.stamp = pose.header.stamp = stamp
-        pose.pose.pose.position.x, pose.pose.pose.position.z, pose.pose.pose.orientation.w = float(tip[0]), float(tip[1]), 1.0
+        pose.pose.pose.position.x, pose.pose.pose.position.z, pose.pose.pose.orientation.w = (
+            float(tip[0]),
+            float(tip[1]),
+            1.0,
+        )
         pressures.publish(pressure)
         poses.publish(pose)
 
     heard.until(lambda: heard.messages['/bellows/contact'], send)
     heard.until(lambda: 'ready: contact of modal_bellows, 1 node,' in heard.output(), send)
-    assert not heard.messages['/bellows/contact'][-1].in_contact and heard.messages['/bellows/contact'][-1].message == 'free motion'
+    assert (
+        not heard.messages['/bellows/contact'][-1].in_contact
+        and heard.messages['/bellows/contact'][-1].message == 'free motion'
+    )

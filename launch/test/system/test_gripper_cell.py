@@ -53,7 +53,9 @@ class Cell(LaunchedGraph):
         return self.now_s() - stamp.sec - 1e-9 * stamp.nanosec
 
     def place_object(self, gap_m):
-        assert self.call(PlaceObject, '/virtual_cell/place_object', PlaceObject.Request(gap_m=gap_m)).success
+        assert self.call(
+            PlaceObject, '/virtual_cell/place_object', PlaceObject.Request(gap_m=gap_m)
+        ).success
 
     def grip(self, kind, name, goal):
         """The result of a goal; when this machine stalls for longer than the device's watchdog waits, the next one counts."""
@@ -70,7 +72,9 @@ class Cell(LaunchedGraph):
 
     def active(self, name):
         status = self.latest.get(name)
-        return status is not None and {v.key: v.value for v in status.values}.get('state') == 'active'
+        return (
+            status is not None and {v.key: v.value for v in status.values}.get('state') == 'active'
+        )
 
 
 @pytest.fixture(scope='module')
@@ -86,24 +90,38 @@ def cell(tmp_path_factory, ros_domain):
 def test_every_node_runs(cell):
     cell.wait(lambda: cell.nodes() >= NODES or cell.deaths(), f'{sorted(NODES)} run')
     assert cell.nodes() >= NODES, cell.output()
-    cell.wait(lambda: cell.active('abb/abb_rws_bridge') and cell.active('gripper/pcu2v_driver'), 'both drivers are active')
+    cell.wait(
+        lambda: cell.active('abb/abb_rws_bridge') and cell.active('gripper/pcu2v_driver'),
+        'both drivers are active',
+    )
 
 
 @pytest.mark.parametrize('name', sorted(STREAMS))
 def test_every_stream_is_fresh(cell, name):
-    cell.wait(lambda: name in cell.latest and -0.1 < cell.age_s(name) < FRESH_S, f'{name} is younger than {FRESH_S} s')
+    cell.wait(
+        lambda: name in cell.latest and -0.1 < cell.age_s(name) < FRESH_S,
+        f'{name} is younger than {FRESH_S} s',
+    )
 
 
 def test_the_finger_hangs_on_the_robot(cell):
     tip, base = 'soft_gripper_piece_4_tip', 'abb_base_link'
-    cell.wait(lambda: cell.buffer.can_transform(base, tip, rclpy.time.Time()), f'{tip} is known in {base}')
+    cell.wait(
+        lambda: cell.buffer.can_transform(base, tip, rclpy.time.Time()), f'{tip} is known in {base}'
+    )
 
 
 def test_the_camera_sees_the_true_bends(cell):
     def error_rad():
-        return np.abs(np.subtract(cell.latest['/gripper/piece_angles'].position, cell.latest[ANGLES_TRUTH].position)).max()
+        return np.abs(
+            np.subtract(
+                cell.latest['/gripper/piece_angles'].position, cell.latest[ANGLES_TRUTH].position
+            )
+        ).max()
 
-    cell.wait(lambda: error_rad() < math.radians(3), 'each piece is seen within 3 deg of its true bend')
+    cell.wait(
+        lambda: error_rad() < math.radians(3), 'each piece is seen within 3 deg of its true bend'
+    )
 
 
 def test_the_robot_moves_to_joint_angles(cell):
@@ -113,7 +131,10 @@ def test_the_robot_moves_to_joint_angles(cell):
     goal = MoveJoints.Goal(names=list(joints.name), position_rad=SMALL_MOVE_RAD.tolist())
     result = cell.act(MoveJoints, '/abb/move_joints', goal)
     assert (result.error_code, result.error_msg) == (MoveJoints.Result.NONE, '')
-    cell.wait(lambda: np.allclose(cell.latest['/abb/joint_states'].position, SMALL_MOVE_RAD, atol=0.01), 'the joints are there')
+    cell.wait(
+        lambda: np.allclose(cell.latest['/abb/joint_states'].position, SMALL_MOVE_RAD, atol=0.01),
+        'the joints are there',
+    )
 
 
 def test_a_grasp_of_nothing_says_so(cell):
@@ -131,18 +152,32 @@ def test_a_grasp_holds_what_it_touches(cell):
     assert result.seen_by in (Grasp.Goal.PRESSURE, Grasp.Goal.SHAPE, Grasp.Goal.BOTH)
     assert 20e3 < result.contact_pa < 80e3
     assert result.end_state == Grasp.Result.HOLDING
-    cell.wait(lambda: cell.latest[TRUTH].positive_trigger and cell.latest[TRUTH].true_pressure_pa > result.contact_pa, 'it holds')
+    cell.wait(
+        lambda: (
+            cell.latest[TRUTH].positive_trigger
+            and cell.latest[TRUTH].true_pressure_pa > result.contact_pa
+        ),
+        'it holds',
+    )
 
 
 def test_a_release_opens_by_vacuum(cell):
     result = cell.grip(Release, 'release', Release.Goal(stay_open=True))
     assert (result.error_code, result.error_msg, result.end_state) == (0, '', Release.Result.OPEN)
-    cell.wait(lambda: cell.latest[TRUTH].negative_trigger and cell.latest[TRUTH].true_pressure_pa < -50e3, 'the vacuum stays')
+    cell.wait(
+        lambda: cell.latest[TRUTH].negative_trigger and cell.latest[TRUTH].true_pressure_pa < -50e3,
+        'the vacuum stays',
+    )
 
 
 def test_it_has_said_that_it_is_ready_and_nothing_red(cell):
-    cell.wait(lambda: 'ready: the gripper cell on the virtual cell, 6 nodes' in cell.output(), 'the launch says that it is ready')
-    assert not [line for line in cell.output().splitlines() if 'ERROR' in line or 'Traceback' in line]
+    cell.wait(
+        lambda: 'ready: the gripper cell on the virtual cell, 6 nodes' in cell.output(),
+        'the launch says that it is ready',
+    )
+    assert not [
+        line for line in cell.output().splitlines() if 'ERROR' in line or 'Traceback' in line
+    ]
 
 
 def test_a_killed_driver_ends_the_launch(cell):
@@ -154,4 +189,6 @@ def test_a_killed_driver_ends_the_launch(cell):
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
     assert cell.deaths() == cell.killed, cell.output()
     last = cell.output().splitlines()[-1]
-    assert last.endswith('ended because /gripper/pcu2v_driver, which the others need, was killed by SIGKILL')
+    assert last.endswith(
+        'ended because /gripper/pcu2v_driver, which the others need, was killed by SIGKILL'
+    )

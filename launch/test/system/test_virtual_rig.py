@@ -22,7 +22,13 @@ from softarm_cli.launching.description import declared_arguments
 from system_testing.garbage import Storm
 from system_testing.launched_graph import DEADLINE_S, LAUNCH, LaunchedGraph, free_port
 
-NODES = ('pneumatic_driver', 'forward_kinematics', 'inverse_kinematics', 'ring_detector', 'tip_controller')
+NODES = (
+    'pneumatic_driver',
+    'forward_kinematics',
+    'inverse_kinematics',
+    'ring_detector',
+    'tip_controller',
+)
 STREAMS = {
     '/soft_arm/pressures': ChamberPressures,
     '/soft_arm/configuration': ArmConfiguration,
@@ -38,7 +44,11 @@ class Rig(LaunchedGraph):
     """The virtual rig of the soft arm."""
 
     def __init__(self, log: Path):
-        super().__init__(log, [str(LAUNCH / 'sim.launch.xml'), f'modbus_port:={free_port()}', 'plant_seed:=7'], STREAMS)
+        super().__init__(
+            log,
+            [str(LAUNCH / 'sim.launch.xml'), f'modbus_port:={free_port()}', 'plant_seed:=7'],
+            STREAMS,
+        )
 
     def pressures_pa(self):
         return np.array(self.latest['/soft_arm/pressures'].pressures_pa)
@@ -82,11 +92,15 @@ def bent_tip_m():
     """Somewhere well inside the workspace."""
     arm = load_arm()
     low_m, high_m = arm.length_limits_m
-    return arm.tip_from_lengths(low_m + (high_m - low_m) * np.array([0.35, 0.2, 0.2, 0.35, 0.3, 0.3]))
+    return arm.tip_from_lengths(
+        low_m + (high_m - low_m) * np.array([0.35, 0.2, 0.2, 0.35, 0.3, 0.3])
+    )
 
 
 def test_both_rigs_take_the_same_arguments():
-    assert list(declared_arguments(LAUNCH / 'sim.launch.xml')) == list(declared_arguments(LAUNCH / 'rig.launch.xml'))
+    assert list(declared_arguments(LAUNCH / 'sim.launch.xml')) == list(
+        declared_arguments(LAUNCH / 'rig.launch.xml')
+    )
 
 
 def test_every_node_runs(rig):
@@ -96,7 +110,10 @@ def test_every_node_runs(rig):
 
 
 def test_it_says_when_it_is_ready_and_nothing_red_before(rig):
-    rig.wait(lambda: 'ready: soft_arm on the virtual rig, 6 nodes' in rig.output() or rig.deaths(), 'the launch says that it is ready')
+    rig.wait(
+        lambda: 'ready: soft_arm on the virtual rig, 6 nodes' in rig.output() or rig.deaths(),
+        'the launch says that it is ready',
+    )
     told = rig.output().split('ready: soft_arm')[0]
     assert not [line for line in told.splitlines() if 'ERROR' in line or 'Traceback' in line]
 
@@ -105,7 +122,10 @@ def test_the_same_launch_again_is_refused(rig):
     command = ['softarm', 'launch', str(LAUNCH / 'sim.launch.xml')]
     again = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
     assert (again.returncode, again.stdout, again.stderr.count('\n')) == (2, '', 1)
-    assert f'/soft_arm/pneumatic_driver already runs in ROS domain {os.environ["ROS_DOMAIN_ID"]}' in again.stderr
+    assert (
+        f'/soft_arm/pneumatic_driver already runs in ROS domain {os.environ["ROS_DOMAIN_ID"]}'
+        in again.stderr
+    )
 
 
 def test_every_stream_flows(rig):
@@ -117,15 +137,25 @@ def test_every_stream_flows(rig):
 
 @pytest.mark.parametrize(
     'frame',
-    ['soft_arm_base_link', 'soft_arm_module_1_tip', 'soft_arm_tip_by_model', 'soft_arm_tip_by_vision', 'camera_color_optical_frame'],
+    [
+        'soft_arm_base_link',
+        'soft_arm_module_1_tip',
+        'soft_arm_tip_by_model',
+        'soft_arm_tip_by_vision',
+        'camera_color_optical_frame',
+    ],
 )
 def test_every_frame_hangs_on_the_world(rig, frame):
-    rig.wait(lambda: rig.buffer.can_transform('world', frame, rclpy.time.Time()), f'{frame} is known')
+    rig.wait(
+        lambda: rig.buffer.can_transform('world', frame, rclpy.time.Time()), f'{frame} is known'
+    )
 
 
 def test_the_camera_sees_the_ring_where_it_is(rig):
     def error_m():
-        return np.linalg.norm(xyz(rig.latest['/soft_arm/ring_pose'].pose.pose.position) - rig.truth_m())
+        return np.linalg.norm(
+            xyz(rig.latest['/soft_arm/ring_pose'].pose.pose.position) - rig.truth_m()
+        )
 
     rig.wait(lambda: error_m() < 0.003, 'the seen ring is within 3 mm of the true one')
 
@@ -133,7 +163,9 @@ def test_the_camera_sees_the_ring_where_it_is(rig):
 def ready(rig):
     """Whether goals are taken: the controller hears the driver, which it may find later than this test, and whom it asks is there."""
     status = rig.latest.get('soft_arm/tip_controller')
-    hears = status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
+    hears = (
+        status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
+    )
     return hears and rig.node.count_services('/soft_arm/solve_ik') > 0
 
 
@@ -141,7 +173,10 @@ def test_the_tip_reaches_a_target(rig):
     target_m = bent_tip_m()
     result = move_tip(rig, target_m)
     assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')
-    rig.wait(lambda: np.linalg.norm(rig.truth_m() - target_m) < 0.002, 'the true tip is within 2 mm of its target')
+    rig.wait(
+        lambda: np.linalg.norm(rig.truth_m() - target_m) < 0.002,
+        'the true tip is within 2 mm of its target',
+    )
 
 
 def test_an_unreachable_target_moves_nothing(rig):
@@ -157,8 +192,12 @@ def test_garbage_ends_no_node(rig):
     rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
     before = rig.pids()
     storm = Storm(rig)
-    assert {'/soft_arm/pressure_command', '/soft_arm/ring_pose', '/soft_arm/pressures'} <= set(storm.topics)
-    assert {'/soft_arm/solve_ik'} <= set(storm.services) and {'/soft_arm/move_tip'} <= set(storm.actions)
+    assert {'/soft_arm/pressure_command', '/soft_arm/ring_pose', '/soft_arm/pressures'} <= set(
+        storm.topics
+    )
+    assert {'/soft_arm/solve_ik'} <= set(storm.services) and {'/soft_arm/move_tip'} <= set(
+        storm.actions
+    )
     storm.publish(listen_s=3.0)
     storm.ask()
     for name in (*(f'/soft_arm/{name}' for name in NODES), '/virtual_rig'):
@@ -178,13 +217,19 @@ def test_a_killed_controller_leaves_a_vented_arm(rig):
     rig.send_goal(MoveTip, '/soft_arm/move_tip', goal_at(bent_tip_m(), tolerance_m=1e-4))
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() > VENTED_PA, 'the arm is under pressure')
     rig.kill('tip_controller')
-    rig.wait(lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA, 'the driver has vented for want of commands')
+    rig.wait(
+        lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA,
+        'the driver has vented for want of commands',
+    )
 
 
 def test_killed_nodes_are_started_again_and_work(rig):
     rig.kill('ring_detector')
     rig.kill('inverse_kinematics')
-    rig.wait(lambda: all(starts(rig, name) >= 2 for name in rig.killed), 'all that were killed are started again')
+    rig.wait(
+        lambda: all(starts(rig, name) >= 2 for name in rig.killed),
+        'all that were killed are started again',
+    )
     for name in rig.killed:
         rig.wait(lambda name=name: works(rig, name, rig.pids().get(name)), f'the new {name} works')
     target_m = bent_tip_m()
@@ -198,7 +243,11 @@ def starts(rig, name):
 def works(rig, name, pid):
     status = rig.latest.get(f'soft_arm/{name}')
     values = {} if status is None else {v.key: v.value for v in status.values}
-    return values.get('pid') == str(pid) and values.get('ready') != 'False' and status.level == DiagnosticStatus.OK
+    return (
+        values.get('pid') == str(pid)
+        and values.get('ready') != 'False'
+        and status.level == DiagnosticStatus.OK
+    )
 
 
 def test_vent_answers(rig):
@@ -212,4 +261,6 @@ def test_ctrl_c_ends_everything(rig):
     assert rig.launch.wait(DEADLINE_S) == 0
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
     assert set(rig.deaths()) == set(rig.killed), rig.output()
-    assert 'not vented from here' not in rig.output()  # the device has served until its driver had vented
+    assert (
+        'not vented from here' not in rig.output()
+    )  # the device has served until its driver had vented

@@ -13,7 +13,16 @@ from softarm_cli.graph.message_types import message_class
 
 OTHERS = {'/tf', '/tf_static', '/rosout', '/parameter_events', '/clock', '/diagnostics'}
 """Topics that are not ours."""
-OF_EVERY_NODE = ('parameter', 'parameters', 'type_description', 'get_state', 'get_available', 'get_transition', 'loggers', 'logger_levels')
+OF_EVERY_NODE = (
+    'parameter',
+    'parameters',
+    'type_description',
+    'get_state',
+    'get_available',
+    'get_transition',
+    'loggers',
+    'logger_levels',
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,18 @@ KINDS = (
     Kind(1e300, -(2**31), 'x' * 2000, 500, 2**31 - 1),
     Kind(-1e-300, 255, '/', 2, 1),
 )
-_BITS = {'int8': 7, 'uint8': 8, 'int16': 15, 'uint16': 16, 'int32': 31, 'uint32': 32, 'int64': 63, 'uint64': 64, 'octet': 8, 'byte': 8}
+_BITS = {
+    'int8': 7,
+    'uint8': 8,
+    'int16': 15,
+    'uint16': 16,
+    'int32': 31,
+    'uint32': 32,
+    'int64': 63,
+    'uint64': 64,
+    'octet': 8,
+    'byte': 8,
+}
 
 
 def message(type_of_message: type, kind: Kind):
@@ -67,9 +87,17 @@ def _single(declared: str, kind: Kind):
     if declared == 'double':
         return kind.number
     if declared == 'float':
-        return kind.number if math.isinf(kind.number) or math.isnan(kind.number) else math.copysign(1e38, kind.number)
+        return (
+            kind.number
+            if math.isinf(kind.number) or math.isnan(kind.number)
+            else math.copysign(1e38, kind.number)
+        )
     low, high = (0 if declared[0] in 'uob' else -(2 ** _BITS[declared])), 2 ** _BITS[declared] - 1
-    return bytes([kind.integer % 256]) if declared in ('octet', 'byte') else min(max(kind.integer, low), high)
+    return (
+        bytes([kind.integer % 256])
+        if declared in ('octet', 'byte')
+        else min(max(kind.integer, low), high)
+    )
 
 
 def spoilt(good, number: float):
@@ -104,9 +132,13 @@ class Storm:
             self.topics |= dict(node.get_subscriber_names_and_types_by_node(name, namespace))
             self.services |= dict(node.get_service_names_and_types_by_node(name, namespace))
             self.actions |= dict(get_action_server_names_and_types_by_node(node, name, namespace))
-        self.topics = {t: kinds[0] for t, kinds in self.topics.items() if t not in OTHERS and '/_' not in t}
+        self.topics = {
+            t: kinds[0] for t, kinds in self.topics.items() if t not in OTHERS and '/_' not in t
+        }
         self.services = {
-            s: kinds[0] for s, kinds in self.services.items() if '/_' not in s and not any(word in s for word in OF_EVERY_NODE)
+            s: kinds[0]
+            for s, kinds in self.services.items()
+            if '/_' not in s and not any(word in s for word in OF_EVERY_NODE)
         }
         self.actions = {a: kinds[0] for a, kinds in self.actions.items()}
 
@@ -116,7 +148,10 @@ class Storm:
         for topic, kind in self.topics.items():
             listeners.append(
                 graph.node.create_subscription(
-                    message_class(kind), topic, lambda m, topic=topic: heard.setdefault(topic, m), qos_profile_sensor_data
+                    message_class(kind),
+                    topic,
+                    lambda m, topic=topic: heard.setdefault(topic, m),
+                    qos_profile_sensor_data,
                 )
             )
         graph.pause(listen_s, lambda: len(heard) == len(self.topics))
@@ -124,10 +159,18 @@ class Storm:
             graph.node.destroy_subscription(listener)
         for topic, kind in self.topics.items():
             publisher = graph.node.create_publisher(
-                message_class(kind), topic, QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+                message_class(kind),
+                topic,
+                QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL),
             )
-            graph.wait(lambda publisher=publisher: publisher.get_subscription_count() > 0, f'{topic} is listened to')
-            for bad in (*(message(message_class(kind), one) for one in KINDS), *self._spoilt(heard.get(topic))):
+            graph.wait(
+                lambda publisher=publisher: publisher.get_subscription_count() > 0,
+                f'{topic} is listened to',
+            )
+            for bad in (
+                *(message(message_class(kind), one) for one in KINDS),
+                *self._spoilt(heard.get(topic)),
+            ):
                 publisher.publish(bad)
             graph.pause(0.3, lambda: False)
             graph.node.destroy_publisher(publisher)
@@ -135,7 +178,15 @@ class Storm:
     @staticmethod
     def _spoilt(good) -> Iterator:
         if good is not None:
-            yield from (spoilt(good, number) for number in (math.nan, math.inf, 1e300 if 'double' in str(type(good)) else 1e30, 0.0))
+            yield from (
+                spoilt(good, number)
+                for number in (
+                    math.nan,
+                    math.inf,
+                    1e300 if 'double' in str(type(good)) else 1e30,
+                    0.0,
+                )
+            )
 
     def ask(self) -> None:
         """Every kind of garbage of every service whose request has more than a yes or no, and of every action."""

@@ -35,7 +35,11 @@ class LaunchedGraph:
         self._log = log
         with log.open('w') as out:
             self.launch = subprocess.Popen(
-                ['softarm', 'launch', *command], stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
+                ['softarm', 'launch', *command],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
@@ -45,8 +49,18 @@ class LaunchedGraph:
         self._changed = threading.Condition()
         self.latest, self.killed, self._streams = {}, [], set(streams)
         for name, kind in streams.items():
-            self.node.create_subscription(kind, name, lambda message, name=name: self._keep(name, message), qos_profile_sensor_data)
-        self.node.create_subscription(DiagnosticArray, '/diagnostics', lambda array: [self._keep(s.name, s) for s in array.status], 10)
+            self.node.create_subscription(
+                kind,
+                name,
+                lambda message, name=name: self._keep(name, message),
+                qos_profile_sensor_data,
+            )
+        self.node.create_subscription(
+            DiagnosticArray,
+            '/diagnostics',
+            lambda array: [self._keep(s.name, s) for s in array.status],
+            10,
+        )
         self.buffer = Buffer()
         self._listener = TransformListener(self.buffer, self.node)
         self._stopping = threading.Event()
@@ -66,7 +80,9 @@ class LaunchedGraph:
 
     def wait(self, condition, what):
         with self._changed:
-            assert self._changed.wait_for(condition, DEADLINE_S), f'{what}, within {DEADLINE_S} s; the launch said:\n{self.output()}'
+            assert self._changed.wait_for(condition, DEADLINE_S), (
+                f'{what}, within {DEADLINE_S} s; the launch said:\n{self.output()}'
+            )
 
     def pause(self, seconds, condition):
         """Wait for so long, or until the condition holds."""
@@ -78,7 +94,10 @@ class LaunchedGraph:
         self.call(ListParameters, f'{node}/list_parameters', ListParameters.Request())
 
     def wait_for_streams(self):
-        self.wait(lambda: self._streams <= set(self.latest), f'each of {sorted(self._streams)} was received')
+        self.wait(
+            lambda: self._streams <= set(self.latest),
+            f'each of {sorted(self._streams)} was received',
+        )
 
     def kill(self, executable):
         os.kill(self.pids()[executable], signal.SIGKILL)
@@ -100,7 +119,9 @@ class LaunchedGraph:
     def send_goal(self, kind, name, goal):
         client = ActionClient(self.node, kind, name)
         self.wait(client.server_is_ready, f'{name} is offered')
-        return self.result(self.called(lambda: client.send_goal_async(goal)), 'the goal is answered')
+        return self.result(
+            self.called(lambda: client.send_goal_async(goal)), 'the goal is answered'
+        )
 
     def act(self, kind, name, goal):
         handle = self.send_goal(kind, name, goal)
@@ -108,13 +129,21 @@ class LaunchedGraph:
         return self.result(self.called(handle.get_result_async), 'the goal ends').result
 
     def nodes(self):
-        return {f'{namespace.rstrip("/")}/{name}' for name, namespace in self.node.get_node_names_and_namespaces()}
+        return {
+            f'{namespace.rstrip("/")}/{name}'
+            for name, namespace in self.node.get_node_names_and_namespaces()
+        }
 
     def output(self):
         return self._log.read_text()
 
     def pids(self):
-        return {name: int(pid) for name, pid in re.findall(r'\[(\w+)-\d+\]: process started with pid \[(\d+)\]', self.output())}
+        return {
+            name: int(pid)
+            for name, pid in re.findall(
+                r'\[(\w+)-\d+\]: process started with pid \[(\d+)\]', self.output()
+            )
+        }
 
     def deaths(self):
         return re.findall(r'\[(\w+)-\d+\]: process has died', self.output())
@@ -127,7 +156,9 @@ class LaunchedGraph:
         self.node.destroy_node()
         self._context.try_shutdown()
         if self.launch.poll() is None:
-            os.killpg(self.launch.pid, signal.SIGINT)  # on SIGTERM ros2 launch would leave the nodes
+            os.killpg(
+                self.launch.pid, signal.SIGINT
+            )  # on SIGTERM ros2 launch would leave the nodes
             self.launch.wait(60)
 
 

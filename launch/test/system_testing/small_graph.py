@@ -20,13 +20,25 @@ class SpinningNode:
         heard: Messages by topic, of `hears`.
     """
 
-    def __init__(self, name: str, namespace: str = '', hears: dict[str, type] = {}, build=lambda node: None, lifecycle: bool = False):  # noqa: B006
+    def __init__(
+        self,
+        name: str,
+        namespace: str = '',
+        hears: dict[str, type] | None = None,
+        build=lambda node: None,
+        lifecycle: bool = False,
+    ):
         self._context = Context()
         rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self.node = (LifecycleNode if lifecycle else Node)(name, namespace=namespace, context=self._context)
+        self.node = (LifecycleNode if lifecycle else Node)(
+            name, namespace=namespace, context=self._context
+        )
+        hears = hears or {}
         self.heard, self._changed = {topic: [] for topic in hears}, threading.Condition()
         for topic, kind in hears.items():
-            self.node.create_subscription(kind, topic, lambda message, topic=topic: self._keep(topic, message), 1000)
+            self.node.create_subscription(
+                kind, topic, lambda message, topic=topic: self._keep(topic, message), 1000
+            )
         build(self.node)
 
     def __enter__(self):

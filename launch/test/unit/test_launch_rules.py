@@ -7,7 +7,14 @@ import pytest
 from softarm_cli.launching.description import describe, is_ours
 
 LAUNCH = Path(__file__).parents[2]
-END_THE_LAUNCH = {'pneumatic_driver', 'pcu2v_driver', 'abb_rws_bridge', 'virtual_rig', 'virtual_cell', 'report_ready'}
+END_THE_LAUNCH = {
+    'pneumatic_driver',
+    'pcu2v_driver',
+    'abb_rws_bridge',
+    'virtual_rig',
+    'virtual_cell',
+    'report_ready',
+}
 LAUNCHES = [
     ('sim', {}),
     ('sim', {'vision': 'false', 'control': 'false', 'namespace': 'left'}),
@@ -30,7 +37,9 @@ def test_each_node_has_one_rule(processes):
             assert process.shutdown_on_exit and not process.respawn, process.node
         else:
             assert process.respawn and not process.shutdown_on_exit, process.node
-            assert 0 < process.respawn_max_retries <= 10 and process.respawn_delay_s >= 1.0, process.node
+            assert 0 < process.respawn_max_retries <= 10 and process.respawn_delay_s >= 1.0, (
+                process.node
+            )
 
 
 def test_every_node_is_waited_for(processes):
@@ -38,5 +47,10 @@ def test_every_node_is_waited_for(processes):
     awaited = []
     for reporter in reporters:
         namespace = reporter.node.rpartition('/')[0]
-        awaited += [name if name.startswith('/') else f'{namespace}/{name}' for name in reporter.parameters['nodes']]
-    assert sorted(awaited) == sorted(p.node for p in processes if is_ours(p.package) and p not in reporters)
+        awaited += [
+            name if name.startswith('/') else f'{namespace}/{name}'
+            for name in reporter.parameters['nodes']
+        ]
+    assert sorted(awaited) == sorted(
+        p.node for p in processes if is_ours(p.package) and p not in reporters
+    )

@@ -42,6 +42,9 @@ def test_an_image_is_shown_and_no_beams_of_an_uncertain_orientation(path):
 
 @pytest.mark.parametrize('launch_file', ['arm.launch.xml', 'cell.launch.xml'])
 def test_the_launch_files_show_installed_files(launch_file):
-    [name] = re.findall(r'-d \$\(find-pkg-share soft_arm_description\)/(rviz/\w+\.rviz)', (ROOT / 'launch' / launch_file).read_text())
+    [name] = re.findall(
+        r'-d \$\(find-pkg-share soft_arm_description\)/(rviz/\w+\.rviz)',
+        (ROOT / 'launch' / launch_file).read_text(),
+    )
     assert (ROOT / 'src/soft_arm_description' / name).is_file()
     assert name in (ROOT / 'src/soft_arm_description/setup.py').read_text()

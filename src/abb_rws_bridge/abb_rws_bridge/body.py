@@ -23,7 +23,9 @@ class Item:
             BadResponse: If there is none.
         """
         if name not in self.fields:
-            raise BadResponse(f'response item {self.kind!r} has no field {name!r}; it has {sorted(self.fields)}')
+            raise BadResponse(
+                f'response item {self.kind!r} has no field {name!r}; it has {sorted(self.fields)}'
+            )
         return self.fields[name]
 
 
@@ -45,7 +47,9 @@ class Document:
         for item in self.items:
             if kind is None or item.kind == kind:
                 return item
-        raise BadResponse(f'response has no item{"" if kind is None else f" {kind!r}"}; it has {[i.kind for i in self.items][:8]}')
+        raise BadResponse(
+            f'response has no item{"" if kind is None else f" {kind!r}"}; it has {[i.kind for i in self.items][:8]}'
+        )
 
 
 def parse(body: bytes) -> Document:
@@ -70,14 +74,22 @@ def _no_constant(name: str):
 
 def _parse_json(text: str) -> Document:
     try:  # numbers stay the text the controller wrote; control characters inside texts do occur
-        root = json.loads(text, strict=False, parse_float=str, parse_int=str, parse_constant=_no_constant)
+        root = json.loads(
+            text, strict=False, parse_float=str, parse_int=str, parse_constant=_no_constant
+        )
     except (json.JSONDecodeError, RecursionError) as error:
         raise BadResponse(f'response is not whole JSON: {error}') from error
     embedded = _object(root.get('_embedded'))
     status = _object(root.get('status')) or _object(embedded.get('status'))
-    states = [*_array(root.get('state')), *_array(embedded.get('_state')), *_array(embedded.get('resources'))]
+    states = [
+        *_array(root.get('state')),
+        *_array(embedded.get('_state')),
+        *_array(embedded.get('resources')),
+    ]
     items = tuple(_json_item(state) for state in states if isinstance(state, dict))
-    return Document(items, _json_links(root), _integer(status.get('code')), str(status.get('msg', '')))
+    return Document(
+        items, _json_links(root), _integer(status.get('code')), str(status.get('msg', ''))
+    )
 
 
 def _object(value) -> dict:
@@ -89,13 +101,26 @@ def _array(value) -> list:
 
 
 def _json_item(state: dict) -> Item:
-    fields = {k: str(v) for k, v in state.items() if isinstance(v, (str, int)) and k not in ('_type', '_title')}
-    return Item(str(state.get('_type', '')).strip(), str(state.get('_title', '')), fields, _json_links(state))
+    fields = {
+        k: str(v)
+        for k, v in state.items()
+        if isinstance(v, (str, int)) and k not in ('_type', '_title')
+    }
+    return Item(
+        str(state.get('_type', '')).strip(),
+        str(state.get('_title', '')),
+        fields,
+        _json_links(state),
+    )
 
 
 def _json_links(value: dict) -> dict[str, str]:
     links = _object(value.get('_links'))
-    return {rel: str(link['href']) for rel, link in links.items() if isinstance(link, dict) and 'href' in link}
+    return {
+        rel: str(link['href'])
+        for rel, link in links.items()
+        if isinstance(link, dict) and 'href' in link
+    }
 
 
 def _parse_xhtml(text: str) -> Document:
@@ -106,7 +131,10 @@ def _parse_xhtml(text: str) -> Document:
     for element in root.iter():
         element.tag = element.tag.rpartition('}')[2]
     spans = {
-        (s.get('class') or '').strip(): s.text or '' for d in root.iter('div') if (d.get('class') or '') == 'status' for s in d.iter('span')
+        (s.get('class') or '').strip(): s.text or ''
+        for d in root.iter('div')
+        if (d.get('class') or '') == 'status'
+        for s in d.iter('span')
     }
     items = tuple(_xhtml_item(li) for li in root.iter('li'))
     in_items = {id(a) for li in root.iter('li') for a in li.iter('a')}
@@ -118,7 +146,12 @@ def _parse_xhtml(text: str) -> Document:
 
 def _xhtml_item(li: ElementTree.Element) -> Item:
     fields = {(s.get('class') or '').strip(): (s.text or '').strip() for s in li.iter('span')}
-    return Item((li.get('class') or '').strip(), li.get('title', ''), fields, {a.get('rel', ''): a.get('href', '') for a in li.iter('a')})
+    return Item(
+        (li.get('class') or '').strip(),
+        li.get('title', ''),
+        fields,
+        {a.get('rel', ''): a.get('href', '') for a in li.iter('a')},
+    )
 
 
 def _integer(text: str | None) -> int | None:

@@ -12,11 +12,26 @@ from abb_rws_bridge import mapping
 from abb_rws_bridge.body import Item
 from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.dialect import Dialect
-from abb_rws_bridge.errors import BadResponse, ConfigurationError, MastershipMissing, NotFound, OutcomeUnknown, RwsError
+from abb_rws_bridge.errors import (
+    BadResponse,
+    ConfigurationError,
+    MastershipMissing,
+    NotFound,
+    OutcomeUnknown,
+    RwsError,
+)
 from abb_rws_bridge.session import Endpoint, Request, Response, Session
 from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, System, Task
 
-CONTROL_STATES = ('init', 'motoroff', 'motoron', 'guardstop', 'emergencystop', 'emergencystopreset', 'sysfail')
+CONTROL_STATES = (
+    'init',
+    'motoroff',
+    'motoron',
+    'guardstop',
+    'emergencystop',
+    'emergencystopreset',
+    'sysfail',
+)
 _SYMBOL = re.compile(r'^[A-Za-z]\w*(/[A-Za-z]\w*){1,2}(\{\d+(,\d+)*\})?$', re.ASCII)
 _SIGNAL = re.compile(r'^\w[\w.-]*(/\w[\w.-]*){0,2}$', re.ASCII)
 _LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
@@ -33,9 +48,21 @@ class Controller:
     Every method raises a subclass of RwsError. Reads may be sent twice, writes never are.
     """
 
-    def __init__(self, endpoint: Endpoint, credentials: Credentials, dialect: Dialect, mechanical_unit: str = 'ROB_1'):
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        credentials: Credentials,
+        dialect: Dialect,
+        mechanical_unit: str = 'ROB_1',
+    ):
         self.dialect = dialect
-        self.session = Session(endpoint, credentials, basic=dialect.basic, headers=dialect.headers, form_type=dialect.form_type)
+        self.session = Session(
+            endpoint,
+            credentials,
+            basic=dialect.basic,
+            headers=dialect.headers,
+            form_type=dialect.form_type,
+        )
         self._unit = mechanical_unit
         self._held: set[str] = set()
         self._owed: set[str] = set()
@@ -56,8 +83,15 @@ class Controller:
     async def system(self) -> Aged[System]:
         """Name and version."""
         response = await self._get('/rw/system')
-        fields = {name: value for item in reversed(response.document.items) for name, value in item.fields.items()}
-        return Aged(System(fields.get('name', ''), fields.get('rwversion', ''), fields.get('sysid', '')), response.asked_s)
+        fields = {
+            name: value
+            for item in reversed(response.document.items)
+            for name, value in item.fields.items()
+        }
+        return Aged(
+            System(fields.get('name', ''), fields.get('rwversion', ''), fields.get('sysid', '')),
+            response.asked_s,
+        )
 
     async def control_state(self) -> Aged[str]:
         """One of CONTROL_STATES."""
@@ -78,7 +112,10 @@ class Controller:
         """Does a RAPID program run."""
         response = await self._get('/rw/rapid/execution')
         item = response.document.first()
-        return Aged(Execution(running(item.text('ctrlexecstate')), item.fields.get('cycle', '')), response.asked_s)
+        return Aged(
+            Execution(running(item.text('ctrlexecstate')), item.fields.get('cycle', '')),
+            response.asked_s,
+        )
 
     async def tasks(self) -> Aged[tuple[Task, ...]]:
         """RAPID tasks; none while the controller is still starting."""
@@ -102,7 +139,9 @@ class Controller:
 
     async def tool_pose(self) -> Aged[np.ndarray]:
         """T_base_tool of the active tool as the controller has it, shape (4, 4) [m]."""
-        response = await self._get(f'/rw/motionsystem/mechunits/{self._unit}/robtarget', coordinate='Base')
+        response = await self._get(
+            f'/rw/motionsystem/mechunits/{self._unit}/robtarget', coordinate='Base'
+        )
         return Aged(mapping.pose(response.document.first().fields), response.asked_s)
 
     async def signals(self) -> Aged[dict[str, Signal]]:
@@ -143,12 +182,19 @@ class Controller:
         """Motors on or off; off goes before everything that waits."""
         form = {'ctrl-state': 'motoron' if on else 'motoroff'}
         action = 'setctrlstate' if self.dialect.actions_in_query else None
-        await self.session.request(self.dialect.post(self.dialect.control_state_path, action, form, urgent=not on))
+        await self.session.request(
+            self.dialect.post(self.dialect.control_state_path, action, form, urgent=not on)
+        )
 
     async def set_speed_ratio(self, speed_ratio: float) -> None:
         """Speed override, 0..1."""
         await self._edit(
-            self.dialect.post('/rw/panel/speedratio', 'setspeedratio', {'speed-ratio': mapping.percent(speed_ratio)}, in_query=True)
+            self.dialect.post(
+                '/rw/panel/speedratio',
+                'setspeedratio',
+                {'speed-ratio': mapping.percent(speed_ratio)},
+                in_query=True,
+            )
         )
 
     async def start(self, cycle: str = 'once') -> None:
@@ -168,7 +214,9 @@ class Controller:
     async def stop(self) -> None:
         """Stop the program; goes before everything that waits."""
         form = {'stopmode': 'stop', 'usetsp': 'normal'}
-        await self.session.request(self.dialect.post('/rw/rapid/execution', 'stop', form, urgent=True))
+        await self.session.request(
+            self.dialect.post('/rw/rapid/execution', 'stop', form, urgent=True)
+        )
 
     async def reset_pointer(self) -> None:
         """Program pointer to main; the program must stand."""
@@ -177,16 +225,22 @@ class Controller:
     async def set_symbol(self, symbol: str, literal: str) -> None:
         """Write a RAPID variable; the literal is checked here first."""
         if len(literal) > LONGEST_LITERAL:
-            raise ConfigurationError(f'a value of {len(literal)} characters is over the limit of {LONGEST_LITERAL}: nothing was sent')
+            raise ConfigurationError(
+                f'a value of {len(literal)} characters is over the limit of {LONGEST_LITERAL}: nothing was sent'
+            )
         mapping.parse_literal(literal)
         self._symbol_path(symbol)
-        await self._edit(self.dialect.set_symbol(symbol.replace('{', '%7B').replace('}', '%7D'), literal))
+        await self._edit(
+            self.dialect.set_symbol(symbol.replace('{', '%7B').replace('}', '%7D'), literal)
+        )
 
     async def set_signal(self, path: str, value: float) -> None:
         """Write an I/O signal by name or `network/device/name`."""
         _checked(_SIGNAL, path, 'signal')
         if not abs(value) <= LARGEST_SIGNAL:  # false for NaN too
-            raise ConfigurationError(f'signal {path} = {value} must be from -{LARGEST_SIGNAL:g} to {LARGEST_SIGNAL:g}: nothing was sent')
+            raise ConfigurationError(
+                f'signal {path} = {value} must be from -{LARGEST_SIGNAL:g} to {LARGEST_SIGNAL:g}: nothing was sent'
+            )
         await self.session.request(self.dialect.set_signal(path, f'{value:.9g}'))
 
     async def _edit(self, request: Request) -> None:
@@ -213,7 +267,9 @@ class Controller:
             yield
         finally:
             self._held.discard(name)
-            if self.session.generation == response.generation:  # a lost session took its mastership with it
+            if (
+                self.session.generation == response.generation
+            ):  # a lost session took its mastership with it
                 await asyncio.shield(self._release(path))
 
     def _mastership_path(self, name: str) -> str:
@@ -255,7 +311,9 @@ class Controller:
         self._owed.discard(path)
 
     def _symbol_path(self, symbol: str) -> str:
-        return self.dialect.symbol_path(_checked(_SYMBOL, symbol, 'RAPID symbol').replace('{', '%7B').replace('}', '%7D'))
+        return self.dialect.symbol_path(
+            _checked(_SYMBOL, symbol, 'RAPID symbol').replace('{', '%7B').replace('}', '%7D')
+        )
 
 
 def control_state(text: str) -> str:
@@ -282,7 +340,9 @@ def running(text: str) -> bool:
 
 def _checked(pattern: re.Pattern, text: str, what: str) -> str:
     if len(text) > LONGEST_NAME or not pattern.fullmatch(text):
-        raise ConfigurationError(f'{text[:40]!r} is no name of a {what} (at most {LONGEST_NAME} letters, digits and /): nothing was sent')
+        raise ConfigurationError(
+            f'{text[:40]!r} is no name of a {what} (at most {LONGEST_NAME} letters, digits and /): nothing was sent'
+        )
     return text
 
 
@@ -315,5 +375,9 @@ def _log_entry(item: Item) -> LogEntry | None:
 
 
 def _page_request(request: Request, following: str) -> Request:
-    query = dict(pair.partition('=')[::2] for pair in following.partition('?')[2].replace('&amp;', '&').split('&') if pair)
+    query = dict(
+        pair.partition('=')[::2]
+        for pair in following.partition('?')[2].replace('&amp;', '&').split('&')
+        if pair
+    )
     return Request('GET', request.path, request.query | query)

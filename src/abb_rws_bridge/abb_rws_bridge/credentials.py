@@ -20,7 +20,9 @@ class Credentials:
     password: str = field(repr=False)
 
 
-def load_credentials(path: str | Path | None = None, environment: Mapping[str, str] = os.environ) -> Credentials:
+def load_credentials(
+    path: str | Path | None = None, environment: Mapping[str, str] = os.environ
+) -> Credentials:
     """Credentials from a YAML file with the keys `user` and `password`, or else from the environment.
 
     Raises:
@@ -30,7 +32,9 @@ def load_credentials(path: str | Path | None = None, environment: Mapping[str, s
         return _from_file(Path(path))
     user, password = environment.get(USER_VARIABLE), environment.get(PASSWORD_VARIABLE)
     if not user or password is None:
-        raise ConfigurationError(f'no credentials: set {USER_VARIABLE} and {PASSWORD_VARIABLE}, or name a credentials file')
+        raise ConfigurationError(
+            f'no credentials: set {USER_VARIABLE} and {PASSWORD_VARIABLE}, or name a credentials file'
+        )
     return Credentials(user, password)
 
 
@@ -41,9 +45,19 @@ def _from_file(path: Path) -> Credentials:
     except OSError as error:
         raise ConfigurationError(f'credentials file {path}: {error.strerror}') from error
     except YamlFileError as error:
-        raise ConfigurationError(f'credentials file {path}: {error}; write the lines "user: ..." and "password: ..."') from error
+        raise ConfigurationError(
+            f'credentials file {path}: {error}; write the lines "user: ..." and "password: ..."'
+        ) from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise ConfigurationError(f'credentials file {path} has mode {stat.S_IMODE(mode):04o}: others can read it; chmod 600 it')
-    if not isinstance(values, dict) or set(values) != {'user', 'password'} or not all(isinstance(v, str) for v in values.values()):
-        raise ConfigurationError(f'credentials file {path} must hold exactly the texts user and password')
+        raise ConfigurationError(
+            f'credentials file {path} has mode {stat.S_IMODE(mode):04o}: others can read it; chmod 600 it'
+        )
+    if (
+        not isinstance(values, dict)
+        or set(values) != {'user', 'password'}
+        or not all(isinstance(v, str) for v in values.values())
+    ):
+        raise ConfigurationError(
+            f'credentials file {path} must hold exactly the texts user and password'
+        )
     return Credentials(values['user'], values['password'])

@@ -57,8 +57,14 @@ class Dialect:
 
     def set_symbol(self, symbol: str, literal: str) -> Request:
         """Write a RAPID variable."""
-        return self.post(self.symbol_path(symbol), 'set' if self.actions_in_query else None, {'value': literal})
+        return self.post(
+            self.symbol_path(symbol), 'set' if self.actions_in_query else None, {'value': literal}
+        )
 
     def set_signal(self, path: str, text: str) -> Request:
         """Write an I/O signal."""
-        return self.post(f'/rw/iosystem/signals/{path}', 'set' if self.actions_in_query else 'set-value', {'lvalue': text})
+        return self.post(
+            f'/rw/iosystem/signals/{path}',
+            'set' if self.actions_in_query else 'set-value',
+            {'lvalue': text},
+        )

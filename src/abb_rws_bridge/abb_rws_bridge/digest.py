@@ -1,7 +1,8 @@
 """HTTP Digest authentication (RFC 7616 with qop=auth, RFC 2069 where the server names no qop).
 
-Written here because the aiohttp of Ubuntu 24.04 has none, and because a controller is peculiar: `uri` must be path and query,
-`nc` is unquoted and starts again with each nonce, and one nonce serves many requests.
+Written here because the aiohttp of Ubuntu 24.04 has none, and because a controller is peculiar:
+`uri` must be path and query, `nc` is unquoted and starts again with each nonce, and one nonce
+serves many requests.
 """
 
 import hashlib
@@ -36,10 +37,14 @@ class Digest:
         qops = [option.strip() for option in fields.get('qop', '').split(',') if option.strip()]
         if scheme.lower() != 'digest' or 'nonce' not in fields or 'realm' not in fields:
             raise NotAuthorised(
-                f'the controller asks for {scheme or "no scheme"} authentication, not digest: check dialect and port', status=401
+                f'the controller asks for {scheme or "no scheme"} authentication, not digest: check dialect and port',
+                status=401,
             )
         if algorithm not in _ALGORITHMS or (qops and 'auth' not in qops):
-            raise NotAuthorised(f'digest algorithm {algorithm} with qop {qops or "none"} is not supported', status=401)
+            raise NotAuthorised(
+                f'digest algorithm {algorithm} with qop {qops or "none"} is not supported',
+                status=401,
+            )
         fields['algorithm'], fields['qop'] = algorithm, 'auth' if qops else ''
         self._challenge, self._count, self._client_nonce = fields, 0, secrets.token_hex(8)
 
@@ -52,10 +57,17 @@ class Digest:
         secret = digest(f'{self._credentials.user}:{fields["realm"]}:{self._credentials.password}')
         action = digest(f'{method}:{target}')
         self._count += 1
-        parts = {'username': self._credentials.user, 'realm': fields['realm'], 'nonce': fields['nonce'], 'uri': target}
+        parts = {
+            'username': self._credentials.user,
+            'realm': fields['realm'],
+            'nonce': fields['nonce'],
+            'uri': target,
+        }
         if fields['qop']:
             count = f'{self._count:08x}'
-            parts['response'] = digest(':'.join((secret, fields['nonce'], count, self._client_nonce, 'auth', action)))
+            parts['response'] = digest(
+                ':'.join((secret, fields['nonce'], count, self._client_nonce, 'auth', action))
+            )
             tail = f', qop=auth, nc={count}, cnonce="{self._client_nonce}"'
         else:
             parts['response'] = digest(f'{secret}:{fields["nonce"]}:{action}')

@@ -1,6 +1,7 @@
 """Errors of a controller, typed by what the caller can do about them.
 
-A controller reuses its codes, so one is classified by status, code and message together, never by 403 alone.
+A controller reuses its codes, so one is classified by status, code and message together, never by
+403 alone.
 """
 
 import re
@@ -124,7 +125,9 @@ _BY_CODE = {
     -1073445858: ControllerFault,  # backup in progress
 }
 _OVERLOADED = {-1073414146, -1073442816}  # plain failure, and one old "org_code": the message tells
-_NOT_FOUND = re.compile(r'not found|does not exist|unknown (module|symbol|signal)|org_code: -517', re.IGNORECASE)
+_NOT_FOUND = re.compile(
+    r'not found|does not exist|unknown (module|symbol|signal)|org_code: -517', re.IGNORECASE
+)
 
 
 def classify(status: int, code: int | None, message: str) -> type[RwsError]:

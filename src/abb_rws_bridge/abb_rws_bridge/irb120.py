@@ -1,7 +1,7 @@
 """ABB IRB 120-3/0.58: geometry, limits, speeds, forward and inverse kinematics, URDF.
 
-Numbers: ABB data sheet ROB0149EN_D (May 2012) and product specification 3HAC035960. Base frame: z up, x forwards; the `tool0`
-frame stands on the flange with z out of it.
+Numbers: ABB data sheet ROB0149EN_D (May 2012) and product specification 3HAC035960. Base frame: z
+up, x forwards; the `tool0` frame stands on the flange with z out of it.
 """
 
 import math
@@ -12,8 +12,19 @@ from abb_rws_bridge.errors import ConfigurationError
 
 JOINT_NAMES = tuple(f'joint_{i}' for i in range(1, 7))
 AXES = np.array([[0, 0, 1], [0, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]], dtype=float)
-ORIGINS_M = np.array([[0, 0, 0], [0, 0, 0.290], [0, 0, 0.270], [0, 0, 0.070], [0.302, 0, 0], [0.072, 0, 0]])
-LIMITS_RAD = np.deg2rad([[-165.0, 165.0], [-110.0, 110.0], [-110.0, 70.0], [-160.0, 160.0], [-120.0, 120.0], [-400.0, 400.0]])
+ORIGINS_M = np.array(
+    [[0, 0, 0], [0, 0, 0.290], [0, 0, 0.270], [0, 0, 0.070], [0.302, 0, 0], [0.072, 0, 0]]
+)
+LIMITS_RAD = np.deg2rad(
+    [
+        [-165.0, 165.0],
+        [-110.0, 110.0],
+        [-110.0, 70.0],
+        [-160.0, 160.0],
+        [-120.0, 120.0],
+        [-400.0, 400.0],
+    ]
+)
 MAXIMUM_SPEED_RAD_S = np.deg2rad([250.0, 250.0, 250.0, 320.0, 320.0, 420.0])
 MASSES_KG = (6.215, 3.067, 3.909, 2.944, 1.328, 0.546, 0.137)  # base, links 1 to 6
 _MATERIAL = '<material name="abb_white"><color rgba="0.93 0.93 0.91 1"/></material>'  # without one, rviz draws bright red
@@ -33,7 +44,9 @@ def link_poses(joints_rad: np.ndarray) -> np.ndarray:
         joints_rad: Joint angles [rad], shape (6,); limits are not checked.
     """
     pose, poses = np.eye(4), []
-    for origin_m, axis, angle_rad in zip(ORIGINS_M, AXES, np.asarray(joints_rad, dtype=float), strict=True):
+    for origin_m, axis, angle_rad in zip(
+        ORIGINS_M, AXES, np.asarray(joints_rad, dtype=float), strict=True
+    ):
         step = np.eye(4)
         step[:3, :3], step[:3, 3] = _rotation(axis, angle_rad), origin_m
         pose = pose @ step
@@ -51,9 +64,9 @@ def forward_kinematics(joints_rad: np.ndarray) -> np.ndarray:
 def joint_solutions(pose: np.ndarray) -> np.ndarray:
     """Every set of joint angles within the limits that reaches a pose of `tool0`, shape (n, 6) [rad]; n is 0 out of reach.
 
-    The wrist axes meet in one point, so the arm is solved for that point and the wrist for what is left of the rotation. With axis 5
-    straight, axes 4 and 6 turn about one line; their sum is then given to axis 6. Axes 4 and 6 are also given a whole turn away where
-    their limits allow it.
+    The wrist axes meet in one point, so the arm is solved for that point and the wrist for what is
+    left of the rotation. With axis 5 straight, axes 4 and 6 turn about one line; their sum is then
+    given to axis 6. Axes 4 and 6 are also given a whole turn away where their limits allow it.
 
     Args:
         pose: T_base_tool0, shape (4, 4) [m].
@@ -66,12 +79,22 @@ def joint_solutions(pose: np.ndarray) -> np.ndarray:
     bend = (x * x + y * y + height_m**2 - upper_m**2 - fore_m**2) / (2 * upper_m * fore_m)
     found = []
     if abs(bend) <= 1.0:
-        for q1, reach_m in ((math.atan2(y, x), math.hypot(x, y)), (math.atan2(-y, -x), -math.hypot(x, y))):
+        for q1, reach_m in (
+            (math.atan2(y, x), math.hypot(x, y)),
+            (math.atan2(-y, -x), -math.hypot(x, y)),
+        ):
             for elbow in (math.acos(bend), -math.acos(bend)):
-                q2 = math.atan2(reach_m, height_m) - math.atan2(fore_m * math.sin(elbow), upper_m + fore_m * math.cos(elbow))
+                q2 = math.atan2(reach_m, height_m) - math.atan2(
+                    fore_m * math.sin(elbow), upper_m + fore_m * math.cos(elbow)
+                )
                 arm = np.array([q1, q2, elbow - fore_angle])
                 found += [np.array([*arm, *wrist]) for wrist in _wrist_solutions(arm, flange)]
-    turned = [q + 2 * math.pi * np.array([0, 0, 0, i, 0, j]) for q in map(_wrapped, found) for i in (-1, 0, 1) for j in (-1, 0, 1)]
+    turned = [
+        q + 2 * math.pi * np.array([0, 0, 0, i, 0, j])
+        for q in map(_wrapped, found)
+        for i in (-1, 0, 1)
+        for j in (-1, 0, 1)
+    ]
     kept = [q for q in turned if np.all(q >= LIMITS_RAD[:, 0]) and np.all(q <= LIMITS_RAD[:, 1])]
     return np.array(kept).reshape(-1, 6)
 
@@ -82,7 +105,11 @@ def _wrist_solutions(arm_rad: np.ndarray, flange: np.ndarray) -> list[tuple[floa
     sine = math.hypot(m[0, 1], m[0, 2])
     if sine < 1e-9:
         return [(0.0, math.atan2(sine, m[0, 0]), math.atan2(m[2, 1], m[1, 1]))]
-    q4, q5, q6 = math.atan2(m[1, 0], -m[2, 0]), math.atan2(sine, m[0, 0]), math.atan2(m[0, 1], m[0, 2])
+    q4, q5, q6 = (
+        math.atan2(m[1, 0], -m[2, 0]),
+        math.atan2(sine, m[0, 0]),
+        math.atan2(m[0, 1], m[0, 2]),
+    )
     return [(q4, q5, q6), (q4 + math.pi, -q5, q6 + math.pi)]
 
 
@@ -102,7 +129,9 @@ def inverse_kinematics(pose: np.ndarray, near_rad: np.ndarray) -> np.ndarray:
     """
     solutions = joint_solutions(pose)
     if not len(solutions):
-        raise ConfigurationError(f'position {np.round(pose[:3, 3], 4).tolist()} m with this orientation is out of reach')
+        raise ConfigurationError(
+            f'position {np.round(pose[:3, 3], 4).tolist()} m with this orientation is out of reach'
+        )
     return solutions[np.argmin(np.linalg.norm(solutions - np.asarray(near_rad), axis=1))]
 
 
@@ -126,14 +155,20 @@ def check_joints(joints_rad) -> np.ndarray:
 
 def move_duration_s(start_rad: np.ndarray, goal_rad: np.ndarray, speed_ratio: float = 1.0) -> float:
     """Shortest time of a joint move at the data sheet's speeds times `speed_ratio` [s]; acceleration not counted."""
-    return float(np.max(np.abs(np.subtract(goal_rad, start_rad)) / MAXIMUM_SPEED_RAD_S)) / speed_ratio
+    return (
+        float(np.max(np.abs(np.subtract(goal_rad, start_rad)) / MAXIMUM_SPEED_RAD_S)) / speed_ratio
+    )
 
 
 def urdf(prefix: str = 'abb_') -> str:
     """URDF of the robot, links drawn as plain cylinders: `<prefix>base_link`, `<prefix>link_1..6`, `<prefix>tool0`."""
     links = [f'{prefix}base_link', *(f'{prefix}link_{i}' for i in range(1, 7))]
     ends_m = [*ORIGINS_M[1:], np.zeros(3)]
-    parts = ['<?xml version="1.0"?>', '<robot name="irb120_3_58">', _link(links[0], MASSES_KG[0], np.array([0.0, 0.0, 0.1]))]
+    parts = [
+        '<?xml version="1.0"?>',
+        '<robot name="irb120_3_58">',
+        _link(links[0], MASSES_KG[0], np.array([0.0, 0.0, 0.1])),
+    ]
     for i, name in enumerate(JOINT_NAMES):
         low, high = LIMITS_RAD[i]
         parts.append(_link(links[i + 1], MASSES_KG[i + 1], ends_m[i]))

@@ -20,7 +20,8 @@ class Job(Generic[Result]):
     """A coroutine under way in the link's thread.
 
     Attributes:
-        future: Done when the coroutine has ended, also after `cancel`: what it does at its end has then been done.
+        future: Done when the coroutine has ended, also after `cancel`: what it does at its end has
+            then been done.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, Result]):
@@ -50,7 +51,12 @@ class Link:
         on_change: Told in the thread what was refreshed; must return at once.
     """
 
-    def __init__(self, make_controller: Callable[[], Controller], on_change: Callable[[str], None], ping_s: float = 2.0):
+    def __init__(
+        self,
+        make_controller: Callable[[], Controller],
+        on_change: Callable[[str], None],
+        ping_s: float = 2.0,
+    ):
         self._make_controller, self._on_change, self._ping_s = make_controller, on_change, ping_s
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -85,12 +91,18 @@ class Link:
         if self._thread is not None:
             return
         self._failure = None
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), name='abb_rws_bridge', daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._main()), name='abb_rws_bridge', daemon=True
+        )
         self._thread.start()
         with self._news:
-            told = self._news.wait_for(lambda: self._failure is not None or _complete(self.known), timeout_s)
+            told = self._news.wait_for(
+                lambda: self._failure is not None or _complete(self.known), timeout_s
+            )
         if not told or self._failure is not None:
-            error = self._failure or Unreachable(f'controller not ready within {timeout_s} s: {self.known.error or self.known.link}')
+            error = self._failure or Unreachable(
+                f'controller not ready within {timeout_s} s: {self.known.error or self.known.link}'
+            )
             self.close()
             raise error
 
@@ -104,7 +116,9 @@ class Link:
         thread.join(_CLOSE_TIMEOUT_S)
         self._monitor = self._controller = self._loop = None
 
-    def submit(self, work: Callable[[Controller, Monitor], Coroutine[None, None, Result]]) -> 'Job[Result]':
+    def submit(
+        self, work: Callable[[Controller, Monitor], Coroutine[None, None, Result]]
+    ) -> 'Job[Result]':
         """Start a coroutine in the thread.
 
         Raises:
@@ -135,16 +149,23 @@ class Link:
         """Polling ends only when it is told to; anything else is a fault of ours and must not look like a link that stands."""
         if not polling.cancelled() and polling.exception() is not None:
             _log.error('polling ended', exc_info=polling.exception())
-            self._monitor.known.link, self._monitor.known.error = LOST, f'internal error: {polling.exception()!r}'
+            self._monitor.known.link, self._monitor.known.error = (
+                LOST,
+                f'internal error: {polling.exception()!r}',
+            )
             self._tell('link')
 
     async def _end_jobs(self, polling: asyncio.Task) -> None:
         """End every job and wait for what it does at its end, so that a move under way stops the robot before we log out."""
         for job in self._jobs:
             job.cancel()
-        await asyncio.gather(*(asyncio.wrap_future(job.future) for job in self._jobs), return_exceptions=True)
+        await asyncio.gather(
+            *(asyncio.wrap_future(job.future) for job in self._jobs), return_exceptions=True
+        )
         polling.cancel()
-        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+        await asyncio.gather(
+            *(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True
+        )
 
     def _tell(self, name: str) -> None:
         with self._news:

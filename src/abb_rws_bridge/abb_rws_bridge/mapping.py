@@ -37,7 +37,9 @@ def joints_rad(fields: Mapping[str, str]) -> np.ndarray:
     """Joint angles [rad], shape (6,), from a jointtarget (`rax_1` or `j1`, degrees)."""
     degrees = np.array([_field(fields, f'rax_{i}', f'j{i}') for i in range(1, 7)])
     if np.any(np.abs(degrees) >= UNUSED):
-        raise BadResponse('jointtarget names an axis that is not connected: this is no six-axis robot')
+        raise BadResponse(
+            'jointtarget names an axis that is not connected: this is no six-axis robot'
+        )
     return np.deg2rad(degrees)
 
 
@@ -118,7 +120,10 @@ def jointtarget_literal(joints: Sequence[float], *, connected_zero: bool = True)
     return f'[[{degrees}],[{external}]]'
 
 
-_LITERAL = re.compile(r'\s*(?:(\[)|(\])|(,)|("(?:[^"]|"")*")|(TRUE|FALSE)|([-+]?(?:\d+\.?\d*|\.\d+)(?:E[-+]?\d+)?))', re.IGNORECASE)
+_LITERAL = re.compile(
+    r'\s*(?:(\[)|(\])|(,)|("(?:[^"]|"")*")|(TRUE|FALSE)|([-+]?(?:\d+\.?\d*|\.\d+)(?:E[-+]?\d+)?))',
+    re.IGNORECASE,
+)
 
 
 def parse_literal(text: str):
@@ -137,15 +142,21 @@ def parse_literal(text: str):
         position = match.end()
         if comma:
             if expect_value or len(stack) == 1:
-                raise ConfigurationError(f'{text[:60]!r} is no RAPID literal: comma at character {position - 1}')
+                raise ConfigurationError(
+                    f'{text[:60]!r} is no RAPID literal: comma at character {position - 1}'
+                )
             expect_value = True
             continue
         if closing:
             if len(stack) == 1 or expect_value:
-                raise ConfigurationError(f'{text[:60]!r} is no RAPID literal: bracket at character {position - 1}')
+                raise ConfigurationError(
+                    f'{text[:60]!r} is no RAPID literal: bracket at character {position - 1}'
+                )
             stack.pop()
         elif not expect_value:
-            raise ConfigurationError(f'{text[:60]!r} is no RAPID literal: comma missing at character {position - 1}')
+            raise ConfigurationError(
+                f'{text[:60]!r} is no RAPID literal: comma missing at character {position - 1}'
+            )
         elif opening:
             stack[-1].append([])
             stack.append(stack[-1][-1])

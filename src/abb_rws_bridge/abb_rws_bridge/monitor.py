@@ -1,6 +1,7 @@
 """What we know of a controller at any time: polled joint angles and status, events in between, and the state of the link.
 
-Two reads of three go to the joints, the third to the next status. Every value has its age; a value that is not refreshed just grows old.
+Two reads of three go to the joints, the third to the next status. Every value has its age; a value
+that is not refreshed just grows old.
 """
 
 import asyncio
@@ -11,7 +12,16 @@ from dataclasses import dataclass, field
 
 from abb_rws_bridge import mapping
 from abb_rws_bridge.controller import Controller, control_state, running
-from abb_rws_bridge.errors import BadResponse, Busy, ConnectionLost, NotAuthorised, Rejected, RwsError, TimedOut, Unreachable
+from abb_rws_bridge.errors import (
+    BadResponse,
+    Busy,
+    ConnectionLost,
+    NotAuthorised,
+    Rejected,
+    RwsError,
+    TimedOut,
+    Unreachable,
+)
 from abb_rws_bridge.subscription import MEDIUM, Event, Subscription
 from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, Task
 
@@ -49,13 +59,24 @@ class Monitor:
     """Keeps a Knowledge fresh until `run` is cancelled.
 
     Args:
-        on_change: Called with the name of what was just refreshed ('joints', 'link', ...), in the event loop.
+        on_change: Called with the name of what was just refreshed ('joints', 'link', ...), in the
+            event loop.
     """
 
-    def __init__(self, controller: Controller, on_change: Callable[[str], None] = lambda _name: None, ping_s: float = 2.0):
+    def __init__(
+        self,
+        controller: Controller,
+        on_change: Callable[[str], None] = lambda _name: None,
+        ping_s: float = 2.0,
+    ):
         self.known = Knowledge()
         self.subscription = Subscription(
-            controller.session, controller.dialect, self._resources(controller), self._take_event, self._resync, ping_s
+            controller.session,
+            controller.dialect,
+            self._resources(controller),
+            self._take_event,
+            self._resync,
+            ping_s,
         )
         self._controller, self._on_change = controller, on_change
         self._changed = asyncio.Event()
@@ -90,8 +111,16 @@ class Monitor:
                 try:
                     await self._poll(events)
                 except _LINK_ERRORS as error:
-                    link = BUSY if isinstance(error, Busy) else REFUSED if isinstance(error, NotAuthorised) else LOST
-                    delay_s = 0.1 if self.known.link == UP else min(2 * delay_s, _LONGEST_DELAY_S[link])
+                    link = (
+                        BUSY
+                        if isinstance(error, Busy)
+                        else REFUSED
+                        if isinstance(error, NotAuthorised)
+                        else LOST
+                    )
+                    delay_s = (
+                        0.1 if self.known.link == UP else min(2 * delay_s, _LONGEST_DELAY_S[link])
+                    )
                     self._set_link(link, str(error))
                     await asyncio.sleep(delay_s)
         finally:
@@ -143,7 +172,11 @@ class Monitor:
 
     def _check_announced(self, name: str, before: Aged | None, now: Aged) -> None:
         """A change that only polling found, twice over, means that events do not come."""
-        if name not in ('control_state', 'operation_mode', 'speed_ratio') or before is None or not self.subscription.live:
+        if (
+            name not in ('control_state', 'operation_mode', 'speed_ratio')
+            or before is None
+            or not self.subscription.live
+        ):
             self._unannounced.pop(name, None)
         elif self._unannounced.get(name) == now.value:
             self._unannounced.clear()
@@ -189,7 +222,9 @@ class Monitor:
         before = self.known.execution
         return Execution(running(text), '' if before is None else before.value.cycle)
 
-    async def wait_for(self, condition: Callable[[Knowledge], bool], timeout_s: float | None) -> bool:
+    async def wait_for(
+        self, condition: Callable[[Knowledge], bool], timeout_s: float | None
+    ) -> bool:
         """Wait until the condition holds; False if it did not in time."""
         try:
             async with asyncio.timeout(timeout_s):

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 class Pacer:
     """Keeps starts apart and gives stops a lane of their own.
 
-    Each lane has one request in flight. The urgent lane does not wait for the normal one to come back, so that a read that hangs
-    cannot hold a stop; it still keeps the distance between starts.
+    Each lane has one request in flight. The urgent lane does not wait for the normal one to come
+    back, so that a read that hangs cannot hold a stop; it still keeps the distance between starts.
     """
 
     def __init__(self, interval_s: float = 0.055):

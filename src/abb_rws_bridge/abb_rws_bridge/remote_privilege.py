@@ -17,10 +17,13 @@ _log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def remote_privilege(controller: Controller, timeout_s: float = 30.0, poll_s: float = POLL_S) -> AsyncIterator[None]:
+async def remote_privilege(
+    controller: Controller, timeout_s: float = 30.0, poll_s: float = POLL_S
+) -> AsyncIterator[None]:
     """Hold the privilege to modify for the block, and give it back however the block ends.
 
-    Writes to the program need the mastership besides. If the operator takes the privilege away meanwhile, they are refused.
+    Writes to the program need the mastership besides. If the operator takes the privilege away
+    meanwhile, they are refused.
 
     Args:
         timeout_s: For the operator to answer the question on the pendant [s].
@@ -32,7 +35,9 @@ async def remote_privilege(controller: Controller, timeout_s: float = 30.0, poll
         AccessDenied: If the operator refused, or did not answer in time.
     """
     try:
-        await controller.session.request(controller.dialect.post(_PATH, form={'privilege': 'modify'}))
+        await controller.session.request(
+            controller.dialect.post(_PATH, form={'privilege': 'modify'})
+        )
         await _granted(controller, timeout_s, poll_s)
     except (AccessDenied, OutcomeUnknown, asyncio.CancelledError):
         await asyncio.shield(_cancel(controller))  # the question must not stay on the pendant
@@ -52,13 +57,19 @@ async def _granted(controller: Controller, timeout_s: float, poll_s: float) -> N
             while (status := await _status(controller)) == 'PENDING':
                 await asyncio.sleep(min(poll_s, 0.25))
     except TimeoutError as error:
-        raise AccessDenied(f'remote privilege was not granted within {timeout_s} s: answer the question on the pendant') from error
+        raise AccessDenied(
+            f'remote privilege was not granted within {timeout_s} s: answer the question on the pendant'
+        ) from error
     if status != 'GRANTED':
-        raise AccessDenied(f'remote privilege was not granted ({status.lower()}): ask the operator at the pendant')
+        raise AccessDenied(
+            f'remote privilege was not granted ({status.lower()}): ask the operator at the pendant'
+        )
 
 
 async def _status(controller: Controller) -> str:
-    response = await controller.session.request(Request('GET', f'{_PATH}/poll', dict(controller.dialect.query)))
+    response = await controller.session.request(
+        Request('GET', f'{_PATH}/poll', dict(controller.dialect.query))
+    )
     return response.document.first().text('status').upper()
 
 

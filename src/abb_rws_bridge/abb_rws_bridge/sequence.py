@@ -71,7 +71,11 @@ async def move_to(
 async def _check_ready(controller: Controller, known: Knowledge) -> None:
     """Ask now: what was known may be older than the last command."""
     if not known.ready:
-        why = f'link {known.link} {known.error}'.rstrip() if known.link != UP else 'it has no tasks yet: it is starting'
+        why = (
+            f'link {known.link} {known.error}'.rstrip()
+            if known.link != UP
+            else 'it has no tasks yet: it is starting'
+        )
         raise WrongState(f'the controller is not ready: {why}')
     mode = (await controller.operation_mode()).value
     if mode != 'AUTO':
@@ -83,10 +87,22 @@ async def _check_ready(controller: Controller, known: Knowledge) -> None:
         raise WrongState('a program runs already: stop it first')
 
 
-async def _arrive(monitor: Monitor, target: np.ndarray, tolerance_rad: float, started_s: float, timeout_s: float, progress) -> Arrival:
+async def _arrive(
+    monitor: Monitor,
+    target: np.ndarray,
+    tolerance_rad: float,
+    started_s: float,
+    timeout_s: float,
+    progress,
+) -> Arrival:
     end_s, seen_s = started_s + timeout_s, started_s
     while time.monotonic() < end_s:
-        fresh = await monitor.wait_for(lambda known, seen_s=seen_s: _fresh(known, seen_s) or _interrupted(known, started_s) != '', 0.1)
+        fresh = await monitor.wait_for(
+            lambda known, seen_s=seen_s: (
+                _fresh(known, seen_s) or _interrupted(known, started_s) != ''
+            ),
+            0.1,
+        )
         interrupted = _interrupted(monitor.known, started_s)
         if interrupted:  # the cause is often told just after the end of the program
             await monitor.wait_for(lambda known: known.control_state.value != 'motoron', 0.3)
@@ -99,7 +115,9 @@ async def _arrive(monitor: Monitor, target: np.ndarray, tolerance_rad: float, st
         progress(error_rad)
         if error_rad <= tolerance_rad:
             return Arrival(sample.value.position_rad, error_rad, time.monotonic() - started_s)
-    raise MoveFailed(f'target not reached within {timeout_s:.1f} s; link {monitor.known.link} {monitor.known.error}'.rstrip())
+    raise MoveFailed(
+        f'target not reached within {timeout_s:.1f} s; link {monitor.known.link} {monitor.known.error}'.rstrip()
+    )
 
 
 def _fresh(known: Knowledge, seen_s: float) -> bool:

@@ -1,7 +1,8 @@
 """One HTTP session with a controller: authentication, cookies, pacing, deadlines and typed errors.
 
-A controller has few sessions (70 on IRC5) and frees them only after minutes, so one is kept and logged out at the end. A read whose
-connection broke is tried once more; a write is never repeated, because nobody knows whether it was done.
+A controller has few sessions (70 on IRC5) and frees them only after minutes, so one is kept and
+logged out at the end. A read whose connection broke is tried once more; a write is never repeated,
+because nobody knows whether it was done.
 """
 
 import asyncio
@@ -105,10 +106,19 @@ class Session:
     """Sends requests; use it as an async context, which logs out at the end.
 
     Attributes:
-        generation: Counts the controller's sessions this object has had; it moves when one was lost and another given.
+        generation: Counts the controller's sessions this object has had; it moves when one was lost
+            and another given.
     """
 
-    def __init__(self, endpoint: Endpoint, credentials: Credentials, *, basic: bool, headers: dict[str, str], form_type: str):
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        credentials: Credentials,
+        *,
+        basic: bool,
+        headers: dict[str, str],
+        form_type: str,
+    ):
         self.endpoint = endpoint
         self.generation = 0
         self._credentials, self._basic = credentials, basic
@@ -121,9 +131,12 @@ class Session:
 
     async def __aenter__(self) -> 'Session':
         connector = aiohttp.TCPConnector(limit=4, ssl=self.endpoint.ssl(), keepalive_timeout=20.0)
-        # unsafe: the default jar drops the cookies of hosts that are IP addresses, which costs one session per request
+        # unsafe: the default jar drops the cookies of hosts that are IP addresses, which costs one
+        # session per request
         jar = aiohttp.CookieJar(unsafe=True, quote_cookie=False)
-        self._http = aiohttp.ClientSession(connector=connector, cookie_jar=jar, auto_decompress=True)
+        self._http = aiohttp.ClientSession(
+            connector=connector, cookie_jar=jar, auto_decompress=True
+        )
         return self
 
     async def __aexit__(self, *_exception) -> None:
@@ -145,7 +158,9 @@ class Session:
             if self._cookie is not None:
                 await self.request(Request('GET', '/logout', urgent=True))
         except RwsError as error:
-            _log.info('no logout: %s', error)  # the controller frees the session by itself after some minutes
+            _log.info(
+                'no logout: %s', error
+            )  # the controller frees the session by itself after some minutes
         self._cookie = None
 
     async def request(self, request: Request) -> Response:
@@ -162,7 +177,9 @@ class Session:
                     return await self._attempt(request)
             return await self._attempt(request)
 
-    async def websocket(self, url: URL, protocol: str, ping_s: float | None) -> aiohttp.ClientWebSocketResponse:
+    async def websocket(
+        self, url: URL, protocol: str, ping_s: float | None
+    ) -> aiohttp.ClientWebSocketResponse:
         """Open a WebSocket with this session's cookies.
 
         Raises:
@@ -185,7 +202,9 @@ class Session:
             raise TimedOut(f'WebSocket {url} not open after {self.endpoint.timeout_s} s') from error
         except aiohttp.WSServerHandshakeError as error:
             kind = classify(error.status, None, error.message)
-            raise kind(f'WebSocket {url} refused with {error.status}', status=error.status) from error
+            raise kind(
+                f'WebSocket {url} refused with {error.status}', status=error.status
+            ) from error
         except (aiohttp.ClientError, OSError) as error:
             raise Unreachable(f'WebSocket {url}: {error}') from error
 
@@ -209,7 +228,10 @@ class Session:
                 break
             self._cookie = None
             if challenged or self._basic:
-                raise NotAuthorised(f'{self.endpoint.host} refuses user {self._credentials.user!r}: check the credentials', status=401)
+                raise NotAuthorised(
+                    f'{self.endpoint.host} refuses user {self._credentials.user!r}: check the credentials',
+                    status=401,
+                )
             self._digest.challenge(headers.get('WWW-Authenticate', ''))
         if status >= 400:
             raise _refusal(request, status, content)
@@ -228,15 +250,25 @@ class Session:
         where = f'{request.method} {request.path}'
         try:
             async with asyncio.timeout(limit_s):
-                async with self._http.request(request.method, url, headers=headers, data=data, allow_redirects=False) as response:
+                async with self._http.request(
+                    request.method, url, headers=headers, data=data, allow_redirects=False
+                ) as response:
                     self._note_session(response.cookies)  # it is ours even if the body never comes
                     return response.status, dict(response.headers), await _read(response)
         except TimeoutError as error:
-            raise _unanswered(request, TimedOut, f'{where}: no whole answer within {limit_s:.2f} s') from error
+            raise _unanswered(
+                request, TimedOut, f'{where}: no whole answer within {limit_s:.2f} s'
+            ) from error
         except aiohttp.ClientConnectorError as error:
-            raise Unreachable(f'{self.endpoint.host}:{self.endpoint.port} cannot be reached: {error.strerror or error}') from error
+            raise Unreachable(
+                f'{self.endpoint.host}:{self.endpoint.port} cannot be reached: {error.strerror or error}'
+            ) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise _unanswered(request, ConnectionLost, f'{where}: connection lost ({error or type(error).__name__})') from error
+            raise _unanswered(
+                request,
+                ConnectionLost,
+                f'{where}: connection lost ({error or type(error).__name__})',
+            ) from error
 
     def _authorization(self, method: str, url: URL) -> dict[str, str]:
         if self._basic:
@@ -256,7 +288,9 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     async for chunk in response.content.iter_chunked(1 << 16):
         content += chunk
         if len(content) > MAXIMUM_BODY_BYTES:
-            raise aiohttp.ClientPayloadError(f'body is over the limit of {MAXIMUM_BODY_BYTES} bytes')
+            raise aiohttp.ClientPayloadError(
+                f'body is over the limit of {MAXIMUM_BODY_BYTES} bytes'
+            )
     return bytes(content)
 
 
@@ -269,10 +303,17 @@ def _unanswered(request: Request, kind: type[RwsError], message: str) -> RwsErro
 def _refusal(request: Request, status: int, content: bytes) -> RwsError:
     where = f'{request.method} {request.path}'
     if status in (429, 503):
-        return Busy(f'{where}: the controller has no free session or too many requests ({status}): wait', status=status)
+        return Busy(
+            f'{where}: the controller has no free session or too many requests ({status}): wait',
+            status=status,
+        )
     try:
         document = body.parse(content)
     except RwsError:
         document = body.Document(message=content[:80].decode('ascii', errors='replace'))
     kind = classify(status, document.code, document.message)
-    return kind(f'{where}: {short(document.message) or "refused"} (HTTP {status}, code {document.code})', status=status, code=document.code)
+    return kind(
+        f'{where}: {short(document.message) or "refused"} (HTTP {status}, code {document.code})',
+        status=status,
+        code=document.code,
+    )

@@ -1,6 +1,7 @@
 """Events over the WebSocket: registration, liveness, reconnection.
 
-Events save time, never truth: after every gap the owner is told to read everything again, and it polls anyway.
+Events save time, never truth: after every gap the owner is told to read everything again, and it
+polls anyway.
 """
 
 import asyncio
@@ -102,10 +103,16 @@ class Subscription:
     async def _register(self) -> None:
         form = []
         for number, (resource, priority) in enumerate(self._resources.items(), start=1):
-            form += [('resources', str(number)), (str(number), resource), (f'{number}-p', str(priority))]
+            form += [
+                ('resources', str(number)),
+                (str(number), resource),
+                (f'{number}-p', str(priority)),
+            ]
         try:
             response = await self._session.request(Request('POST', '/subscription', form=form))
-        except LimitReached:  # groups of ours whose deletion never arrived; they fall with the session
+        except (
+            LimitReached
+        ):  # groups of ours whose deletion never arrived; they fall with the session
             await self._session.logout()
             raise
         location = response.headers.get('Location') or response.document.links.get('self', '')
@@ -116,10 +123,13 @@ class Subscription:
         self.registrations += 1
 
     async def _connect(self) -> None:
-        # the address in the answer is the controller's own name for itself; behind a router only ours is right
+        # the address in the answer is the controller's own name for itself; behind a router only
+        # ours is right
         endpoint = self._session.endpoint
         url = endpoint.url.with_scheme('wss' if endpoint.tls else 'ws').with_path(self._poll_path)
-        self._socket = await self._session.websocket(url, self._dialect.websocket_protocol, self._ping_s)
+        self._socket = await self._session.websocket(
+            url, self._dialect.websocket_protocol, self._ping_s
+        )
         self.live = True
         self._on_gap()
 
@@ -130,7 +140,9 @@ class Subscription:
             if message.type == aiohttp.WSMsgType.TEXT:
                 self._dispatch(message.data)
             elif message.type != aiohttp.WSMsgType.BINARY:
-                raise ConnectionLost(f'WebSocket closed ({socket.close_code}, {message.extra or message.data})')
+                raise ConnectionLost(
+                    f'WebSocket closed ({socket.close_code}, {message.extra or message.data})'
+                )
 
     def _dispatch(self, text: str) -> None:
         arrived_s = time.monotonic()
@@ -158,7 +170,9 @@ class Subscription:
         if path is None or self._generation != self._session.generation:
             return
         try:
-            await self._session.request(Request('DELETE', '/subscription/' + path.rpartition('/')[2]))
+            await self._session.request(
+                Request('DELETE', '/subscription/' + path.rpartition('/')[2])
+            )
         except RwsError as error:
             _log.info('subscription not deleted: %s', error)  # it ends with the session
 

@@ -10,7 +10,11 @@ import pytest
 def no_thread_is_left():
     before = set(threading.enumerate())
     yield
-    left = [thread for thread in threading.enumerate() if thread not in before and not thread.name.startswith('asyncio_')]
+    left = [
+        thread
+        for thread in threading.enumerate()
+        if thread not in before and not thread.name.startswith('asyncio_')
+    ]
     assert left == []
 
 

@@ -10,7 +10,13 @@ import sys
 
 from abb_rws_emulator.control import ControlPort
 from abb_rws_emulator.http.server import Emulator, Options
-from soft_arm_description.command_line import CommandLine, input_file, number_in, port_or_any, positive_count
+from soft_arm_description.command_line import (
+    CommandLine,
+    input_file,
+    number_in,
+    port_or_any,
+    positive_count,
+)
 from soft_arm_physics.errors import SimulationError
 
 FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
@@ -18,15 +24,46 @@ FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
 
 
 def _parser() -> CommandLine:
-    parser = CommandLine(prog='softarm sim rws', description='Emulate an ABB controller with an IRB 120 over Robot Web Services.')
-    parser.add_argument('--port', type=port_or_any, default=8080, help='TCP port (0: any free one; default %(default)s)')
-    parser.add_argument('--host', default='127.0.0.1', help='address to listen on (default %(default)s)')
-    parser.add_argument('--control-port', type=port_or_any, help='TCP port for faults and buttons, always on 127.0.0.1 (default: none)')
-    parser.add_argument('--generation', type=int, choices=(1, 2), default=1, help='RWS 1.0 (IRC5) or 2.0 (OmniCore); default %(default)s')
-    parser.add_argument('--robotware', default='', help='version that it tells; from 8 on without mastership (default: 6.16 or 7.21)')
-    parser.add_argument('--user', help='the only user (default: the users a controller is delivered with)')
+    parser = CommandLine(
+        prog='softarm sim rws',
+        description='Emulate an ABB controller with an IRB 120 over Robot Web Services.',
+    )
+    parser.add_argument(
+        '--port',
+        type=port_or_any,
+        default=8080,
+        help='TCP port (0: any free one; default %(default)s)',
+    )
+    parser.add_argument(
+        '--host', default='127.0.0.1', help='address to listen on (default %(default)s)'
+    )
+    parser.add_argument(
+        '--control-port',
+        type=port_or_any,
+        help='TCP port for faults and buttons, always on 127.0.0.1 (default: none)',
+    )
+    parser.add_argument(
+        '--generation',
+        type=int,
+        choices=(1, 2),
+        default=1,
+        help='RWS 1.0 (IRC5) or 2.0 (OmniCore); default %(default)s',
+    )
+    parser.add_argument(
+        '--robotware',
+        default='',
+        help='version that it tells; from 8 on without mastership (default: 6.16 or 7.21)',
+    )
+    parser.add_argument(
+        '--user', help='the only user (default: the users a controller is delivered with)'
+    )
     parser.add_argument('--password', help='password of --user')
-    parser.add_argument('--session-limit', type=positive_count, default=70, help='sessions before a login is refused (default %(default)s)')
+    parser.add_argument(
+        '--session-limit',
+        type=positive_count,
+        default=70,
+        help='sessions before a login is refused (default %(default)s)',
+    )
     parser.add_argument(
         '--session-idle-s',
         type=number_in(0.1, 1e6),
@@ -34,7 +71,9 @@ def _parser() -> CommandLine:
         help='idle time after which a session expires [s] (default %(default)s)',
     )
     parser.add_argument('--motors-on', action='store_true', help='start with the motors on')
-    parser.add_argument('--tls-certificate', type=input_file, help='PEM file; with --tls-key the server speaks TLS')
+    parser.add_argument(
+        '--tls-certificate', type=input_file, help='PEM file; with --tls-key the server speaks TLS'
+    )
     parser.add_argument('--tls-key', type=input_file, help='PEM file of the key')
     parser.add_json()
     return parser
@@ -54,8 +93,12 @@ def _options(arguments: argparse.Namespace) -> Options:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(arguments.tls_certificate, arguments.tls_key)
     users = FACTORY_USERS if arguments.user is None else {arguments.user: arguments.password}
-    if arguments.robotware and not re.fullmatch(r'[0-9]{1,3}\.[0-9]{1,3}[0-9A-Za-z.+-]{0,40}', arguments.robotware):
-        raise SimulationError(f'--robotware {arguments.robotware[:60]!r} must be a version such as 8.1')
+    if arguments.robotware and not re.fullmatch(
+        r'[0-9]{1,3}\.[0-9]{1,3}[0-9A-Za-z.+-]{0,40}', arguments.robotware
+    ):
+        raise SimulationError(
+            f'--robotware {arguments.robotware[:60]!r} must be a version such as 8.1'
+        )
     return Options(
         users,
         arguments.host,
@@ -68,7 +111,9 @@ def _options(arguments: argparse.Namespace) -> Options:
     )
 
 
-async def _serve(options: Options, control_port: int | None, as_json: bool, motors_on: bool) -> None:
+async def _serve(
+    options: Options, control_port: int | None, as_json: bool, motors_on: bool
+) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -88,7 +133,11 @@ def _say(as_json: bool, host: str, port: int, control_port: int | None) -> None:
     if as_json:
         print(json.dumps({'host': host, 'port': port, 'control_port': control_port}), flush=True)
     else:
-        control = '' if control_port is None else f', faults and buttons on http://127.0.0.1:{control_port}'
+        control = (
+            ''
+            if control_port is None
+            else f', faults and buttons on http://127.0.0.1:{control_port}'
+        )
         print(f'controller on {host}:{port}{control}; Ctrl-C ends it', flush=True)
 
 
@@ -98,7 +147,9 @@ def main(argv: list[str]) -> int:
 
 
 def _emulate(arguments: argparse.Namespace) -> int:
-    asyncio.run(_serve(_options(arguments), arguments.control_port, arguments.json, arguments.motors_on))
+    asyncio.run(
+        _serve(_options(arguments), arguments.control_port, arguments.json, arguments.motors_on)
+    )
     return 0
 
 

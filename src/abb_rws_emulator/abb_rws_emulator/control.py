@@ -31,11 +31,15 @@ class ControlPort:
         app.router.add_get('/state', self._state)
         app.router.add_post('/faults', self._faults)
         app.router.add_post('/actions/{name}', self._action)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, self.port)
         await site.start()
-        self.port = site._server.sockets[0].getsockname()[1]  # aiohttp does not tell the port it was given
+        self.port = site._server.sockets[0].getsockname()[
+            1
+        ]  # aiohttp does not tell the port it was given
         return self
 
     async def __aexit__(self, *_exception) -> None:
@@ -65,18 +69,26 @@ class ControlPort:
 
     async def _faults(self, request: web.Request) -> web.Response:
         wanted = await _object(request)
-        kinds = {spec.name: type(spec.default) for spec in fields(Faults) if spec.name != 'starts_s'}
+        kinds = {
+            spec.name: type(spec.default) for spec in fields(Faults) if spec.name != 'starts_s'
+        }
         for name, value in wanted.items():
-            known = name in kinds and isinstance(value, (int, float) if kinds[name] is float else kinds[name])
+            known = name in kinds and isinstance(
+                value, (int, float) if kinds[name] is float else kinds[name]
+            )
             if not known or (kinds[name] is float and not 0.0 <= value < math.inf):
-                raise web.HTTPBadRequest(text=f'{name} = {value!r}: known faults are { ({n: k.__name__ for n, k in kinds.items()}) }\n')
+                raise web.HTTPBadRequest(
+                    text=f'{name} = {value!r}: known faults are { ({n: k.__name__ for n, k in kinds.items()}) }\n'
+                )
         if not wanted:
             self._emulator.faults.clear()
             self._emulator.silence_websockets(False)
         for name, value in wanted.items():
             setattr(self._emulator.faults, name, value)
         if 'silent' in wanted or 'websocket_silent' in wanted:
-            self._emulator.silence_websockets(bool(wanted.get('silent') or wanted.get('websocket_silent')))
+            self._emulator.silence_websockets(
+                bool(wanted.get('silent') or wanted.get('websocket_silent'))
+            )
         return web.Response(status=204)
 
     async def _action(self, request: web.Request) -> web.Response:
@@ -134,16 +146,22 @@ def _steal(emulator: Emulator, domain: str, holder: str | None = 'FlexPendant') 
 
 
 ACTIONS = {
-    'restart': lambda emulator, down_s=0.5, boot_s=0.5: emulator.restart(_pause_s(down_s), _pause_s(boot_s)),
+    'restart': lambda emulator, down_s=0.5, boot_s=0.5: emulator.restart(
+        _pause_s(down_s), _pause_s(boot_s)
+    ),
     'expire_sessions': lambda emulator: emulator.sessions.end_all(),
     'lose_registrations': lambda emulator: emulator.subscriptions.remove_all(),
-    'close_websockets': lambda emulator, code=1008, text='Client cannot send data.': emulator.close_websockets(code, text),
+    'close_websockets': lambda emulator, code=1008, text='Client cannot send data.': (
+        emulator.close_websockets(code, text)
+    ),
     'steal_mastership': _steal,
     'emergency_stop': lambda emulator, pressed=True: emulator.controller.emergency_stop(pressed),
     'guard_stop': lambda emulator, open_door=True: emulator.controller.guard_stop(open_door),
     'operation_mode': _set_mode,
     'speed': _set_speed,
-    'answer_remote_privilege': lambda emulator, granted=True: emulator.controller.privilege.answer(granted),
+    'answer_remote_privilege': lambda emulator, granted=True: emulator.controller.privilege.answer(
+        granted
+    ),
     'enabling_device': lambda emulator, pressed=True: emulator.controller.enabling_device(pressed),
     'place': _place,
     'signal': lambda emulator, path, value: emulator.controller.put_signal(path, float(value)),

@@ -20,7 +20,9 @@ class EmulatorThread:
         self._options, self._control_port = options, control_port
         self._devices = AsyncExitStack()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name='rws emulator', daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name='rws emulator', daemon=True
+        )
         self.emulator: Emulator | None = None
 
     def start(self, timeout_s: float = 5.0) -> None:
@@ -48,4 +50,6 @@ class EmulatorThread:
     async def _open(self) -> None:
         self.emulator = await self._devices.enter_async_context(Emulator(self._options))
         if self._control_port is not None:
-            await self._devices.enter_async_context(ControlPort(self.emulator, '127.0.0.1', self._control_port))
+            await self._devices.enter_async_context(
+                ControlPort(self.emulator, '127.0.0.1', self._control_port)
+            )

@@ -43,7 +43,9 @@ class Faults:
             if spec.name != 'starts_s':
                 setattr(self, spec.name, spec.default)
 
-    async def apply(self, request: web.Request, handle: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+    async def apply(
+        self, request: web.Request, handle: Callable[[], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
         """Answer a request as the faults have it."""
         now_s = asyncio.get_running_loop().time()
         self.starts_s.append(now_s)
@@ -58,17 +60,36 @@ class Faults:
         if self.busy or (self.maximum_rate_hz and len(self.starts_s) > self.maximum_rate_hz):
             return web.Response(status=503)
         if self.html_500:
-            return web.Response(status=500, text='<html><body><h1>Internal Server Error</h1>', content_type='text/html')
+            return web.Response(
+                status=500,
+                text='<html><body><h1>Internal Server Error</h1>',
+                content_type='text/html',
+            )
         answer = await handle()
-        if isinstance(answer, web.Response) and answer.body and (self.truncate or self.stall or self.wrong_type):
+        if (
+            isinstance(answer, web.Response)
+            and answer.body
+            and (self.truncate or self.stall or self.wrong_type)
+        ):
             return await self._spoil(request, answer)
         return answer
 
     async def _spoil(self, request: web.Request, answer: web.Response) -> web.StreamResponse:
-        body, cookies = bytes(answer.body), [('Set-Cookie', cookie) for cookie in answer.headers.getall('Set-Cookie', [])]
+        body, cookies = (
+            bytes(answer.body),
+            [('Set-Cookie', cookie) for cookie in answer.headers.getall('Set-Cookie', [])],
+        )
         if self.wrong_type:
-            return web.Response(status=answer.status, body=body[:-3], headers=[('Content-Type', 'text/plain'), *cookies])
-        headers = [('Content-Type', answer.headers['Content-Type']), ('Content-Length', str(len(body))), *cookies]
+            return web.Response(
+                status=answer.status,
+                body=body[:-3],
+                headers=[('Content-Type', 'text/plain'), *cookies],
+            )
+        headers = [
+            ('Content-Type', answer.headers['Content-Type']),
+            ('Content-Length', str(len(body))),
+            *cookies,
+        ]
         spoiled = web.StreamResponse(status=answer.status, headers=headers)
         await spoiled.prepare(request)
         await spoiled.write(body[: len(body) // 2])

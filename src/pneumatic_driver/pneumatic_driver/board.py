@@ -10,7 +10,9 @@ from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.register import SI_PER_UNIT
 from pneumatic_driver.register_map import RegisterMap, Value
 
-_EXPLAINED = {'foreign_master': 'another Modbus client wrote to the board: find and stop it, then clear the faults'}
+_EXPLAINED = {
+    'foreign_master': 'another Modbus client wrote to the board: find and stop it, then clear the faults'
+}
 _READ = ('pressure', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns')
 
 
@@ -43,13 +45,19 @@ class Board(Device):
         return np.array([self._target.si(self._target.raw(target_pa)) for target_pa in targets_pa])
 
     async def _cycle(self, targets_pa: np.ndarray | None) -> BoardExchange:
-        values = {} if targets_pa is None else {'target': list(targets_pa / SI_PER_UNIT[self._target.unit])}
+        values = (
+            {}
+            if targets_pa is None
+            else {'target': list(targets_pa / SI_PER_UNIT[self._target.unit])}
+        )
         if values or self._hold is not None:
             values |= self._next_heartbeat()
         started_s = time.monotonic()
         state, heartbeat = await self._write_and_read(values), self.map.heartbeat
         if values and heartbeat is not None and state[heartbeat.echo] != self._heartbeat:
-            raise self._failed(f'the answer is to an earlier request: heartbeat {state[heartbeat.echo]:g}, sent {self._heartbeat}')
+            raise self._failed(
+                f'the answer is to an earlier request: heartbeat {state[heartbeat.echo]:g}, sent {self._heartbeat}'
+            )
         at_s = time.monotonic()
         return self._read_out(state, at_s, at_s - started_s, targets_pa)
 
@@ -70,18 +78,27 @@ class Board(Device):
             words = await self._read(poll.start, poll.count)
         return self.map.decode(poll.start, words)
 
-    def _read_out(self, state: Mapping, at_s: float, round_trip_s: float, applied_pa: np.ndarray | None) -> BoardExchange:
+    def _read_out(
+        self, state: Mapping, at_s: float, round_trip_s: float, applied_pa: np.ndarray | None
+    ) -> BoardExchange:
         pressures_pa, drives_pa = np.array(state['pressure']), np.array(state['drive'])
         own = tuple(name for name, latched in state['faults'].items() if latched)
-        found = self._latch(self._sensors.faults(at_s, pressures_pa, drives_pa if self.enabled else None))
+        found = self._latch(
+            self._sensors.faults(at_s, pressures_pa, drives_pa if self.enabled else None)
+        )
         running, restarted = state['status']['run'], state['uptime'] < self._uptime_s
         self._uptime_s = state['uptime']
         if not state['status'].get('held', True):
             self._hold = None  # it has lapsed, or the board was restarted
         halted = f'latched {", ".join(found)}' if found else ''
         if not running:
-            causes = [f'{name} ({_EXPLAINED[name]})' if name in _EXPLAINED else name for name in own + found]
-            halted = 'the board vented itself: ' + (', '.join(causes) or ('it was restarted' if restarted else 'it left its run mode'))
+            causes = [
+                f'{name} ({_EXPLAINED[name]})' if name in _EXPLAINED else name
+                for name in own + found
+            ]
+            halted = 'the board vented itself: ' + (
+                ', '.join(causes) or ('it was restarted' if restarted else 'it left its run mode')
+            )
         return BoardExchange(
             at_s=at_s,
             round_trip_s=round_trip_s,

@@ -30,10 +30,13 @@ class ChannelMap:
         """Set points by channel, shape (channels,) [Pa] gauge; channels without a chamber get ambient pressure.
 
         Raises:
-            CommandError: If the names are not exactly the robot's chambers, or a pressure is not finite or outside the chamber's limits.
+            CommandError: If the names are not exactly the robot's chambers, or a pressure is not
+                finite or outside the chamber's limits.
         """
         if len(names) != len(pressures_pa):
-            raise CommandError(f'{len(names)} names and {len(pressures_pa)} pressures: give one pressure for each name')
+            raise CommandError(
+                f'{len(names)} names and {len(pressures_pa)} pressures: give one pressure for each name'
+            )
         given, known = set(names), set(self.chambers)
         if given != known or len(names) != len(self.chambers):
             fault = 'a name is repeated'
@@ -46,7 +49,9 @@ class ChannelMap:
         for name, pressure_pa in given_pa.items():
             low_pa, high_pa = self._limits_pa[name]
             if not (np.isfinite(pressure_pa) and low_pa <= pressure_pa <= high_pa):
-                raise CommandError(f'{name}: {pressure_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa; nothing moves')
+                raise CommandError(
+                    f'{name}: {pressure_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa; nothing moves'
+                )
         targets_pa = np.zeros(self._channels)
         targets_pa[self._indices] = [given_pa[name] for name in self.chambers]
         return targets_pa

@@ -1,6 +1,7 @@
 """What every pneumatic device on Modbus has in common: connect and verify, exchange set points for measurements, enable, vent.
 
-Nothing here retries a write, and nothing brings a set point back: after a new connection the device is vented until `enable`.
+Nothing here retries a write, and nothing brings a set point back: after a new connection the device
+is vented until `enable`.
 """
 
 import asyncio
@@ -15,7 +16,14 @@ import numpy as np
 from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
 from pymodbus.exceptions import ModbusException
 
-from pneumatic_driver.errors import CommandError, HeldError, LinkError, NoConnectionError, RefusedError, RegisterMapError
+from pneumatic_driver.errors import (
+    CommandError,
+    HeldError,
+    LinkError,
+    NoConnectionError,
+    RefusedError,
+    RegisterMapError,
+)
 from pneumatic_driver.hold import Hold, name_text, name_words, own_name
 from pneumatic_driver.register import SI_PER_UNIT
 from pneumatic_driver.register_map import RegisterMap, Value
@@ -73,7 +81,13 @@ class Device(ABC):
         channels: How many pressures it measures and sets.
     """
 
-    def __init__(self, register_map: RegisterMap, accept_unverified_map: str, read: Sequence[str], channels: int):
+    def __init__(
+        self,
+        register_map: RegisterMap,
+        accept_unverified_map: str,
+        read: Sequence[str],
+        channels: int,
+    ):
         device, link = register_map.device, register_map.link
         poll = register_map.polls[0]
         in_poll = register_map.decode(poll.start, [0] * poll.count)
@@ -87,12 +101,20 @@ class Device(ABC):
         self.enabled = False
         self.frames: deque[str] = deque(maxlen=_KEPT_FRAMES)
         pressure = register_map.registers['pressure']
-        valid_pa = None if pressure.valid is None else [limit * SI_PER_UNIT[pressure.unit] for limit in pressure.valid]
+        valid_pa = (
+            None
+            if pressure.valid is None
+            else [limit * SI_PER_UNIT[pressure.unit] for limit in pressure.valid]
+        )
         self._sensors = SensorCheck(channels, valid_pa)
-        self._found: dict[str, None] = {}  # faults that this side has latched, in the order in which they came
+        self._found: dict[
+            str, None
+        ] = {}  # faults that this side has latched, in the order in which they came
         self._client: AsyncModbusTcpClient | AsyncModbusSerialClient | None = None
         self._heartbeat = 0
-        self._hold: Hold | None = None  # where the map has a session: while this host holds the device
+        self._hold: Hold | None = (
+            None  # where the map has a session: while this host holds the device
+        )
         self._written: dict[str, Value] = {}  # interlocks and shared words depend on it
         self._last_good_s: float | None = None
         self._dumped_s = -_DUMP_PERIOD_S
@@ -125,7 +147,8 @@ class Device(ABC):
     async def hold(self, wait_s: float = 0.0) -> None:
         """Hold the device, if its map has a session: claim it where that was not done, or was lost.
 
-        A device without a session cannot be held; there a heartbeat that counts says that another host drives it.
+        A device without a session cannot be held; there a heartbeat that counts says that another
+        host drives it.
 
         Args:
             wait_s: How long to wait for the end of another host's hold [s].
@@ -141,14 +164,20 @@ class Device(ABC):
             if wait_s:
                 await self._see_nobody_drives()
             return
-        silent = self._hold is not None and (self.age_s or 0.0) > self.map.heartbeat.device_timeout_s
-        if silent and await self._holder() != own_name():  # by now it may be another's, whom a code of ours would stop
+        silent = (
+            self._hold is not None and (self.age_s or 0.0) > self.map.heartbeat.device_timeout_s
+        )
+        if (
+            silent and await self._holder() != own_name()
+        ):  # by now it may be another's, whom a code of ours would stop
             self._hold = None
         end_s, words = time.monotonic() + wait_s, self.map.registers[session.holder].count
         while self._hold is None:
             hold = Hold()
             try:
-                await self._write_values({session.key: hold.key, session.holder: name_words(own_name(), words)})
+                await self._write_values(
+                    {session.key: hold.key, session.holder: name_words(own_name(), words)}
+                )
                 self._hold = hold
             except RefusedError as error:
                 if error.code != _BUSY:
@@ -159,10 +188,14 @@ class Device(ABC):
 
     async def _see_nobody_drives(self) -> None:
         heartbeat, first = self.map.heartbeat, None
-        end_s = time.monotonic() + (heartbeat.device_timeout_s if heartbeat else 0.0)  # who lets it stand for longer has let it vent
+        end_s = time.monotonic() + (
+            heartbeat.device_timeout_s if heartbeat else 0.0
+        )  # who lets it stand for longer has let it vent
         while heartbeat is not None and time.monotonic() < end_s:
             register = self.map.registers[heartbeat.echo]
-            beat = self.map.decode(register.addr, await self._read(register.addr, register.words))[heartbeat.echo]
+            beat = self.map.decode(register.addr, await self._read(register.addr, register.words))[
+                heartbeat.echo
+            ]
             if beat == 0.0:  # as it boots
                 return
             if first not in (None, beat):
@@ -174,24 +207,42 @@ class Device(ABC):
 
     async def _holder(self) -> str:
         register = self.map.registers[self.map.session.holder]
-        return name_text(self.map.decode(register.addr, await self._read(register.addr, register.words))[self.map.session.holder])
+        return name_text(
+            self.map.decode(register.addr, await self._read(register.addr, register.words))[
+                self.map.session.holder
+            ]
+        )
 
     async def _held(self) -> HeldError:
-        return HeldError(f'{self.map.device.name} on {self.map.link} is held by {await self._holder()!r}: stop that driver first', _BUSY)
+        return HeldError(
+            f'{self.map.device.name} on {self.map.link} is held by {await self._holder()!r}: stop that driver first',
+            _BUSY,
+        )
 
     async def _open(self) -> None:
         self.close()
         link = self.map.link
-        options = {'timeout': link.timeout_s, 'retries': 0, 'reconnect_delay': 0, 'trace_packet': self._record}
+        options = {
+            'timeout': link.timeout_s,
+            'retries': 0,
+            'reconnect_delay': 0,
+            'trace_packet': self._record,
+        }
         if link.kind == 'tcp':
             self._client = AsyncModbusTcpClient(link.host, port=link.port, **options)
         else:
             self._client = AsyncModbusSerialClient(
-                link.device, baudrate=link.baudrate, parity=link.parity, stopbits=link.stopbits, **options
+                link.device,
+                baudrate=link.baudrate,
+                parity=link.parity,
+                stopbits=link.stopbits,
+                **options,
             )
         if not await self._client.connect():
             self.close()
-            raise NoConnectionError(f'{link}: no connection within {link.timeout_s:g} s: is the device powered, and is the address right?')
+            raise NoConnectionError(
+                f'{link}: no connection within {link.timeout_s:g} s: is the device powered, and is the address right?'
+            )
         try:
             await self._verify()
         except (LinkError, RefusedError):
@@ -203,7 +254,11 @@ class Device(ABC):
         deadline_s = time.monotonic() + (link.boot_s if link.kind == 'rtu' else 0.0)
         if identity is None:
             poll = self.map.polls[0]
-            self._check_plausible(self.map.decode(poll.start, await self._first_answer(poll.start, poll.count, deadline_s)))
+            self._check_plausible(
+                self.map.decode(
+                    poll.start, await self._first_answer(poll.start, poll.count, deadline_s)
+                )
+            )
             return
         register = self.map.registers[identity.id_register]
         words = await self._first_answer(register.addr, register.words, deadline_s)
@@ -250,15 +305,20 @@ class Device(ABC):
         """Set points as the device can hold them: rounded to its steps.
 
         Raises:
-            CommandError: If one is not finite or outside the map's limits, or their number is wrong.
+            CommandError: If one is not finite or outside the map's limits, or their number is
+                wrong.
         """
         targets_pa = np.asarray(targets_pa, dtype=float)
         if targets_pa.shape != (self.channels,):
-            raise CommandError(f'{targets_pa.size} set points: channels of this device: {self.channels}, give one for each')
+            raise CommandError(
+                f'{targets_pa.size} set points: channels of this device: {self.channels}, give one for each'
+            )
         low_pa, high_pa = (1e3 * limit for limit in self.map.limits.pressure_kpa)
         for channel, target_pa in enumerate(targets_pa):
             if not (np.isfinite(target_pa) and low_pa <= target_pa <= high_pa):
-                raise CommandError(f'channel {channel}: {target_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa: nothing was written')
+                raise CommandError(
+                    f'channel {channel}: {target_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa: nothing was written'
+                )
         return self._rounded(targets_pa)
 
     async def exchange(self, targets_pa: Sequence[float] | None = None) -> Exchange:
@@ -295,7 +355,9 @@ class Device(ABC):
         await self.hold()
         faults = (await self.exchange()).faults
         if faults:
-            raise RefusedError(f'latched {", ".join(faults)}: find the cause, then clear the faults')
+            raise RefusedError(
+                f'latched {", ".join(faults)}: find the cause, then clear the faults'
+            )
         for step in self.map.enable_sequence:
             await self._write_step(step)
         self.enabled = True
@@ -314,7 +376,9 @@ class Device(ABC):
         for step in self.map.safe_sequence:
             await self._write_step(step)
         if (await self.exchange()).running:
-            raise self._failed('the device says that it still drives its outputs after it was told to vent')
+            raise self._failed(
+                'the device says that it still drives its outputs after it was told to vent'
+            )
 
     async def clear_faults(self) -> None:
         """Clear latched faults, the device's with its key if it may be written; it stays vented, and what still holds is latched again."""
@@ -350,11 +414,15 @@ class Device(ABC):
         if self._hold is not None:
             self._heartbeat = self._hold.next_code()
         else:
-            self._heartbeat = self._heartbeat % 0xFFFF + 1  # never 0, which is what a device holds that has just started
+            self._heartbeat = (
+                self._heartbeat % 0xFFFF + 1
+            )  # never 0, which is what a device holds that has just started
         return {self.map.heartbeat.counter: float(self._heartbeat)}
 
     async def _write_step(self, step: Mapping[str, Value]) -> None:
-        await self._write_values({**step, **self._next_heartbeat()} if self._hold is not None else dict(step))
+        await self._write_values(
+            {**step, **self._next_heartbeat()} if self._hold is not None else dict(step)
+        )
 
     async def _write_values(self, values: dict[str, Value]) -> None:
         spans = self.map.encode(values, self._written)
@@ -366,7 +434,9 @@ class Device(ABC):
         return address - self.map.conventions.address_base
 
     async def _read(self, address: int, count: int) -> list[int]:
-        method = {3: 'read_holding_registers', 4: 'read_input_registers'}[self.map.conventions.read_fc]
+        method = {3: 'read_holding_registers', 4: 'read_input_registers'}[
+            self.map.conventions.read_fc
+        ]
         return await self._request(method, address=self._wire(address), count=count)
 
     async def _write(self, address: int, values: list[int]) -> None:
@@ -379,7 +449,9 @@ class Device(ABC):
         if not self.connected:
             raise self._failed('not connected')
         try:
-            answer = await getattr(self._client, method)(device_id=self.map.link.unit_id, **arguments)
+            answer = await getattr(self._client, method)(
+                device_id=self.map.link.unit_id, **arguments
+            )
         except ModbusException as error:
             raise self._failed(' '.join(str(error).split())) from error
         if answer.isError():
@@ -393,7 +465,9 @@ class Device(ABC):
 
     def _failed(self, what: str) -> LinkError:
         now_s = time.monotonic()
-        if self._last_good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S:  # a device that was never reached has left no trace
+        if (
+            self._last_good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S
+        ):  # a device that was never reached has left no trace
             self._dumped_s = now_s
             _log.warning('%s: %s', self.map.link, what)
             _log.debug('last frames of %s: %s', self.map.link, ' | '.join(self.frames))

@@ -1,8 +1,9 @@
 """Keeps one pneumatic device in exchange at a fixed rate, in a thread of its own, and vents it whenever it must.
 
-The device is driven only while armed, and only while commands come: it is vented when they stop, when the link is lost, when it reports
-a fault or does what it was not told, and when the driver closes. Link loss and faults disarm: nothing moves again before `arm`. Old set
-points are never replayed.
+The device is driven only while armed, and only while commands come: it is vented when they stop,
+when the link is lost, when it reports a fault or does what it was not told, and when the driver
+closes. Link loss and faults disarm: nothing moves again before `arm`. Old set points are never
+replayed.
 """
 
 import asyncio
@@ -14,15 +15,24 @@ from collections.abc import Callable, Coroutine, Sequence
 import numpy as np
 
 from pneumatic_driver.device import Device, Exchange
-from pneumatic_driver.errors import CommandError, HeldError, LinkError, PneumaticDriverError, RefusedError
+from pneumatic_driver.errors import (
+    CommandError,
+    HeldError,
+    LinkError,
+    PneumaticDriverError,
+    RefusedError,
+)
 
 _log = logging.getLogger(__name__)
 
-# Without a good answer for this long the link counts as lost: one request of a TCP link may time out, a second may not. By then the
-# device's own watchdog has vented it. Shorter would only make a busy machine look like a broken cable.
+# Without a good answer for this long the link counts as lost: one request of a TCP link may time
+# out, a second may not. By then the device's own watchdog has vented it. Shorter would only make a
+# busy machine look like a broken cable.
 LINK_TIMEOUT_S = 0.4
 RECONNECT_PERIOD_S = 0.2
-_CALL_TIMEOUT_S = 6.0  # a few requests, each with the link's own time-out, and perhaps a device that boots
+_CALL_TIMEOUT_S = (
+    6.0  # a few requests, each with the link's own time-out, and perhaps a device that boots
+)
 
 
 class Driver:
@@ -44,7 +54,11 @@ class Driver:
         on_exchange: Callable[[Exchange], None] = lambda exchange: None,
         on_disarm: Callable[[str], None] = lambda reason: None,
     ):
-        self._device, self._period_s, self._command_timeout_s = device, 1.0 / rate_hz, command_timeout_s
+        self._device, self._period_s, self._command_timeout_s = (
+            device,
+            1.0 / rate_hz,
+            command_timeout_s,
+        )
         self._on_exchange, self._on_disarm = on_exchange, on_disarm
         self._armed = False
         self._targets_pa = np.zeros(device.channels)
@@ -58,7 +72,9 @@ class Driver:
         self._lock = asyncio.Lock()  # between the cycle and the calls below
         self._cycling: asyncio.Task | None = None
         self._ending: asyncio.Task | None = None  # kept, or it may be collected before it has run
-        self._thread = threading.Thread(target=self._loop.run_forever, name='pneumatic_driver', daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name='pneumatic_driver', daemon=True
+        )
         self._thread.start()
 
     @property
@@ -152,7 +168,9 @@ class Driver:
             return future.result(_CALL_TIMEOUT_S)
         except TimeoutError as error:
             future.cancel()
-            raise LinkError(f'the device did not answer within {_CALL_TIMEOUT_S:g} s; its own watchdog vents it') from error
+            raise LinkError(
+                f'the device did not answer within {_CALL_TIMEOUT_S:g} s; its own watchdog vents it'
+            ) from error
 
     async def _connect(self) -> None:
         async with self._lock:
@@ -169,7 +187,9 @@ class Driver:
     async def _arm(self) -> None:
         async with self._lock:
             if not self._device.connected:
-                raise LinkError(self.link_error or 'the device is not connected: configure the driver first')
+                raise LinkError(
+                    self.link_error or 'the device is not connected: configure the driver first'
+                )
             if (await self._device.exchange()).faults == ('watchdog',):
                 await self._device.clear_faults()
             self.commanded = False
@@ -177,7 +197,11 @@ class Driver:
 
     async def _enable(self) -> None:
         await self._device.enable()
-        self._targets_pa, self._commanded_s, self._armed = np.zeros(self._device.channels), time.monotonic(), True
+        self._targets_pa, self._commanded_s, self._armed = (
+            np.zeros(self._device.channels),
+            time.monotonic(),
+            True,
+        )
 
     async def _vent(self) -> None:
         async with self._lock:
@@ -223,9 +247,15 @@ class Driver:
         try:
             await self._device.hold()
             await self._follow_commands()
-            exchange = await self._device.exchange(self._targets_pa if self._device.enabled else None)
+            exchange = await self._device.exchange(
+                self._targets_pa if self._device.enabled else None
+            )
         except LinkError as error:
-            if not self._device.connected or self._device.age_s is None or self._device.age_s > LINK_TIMEOUT_S:
+            if (
+                not self._device.connected
+                or self._device.age_s is None
+                or self._device.age_s > LINK_TIMEOUT_S
+            ):
                 self._lose(str(error))
             return
         except HeldError as error:
@@ -256,7 +286,10 @@ class Driver:
         if self._armed and not fresh and self._device.enabled:
             if self.commanded:
                 self.stale_commands += 1
-                _log.warning('no command for %g s: vented; the next command moves the arm again', self._command_timeout_s)
+                _log.warning(
+                    'no command for %g s: vented; the next command moves the arm again',
+                    self._command_timeout_s,
+                )
             await self._device.vent()
         elif self._armed and fresh and not self._device.enabled:
             targets_pa, commanded_s = self._targets_pa, self._commanded_s

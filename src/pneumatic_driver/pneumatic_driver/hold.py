@@ -1,9 +1,10 @@
 """One host's hold on a device: who commands is part of the protocol (docs/adr/0016-who-commands-is-part-of-the-protocol.md).
 
-A host claims the device with a random key, which nobody can read back, and its name, which everybody can read. From then on every write
-of it carries the next code of that key as its heartbeat. Another client cannot do that by accident: neither by counting the heartbeat up
-nor by copying or replaying what it sees. The device takes any of the next few codes, so a request that is lost does no harm. The hold
-ends when no code has come for the device's watchdog time.
+A host claims the device with a random key, which nobody can read back, and its name, which
+everybody can read. From then on every write of it carries the next code of that key as its
+heartbeat. Another client cannot do that by accident: neither by counting the heartbeat up nor by
+copying or replaying what it sees. The device takes any of the next few codes, so a request that is
+lost does no harm. The hold ends when no code has come for the device's watchdog time.
 """
 
 import os

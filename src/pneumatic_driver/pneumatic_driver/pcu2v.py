@@ -1,9 +1,11 @@
 """The PCU2-V, pneumatic controller of a gripper: one chamber between a positive supply and a vacuum, each behind a trigger.
 
-It has neither faults nor a run mode of its own, and nobody can hold it. Every cycle reads first: when the set points are not those that
-were written, nothing more is written but what vents it. When all of them are 0 it was restarted, or its own watchdog has tripped;
-otherwise somebody else writes too, which is latched. Triggers and targets are written only when they must change, so that what somebody
-else has written is seen and not written over, and a device which has just restarted is not switched on again before that is seen.
+It has neither faults nor a run mode of its own, and nobody can hold it. Every cycle reads first:
+when the set points are not those that were written, nothing more is written but what vents it. When
+all of them are 0 it was restarted, or its own watchdog has tripped; otherwise somebody else writes
+too, which is latched. Triggers and targets are written only when they must change, so that what
+somebody else has written is seen and not written over, and a device which has just restarted is not
+switched on again before that is seen.
 """
 
 import time
@@ -46,11 +48,15 @@ class Pcu2v(Device):
     """
 
     def __init__(self, register_map: RegisterMap, accept_unverified_map: str = ''):
-        super().__init__(register_map, accept_unverified_map, ('pressure', *_TARGETS, *_TRIGGERS), 1)
+        super().__init__(
+            register_map, accept_unverified_map, ('pressure', *_TARGETS, *_TRIGGERS), 1
+        )
         (low_kpa, high_kpa), registers = register_map.limits.pressure_kpa, register_map.registers
         for name, limit_kpa in zip(_TARGETS, (high_kpa, low_kpa), strict=True):
             register = registers[name]
-            range_pa = [limit * SI_PER_UNIT[register.unit] for limit in register.range or (0.0, 0.0)]
+            range_pa = [
+                limit * SI_PER_UNIT[register.unit] for limit in register.range or (0.0, 0.0)
+            ]
             if not range_pa[0] <= 1e3 * limit_kpa <= range_pa[1]:
                 raise RegisterMapError(
                     f'register map {register_map.device.name!r}: pressure_kpa allows {limit_kpa:g} kPa, register {name!r} only '
@@ -61,7 +67,9 @@ class Pcu2v(Device):
 
     def _forget(self) -> None:
         self._applied_pa, self._applied_s = 0.0, None
-        self._expected: tuple[dict[str, float], ...] = ()  # what it may hold, in SI units: several after a write without answer
+        self._expected: tuple[
+            dict[str, float], ...
+        ] = ()  # what it may hold, in SI units: several after a write without answer
 
     def close(self) -> None:
         """Close the connection; what the device holds is unknown from now on."""
@@ -87,11 +95,24 @@ class Pcu2v(Device):
         poll, heartbeat, started_s = self.map.polls[0], self.map.heartbeat, time.monotonic()
         state = self.map.decode(poll.start, await self._read(poll.start, poll.count))
         at_s = time.monotonic()
-        asked_pa = state['positive_target'] * state['positive_trigger'] + state['negative_target'] * state['negative_trigger']
-        pressures_pa, on = np.array([state['pressure']]), {name for name in _TRIGGERS if state[name]}
-        found = self._sensors.faults(at_s, pressures_pa, np.array([asked_pa]) if self.enabled else None)
-        foreign = self.enabled and all(any(abs(state[n] - v) > 1e-3 for n, v in expected.items()) for expected in self._expected)
-        restarted = foreign and not any(state[n] for n in (*_TARGETS, *_TRIGGERS, *([heartbeat.echo] if heartbeat else [])))
+        asked_pa = (
+            state['positive_target'] * state['positive_trigger']
+            + state['negative_target'] * state['negative_trigger']
+        )
+        pressures_pa, on = (
+            np.array([state['pressure']]),
+            {name for name in _TRIGGERS if state[name]},
+        )
+        found = self._sensors.faults(
+            at_s, pressures_pa, np.array([asked_pa]) if self.enabled else None
+        )
+        foreign = self.enabled and all(
+            any(abs(state[n] - v) > 1e-3 for n, v in expected.items())
+            for expected in self._expected
+        )
+        restarted = foreign and not any(
+            state[n] for n in (*_TARGETS, *_TRIGGERS, *([heartbeat.echo] if heartbeat else []))
+        )
         found += ['both_triggers_on'] if len(on) == 2 else []
         found = self._latch(found + (['foreign_master'] if foreign and not restarted else []))
         self._written |= {name: float(name in on) for name in _TRIGGERS}
@@ -120,7 +141,9 @@ class Pcu2v(Device):
     async def _follow(self, targets_pa: np.ndarray, state: Mapping, now_s: float) -> np.ndarray:
         """Bring it nearer to the set point, within the slew limit; `state` is what it holds."""
         step_pa = self._slew_pa_s * min(now_s - (self._applied_s or now_s), _LONGEST_STEP_S)
-        applied_pa = self._rounded(np.clip(targets_pa, self._applied_pa - step_pa, self._applied_pa + step_pa))
+        applied_pa = self._rounded(
+            np.clip(targets_pa, self._applied_pa - step_pa, self._applied_pa + step_pa)
+        )
         other = _TRIGGERS[1] if applied_pa[0] > 0 else _TRIGGERS[0]
         if applied_pa[0] and state[other]:
             applied_pa = np.zeros(1)  # first off, and see in the next cycle that it is
@@ -130,7 +153,9 @@ class Pcu2v(Device):
         write += _TARGETS if any(abs(four[name] - state[name]) > 1e-3 for name in _TARGETS) else ()
         values = {name: four[name] / SI_PER_UNIT[registers[name].unit] for name in write}
         values |= self._next_heartbeat()
-        expected = four | ({self.map.heartbeat.echo: float(self._heartbeat)} if self.map.heartbeat else {})
+        expected = four | (
+            {self.map.heartbeat.echo: float(self._heartbeat)} if self.map.heartbeat else {}
+        )
         self._expected += (expected,)
         await self._write_values(values)
         self._expected = (expected,)

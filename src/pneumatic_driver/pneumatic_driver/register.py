@@ -7,9 +7,24 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-SI_PER_UNIT = {'': 1.0, 'Pa': 1.0, 'kPa': 1e3, 'mbar': 1e2, 'bar': 1e5, 's': 1.0, 'ms': 1e-3, 'kPa/s': 1e3, 'V': 1.0, 'mA': 1e-3}
+SI_PER_UNIT = {
+    '': 1.0,
+    'Pa': 1.0,
+    'kPa': 1e3,
+    'mbar': 1e2,
+    'bar': 1e5,
+    's': 1.0,
+    'ms': 1e-3,
+    'kPa/s': 1e3,
+    'V': 1.0,
+    'mA': 1e-3,
+}
 _FORMATS = {'int16': '>h', 'uint16': '>H', 'int32': '>i', 'float32': '>f'}
-_RAW_LIMITS = {'int16': (-(2**15), 2**15 - 1), 'uint16': (0, 2**16 - 1), 'int32': (-(2**31), 2**31 - 1)}
+_RAW_LIMITS = {
+    'int16': (-(2**15), 2**15 - 1),
+    'uint16': (0, 2**16 - 1),
+    'int32': (-(2**31), 2**31 - 1),
+}
 
 Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$')]
 Address = Annotated[int, Field(ge=0, le=65535)]
@@ -27,7 +42,8 @@ class Strict(BaseModel):
 class Register(Strict):
     """One value, or `count` equal values at consecutive addresses.
 
-    `range` is what may be written, `valid` what a measurement can be: beyond it the sensor is broken, or the pressure must be cut.
+    `range` is what may be written, `valid` what a measurement can be: beyond it the sensor is
+    broken, or the pressure must be cut.
     """
 
     addr: Address
@@ -52,12 +68,22 @@ class Register(Strict):
             raise ValueError('scale 0 loses every value: give the unit per count')
         if 'w' in self.access and (self.range is None or self.safe is None):
             raise ValueError('a register that is written needs range and safe')
-        if (self.flags or self.bit is not None) and (self.type != 'uint16' or self.scale != 1 or self.offset != 0 or self.count != 1):
+        if (self.flags or self.bit is not None) and (
+            self.type != 'uint16' or self.scale != 1 or self.offset != 0 or self.count != 1
+        ):
             raise ValueError('bits need type uint16, scale 1, offset 0 and count 1')
-        if self.bit is not None and self.range is not None and not 0 <= self.range[0] <= self.range[1] <= 1:
-            raise ValueError(f'range [{self.range[0]}, {self.range[1]}] of a single bit must lie in [0, 1]')
+        if (
+            self.bit is not None
+            and self.range is not None
+            and not 0 <= self.range[0] <= self.range[1] <= 1
+        ):
+            raise ValueError(
+                f'range [{self.range[0]}, {self.range[1]}] of a single bit must lie in [0, 1]'
+            )
         if self.valid is not None and not ('r' in self.access and self.valid[0] < self.valid[1]):
-            raise ValueError(f'valid [{self.valid[0]}, {self.valid[1]}] {self.unit} needs access r, and the smaller limit first')
+            raise ValueError(
+                f'valid [{self.valid[0]}, {self.valid[1]}] {self.unit} needs access r, and the smaller limit first'
+            )
         if self.range is not None:
             self._check_range()
         return self
@@ -65,14 +91,18 @@ class Register(Strict):
     def _check_range(self):
         low, high = self.range
         if low > high:
-            raise ValueError(f'range [{low}, {high}] {self.unit}: the first must not be greater than the second')
+            raise ValueError(
+                f'range [{low}, {high}] {self.unit}: the first must not be greater than the second'
+            )
         if self.safe is not None and not low <= self.safe <= high:
             raise ValueError(f'safe {self.safe} {self.unit} is outside the range [{low}, {high}]')
         for value in {low, high} | ({self.safe} if self.safe is not None else set()):
             raw = self.raw(value * SI_PER_UNIT[self.unit])
             back = self.si(raw) / SI_PER_UNIT[self.unit]
             if abs(back - value) > 0.5 * abs(self.scale) + 1e-6 * abs(value):
-                raise ValueError(f'{value} {self.unit} comes back from the register as {back}: correct scale, offset or range')
+                raise ValueError(
+                    f'{value} {self.unit} comes back from the register as {back}: correct scale, offset or range'
+                )
 
     @property
     def words_each(self) -> int:
@@ -98,7 +128,9 @@ class Register(Strict):
         low, high = _RAW_LIMITS[self.type]
         if not low <= round(counts) <= high:
             value = value_si / SI_PER_UNIT[self.unit]
-            raise ValueError(f'{value:g} {self.unit} needs {round(counts)} counts: {self.type} holds [{low}, {high}]')
+            raise ValueError(
+                f'{value:g} {self.unit} needs {round(counts)} counts: {self.type} holds [{low}, {high}]'
+            )
         return round(counts)
 
     def si(self, raw: float) -> float:
@@ -115,6 +147,12 @@ class Register(Strict):
         """Raw numbers, `count` of them, of the register's words."""
         numbers = []
         for i in range(0, self.words, self.words_each):
-            one = words[i : i + self.words_each] if word_order == 'big' else list(words[i : i + self.words_each])[::-1]
-            numbers.append(struct.unpack(_FORMATS[self.type], b''.join(w.to_bytes(2, 'big') for w in one))[0])
+            one = (
+                words[i : i + self.words_each]
+                if word_order == 'big'
+                else list(words[i : i + self.words_each])[::-1]
+            )
+            numbers.append(
+                struct.unpack(_FORMATS[self.type], b''.join(w.to_bytes(2, 'big') for w in one))[0]
+            )
         return numbers

@@ -1,8 +1,9 @@
 """Register maps: what a Modbus device's registers mean, as a YAML file; one schema for TCP and RTU.
 
-A map is data, never code: addresses, types, scales, limits, how the device is enabled and how it is vented. Numbers in the file, and
-those given to `encode`, are in the register's own `unit`; `decode` gives SI units (pressures gauge). Unknown or missing keys, overlaps
-and values that a register cannot hold are refused when the file is loaded.
+A map is data, never code: addresses, types, scales, limits, how the device is enabled and how it is
+vented. Numbers in the file, and those given to `encode`, are in the register's own `unit`; `decode`
+gives SI units (pressures gauge). Unknown or missing keys, overlaps and values that a register
+cannot hold are refused when the file is loaded.
 """
 
 import importlib.resources
@@ -91,7 +92,9 @@ class Limits(Strict):
     @classmethod
     def _ordered(cls, pair):
         if not pair[0] < pair[1]:
-            raise ValueError(f'[{pair[0]}, {pair[1]}] kPa: the first must be smaller than the second')
+            raise ValueError(
+                f'[{pair[0]}, {pair[1]}] kPa: the first must be smaller than the second'
+            )
         return pair
 
 
@@ -122,7 +125,8 @@ class Identity(Strict):
 class Session(Strict):
     """Registers by which a host claims the device, see `hold.py`: two words of key and the holder's name, written as one block.
 
-    While a host holds the device, every write of it carries the next code in the heartbeat's counter, in the same request.
+    While a host holds the device, every write of it carries the next code in the heartbeat's
+    counter, in the same request.
     """
 
     key: Name
@@ -171,18 +175,36 @@ class RegisterMap(Strict):
         key, holder = self.register(session.key), self.register(session.holder)
         if self.heartbeat is None:
             raise ValueError('session: the codes go into the heartbeat: add heartbeat')
-        if (key.type, key.count, key.access, holder.type, holder.access) != ('uint16', 2, 'w', 'uint16', 'rw'):
-            raise ValueError(f'session: {session.key!r} must be 2 uint16 of access w, {session.holder!r} uint16 of access rw')
+        if (key.type, key.count, key.access, holder.type, holder.access) != (
+            'uint16',
+            2,
+            'w',
+            'uint16',
+            'rw',
+        ):
+            raise ValueError(
+                f'session: {session.key!r} must be 2 uint16 of access w, {session.holder!r} uint16 of access rw'
+            )
         steps = self.enable_sequence + self.safe_sequence + self.fault_clear_sequence
-        requests = [{session.key: 0.0, session.holder: 0.0}, *({**step, self.heartbeat.counter: 0.0} for step in steps)]
+        requests = [
+            {session.key: 0.0, session.holder: 0.0},
+            *({**step, self.heartbeat.counter: 0.0} for step in steps),
+        ]
         for request in requests:
             if len(self.encode(request)) != 1:
-                raise ValueError(f'session: {sorted(request)} must be one run of addresses, so that one request can write them')
+                raise ValueError(
+                    f'session: {sorted(request)} must be one run of addresses, so that one request can write them'
+                )
 
     def _check_overlaps(self):
         ordered = sorted(self.registers.items(), key=lambda item: (item[1].addr, item[1].bit or 0))
         for (name, register), (other_name, other) in pairwise(ordered):
-            shared_word = register.addr == other.addr and register.bit is not None and other.bit is not None and register.bit != other.bit
+            shared_word = (
+                register.addr == other.addr
+                and register.bit is not None
+                and other.bit is not None
+                and register.bit != other.bit
+            )
             if register.addr + register.words > other.addr and not shared_word:
                 raise ValueError(
                     f'registers {name!r} (addresses {register.addr}..{register.addr + register.words - 1}) and {other_name!r} '
@@ -194,15 +216,22 @@ class RegisterMap(Strict):
             covered = [
                 r
                 for r in self.registers.values()
-                if 'r' in r.access and poll.start <= r.addr and r.addr + r.words <= poll.start + poll.count
+                if 'r' in r.access
+                and poll.start <= r.addr
+                and r.addr + r.words <= poll.start + poll.count
             ]
             if not covered:
-                raise ValueError(f'poll {poll.name!r} ({poll.start}..{poll.start + poll.count - 1}) covers no readable register')
+                raise ValueError(
+                    f'poll {poll.name!r} ({poll.start}..{poll.start + poll.count - 1}) covers no readable register'
+                )
         for name, register in self.registers.items():
             if register.access == 'r' and not any(
-                p.start <= register.addr and register.addr + register.words <= p.start + p.count for p in self.polls
+                p.start <= register.addr and register.addr + register.words <= p.start + p.count
+                for p in self.polls
             ):
-                raise ValueError(f'register {name!r} (address {register.addr}) is in no poll: extend a poll or remove it')
+                raise ValueError(
+                    f'register {name!r} (address {register.addr}) is in no poll: extend a poll or remove it'
+                )
 
     def register(self, name: str) -> Register:
         """The register of that name.
@@ -214,7 +243,9 @@ class RegisterMap(Strict):
             raise RegisterMapError(f'no register {name!r}: the map has {sorted(self.registers)}')
         return self.registers[name]
 
-    def encode(self, values: Mapping[str, Value], last: Mapping[str, Value] | None = None) -> list[tuple[int, list[int]]]:
+    def encode(
+        self, values: Mapping[str, Value], last: Mapping[str, Value] | None = None
+    ) -> list[tuple[int, list[int]]]:
         """Words to write.
 
         Args:
@@ -225,35 +256,52 @@ class RegisterMap(Strict):
             (address, words) of each run of consecutive addresses, ascending.
 
         Raises:
-            RegisterMapError: If a register is unknown or read-only, a value is outside its range, or an interlock forbids them.
+            RegisterMapError: If a register is unknown or read-only, a value is outside its range,
+                or an interlock forbids them.
         """
         after = {**(last or {}), **values}
         for interlock in self.interlocks:
-            active = [n for n in interlock.never_both if n in after and self._number(n, after[n]) != self.register(n).safe]
+            active = [
+                n
+                for n in interlock.never_both
+                if n in after and self._number(n, after[n]) != self.register(n).safe
+            ]
             if len(active) > 1:
                 safe = self.register(active[0]).safe
-                raise RegisterMapError(f'{active[0]!r} and {active[1]!r} must never be active together: set one of them to {safe:g} first')
+                raise RegisterMapError(
+                    f'{active[0]!r} and {active[1]!r} must never be active together: set one of them to {safe:g} first'
+                )
         words: dict[int, int] = {}
         for name, value in values.items():
             words.update(self._words(name, value, after))
         spans: list[tuple[int, list[int]]] = []
         for address in sorted(words):
-            if spans and spans[-1][0] + len(spans[-1][1]) == address and self.conventions.write_fc != 6:
+            if (
+                spans
+                and spans[-1][0] + len(spans[-1][1]) == address
+                and self.conventions.write_fc != 6
+            ):
                 spans[-1][1].append(words[address])
             else:
                 spans.append((address, [words[address]]))
         return spans
 
-    def decode(self, start: int, words: Sequence[int]) -> dict[str, float | list[float] | dict[str, bool]]:
+    def decode(
+        self, start: int, words: Sequence[int]
+    ) -> dict[str, float | list[float] | dict[str, bool]]:
         """Values in SI units of every readable register inside a block of words; registers with `flags` give {name: bool}."""
         values = {}
         for name, register in self.registers.items():
             first = register.addr - start
             if 'r' not in register.access or first < 0 or first + register.words > len(words):
                 continue
-            numbers = register.unpack(words[first : first + register.words], self.conventions.word_order)
+            numbers = register.unpack(
+                words[first : first + register.words], self.conventions.word_order
+            )
             if register.flags:
-                values[name] = {flag: bool(int(numbers[0]) >> bit & 1) for flag, bit in register.flags.items()}
+                values[name] = {
+                    flag: bool(int(numbers[0]) >> bit & 1) for flag, bit in register.flags.items()
+                }
             elif register.bit is not None:
                 values[name] = float(int(numbers[0]) >> register.bit & 1)
             else:
@@ -265,17 +313,27 @@ class RegisterMap(Strict):
         register = self.register(name)
         if isinstance(value, str):
             if value not in register.names:
-                raise RegisterMapError(f'register {name!r}: {value!r} is not one of {sorted(register.names)}')
+                raise RegisterMapError(
+                    f'register {name!r}: {value!r} is not one of {sorted(register.names)}'
+                )
             return float(register.names[value])
         return value
 
     def _words(self, name: str, value: Value, after: Mapping[str, Value]) -> dict[int, int]:
         register = self.register(name)
         if 'w' not in register.access:
-            raise RegisterMapError(f'register {name!r} is read-only (access {register.access!r}): it cannot be written')
-        numbers = [float(v) for v in value] if isinstance(value, (list, tuple)) else [self._number(name, value)] * register.count
+            raise RegisterMapError(
+                f'register {name!r} is read-only (access {register.access!r}): it cannot be written'
+            )
+        numbers = (
+            [float(v) for v in value]
+            if isinstance(value, (list, tuple))
+            else [self._number(name, value)] * register.count
+        )
         if len(numbers) != register.count:
-            raise RegisterMapError(f'register {name!r} takes {register.count} values, given {len(numbers)}')
+            raise RegisterMapError(
+                f'register {name!r} takes {register.count} values, given {len(numbers)}'
+            )
         low, high = register.range
         words = {}
         for i, number in enumerate(numbers):
@@ -285,8 +343,12 @@ class RegisterMap(Strict):
                 )
             if register.bit is not None:
                 return {register.addr: self._shared_word(register.addr, after)}
-            packed = register.pack(register.raw(number * SI_PER_UNIT[register.unit]), self.conventions.word_order)
-            words.update({register.addr + i * register.words_each + k: w for k, w in enumerate(packed)})
+            packed = register.pack(
+                register.raw(number * SI_PER_UNIT[register.unit]), self.conventions.word_order
+            )
+            words.update(
+                {register.addr + i * register.words_each + k: w for k, w in enumerate(packed)}
+            )
         return words
 
     def _shared_word(self, address: int, after: Mapping[str, Value]) -> int:
@@ -309,9 +371,13 @@ class RegisterMap(Strict):
                 timeout_s=min(self.link.timeout_s, 0.05),
             )
         elif (host or port) and self.link.kind != 'tcp':
-            raise RegisterMapError(f'host {host!r} and port {port} were given, but the map is for {self.link}: give the serial device')
+            raise RegisterMapError(
+                f'host {host!r} and port {port} were given, but the map is for {self.link}: give the serial device'
+            )
         else:
-            link = self.link.model_copy(update={k: v for k, v in (('host', host), ('port', port)) if v})
+            link = self.link.model_copy(
+                update={k: v for k, v in (('host', host), ('port', port)) if v}
+            )
         return self.model_copy(update={'link': link})
 
 
@@ -328,14 +394,17 @@ def load_map(name_or_path: str | Path) -> RegisterMap:
         name_or_path: Name of a shipped map (`valve_board`) or path of a YAML file.
 
     Raises:
-        RegisterMapError: If the file is missing, is not YAML, or has a missing, unknown or impossible value.
+        RegisterMapError: If the file is missing, is not YAML, or has a missing, unknown or
+            impossible value.
     """
     shipped = shipped_maps()
     path = shipped.get(str(name_or_path), Path(name_or_path))
     try:
         content = read_yaml(path)
     except OSError as error:
-        raise RegisterMapError(f'register map {str(name_or_path)!r}: {error.strerror}; give a path or one of {sorted(shipped)}') from error
+        raise RegisterMapError(
+            f'register map {str(name_or_path)!r}: {error.strerror}; give a path or one of {sorted(shipped)}'
+        ) from error
     except YamlFileError as error:
         raise RegisterMapError(f'{path}: {error}') from error
     try:

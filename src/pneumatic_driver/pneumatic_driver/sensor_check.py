@@ -13,9 +13,9 @@ STUCK_MOVE_PA = 300.0
 class SensorCheck:
     """Looks at every reading of one device.
 
-    A reading is stuck when it stays within `STUCK_MOVE_PA` for `STUCK_S` although it is more than `STUCK_AWAY_PA` from what its valve is
-    asked for: the sensor is frozen, the valve stuck, the tube off or the supply gone. Frozen at its set point it cannot be told from
-    a steady pressure.
+    A reading is stuck when it stays within `STUCK_MOVE_PA` for `STUCK_S` although it is more than
+    `STUCK_AWAY_PA` from what its valve is asked for: the sensor is frozen, the valve stuck, the
+    tube off or the supply gone. Frozen at its set point it cannot be told from a steady pressure.
 
     Args:
         channels: How many readings there are.
@@ -33,7 +33,9 @@ class SensorCheck:
         self._beyond[:] = 0
         self._anchors_pa[:] = np.nan
 
-    def faults(self, at_s: float, pressures_pa: np.ndarray, asked_pa: np.ndarray | None) -> list[str]:
+    def faults(
+        self, at_s: float, pressures_pa: np.ndarray, asked_pa: np.ndarray | None
+    ) -> list[str]:
         """Names of what is wrong now.
 
         Args:
@@ -44,12 +46,21 @@ class SensorCheck:
         found = []
         if self._valid_pa is not None:
             low_pa, high_pa = self._valid_pa
-            self._beyond = np.where((low_pa <= pressures_pa) & (pressures_pa <= high_pa), 0, self._beyond + 1)
-            found += [f'pressure_{k}_out_of_range' for k in np.flatnonzero(self._beyond >= OUT_OF_RANGE_READINGS)]
+            self._beyond = np.where(
+                (low_pa <= pressures_pa) & (pressures_pa <= high_pa), 0, self._beyond + 1
+            )
+            found += [
+                f'pressure_{k}_out_of_range'
+                for k in np.flatnonzero(self._beyond >= OUT_OF_RANGE_READINGS)
+            ]
         if asked_pa is None:
             self._anchors_pa[:] = np.nan
             return found
-        still = (np.abs(asked_pa - pressures_pa) > STUCK_AWAY_PA) & (np.abs(pressures_pa - self._anchors_pa) <= STUCK_MOVE_PA)
+        still = (np.abs(asked_pa - pressures_pa) > STUCK_AWAY_PA) & (
+            np.abs(pressures_pa - self._anchors_pa) <= STUCK_MOVE_PA
+        )
         self._anchors_pa = np.where(still, self._anchors_pa, pressures_pa)
         self._still_since_s = np.where(still, self._still_since_s, at_s)
-        return found + [f'pressure_{k}_stuck' for k in np.flatnonzero(at_s - self._still_since_s >= STUCK_S)]
+        return found + [
+            f'pressure_{k}_stuck' for k in np.flatnonzero(at_s - self._still_since_s >= STUCK_S)
+        ]

@@ -14,7 +14,9 @@ from soft_arm_sim.devices.modbus_server import DeviceThread
 from soft_arm_sim.devices.valve_board import ValveBoard
 
 
-def wait_for(condition: Callable[[], object], deadline_s: float = 10.0, what: str = 'the condition'):
+def wait_for(
+    condition: Callable[[], object], deadline_s: float = 10.0, what: str = 'the condition'
+):
     """Value of the condition as soon as it is true."""
     end_s, tick = time.monotonic() + deadline_s, threading.Event()
     while not (value := condition()):
@@ -97,10 +99,14 @@ class RecordingChamber(RecordingPlant):
         self.time_s = 0.0
         self.device_clock_s = lambda: self.time_s
 
-    def advance(self, dt_s, positive_target_pa, negative_target_pa, positive_trigger, negative_trigger):
+    def advance(
+        self, dt_s, positive_target_pa, negative_target_pa, positive_trigger, negative_trigger
+    ):
         assert not (positive_trigger and negative_trigger)
         self.time_s += dt_s
-        self.set_valve_targets_pa([positive_target_pa * positive_trigger + negative_target_pa * negative_trigger])
+        self.set_valve_targets_pa(
+            [positive_target_pa * positive_trigger + negative_target_pa * negative_trigger]
+        )
 
     def sensor_pressure_pa(self):
         return float(self.sensor_pressures_pa()[0])

@@ -31,8 +31,17 @@ def library(tmp_path_factory):
 class RtuBoard(PtySlave):
     """The firmware behind a serial line, with the interface of TcpBoard."""
 
-    robot, map, driver, targets_pa, too_high_pa = TcpBoard.robot, TcpBoard.map, TcpBoard.driver, TcpBoard.targets_pa, TcpBoard.too_high_pa
-    drive_from_elsewhere, watchdog_tripped = TcpBoard.drive_from_elsewhere, TcpBoard.watchdog_tripped
+    robot, map, driver, targets_pa, too_high_pa = (
+        TcpBoard.robot,
+        TcpBoard.map,
+        TcpBoard.driver,
+        TcpBoard.targets_pa,
+        TcpBoard.too_high_pa,
+    )
+    drive_from_elsewhere, watchdog_tripped = (
+        TcpBoard.drive_from_elsewhere,
+        TcpBoard.watchdog_tripped,
+    )
 
     def __init__(self, library):
         super().__init__(CBoard(library), RecordingPlant())
@@ -71,13 +80,19 @@ def tcp_rig(request):
 @pytest.fixture(params=['tcp', 'rtu'])
 def board_rig(request):
     """A valve board on each kind of link."""
-    yield from running(TcpBoard() if request.param == 'tcp' else RtuBoard(request.getfixturevalue('library')))
+    yield from running(
+        TcpBoard() if request.param == 'tcp' else RtuBoard(request.getfixturevalue('library'))
+    )
 
 
 @pytest.fixture(params=['tcp', 'rtu', 'gripper'])
 def rig(request):
     """Each device on each kind of link that it has."""
-    yield from running({'tcp': TcpBoard, 'gripper': TcpGripper}.get(request.param, lambda: RtuBoard(request.getfixturevalue('library')))())
+    yield from running(
+        {'tcp': TcpBoard, 'gripper': TcpGripper}.get(
+            request.param, lambda: RtuBoard(request.getfixturevalue('library'))
+        )()
+    )
 
 
 @pytest.fixture
@@ -103,7 +118,9 @@ class DriverRecorder:
 
     def __init__(self, rig, link=None, command_timeout_s=0.5):
         self.exchanges, self.reasons = [], []
-        self.driver = Driver(device_of(rig, link), 50.0, command_timeout_s, self.exchanges.append, self._disarmed)
+        self.driver = Driver(
+            device_of(rig, link), 50.0, command_timeout_s, self.exchanges.append, self._disarmed
+        )
         self.disarmed_s = None
 
     def _disarmed(self, reason):

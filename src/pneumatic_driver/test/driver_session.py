@@ -1,7 +1,7 @@
 """Runs one driver for a test in another process, which may have another pymodbus.
 
-Arguments: map, port. In, one a line: connect, arm, vent, exchanges, command PRESSURE_PA... Out: one JSON line for each, and one when the
-driver disarms by itself.
+Arguments: map, port. In, one a line: connect, arm, vent, exchanges, command PRESSURE_PA... Out: one
+JSON line for each, and one when the driver disarms by itself.
 """
 
 import json
@@ -26,7 +26,9 @@ def say(**values) -> None:
 
 def main() -> None:
     map_name, port = sys.argv[1], int(sys.argv[2])
-    device = {'pcu2v': Pcu2v, 'valve_board': Board}[map_name](load_map(map_name).with_link(port=port))
+    device = {'pcu2v': Pcu2v, 'valve_board': Board}[map_name](
+        load_map(map_name).with_link(port=port)
+    )
     count = [0]
 
     def counted(_exchange):

@@ -19,7 +19,12 @@ CHANNELS, FRAME_MAX = 6, 256
 def build_library(build: Path) -> ctypes.CDLL:
     if shutil.which('cc') is None or shutil.which('make') is None:
         pytest.skip('needs a C compiler (cc) and make: apt-get install build-essential')
-    done = subprocess.run(['make', '-C', str(FIRMWARE), f'BUILD={build}', 'host'], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ['make', '-C', str(FIRMWARE), f'BUILD={build}', 'host'],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     library = ctypes.CDLL(str(build / 'libvalve_board.so'))
     library.board_read.restype = library.board_write.restype = ctypes.c_uint8
@@ -32,28 +37,41 @@ class CBoard:
 
     def __init__(self, library: ctypes.CDLL):
         self._library, self._lock = library, threading.Lock()
-        self._state = ctypes.create_string_buffer(1024)  # larger than struct board; only the C code looks inside
+        self._state = ctypes.create_string_buffer(
+            1024
+        )  # larger than struct board; only the C code looks inside
         library.board_init(self._state)
 
     def tick(self, dt_ms: int, pressures: list[int], supply: int) -> None:
         with self._lock:
-            self._library.board_tick(self._state, ctypes.c_uint16(dt_ms), (ctypes.c_int16 * CHANNELS)(*pressures), ctypes.c_int16(supply))
+            self._library.board_tick(
+                self._state,
+                ctypes.c_uint16(dt_ms),
+                (ctypes.c_int16 * CHANNELS)(*pressures),
+                ctypes.c_int16(supply),
+            )
 
     def read(self, address: int, count: int) -> list[int] | int:
         words = (ctypes.c_uint16 * 125)()
         with self._lock:
-            code = self._library.board_read(self._state, ctypes.c_uint16(address), ctypes.c_uint16(count), words)
+            code = self._library.board_read(
+                self._state, ctypes.c_uint16(address), ctypes.c_uint16(count), words
+            )
         return code if code else list(words[:count])
 
     def write(self, address: int, values: list[int]) -> int:
         words = (ctypes.c_uint16 * max(len(values), 1))(*values)
         with self._lock:
-            return self._library.board_write(self._state, ctypes.c_uint16(address), ctypes.c_uint16(len(values)), words)
+            return self._library.board_write(
+                self._state, ctypes.c_uint16(address), ctypes.c_uint16(len(values)), words
+            )
 
     def answer(self, frame: bytes, unit: int = 1) -> bytes:
         out = ctypes.create_string_buffer(FRAME_MAX)
         with self._lock:
-            length = self._library.rtu_answer(self._state, ctypes.c_uint8(unit), frame, ctypes.c_uint16(len(frame)), out)
+            length = self._library.rtu_answer(
+                self._state, ctypes.c_uint8(unit), frame, ctypes.c_uint16(len(frame)), out
+            )
         return out.raw[:length]
 
 
@@ -83,7 +101,9 @@ class PtySlave:
     def _run(self) -> None:
         last_s, frames = time.monotonic(), {master: b'' for master, _ in self._pairs}
         while not self._stop.is_set():
-            ready, _, _ = select.select(list(frames), [], [], 0.002)  # silence of a few characters ends a frame
+            ready, _, _ = select.select(
+                list(frames), [], [], 0.002
+            )  # silence of a few characters ends a frame
             for master, frame in frames.items():
                 if master in ready:
                     frames[master] += os.read(master, FRAME_MAX)

@@ -11,7 +11,8 @@ HEADER = 6  # of a Modbus TCP frame: transaction id, protocol, length of the res
 class Proxy:
     """Forwards whole frames to `port`; listens on `self.port`. Faults are set from the test's thread and hold until changed.
 
-    `answers` makes of every answer what is sent instead: (delay [s], bytes) one after the other; None sends it as it is.
+    `answers` makes of every answer what is sent instead: (delay [s], bytes) one after the other;
+    None sends it as it is.
     """
 
     def __init__(self, port: int):
@@ -60,7 +61,9 @@ class Proxy:
             return
         self._writers += [writer, device_writer]
         with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(self._pump(reader, device_writer, False), self._pump(device_reader, writer, True))
+            await asyncio.gather(
+                self._pump(reader, device_writer, False), self._pump(device_reader, writer, True)
+            )
 
     async def _pump(self, reader, writer, answers: bool):
         try:
@@ -71,7 +74,9 @@ class Proxy:
                     continue
                 if not answers:
                     self.requests.append(frame[HEADER:])
-                for delay_s, data in self.answers(frame) if answers and self.answers else [(0.0, frame)]:
+                for delay_s, data in (
+                    self.answers(frame) if answers and self.answers else [(0.0, frame)]
+                ):
                     await asyncio.sleep(delay_s)
                     writer.write(data)
         except (ConnectionError, asyncio.CancelledError, asyncio.IncompleteReadError):

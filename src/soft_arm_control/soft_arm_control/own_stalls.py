@@ -1,7 +1,7 @@
 """What a loop did not hear while it stood still itself, which is not the silence of whoever it listens to.
 
-On a machine that stalls the messages of the stall still wait when the loop goes on, or their sender stood still too. Judged by the
-clock alone, such a loop would give up a driver that never failed.
+On a machine that stalls the messages of the stall still wait when the loop goes on, or their sender
+stood still too. Judged by the clock alone, such a loop would give up a driver that never failed.
 """
 
 import math

@@ -1,9 +1,11 @@
 """Where the calibration of a rig lies: `calibration/<rig>/<name>.yaml`, values with units in their keys, date, method, residual.
 
-The package holds the rigs of the product. Rigs of one's own are folders of `own_rigs_root()`, which no installation overwrites.
+The package holds the rigs of the product. Rigs of one's own are folders of `own_rigs_root()`, which
+no installation overwrites.
 
-A rig has virtual or real devices: `rig.yaml` in its folder says which, and without that file they are real. Every calibration file says
-on which devices it was measured (`devices`), and a real rig loads none that was measured on virtual ones.
+A rig has virtual or real devices: `rig.yaml` in its folder says which, and without that file they
+are real. Every calibration file says on which devices it was measured (`devices`), and a real rig
+loads none that was measured on virtual ones.
 """
 
 import importlib.resources
@@ -34,7 +36,12 @@ def own_rigs_root() -> Path:
 def _folders() -> dict[str, Path]:
     """Folder of each rig; one of the package's name is the package's."""
     roots = [root for root in (own_rigs_root(), calibration_root()) if root.is_dir()]
-    return {p.name: p for root in roots for p in root.iterdir() if p.is_dir() and not p.name.startswith(('_', '.'))}
+    return {
+        p.name: p
+        for root in roots
+        for p in root.iterdir()
+        if p.is_dir() and not p.name.startswith(('_', '.'))
+    }
 
 
 def rigs() -> tuple[str, ...]:
@@ -55,9 +62,13 @@ def calibration_path(rig: str, name: str) -> Path:
     folders = _folders()
     if rig not in folders:
         known = ', '.join(sorted(folders))
-        raise CalibrationError(f'rig {rig[:40]!r} is not known: use one of {known[:100]}, or make it: softarm rig new NAME')
+        raise CalibrationError(
+            f'rig {rig[:40]!r} is not known: use one of {known[:100]}, or make it: softarm rig new NAME'
+        )
     if not re.fullmatch(r'[a-z][a-z0-9_]*', name):
-        raise CalibrationError(f'calibration {name!r} is not a name: use letters, digits and _, such as pressure_length')
+        raise CalibrationError(
+            f'calibration {name!r} is not a name: use letters, digits and _, such as pressure_length'
+        )
     return folders[rig] / f'{name}.yaml'
 
 
@@ -97,13 +108,16 @@ def check_devices(path: Path, rig: str) -> Path:
     """Return the path of a calibration file if a rig may load it; a file that does not exist is left to its loader.
 
     Raises:
-        CalibrationError: If the rig is real and the file was measured on a virtual rig, or does not say on which devices.
+        CalibrationError: If the rig is real and the file was measured on a virtual rig, or does not
+            say on which devices.
     """
     if devices_of(rig) == VIRTUAL or not path.exists():
         return path
     devices = _read(path).get('devices')
     if devices == VIRTUAL:
-        raise CalibrationError(f'{path}: measured on virtual devices, but rig {rig!r} is real: calibrate it with `softarm calibrate`')
+        raise CalibrationError(
+            f'{path}: measured on virtual devices, but rig {rig!r} is real: calibrate it with `softarm calibrate`'
+        )
     if devices != REAL:
         raise CalibrationError(
             f'{path}: does not say on which devices it was measured: calibrate rig {rig!r} again, '

@@ -11,7 +11,12 @@ from soft_arm_description.urdf import robot_urdf
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     parser = CommandLine(prog='robot_urdf', description='Print the URDF of a robot file.')
-    parser.add_argument('robot', nargs='?', default='two_module_arm', help='name or path of the robot file (default: %(default)s)')
+    parser.add_argument(
+        'robot',
+        nargs='?',
+        default='two_module_arm',
+        help='name or path of the robot file (default: %(default)s)',
+    )
     return parser.answer(argv, _print_urdf, RobotFileError)
 
 
@@ -19,7 +24,9 @@ def _print_urdf(options) -> int:
     text = robot_urdf(load_robot(options.robot))
     try:
         print(text, flush=True)
-    except BrokenPipeError:  # the reader has gone; nor can it be told anything when Python flushes at its end
+    except (
+        BrokenPipeError
+    ):  # the reader has gone; nor can it be told anything when Python flushes at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0

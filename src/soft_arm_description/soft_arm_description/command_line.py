@@ -1,6 +1,7 @@
 """What every `softarm` command shares: bad input is one line on standard error and exit code 2; options and types of arguments.
 
-Files and numbers are checked while the line is parsed, before a command imports or computes anything.
+Files and numbers are checked while the line is parsed, before a command imports or computes
+anything.
 """
 
 import argparse
@@ -39,10 +40,18 @@ class CommandLine(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):
         """As argparse does; before Python 3.14 it takes -3e4 for an option, but nothing that begins with a space."""
         words = sys.argv[1:] if args is None else args
-        words = [f' {w}' if re.fullmatch(r'-(\d+\.?\d*|\.\d+)[eE][-+]?\d+|-inf|-nan', w) else w for w in words]
+        words = [
+            f' {w}' if re.fullmatch(r'-(\d+\.?\d*|\.\d+)[eE][-+]?\d+|-inf|-nan', w) else w
+            for w in words
+        ]
         return super().parse_known_args(words, namespace)
 
-    def answer(self, argv: list[str] | None, act: Callable[[argparse.Namespace], int], *errors: type[Exception]) -> int:
+    def answer(
+        self,
+        argv: list[str] | None,
+        act: Callable[[argparse.Namespace], int],
+        *errors: type[Exception],
+    ) -> int:
         """Parse, act, and return the exit code: that of `act`, or 2 after an error of these types or a file's, told in one line."""
         try:
             options = self.parse_args(argv)
@@ -55,7 +64,9 @@ class CommandLine(argparse.ArgumentParser):
         except BrokenPipeError:
             raise  # for the door
         except OSError as error:
-            return refuse(self.prog, f'{error.filename}: {error.strerror}' if error.filename else error)
+            return refuse(
+                self.prog, f'{error.filename}: {error.strerror}' if error.filename else error
+            )
 
     def add_json(self) -> None:
         """Add `--json`."""
@@ -64,12 +75,20 @@ class CommandLine(argparse.ArgumentParser):
     def add_robot(self, default: str = 'two_module_arm') -> None:
         """Add `--robot`, for `load_robot`."""
         self.add_argument(
-            '--robot', type=known_robot, default=default, help='name of a shipped robot or path of a robot file (default: %(default)s)'
+            '--robot',
+            type=known_robot,
+            default=default,
+            help='name of a shipped robot or path of a robot file (default: %(default)s)',
         )
 
     def add_rig(self) -> None:
         """Add `--rig`, for `calibration_path`."""
-        self.add_argument('--rig', type=known_rig, default='virtual', help='rig whose calibration is meant (default: %(default)s)')
+        self.add_argument(
+            '--rig',
+            type=known_rig,
+            default='virtual',
+            help='rig whose calibration is meant (default: %(default)s)',
+        )
 
 
 def known_robot(text: str) -> str:
@@ -78,7 +97,9 @@ def known_robot(text: str) -> str:
 
     shipped = shipped_robots()
     if text not in shipped and not os.path.isfile(text):
-        raise argparse.ArgumentTypeError(f'{text!r}: No such file; give a path or one of {", ".join(sorted(shipped))}')
+        raise argparse.ArgumentTypeError(
+            f'{text!r}: No such file; give a path or one of {", ".join(sorted(shipped))}'
+        )
     return text
 
 
@@ -128,8 +149,13 @@ def output_file(*endings: str) -> Callable[[str], Path]:
         if endings and path.suffix.lower() not in endings:
             raise argparse.ArgumentTypeError(f'{text!r} must end in {" or ".join(endings)}')
         if not os.path.isdir(folder) or '\0' in text:
-            raise argparse.ArgumentTypeError(f'{text!r}: there is no folder {str(folder)!r}: make it first')
-        if not os.access(text if os.path.exists(text) else folder, os.W_OK) or len(os.fsencode(path.name)) > 255:
+            raise argparse.ArgumentTypeError(
+                f'{text!r}: there is no folder {str(folder)!r}: make it first'
+            )
+        if (
+            not os.access(text if os.path.exists(text) else folder, os.W_OK)
+            or len(os.fsencode(path.name)) > 255
+        ):
             raise argparse.ArgumentTypeError(f'{text!r} cannot be written')
         return path
 
@@ -146,7 +172,11 @@ def output_folder(text: str) -> Path:
     above = path = Path(text).absolute()
     while not os.path.exists(above):
         above = above.parent
-    if not os.path.isdir(above) or not os.access(above, os.W_OK) or any(len(os.fsencode(part)) > 255 for part in path.parts):
+    if (
+        not os.path.isdir(above)
+        or not os.access(above, os.W_OK)
+        or any(len(os.fsencode(part)) > 255 for part in path.parts)
+    ):
         raise argparse.ArgumentTypeError(f'{text!r}: no folder can be made there')
     return Path(text)
 
@@ -181,7 +211,9 @@ def _parsed(kind: Callable, text: str, what: str):
 
 def _within(value, low, high):
     if not low <= value <= high:
-        raise argparse.ArgumentTypeError(f'{value} must be {f"at least {low}" if value < low else f"at most {high}"}')
+        raise argparse.ArgumentTypeError(
+            f'{value} must be {f"at least {low}" if value < low else f"at most {high}"}'
+        )
     return value
 
 

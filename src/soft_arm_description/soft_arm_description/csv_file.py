@@ -39,7 +39,9 @@ class Row:
 
     def error(self, column: str, wanted: str) -> CsvFileError:
         """What to raise where a text is not what is wanted."""
-        return CsvFileError(f'line {self.line}: {column} {shown(self.texts[column])} must be {wanted}')
+        return CsvFileError(
+            f'line {self.line}: {column} {shown(self.texts[column])} must be {wanted}'
+        )
 
 
 def read_csv(path: str | Path) -> tuple[tuple[str, ...], list[Row]]:
@@ -63,7 +65,9 @@ def read_csv(path: str | Path) -> tuple[tuple[str, ...], list[Row]]:
         raise CsvFileError(f'not CSV: {error}') from error
     for line, texts in rows:
         if len(texts) != len(columns):
-            raise CsvFileError(f'line {line} has {len(texts)} values, and the first line names {len(columns)} columns')
+            raise CsvFileError(
+                f'line {line} has {len(texts)} values, and the first line names {len(columns)} columns'
+            )
     return columns, [Row(line, dict(zip(columns, texts, strict=True))) for line, texts in rows]
 
 

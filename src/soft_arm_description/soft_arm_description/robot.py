@@ -1,7 +1,8 @@
 """Robot files: one YAML file is the single source of a robot's geometry, limits and names.
 
-Everything else is derived from the object that `load_robot` returns: forward kinematics, inverse-kinematics table, URDF, frame
-names, the simulator's model and the driver's channels. SI units; pressures are gauge. Unknown or missing keys are refused.
+Everything else is derived from the object that `load_robot` returns: forward kinematics,
+inverse-kinematics table, URDF, frame names, the simulator's model and the driver's channels. SI
+units; pressures are gauge. Unknown or missing keys are refused.
 """
 
 import hashlib
@@ -14,7 +15,17 @@ import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from soft_arm_description.segments import BellowsSegment as BellowsSegment
-from soft_arm_description.segments import Coordinate, Length, MassOrZero, Name, Radius, Segment, Strict, Turn, number
+from soft_arm_description.segments import (
+    Coordinate,
+    Length,
+    MassOrZero,
+    Name,
+    Radius,
+    Segment,
+    Strict,
+    Turn,
+    number,
+)
 from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
 
 
@@ -42,7 +53,9 @@ class Base(Strict):
     @model_validator(mode='after')
     def _check(self):
         if self.frame == self.parent_frame:
-            raise ValueError(f'frame and parent_frame are both {self.frame!r}: give each its own name')
+            raise ValueError(
+                f'frame and parent_frame are both {self.frame!r}: give each its own name'
+            )
         return self
 
 
@@ -58,15 +71,17 @@ class Ring(Strict):
     @model_validator(mode='after')
     def _check(self):
         if not self.thickness_m < self.radius_m:
-            raise ValueError(f'thickness_m {self.thickness_m:g} m must be less than radius_m {self.radius_m:g} m')
+            raise ValueError(
+                f'thickness_m {self.thickness_m:g} m must be less than radius_m {self.radius_m:g} m'
+            )
         return self
 
 
 class CutLines(Strict):
     """Painted bands about a finger by which a camera sees its bends: one at each segment's end, and a reference on the base.
 
-    The bands at the segments' ends are in the middle of the ends' cross-sections. The reference lies `reference_offset_m` below the base
-    frame's origin, across its z axis.
+    The bands at the segments' ends are in the middle of the ends' cross-sections. The reference
+    lies `reference_offset_m` below the base frame's origin, across its z axis.
     """
 
     width_m: Radius
@@ -101,18 +116,38 @@ class Robot(Strict):
     @model_validator(mode='after')
     def _check(self):
         own_chambers = [name for s in self.segments if s.kind == 'bellows' for name in s.chambers]
-        shared = sorted({name for s in self.segments if s.kind in ('single_bend', 'modal') for name in s.chambers})
-        frames = [self.base.frame, self.base.parent_frame, *(['soft_arm_ring'] if self.ring else []), *self.tip_frames]
-        for what, names in (('segment', list(self.segment_names)), ('chamber', own_chambers + shared), ('frame', frames)):
+        shared = sorted(
+            {
+                name
+                for s in self.segments
+                if s.kind in ('single_bend', 'modal')
+                for name in s.chambers
+            }
+        )
+        frames = [
+            self.base.frame,
+            self.base.parent_frame,
+            *(['soft_arm_ring'] if self.ring else []),
+            *self.tip_frames,
+        ]
+        for what, names in (
+            ('segment', list(self.segment_names)),
+            ('chamber', own_chambers + shared),
+            ('frame', frames),
+        ):
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
                 raise ValueError(f'{what} name {twice[0]!r} is used twice: give each its own')
         limits = {}
         for coordinate in (c for s in self.segments for c in s.actuation):
             if limits.setdefault(coordinate.name, coordinate) != coordinate:
-                raise ValueError(f'{coordinate.name!r} has two sets of limits, {limits[coordinate.name]} and {coordinate}: make them equal')
+                raise ValueError(
+                    f'{coordinate.name!r} has two sets of limits, {limits[coordinate.name]} and {coordinate}: make them equal'
+                )
         if self.channels and sorted(self.channels) != sorted(self.chambers):
-            raise ValueError(f'channels {sorted(self.channels)} must name every chamber once: {sorted(self.chambers)}')
+            raise ValueError(
+                f'channels {sorted(self.channels)} must name every chamber once: {sorted(self.chambers)}'
+            )
         if len(set(self.channels.values())) != len(self.channels):
             raise ValueError(f'channels {self.channels}: two chambers share one device channel')
         return self
@@ -135,7 +170,13 @@ class Robot(Strict):
     @property
     def length_limits_m(self) -> np.ndarray:
         """Shortest and longest length of each bellows [m], shape (2, n)."""
-        return np.array([s.actuators.length_limits_m for s in self._bellows for _ in s.actuators.names]).reshape(-1, 2).T
+        return (
+            np.array(
+                [s.actuators.length_limits_m for s in self._bellows for _ in s.actuators.names]
+            )
+            .reshape(-1, 2)
+            .T
+        )
 
     @property
     def pressure_limits_pa(self) -> np.ndarray:
@@ -151,7 +192,11 @@ class Robot(Strict):
     def rest_lengths_m(self) -> np.ndarray:
         """Length of each bellows at ambient pressure [m], shape (n,), interpolated on the measured points."""
         return np.array(
-            [np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m) for s in self._bellows for _ in s.actuators.names]
+            [
+                np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m)
+                for s in self._bellows
+                for _ in s.actuators.names
+            ]
         )
 
     def channels_of(self, device: str, count: int) -> np.ndarray:
@@ -162,13 +207,18 @@ class Robot(Strict):
             count: How many channels it has.
 
         Raises:
-            RobotFileError: If the robot has no chambers or more than that, or its `channels` do not name one of the device for each.
+            RobotFileError: If the robot has no chambers or more than that, or its `channels` do not
+                name one of the device for each.
         """
         chambers, has = self.chambers, f'{device} has {count} channel' + ('s' if count > 1 else '')
         if not chambers:
-            raise RobotFileError(f'robot {self.name!r} has no chambers: nothing of it can be driven by pressure')
+            raise RobotFileError(
+                f'robot {self.name!r} has no chambers: nothing of it can be driven by pressure'
+            )
         if len(chambers) > count:
-            raise RobotFileError(f'robot {self.name!r} has {len(chambers)} chambers, {has}: it needs a device with more channels')
+            raise RobotFileError(
+                f'robot {self.name!r} has {len(chambers)} chambers, {has}: it needs a device with more channels'
+            )
         if not self.channels:
             raise RobotFileError(
                 f'robot {self.name!r} does not say which channel each chamber hangs on, {has}: add `channels` to the robot file'
@@ -208,21 +258,28 @@ def load_robot(name_or_path: str | Path) -> Robot:
         name_or_path: Name of a shipped robot, such as `two_module_arm`, or path of a YAML file.
 
     Raises:
-        RobotFileError: If the file is missing, is not YAML, or has a missing, unknown or impossible value.
+        RobotFileError: If the file is missing, is not YAML, or has a missing, unknown or impossible
+            value.
     """
     shipped, text = shipped_robots(), str(name_or_path)
     path = shipped.get(text, Path(text))
     given = text if len(text) <= _SHOWN_PATH else f'..{text[-_SHOWN_PATH:]}'
     if not text or '\0' in text or os.path.isdir(path):
-        raise RobotFileError(f'robot file {given!r} is not a file: give the path of one, or one of {", ".join(sorted(shipped))}')
+        raise RobotFileError(
+            f'robot file {given!r} is not a file: give the path of one, or one of {", ".join(sorted(shipped))}'
+        )
     try:
         content = read_yaml(path)
     except OSError as error:
-        raise RobotFileError(f'robot file {given!r}: {error.strerror}; give a path or one of {", ".join(sorted(shipped))}') from error
+        raise RobotFileError(
+            f'robot file {given!r}: {error.strerror}; give a path or one of {", ".join(sorted(shipped))}'
+        ) from error
     except YamlFileError as error:
         raise RobotFileError(f'{given}: {error}') from error
     if content is None:
-        raise RobotFileError(f'{given}: the file is empty: begin with a copy of a shipped robot file')
+        raise RobotFileError(
+            f'{given}: the file is empty: begin with a copy of a shipped robot file'
+        )
     try:
         return Robot.model_validate(content)
     except ValidationError as error:
@@ -230,4 +287,9 @@ def load_robot(name_or_path: str | Path) -> Robot:
 
 
 _SHOWN_PATH = 60  # characters
-_KINDS = 'bellows', 'single_bend', 'modal', 'tendon'  # the union's tag stands in the path of an error
+_KINDS = (
+    'bellows',
+    'single_bend',
+    'modal',
+    'tendon',
+)  # the union's tag stands in the path of an error

@@ -1,7 +1,7 @@
 """Kinds of segments in a robot file: what each is driven by, its limits and its size.
 
-Every kind has `actuation`: its coordinates in the order of every actuation vector, each with name, SI unit and limits. Segments that
-name the same chamber share its pressure, which is one coordinate.
+Every kind has `actuation`: its coordinates in the order of every actuation vector, each with name,
+SI unit and limits. Segments that name the same chamber share its pressure, which is one coordinate.
 """
 
 import math
@@ -59,7 +59,9 @@ def check_limits(part: Strict, *keys: str) -> None:
     for key in keys:
         low, high = getattr(part, key)
         if not high - low > 1e-6 * max(abs(low), abs(high)):
-            raise ValueError(f'{key} [{low:g}, {high:g}]: the first must be smaller than the second')
+            raise ValueError(
+                f'{key} [{low:g}, {high:g}]: the first must be smaller than the second'
+            )
 
 
 def check_bend(bend_rad: np.ndarray | float) -> None:
@@ -98,7 +100,9 @@ class PressureLength(Strict):
     @model_validator(mode='after')
     def _check(self):
         if len(self.pressure_pa) != len(self.length_m):
-            raise ValueError(f'{len(self.pressure_pa)} pressures and {len(self.length_m)} lengths: give as many of each, at least 3')
+            raise ValueError(
+                f'{len(self.pressure_pa)} pressures and {len(self.length_m)} lengths: give as many of each, at least 3'
+            )
         for key in ('pressure_pa', 'length_m'):
             if not np.all(np.diff(getattr(self, key)) > 0):
                 raise ValueError(f'{key} {list(getattr(self, key))} must be strictly increasing')
@@ -120,7 +124,9 @@ class Bellows(Strict):
     @model_validator(mode='after')
     def _check(self):
         if len(self.names) != len(self.angles_deg):
-            raise ValueError(f'{len(self.names)} names and {len(self.angles_deg)} angles_deg: give as many of each')
+            raise ValueError(
+                f'{len(self.names)} names and {len(self.angles_deg)} angles_deg: give as many of each'
+            )
         check_limits(self, 'length_limits_m', 'pressure_limits_pa')
         directions = np.sort(np.mod(self.angles_deg, 360.0))
         apart_deg = float(np.diff(directions, append=directions[0] + 360.0).min())
@@ -128,7 +134,10 @@ class Bellows(Strict):
             raise ValueError(
                 f'angles_deg {list(self.angles_deg)}: two bellows are {apart_deg:g} deg apart; place each {LEAST_SPACING_DEG:g} or more'
             )
-        gap_m = 2.0 * self.centre_radius_m * math.sin(math.radians(min(apart_deg, 180.0)) / 2.0) - 2.0 * self.radius_m
+        gap_m = (
+            2.0 * self.centre_radius_m * math.sin(math.radians(min(apart_deg, 180.0)) / 2.0)
+            - 2.0 * self.radius_m
+        )
         if gap_m < -0.01 * self.radius_m:
             raise ValueError(
                 f'radius_m {self.radius_m:g} m on a circle of centre_radius_m {self.centre_radius_m:g} m: neighbours overlap by '
@@ -164,7 +173,9 @@ class BellowsSegment(_Segment):
     @property
     def actuation(self) -> tuple[Coordinate, ...]:
         """Length of each bellows [m]."""
-        return tuple(Coordinate(name, 'm', *self.actuators.length_limits_m) for name in self.actuators.names)
+        return tuple(
+            Coordinate(name, 'm', *self.actuators.length_limits_m) for name in self.actuators.names
+        )
 
     @property
     def chambers(self) -> tuple[str, ...]:
@@ -205,7 +216,9 @@ class _FixedLengthSegment(_Segment):
     length_m: Length
     body_radius_m: Radius
     phi_deg: Turn
-    pressure_unit_pa: PressureUnit  # the coefficients are of powers of pressure / pressure_unit_pa, gauge
+    pressure_unit_pa: (
+        PressureUnit  # the coefficients are of powers of pressure / pressure_unit_pa, gauge
+    )
     pressure_limits_pa: PressureLimits
     disc: Disc | None = None
 
@@ -232,7 +245,14 @@ class _FixedLengthSegment(_Segment):
     @property
     def layout(self) -> tuple:
         """Everything that poses depend on."""
-        return tuple(sorted(self.model_dump(mode='json', exclude={'body_mass_kg', 'body_radius_m', 'disc', 'sections', 'nominal'}).items()))
+        return tuple(
+            sorted(
+                self.model_dump(
+                    mode='json',
+                    exclude={'body_mass_kg', 'body_radius_m', 'disc', 'sections', 'nominal'},
+                ).items()
+            )
+        )
 
 
 class SingleBendSegment(_FixedLengthSegment):
@@ -255,13 +275,15 @@ class SingleBendSegment(_FixedLengthSegment):
 class ModalSegment(_FixedLengthSegment):
     """A planar bending bellows (modal paper).
 
-    theta(s) = sum_ij coefficients_rad[i][j] (s / length_unit_m)^i (p / pressure_unit_pa)^j, the tangent's angle at arc length s.
+    theta(s) = sum_ij coefficients_rad[i][j] (s / length_unit_m)^i (p / pressure_unit_pa)^j, the
+    tangent's angle at arc length s.
     """
 
     kind: Literal['modal']
     length_unit_m: Length
     coefficients_rad: Annotated[
-        tuple[Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=30)], ...], Field(min_length=1, max_length=30)
+        tuple[Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=30)], ...],
+        Field(min_length=1, max_length=30),
     ]
 
     @model_validator(mode='after')
@@ -269,7 +291,9 @@ class ModalSegment(_FixedLengthSegment):
         check_limits(self, 'pressure_limits_pa')
         orders = {len(row) for row in self.coefficients_rad}
         if len(orders) != 1:
-            raise ValueError(f'coefficients_rad has rows of {sorted(orders)} numbers: give every row (power of s) as many')
+            raise ValueError(
+                f'coefficients_rad has rows of {sorted(orders)} numbers: give every row (power of s) as many'
+            )
         sites = np.linspace(0.0, self.length_m, 33) / self.length_unit_m
         pressures = np.linspace(*self.pressure_limits_pa, 33) / self.pressure_unit_pa
         check_bend(np.polynomial.polynomial.polygrid2d(sites, pressures, self.coefficients_rad))
@@ -324,4 +348,6 @@ class TendonSegment(_Segment):
         )
 
 
-Segment = Annotated[BellowsSegment | SingleBendSegment | ModalSegment | TendonSegment, Field(discriminator='kind')]
+Segment = Annotated[
+    BellowsSegment | SingleBendSegment | ModalSegment | TendonSegment, Field(discriminator='kind')
+]

@@ -1,8 +1,9 @@
 """URDF of any robot file: every segment as a chain of rigid sections, so that robot_state_publisher and rviz can show the arm.
 
-A segment of N sections has N R-R-P triples (turn about z, bend about y, extend along z), whose links are the chords of N equal parts
-of the arc, and a closing bend and turn at its end: see `section_joint_names`. `soft_arm_kinematics.segments.sections` gives the joint values
-that make the chain's tip equal to the arc's.
+A segment of N sections has N R-R-P triples (turn about z, bend about y, extend along z), whose
+links are the chords of N equal parts of the arc, and a closing bend and turn at its end: see
+`section_joint_names`. `soft_arm_kinematics.segments.sections` gives the joint values that make the
+chain's tip equal to the arc's.
 """
 
 import math
@@ -18,7 +19,11 @@ _JOINT_LIMITS = {'turn': 2 * math.pi, 'bend': math.pi / 2}
 
 def section_joint_names(segment: Segment) -> list[str]:
     """Names of a segment's joints from base to tip, 3 for each section and 2 at the end."""
-    names = [f'{segment.name}_{k:03d}_{motion}' for k in range(segment.sections) for motion in ('turn', 'bend', 'extend')]
+    names = [
+        f'{segment.name}_{k:03d}_{motion}'
+        for k in range(segment.sections)
+        for motion in ('turn', 'bend', 'extend')
+    ]
     return [*names, f'{segment.name}_end_bend', f'{segment.name}_end_turn']
 
 
@@ -39,7 +44,13 @@ def robot_urdf(robot: Robot) -> str:
     if robot.ring:
         ring = Xml.SubElement(root, 'link', name='soft_arm_ring')
         rgba = ' '.join(str(c) for c in robot.ring.colour_rgb) + ' 1'
-        _visual(ring, 'cylinder', {'radius': f'{robot.ring.radius_m}', 'length': f'{robot.ring.height_m}'}, 0.0, rgba)
+        _visual(
+            ring,
+            'cylinder',
+            {'radius': f'{robot.ring.radius_m}', 'length': f'{robot.ring.height_m}'},
+            0.0,
+            rgba,
+        )
         _joint(root, 'ring_mount', 'fixed', link, 'soft_arm_ring')
     for frame in robot.tip_frames:
         Xml.SubElement(root, 'link', name=frame)
@@ -62,18 +73,49 @@ def _segment(root, segment: Segment, parent: str) -> str:
             _joint(root, name, 'prismatic', parent, child, axis='0 0 1', limits=(0.0, longest_m))
         else:
             limit = _JOINT_LIMITS[name.rsplit('_', 1)[1]]
-            _joint(root, name, 'revolute', parent, child, axis='0 0 1' if name.endswith('turn') else '0 1 0', limits=(-limit, limit))
+            _joint(
+                root,
+                name,
+                'revolute',
+                parent,
+                child,
+                axis='0 0 1' if name.endswith('turn') else '0 1 0',
+                limits=(-limit, limit),
+            )
         parent = child
     Xml.SubElement(root, 'link', name=f'soft_arm_{end_bend}')
-    _joint(root, end_bend, 'revolute', parent, f'soft_arm_{end_bend}', axis='0 1 0', limits=(-math.pi, math.pi))
+    _joint(
+        root,
+        end_bend,
+        'revolute',
+        parent,
+        f'soft_arm_{end_bend}',
+        axis='0 1 0',
+        limits=(-math.pi, math.pi),
+    )
     Xml.SubElement(root, 'link', name=f'soft_arm_{end_turn}')
-    _joint(root, end_turn, 'revolute', f'soft_arm_{end_bend}', f'soft_arm_{end_turn}', axis='0 0 1', limits=(-2 * math.pi, 2 * math.pi))
+    _joint(
+        root,
+        end_turn,
+        'revolute',
+        f'soft_arm_{end_bend}',
+        f'soft_arm_{end_turn}',
+        axis='0 0 1',
+        limits=(-2 * math.pi, 2 * math.pi),
+    )
     end = f'soft_arm_{segment.name}_end'
     disc = Xml.SubElement(root, 'link', name=end)
     if segment.disc:
         size = {'radius': f'{segment.disc.radius_m}', 'length': f'{segment.disc.thickness_m}'}
         _visual(disc, 'cylinder', size, -segment.disc.thickness_m / 2, _DISC_RGBA)
-    _joint(root, f'{segment.name}_rigid', 'fixed', f'soft_arm_{end_turn}', end, offset_m=segment.rigid_length_m)
+    _joint(
+        root,
+        f'{segment.name}_rigid',
+        'fixed',
+        f'soft_arm_{end_turn}',
+        end,
+        offset_m=segment.rigid_length_m,
+    )
     return end
 
 
@@ -91,4 +133,11 @@ def _joint(root, name, kind, parent, child, axis=None, limits=None, offset_m=0.0
     Xml.SubElement(joint, 'origin', xyz=f'0 0 {offset_m}', rpy='0 0 0')
     if axis:
         Xml.SubElement(joint, 'axis', xyz=axis)
-        Xml.SubElement(joint, 'limit', lower=f'{limits[0]:.6g}', upper=f'{limits[1]:.6g}', effort='0', velocity='0')
+        Xml.SubElement(
+            joint,
+            'limit',
+            lower=f'{limits[0]:.6g}',
+            upper=f'{limits[1]:.6g}',
+            effort='0',
+            velocity='0',
+        )

@@ -1,6 +1,7 @@
 """Read YAML (and JSON) files that people wrote: strictly, and with one line for whatever is wrong. Write files that read back alike.
 
-Scalars follow the core schema of YAML 1.2: `1e-3` is a number; `on`, `12:30` and `2026-01-31` are text.
+Scalars follow the core schema of YAML 1.2: `1e-3` is a number; `on`, `12:30` and `2026-01-31` are
+text.
 """
 
 import re
@@ -38,17 +39,23 @@ class _Loader(yaml.CSafeLoader):
         keys = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise YamlFileError(f'line {key.start_mark.line + 1}: a key is a list or has keys itself: write a word')
+                raise YamlFileError(
+                    f'line {key.start_mark.line + 1}: a key is a list or has keys itself: write a word'
+                )
             if key.value in keys:
                 line = key.start_mark.line + 1
-                raise YamlFileError(f'line {line}: key {shown(key.value)} is given twice: remove one')
+                raise YamlFileError(
+                    f'line {line}: key {shown(key.value)} is given twice: remove one'
+                )
             keys.add(key.value)
         return super().construct_mapping(node, deep)
 
     def construct_yaml_int(self, node):
         value = int(node.value, 16 if node.value.startswith('0x') else 10)
         if abs(value) > LARGEST_INTEGER:
-            raise YamlFileError(f'line {node.start_mark.line + 1}: {shown(node.value)} is outside 64 bits: correct the number')
+            raise YamlFileError(
+                f'line {node.start_mark.line + 1}: {shown(node.value)} is outside 64 bits: correct the number'
+            )
         return value
 
 
@@ -69,7 +76,9 @@ for _tag, _pattern, _first in (
     ),
 ):
     for _side in (_Loader, _Dumper):
-        _side.add_implicit_resolver(f'tag:yaml.org,2002:{_tag}', re.compile(f'(?:{_pattern})\\Z'), _first)
+        _side.add_implicit_resolver(
+            f'tag:yaml.org,2002:{_tag}', re.compile(f'(?:{_pattern})\\Z'), _first
+        )
 
 
 def read_yaml(path: str | Path):
@@ -86,7 +95,9 @@ def read_yaml(path: str | Path):
     with Path(path).open('rb') as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise YamlFileError(f'larger than {MAX_BYTES / 1e6:g} MB: files written by people are smaller')
+        raise YamlFileError(
+            f'larger than {MAX_BYTES / 1e6:g} MB: files written by people are smaller'
+        )
     try:
         text = content.decode('utf-8-sig')
     except UnicodeDecodeError as error:
@@ -97,7 +108,9 @@ def read_yaml(path: str | Path):
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f'line {mark.line + 1}: ' if mark else ''
-        raise YamlFileError(f'not YAML: {line}{shown(error.problem or error.context, plain=True)}') from error
+        raise YamlFileError(
+            f'not YAML: {line}{shown(error.problem or error.context, plain=True)}'
+        ) from error
     except yaml.YAMLError as error:
         raise YamlFileError(f'not YAML: {shown(error, plain=True)}') from error
     except YamlFileError:
@@ -152,7 +165,9 @@ def yaml_text(content: dict) -> str:
 def _check_structure(text: str) -> None:
     """Refuse what could take for ever to build or to walk through."""
     values, sizes = 0, {}
-    inside: list[tuple[str | None, int]] = []  # anchor of each open collection, and values before it
+    inside: list[
+        tuple[str | None, int]
+    ] = []  # anchor of each open collection, and values before it
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         line = event.start_mark.line + 1
         values += 1
@@ -160,7 +175,9 @@ def _check_structure(text: str) -> None:
             raise YamlFileError(f'line {line}: tag {shown(event.tag)} is not used here: remove it')
         if isinstance(event, yaml.AliasEvent):
             if any(anchor for anchor, _ in inside):
-                raise YamlFileError(f'line {line}: alias *{event.anchor} stands within an anchor: write the values out')
+                raise YamlFileError(
+                    f'line {line}: alias *{event.anchor} stands within an anchor: write the values out'
+                )
             values += sizes.get(event.anchor, 0)
         elif isinstance(event, yaml.CollectionStartEvent):
             inside.append((event.anchor, values))
@@ -170,7 +187,9 @@ def _check_structure(text: str) -> None:
             anchor, before = inside.pop()
             sizes[anchor] = values - before
         if values > MAX_VALUES:
-            raise YamlFileError(f'line {line}: more than {MAX_VALUES} values, aliases counted as written out')
+            raise YamlFileError(
+                f'line {line}: more than {MAX_VALUES} values, aliases counted as written out'
+            )
 
 
 def shown(value, plain: bool = False) -> str:
@@ -197,5 +216,9 @@ def validation_message(error: ValidationError, left_out: tuple[str, ...] = ()) -
     else:
         text = first['msg'].removeprefix('Value error, ')
         text = text if len(text) <= 200 else text[:197] + '...'
-    given = '' if first['type'] == 'missing' or isinstance(first['input'], dict | list) else f' (given {shown(first["input"])})'
+    given = (
+        ''
+        if first['type'] == 'missing' or isinstance(first['input'], dict | list)
+        else f' (given {shown(first["input"])})'
+    )
     return f'{shown(key, plain=True)}: {text}{given}' + (f' (and {len(rest)} more)' if rest else '')

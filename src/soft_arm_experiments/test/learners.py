@@ -12,7 +12,15 @@ from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
 from soft_arm_vision.segmentation.yolact.network import YolactConfig
 
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
-CONFIG = YolactConfig(('ring',), LAYOUT, widths=(8, 8, 12, 16, 16), depths=(1, 1, 1, 1), pyramid=12, prototypes=4, depth=False)
+CONFIG = YolactConfig(
+    ('ring',),
+    LAYOUT,
+    widths=(8, 8, 12, 16, 16),
+    depths=(1, 1, 1, 1),
+    pyramid=12,
+    prototypes=4,
+    depth=False,
+)
 SETTINGS = TrainingSettings(steps=8, batch=4, cut_out_px=(96, 64), warm_up=2)
 
 

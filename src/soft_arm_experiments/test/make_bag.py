@@ -22,7 +22,10 @@ NAMES = ('color/image_raw', 'aligned_depth_to_color/image_raw', 'color/camera_in
 def main(path: Path) -> None:
     """Write the bag."""
     robot, parameters = load_robot('two_module_arm'), scaled_camera(SCALE)
-    plant, camera = Plant(robot, load_plant_parameters(), 1), VirtualCamera(robot, parameters, load_calibration_jig(), 1)
+    plant, camera = (
+        Plant(robot, load_plant_parameters(), 1),
+        VirtualCamera(robot, parameters, load_calibration_jig(), 1),
+    )
     plant.set_valve_targets_pa([-96e3, -96e3, -96e3, -20e3, 10e3, -90e3])
     plant.settle()
     plant.set_valve_targets_pa([-96e3, -96e3, -96e3, 20e3, 0e3, -60e3])
@@ -35,11 +38,20 @@ def main(path: Path) -> None:
     bag.set_compression(CompressionMode.MESSAGE, CompressionFormat.ZSTD)
     with bag as writer:
         kinds = ('sensor_msgs/msg/Image', 'sensor_msgs/msg/Image', 'sensor_msgs/msg/CameraInfo')
-        links = [writer.add_connection(f'/camera/camera/{n}', t, typestore=store) for n, t in zip(NAMES, kinds, strict=True)]
-        truth = writer.add_connection('/virtual_rig/debug/tip_truth', 'geometry_msgs/msg/PoseStamped', typestore=store)
+        links = [
+            writer.add_connection(f'/camera/camera/{n}', t, typestore=store)
+            for n, t in zip(NAMES, kinds, strict=True)
+        ]
+        truth = writer.add_connection(
+            '/virtual_rig/debug/tip_truth', 'geometry_msgs/msg/PoseStamped', typestore=store
+        )
         for number in range(FRAMES):
             plant.step(PERIOD_NS * 1e-9)
-            shot, T, stamp = camera.capture(plant.qpos), plant.true_tip(), 1_000_000_000 + number * PERIOD_NS
+            shot, T, stamp = (
+                camera.capture(plant.qpos),
+                plant.true_tip(),
+                1_000_000_000 + number * PERIOD_NS,
+            )
             time = types['builtin_interfaces/msg/Time'](stamp // 10**9, stamp % 10**9)
             header = types['std_msgs/msg/Header'](time, 'camera_color_optical_frame')
             info = types[kinds[2]](header, image.height_px, image.width_px, 'plumb_bob', np.zeros(5), k, np.eye(3).ravel(),
@@ -52,7 +64,12 @@ def main(path: Path) -> None:
                 types['geometry_msgs/msg/Quaternion'](*Rotation.from_matrix(T[:3, :3]).as_quat()),
             )
             base = types['std_msgs/msg/Header'](time, robot.base.frame)
-            said = (info, pictures[0], pictures[1], types['geometry_msgs/msg/PoseStamped'](base, pose))
+            said = (
+                info,
+                pictures[0],
+                pictures[1],
+                types['geometry_msgs/msg/PoseStamped'](base, pose),
+            )
             for link, message in zip((links[2], links[0], links[1], truth), said, strict=True):
                 writer.write(link, stamp, store.serialize_cdr(message, link.msgtype))
     camera.close()

@@ -1,7 +1,8 @@
 """An arm: segments of any kind in series, from a robot file and a pressure-to-length curve, to poses and Jacobians.
 
-Every arm takes actuation vectors: the coordinates of `Robot.actuation` in their order (lengths [m], pressures [Pa] or theta, phi [rad]
-and ell [m]). An arm whose segments all have bellows also takes arcs, and pressures through its curve; its actuation is its lengths.
+Every arm takes actuation vectors: the coordinates of `Robot.actuation` in their order (lengths [m],
+pressures [Pa] or theta, phi [rad] and ell [m]). An arm whose segments all have bellows also takes
+arcs, and pressures through its curve; its actuation is its lengths.
 """
 
 import hashlib
@@ -13,7 +14,11 @@ import numpy as np
 from soft_arm_description.calibration import VIRTUAL, devices_of, loadable
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
-from soft_arm_kinematics.calibration.pressure_length import PressureLengthCurve, curve_of_robot_file, load_curve
+from soft_arm_kinematics.calibration.pressure_length import (
+    PressureLengthCurve,
+    curve_of_robot_file,
+    load_curve,
+)
 from soft_arm_kinematics.errors import KinematicsError, OtherRobotError
 from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.segments.segment_maps import segment_map
@@ -25,14 +30,17 @@ _log = logging.getLogger(__name__)
 class Arm:
     """Forward kinematics of a robot; all methods broadcast over leading shapes, SI units, robot-file order.
 
-    Poses are `T_base_tip` in the arm's base frame (z along the straight arm); `arcs` are (..., n_segments, 3) as in `pcc`.
+    Poses are `T_base_tip` in the arm's base frame (z along the straight arm); `arcs` are (...,
+    n_segments, 3) as in `pcc`.
 
-    Errors: every method that takes actuation, lengths or arcs raises KinematicsError where the last axes are wrong or a value is not
-    finite, and where the arm has no bellows but the method needs them; every one that takes pressures or gives them raises CurveError
-    outside the calibrated range.
+    Errors: every method that takes actuation, lengths or arcs raises KinematicsError where the last
+    axes are wrong or a value is not finite, and where the arm has no bellows but the method needs
+    them; every one that takes pressures or gives them raises CurveError outside the calibrated
+    range.
 
-    Sources: products of the segments' transforms: soft arm with 3-D vision, section 2 (bellows); gripper digital twin, (4)-(8) (single
-    bends); modal kinematics, (1)-(9) (modal); squid limbs (tendons). The Jacobians are the chain rule.
+    Sources: products of the segments' transforms: soft arm with 3-D vision, section 2 (bellows);
+    gripper digital twin, (4)-(8) (single bends); modal kinematics, (1)-(9) (modal); squid limbs
+    (tendons). The Jacobians are the chain rule.
 
     Attributes:
         robot: The robot file.
@@ -54,13 +62,16 @@ class Arm:
         """Make an arm; without a curve the points in the robot file are used.
 
         Raises:
-            KinematicsError: If the curve has other chambers than the robot, or leaves no length inside the robot's limits.
+            KinematicsError: If the curve has other chambers than the robot, or leaves no length
+                inside the robot's limits.
         """
         self.robot = robot
         names = [c.name for c in robot.actuation]
         self.n_segments, self.n_actuators = len(robot.segments), len(names)
         self.maps = tuple(segment_map(s) for s in robot.segments)
-        self.columns = tuple(np.array([names.index(c.name) for c in s.actuation]) for s in robot.segments)
+        self.columns = tuple(
+            np.array([names.index(c.name) for c in s.actuation]) for s in robot.segments
+        )
         self.closing_twists = tuple(s.closing_twist for s in robot.segments)
         self.rigid_lengths_m = np.array([s.rigid_length_m for s in robot.segments])
         self.actuation_limits = np.array([(c.low, c.high) for c in robot.actuation]).T
@@ -70,12 +81,16 @@ class Arm:
         if self.has_bellows:
             self._add_lengths(curve or curve_of_robot_file(robot))
         elif curve is not None:
-            raise KinematicsError(f'robot {robot.name} has segments without bellows: give it no pressure-to-length curve')
+            raise KinematicsError(
+                f'robot {robot.name} has segments without bellows: give it no pressure-to-length curve'
+            )
 
     def _add_lengths(self, curve):
         robot, self.curve = self.robot, curve
         if curve.chambers != robot.chambers:
-            raise KinematicsError(f'curve of {curve.chambers}: the robot {robot.name} has {robot.chambers}; calibrate this robot')
+            raise KinematicsError(
+                f'curve of {curve.chambers}: the robot {robot.name} has {robot.chambers}; calibrate this robot'
+            )
         self.arcs_from_lengths_matrix = np.zeros((3 * self.n_segments, self.n_actuators))
         self.lengths_from_arcs_matrix = np.zeros((self.n_actuators, 3 * self.n_segments))
         for i, (part, columns) in enumerate(zip(self.maps, self.columns, strict=True)):
@@ -84,18 +99,28 @@ class Arm:
             self.lengths_from_arcs_matrix[columns, rows] = part.lengths_matrix
         low = np.maximum(robot.length_limits_m[0], curve.length_range_m[0])
         high = np.minimum(robot.length_limits_m[1], curve.length_range_m[1])
-        low = np.maximum(low, curve.lengths(np.clip(robot.pressure_limits_pa[0], *curve.pressure_range_pa)))
-        high = np.minimum(high, curve.lengths(np.clip(robot.pressure_limits_pa[1], *curve.pressure_range_pa)))
+        low = np.maximum(
+            low, curve.lengths(np.clip(robot.pressure_limits_pa[0], *curve.pressure_range_pa))
+        )
+        high = np.minimum(
+            high, curve.lengths(np.clip(robot.pressure_limits_pa[1], *curve.pressure_range_pa))
+        )
         if not (low < high).all():
             name = robot.chambers[int(np.argmin(high - low))]
-            raise KinematicsError(f'the curve of {name} lies outside its length limits: calibrate again')
+            raise KinematicsError(
+                f'the curve of {name} lies outside its length limits: calibrate again'
+            )
         self.length_limits_m = self.actuation_limits = np.stack([low, high])
         self.pressure_limits_pa = curve.pressures(self.length_limits_m)
 
     @property
     def fingerprint(self) -> str:
         """Hash of what the poses and limits of this arm depend on."""
-        numbers = self.robot.kinematic_fingerprint.encode(), self.actuation_limits.tobytes(), self.pressure_limits_pa.tobytes()
+        numbers = (
+            self.robot.kinematic_fingerprint.encode(),
+            self.actuation_limits.tobytes(),
+            self.pressure_limits_pa.tobytes(),
+        )
         return hashlib.sha256(b''.join(numbers)).hexdigest()[:16]
 
     @property
@@ -130,14 +155,23 @@ class Arm:
     def segment_arcs(self, actuation: np.ndarray) -> np.ndarray:
         """Arcs (..., n_segments, 3) at actuation (..., n) [rad, rad, m]; of a modal segment, the arc that bends its end as far."""
         actuation = self.checked(actuation)
-        return np.stack([part.arcs(actuation[..., columns]) for part, columns in zip(self.maps, self.columns, strict=True)], axis=-2)
+        return np.stack(
+            [
+                part.arcs(actuation[..., columns])
+                for part, columns in zip(self.maps, self.columns, strict=True)
+            ],
+            axis=-2,
+        )
 
     def twist_jacobian(self, actuation: np.ndarray) -> np.ndarray:
         """Twist of the tip in the base per m, Pa or rad of each coordinate, (..., 6, n): velocity [m], then angular velocity [rad]."""
         actuation = self.checked(actuation)
         poses = self.segment_poses(actuation)
         jacobian = np.zeros(actuation.shape[:-1] + (6, self.n_actuators))
-        parts = [part.jacobians(actuation[..., columns]) for part, columns in zip(self.maps, self.columns, strict=True)]
+        parts = [
+            part.jacobians(actuation[..., columns])
+            for part, columns in zip(self.maps, self.columns, strict=True)
+        ]
         for columns, local in zip(self.columns, self._moved_to_tip(poses, parts), strict=True):
             jacobian[..., :, columns] += local
         return jacobian
@@ -148,7 +182,9 @@ class Arm:
         for i, local in enumerate(parts):
             end = poses[..., i, :3, 3] - self.rigid_lengths_m[i] * poses[..., i, :3, 2]
             angular = rotation @ local[..., 3:, :]
-            velocity = rotation @ local[..., :3, :] + np.cross(angular, (tip - end)[..., :, None], axis=-2)
+            velocity = rotation @ local[..., :3, :] + np.cross(
+                angular, (tip - end)[..., :, None], axis=-2
+            )
             yield np.concatenate([velocity, angular], axis=-2)
             rotation = poses[..., i, :3, :3]
 
@@ -166,7 +202,9 @@ class Arm:
         """Arcs (..., n_segments, 3) [rad, rad, m] of lengths (..., n) [m], linear in them; for three bellows the arm paper's formulas."""
         self._need_bellows()
         lengths_m = self.checked(lengths_m)
-        return (lengths_m @ self.arcs_from_lengths_matrix.T).reshape(lengths_m.shape[:-1] + (self.n_segments, 3))
+        return (lengths_m @ self.arcs_from_lengths_matrix.T).reshape(
+            lengths_m.shape[:-1] + (self.n_segments, 3)
+        )
 
     def lengths_from_arcs(self, arcs: np.ndarray) -> np.ndarray:
         """Lengths (..., n) [m] of arcs (..., n_segments, 3), L_j = ell - theta h cos(phi - beta_j); limits are not applied."""
@@ -181,8 +219,12 @@ class Arm:
 
     def _need_bellows(self):
         if not self.has_bellows:
-            kinds = _listed(f'{s.name} ({s.kind})' for s in self.robot.segments if s.kind != 'bellows')
-            raise KinematicsError(f'robot {self.robot.name} has no lengths in {kinds}: give actuation, {self.coordinates_text}')
+            kinds = _listed(
+                f'{s.name} ({s.kind})' for s in self.robot.segments if s.kind != 'bellows'
+            )
+            raise KinematicsError(
+                f'robot {self.robot.name} has no lengths in {kinds}: give actuation, {self.coordinates_text}'
+            )
 
     @property
     def coordinates_text(self) -> str:
@@ -192,12 +234,18 @@ class Arm:
     def _checked_arcs(self, arcs):
         arcs = np.asarray(arcs, dtype=float)
         if arcs.shape[-2:] != (self.n_segments, 3) or not np.isfinite(arcs).all():
-            raise KinematicsError(f'arcs of shape {arcs.shape}: give finite values (..., {self.n_segments}, 3): u_x, u_y [rad], ell [m]')
+            raise KinematicsError(
+                f'arcs of shape {arcs.shape}: give finite values (..., {self.n_segments}, 3): u_x, u_y [rad], ell [m]'
+            )
         return arcs
 
     def calibrated_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
         """The nearest pressures [Pa] inside the calibrated range to finite ones, (..., n): sensors read just beyond a limit."""
-        return self.curve.limit(pressures_pa) if self.has_bellows else np.clip(pressures_pa, *self.pressure_limits_pa)
+        return (
+            self.curve.limit(pressures_pa)
+            if self.has_bellows
+            else np.clip(pressures_pa, *self.pressure_limits_pa)
+        )
 
     def actuation_at(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Actuation (..., n) at gauge pressures [Pa] of all chambers.
@@ -219,13 +267,18 @@ class Arm:
     def configuration(self, actuation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Theta [rad], phi [rad] and ell [m] of every segment, each (n_segments,), at one actuation (n,).
 
-        Where the segment's own coordinates or the robot file give the bending plane, theta has the sign of the bend in that plane.
+        Where the segment's own coordinates or the robot file give the bending plane, theta has the
+        sign of the bend in that plane.
         """
         actuation = self.checked(actuation)
         theta, phi, ell = pcc.polar_from_arcs(self.segment_arcs(actuation))
-        for i, (segment, part, columns) in enumerate(zip(self.robot.segments, self.maps, self.columns, strict=True)):
+        for i, (segment, part, columns) in enumerate(
+            zip(self.robot.segments, self.maps, self.columns, strict=True)
+        ):
             if segment.kind != 'bellows':
-                phi[i] = part.phi if segment.kind == 'modal' else float(part.phi_rad(actuation[columns]))
+                phi[i] = (
+                    part.phi if segment.kind == 'modal' else float(part.phi_rad(actuation[columns]))
+                )
                 theta[i] = self.segment_arcs(actuation)[i, :2] @ [np.cos(phi[i]), np.sin(phi[i])]
         return theta, phi, ell
 
@@ -262,7 +315,9 @@ class Arm:
         Of arcs; of a modal segment, the arc that bends its end as far.
         """
         starts = np.concatenate([np.eye(4)[None], self.segment_poses(actuation)[:-1]])
-        parts = self.segment_arcs(actuation)[:, None, :] * (np.arange(1, points + 1) / points)[:, None]
+        parts = (
+            self.segment_arcs(actuation)[:, None, :] * (np.arange(1, points + 1) / points)[:, None]
+        )
         ends = (starts[:, None] @ pcc.arc_transforms(parts))[..., :3, 3]
         return np.concatenate([np.zeros((1, 3)), ends.reshape(-1, 3)])
 
@@ -280,12 +335,17 @@ class Arm:
 
     def jacobian_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Derivative of the tip position by the pressures, (..., 3, n) [m/Pa]. Raises CurveError outside the calibrated range."""
-        return self.jacobian_lengths(self.lengths(pressures_pa)) * self.curve.slopes(pressures_pa)[..., None, :]
+        return (
+            self.jacobian_lengths(self.lengths(pressures_pa))
+            * self.curve.slopes(pressures_pa)[..., None, :]
+        )
 
     def axis_jacobian_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
         """Derivative of the tip axis (z of the tip frame) by the lengths, (..., 3, n) [1/m]."""
         axis = self.fk_lengths(lengths_m)[..., :3, 2]
-        return np.cross(self.twist_jacobian_lengths(lengths_m)[..., 3:, :], axis[..., :, None], axis=-2)
+        return np.cross(
+            self.twist_jacobian_lengths(lengths_m)[..., 3:, :], axis[..., :, None], axis=-2
+        )
 
     def twist_jacobian_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
         """Twist of the tip in the base per unit rate of the lengths, (..., 6, n): velocity [m/m], then angular velocity [rad/m]."""
@@ -294,25 +354,34 @@ class Arm:
     def twist_jacobian_arcs(self, arcs: np.ndarray) -> np.ndarray:
         """Twist of the tip in the base per rad, rad and m of each arc, (..., 6, 3 n_segments), at arcs (..., n_segments, 3)."""
         arcs = self._checked_arcs(arcs)
-        parts = [pcc.arc_jacobians(arcs[..., i, :], twist) for i, twist in enumerate(self.closing_twists)]
+        parts = [
+            pcc.arc_jacobians(arcs[..., i, :], twist) for i, twist in enumerate(self.closing_twists)
+        ]
         return np.concatenate(list(self._moved_to_tip(self.fk_arcs(arcs), parts)), axis=-1)
 
     def checked(self, actuation: np.ndarray) -> np.ndarray:
         """Actuation (..., n) as floats.
 
         Raises:
-            KinematicsError: If the last axis has another size or a value is not finite; limits are not checked.
+            KinematicsError: If the last axis has another size or a value is not finite; limits are
+                not checked.
         """
         what, unit = ('lengths', 'm') if self.has_bellows else ('actuation', 'SI units')
         try:
             actuation = np.asarray(actuation, dtype=float)
         except (ValueError, TypeError) as error:
-            raise KinematicsError(f'{what} are not numbers ({error}): give {self.n_actuators} values [{unit}]') from error
+            raise KinematicsError(
+                f'{what} are not numbers ({error}): give {self.n_actuators} values [{unit}]'
+            ) from error
         if actuation.shape[-1:] != (self.n_actuators,):
             given = actuation.shape[-1] if actuation.ndim else 'no list of'
-            raise KinematicsError(f'{what}: {given} values, but {self.robot.name} takes {self.coordinates_text}')
+            raise KinematicsError(
+                f'{what}: {given} values, but {self.robot.name} takes {self.coordinates_text}'
+            )
         if not np.isfinite(actuation).all():
-            raise KinematicsError(f'one of the {what} is {actuation[~np.isfinite(actuation)][0]} [{unit}]: give finite values')
+            raise KinematicsError(
+                f'one of the {what} is {actuation[~np.isfinite(actuation)][0]} [{unit}]: give finite values'
+            )
         return actuation
 
 
@@ -324,9 +393,11 @@ def _listed(names: Iterable[str], most: int = 6) -> str:
 def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
     """The arm of a robot file, with what was calibrated on a rig.
 
-    Segments with bellows need a curve. Single bends take their rig's cubics where it has a file of them, and are nominal otherwise.
+    Segments with bellows need a curve. Single bends take their rig's cubics where it has a file of
+    them, and are nominal otherwise.
 
-    A virtual rig has one calibration, that of the shipped arm: other robots have the points of their own files there.
+    A virtual rig has one calibration, that of the shipped arm: other robots have the points of
+    their own files there.
 
     Raises:
         RobotFileError, CalibrationError, CurveError: One line each, saying what to do.

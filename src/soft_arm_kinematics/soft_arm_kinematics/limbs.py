@@ -35,9 +35,13 @@ class Limbs:
         for i, arm in enumerate(self.arms):
             for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
                 if segment.kind != 'tendon':
-                    raise KinematicsError(f'limb {arm.robot.name}: segment {segment.name} is {segment.kind}; give tendon segments')
+                    raise KinematicsError(
+                        f'limb {arm.robot.name}: segment {segment.name} is {segment.kind}; give tendon segments'
+                    )
                 if segment.name in self._places:
-                    raise KinematicsError(f'segment {segment.name} is in two limbs: give each its own name')
+                    raise KinematicsError(
+                        f'segment {segment.name} is in two limbs: give each its own name'
+                    )
                 self._places[segment.name] = i, columns
         self._joint_values = self._values_of(self._actuation)
         self.joint_names = tuple(name for arm in self.arms for name in joint_names(arm.robot))
@@ -50,13 +54,16 @@ class Limbs:
         """Set the arcs of some segments: name, bend [rad], direction [rad] and length [m] of each.
 
         Raises:
-            KinematicsError: If there is no such segment, a value is not inside its limits, or a section would bend by more than 90 deg;
+            KinematicsError: If there is no such segment, a value is not inside its limits, or a
+                section would bend by more than 90 deg;
                 nothing is changed then.
         """
         bent = [actuation.copy() for actuation in self._actuation]
         for segment, *values in arcs:
             if segment not in self._places:
-                raise KinematicsError(f'segment {segment[:40]!r} is not known: the limbs have {", ".join(self._places)}')
+                raise KinematicsError(
+                    f'segment {segment[:40]!r} is not known: the limbs have {", ".join(self._places)}'
+                )
             i, columns = self._places[segment]
             limits = self.arms[i].actuation_limits[:, columns]
             inside = (values >= limits[0] - 1e-9) & (values <= limits[1] + 1e-9)
@@ -72,7 +79,9 @@ class Limbs:
         self._actuation = bent
 
     def _values_of(self, actuation):
-        return np.concatenate([joint_values(arm, own) for arm, own in zip(self.arms, actuation, strict=True)])
+        return np.concatenate(
+            [joint_values(arm, own) for arm, own in zip(self.arms, actuation, strict=True)]
+        )
 
     def joint_values(self) -> np.ndarray:
         """Values (j,) [rad, m] of all joints, in the order of `joint_names`, from `sections.joint_values` (squid paper)."""
@@ -83,7 +92,10 @@ class Limbs:
         frames = []
         for base in (arm.robot.base for arm in self.arms):
             T = np.eye(4)
-            T[:3, :3], T[:3, 3] = Rotation.from_euler('xyz', base.rpy_deg, degrees=True).as_matrix(), base.position_m
+            T[:3, :3], T[:3, 3] = (
+                Rotation.from_euler('xyz', base.rpy_deg, degrees=True).as_matrix(),
+                base.position_m,
+            )
             frames.append((base.parent_frame, base.frame, T))
         return frames
 

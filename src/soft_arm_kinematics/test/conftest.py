@@ -15,13 +15,27 @@ def _variant(segments: int, closing_twist: bool, rigid_length_m: float, bellows:
         angles = first['actuators']['angles_deg'] if bellows == 3 else [10.0, 100.0, 190.0, 280.0]
         actuators = first['actuators'] | {'names': names, 'angles_deg': angles}
         content['segments'].append(
-            first | {'name': f's{i}', 'closing_twist': closing_twist, 'rigid_length_m': rigid_length_m, 'actuators': actuators}
+            first
+            | {
+                'name': f's{i}',
+                'closing_twist': closing_twist,
+                'rigid_length_m': rigid_length_m,
+                'actuators': actuators,
+            }
         )
-    content['channels'] = {name: k for k, name in enumerate(n for s in content['segments'] for n in s['actuators']['names'])}
+    content['channels'] = {
+        name: k
+        for k, name in enumerate(n for s in content['segments'] for n in s['actuators']['names'])
+    }
     return Arm(Robot.model_validate(content))
 
 
-SHAPES = {'paper': (2, True, 0.0, 3), 'one': (1, True, 0.0, 3), 'open_twist': (2, False, 0.012, 3), 'long': (3, True, 0.02, 4)}
+SHAPES = {
+    'paper': (2, True, 0.0, 3),
+    'one': (1, True, 0.0, 3),
+    'open_twist': (2, False, 0.012, 3),
+    'long': (3, True, 0.02, 4),
+}
 
 
 @pytest.fixture(scope='session')
@@ -37,8 +51,14 @@ def arm(request) -> Arm:
 def _mixed(closing_twist: bool) -> Arm:
     """A bellows module that carries a tendon segment, a modal and a single bend, all in one convention."""
     content = load_robot('two_module_arm').model_dump(mode='json', exclude_unset=True)
-    others = [load_robot(name).segments[0].model_dump(mode='json') for name in ('squid_camera', 'modal_bellows', 'four_piece_finger')]
-    content['segments'] = [s | {'closing_twist': closing_twist, 'rigid_length_m': 0.01} for s in (content['segments'][0], *others)]
+    others = [
+        load_robot(name).segments[0].model_dump(mode='json')
+        for name in ('squid_camera', 'modal_bellows', 'four_piece_finger')
+    ]
+    content['segments'] = [
+        s | {'closing_twist': closing_twist, 'rigid_length_m': 0.01}
+        for s in (content['segments'][0], *others)
+    ]
     return Arm(Robot.model_validate(content | {'channels': {}}))
 
 

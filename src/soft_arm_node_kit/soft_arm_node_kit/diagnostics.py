@@ -10,14 +10,19 @@ from rclpy.node import Node
 
 from soft_arm_node_kit import qos
 
-OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
+OK, WARN, ERROR, STALE = (
+    DiagnosticStatus.OK,
+    DiagnosticStatus.WARN,
+    DiagnosticStatus.ERROR,
+    DiagnosticStatus.STALE,
+)
 
 
 class Reporter:
     """Publishes what `status()` returns, once a second: (level, message, values by name; units in the names).
 
-    The value `ready` is False while the node cannot do what it is for, though nothing is wrong: it compiles, waits for another node.
-    `pid` is added, which tells two processes of one name apart.
+    The value `ready` is False while the node cannot do what it is for, though nothing is wrong: it
+    compiles, waits for another node. `pid` is added, which tells two processes of one name apart.
     """
 
     def __init__(self, node: Node, hardware_id: str, status: Callable[[], tuple[bytes, str, dict]]):
@@ -33,7 +38,10 @@ class Reporter:
             name=self._node.get_fully_qualified_name().lstrip('/'),
             message=message,
             hardware_id=self._hardware_id,
-            values=[KeyValue(key=k, value=f'{v:.6g}' if isinstance(v, float) else str(v)) for k, v in values.items()],
+            values=[
+                KeyValue(key=k, value=f'{v:.6g}' if isinstance(v, float) else str(v))
+                for k, v in values.items()
+            ],
         )
         array = DiagnosticArray(status=[status])
         array.header.stamp = self._node.get_clock().now().to_msg()

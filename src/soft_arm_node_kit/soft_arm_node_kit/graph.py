@@ -10,24 +10,31 @@ from rclpy.qos import QoSProfile
 
 from soft_arm_node_kit import qos
 
-FIND_S = 3.2  # in which DDS discovers the nodes that run already: it repeats its announcements every 3 s
+FIND_S = (
+    3.2  # in which DDS discovers the nodes that run already: it repeats its announcements every 3 s
+)
 POLL_S = 0.02
 UNNAMED = 'a node whose name is not known yet'
-ARM_EMULATION, CELL_EMULATION = 'soft_arm_msgs/srv/PlaceRing', 'soft_arm_msgs/srv/PlaceObject'  # services of emulated devices only
+ARM_EMULATION, CELL_EMULATION = (
+    'soft_arm_msgs/srv/PlaceRing',
+    'soft_arm_msgs/srv/PlaceObject',
+)  # services of emulated devices only
 
 
 class TopicTakenError(RuntimeError):
     """Another node publishes a topic that must have one publisher; one line that names the node.
 
-    DDS tells of a killed node for up to 20 s more, so whoever restarts its successor should try again.
+    DDS tells of a killed node for up to 20 s more, so whoever restarts its successor should try
+    again.
     """
 
 
 class OnlyPublisher:
     """Publisher of a topic that must have no other, such as the commands of an actuator.
 
-    Making one takes `FIND_S`, in which other nodes are discovered. Meanwhile a publisher of the hidden topic `<topic>/_claim` tells
-    nodes that start at the same time; of these the one with the smallest identifier goes on. `others` finds who comes later.
+    Making one takes `FIND_S`, in which other nodes are discovered. Meanwhile a publisher of the
+    hidden topic `<topic>/_claim` tells nodes that start at the same time; of these the one with the
+    smallest identifier goes on. `others` finds who comes later.
 
     Raises:
         TopicTakenError: If another node publishes the topic or claims it with a smaller identifier.
@@ -37,7 +44,9 @@ class OnlyPublisher:
         self._node, self._topic = node, topic
         end_s, never = time.monotonic() + FIND_S, threading.Event()
         self._claim, claimed = self._create(message_type, f'{topic}/_claim', profile)
-        while time.monotonic() < end_s and all(name == UNNAMED for _, name in self._publishers(topic)):
+        while time.monotonic() < end_s and all(
+            name == UNNAMED for _, name in self._publishers(topic)
+        ):
             never.wait(POLL_S)
         self._refuse([name for _, name in self._publishers(topic)])
         self._refuse([name for gid, name in self._publishers(f'{topic}/_claim') if gid < claimed])
@@ -54,8 +63,13 @@ class OnlyPublisher:
     def _create(self, message_type, topic, profile):
         """A publisher and its identifier, which is the one that was not there before."""
         before = dict(self._publishers(topic))
-        publisher, own = self._node.create_publisher(message_type, topic, profile), self._node.get_fully_qualified_name()
-        return publisher, min(gid for gid, name in self._publishers(topic) if name == own and gid not in before)
+        publisher, own = (
+            self._node.create_publisher(message_type, topic, profile),
+            self._node.get_fully_qualified_name(),
+        )
+        return publisher, min(
+            gid for gid, name in self._publishers(topic) if name == own and gid not in before
+        )
 
     def _publishers(self, topic) -> list[tuple[tuple[int, ...], str]]:
         found = self._node.get_publishers_info_by_topic(topic)
@@ -64,7 +78,9 @@ class OnlyPublisher:
     def _refuse(self, others: list[str]) -> None:
         if others:
             topic = self._node.resolve_topic_name(self._topic)
-            raise TopicTakenError(f'{self._node.get_name()}: {others[0]} already publishes {topic}, which takes one publisher; end it')
+            raise TopicTakenError(
+                f'{self._node.get_name()}: {others[0]} already publishes {topic}, which takes one publisher; end it'
+            )
 
 
 class DeviceWatch:
@@ -80,7 +96,9 @@ class DeviceWatch:
         self._node, self._emulation, self._namespace = node, emulation, namespace
         self._links: dict[str, str] = {}  # of drivers: the device's address, as diagnostics say
         if namespace is not None:
-            node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
+            node.create_subscription(
+                DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE
+            )
 
     def mismatch(self, rig: str, devices: str) -> str:
         """Why a measurement of the running devices is none of a rig with `virtual` or `real` devices; empty when it is one."""

@@ -36,34 +36,56 @@ class ParameterError(ValueError):
     """A parameter that is missing, unknown or outside its limits; one line with name, value, limit and remedy."""
 
 
-def parameter(default=MISSING, description: str = '', minimum: float | None = None, maximum: float | None = None):
+def parameter(
+    default=MISSING,
+    description: str = '',
+    minimum: float | None = None,
+    maximum: float | None = None,
+):
     """Dataclass field for one parameter; without a default it must be set in the launch or parameter file."""
-    return field(default=default, metadata={'description': description, 'minimum': minimum, 'maximum': maximum})
+    return field(
+        default=default,
+        metadata={'description': description, 'minimum': minimum, 'maximum': maximum},
+    )
 
 
 def declare(node: Node, parameters_type: type[Parameters]) -> Parameters:
     """Declare every field of a dataclass as a read-only parameter of the node and return the values.
 
     Raises:
-        ParameterError: If one is missing, unknown, of another type, not finite or outside its limits.
+        ParameterError: If one is missing, unknown, of another type, not finite or outside its
+            limits.
     """
     specifications = fields(parameters_type)
     unknown = sorted(set(node._parameter_overrides) - {f.name for f in specifications})
     unknown = [name for name in unknown if not name.startswith(_FOREIGN)]
     if unknown:
-        raise ParameterError(f'{node.get_name()}: unknown parameter {unknown[0]!r}; known: {sorted(f.name for f in specifications)}')
+        raise ParameterError(
+            f'{node.get_name()}: unknown parameter {unknown[0]!r}; known: {sorted(f.name for f in specifications)}'
+        )
     return parameters_type(**{f.name: _declare_one(node, f) for f in specifications})
 
 
 def _declare_one(node: Node, spec):
     default, name = spec.default, f'{node.get_name()}: parameter {spec.name!r}'
     if default is MISSING and spec.name not in node._parameter_overrides:
-        raise ParameterError(f'{name} is missing ({spec.metadata["description"]}): set it in the parameter file or with -p {spec.name}:=..')
+        raise ParameterError(
+            f'{name} is missing ({spec.metadata["description"]}): set it in the parameter file or with -p {spec.name}:=..'
+        )
     override = node._parameter_overrides.get(spec.name)
-    if override is not None and spec.type is float and override.type_.value == ParameterType.PARAMETER_INTEGER:
+    if (
+        override is not None
+        and spec.type is float
+        and override.type_.value == ParameterType.PARAMETER_INTEGER
+    ):
         default = float(override.value)  # YAML writes 50 for 50.0
         override = None
-    descriptor = ParameterDescriptor(type=_TYPES[spec.type], description=spec.metadata['description'], read_only=True, **_ranges(spec))
+    descriptor = ParameterDescriptor(
+        type=_TYPES[spec.type],
+        description=spec.metadata['description'],
+        read_only=True,
+        **_ranges(spec),
+    )
     initial = override.value if override is not None else default
     _check(name, initial, spec)
     try:
@@ -78,20 +100,34 @@ def _ranges(spec) -> dict:
     if low is None and high is None:
         return {}
     if spec.type is int:
-        low, high = (-(2**63) if low is None else int(low)), (2**63 - 1 if high is None else int(high))
+        low, high = (
+            (-(2**63) if low is None else int(low)),
+            (2**63 - 1 if high is None else int(high)),
+        )
         return {'integer_range': [IntegerRange(from_value=low, to_value=high)]}
-    low, high = (-math.inf if low is None else float(low)), (math.inf if high is None else float(high))
+    low, high = (
+        (-math.inf if low is None else float(low)),
+        (math.inf if high is None else float(high)),
+    )
     return {'floating_point_range': [FloatingPointRange(from_value=low, to_value=high)]}
 
 
 def _check(name: str, value, spec) -> None:
     expected = getattr(spec.type, '__origin__', spec.type)
-    if not isinstance(value, expected) and not (expected is list and not isinstance(value, (str, bytes)) and hasattr(value, '__iter__')):
+    if not isinstance(value, expected) and not (
+        expected is list and not isinstance(value, (str, bytes)) and hasattr(value, '__iter__')
+    ):
         raise ParameterError(f'{name} = {value!r} must be of type {expected.__name__}')
     low, high = spec.metadata['minimum'], spec.metadata['maximum']
-    numbers = [v for v in (value if expected is list else [value]) if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    numbers = [
+        v
+        for v in (value if expected is list else [value])
+        if isinstance(v, (int, float)) and not isinstance(v, bool)
+    ]
     for number in numbers:
         if not math.isfinite(number):
             raise ParameterError(f'{name} = {number} must be finite')
         if (low is not None and number < low) or (high is not None and number > high):
-            raise ParameterError(f'{name} = {number} is outside [{low}, {high}]: {spec.metadata["description"]}')
+            raise ParameterError(
+                f'{name} = {number} is outside [{low}, {high}]: {spec.metadata["description"]}'
+            )

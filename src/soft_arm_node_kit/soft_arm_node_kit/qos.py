@@ -3,8 +3,14 @@
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 
-def _profile(depth: int, reliability: ReliabilityPolicy, durability: DurabilityPolicy = DurabilityPolicy.VOLATILE) -> QoSProfile:
-    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability)
+def _profile(
+    depth: int,
+    reliability: ReliabilityPolicy,
+    durability: DurabilityPolicy = DurabilityPolicy.VOLATILE,
+) -> QoSProfile:
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability
+    )
 
 
 SENSOR = _profile(1, ReliabilityPolicy.BEST_EFFORT)

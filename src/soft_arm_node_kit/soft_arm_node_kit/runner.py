@@ -17,9 +17,10 @@ from soft_arm_node_kit.graph import TopicTakenError
 def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
     """Make the node, spin it until SIGINT or SIGTERM, close it; return the exit code.
 
-    A node that owns a device or a thread gives it back in `destroy_node`, which is called in every case.
-    Bad input at start (ROS arguments, ValueError or OSError from the node's construction) is one line on stderr and exit code 2;
-    a topic that another node holds is one line and exit code 1, since that node may end.
+    A node that owns a device or a thread gives it back in `destroy_node`, which is called in every
+    case. Bad input at start (ROS arguments, ValueError or OSError from the node's construction) is
+    one line on stderr and exit code 2; a topic that another node holds is one line and exit code 1,
+    since that node may end.
     """
     stopping = False
 
@@ -30,8 +31,12 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)  # rclpy's own would end the context before the node can close
-    except RuntimeError as error:  # of rcl: remappings, parameters or files after --ros-args that it cannot read
+        rclpy.init(
+            args=args, signal_handler_options=SignalHandlerOptions.NO
+        )  # rclpy's own would end the context before the node can close
+    except (
+        RuntimeError
+    ) as error:  # of rcl: remappings, parameters or files after --ros-args that it cannot read
         sys.stderr.write(re.sub(r', at \S+:\d+', '', str(error)) + '\n')
         return 2
     executor, node = SingleThreadedExecutor(), None
@@ -54,7 +59,9 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
         executor.shutdown()
         rclpy.try_shutdown()
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)  # ros2 launch may repeat it: not a death now that only the interpreter has to end
+            signal.signal(
+                number, signal.SIG_IGN
+            )  # ros2 launch may repeat it: not a death now that only the interpreter has to end
     return 0
 
 
@@ -66,11 +73,15 @@ def _refuse_impossible_transitions(node: Node) -> None:
 
 
 def _answered(node: Node, change: Callable) -> Callable:
-    def answer(request: ChangeState.Request, response: ChangeState.Response) -> ChangeState.Response:
+    def answer(
+        request: ChangeState.Request, response: ChangeState.Response
+    ) -> ChangeState.Response:
         try:
             return change(request, response)
         except RuntimeError:  # of rcl; errors of the transition's own callback do not come here
-            node.get_logger().warning(f'transition {request.transition.id} is not one of the present state: see get_available_transitions')
+            node.get_logger().warning(
+                f'transition {request.transition.id} is not one of the present state: see get_available_transitions'
+            )
             response.success = False
             return response
 

@@ -22,13 +22,15 @@ def chain_rest_length_m(segment: BellowsSegment) -> float:
 def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoco.MjSpec:
     """The arm as a chain of pseudo-rigid bodies, masses only; cameras and visible shapes are added by others.
 
-    A segment of N cells has N + 1 slides (the first and last span half a cell) and N hinge pairs. Midpoint joints make the chain second
-    order in 1/N; alternating the order of the pair cancels the twist that a chain of universal joints builds up.
-    Bodies are `<segment>_<i>`, i = 0..N; joints `<segment>_slide_<i>`, `<segment>_x_<i>`, `<segment>_y_<i>`; the site `tip` is the end of
+    A segment of N cells has N + 1 slides (the first and last span half a cell) and N hinge pairs.
+    Midpoint joints make the chain second order in 1/N; alternating the order of the pair cancels
+    the twist that a chain of universal joints builds up. Bodies are `<segment>_<i>`, i = 0..N;
+    joints `<segment>_slide_<i>`, `<segment>_x_<i>`, `<segment>_y_<i>`; the site `tip` is the end of
     the last segment. Positive x (y) hinges bend towards +x (+y).
 
     Raises:
-        SimulationError: If the robot has other segments than bellows or no ring, or if a segment needs a twist that the chain has not.
+        SimulationError: If the robot has other segments than bellows or no ring, or if a segment
+            needs a twist that the chain has not.
     """
     for segment in robot.segments:
         if segment.kind != 'bellows':
@@ -37,17 +39,23 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
                 'use two_module_arm or another robot of bellows'
             )
     if robot.ring is None:
-        raise SimulationError(f'robot {robot.name} cannot be simulated: it has no ring at its tip; add the key ring to its file')
+        raise SimulationError(
+            f'robot {robot.name} cannot be simulated: it has no ring at its tip; add the key ring to its file'
+        )
     spec = mujoco.MjSpec()
     R_parent_base = Rotation.from_euler('xyz', robot.base.rpy_deg, degrees=True)
     spec.option.gravity = R_parent_base.inv().apply([0.0, 0.0, -gravity_m_s2])
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     off = mujoco.mjtDisableBit
-    spec.option.disableflags |= int(off.mjDSBL_CONTACT) | int(off.mjDSBL_CONSTRAINT) | int(off.mjDSBL_AUTORESET)
+    spec.option.disableflags |= (
+        int(off.mjDSBL_CONTACT) | int(off.mjDSBL_CONSTRAINT) | int(off.mjDSBL_AUTORESET)
+    )
     parent, offset = spec.worldbody, 0.0
     for segment in robot.segments:
         if not segment.closing_twist:
-            raise SimulationError(f'segment {segment.name}: closing_twist is false, but bellows do not twist the arm; set it to true')
+            raise SimulationError(
+                f'segment {segment.name}: closing_twist is false, but bellows do not twist the arm; set it to true'
+            )
         parent = _add_segment(parent, offset, segment)
         offset = segment.rigid_length_m
     tip = [0.0, 0.0, offset]
@@ -61,8 +69,12 @@ def _add_segment(parent, offset: float, segment: BellowsSegment):
     n = segment.sections
     cell = chain_rest_length_m(segment) / n
     for i in range(n + 1):
-        body = parent.add_body(name=f'{segment.name}_{i}', pos=[0.0, 0.0, offset + (cell / 2 if i in (0, n) else cell)])
-        body.add_joint(name=f'{segment.name}_slide_{i}', type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, 0, 1])
+        body = parent.add_body(
+            name=f'{segment.name}_{i}', pos=[0.0, 0.0, offset + (cell / 2 if i in (0, n) else cell)]
+        )
+        body.add_joint(
+            name=f'{segment.name}_slide_{i}', type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, 0, 1]
+        )
         if i < n:
             hinges = [(f'{segment.name}_x_{i}', [0, 1, 0]), (f'{segment.name}_y_{i}', [-1, 0, 0])]
             for name, axis in hinges if i % 2 == 0 else hinges[::-1]:
@@ -76,4 +88,10 @@ def _add_segment(parent, offset: float, segment: BellowsSegment):
 
 def _add_mass(body, mass_kg: float, radius_m: float, height_m: float, z_m: float):
     if mass_kg > 0:
-        body.add_geom(type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[radius_m, height_m / 2, 0], pos=[0, 0, z_m], mass=mass_kg, group=5)
+        body.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+            size=[radius_m, height_m / 2, 0],
+            pos=[0, 0, z_m],
+            mass=mass_kg,
+            group=5,
+        )

@@ -1,7 +1,8 @@
 """Laws of one bellows: length curve, force, and the way from valve target to effective pressure.
 
-The force law follows from the measured curve L = f(p) and the effective area A alone: F = A (p_eff - f^-1(L)) pushes the ends
-apart, vanishes on the curve, and its stiffness A / f'(p) is largest in vacuum.
+The force law follows from the measured curve L = f(p) and the effective area A alone: F = A (p_eff
+- f^-1(L)) pushes the ends apart, vanishes on the curve, and its stiffness A / f'(p) is largest in
+vacuum.
 """
 
 import math
@@ -13,7 +14,18 @@ MIN_CURVE_ARGUMENT = 0.05  # below it the inverse goes on along its tangent, so 
 
 @njit(cache=True)
 def step_pressures(
-    dt_s, target_pa, lag_s, rate_limit_pa_s, thresholds_pa, weights, creep_share, creep_time_s, pressure_pa, play_pa, crept_pa, effective_pa
+    dt_s,
+    target_pa,
+    lag_s,
+    rate_limit_pa_s,
+    thresholds_pa,
+    weights,
+    creep_share,
+    creep_time_s,
+    pressure_pa,
+    play_pa,
+    crept_pa,
+    effective_pa,
 ):
     """Advance valve lag, Prandtl-Ishlinskii hysteresis and creep of every chamber by `dt_s`, in place.
 
@@ -69,13 +81,16 @@ def chain_forces(
 ):
     """Generalised forces of all bellows on the pseudo-rigid chain, in place; energy-consistent over half cells.
 
-    A cell bends by its two hinges at its centre; half cell t long (from the slide beside it) on the tangent polygon has arc length
-    t (a/2) / tan(a/2) for a bend angle a, which makes the polygon's corners land on the true arc.
+    A cell bends by its two hinges at its centre; half cell t long (from the slide beside it) on the
+    tangent polygon has arc length t (a/2) / tan(a/2) for a bend angle a, which makes the polygon's
+    corners land on the true arc.
 
     Args:
         qpos: Joint positions [m, rad], shape (nq,); every joint has one degree of freedom.
-        effective_pa, rest_m, span_m, scale_pa, area_m2, radius_m, cosine, sine: Per bellows, shape (n,): effective pressure [Pa],
-            curve L = rest + span (exp(p/scale) - 1), area [m^2], distance from the axis [m] and direction.
+            effective_pa, rest_m, span_m, scale_pa, area_m2, radius_m, cosine, sine: Per bellows,
+            shape (n,): effective pressure [Pa],
+            curve L = rest + span (exp(p/scale) - 1), area [m^2], distance from the axis [m] and
+            direction.
         cells: Cells of each segment, shape (s,).
         rest_length_m: Segment lengths with all slides at zero [m], shape (s,).
         bellows_start, slide_start, hinge_start: First bellows, slide and hinge pair of each segment, shape (s + 1,).
@@ -103,13 +118,19 @@ def chain_forces(
                 share = 1.0 if local == 0 or local == n else 0.5
                 tangent = half + share * qpos[slide]
                 for b in range(bellows_start[s], bellows_start[s + 1]):
-                    length = 2 * n * (tangent * arc - 0.5 * radius_m[b] * (ux * cosine[b] + uy * sine[b]))
+                    length = (
+                        2
+                        * n
+                        * (tangent * arc - 0.5 * radius_m[b] * (ux * cosine[b] + uy * sine[b]))
+                    )
                     strain = (length - rest_m[b]) / span_m[b]
                     argument = 1.0 + strain
                     if argument > MIN_CURVE_ARGUMENT:
                         p = scale_pa[b] * math.log1p(strain)
                     else:
-                        p = scale_pa[b] * (math.log(MIN_CURVE_ARGUMENT) + argument / MIN_CURVE_ARGUMENT - 1.0)
+                        p = scale_pa[b] * (
+                            math.log(MIN_CURVE_ARGUMENT) + argument / MIN_CURVE_ARGUMENT - 1.0
+                        )
                         argument = MIN_CURVE_ARGUMENT
                     push = area_m2[b] * (effective_pa[b] - p)
                     stiffness = 2 * n * area_m2[b] * scale_pa[b] / (span_m[b] * argument)

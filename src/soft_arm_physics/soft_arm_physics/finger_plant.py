@@ -1,7 +1,8 @@
 """The finger of the gripper with its pneumatics: supply and vacuum behind two valves, one chamber, four pieces that bend.
 
-The pieces are single-bend segments of the robot file. What a rig does not know about them is drawn by the seed: how their curves deviate
-from the robot file's cubics, and how the regulators deviate from their set points.
+The pieces are single-bend segments of the robot file. What a rig does not know about them is drawn
+by the seed: how their curves deviate from the robot file's cubics, and how the regulators deviate
+from their set points.
 """
 
 import math
@@ -15,7 +16,8 @@ from soft_arm_physics.errors import SimulationError
 ATMOSPHERE_PA = 101_325.0
 LONGEST_STEP_S = 0.005
 
-# Pneumatics: the chamber fills through the valve's flow resistance [Pa s/m^3], and grows with the bend.
+# Pneumatics: the chamber fills through the valve's flow resistance [Pa s/m^3], and grows with the
+# bend.
 SUPPLY_RESISTANCE_PA_S_M3 = 1.6e9
 VENT_RESISTANCE_PA_S_M3 = 2.4e9
 VOLUME_M3 = 3.0e-6
@@ -84,28 +86,45 @@ class FingerPlant:
     def place_object(self, gap_m: float | None) -> None:
         """Put an object before the finger, a flat face along the straight finger, or take it away.
 
-        The finger stops where its tip meets the face: its pieces stop bending, and the chamber stops growing.
+        The finger stops where its tip meets the face: its pieces stop bending, and the chamber
+        stops growing.
 
         Args:
-            gap_m: From the straight finger's axis to the face, on the side to which positive pressure bends [m]; None: no object.
+            gap_m: From the straight finger's axis to the face, on the side to which positive
+                pressure bends [m]; None: no object.
 
         Raises:
             SimulationError: If the gap is not positive.
         """
         if gap_m is not None and not (math.isfinite(gap_m) and gap_m > 0.0):
-            raise SimulationError(f'gap {gap_m} m must be greater than 0 m: None takes the object away')
+            raise SimulationError(
+                f'gap {gap_m} m must be greater than 0 m: None takes the object away'
+            )
         with self._lock:
             self._gap_m = gap_m
 
     def advance(
-        self, dt_s: float, positive_target_pa: float, negative_target_pa: float, positive_trigger: bool, negative_trigger: bool
+        self,
+        dt_s: float,
+        positive_target_pa: float,
+        negative_target_pa: float,
+        positive_trigger: bool,
+        negative_trigger: bool,
     ) -> None:
         """Let `dt_s` pass with these set points [Pa] gauge and valves; with both valves shut the chamber is open to the air."""
         low_pa, high_pa = self._limits_pa
-        sources_pa = np.clip([positive_target_pa, negative_target_pa], [0.0, low_pa], [high_pa, 0.0]) * self._gains + self._offsets_pa
+        sources_pa = (
+            np.clip([positive_target_pa, negative_target_pa], [0.0, low_pa], [high_pa, 0.0])
+            * self._gains
+            + self._offsets_pa
+        )
         open_pa = sources_pa[[bool(positive_trigger), bool(negative_trigger)]]
-        source_pa = open_pa.mean() if open_pa.size else 0.0  # both open: supply and vacuum against each other
-        resistance = SUPPLY_RESISTANCE_PA_S_M3 / open_pa.size if open_pa.size else VENT_RESISTANCE_PA_S_M3
+        source_pa = (
+            open_pa.mean() if open_pa.size else 0.0
+        )  # both open: supply and vacuum against each other
+        resistance = (
+            SUPPLY_RESISTANCE_PA_S_M3 / open_pa.size if open_pa.size else VENT_RESISTANCE_PA_S_M3
+        )
         steps = max(1, math.ceil(dt_s / LONGEST_STEP_S))
         with self._lock:
             for _ in range(steps):
@@ -115,8 +134,14 @@ class FingerPlant:
         before_pa = self._pressure_pa
         time_s = resistance_pa_s_m3 * self._capacity_m3() / ATMOSPHERE_PA
         self._pressure_pa = source_pa + (before_pa - source_pa) * math.exp(-dt_s / time_s)
-        self._play_pa = np.clip(self._play_pa, self._pressure_pa - PLAY_THRESHOLDS_PA, self._pressure_pa + PLAY_THRESHOLDS_PA)
-        self._angles_rad = self._angles_rad + (self._free_angles_rad() - self._angles_rad) * (1.0 - math.exp(-dt_s / SHAPE_LAG_S))
+        self._play_pa = np.clip(
+            self._play_pa,
+            self._pressure_pa - PLAY_THRESHOLDS_PA,
+            self._pressure_pa + PLAY_THRESHOLDS_PA,
+        )
+        self._angles_rad = self._angles_rad + (self._free_angles_rad() - self._angles_rad) * (
+            1.0 - math.exp(-dt_s / SHAPE_LAG_S)
+        )
         self._stop_at_object()
 
     def _capacity_m3(self) -> float:
@@ -124,15 +149,22 @@ class FingerPlant:
         volume_m3 = VOLUME_M3 + VOLUME_PER_BEND_M3_RAD * max(self._angles_rad.sum(), 0.0)
         if self._touching():
             return volume_m3
-        slope_rad_pa = (self._curves_rad(self._pressure_pa + 500.0) - self._curves_rad(self._pressure_pa - 500.0)).sum() / 1e3
-        return volume_m3 + (ATMOSPHERE_PA + self._pressure_pa) * VOLUME_PER_BEND_M3_RAD * max(slope_rad_pa, 0.0)
+        slope_rad_pa = (
+            self._curves_rad(self._pressure_pa + 500.0)
+            - self._curves_rad(self._pressure_pa - 500.0)
+        ).sum() / 1e3
+        return volume_m3 + (ATMOSPHERE_PA + self._pressure_pa) * VOLUME_PER_BEND_M3_RAD * max(
+            slope_rad_pa, 0.0
+        )
 
     def _curves_rad(self, pressure_pa: float) -> np.ndarray:
         x = pressure_pa / self._units_pa
         return (self._coefficients_rad * x[:, None] ** np.arange(4)).sum(axis=1)
 
     def _free_angles_rad(self) -> np.ndarray:
-        return self._curves_rad((1.0 - PLAY_WEIGHTS.sum()) * self._pressure_pa + PLAY_WEIGHTS @ self._play_pa)
+        return self._curves_rad(
+            (1.0 - PLAY_WEIGHTS.sum()) * self._pressure_pa + PLAY_WEIGHTS @ self._play_pa
+        )
 
     def _reach_m(self, angles_rad: np.ndarray) -> float:
         """How far the finger reaches towards the object [m], at the ends of its pieces."""

@@ -27,7 +27,8 @@ def load_parameters(model: type[Model], path: str | Path) -> Model:
     """Read a YAML file into `model`.
 
     Raises:
-        SimulationError: If the file is missing, is not YAML, or a value is missing, unknown or impossible.
+        SimulationError: If the file is missing, is not YAML, or a value is missing, unknown or
+            impossible.
     """
     try:
         return model.model_validate(read_yaml(path))

@@ -1,6 +1,7 @@
 """The plant: a pneumatic soft arm as a pseudo-rigid MuJoCo chain driven by the bellows' force law.
 
-Single-threaded, except that `set_valve_targets_pa` and `sensor_pressures_pa` may be called from one other thread (the valve board).
+Single-threaded, except that `set_valve_targets_pa` and `sensor_pressures_pa` may be called from one
+other thread (the valve board).
 """
 
 import mujoco
@@ -79,21 +80,26 @@ class Plant:
             targets_pa: Gauge pressures [Pa], shape (n,), in the order of `robot.chambers`.
 
         Returns:
-            What was applied [Pa], shape (n,): the targets, held inside the robot file's pressure limits.
+            What was applied [Pa], shape (n,): the targets, held inside the robot file's pressure
+            limits.
 
         Raises:
             SimulationError: If the shape is wrong or a value is not finite.
         """
         targets = np.asarray(targets_pa, float)
         if targets.shape != self._pressure_pa.shape or not np.isfinite(targets).all():
-            raise SimulationError(f'valve targets {targets.tolist()} Pa: give {len(self._pressure_pa)} finite gauge pressures')
+            raise SimulationError(
+                f'valve targets {targets.tolist()} Pa: give {len(self._pressure_pa)} finite gauge pressures'
+            )
         applied = np.clip(targets, *self._limits_pa)
         self._valve_target_pa = applied * self._valve_gain + self._valve_offset_pa
         return applied
 
     def sensor_pressures_pa(self) -> np.ndarray:
         """What the pressure sensors read now [Pa] gauge, shape (n,)."""
-        noise = self.parameters.sensor.noise_rms_pa * self._noise.standard_normal(len(self._pressure_pa))
+        noise = self.parameters.sensor.noise_rms_pa * self._noise.standard_normal(
+            len(self._pressure_pa)
+        )
         return self._pressure_pa + self._sensor_offset_pa + noise
 
     def step(self, dt_s: float) -> None:
@@ -137,7 +143,11 @@ class Plant:
         while self.time_s - start < limit_s:
             crept = self._crept_pa.copy()
             self.step(0.05)
-            moving_pa = np.abs(np.stack((self._valve_target_pa - self._pressure_pa, (self._crept_pa - crept) / 0.05))).max()
+            moving_pa = np.abs(
+                np.stack(
+                    (self._valve_target_pa - self._pressure_pa, (self._crept_pa - crept) / 0.05)
+                )
+            ).max()
             if moving_pa < RESTING_PA_S and np.abs(self._data.qvel).max() < RESTING_M_S:
                 return self.time_s - start
         raise SimulationError(
@@ -146,7 +156,11 @@ class Plant:
         )
 
     def _draw_mismatch(self, random, n: int) -> None:
-        valve, sensor, bellows = self.parameters.valve, self.parameters.sensor, self.parameters.bellows
+        valve, sensor, bellows = (
+            self.parameters.valve,
+            self.parameters.sensor,
+            self.parameters.bellows,
+        )
         self._valve_gain = 1.0 + valve.gain_std * random.standard_normal(n)
         self._valve_offset_pa = valve.offset_std_pa * random.standard_normal(n)
         self._sensor_offset_pa = sensor.offset_std_pa * random.standard_normal(n)
@@ -155,11 +169,21 @@ class Plant:
 
     def _curves(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         curve = curve_of_robot_file(self.robot)
-        growth = np.where(np.abs(curve.growth_per_pa) < NEARLY_STRAIGHT_PER_PA, NEARLY_STRAIGHT_PER_PA, curve.growth_per_pa)
-        return curve.length_0_m + self._length_offset_m, curve.slope_0_m_per_pa / growth * self._length_gain, 1.0 / growth
+        growth = np.where(
+            np.abs(curve.growth_per_pa) < NEARLY_STRAIGHT_PER_PA,
+            NEARLY_STRAIGHT_PER_PA,
+            curve.growth_per_pa,
+        )
+        return (
+            curve.length_0_m + self._length_offset_m,
+            curve.slope_0_m_per_pa / growth * self._length_gain,
+            1.0 / growth,
+        )
 
     def _bellows(self) -> tuple[np.ndarray, ...]:
-        each = [(s.actuators, angle) for s in self.robot.segments for angle in s.actuators.angles_rad]
+        each = [
+            (s.actuators, angle) for s in self.robot.segments for angle in s.actuators.angles_rad
+        ]
         area = np.array([a.effective_area_m2 for a, _ in each])
         radius = np.array([a.centre_radius_m for a, _ in each])
         angle = np.array([angle for _, angle in each])
@@ -170,7 +194,13 @@ class Plant:
         cells = np.array([s.sections for s in segments])
 
         def addresses(joint, extra):
-            return np.array([self._model.joint(f'{s.name}_{joint}_{i}').qposadr[0] for s in segments for i in range(s.sections + extra)])
+            return np.array(
+                [
+                    self._model.joint(f'{s.name}_{joint}_{i}').qposadr[0]
+                    for s in segments
+                    for i in range(s.sections + extra)
+                ]
+            )
 
         def starts(counts):
             return np.concatenate(([0], np.cumsum(counts)))

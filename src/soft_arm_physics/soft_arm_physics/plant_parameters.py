@@ -1,7 +1,7 @@
 """What a robot file does not say about the real arm: valves, sensors, material and mismatch.
 
-The values are nominal; the paper publishes none of them. Standard deviations describe the spread from which a plant seed draws
-one arm; everything else is the same for every seed.
+The values are nominal; the paper publishes none of them. Standard deviations describe the spread
+from which a plant seed draws one arm; everything else is the same for every seed.
 """
 
 from pathlib import Path
@@ -39,7 +39,9 @@ class Hysteresis(Strict):
     @model_validator(mode='after')
     def _check(self):
         if len(self.thresholds_pa) != len(self.weights):
-            raise ValueError(f'{len(self.thresholds_pa)} thresholds_pa and {len(self.weights)} weights: give the same number of each')
+            raise ValueError(
+                f'{len(self.thresholds_pa)} thresholds_pa and {len(self.weights)} weights: give the same number of each'
+            )
         if sum(self.weights) >= 1:
             raise ValueError(f'weights sum to {sum(self.weights):.3f}: keep the sum below 1')
         return self
@@ -87,7 +89,9 @@ class PlantParameters(Strict):
                 'hysteresis': Hysteresis(thresholds_pa=(), weights=()),
                 'creep': self.creep.model_copy(update={'share': 0.0}),
                 'bellows': Bellows(length_gain_std=0.0, length_offset_std_m=0.0),
-                'mechanics': self.mechanics.model_copy(update={'gravity_m_s2': 0.0, 'tip_payload_kg': 0.0}),
+                'mechanics': self.mechanics.model_copy(
+                    update={'gravity_m_s2': 0.0, 'tip_payload_kg': 0.0}
+                ),
             }
         )
 

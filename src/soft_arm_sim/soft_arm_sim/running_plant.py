@@ -55,7 +55,8 @@ class RunningPlant:
         """The plant now.
 
         Raises:
-            SimulationError: If the plant's thread has ended, for example because the plant became unstable.
+            SimulationError: If the plant's thread has ended, for example because the plant became
+                unstable.
         """
         if not self._thread.is_alive():
             raise SimulationError('the plant does not run; its error is above')

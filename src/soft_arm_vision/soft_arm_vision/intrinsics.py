@@ -11,7 +11,11 @@ from soft_arm_vision.errors import VisionError
 POLISHING_STEPS, POLISHED_PX = 30, 1e-6
 ROOM_PX = 0.1  # that may be left at a corner
 DISTORTIONS = 0, 4, 5, 8, 12, 14  # numbers of coefficients that OpenCV knows
-MODELS = 'plumb_bob', 'rational_polynomial', ''  # the last of cameras that have not been calibrated for it
+MODELS = (
+    'plumb_bob',
+    'rational_polynomial',
+    '',
+)  # the last of cameras that have not been calibrated for it
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class Intrinsics:
         distortion: k1, k2, p1, p2, k3; empty or zeros when the image is rectified.
 
     Raises:
-        VisionError: If the numbers are none of a camera's, or its distortion cannot be undone in the whole picture.
+        VisionError: If the numbers are none of a camera's, or its distortion cannot be undone in
+            the whole picture.
     """
 
     width: int
@@ -37,19 +42,33 @@ class Intrinsics:
 
     def __post_init__(self):
         if not (self.width > 0 and self.height > 0):
-            raise VisionError(f'the picture is {self.width} x {self.height} px, it must have pixels: does the camera run?')
+            raise VisionError(
+                f'the picture is {self.width} x {self.height} px, it must have pixels: does the camera run?'
+            )
         if not (0 < self.fx < np.inf and 0 < self.fy < np.inf):
-            raise VisionError(f'focal lengths fx={self.fx}, fy={self.fy} px must be positive and finite: is the camera calibrated?')
+            raise VisionError(
+                f'focal lengths fx={self.fx}, fy={self.fy} px must be positive and finite: is the camera calibrated?'
+            )
         lens = ', '.join(f'{d:.3g}' for d in self.distortion[:14])
         if not np.isfinite([self.cx, self.cy, *self.distortion]).all():
-            raise VisionError(f'cx={self.cx}, cy={self.cy} px and distortion {lens} must be finite: is the camera calibrated?')
+            raise VisionError(
+                f'cx={self.cx}, cy={self.cy} px and distortion {lens} must be finite: is the camera calibrated?'
+            )
         if len(self.distortion) not in DISTORTIONS:
-            raise VisionError(f'{len(self.distortion)} distortion coefficients: {DISTORTIONS} are known; calibrate with plumb_bob')
+            raise VisionError(
+                f'{len(self.distortion)} distortion coefficients: {DISTORTIONS} are known; calibrate with plumb_bob'
+            )
         if any(self.distortion):
-            corners = np.array([(u, v) for u in (0, self.width - 1) for v in (0, self.height - 1)], float)
+            corners = np.array(
+                [(u, v) for u in (0, self.width - 1) for v in (0, self.height - 1)], float
+            )
             rays = self.rays(corners)
-            if not (np.isfinite(rays).all() and np.abs(self.pixels(rays) - corners).max() < ROOM_PX):
-                raise VisionError(f'distortion {lens} cannot be undone in the corners of the picture: calibrate the camera again')
+            if not (
+                np.isfinite(rays).all() and np.abs(self.pixels(rays) - corners).max() < ROOM_PX
+            ):
+                raise VisionError(
+                    f'distortion {lens} cannot be undone in the corners of the picture: calibrate the camera again'
+                )
 
     @classmethod
     def of_camera_info(cls, info) -> 'Intrinsics':
@@ -59,8 +78,18 @@ class Intrinsics:
             VisionError: As for the values, and if the lens model is not OpenCV's.
         """
         if info.distortion_model not in MODELS:
-            raise VisionError(f'lens model {info.distortion_model[:40]!r}: only {" and ".join(MODELS[:2])} are known; rectify the images')
-        return cls(info.width, info.height, info.k[0], info.k[4], info.k[2], info.k[5], tuple(map(float, info.d)))
+            raise VisionError(
+                f'lens model {info.distortion_model[:40]!r}: only {" and ".join(MODELS[:2])} are known; rectify the images'
+            )
+        return cls(
+            info.width,
+            info.height,
+            info.k[0],
+            info.k[4],
+            info.k[2],
+            info.k[5],
+            tuple(map(float, info.d)),
+        )
 
     def ray_grid(self) -> np.ndarray:
         """Normalised coordinates (x/z, y/z) of every pixel, shape (height, width, 2), float32; cached."""
@@ -70,8 +99,12 @@ class Intrinsics:
         """Normalised coordinates (x/z, y/z) of pixels (u, v), shape (n, 2)."""
         pixels = np.asarray(pixels, float)
         if any(self.distortion):
-            rays = cv2.undistortPoints(pixels.reshape(-1, 1, 2), self._matrix, np.asarray(self.distortion)).reshape(-1, 2)
-            for _ in range(POLISHING_STEPS):  # OpenCV takes five steps, which leaves 0.1 px at the corners of a wide lens
+            rays = cv2.undistortPoints(
+                pixels.reshape(-1, 1, 2), self._matrix, np.asarray(self.distortion)
+            ).reshape(-1, 2)
+            for _ in range(
+                POLISHING_STEPS
+            ):  # OpenCV takes five steps, which leaves 0.1 px at the corners of a wide lens
                 missing = pixels - self.pixels(rays)
                 if np.abs(missing).max(initial=0.0) < POLISHED_PX:
                     break
@@ -84,7 +117,9 @@ class Intrinsics:
         rays = np.asarray(rays, float)
         if any(self.distortion) and len(rays):
             points = np.column_stack([rays, np.ones(len(rays))])
-            return cv2.projectPoints(points, np.zeros(3), np.zeros(3), self._matrix, np.asarray(self.distortion))[0].reshape(-1, 2)
+            return cv2.projectPoints(
+                points, np.zeros(3), np.zeros(3), self._matrix, np.asarray(self.distortion)
+            )[0].reshape(-1, 2)
         return rays * (self.fx, self.fy) + (self.cx, self.cy)
 
     @property

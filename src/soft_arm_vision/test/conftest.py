@@ -45,7 +45,17 @@ def _on_face(rays, centre, axis, height, inner, outer):
 
 
 def render(
-    centre, axis, *, ring=None, seed=0, noise=1.0, intrinsics=INTRINSICS, arm=True, wall_m=0.9, occluder=None, ring_present=True
+    centre,
+    axis,
+    *,
+    ring=None,
+    seed=0,
+    noise=1.0,
+    intrinsics=INTRINSICS,
+    arm=True,
+    wall_m=0.9,
+    occluder=None,
+    ring_present=True,
 ) -> Frame:
     """Frame of a ring.
 
@@ -65,7 +75,9 @@ def render(
     centre, axis = np.asarray(centre, float), np.asarray(axis, float) / np.linalg.norm(axis)
     rng = np.random.default_rng(seed)
     v, u = np.mgrid[0 : intrinsics.height, 0 : intrinsics.width]
-    rays = np.column_stack([intrinsics.rays(np.column_stack([u.ravel(), v.ravel()])), np.ones(u.size)])
+    rays = np.column_stack(
+        [intrinsics.rays(np.column_stack([u.ravel(), v.ravel()])), np.ones(u.size)]
+    )
     half, outer, inner = ring.height_m / 2, ring.radius_m, ring.radius_m - ring.thickness_m
     surfaces = []
     if ring_present:
@@ -88,7 +100,11 @@ def render(
     visible = (nearest < 4).reshape(u.shape) if ring_present else np.zeros(u.shape, bool)
     if occluder is not None:
         bar = (u >= occluder[0]) & (u <= occluder[1])
-        z, colour, visible = np.where(bar, centre[2] - 0.1, z), np.where(bar[..., None], np.uint8(60), colour), visible & ~bar
+        z, colour, visible = (
+            np.where(bar, centre[2] - 0.1, z),
+            np.where(bar[..., None], np.uint8(60), colour),
+            visible & ~bar,
+        )
     if noise > 0:
         z = _d435i(z, visible, noise, rng)
         colour = np.clip(colour + rng.normal(0, 4, colour.shape), 0, 255).astype(np.uint8)
@@ -102,7 +118,11 @@ def _d435i(z, visible, noise_mm, rng):
     """Correlated axial noise, and flying pixels on half of a border two pixels wide."""
     field = gaussian_filter(rng.normal(size=z.shape), 2.0)
     noisy = z + 1e-3 * noise_mm * (z / 0.47) ** 2 * field / field.std()
-    border = binary_dilation(visible, iterations=2) & ~binary_erosion(visible, iterations=2) & (rng.random(z.shape) < 0.5)
+    border = (
+        binary_dilation(visible, iterations=2)
+        & ~binary_erosion(visible, iterations=2)
+        & (rng.random(z.shape) < 0.5)
+    )
     shift = rng.integers(-3, 4, size=(2, *z.shape))
     v, u = np.mgrid[0 : z.shape[0], 0 : z.shape[1]]
     other = z[np.clip(v + shift[0], 0, z.shape[0] - 1), np.clip(u + shift[1], 0, z.shape[1] - 1)]

@@ -8,4 +8,9 @@ from soft_arm_vision.segmentation.instance import Instance
 def find_of(mask: np.ndarray) -> Instance:
     """The find with exactly this mask."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    return Instance(mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1], int(rows[0]), int(columns[0]), 1.0)
+    return Instance(
+        mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1],
+        int(rows[0]),
+        int(columns[0]),
+        1.0,
+    )

@@ -1,7 +1,8 @@
 """Depth-camera views of a cylinder on a table, to develop and test the fit of real clouds on.
 
-The camera errs as real ones do: disparities are averaged over a window, so that depth bleeds across edges (fattening, flying pixels); they
-carry noise that hangs together over some pixels and are rounded. In depth all of this grows with its square.
+The camera errs as real ones do: disparities are averaged over a window, so that depth bleeds across
+edges (fattening, flying pixels); they carry noise that hangs together over some pixels and are
+rounded. In depth all of this grows with its square.
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,14 @@ class Scene:
         return float(np.arccos(min(1.0, abs(found.axis @ self.axis))))
 
 
-def tabletop(seed: int, *, body: str = 'cylinder', clutter: bool = True, noise: float = 1.0, crop: str = 'whole') -> Scene:
+def tabletop(
+    seed: int,
+    *,
+    body: str = 'cylinder',
+    clutter: bool = True,
+    noise: float = 1.0,
+    crop: str = 'whole',
+) -> Scene:
     """One view of a table.
 
     Args:
@@ -51,13 +59,19 @@ def tabletop(seed: int, *, body: str = 'cylinder', clutter: bool = True, noise: 
     up /= np.linalg.norm(up)
     foot = distance_m * np.array([rng.uniform(-0.1, 0.1), rng.uniform(-0.05, 0.1), 1.0])
     radius_m, height_m = rng.uniform(0.02, 0.06), rng.uniform(0.07, 0.16)
-    hollow, handle = body == 'cylinder' and rng.random() < 0.5, body == 'cylinder' and rng.random() < 0.5
+    hollow, handle = (
+        body == 'cylinder' and rng.random() < 0.5,
+        body == 'cylinder' and rng.random() < 0.5,
+    )
     wall_m = rng.uniform(0.002, 0.004) if hollow else 0.0
     side = np.cross(up, [0, 0, 1.0])
     side /= np.linalg.norm(side)
     front = np.cross(side, up)
     v, u = np.mgrid[:HEIGHT_PX, :WIDTH_PX]
-    rays = np.stack([(u - WIDTH_PX / 2) / FOCAL_PX, (v - HEIGHT_PX / 2) / FOCAL_PX, np.ones_like(u, float)], axis=-1)
+    rays = np.stack(
+        [(u - WIDTH_PX / 2) / FOCAL_PX, (v - HEIGHT_PX / 2) / FOCAL_PX, np.ones_like(u, float)],
+        axis=-1,
+    )
     depth = np.minimum(FAR_M, _plane(rays, foot, up, side, front))
     middle = foot + 0.5 * height_m * up
     if body == 'cylinder':
@@ -66,23 +80,56 @@ def tabletop(seed: int, *, body: str = 'cylinder', clutter: bool = True, noise: 
         depth = np.minimum(depth, _sphere(rays, foot + radius_m * up, radius_m))
     elif body == 'box':
         turn = rng.uniform(0, np.pi / 2)
-        corner = np.array([np.cos(turn) * side + np.sin(turn) * front, np.cos(turn) * front - np.sin(turn) * side, up])
-        depth = np.minimum(depth, _box(rays, middle, corner, np.array([radius_m, radius_m * rng.uniform(0.6, 1.4), 0.5 * height_m])))
+        corner = np.array(
+            [
+                np.cos(turn) * side + np.sin(turn) * front,
+                np.cos(turn) * front - np.sin(turn) * side,
+                up,
+            ]
+        )
+        depth = np.minimum(
+            depth,
+            _box(
+                rays,
+                middle,
+                corner,
+                np.array([radius_m, radius_m * rng.uniform(0.6, 1.4), 0.5 * height_m]),
+            ),
+        )
     if handle:
         turn = rng.uniform(0, 2 * np.pi)
         outward = np.cos(turn) * side + np.sin(turn) * front
         for angle in np.linspace(-np.pi / 2, np.pi / 2, 15):
-            joint = middle + (radius_m + 0.025 * np.cos(angle)) * outward + 0.03 * np.sin(angle) * up
+            joint = (
+                middle + (radius_m + 0.025 * np.cos(angle)) * outward + 0.03 * np.sin(angle) * up
+            )
             depth = np.minimum(depth, _sphere(rays, joint, 0.006))
     for _ in range(3 * clutter):
-        place = foot + rng.choice([-1, 1]) * rng.uniform(0.11, 0.25) * side + rng.uniform(-0.15, 0.2) * front
+        place = (
+            foot
+            + rng.choice([-1, 1]) * rng.uniform(0.11, 0.25) * side
+            + rng.uniform(-0.15, 0.2) * front
+        )
         turn = rng.uniform(0, np.pi / 2)
-        corner = np.array([np.cos(turn) * side + np.sin(turn) * front, np.cos(turn) * front - np.sin(turn) * side, up])
+        corner = np.array(
+            [
+                np.cos(turn) * side + np.sin(turn) * front,
+                np.cos(turn) * front - np.sin(turn) * side,
+                up,
+            ]
+        )
         size = rng.uniform(0.015, 0.05, 3)
         depth = np.minimum(depth, _box(rays, place + size[2] * up, corner, size))
     if clutter:
         ball_m = rng.uniform(0.02, 0.04)
-        depth = np.minimum(depth, _sphere(rays, foot + rng.choice([-1, 1]) * rng.uniform(0.1, 0.2) * side + ball_m * up, ball_m))
+        depth = np.minimum(
+            depth,
+            _sphere(
+                rays,
+                foot + rng.choice([-1, 1]) * rng.uniform(0.1, 0.2) * side + ball_m * up,
+                ball_m,
+            ),
+        )
     points = _seen(rays, depth, rng, noise)
     points = points[_cropped(points, crop, middle, up, radius_m, height_m, rng)]
     return Scene(points, middle, up, radius_m, wall_m)
@@ -92,8 +139,14 @@ def _seen(rays, depth, rng, noise) -> np.ndarray:
     disparity = FOCAL_BASELINE_PX_M / depth
     window, fattened_px = int(rng.integers(1, 4)) * 2 + 1, int(rng.integers(0, 3))
     nearest = maximum_filter(disparity, 2 * fattened_px + 1)
-    disparity = np.where(nearest - disparity > EDGE_PX, nearest, disparity)  # the nearer one's texture wins at an edge
-    disparity = median_filter(disparity, window) if rng.random() < 0.5 else uniform_filter(disparity, window)
+    disparity = np.where(
+        nearest - disparity > EDGE_PX, nearest, disparity
+    )  # the nearer one's texture wins at an edge
+    disparity = (
+        median_filter(disparity, window)
+        if rng.random() < 0.5
+        else uniform_filter(disparity, window)
+    )
     grain = gaussian_filter(rng.normal(size=disparity.shape), rng.uniform(1, 2.5))
     disparity += noise * rng.uniform(0.03, 0.08) * grain / grain.std()
     step = rng.choice([1 / 8, 1 / 16, 1 / 32])
@@ -108,18 +161,24 @@ def _cropped(points, crop, middle, up, radius_m, height_m, rng) -> np.ndarray:
     if crop == 'ball':
         return away < 1.3 * np.hypot(radius_m, 0.5 * height_m)
     if crop == 'object':
-        return (away < 1.2 * np.hypot(radius_m, 0.5 * height_m)) & (above > 0.006 + 0.003 * middle[2] ** 2)
+        return (away < 1.2 * np.hypot(radius_m, 0.5 * height_m)) & (
+            above > 0.006 + 0.003 * middle[2] ** 2
+        )
     if crop == 'part':
         away = np.linalg.norm(offset - (offset @ up)[:, None] * up, axis=1)
         low = rng.uniform(0.1, 0.4)
-        return (away < radius_m + 0.05) & (above > low * height_m) & (above < (low + 0.5) * height_m)
+        return (
+            (away < radius_m + 0.05) & (above > low * height_m) & (above < (low + 0.5) * height_m)
+        )
     return np.ones(len(points), bool)
 
 
 def _plane(rays, point, normal, side, front):
     depth = (point @ normal) / np.minimum(rays @ normal, -1e-9)
     hit = rays * depth[..., None] - point
-    return np.where((np.abs(hit @ side) < 0.6) & (np.abs(hit @ front) < 0.4) & (depth > 0), depth, FAR_M)
+    return np.where(
+        (np.abs(hit @ side) < 0.6) & (np.abs(hit @ front) < 0.4) & (depth > 0), depth, FAR_M
+    )
 
 
 def _sphere(rays, centre, radius_m):

@@ -8,7 +8,14 @@ import threading
 import time
 from pathlib import Path
 
-from soft_arm_description.command_line import CommandLine, input_path, number_in, output_folder, plot_file, whole_number_in
+from soft_arm_description.command_line import (
+    CommandLine,
+    input_path,
+    number_in,
+    output_folder,
+    plot_file,
+    whole_number_in,
+)
 from softarm_cli.errors import BagError, GraphError
 from softarm_cli.graph.names import graph_name, topic_name
 
@@ -33,30 +40,80 @@ def main(argv: list[str]) -> int:
     commands = parser.add_subparsers(required=True, metavar='record|play|info|plot')
     record = commands.add_parser('record', help='record topics until Ctrl-C')
     record.add_argument(
-        'topics', nargs='*', type=topic_name, help='full names of topics; none: every topic but raw images and point clouds'
+        'topics',
+        nargs='*',
+        type=topic_name,
+        help='full names of topics; none: every topic but raw images and point clouds',
     )
-    record.add_argument('-o', '--output', type=output_folder, help='folder of the bag (default: out/bag_<date>_<time>)')
-    record.add_argument('--images', action='store_true', help='also the raw images of every camera; two of 640 x 480 at 30 Hz: 46 MB/s')
+    record.add_argument(
+        '-o',
+        '--output',
+        type=output_folder,
+        help='folder of the bag (default: out/bag_<date>_<time>)',
+    )
+    record.add_argument(
+        '--images',
+        action='store_true',
+        help='also the raw images of every camera; two of 640 x 480 at 30 Hz: 46 MB/s',
+    )
     record.set_defaults(action=_record)
-    replay = commands.add_parser('play', help='publish what a bag holds, but nothing that moves a rig', description=_SAFETY)
-    replay.add_argument('bag', type=input_path)
-    replay.add_argument('-r', '--rate', type=number_in(0.01, 1000.0), default=1.0, help='2 is twice as fast (default: %(default)s)')
-    replay.add_argument(
-        '--topics', nargs='+', type=topic_name, default=(), metavar='NAME', help='only these topics, by their full names in the bag'
+    replay = commands.add_parser(
+        'play', help='publish what a bag holds, but nothing that moves a rig', description=_SAFETY
     )
-    replay.add_argument('--commands', action='store_true', help='also what moves something; refused where a node hears it')
-    replay.add_argument('--namespace', type=graph_name, help='put before every name: --namespace replay sends /replay/soft_arm/pressures')
-    replay.add_argument('--domain', type=whole_number_in(0, 232), help='ROS domain to play into (default: ROS_DOMAIN_ID)')
+    replay.add_argument('bag', type=input_path)
+    replay.add_argument(
+        '-r',
+        '--rate',
+        type=number_in(0.01, 1000.0),
+        default=1.0,
+        help='2 is twice as fast (default: %(default)s)',
+    )
+    replay.add_argument(
+        '--topics',
+        nargs='+',
+        type=topic_name,
+        default=(),
+        metavar='NAME',
+        help='only these topics, by their full names in the bag',
+    )
+    replay.add_argument(
+        '--commands',
+        action='store_true',
+        help='also what moves something; refused where a node hears it',
+    )
+    replay.add_argument(
+        '--namespace',
+        type=graph_name,
+        help='put before every name: --namespace replay sends /replay/soft_arm/pressures',
+    )
+    replay.add_argument(
+        '--domain',
+        type=whole_number_in(0, 232),
+        help='ROS domain to play into (default: ROS_DOMAIN_ID)',
+    )
     replay.set_defaults(action=_play)
     info = commands.add_parser('info', help='list what a bag holds')
     info.add_argument('bag', type=input_path)
     info.add_json()
     info.set_defaults(action=_info)
-    picture = commands.add_parser('plot', help='draw pressures and commands, the tip by model, vision and truth, and its errors')
+    picture = commands.add_parser(
+        'plot',
+        help='draw pressures and commands, the tip by model, vision and truth, and its errors',
+    )
     picture.add_argument('bag', type=input_path)
-    picture.add_argument('-o', '--output', type=plot_file, help='.png, .pdf or .svg (default: beside the bag, <bag>.png)')
     picture.add_argument(
-        '--topics', nargs='+', type=topic_name, default=(), metavar='NAME', help='draw every number of these topics instead'
+        '-o',
+        '--output',
+        type=plot_file,
+        help='.png, .pdf or .svg (default: beside the bag, <bag>.png)',
+    )
+    picture.add_argument(
+        '--topics',
+        nargs='+',
+        type=topic_name,
+        default=(),
+        metavar='NAME',
+        help='draw every number of these topics instead',
     )
     picture.set_defaults(action=_plot)
     return parser.answer(argv, lambda options: options.action(options), BagError, GraphError)
@@ -82,9 +139,13 @@ def _record(options) -> int:
     with tqdm(unit=' messages', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
         while not stop.wait(0.5):
             progress.update(recorder.message_count - progress.n)
-            progress.set_postfix_str(f'{len(recorder.topics)} topics, {recorder.byte_count / 1e6:.1f} MB')
+            progress.set_postfix_str(
+                f'{len(recorder.topics)} topics, {recorder.byte_count / 1e6:.1f} MB'
+            )
     result = recorder.stop()
-    print(f'{result["message_count"]} messages of {len(result["topics"])} topics, {result["byte_count"] / 1e6:.1f} MB, in {out}')
+    print(
+        f'{result["message_count"]} messages of {len(result["topics"])} topics, {result["byte_count"] / 1e6:.1f} MB, in {out}'
+    )
     missing = sorted(set(options.topics) - set(result['topics']))
     if missing:
         print(f'softarm bag: nobody published {", ".join(missing)}', file=sys.stderr)
@@ -101,29 +162,56 @@ def _play(options) -> int:
     with open_bag(options.bag) as bag:
         total_s = round(bag.duration_s, 1)
         _warn_of_cut(bag)
-    replay = Replay(tuple(options.topics), options.commands, options.namespace or '', options.domain, options.rate)
-    with tqdm(total=total_s, unit='s', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
-        count = play(options.bag, replay, stop, _say_left_out, lambda elapsed_s: progress.update(elapsed_s - progress.n))
+    replay = Replay(
+        tuple(options.topics),
+        options.commands,
+        options.namespace or '',
+        options.domain,
+        options.rate,
+    )
+    with tqdm(
+        total=total_s, unit='s', file=sys.stderr, disable=not sys.stderr.isatty()
+    ) as progress:
+        count = play(
+            options.bag,
+            replay,
+            stop,
+            _say_left_out,
+            lambda elapsed_s: progress.update(elapsed_s - progress.n),
+        )
     print(f'{count} messages published')
     return 0
 
 
 def _say_left_out(left_out: dict[str, str]) -> None:
     if left_out:
-        print(f'left out: {", ".join(f"{topic} ({why})" for topic, why in left_out.items())}', file=sys.stderr)
+        print(
+            f'left out: {", ".join(f"{topic} ({why})" for topic, why in left_out.items())}',
+            file=sys.stderr,
+        )
 
 
 def _warn_of_cut(bag) -> None:
     if bag.is_cut:
-        print(f'softarm bag: {bag.path} was cut off: its recorder was killed; what was written until then is read', file=sys.stderr)
+        print(
+            f'softarm bag: {bag.path} was cut off: its recorder was killed; what was written until then is read',
+            file=sys.stderr,
+        )
 
 
 def _info(options) -> int:
     from softarm_cli.bags.file import open_bag
 
     with open_bag(options.bag) as bag:
-        topics = {c.topic: {'type': c.msgtype, 'message_count': c.msgcount} for c in bag.connections}
-        found = {'duration_s': bag.duration_s, 'message_count': bag.message_count, 'is_cut': bag.is_cut, 'topics': topics}
+        topics = {
+            c.topic: {'type': c.msgtype, 'message_count': c.msgcount} for c in bag.connections
+        }
+        found = {
+            'duration_s': bag.duration_s,
+            'message_count': bag.message_count,
+            'is_cut': bag.is_cut,
+            'topics': topics,
+        }
         _warn_of_cut(bag)
     if options.json:
         print(json.dumps(found))

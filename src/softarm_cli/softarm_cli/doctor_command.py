@@ -16,7 +16,11 @@ def main(argv: list[str]) -> int:
         epilog='example: softarm doctor',
     )
     parser.add_json()
-    parser.add_argument('--remove-stale-memory', action='store_true', help='only remove the shared memory that killed nodes have left')
+    parser.add_argument(
+        '--remove-stale-memory',
+        action='store_true',
+        help='only remove the shared memory that killed nodes have left',
+    )
     return parser.answer(argv, _examine)
 
 
@@ -27,13 +31,19 @@ def _examine(options) -> int:
             print(f'{freed / 1e6:.0f} MB of shared memory of dead nodes removed', file=sys.stderr)
         return 0
 
-    from softarm_cli.doctor.environment import check_environment  # rclpy and its libraries: not needed above
+    from softarm_cli.doctor.environment import (
+        check_environment,
+    )  # rclpy and its libraries: not needed above
     from softarm_cli.doctor.graph import Finding, look
 
     print('looking at the installation, then listening to the graph for 7 s ...', file=sys.stderr)
     checks = check_environment()
     report = look()
-    wrong = [Finding(f'{check.name}: {check.found}', _sentence(check.remedy)) for check in checks if check.remedy]
+    wrong = [
+        Finding(f'{check.name}: {check.found}', _sentence(check.remedy))
+        for check in checks
+        if check.remedy
+    ]
     wrong += report.findings()
     if options.json:
         print(json.dumps(_plain(checks, report, wrong)))
@@ -70,10 +80,14 @@ def _print_graph(report) -> None:
     for node in report.nodes:
         status = report.diagnostics.get(node.name.lstrip('/'))
         said = _short(status.message) if status else ''
-        print(f'      {node.name:36s}{node.where:16s}{report.states.get(node.name, ""):14s}{said}'.rstrip())
+        print(
+            f'      {node.name:36s}{node.where:16s}{report.states.get(node.name, ""):14s}{said}'.rstrip()
+        )
     for topic in report.topics:
         verdict = 'none' if not topic.publishers else 'wrong' if topic.is_wrong else 'ok'
-        print(f'{verdict:6s}{topic.name:52s}{hz(topic.rate_hz):>12s}  expected {hz(topic.expected_hz)}')
+        print(
+            f'{verdict:6s}{topic.name:52s}{hz(topic.rate_hz):>12s}  expected {hz(topic.expected_hz)}'
+        )
 
 
 def _short(message: str) -> str:
@@ -87,10 +101,21 @@ def _plain(checks, report, wrong) -> dict:
 
     return {
         'checks': [*map(asdict, checks)],
-        'nodes': [{**asdict(node), 'state': report.states.get(node.name), 'is_deaf': node.name in report.deaf} for node in report.nodes],
+        'nodes': [
+            {
+                **asdict(node),
+                'state': report.states.get(node.name),
+                'is_deaf': node.name in report.deaf,
+            }
+            for node in report.nodes
+        ],
         'topics': [asdict(topic) for topic in report.topics],
         'diagnostics': [
-            {'name': f'/{name}', 'level': int.from_bytes(status.level, 'little'), 'message': one_line(status.message)}
+            {
+                'name': f'/{name}',
+                'level': int.from_bytes(status.level, 'little'),
+                'message': one_line(status.message),
+            }
             for name, status in sorted(report.diagnostics.items())
         ],
         'wrong': [asdict(finding) for finding in wrong],

@@ -16,9 +16,15 @@ def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(prog='softarm launch', description='Run a ROS 2 XML launch file.')
     parser.add_argument('file', type=Path, help='launch file, e.g. launch/sim.launch.xml')
-    parser.add_argument('arguments', nargs='*', metavar='NAME:=VALUE', help='arguments of the launch file')
-    parser.add_argument('-s', '--show-args', action='store_true', help='list the arguments of the launch file')
-    parser.add_argument('-p', '--print', action='store_true', help='print the processes that would be started')
+    parser.add_argument(
+        'arguments', nargs='*', metavar='NAME:=VALUE', help='arguments of the launch file'
+    )
+    parser.add_argument(
+        '-s', '--show-args', action='store_true', help='list the arguments of the launch file'
+    )
+    parser.add_argument(
+        '-p', '--print', action='store_true', help='print the processes that would be started'
+    )
     return parser.answer(argv, _launch, LaunchError)
 
 

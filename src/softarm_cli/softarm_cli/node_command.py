@@ -25,17 +25,29 @@ def main(argv: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar='list|activate|deactivate')
-    listing = commands.add_parser('list', help='every node with its process and, of a driver, its state')
+    listing = commands.add_parser(
+        'list', help='every node with its process and, of a driver, its state'
+    )
     listing.add_json()
     listing.set_defaults(action=_list)
-    activate = commands.add_parser('activate', help='enable a driver: from now on it obeys commands')
-    activate.add_argument('--clear-faults', action='store_true', help='clear latched faults before; look for their cause first')
+    activate = commands.add_parser(
+        'activate', help='enable a driver: from now on it obeys commands'
+    )
+    activate.add_argument(
+        '--clear-faults',
+        action='store_true',
+        help='clear latched faults before; look for their cause first',
+    )
     activate.set_defaults(action=_change, wanted='active')
-    deactivate = commands.add_parser('deactivate', help='disable a driver: it vents and obeys no command')
+    deactivate = commands.add_parser(
+        'deactivate', help='disable a driver: it vents and obeys no command'
+    )
     deactivate.set_defaults(action=_change, wanted='inactive', clear_faults=False)
     for command in (activate, deactivate):
         command.add_argument(
-            'name', type=graph_name, help='name of a lifecycle node, such as /soft_arm/pneumatic_driver or pneumatic_driver'
+            'name',
+            type=graph_name,
+            help='name of a lifecycle node, such as /soft_arm/pneumatic_driver or pneumatic_driver',
         )
     return parser.answer(argv, lambda options: options.action(options), GraphError)
 
@@ -50,7 +62,19 @@ def _list(options) -> int:
         states = lifecycle_states(graph)
     times = Counter(node.name for node in nodes)
     if options.json:
-        print(json.dumps([{'name': n.name, 'pid': n.pid, 'elsewhere': n.elsewhere, 'state': states.get(n.name)} for n in nodes]))
+        print(
+            json.dumps(
+                [
+                    {
+                        'name': n.name,
+                        'pid': n.pid,
+                        'elsewhere': n.elsewhere,
+                        'state': states.get(n.name),
+                    }
+                    for n in nodes
+                ]
+            )
+        )
         return 0
     for node in nodes:
         doubled = f'  runs {times[node.name]} times' if times[node.name] > 1 else ''

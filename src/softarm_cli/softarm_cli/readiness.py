@@ -57,7 +57,11 @@ class Readiness:
 
     def silent(self, now_s: float) -> list[str]:
         """Nodes from which no report has come for a while."""
-        return [node for node in self._present_s if now_s - self._reported_s.get(node, -math.inf) > FRESH_S]
+        return [
+            node
+            for node in self._present_s
+            if now_s - self._reported_s.get(node, -math.inf) > FRESH_S
+        ]
 
     def gone(self, now_s: float) -> list[str]:
         """Nodes that have not run for a minute: whoever restarts them has given up, or nobody does."""

@@ -24,23 +24,42 @@ def main(argv: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar='new|list')
-    new = commands.add_parser('new', help="copy a rig's parameters, make an empty calibration, and say what to do next")
+    new = commands.add_parser(
+        'new', help="copy a rig's parameters, make an empty calibration, and say what to do next"
+    )
     new.add_argument('name', help='of the new rig: small letters, digits and _')
-    new.add_argument('--from', dest='source', default='lab', help='rig whose parameters are copied (default: %(default)s)')
+    new.add_argument(
+        '--from',
+        dest='source',
+        default='lab',
+        help='rig whose parameters are copied (default: %(default)s)',
+    )
     new.add_robot()
     new.set_defaults(action=_new)
-    listing = commands.add_parser('list', help='every rig: real or virtual, what it lacks, and the command that makes it')
+    listing = commands.add_parser(
+        'list', help='every rig: real or virtual, what it lacks, and the command that makes it'
+    )
     listing.add_argument(
-        '--robot', type=known_robot, help='robot file, or name of a shipped robot, that they are to run (default: their own)'
+        '--robot',
+        type=known_robot,
+        help='robot file, or name of a shipped robot, that they are to run (default: their own)',
     )
     listing.add_json()
     listing.set_defaults(action=_list)
-    return parser.answer(argv, lambda options: options.action(options), RigError, RobotFileError, CalibrationError)
+    return parser.answer(
+        argv, lambda options: options.action(options), RigError, RobotFileError, CalibrationError
+    )
 
 
 def _new(options) -> int:
     from soft_arm_description.robot import load_robot
-    from softarm_cli.rigs import calibrations_of, command_for, launch_command, launch_folder, new_rig
+    from softarm_cli.rigs import (
+        calibrations_of,
+        command_for,
+        launch_command,
+        launch_folder,
+        new_rig,
+    )
 
     made = new_rig(options.name, options.source, options.robot)
     own = next((path for path in made if path.name == 'robot.yaml'), None)
@@ -49,7 +68,9 @@ def _new(options) -> int:
     print(f'rig {options.name} is made:')
     for path in made:
         print(f'  {path}')
-    print(f'\nNext:\n  write the addresses of your devices into {launch_folder() / "config" / options.name}')
+    print(
+        f'\nNext:\n  write the addresses of your devices into {launch_folder() / "config" / options.name}'
+    )
     for calibration in calibrations_of(robot):
         print(f'  {command_for(calibration, options.name, file)}\n      ({calibration.advice})')
     print(f'  {launch_command(options.name, robot, file)}')
@@ -64,7 +85,11 @@ def _list(options) -> int:
     for rig in found:
         robot = options.robot or rig.robot
         needed = calibrations_of(load_robot(robot))
-        lacks[rig.name] = {c.name: command_for(c, rig.name, robot) for c in needed if c.name not in rig.calibrations}
+        lacks[rig.name] = {
+            c.name: command_for(c, rig.name, robot)
+            for c in needed
+            if c.name not in rig.calibrations
+        }
     if options.json:
         rows = [
             {
@@ -81,7 +106,9 @@ def _list(options) -> int:
         return 0
     for rig in found:
         where = rig.config or 'no folder in launch/config'
-        print(f'{rig.name}: {rig.devices} devices, {where}; calibrated: {", ".join(rig.calibrations) or "nothing"}')
+        print(
+            f'{rig.name}: {rig.devices} devices, {where}; calibrated: {", ".join(rig.calibrations) or "nothing"}'
+        )
         for why in rig.refused.values():
             print(f'    refused: {why}')
         for name, command in lacks[rig.name].items():

@@ -1,7 +1,8 @@
 """Rigs: the folders that hold their parameters and calibrations, and new ones made from an existing rig.
 
-A rig NAME is two folders: `launch/config/NAME/` with the parameters of its devices, and one with what was measured on it, in the package
-for the rigs of the product and in `own_rigs_root()` for one's own.
+A rig NAME is two folders: `launch/config/NAME/` with the parameters of its devices, and one with
+what was measured on it, in the package for the rigs of the product and in `own_rigs_root()` for
+one's own.
 """
 
 import os
@@ -12,7 +13,15 @@ from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
 
-from soft_arm_description.calibration import VIRTUAL, CalibrationError, calibration_path, check_devices, devices_of, own_rigs_root, rigs
+from soft_arm_description.calibration import (
+    VIRTUAL,
+    CalibrationError,
+    calibration_path,
+    check_devices,
+    devices_of,
+    own_rigs_root,
+    rigs,
+)
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
 from softarm_cli.errors import RigError
 
@@ -94,7 +103,11 @@ class Rig:
 
 def launch_folder() -> Path:
     """Return the folder of the launch files: in the source tree where the workspace was built with symbolic links."""
-    return (Path(get_package_share_directory('soft_arm_bringup')) / 'launch' / 'rig.launch.xml').resolve().parent
+    return (
+        (Path(get_package_share_directory('soft_arm_bringup')) / 'launch' / 'rig.launch.xml')
+        .resolve()
+        .parent
+    )
 
 
 def all_rigs() -> list[Rig]:
@@ -118,12 +131,16 @@ def new_rig(name: str, source: str, robot: str) -> list[Path]:
         RobotFileError: If the robot file cannot be used.
     """
     if not _NAME.fullmatch(name):
-        raise RigError(f'{name!r} is not a name of a rig: use at most 40 small letters, digits and _, and begin with a letter')
+        raise RigError(
+            f'{name!r} is not a name of a rig: use at most 40 small letters, digits and _, and begin with a letter'
+        )
     config, calibration = _config(name), own_rigs_root() / name
     taken = [folder for folder in (config, calibration) if os.path.lexists(folder)]
     if taken or name in rigs():
         where = taken[0] if taken else calibration_path(name, 'rig').parent
-        raise RigError(f'there is a rig {name!r} already, at {where}: choose another name, or edit its files')
+        raise RigError(
+            f'there is a rig {name!r} already, at {where}: choose another name, or edit its files'
+        )
     known = [rig for rig in rigs() if _config(rig).is_dir()]
     if source not in known:
         raise RigError(f'there is no rig {source!r} to begin with; there are: {", ".join(known)}')
@@ -136,7 +153,9 @@ def new_rig(name: str, source: str, robot: str) -> list[Path]:
         (calibration / 'rig.yaml').write_text(
             f'devices: {devices}  # virtual or real: a real rig loads nothing measured on virtual devices\n'
         )
-        (calibration / 'README.md').write_text(_guide(name, described, str(calibration / 'robot.yaml') if own else robot))
+        (calibration / 'README.md').write_text(
+            _guide(name, described, str(calibration / 'robot.yaml') if own else robot)
+        )
     except OSError as error:
         for folder in (config, calibration):
             shutil.rmtree(folder, ignore_errors=True)

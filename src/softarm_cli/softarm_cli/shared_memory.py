@@ -12,10 +12,18 @@ _SETTLED_S = 5.0  # a node that is just starting has made its files and not yet 
 
 def stale_files(directory: Path = _DIRECTORY) -> list[Path]:
     """Files of this user that belong to no living node."""
-    names = {entry.name for entry in os.scandir(directory) if entry.name.startswith('fastrtps_') and _is_ours(entry)}
+    names = {
+        entry.name
+        for entry in os.scandir(directory)
+        if entry.name.startswith('fastrtps_') and _is_ours(entry)
+    }
     owners = {name[:-3] if name.endswith(_LOCKS) else name for name in names}
     dead = [owner for owner in owners if not _in_use(directory, owner)]
-    related = [directory / name for owner in dead for name in (owner, *(owner + lock for lock in _LOCKS), f'sem.{owner}_mutex')]
+    related = [
+        directory / name
+        for owner in dead
+        for name in (owner, *(owner + lock for lock in _LOCKS), f'sem.{owner}_mutex')
+    ]
     return sorted(path for path in related if path.exists())
 
 

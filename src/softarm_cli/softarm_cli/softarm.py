@@ -1,8 +1,8 @@
 """The `softarm` command: one door to what the packages offer on the command line.
 
-A package offers a command by an entry point in its setup.py, `name = module:main`, where `main(argv)` returns the exit code:
-in group `softarm.commands` for `softarm NAME`, in `softarm.calibrate`, `.experiment`, `.bench`, `.train` and `.sim` for
-`softarm GROUP NAME`.
+A package offers a command by an entry point in its setup.py, `name = module:main`, where
+`main(argv)` returns the exit code: in group `softarm.commands` for `softarm NAME`, in
+`softarm.calibrate`, `.experiment`, `.bench`, `.train` and `.sim` for `softarm GROUP NAME`.
 """
 
 import ast
@@ -39,7 +39,10 @@ def _dispatch(prog: str, group: str, argv: list[str], groups: dict[str, str]) ->
     if not argv or argv[0] in ('-h', '--help'):
         print(f'usage: {prog} NAME ...\n')
         print(
-            '\n'.join(f'  {name:14s}{groups[name] if name in groups else _summary(offered[name])}' for name in names)
+            '\n'.join(
+                f'  {name:14s}{groups[name] if name in groups else _summary(offered[name])}'
+                for name in names
+            )
             or '  nothing is installed'
         )
         print(f'\n{prog} NAME --help says more.')
@@ -49,7 +52,11 @@ def _dispatch(prog: str, group: str, argv: list[str], groups: dict[str, str]) ->
         return _dispatch(f'{prog} {name}', f'softarm.{name}', rest, {})
     if name not in offered:
         nearest = difflib.get_close_matches(name, names, n=1)
-        hint = f'did you mean {nearest[0]!r}?' if nearest else f'there are: {", ".join(names) or "none"}'
+        hint = (
+            f'did you mean {nearest[0]!r}?'
+            if nearest
+            else f'there are: {", ".join(names) or "none"}'
+        )
         print(f'{prog}: there is no {name!r}; {hint}', file=sys.stderr)
         return 2
     return offered[name].load()(rest) or 0

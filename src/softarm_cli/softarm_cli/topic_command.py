@@ -27,8 +27,12 @@ def main(argv: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar='list|echo|hz')
-    listing = commands.add_parser('list', help='every topic with its type, and how many nodes publish and hear it')
-    listing.add_argument('-a', '--all', action='store_true', help='also hidden topics, such as those of actions')
+    listing = commands.add_parser(
+        'list', help='every topic with its type, and how many nodes publish and hear it'
+    )
+    listing.add_argument(
+        '-a', '--all', action='store_true', help='also hidden topics, such as those of actions'
+    )
     listing.add_json()
     listing.set_defaults(action=_list)
     echo = commands.add_parser('echo', help='print messages as YAML until Ctrl-C')
@@ -68,16 +72,24 @@ def _in_graph(options) -> int:
 def _list(graph, options) -> int:
     graph.discover()
     topics = {
-        name: {'type': kind, 'publishers': graph.publishers(name), 'subscribers': graph.subscribers(name)}
+        name: {
+            'type': kind,
+            'publishers': graph.publishers(name),
+            'subscribers': graph.subscribers(name),
+        }
         for name, kind in sorted(graph.topics().items())
         if options.all or '/_' not in name
     }
-    topics = {name: topic for name, topic in topics.items() if topic['publishers'] or topic['subscribers']}  # this one's own are none
+    topics = {
+        name: topic for name, topic in topics.items() if topic['publishers'] or topic['subscribers']
+    }  # this one's own are none
     if options.json:
         print(json.dumps(topics))
         return 0
     for name, topic in topics.items():
-        print(f'{name:52s} {topic["type"]:44s} {len(topic["publishers"])} publish, {len(topic["subscribers"])} hear')
+        print(
+            f'{name:52s} {topic["type"]:44s} {len(topic["publishers"])} publish, {len(topic["subscribers"])} hear'
+        )
     if not topics:
         print('no topics: nothing runs in this ROS domain', file=sys.stderr)
     return 0
@@ -87,7 +99,11 @@ def _echo(graph, options) -> int:
     from softarm_cli.graph.message_text import field
     from softarm_cli.graph.message_types import message_class
 
-    left, problem, came_s = (1 if options.once else options.count or math.inf), None, time.monotonic()
+    left, problem, came_s = (
+        (1 if options.once else options.count or math.inf),
+        None,
+        time.monotonic(),
+    )
 
     def show(message) -> None:
         nonlocal left, problem, came_s
@@ -100,7 +116,9 @@ def _echo(graph, options) -> int:
         left, came_s = left - 1, time.monotonic()
 
     topic, kind = graph.find_topic(options.topic)
-    subscription = graph.node.create_subscription(message_class(kind), topic, show, graph.matching_qos(topic, 100))
+    subscription = graph.node.create_subscription(
+        message_class(kind), topic, show, graph.matching_qos(topic, 100)
+    )
     while left > 0 and problem is None and time.monotonic() - came_s < options.timeout:
         graph.spin_until(lambda: left <= 0 or problem is not None, 0.5)
     subscription.destroy()
@@ -118,7 +136,9 @@ def _print(value, options) -> None:
     if options.json:
         print(json.dumps(finite(value)))
         return
-    text = yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=1000, allow_unicode=True)
+    text = yaml.safe_dump(
+        value, sort_keys=False, default_flow_style=None, width=1000, allow_unicode=True
+    )
     print(text.removesuffix('...\n') + '---')
 
 
@@ -129,9 +149,15 @@ def _hz(graph, options) -> int:
 
     topic, kind = graph.find_topic(options.topic)
     stamps_s, seconds, came_s, lines = [], 0, time.monotonic(), options.count or math.inf
-    best_effort = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)  # hears every publisher
+    best_effort = QoSProfile(
+        depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT
+    )  # hears every publisher
     subscription = graph.node.create_subscription(
-        message_class(kind), topic, lambda _raw: stamps_s.append(time.monotonic()), best_effort, raw=True
+        message_class(kind),
+        topic,
+        lambda _raw: stamps_s.append(time.monotonic()),
+        best_effort,
+        raw=True,
     )
     while seconds < lines and time.monotonic() - came_s < options.timeout:
         previous_s = stamps_s[-1:]
@@ -154,12 +180,26 @@ def _print_rate(stamps_s: list[float], as_json: bool) -> None:
         return
     rate_hz = len(periods_s) / sum(periods_s)
     if as_json:
-        print(json.dumps({'rate_hz': rate_hz, 'min_period_s': min(periods_s), 'max_period_s': max(periods_s), 'messages': len(periods_s)}))
+        print(
+            json.dumps(
+                {
+                    'rate_hz': rate_hz,
+                    'min_period_s': min(periods_s),
+                    'max_period_s': max(periods_s),
+                    'messages': len(periods_s),
+                }
+            )
+        )
         return
-    print(f'{rate_hz:8.2f} Hz, period {1e3 * min(periods_s):.1f} .. {1e3 * max(periods_s):.1f} ms, {len(periods_s)} messages')
+    print(
+        f'{rate_hz:8.2f} Hz, period {1e3 * min(periods_s):.1f} .. {1e3 * max(periods_s):.1f} ms, {len(periods_s)} messages'
+    )
 
 
 def _silent(graph, topic: str, timeout_s: float) -> int:
     by = ', '.join(graph.publishers(topic)) or 'nobody any more'
-    print(f'softarm topic: nothing came on {topic} for {timeout_s:g} s; it is published by {by}: softarm doctor', file=sys.stderr)
+    print(
+        f'softarm topic: nothing came on {topic} for {timeout_s:g} s; it is published by {by}: softarm doctor',
+        file=sys.stderr,
+    )
     return 1

@@ -35,7 +35,8 @@ class CvBridge:
     def imgmsg_to_cv2(self, img_msg, desired_encoding='passthrough'):
         """Array of an image message.
 
-        Without a change of encoding it is a view of the message's data, writable but not to be kept longer than the message.
+        Without a change of encoding it is a view of the message's data, writable but not to be kept
+        longer than the message.
         """
         kind, channels = _layout(img_msg.encoding)
         kind = np.dtype(kind).newbyteorder('>' if img_msg.is_bigendian else '<')
@@ -45,8 +46,14 @@ class CvBridge:
                 f'image of {img_msg.width} x {img_msg.height} {img_msg.encoding} needs {row_bytes} bytes per row, '
                 f'but step is {img_msg.step} and there are {len(img_msg.data)} bytes'
             )
-        rows = np.frombuffer(img_msg.data, np.uint8, img_msg.height * img_msg.step).reshape(img_msg.height, img_msg.step)
-        shape = (img_msg.height, img_msg.width) if channels == 1 else (img_msg.height, img_msg.width, channels)
+        rows = np.frombuffer(img_msg.data, np.uint8, img_msg.height * img_msg.step).reshape(
+            img_msg.height, img_msg.step
+        )
+        shape = (
+            (img_msg.height, img_msg.width)
+            if channels == 1
+            else (img_msg.height, img_msg.width, channels)
+        )
         image = rows[:, :row_bytes].view(kind).reshape(shape)
         if not kind.isnative:
             image = image.astype(kind.newbyteorder('='))
@@ -56,27 +63,44 @@ class CvBridge:
         """Image message of an array; `encoding` says what the array holds."""
         channels = 1 if cvim.ndim == 2 else cvim.shape[2]
         if encoding == 'passthrough':
-            encoding = _PASSTHROUGH.get((cvim.dtype, channels), f'{cvim.dtype} with {channels} channels')
+            encoding = _PASSTHROUGH.get(
+                (cvim.dtype, channels), f'{cvim.dtype} with {channels} channels'
+            )
         if _layout(encoding) != (cvim.dtype.type, channels):
-            raise CvBridgeError(f'an array of {cvim.dtype} with {channels} channels is not {encoding}')
-        message = Image(height=cvim.shape[0], width=cvim.shape[1], encoding=encoding, is_bigendian=sys.byteorder == 'big')
+            raise CvBridgeError(
+                f'an array of {cvim.dtype} with {channels} channels is not {encoding}'
+            )
+        message = Image(
+            height=cvim.shape[0],
+            width=cvim.shape[1],
+            encoding=encoding,
+            is_bigendian=sys.byteorder == 'big',
+        )
         if header is not None:
             message.header = header
         message.step = cvim.shape[1] * channels * cvim.itemsize
-        # The setter checks element by element (49 ms for a depth image) unless it is given an array.array.
+        # The setter checks element by element (49 ms for a depth image) unless it is given an
+        # array.array.
         message.data = array.array('B', cvim.tobytes())
         return message
 
 
 def _layout(encoding):
     if encoding not in _ENCODINGS:
-        raise CvBridgeError(f'encoding {encoding} is not supported: use one of {", ".join(_ENCODINGS)}')
+        raise CvBridgeError(
+            f'encoding {encoding} is not supported: use one of {", ".join(_ENCODINGS)}'
+        )
     return _ENCODINGS[encoding]
 
 
 def _convert(image, encoding, desired):
     # As in cv_bridge a colour may be taken as plain numbers, but not numbers as a colour.
-    if desired == 'passthrough' or desired == encoding or _layout(desired) == _layout(encoding) and 'UC' in desired:
+    if (
+        desired == 'passthrough'
+        or desired == encoding
+        or _layout(desired) == _layout(encoding)
+        and 'UC' in desired
+    ):
         return image
     if {encoding, desired} == {'rgb8', 'bgr8'}:
         return np.ascontiguousarray(image[:, :, ::-1])

@@ -51,16 +51,25 @@ def test_colours_are_swapped_only_when_asked():
 
 def test_a_colour_may_be_taken_as_numbers_but_not_numbers_as_a_colour():
     image = random_image(np.uint16, 4, 5)
-    np.testing.assert_array_equal(bridge.imgmsg_to_cv2(bridge.cv2_to_imgmsg(image, 'mono16'), '16UC1'), image)
+    np.testing.assert_array_equal(
+        bridge.imgmsg_to_cv2(bridge.cv2_to_imgmsg(image, 'mono16'), '16UC1'), image
+    )
     with pytest.raises(CvBridgeError, match='16UC1 to mono16'):
         bridge.imgmsg_to_cv2(bridge.cv2_to_imgmsg(image, '16UC1'), 'mono16')
 
 
 def test_padded_rows_and_big_endian():
     message = Image(
-        height=2, width=2, encoding='16UC1', is_bigendian=1, step=6, data=array.array('B', [1, 2, 3, 4, 99, 99, 5, 6, 7, 8, 99, 99])
+        height=2,
+        width=2,
+        encoding='16UC1',
+        is_bigendian=1,
+        step=6,
+        data=array.array('B', [1, 2, 3, 4, 99, 99, 5, 6, 7, 8, 99, 99]),
     )
-    np.testing.assert_array_equal(bridge.imgmsg_to_cv2(message), [[0x0102, 0x0304], [0x0506, 0x0708]])
+    np.testing.assert_array_equal(
+        bridge.imgmsg_to_cv2(message), [[0x0102, 0x0304], [0x0506, 0x0708]]
+    )
 
 
 def test_passthrough_names_the_array():

@@ -56,7 +56,11 @@ def test_through_a_static_parent(buffer):
     answer = buffer.lookup_transform('world', 'tip', time(102.0))
     assert xyz_of(answer) == pytest.approx((1, 2, 1))
     assert abs(answer.transform.rotation.z) == pytest.approx(1.0)
-    assert (answer.header.frame_id, answer.child_frame_id, answer.header.stamp.sec) == ('world', 'tip', 102)
+    assert (answer.header.frame_id, answer.child_frame_id, answer.header.stamp.sec) == (
+        'world',
+        'tip',
+        102,
+    )
 
 
 def test_the_other_way_is_the_inverse(buffer):
@@ -101,7 +105,9 @@ def test_history_is_limited(buffer):
 
 def test_unknown_and_unconnected_frames(buffer):
     buffer.set_transform(stamped('island', 'palm', at_s=100.0), 'test')
-    with pytest.raises(LookupException, match='"tipp" passed to lookupTransform argument source_frame'):
+    with pytest.raises(
+        LookupException, match='"tipp" passed to lookupTransform argument source_frame'
+    ):
         buffer.lookup_transform('base', 'tipp', LATEST)
     with pytest.raises(ConnectivityException, match='two or more unconnected trees'):
         buffer.lookup_transform('base', 'palm', LATEST)
@@ -110,7 +116,12 @@ def test_unknown_and_unconnected_frames(buffer):
 
 
 @pytest.mark.parametrize(
-    'bad', [stamped('base', 'base'), stamped('', 'tip', at_s=103.0), stamped('base', 'tip', (math.nan, 0, 0), at_s=103.0)]
+    'bad',
+    [
+        stamped('base', 'base'),
+        stamped('', 'tip', at_s=103.0),
+        stamped('base', 'tip', (math.nan, 0, 0), at_s=103.0),
+    ],
 )
 def test_bad_transforms_are_dropped(buffer, bad):
     before = buffer.lookup_transform('world', 'tip', LATEST)
@@ -126,7 +137,9 @@ def test_empty_frame_names_are_refused(buffer):
 @pytest.mark.real_time
 def test_waiting_ends_when_the_transform_arrives():
     buffer = Buffer()
-    timer = threading.Timer(0.1, lambda: buffer.set_transform_static(stamped('a', 'b', (1, 2, 3)), 'test'))
+    timer = threading.Timer(
+        0.1, lambda: buffer.set_transform_static(stamped('a', 'b', (1, 2, 3)), 'test')
+    )
     timer.start()
     assert xyz_of(buffer.lookup_transform('a', 'b', LATEST, Duration(seconds=10))) == (1, 2, 3)
     timer.join()
@@ -136,14 +149,18 @@ def test_waiting_ends_when_the_transform_arrives():
 
 numbers = st.floats(-3, 3)
 rotations = (
-    st.tuples(numbers, numbers, numbers, numbers).filter(lambda q: math.hypot(*q) > 0.1).map(lambda q: tuple(c / math.hypot(*q) for c in q))
+    st.tuples(numbers, numbers, numbers, numbers)
+    .filter(lambda q: math.hypot(*q) > 0.1)
+    .map(lambda q: tuple(c / math.hypot(*q) for c in q))
 )
 motions = st.tuples(st.tuples(numbers, numbers, numbers), rotations)
 
 
 def assert_same(first, second):
     assert first[0] == pytest.approx(second[0], abs=1e-9)
-    assert abs(sum(a * b for a, b in zip(first[1], second[1], strict=True))) == pytest.approx(1.0, abs=1e-9)
+    assert abs(sum(a * b for a, b in zip(first[1], second[1], strict=True))) == pytest.approx(
+        1.0, abs=1e-9
+    )
 
 
 @given(motions, motions, motions)
@@ -172,7 +189,9 @@ def test_over_the_graph_with_a_late_listener():
         executor = SingleThreadedExecutor()
         executor.add_node(receiver)
         stop = threading.Event()
-        sender.create_timer(0.02, lambda: moving.sendTransform(stamped('base', 'tip', (0, 0, 1), at_s=7.0)))
+        sender.create_timer(
+            0.02, lambda: moving.sendTransform(stamped('base', 'tip', (0, 0, 1), at_s=7.0))
+        )
         executor.add_node(sender)
 
         def spin():
@@ -182,8 +201,12 @@ def test_over_the_graph_with_a_late_listener():
         thread = threading.Thread(target=spin)
         thread.start()
         try:
-            assert xyz_of(buffer.lookup_transform('world', 'tip', LATEST, Duration(seconds=20))) == pytest.approx((1, 0, 1))
-            assert xyz_of(buffer.lookup_transform('world', 'camera', LATEST, Duration(seconds=20))) == pytest.approx((1, 1, 0))
+            assert xyz_of(
+                buffer.lookup_transform('world', 'tip', LATEST, Duration(seconds=20))
+            ) == pytest.approx((1, 0, 1))
+            assert xyz_of(
+                buffer.lookup_transform('world', 'camera', LATEST, Duration(seconds=20))
+            ) == pytest.approx((1, 1, 0))
         finally:
             stop.set()
             thread.join()

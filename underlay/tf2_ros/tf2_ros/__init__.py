@@ -1,7 +1,13 @@
 """Stand-in for ROS 2's `tf2_ros` where it is not installed: the part this workspace uses, under the same names and calls."""
 
 from tf2_ros.buffer import Buffer
-from tf2_ros.exceptions import ConnectivityException, ExtrapolationException, InvalidArgumentException, LookupException, TransformException
+from tf2_ros.exceptions import (
+    ConnectivityException,
+    ExtrapolationException,
+    InvalidArgumentException,
+    LookupException,
+    TransformException,
+)
 from tf2_ros.static_transform_broadcaster import StaticTransformBroadcaster
 from tf2_ros.transform_broadcaster import TransformBroadcaster
 from tf2_ros.transform_listener import TransformListener

@@ -9,7 +9,13 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.duration import Duration
 from rclpy.logging import get_logger
 from rclpy.time import Time
-from tf2_ros.exceptions import ConnectivityException, ExtrapolationException, InvalidArgumentException, LookupException, TransformException
+from tf2_ros.exceptions import (
+    ConnectivityException,
+    ExtrapolationException,
+    InvalidArgumentException,
+    LookupException,
+    TransformException,
+)
 from tf2_ros.rigid import IDENTITY, compose, interpolate, inverse
 
 _LOGGER = get_logger('tf2_buffer')
@@ -31,20 +37,30 @@ class _Edge:
         if i < len(self.stamps_ns) and self.stamps_ns[i] == stamp_ns:
             return self.values[i]
         if i == 0 or i == len(self.stamps_ns):
-            side, edge, known = ('past', 'earliest', self.stamps_ns[0]) if i == 0 else ('future', 'latest', self.stamps_ns[-1])
+            side, edge, known = (
+                ('past', 'earliest', self.stamps_ns[0])
+                if i == 0
+                else ('future', 'latest', self.stamps_ns[-1])
+            )
             raise ExtrapolationException(
                 f'Lookup would require extrapolation into the {side}. Requested time {stamp_ns / 1e9:.6f} but the {edge} data is at '
                 f'time {known / 1e9:.6f}, when looking up frame [{child}] in [{self.parent}]'
             )
         before, after = self.stamps_ns[i - 1], self.stamps_ns[i]
-        return interpolate(self.values[i - 1], self.values[i], (stamp_ns - before) / (after - before))
+        return interpolate(
+            self.values[i - 1], self.values[i], (stamp_ns - before) / (after - before)
+        )
 
 
 class Buffer:
     """Transforms of the last `cache_time` (10 s unless given), interpolated between stamps; may be read from any thread."""
 
-    def __init__(self, cache_time=None, node=None):  # node: as in tf2_ros, where it adds a debug service; none here
-        self._cache_ns = Duration(seconds=10).nanoseconds if cache_time is None else cache_time.nanoseconds
+    def __init__(
+        self, cache_time=None, node=None
+    ):  # node: as in tf2_ros, where it adds a debug service; none here
+        self._cache_ns = (
+            Duration(seconds=10).nanoseconds if cache_time is None else cache_time.nanoseconds
+        )
         self._edges: dict[str, _Edge] = {}
         self._changed = threading.Condition()
 
@@ -61,12 +77,17 @@ class Buffer:
         with self._changed:
             self._edges = {child: edge for child, edge in self._edges.items() if edge.static}
 
-    def can_transform(self, target_frame, source_frame, time, timeout=None, return_debug_tuple=False):
+    def can_transform(
+        self, target_frame, source_frame, time, timeout=None, return_debug_tuple=False
+    ):
         """Whether `lookup_transform` would answer, waiting up to `timeout` for it (some other thread must spin the node)."""
         error = ''
         with self._changed:
             if timeout is not None and timeout.nanoseconds > 0:
-                self._changed.wait_for(lambda: self._why_not(target_frame, source_frame, time) is None, timeout.nanoseconds / 1e9)
+                self._changed.wait_for(
+                    lambda: self._why_not(target_frame, source_frame, time) is None,
+                    timeout.nanoseconds / 1e9,
+                )
             error = self._why_not(target_frame, source_frame, time)
         return (error is None, str(error or '')) if return_debug_tuple else error is None
 
@@ -74,7 +95,9 @@ class Buffer:
         """TransformStamped of `source_frame` in `target_frame` at `time` (zero: the latest that all frames between have)."""
         self.can_transform(target_frame, source_frame, time, timeout)
         with self._changed:
-            stamp_ns, (position, rotation) = self._lookup(target_frame, source_frame, time.nanoseconds)
+            stamp_ns, (position, rotation) = self._lookup(
+                target_frame, source_frame, time.nanoseconds
+            )
         answer = TransformStamped(child_frame_id=source_frame)
         answer.header.frame_id = target_frame
         answer.header.stamp = Time(nanoseconds=stamp_ns).to_msg()
@@ -86,17 +109,29 @@ class Buffer:
     def all_frames_as_string(self):
         """One line per frame, for a person."""
         with self._changed:
-            return '\n'.join(f'Frame {child} exists with parent {edge.parent}.' for child, edge in self._edges.items())
+            return '\n'.join(
+                f'Frame {child} exists with parent {edge.parent}.'
+                for child, edge in self._edges.items()
+            )
 
     def _set(self, transform, authority, static):
         child, parent = transform.child_frame_id.lstrip('/'), transform.header.frame_id.lstrip('/')
         translation, rotation = transform.transform.translation, transform.transform.rotation
-        value = ((translation.x, translation.y, translation.z), (rotation.x, rotation.y, rotation.z, rotation.w))
-        # As tf2 does, what cannot be used is reported and dropped: one bad sender must not end every listener.
+        value = (
+            (translation.x, translation.y, translation.z),
+            (rotation.x, rotation.y, rotation.z, rotation.w),
+        )
+        # As tf2 does, what cannot be used is reported and dropped: one bad sender must not end
+        # every listener.
         if not child or not parent or child == parent:
-            _LOGGER.error(f'Ignoring transform from [{parent}] to [{child}] of "{authority}": both frames must be named, and differ')
+            _LOGGER.error(
+                f'Ignoring transform from [{parent}] to [{child}] of "{authority}": both frames must be named, and differ'
+            )
             return
-        if not all(map(math.isfinite, value[0] + value[1])) or abs(math.hypot(*value[1]) - 1.0) > 1e-3:
+        if (
+            not all(map(math.isfinite, value[0] + value[1]))
+            or abs(math.hypot(*value[1]) - 1.0) > 1e-3
+        ):
             _LOGGER.error(
                 f'Ignoring transform from [{parent}] to [{child}] of "{authority}", no rigid motion: xyz {value[0]}, xyzw {value[1]}'
             )
@@ -131,10 +166,16 @@ class Buffer:
 
     def _lookup(self, target, source, stamp_ns):
         up_from_source, up_from_target = self._path_between(source, target)
-        moving = [edge for edge in (self._edges[child] for child in up_from_source + up_from_target) if not edge.static]
+        moving = [
+            edge
+            for edge in (self._edges[child] for child in up_from_source + up_from_target)
+            if not edge.static
+        ]
         if stamp_ns == 0 and moving:
             stamp_ns = min(edge.stamps_ns[-1] for edge in moving)
-        return stamp_ns, compose(inverse(self._climb(up_from_target, stamp_ns)), self._climb(up_from_source, stamp_ns))
+        return stamp_ns, compose(
+            inverse(self._climb(up_from_target, stamp_ns)), self._climb(up_from_source, stamp_ns)
+        )
 
     def _climb(self, children, stamp_ns):
         total = IDENTITY
@@ -147,9 +188,13 @@ class Buffer:
         parents = {edge.parent for edge in self._edges.values()}
         for role, frame in (('target_frame', target), ('source_frame', source)):
             if not frame:
-                raise InvalidArgumentException(f'Invalid argument passed to lookupTransform argument {role}: frame_ids cannot be empty')
+                raise InvalidArgumentException(
+                    f'Invalid argument passed to lookupTransform argument {role}: frame_ids cannot be empty'
+                )
             if frame not in self._edges and frame not in parents:
-                raise LookupException(f'"{frame}" passed to lookupTransform argument {role} does not exist.')
+                raise LookupException(
+                    f'"{frame}" passed to lookupTransform argument {role} does not exist.'
+                )
         from_source, from_target = self._to_root(source), self._to_root(target)
         common = next((frame for frame in from_source if frame in from_target), None)
         if common is None:
@@ -164,6 +209,8 @@ class Buffer:
         while path[-1] in self._edges:
             parent = self._edges[path[-1]].parent
             if parent in path:
-                raise LookupException(f'The tf tree is invalid because it contains a loop: {" -> ".join([*path, parent])}')
+                raise LookupException(
+                    f'The tf tree is invalid because it contains a loop: {" -> ".join([*path, parent])}'
+                )
             path.append(parent)
         return path

@@ -20,7 +20,11 @@ def _rotate(q, v):
     x, y, z, w = q
     # v + 2 w (u x v) + 2 u x (u x v)
     cx, cy, cz = 2 * (y * v[2] - z * v[1]), 2 * (z * v[0] - x * v[2]), 2 * (x * v[1] - y * v[0])
-    return (v[0] + w * cx + y * cz - z * cy, v[1] + w * cy + z * cx - x * cz, v[2] + w * cz + x * cy - y * cx)
+    return (
+        v[0] + w * cx + y * cz - z * cy,
+        v[1] + w * cy + z * cx - x * cz,
+        v[2] + w * cz + x * cy - y * cx,
+    )
 
 
 def compose(first, second):
@@ -49,7 +53,10 @@ def interpolate(first, second, ratio):
         a, b = 1.0 - ratio, ratio
     else:
         angle = math.acos(cosine)
-        a, b = math.sin((1.0 - ratio) * angle) / math.sin(angle), math.sin(ratio * angle) / math.sin(angle)
+        a, b = (
+            math.sin((1.0 - ratio) * angle) / math.sin(angle),
+            math.sin(ratio * angle) / math.sin(angle),
+        )
     rotation = tuple(a * c + b * d for c, d in zip(q, s, strict=True))
     norm = math.sqrt(sum(c * c for c in rotation))
     return position, tuple(c / norm for c in rotation)

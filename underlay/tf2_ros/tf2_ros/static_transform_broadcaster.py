@@ -9,7 +9,9 @@ class StaticTransformBroadcaster:
 
     def __init__(self, node, qos=None):
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.pub_tf = node.create_publisher(TFMessage, '/tf_static', latched if qos is None else qos)
+        self.pub_tf = node.create_publisher(
+            TFMessage, '/tf_static', latched if qos is None else qos
+        )
         self._sent = {}
 
     def sendTransform(self, transform):

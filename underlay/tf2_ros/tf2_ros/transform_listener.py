@@ -18,10 +18,18 @@ class TransformListener:
         # Reentrant: a callback that waits for a transform must not keep the transforms out.
         self.group = ReentrantCallbackGroup()
         self.tf_sub = node.create_subscription(
-            TFMessage, '/tf', self._on_tf, QoSProfile(depth=100) if qos is None else qos, callback_group=self.group
+            TFMessage,
+            '/tf',
+            self._on_tf,
+            QoSProfile(depth=100) if qos is None else qos,
+            callback_group=self.group,
         )
         self.tf_static_sub = node.create_subscription(
-            TFMessage, '/tf_static', self._on_tf_static, latched if static_qos is None else static_qos, callback_group=self.group
+            TFMessage,
+            '/tf_static',
+            self._on_tf_static,
+            latched if static_qos is None else static_qos,
+            callback_group=self.group,
         )
         self.executor = self.dedicated_listener_thread = None
         if spin_thread:

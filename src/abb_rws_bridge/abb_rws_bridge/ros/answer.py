@@ -15,7 +15,9 @@ class Answer:
         meanwhile: Called each time the executor looks.
     """
 
-    def __init__(self, job: Job, wake: GuardCondition, meanwhile: Callable[[], None] = lambda: None):
+    def __init__(
+        self, job: Job, wake: GuardCondition, meanwhile: Callable[[], None] = lambda: None
+    ):
         self._job, self._meanwhile = job, meanwhile
         job.future.add_done_callback(lambda _: wake.trigger())
 

@@ -1,12 +1,13 @@
 """Node `abb_rws_bridge`: an ABB controller on Robot Web Services <-> ROS.
 
-Out (while configured): `joint_states` and /tf at the rate the controller allows, stamped when they were asked for; `controller_state`
-and `io` (each value with its age), `event_log`; diagnostics.
-Action `move_joints` (reset the pointer, write the target, start, stop on arrival) and the services `start`, `reset_pointer`,
-`set_speed_ratio`, `set_rapid_data`, `set_io` and `set_motors` true: only while active. `stop`, `set_motors` false and
-`get_rapid_data`: in every configured state.
-When the controller falls silent nothing is published and the diagnostics say so; the node comes back by itself, a move does not.
-Deactivate ends a move and stops its program; cleanup, shutdown, an error, SIGTERM and SIGINT also log out.
+Out (while configured): `joint_states` and /tf at the rate the controller allows, stamped when they
+were asked for; `controller_state` and `io` (each value with its age), `event_log`; diagnostics.
+Action `move_joints` (reset the pointer, write the target, start, stop on arrival) and the services
+`start`, `reset_pointer`, `set_speed_ratio`, `set_rapid_data`, `set_io` and `set_motors` true: only
+while active. `stop`, `set_motors` false and `get_rapid_data`: in every configured state. When the
+controller falls silent nothing is published and the diagnostics say so; the node comes back by
+itself, a move does not. Deactivate ends a move and stops its program; cleanup, shutdown, an error,
+SIGTERM and SIGINT also log out.
 """
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -46,22 +47,36 @@ class AbbRwsBridgeNode(LifecycleNode):
         super().__init__('abb_rws_bridge')
         p = self._settings = declare(self, BridgeParameters)
         self._credentials = load_credentials(p.credentials_file or None)
-        self._endpoint = Endpoint(p.host, p.port, p.tls, p.timeout_s, p.request_interval_s, p.ca_file or None, p.verify_tls)
+        self._endpoint = Endpoint(
+            p.host,
+            p.port,
+            p.tls,
+            p.timeout_s,
+            p.request_interval_s,
+            p.ca_file or None,
+            p.verify_tls,
+        )
         self._endpoint.ssl()  # a ca_file that cannot be used refuses to start
         self._phase, self._news = 'unconfigured', set()
         self._wake = self.create_guard_condition(self._on_news)
         self._link = Link(self._make_controller, self._on_change, p.ping_s)
-        group = ReentrantCallbackGroup()  # a command that waits must hold neither a stop nor the lifecycle
+        group = (
+            ReentrantCallbackGroup()
+        )  # a command that waits must hold neither a stop nor the lifecycle
         self._move = MoveAction(self, self._link, self._wake, group, p)
         self._commands = Commands(self, self._link, self._move, self._wake, group)
         self._output = BridgePublishers(self, p)
-        self._reporter = diagnostics.Reporter(self, hardware_id=str(self._endpoint.url), status=self._status)
+        self._reporter = diagnostics.Reporter(
+            self, hardware_id=str(self._endpoint.url), status=self._status
+        )
         self._autostart = p.autostart
         self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Connect, and wait until the controller has told its state."""
-        return self._transition(lambda: self._link.open(self._settings.connect_timeout_s), 'inactive')
+        return self._transition(
+            lambda: self._link.open(self._settings.connect_timeout_s), 'inactive'
+        )
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Take commands from now on."""
@@ -90,7 +105,9 @@ class AbbRwsBridgeNode(LifecycleNode):
         super().destroy_node()
 
     def _make_controller(self) -> Controller:
-        return Controller(self._endpoint, self._credentials, RWS1 if self._settings.generation == 1 else RWS2)
+        return Controller(
+            self._endpoint, self._credentials, RWS1 if self._settings.generation == 1 else RWS2
+        )
 
     def _transition(self, action, phase: str) -> TransitionCallbackReturn:
         try:
@@ -124,7 +141,11 @@ class AbbRwsBridgeNode(LifecycleNode):
         stale = not age_s <= self._settings.stale_after_s  # NaN, never told, is stale too
         connected = self._phase in ('inactive', 'active')
         level = (
-            diagnostics.OK if not connected or known.ready and not stale else diagnostics.ERROR if known.link != UP else diagnostics.WARN
+            diagnostics.OK
+            if not connected or known.ready and not stale
+            else diagnostics.ERROR
+            if known.link != UP
+            else diagnostics.WARN
         )
         values = {
             'state': self._phase,

@@ -37,17 +37,27 @@ class BridgePublishers:
         if 'joints' in names and known.joints is not None and known.joints.asked_s > self._asked_s:
             self._publish_joints(known.joints)
         if 'signals' in names and known.signals is not None:
-            self._io.publish(conversions.io_signals(known.signals.value, self._signals, self._stamp(known.signals)))
+            self._io.publish(
+                conversions.io_signals(
+                    known.signals.value, self._signals, self._stamp(known.signals)
+                )
+            )
         if 'event_log' in names and known.event_log is not None:
             self._publish_log(known.event_log)
         if names - {'joints', 'signals', 'event_log'}:
-            self._state.publish(conversions.controller_state(known, self._node.get_clock().now().to_msg()))
+            self._state.publish(
+                conversions.controller_state(known, self._node.get_clock().now().to_msg())
+            )
 
     def _publish_joints(self, joints: Aged) -> None:
         self._asked_s = joints.asked_s
         stamp = self._stamp(joints)
-        self._joints.publish(conversions.joint_state(joints.value.position_rad, stamp, self._prefix))
-        self._transforms.sendTransform(conversions.transforms(joints.value.position_rad, stamp, self._prefix))
+        self._joints.publish(
+            conversions.joint_state(joints.value.position_rad, stamp, self._prefix)
+        )
+        self._transforms.sendTransform(
+            conversions.transforms(joints.value.position_rad, stamp, self._prefix)
+        )
         self.joint_rate.tick()
 
     def _publish_log(self, log: Aged) -> None:
@@ -60,4 +70,7 @@ class BridgePublishers:
         self._sequence = last
 
     def _stamp(self, value: Aged):
-        return (self._node.get_clock().now() - Duration(nanoseconds=int((time.monotonic() - value.asked_s) * 1e9))).to_msg()
+        return (
+            self._node.get_clock().now()
+            - Duration(nanoseconds=int((time.monotonic() - value.asked_s) * 1e9))
+        ).to_msg()

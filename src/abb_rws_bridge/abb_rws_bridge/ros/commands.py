@@ -22,7 +22,9 @@ class Commands:
         refused: Count of what was refused.
     """
 
-    def __init__(self, node: Node, link: Link, move: MoveAction, wake: GuardCondition, group: CallbackGroup):
+    def __init__(
+        self, node: Node, link: Link, move: MoveAction, wake: GuardCondition, group: CallbackGroup
+    ):
         self.active, self.refused = False, 0
         self._link, self._move, self._wake = link, move, wake
         for kind, name, serve in (
@@ -43,7 +45,9 @@ class Commands:
         return response
 
     async def _on_motors(self, request, response):
-        await self._serve(response, lambda c, m: c.set_motors(request.data), always=not request.data)
+        await self._serve(
+            response, lambda c, m: c.set_motors(request.data), always=not request.data
+        )
         return response
 
     async def _on_start(self, _request, response):

@@ -15,12 +15,18 @@ from abb_rws_bridge.values import Aged, LogEntry, Signal
 from soft_arm_msgs.action import MoveJoints
 from soft_arm_msgs.msg import ControllerEvent, ControllerState, IoSignals
 
-_LEVELS = {'info': ControllerEvent.INFO, 'warning': ControllerEvent.WARNING, 'error': ControllerEvent.ERROR}
+_LEVELS = {
+    'info': ControllerEvent.INFO,
+    'warning': ControllerEvent.WARNING,
+    'error': ControllerEvent.ERROR,
+}
 
 
 def joint_state(joints_rad: np.ndarray, stamp: Time, prefix: str) -> JointState:
     """Joint angles [rad]."""
-    message = JointState(name=[prefix + name for name in irb120.JOINT_NAMES], position=joints_rad.tolist())
+    message = JointState(
+        name=[prefix + name for name in irb120.JOINT_NAMES], position=joints_rad.tolist()
+    )
     message.header.stamp, message.header.frame_id = stamp, f'{prefix}base_link'
     return message
 
@@ -34,19 +40,28 @@ def joints_from(names: Sequence[str], position_rad: Sequence[float], prefix: str
     wanted = [prefix + name for name in irb120.JOINT_NAMES]
     if sorted(names) != wanted or len(position_rad) != len(wanted):
         told = ', '.join(name[:20] for name in names[:6]) or 'none'
-        raise ConfigurationError(f'{len(position_rad)} positions for {len(names)} joints ({told}): give one for each of {wanted}')
+        raise ConfigurationError(
+            f'{len(position_rad)} positions for {len(names)} joints ({told}): give one for each of {wanted}'
+        )
     return irb120.check_joints([position_rad[list(names).index(name)] for name in wanted])
 
 
-def move_limits(request: MoveJoints.Goal, tolerance_rad: float, timeout_s: float) -> tuple[float, float]:
+def move_limits(
+    request: MoveJoints.Goal, tolerance_rad: float, timeout_s: float
+) -> tuple[float, float]:
     """Tolerance [rad] and time limit [s] of a goal, or the node's where it gives none.
 
     Raises:
         ConfigurationError: If one is outside its limits.
     """
-    for name, value, most in (('tolerance_rad', request.tolerance_rad, 0.1), ('timeout_s', request.timeout_s, 600.0)):
+    for name, value, most in (
+        ('tolerance_rad', request.tolerance_rad, 0.1),
+        ('timeout_s', request.timeout_s, 600.0),
+    ):
         if not 0.0 <= value <= most:  # false for NaN too
-            raise ConfigurationError(f'{name} = {value} must be from 0 to {most}; 0 takes the default of the node')
+            raise ConfigurationError(
+                f'{name} = {value} must be from 0 to {most}; 0 takes the default of the node'
+            )
     return request.tolerance_rad or tolerance_rad, request.timeout_s or timeout_s
 
 
@@ -70,14 +85,23 @@ def controller_state(known: Knowledge, stamp: Time) -> ControllerState:
     """What the controller told, each value beside its age."""
     message = ControllerState(link=known.link, error=known.error, speed_ratio=math.nan)
     message.header.stamp = stamp
-    message.control_state_age_s, message.operation_mode_age_s = age_s(known.control_state), age_s(known.operation_mode)
-    message.program_age_s, message.speed_ratio_age_s = age_s(known.execution), age_s(known.speed_ratio)
+    message.control_state_age_s, message.operation_mode_age_s = (
+        age_s(known.control_state),
+        age_s(known.operation_mode),
+    )
+    message.program_age_s, message.speed_ratio_age_s = (
+        age_s(known.execution),
+        age_s(known.speed_ratio),
+    )
     if known.control_state is not None:
         message.control_state = known.control_state.value
     if known.operation_mode is not None:
         message.operation_mode = known.operation_mode.value
     if known.execution is not None:
-        message.program_running, message.cycle = known.execution.value.running, known.execution.value.cycle
+        message.program_running, message.cycle = (
+            known.execution.value.running,
+            known.execution.value.cycle,
+        )
     if known.speed_ratio is not None:
         message.speed_ratio = known.speed_ratio.value
     return message
@@ -86,7 +110,11 @@ def controller_state(known: Knowledge, stamp: Time) -> ControllerState:
 def io_signals(signals: dict[str, Signal], wanted: Iterable[str], stamp: Time) -> IoSignals:
     """Values of signals by name; names that the controller does not have are left out."""
     found = [signals[name] for name in wanted if name in signals]
-    message = IoSignals(names=[s.name for s in found], values=[s.value for s in found], simulated=[s.simulated for s in found])
+    message = IoSignals(
+        names=[s.name for s in found],
+        values=[s.value for s in found],
+        simulated=[s.simulated for s in found],
+    )
     message.header.stamp = stamp
     return message
 
@@ -94,7 +122,11 @@ def io_signals(signals: dict[str, Signal], wanted: Iterable[str], stamp: Time) -
 def controller_event(entry: LogEntry, stamp: Time) -> ControllerEvent:
     """One entry of the event log."""
     message = ControllerEvent(
-        level=_LEVELS[entry.kind], code=entry.code, sequence=entry.sequence, title=entry.title, controller_stamp=entry.stamp
+        level=_LEVELS[entry.kind],
+        code=entry.code,
+        sequence=entry.sequence,
+        title=entry.title,
+        controller_stamp=entry.stamp,
     )
     message.header.stamp = stamp
     return message

@@ -27,7 +27,14 @@ class MoveAction:
         active: Set by the node with its lifecycle state; goals are only taken while active.
     """
 
-    def __init__(self, node: Node, link: Link, wake: GuardCondition, group: CallbackGroup, parameters: BridgeParameters):
+    def __init__(
+        self,
+        node: Node,
+        link: Link,
+        wake: GuardCondition,
+        group: CallbackGroup,
+        parameters: BridgeParameters,
+    ):
         self.active = False
         self._link, self._wake, self._settings = link, wake, parameters
         self._job: Job | None = None
@@ -61,7 +68,10 @@ class MoveAction:
             result.error_code, result.error_msg = self._code(error), str(error)
             handle.abort()
         except concurrent.futures.CancelledError:
-            result.error_code, result.error_msg = MoveJoints.Result.CANCELLED, 'cancelled; the program was stopped'
+            result.error_code, result.error_msg = (
+                MoveJoints.Result.CANCELLED,
+                'cancelled; the program was stopped',
+            )
             handle.canceled() if handle.is_cancel_requested else handle.abort()
         else:
             self._tell_arrival(result, arrival)
@@ -75,8 +85,12 @@ class MoveAction:
             raise NotActive('the node is not active: activate it first')
         if self._job is not None and not self._job.future.done():
             raise NotActive('a move is under way: stop it first')
-        target_rad = conversions.joints_from(request.names, request.position_rad, self._settings.frame_prefix)
-        tolerance_rad, timeout_s = conversions.move_limits(request, self._settings.move_tolerance_rad, self._settings.move_timeout_s)
+        target_rad = conversions.joints_from(
+            request.names, request.position_rad, self._settings.frame_prefix
+        )
+        tolerance_rad, timeout_s = conversions.move_limits(
+            request, self._settings.move_tolerance_rad, self._settings.move_timeout_s
+        )
         self._error_rad = None
         return self._link.submit(
             lambda controller, monitor: move_to(
@@ -100,10 +114,18 @@ class MoveAction:
             self._job.cancel()
         error_rad, self._error_rad = self._error_rad, None
         if error_rad is not None:
-            handle.publish_feedback(MoveJoints.Feedback(error_rad=error_rad, age_s=conversions.age_s(self._link.known.joints)))
+            handle.publish_feedback(
+                MoveJoints.Feedback(
+                    error_rad=error_rad, age_s=conversions.age_s(self._link.known.joints)
+                )
+            )
 
     def _tell_arrival(self, result: MoveJoints.Result, arrival: Arrival) -> None:
-        result.position_rad, result.error_rad, result.duration_s = arrival.position_rad.tolist(), arrival.error_rad, arrival.duration_s
+        result.position_rad, result.error_rad, result.duration_s = (
+            arrival.position_rad.tolist(),
+            arrival.error_rad,
+            arrival.duration_s,
+        )
 
     def _tell_last(self, result: MoveJoints.Result, began_s: float) -> None:
         joints = self._link.known.joints

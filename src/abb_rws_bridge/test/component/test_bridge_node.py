@@ -28,7 +28,12 @@ from soft_arm_msgs.action import MoveJoints
 from soft_arm_msgs.msg import ControllerEvent, ControllerState, IoSignals
 from soft_arm_msgs.srv import GetRapidData, SetIo, SetRapidData, SetSpeedRatio
 
-START = [sys.executable, '-c', 'import sys; from abb_rws_bridge.ros.bridge_node import main; sys.exit(main())', '--ros-args']
+START = [
+    sys.executable,
+    '-c',
+    'import sys; from abb_rws_bridge.ros.bridge_node import main; sys.exit(main())',
+    '--ros-args',
+]
 CONFIGURE, CLEANUP = Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_CLEANUP
 ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEACTIVATE
 TARGET_DEG = [20.0, 10.0, -10.0, 5.0, 45.0, 90.0]
@@ -53,14 +58,27 @@ class Operator:
         self._node.create_subscription(ControllerEvent, 'event_log', self.events.append, 10)
         self.descriptions = []
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._node.create_subscription(String, 'robot_description', self.descriptions.append, latched)
+        self._node.create_subscription(
+            String, 'robot_description', self.descriptions.append, latched
+        )
         self._mover = ActionClient(self._node, MoveJoints, 'move_joints')
-        values = [part for name, value in ({'host': '127.0.0.1', 'port': port} | parameters).items() for part in ('-p', f'{name}:={value}')]
+        values = [
+            part
+            for name, value in ({'host': '127.0.0.1', 'port': port} | parameters).items()
+            for part in ('-p', f'{name}:={value}')
+        ]
         environment = os.environ | {'ABB_RWS_USER': USER.user, 'ABB_RWS_PASSWORD': USER.password}
-        self.process = subprocess.Popen([*START, '-r', f'__ns:={namespace}', *values], stderr=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen(
+            [*START, '-r', f'__ns:={namespace}', *values],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        self.diagnostics += [status for status in message.status if status.name.endswith('abb_rws_bridge')]
+        self.diagnostics += [
+            status for status in message.status if status.name.endswith('abb_rws_bridge')
+        ]
 
     def wait(self, condition, deadline_s: float = 30.0, what: str = 'the condition') -> float:
         began_s = time.monotonic()
@@ -82,7 +100,9 @@ class Operator:
         return future.result()
 
     def transition(self, number: int) -> bool:
-        return self.call(ChangeState, 'abb_rws_bridge/change_state', transition=Transition(id=number)).success
+        return self.call(
+            ChangeState, 'abb_rws_bridge/change_state', transition=Transition(id=number)
+        ).success
 
     def state(self) -> str:
         return self.call(GetState, 'abb_rws_bridge/get_state').current_state.label
@@ -91,7 +111,10 @@ class Operator:
         assert self.transition(CONFIGURE) and self.transition(ACTIVATE)
 
     def rest(self) -> None:
-        for state, number in (('active', DEACTIVATE), ('inactive', CLEANUP)):  # rclpy raises on a transition that is not there
+        for state, number in (
+            ('active', DEACTIVATE),
+            ('inactive', CLEANUP),
+        ):  # rclpy raises on a transition that is not there
             if self.state() == state:
                 assert self.transition(number)
 
@@ -100,8 +123,14 @@ class Operator:
 
     def send_goal(self, degrees, names=None, **fields):
         self.wait(self._mover.server_is_ready, what='the action move_joints')
-        goal = MoveJoints.Goal(names=names or [f'abb_joint_{i}' for i in range(1, 7)], position_rad=np.deg2rad(degrees).tolist(), **fields)
-        sent = self._mover.send_goal_async(goal, feedback_callback=lambda message: self.feedback.append(message.feedback))
+        goal = MoveJoints.Goal(
+            names=names or [f'abb_joint_{i}' for i in range(1, 7)],
+            position_rad=np.deg2rad(degrees).tolist(),
+            **fields,
+        )
+        sent = self._mover.send_goal_async(
+            goal, feedback_callback=lambda message: self.feedback.append(message.feedback)
+        )
         self.wait(sent.done, what='the goal')
         return sent.result(), sent.result().get_result_async()
 
@@ -167,7 +196,13 @@ def shared_operator(shared_peer):
 def operator(peer, shared_operator):
     """The node, unconfigured."""
     shared_operator.rest()
-    for told in (shared_operator.joints, shared_operator.states, shared_operator.io, shared_operator.events, shared_operator.diagnostics):
+    for told in (
+        shared_operator.joints,
+        shared_operator.states,
+        shared_operator.io,
+        shared_operator.events,
+        shared_operator.diagnostics,
+    ):
         told.clear()
     return shared_operator
 
@@ -188,7 +223,9 @@ def test_the_robot_moves_as_asked_and_the_topics_tell_it(operator, peer):
     np.testing.assert_allclose(np.rad2deg(moved.position_rad), TARGET_DEG, atol=0.2)
     assert moved.error_rad <= 0.002 and 0.1 < moved.duration_s < 5.0
     assert operator.feedback and all(0.0 <= f.age_s < 1.0 for f in operator.feedback)
-    operator.wait(lambda: np.allclose(np.rad2deg(operator.joints[-1].position), TARGET_DEG, atol=0.2), 3.0)
+    operator.wait(
+        lambda: np.allclose(np.rad2deg(operator.joints[-1].position), TARGET_DEG, atol=0.2), 3.0
+    )
     assert list(operator.joints[-1].name) == [f'abb_joint_{i}' for i in range(1, 7)]
     pose = np.eye(4)
     for transform in operator.transforms[-1].transforms:
@@ -233,7 +270,10 @@ def test_an_emergency_stop_ends_the_move_and_is_told(operator, peer):
     operator.wait(result.done, 1.5)
     assert result.result().result.error_code == MoveJoints.Result.INTERRUPTED
     operator.wait(lambda: operator.states[-1].control_state == 'emergencystop', 1.0)
-    operator.wait(lambda: any(e.code == 10013 and e.level == ControllerEvent.ERROR for e in operator.events), 2.0)
+    operator.wait(
+        lambda: any(e.code == 10013 and e.level == ControllerEvent.ERROR for e in operator.events),
+        2.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -249,7 +289,9 @@ def test_an_emergency_stop_ends_the_move_and_is_told(operator, peer):
         ([0] * 6, None, {'timeout_s': math.nan}),
     ],
 )
-def test_a_goal_that_cannot_be_is_refused_and_nothing_is_sent(operator, peer, degrees, names, fields):
+def test_a_goal_that_cannot_be_is_refused_and_nothing_is_sent(
+    operator, peer, degrees, names, fields
+):
     operator.start()
     before = peer.state()['writes']
     assert operator.move(degrees, names, **fields).error_code == MoveJoints.Result.INVALID_GOAL
@@ -274,7 +316,9 @@ def test_garbage_is_refused_in_one_line_and_the_node_goes_on(operator, peer):
         (GetRapidData, 'get_rapid_data', {'symbol': '../../../' + huge}),
     ):
         answer = operator.call(kind, name, **fields)
-        assert not answer.success and 0 < len(answer.message) <= 300 and '\n' not in answer.message, (name, answer.message)
+        assert (
+            not answer.success and 0 < len(answer.message) <= 300 and '\n' not in answer.message
+        ), (name, answer.message)
     for degrees, names in (
         ([math.inf] * 6, None),
         ([0.0] * 10_000, None),
@@ -283,7 +327,10 @@ def test_garbage_is_refused_in_one_line_and_the_node_goes_on(operator, peer):
         ([], None),
     ):
         refused = operator.move(degrees, names)
-        assert refused.error_code == MoveJoints.Result.INVALID_GOAL and 0 < len(refused.error_msg) <= 300
+        assert (
+            refused.error_code == MoveJoints.Result.INVALID_GOAL
+            and 0 < len(refused.error_msg) <= 300
+        )
     assert peer.state()['writes'] == before
     assert operator.call(SetRapidData, 'set_rapid_data', symbol=symbol, literal='2').success
 
@@ -296,19 +343,35 @@ def test_data_signals_and_speed_are_written_and_told(operator, peer):
     assert read.success and read.literal == '4.5'
     refused = operator.call(GetRapidData, 'get_rapid_data', symbol='T_ROB1/none')
     assert not refused.success and refused.literal == '' and 'not found' in refused.message.lower()
-    assert not operator.call(SetRapidData, 'set_rapid_data', symbol=symbol, literal='"text"').success
+    assert not operator.call(
+        SetRapidData, 'set_rapid_data', symbol=symbol, literal='"text"'
+    ).success
     assert operator.call(SetIo, 'set_io', signal='DO_01', value=1.0).success
-    operator.wait(lambda: operator.io and dict(zip(operator.io[-1].names, operator.io[-1].values, strict=True)).get('DO_01') == 1.0, 3.0)
+    operator.wait(
+        lambda: (
+            operator.io
+            and dict(zip(operator.io[-1].names, operator.io[-1].values, strict=True)).get('DO_01')
+            == 1.0
+        ),
+        3.0,
+    )
     assert not operator.call(SetIo, 'set_io', signal='SS2', value=0.0).success
     assert operator.call(SetIo, 'set_io', signal='DO_01', value=0.0).success
     assert not operator.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=1.5).success
     assert operator.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=0.5).success
-    operator.wait(lambda: operator.states[-1].speed_ratio == 0.5 and operator.states[-1].speed_ratio_age_s < 2.0, 3.0)
+    operator.wait(
+        lambda: (
+            operator.states[-1].speed_ratio == 0.5 and operator.states[-1].speed_ratio_age_s < 2.0
+        ),
+        3.0,
+    )
 
 
 def test_a_frozen_controller_is_told_within_a_second_and_nothing_stale_is_published(operator, peer):
     operator.start()
-    operator.wait(lambda: operator.diagnostics and operator.diagnostics[-1].level == DiagnosticStatus.OK, 5.0)
+    operator.wait(
+        lambda: operator.diagnostics and operator.diagnostics[-1].level == DiagnosticStatus.OK, 5.0
+    )
     os.kill(peer.process.pid, signal.SIGSTOP)
     frozen_s = time.monotonic()
     operator.wait_a_little(0.2)
@@ -316,10 +379,15 @@ def test_a_frozen_controller_is_told_within_a_second_and_nothing_stale_is_publis
     operator.wait(lambda: operator.diagnostics[-1].level == DiagnosticStatus.ERROR, 2.5)
     took_s = time.monotonic() - frozen_s
     assert operator.joints == []
-    assert value(operator.diagnostics[-1], 'link') == 'lost' and 'check that the controller is on' in operator.diagnostics[-1].message
+    assert (
+        value(operator.diagnostics[-1], 'link') == 'lost'
+        and 'check that the controller is on' in operator.diagnostics[-1].message
+    )
     os.kill(peer.process.pid, signal.SIGCONT)
     operator.wait(lambda: operator.joints, 2.0)
-    assert operator.age_s(operator.joints[0].header.stamp) < 1.2  # the first may be the answer to what was asked before
+    assert (
+        operator.age_s(operator.joints[0].header.stamp) < 1.2
+    )  # the first may be the answer to what was asked before
     operator.wait(lambda: operator.age_s(operator.joints[-1].header.stamp) < 0.3, 2.0)
     operator.wait(lambda: operator.diagnostics[-1].level == DiagnosticStatus.OK, 3.0)
     assert took_s < 2.1  # lost within 1 s (see test_peer_loss), told at the next second
@@ -348,7 +416,10 @@ def test_commands_need_the_active_state_but_a_stop_does_not(operator, peer):
         assert not answer.success and 'activate' in answer.message
     assert operator.move(TARGET_DEG).error_code == MoveJoints.Result.NOT_ACTIVE
     assert peer.state()['writes'] == before
-    assert operator.call(Trigger, 'stop').success and operator.call(SetBool, 'set_motors', data=False).success
+    assert (
+        operator.call(Trigger, 'stop').success
+        and operator.call(SetBool, 'set_motors', data=False).success
+    )
 
 
 def test_lifecycle_cycles_leave_nothing_on_the_controller_or_in_the_process(operator, peer):
@@ -369,8 +440,12 @@ def test_lifecycle_cycles_leave_nothing_on_the_controller_or_in_the_process(oper
     assert after[0] <= before[0] + 2 and after[1] <= before[1] + 1
 
 
-@pytest.mark.parametrize('fault', [{'silent': True}, {'busy': True}, {'html_500': True}, {'truncate': True}])
-def test_every_transition_under_a_fault_ends_in_time_and_the_diagnostics_do_not_call_it_well(operator, peer, fault):
+@pytest.mark.parametrize(
+    'fault', [{'silent': True}, {'busy': True}, {'html_500': True}, {'truncate': True}]
+)
+def test_every_transition_under_a_fault_ends_in_time_and_the_diagnostics_do_not_call_it_well(
+    operator, peer, fault
+):
     def timed(number, deadline_s):
         began_s = time.monotonic()
         done = operator.transition(number)
@@ -379,10 +454,15 @@ def test_every_transition_under_a_fault_ends_in_time_and_the_diagnostics_do_not_
 
     peer.spoil(**fault)
     try:
-        assert timed(CONFIGURE, 9.0) is False and operator.state() == 'unconfigured'  # 5 s for the controller, then it logs out
+        assert (
+            timed(CONFIGURE, 9.0) is False and operator.state() == 'unconfigured'
+        )  # 5 s for the controller, then it logs out
         peer.spoil()
         operator.start()
-        operator.wait(lambda: operator.diagnostics and operator.diagnostics[-1].level == DiagnosticStatus.OK, 5.0)
+        operator.wait(
+            lambda: operator.diagnostics and operator.diagnostics[-1].level == DiagnosticStatus.OK,
+            5.0,
+        )
         peer.spoil(**fault)
         operator.wait(lambda: operator.diagnostics[-1].level != DiagnosticStatus.OK, 3.0)
         told = len(operator.diagnostics)
@@ -393,7 +473,9 @@ def test_every_transition_under_a_fault_ends_in_time_and_the_diagnostics_do_not_
     finally:
         peer.spoil()
     operator.start()
-    operator.wait(lambda: operator.joints and operator.age_s(operator.joints[-1].header.stamp) < 0.5, 5.0)
+    operator.wait(
+        lambda: operator.joints and operator.age_s(operator.joints[-1].header.stamp) < 0.5, 5.0
+    )
 
 
 @pytest.mark.parametrize(('number', 'generation'), [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
@@ -405,7 +487,11 @@ def test_a_signal_during_a_move_stops_the_robot_and_logs_out(number, generation)
         running.process.send_signal(number)
         assert running.process.wait(30.0) == 0
         state = peer.state()
-        assert (state['running'], state['sessions'], set(state['masters'].values())) == (False, 0, {None})
+        assert (state['running'], state['sessions'], set(state['masters'].values())) == (
+            False,
+            0,
+            {None},
+        )
     finally:
         running.close()
         peer.end()
@@ -429,6 +515,12 @@ def test_configure_fails_where_nobody_is_and_works_when_somebody_is():
 
 def test_without_credentials_the_node_says_how_to_give_them():
     environment = {k: v for k, v in os.environ.items() if not k.startswith('ABB_RWS')}
-    done = subprocess.run([*START, '-p', 'host:=127.0.0.1'], capture_output=True, text=True, timeout=20, env=environment)
+    done = subprocess.run(
+        [*START, '-p', 'host:=127.0.0.1'],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env=environment,
+    )
     assert done.returncode == 2
     assert 'ABB_RWS_USER' in done.stderr and len(done.stderr.strip().splitlines()) == 1

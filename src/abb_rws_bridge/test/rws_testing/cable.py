@@ -1,7 +1,8 @@
 """A controller behind a cable that is pulled and put back, all in a network namespace of its own; prints what it measured as JSON.
 
-Run it by `unshare --user --map-root-user --net`. The controller's end of a pair of virtual Ethernet interfaces stands in a second
-namespace; taking that end down leaves ours up without a carrier, so that what we send vanishes: that is what pulling a cable does.
+Run it by `unshare --user --map-root-user --net`. The controller's end of a pair of virtual Ethernet
+interfaces stands in a second namespace; taking that end down leaves ours up without a carrier, so
+that what we send vanishes: that is what pulling a cable does.
 """
 
 import json
@@ -30,7 +31,17 @@ def ip(*words: str, inside: int | None = None) -> None:
 
 def main() -> None:
     """Measure."""
-    options = ['--host', THEIRS, '--port', str(PORT), '--json', '--user', USER.user, '--password', USER.password]
+    options = [
+        '--host',
+        THEIRS,
+        '--port',
+        str(PORT),
+        '--json',
+        '--user',
+        USER.user,
+        '--password',
+        USER.password,
+    ]
     command = ['unshare', '--net', 'sh', '-c', EMULATOR, sys.executable, *options]
     peer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -67,8 +78,18 @@ def _measure(peer: subprocess.Popen) -> dict:
         events_lost_s = lost_s + _until(changed, lambda: not link.events_live, 5.0)
         age_s = link.known.joints.age_s
         ip('link', 'set', 'cable1', 'up', inside=peer.pid)
-        back_s = _until(changed, lambda: link.known.link == UP and link.known.joints.age_s < 0.3 and link.events_live, 15.0)
-        return {'lost_s': lost_s, 'events_lost_s': events_lost_s, 'age_s': age_s, 'back_s': back_s, 'sessions': link.sessions_used}
+        back_s = _until(
+            changed,
+            lambda: link.known.link == UP and link.known.joints.age_s < 0.3 and link.events_live,
+            15.0,
+        )
+        return {
+            'lost_s': lost_s,
+            'events_lost_s': events_lost_s,
+            'age_s': age_s,
+            'back_s': back_s,
+            'sessions': link.sessions_used,
+        }
     finally:
         link.close()
 

@@ -19,7 +19,9 @@ FAST = {'interval_s': 0.0, 'timeout_s': 0.8}
 
 @asynccontextmanager
 async def emulator(generation: int = 1, **options):
-    async with Emulator(Options({USER.user: USER.password}, generation=generation, **options)) as running:
+    async with Emulator(
+        Options({USER.user: USER.password}, generation=generation, **options)
+    ) as running:
         yield running
 
 
@@ -34,7 +36,9 @@ async def cell(generation: int = 1, endpoint: dict | None = None, **options):
     async with emulator(generation, **options) as running:
         async with client(running, **(endpoint or {})) as controller:
             yield running, controller
-        assert running.sessions.table == {} or running.faults != type(running.faults)(), 'a session was left behind'
+        assert running.sessions.table == {} or running.faults != type(running.faults)(), (
+            'a session was left behind'
+        )
 
 
 @asynccontextmanager
@@ -43,7 +47,9 @@ async def watched(controller: Controller, **options):
     monitor = Monitor(controller, **options)
     running = asyncio.create_task(monitor.run())
     try:
-        assert await monitor.wait_for(lambda known: known.link == UP and known.ready and monitor.subscription.live, 5.0), monitor.known
+        assert await monitor.wait_for(
+            lambda known: known.link == UP and known.ready and monitor.subscription.live, 5.0
+        ), monitor.known
         yield monitor
     finally:
         running.cancel()

@@ -35,7 +35,9 @@ class Peer:
         self.port, self.control_port = told['port'], told['control_port']
 
     def state(self) -> dict:
-        with urllib.request.urlopen(f'http://127.0.0.1:{self.control_port}/state', timeout=5.0) as answer:
+        with urllib.request.urlopen(
+            f'http://127.0.0.1:{self.control_port}/state', timeout=5.0
+        ) as answer:
             return json.load(answer)
 
     def act(self, name: str, **values) -> None:
@@ -46,7 +48,11 @@ class Peer:
         self._post('faults', faults)
 
     def _post(self, path: str, values: dict) -> None:
-        request = urllib.request.Request(f'http://127.0.0.1:{self.control_port}/{path}', json.dumps(values).encode(), method='POST')
+        request = urllib.request.Request(
+            f'http://127.0.0.1:{self.control_port}/{path}',
+            json.dumps(values).encode(),
+            method='POST',
+        )
         urllib.request.urlopen(request, timeout=5.0).close()
 
     def end(self) -> None:

@@ -1,7 +1,8 @@
 """An emulated controller in a process of its own that tells how long its event loop was kept from its work.
 
-Run as a module: it prints its port, and then for every line that comes in the longest time between two beats of its loop since the line
-before, as processor time of this process [s]. How busy the machine is does not come into it.
+Run as a module: it prints its port, and then for every line that comes in the longest time between
+two beats of its loop since the line before, as processor time of this process [s]. How busy the
+machine is does not come into it.
 """
 
 import asyncio
@@ -21,7 +22,9 @@ class Pulse:
     """The process; `end` kills it."""
 
     def __init__(self):
-        paths = os.pathsep.join([str(Path(__file__).parents[1]), *os.environ.get('PYTHONPATH', '').split(os.pathsep)])
+        paths = os.pathsep.join(
+            [str(Path(__file__).parents[1]), *os.environ.get('PYTHONPATH', '').split(os.pathsep)]
+        )
         self._process = subprocess.Popen(
             [sys.executable, '-m', 'rws_testing.pulse'],
             stdin=subprocess.PIPE,

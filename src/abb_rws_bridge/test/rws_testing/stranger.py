@@ -43,16 +43,25 @@ def nonce_of(challenge: str) -> str:
 
 def authorization(method: str, target: str, nonce: str, count: int = 1) -> str:
     nc = f'{count:08x}'
-    answer = _md5(f'{_md5(f"{USER}:{REALM}:{PASSWORD}")}:{nonce}:{nc}:c:auth:{_md5(f"{method}:{target}")}')
+    answer = _md5(
+        f'{_md5(f"{USER}:{REALM}:{PASSWORD}")}:{nonce}:{nc}:c:auth:{_md5(f"{method}:{target}")}'
+    )
     return f'Digest username="{USER}", realm="{REALM}", nonce="{nonce}", uri="{target}", qop=auth, nc={nc}, cnonce="c", response="{answer}"'
 
 
 def serve(work, generation: int = 1, keep_cookies: bool = True, **options):
     async def run():
-        async with Emulator(Options({USER: PASSWORD}, generation=generation, **options)) as emulator:
+        async with Emulator(
+            Options({USER: PASSWORD}, generation=generation, **options)
+        ) as emulator:
             jar = aiohttp.CookieJar(unsafe=True) if keep_cookies else aiohttp.DummyCookieJar()
             auth = (
-                {} if generation == 1 else {'Authorization': 'Basic RGVmYXVsdCBVc2VyOnJvYm90aWNz', 'Accept': 'application/hal+json;v=2.0'}
+                {}
+                if generation == 1
+                else {
+                    'Authorization': 'Basic RGVmYXVsdCBVc2VyOnJvYm90aWNz',
+                    'Accept': 'application/hal+json;v=2.0',
+                }
             )
             async with aiohttp.ClientSession(cookie_jar=jar, headers=auth) as http:
                 await work(emulator, Stranger(emulator.port, http))

@@ -21,9 +21,15 @@ def may_have_a_network_of_its_own() -> str:
     if missing:
         return f'needs {" and ".join(missing)}'
     tried = subprocess.run(
-        [*ISOLATED, 'ip', 'link', 'add', 'cable0', 'type', 'veth', 'peer', 'name', 'cable1'], capture_output=True, text=True
+        [*ISOLATED, 'ip', 'link', 'add', 'cable0', 'type', 'veth', 'peer', 'name', 'cable1'],
+        capture_output=True,
+        text=True,
     )
-    return '' if tried.returncode == 0 else f'the kernel allows no network namespace: {tried.stderr.strip()}'
+    return (
+        ''
+        if tried.returncode == 0
+        else f'the kernel allows no network namespace: {tried.stderr.strip()}'
+    )
 
 
 def test_a_pulled_cable_is_reported_within_a_second_and_one_put_back_is_found():

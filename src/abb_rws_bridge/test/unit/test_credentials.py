@@ -7,7 +7,9 @@ from abb_rws_bridge.errors import ConfigurationError
 
 
 def test_from_the_environment_and_never_by_default():
-    assert load_credentials(None, {'ABB_RWS_USER': 'u', 'ABB_RWS_PASSWORD': ''}) == Credentials('u', '')
+    assert load_credentials(None, {'ABB_RWS_USER': 'u', 'ABB_RWS_PASSWORD': ''}) == Credentials(
+        'u', ''
+    )
     for environment in ({}, {'ABB_RWS_USER': 'u'}, {'ABB_RWS_PASSWORD': 'p'}):
         with pytest.raises(ConfigurationError, match='ABB_RWS_USER'):
             load_credentials(None, environment)
@@ -23,7 +25,10 @@ def test_from_a_file_that_others_cannot_read(tmp_path):
         load_credentials(path, {})
 
 
-@pytest.mark.parametrize('text', ['', 'user: u', 'user: u\npassword: 12', 'user: u\npassword: "p"\nmore: 1', ': :', '- u\n- p'])
+@pytest.mark.parametrize(
+    'text',
+    ['', 'user: u', 'user: u\npassword: 12', 'user: u\npassword: "p"\nmore: 1', ': :', '- u\n- p'],
+)
 def test_a_file_that_is_not_one_is_refused(tmp_path, text):
     path = tmp_path / 'credentials.yaml'
     path.write_text(text)

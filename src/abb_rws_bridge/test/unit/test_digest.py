@@ -20,7 +20,9 @@ def field(header: str, name: str) -> str:
 def test_rfc_2617_example(monkeypatch):
     monkeypatch.setattr(secrets, 'token_hex', lambda _n: '0a4f113b')
     digest = Digest(Credentials('Mufasa', 'Circle Of Life'))
-    digest.challenge(f'Digest realm="{REALM}", qop="auth,auth-int", nonce="{NONCE}", opaque="5ccc069c403ebaf9f0171e9517f40e41"')
+    digest.challenge(
+        f'Digest realm="{REALM}", qop="auth,auth-int", nonce="{NONCE}", opaque="5ccc069c403ebaf9f0171e9517f40e41"'
+    )
     header = digest.authorization('GET', '/dir/index.html')
     assert field(header, 'response') == '6629fae49393a05397450978507c4ef1'
     assert 'nc=00000001' in header and field(header, 'opaque') == '5ccc069c403ebaf9f0171e9517f40e41'
@@ -28,7 +30,9 @@ def test_rfc_2617_example(monkeypatch):
 
 def test_rfc_2069_example_without_qop():
     digest = Digest(Credentials('Mufasa', 'CircleOfLife'))
-    digest.challenge(f'Digest realm="{REALM}", nonce="{NONCE}", opaque="5ccc069c403ebaf9f0171e9517f40e41"')
+    digest.challenge(
+        f'Digest realm="{REALM}", nonce="{NONCE}", opaque="5ccc069c403ebaf9f0171e9517f40e41"'
+    )
     header = digest.authorization('GET', '/dir/index.html')
     assert field(header, 'response') == '1949323746fe6a43ef61f9606e7febea'
     assert 'nc=' not in header

@@ -30,21 +30,86 @@ RECORDED = [
         'rws_resource_panel.cpp[1688] The user does not have required mastership for the operation.',
         errors.MastershipMissing,
     ),
-    (403, -1073445881, 'rws_resource_iosystem.cpp[3554] Rejected code:-1073445881 icode:-2', errors.AccessDenied),
-    (403, -1073445867, 'rapi_uas_resource.cpp[2995] The user is not allowed access -1073445867 -757', errors.AccessDenied),
+    (
+        403,
+        -1073445881,
+        'rws_resource_iosystem.cpp[3554] Rejected code:-1073445881 icode:-2',
+        errors.AccessDenied,
+    ),
+    (
+        403,
+        -1073445867,
+        'rapi_uas_resource.cpp[2995] The user is not allowed access -1073445867 -757',
+        errors.AccessDenied,
+    ),
     (403, -1073445860, 'Operation not allowed in current operation mode', errors.WrongMode),
-    (400, -1073442809, 'rws_resource_rapid_execution.cpp[1128] ERROR: wrong state', errors.WrongState),
+    (
+        400,
+        -1073442809,
+        'rws_resource_rapid_execution.cpp[1128] ERROR: wrong state',
+        errors.WrongState,
+    ),
     (400, -1073442783, 'No PP', errors.NoProgramPointer),
-    (400, -1073445879, 'rws_resource_cfg.cpp[2107] Error set attribute code:-1073445879 icode:-1073437691', errors.InvalidArgument),
-    (400, -1073438708, 'rws_resource_rapid_task.cpp[1602]  code:-1073438708 icode:-1', errors.NotFound),
-    (400, -1073442816, 'rws_resource_rapid_task.cpp[1777] Unknown module name code:-1073442816 icode:-1', errors.NotFound),
-    (400, -1073414146, 'rws_resource_rapid_symbol_data.cpp[286] Symbol not found code:-1073414146 icode:-1', errors.NotFound),
-    (404, -1073442816, 'rws_resource_rapid_symbol_data.cpp[254] Symbol not found code:-1073442816 icode:-1', errors.NotFound),
-    (404, -1073414146, 'rws_services.cpp[129] Resource not found code:-1073414146 icode:-1', errors.NotFound),
-    (404, -1073445866, 'rws_resource_iosystem.cpp[2500] Invalid IO signal name passed in the uri', errors.NotFound),
-    (404, -1073438713, 'rapi_file_service.cpp[218] Path does not exist -1073438713 -1', errors.NotFound),
-    (400, -1073438716, 'rapi_file_service.cpp[237] Virtual root does not exist -1073438716 -704', errors.NotFound),
-    (400, -1073442813, 'rws_resource_rapid_module.cpp[1233] module name/parameter is invalid or missing', errors.NotFound),
+    (
+        400,
+        -1073445879,
+        'rws_resource_cfg.cpp[2107] Error set attribute code:-1073445879 icode:-1073437691',
+        errors.InvalidArgument,
+    ),
+    (
+        400,
+        -1073438708,
+        'rws_resource_rapid_task.cpp[1602]  code:-1073438708 icode:-1',
+        errors.NotFound,
+    ),
+    (
+        400,
+        -1073442816,
+        'rws_resource_rapid_task.cpp[1777] Unknown module name code:-1073442816 icode:-1',
+        errors.NotFound,
+    ),
+    (
+        400,
+        -1073414146,
+        'rws_resource_rapid_symbol_data.cpp[286] Symbol not found code:-1073414146 icode:-1',
+        errors.NotFound,
+    ),
+    (
+        404,
+        -1073442816,
+        'rws_resource_rapid_symbol_data.cpp[254] Symbol not found code:-1073442816 icode:-1',
+        errors.NotFound,
+    ),
+    (
+        404,
+        -1073414146,
+        'rws_services.cpp[129] Resource not found code:-1073414146 icode:-1',
+        errors.NotFound,
+    ),
+    (
+        404,
+        -1073445866,
+        'rws_resource_iosystem.cpp[2500] Invalid IO signal name passed in the uri',
+        errors.NotFound,
+    ),
+    (
+        404,
+        -1073438713,
+        'rapi_file_service.cpp[218] Path does not exist -1073438713 -1',
+        errors.NotFound,
+    ),
+    (
+        400,
+        -1073438716,
+        'rapi_file_service.cpp[237] Virtual root does not exist -1073438716 -704',
+        errors.NotFound,
+    ),
+    (
+        400,
+        -1073442813,
+        'rws_resource_rapid_module.cpp[1233] module name/parameter is invalid or missing',
+        errors.NotFound,
+    ),
     (400, -1073414146, 'some other plain failure', errors.Rejected),
 ]
 
@@ -70,20 +135,40 @@ def test_recorded_refusals(status, code, message, kind):
         assert errors.classify(status, document.code, document.message) is kind
 
 
-_CODED = [row for row in RECORDED if row[1] not in (-1073414146, -1073442816)]  # for those two the words decide
+_CODED = [
+    row for row in RECORDED if row[1] not in (-1073414146, -1073442816)
+]  # for those two the words decide
 _PATHS = st.from_regex(r'([A-Z]:)?([\\\\/][a-z_0-9]{1,9}){0,4}[\\\\/]?', fullmatch=True)
-_EXTRA = st.dictionaries(st.from_regex(r'[a-z]{3,8}', fullmatch=True), st.one_of(st.integers(), st.text(max_size=5), st.none()), max_size=3)
+_EXTRA = st.dictionaries(
+    st.from_regex(r'[a-z]{3,8}', fullmatch=True),
+    st.one_of(st.integers(), st.text(max_size=5), st.none()),
+    max_size=3,
+)
 
 
-@given(st.sampled_from(RECORDED), _PATHS, st.integers(1, 9999), st.integers(-2000, -1), st.integers(0, 2), _EXTRA)
-def test_a_refusal_is_the_same_whatever_the_build_and_the_form(recorded, folder, line, inner, form, extra):
+@given(
+    st.sampled_from(RECORDED),
+    _PATHS,
+    st.integers(1, 9999),
+    st.integers(-2000, -1),
+    st.integers(0, 2),
+    _EXTRA,
+)
+def test_a_refusal_is_the_same_whatever_the_build_and_the_form(
+    recorded, folder, line, inner, form, extra
+):
     """T19: other builds put other source files, lines and inner codes around the same refusal, and more fields into it."""
     status, code, message, kind = recorded
     words = re.sub(r'^\S*?\.cpp\[\d+\]', '', message).partition('code:')[0].strip()
     worded = f'{folder}other_resource.cpp[{line}] {words} code:{code} icode:{inner}'
     content = forms(code, worded)[form]
     if form < 2:
-        content = json.dumps({**{k: v for k, v in extra.items() if k not in ('state', 'status')}, **json.loads(content)}).encode()
+        content = json.dumps(
+            {
+                **{k: v for k, v in extra.items() if k not in ('state', 'status')},
+                **json.loads(content),
+            }
+        ).encode()
     document = body.parse(content)
     assert errors.classify(status, document.code, document.message) is kind
     assert '.cpp' not in errors.short(document.message)
@@ -96,13 +181,19 @@ def test_where_the_code_says_it_the_words_do_not_matter(recorded, words):
         assert errors.classify(status, code, words) is kind
 
 
-@given(st.integers(400, 599), st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1)), st.text(max_size=60))
+@given(
+    st.integers(400, 599),
+    st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1)),
+    st.text(max_size=60),
+)
 def test_every_refusal_has_a_type(status, code, words):
     assert issubclass(errors.classify(status, code, words), errors.RwsError)
 
 
 @given(st.sampled_from(RECORDED), st.integers(0, 2), st.integers(0, 400), st.binary(max_size=6))
-def test_a_spoiled_refusal_is_parsed_or_said_to_be_broken_but_never_raises_anything_else(recorded, form, place, junk):
+def test_a_spoiled_refusal_is_parsed_or_said_to_be_broken_but_never_raises_anything_else(
+    recorded, form, place, junk
+):
     content = forms(*recorded[1:3])[form]
     for spoiled in (content[:place], content[:place] + junk + content[place:]):
         try:
@@ -156,11 +247,14 @@ def test_every_form_of_a_state_gives_the_same_item():
         b'<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><a href="" rel="self"/>'
         b'<ul><li class="pnl-ctrlstate " title="ctrlstate"><span class="ctrlstate ">motoron</span></li></ul></div></body></html>'
     )
-    assert {tuple(sorted(body.parse(form).first('pnl-ctrlstate').fields.items())) for form in (rws1, rws2, page)} == {
-        (('ctrlstate', 'motoron'),)
-    }
+    assert {
+        tuple(sorted(body.parse(form).first('pnl-ctrlstate').fields.items()))
+        for form in (rws1, rws2, page)
+    } == {(('ctrlstate', 'motoron'),)}
 
 
 def test_numbers_in_json_stay_the_text_they_were():
-    item = body.parse(b'{"_embedded":{"_state":[{"_type":"ios-signal-li","lvalue":0,"x":1.50}]}}').first()
+    item = body.parse(
+        b'{"_embedded":{"_state":[{"_type":"ios-signal-li","lvalue":0,"x":1.50}]}}'
+    ).first()
     assert item.fields == {'lvalue': '0', 'x': '1.50'}

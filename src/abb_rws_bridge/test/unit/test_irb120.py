@@ -15,9 +15,20 @@ from abb_rws_bridge.errors import ConfigurationError
 CHECKS = [
     ((0, 0, 0, 0, 0, 0), (374, 0, 630), (0.707107, 0, 0.707107, 0)),
     ((0, 0, 0, 0, 30, 0), (364.3538, 0, 594.0), (0.5, 0, 0.866025, 0)),
-    ((10, -20, 30, 40, 50, 60), (245.4252, 79.2751, 510.5658), (0.021432, 0.514601, 0.761545, 0.393417)),
+    (
+        (10, -20, 30, 40, 50, 60),
+        (245.4252, 79.2751, 510.5658),
+        (0.021432, 0.514601, 0.761545, 0.393417),
+    ),
 ]
-DH = [(0, -90, 290, 0), (270, 0, 0, -90), (70, -90, 0, 0), (0, 90, 302, 0), (0, -90, 0, 0), (0, 0, 72, 180)]  # a mm, alpha, d mm, offset
+DH = [
+    (0, -90, 290, 0),
+    (270, 0, 0, -90),
+    (70, -90, 0, 0),
+    (0, 90, 302, 0),
+    (0, -90, 0, 0),
+    (0, 0, 72, 180),
+]  # a mm, alpha, d mm, offset
 
 
 @pytest.mark.parametrize(('degrees', 'position_mm', 'q_wxyz'), CHECKS)
@@ -37,14 +48,21 @@ def dh_pose(joints_rad):
             math.sin(math.radians(alpha)),
         )
         pose = pose @ np.array(
-            [[ct, -st_ * ca, st_ * sa, a / 1000 * ct], [st_, ct * ca, -ct * sa, a / 1000 * st_], [0, sa, ca, d / 1000], [0, 0, 0, 1]]
+            [
+                [ct, -st_ * ca, st_ * sa, a / 1000 * ct],
+                [st_, ct * ca, -ct * sa, a / 1000 * st_],
+                [0, sa, ca, d / 1000],
+                [0, 0, 0, 1],
+            ]
         )
     return pose
 
 
 @given(st.tuples(*(st.floats(low, high) for low, high in irb120.LIMITS_RAD)))
 def test_agrees_with_the_denavit_hartenberg_form(joints_rad):
-    np.testing.assert_allclose(irb120.forward_kinematics(joints_rad), dh_pose(joints_rad), atol=1e-12)
+    np.testing.assert_allclose(
+        irb120.forward_kinematics(joints_rad), dh_pose(joints_rad), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize('joint', range(6))
@@ -67,8 +85,12 @@ def test_what_is_not_a_number_is_refused(bad):
 
 
 def test_the_slowest_axis_sets_the_time_of_a_move():
-    assert irb120.move_duration_s(np.zeros(6), np.deg2rad([125, 0, 0, 0, 0, 0])) == pytest.approx(0.5)
-    assert irb120.move_duration_s(np.zeros(6), np.deg2rad([125, 0, 0, 0, 0, 420]), speed_ratio=0.5) == pytest.approx(2.0)
+    assert irb120.move_duration_s(np.zeros(6), np.deg2rad([125, 0, 0, 0, 0, 0])) == pytest.approx(
+        0.5
+    )
+    assert irb120.move_duration_s(
+        np.zeros(6), np.deg2rad([125, 0, 0, 0, 0, 420]), speed_ratio=0.5
+    ) == pytest.approx(2.0)
 
 
 def test_urdf_moves_as_the_kinematics_do():
@@ -80,11 +102,15 @@ def test_urdf_moves_as_the_kinematics_do():
         parent = joint.find('child').get('link')
         origin = np.eye(4)
         origin[:3, 3] = list(map(float, joint.find('origin').get('xyz').split()))
-        origin[:3, :3] = irb120._rotation(np.array([0, 1, 0]), float(joint.find('origin').get('rpy').split()[1]))
+        origin[:3, :3] = irb120._rotation(
+            np.array([0, 1, 0]), float(joint.find('origin').get('rpy').split()[1])
+        )
         pose = pose @ origin
         if joint.get('type') == 'revolute':
             turn = np.eye(4)
-            turn[:3, :3] = irb120._rotation(np.array(list(map(float, joint.find('axis').get('xyz').split()))), next(moved))
+            turn[:3, :3] = irb120._rotation(
+                np.array(list(map(float, joint.find('axis').get('xyz').split()))), next(moved)
+            )
             pose = pose @ turn
     assert parent == 'abb_tool0'
     np.testing.assert_allclose(pose, irb120.forward_kinematics(joints_rad), atol=1e-8)
@@ -97,14 +123,18 @@ def test_urdf_moves_as_the_kinematics_do():
 
 
 @given(st.lists(st.floats(0.01, 0.99), min_size=6, max_size=6))
-def test_inverse_kinematics_finds_the_joints_it_came_from_among_solutions_that_all_reach_the_pose(shares):
+def test_inverse_kinematics_finds_the_joints_it_came_from_among_solutions_that_all_reach_the_pose(
+    shares,
+):
     low, high = irb120.LIMITS_RAD.T
     joints = low + np.array(shares) * (high - low)
     pose = irb120.forward_kinematics(joints)
     solutions = irb120.joint_solutions(pose)
     for solution in solutions:
         np.testing.assert_allclose(irb120.forward_kinematics(solution), pose, atol=1e-9)
-    if abs(np.sin(joints[4])) > 1e-3:  # otherwise axes 4 and 6 share one turn and any split of it is right
+    if (
+        abs(np.sin(joints[4])) > 1e-3
+    ):  # otherwise axes 4 and 6 share one turn and any split of it is right
         np.testing.assert_allclose(irb120.inverse_kinematics(pose, joints), joints, atol=1e-6)
 
 

@@ -39,7 +39,11 @@ FAULTS = [
 
 def held() -> tuple[int, int, int]:
     """Sockets, other open files and threads."""
-    names = [os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{fd}')]
+    names = [
+        os.readlink(f'/proc/self/fd/{fd}')
+        for fd in os.listdir('/proc/self/fd')
+        if os.path.exists(f'/proc/self/fd/{fd}')
+    ]
     sockets = sum('socket:' in name for name in names)
     return sockets, len(names) - sockets, threading.active_count()
 
@@ -61,12 +65,16 @@ def test_fifty_cycles_with_a_fault_in_each_leave_nothing(generation, dialect):
         before = held()
         for cycle, (kind, values) in zip(range(CYCLES), itertools.cycle(FAULTS), strict=False):
             link.open(5.0)
-            (peer.spoil if kind == 'faults' else lambda kind=kind, **v: peer.act(kind, **v))(**values)
+            (peer.spoil if kind == 'faults' else lambda kind=kind, **v: peer.act(kind, **v))(
+                **values
+            )
             _command(link)
             if cycle % 2:  # half of the links are closed while the fault lasts
                 peer.spoil()
                 with changed:
-                    assert changed.wait_for(lambda: link.known.link == UP and link.known.ready, 5.0), (kind, values, link.known.error)
+                    assert changed.wait_for(
+                        lambda: link.known.link == UP and link.known.ready, 5.0
+                    ), (kind, values, link.known.error)
             began_s = time.monotonic()
             link.close()
             slowest_s = max(slowest_s, time.monotonic() - began_s)
@@ -86,6 +94,8 @@ def test_fifty_cycles_with_a_fault_in_each_leave_nothing(generation, dialect):
 def _command(link: Link) -> None:
     """One command of a user, which may be refused, but not hang."""
     try:
-        link.submit(lambda controller, _monitor: controller.set_signal('DO_01', 1)).future.result(3.0)
+        link.submit(lambda controller, _monitor: controller.set_signal('DO_01', 1)).future.result(
+            3.0
+        )
     except RwsError as error:
         assert str(error)

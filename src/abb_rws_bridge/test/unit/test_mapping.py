@@ -8,22 +8,38 @@ from hypothesis import strategies as st
 from abb_rws_bridge import irb120, mapping
 from abb_rws_bridge.errors import BadResponse, ConfigurationError
 
-ROBTARGET = {'x': '245.4252', 'y': '79.2751', 'z': '510.5658', 'q1': '0.021432', 'q2': '0.514601', 'q3': '0.761545', 'q4': '0.393417'}
+ROBTARGET = {
+    'x': '245.4252',
+    'y': '79.2751',
+    'z': '510.5658',
+    'q1': '0.021432',
+    'q2': '0.514601',
+    'q3': '0.761545',
+    'q4': '0.393417',
+}
 
 
 def test_robtarget_becomes_the_pose_of_the_same_joints():
-    np.testing.assert_allclose(mapping.pose(ROBTARGET), irb120.forward_kinematics(np.deg2rad([10, -20, 30, 40, 50, 60])), atol=2e-6)
+    np.testing.assert_allclose(
+        mapping.pose(ROBTARGET),
+        irb120.forward_kinematics(np.deg2rad([10, -20, 30, 40, 50, 60])),
+        atol=2e-6,
+    )
 
 
 def test_ros_has_the_scalar_last_and_the_controller_first():
     turn = irb120.forward_kinematics(np.deg2rad([10, -20, 30, 40, 50, 60]))[:3, :3]
-    np.testing.assert_allclose(mapping.q_xyzw(turn), [0.514601, 0.761545, 0.393417, 0.021432], atol=2e-6)
+    np.testing.assert_allclose(
+        mapping.q_xyzw(turn), [0.514601, 0.761545, 0.393417, 0.021432], atol=2e-6
+    )
 
 
 @given(st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: np.linalg.norm(q) > 0.1))
 def test_quaternions_survive_the_way_there_and_back(q):
     q = np.array(q) / np.linalg.norm(q)
-    np.testing.assert_allclose(mapping.rotation(mapping.q_wxyz(mapping.rotation(q))), mapping.rotation(q), atol=1e-12)
+    np.testing.assert_allclose(
+        mapping.rotation(mapping.q_wxyz(mapping.rotation(q))), mapping.rotation(q), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize('prefix', ['rax_', 'j'])
@@ -32,7 +48,9 @@ def test_jointtarget_is_in_degrees(prefix):
     np.testing.assert_allclose(mapping.joints_rad(fields), np.pi / 6 * np.arange(1, 7))
 
 
-@pytest.mark.parametrize('change', [{'rax_3': '9E+09'}, {'rax_3': 'NaN'}, {'rax_3': ''}, {'rax_3': 'inf'}])
+@pytest.mark.parametrize(
+    'change', [{'rax_3': '9E+09'}, {'rax_3': 'NaN'}, {'rax_3': ''}, {'rax_3': 'inf'}]
+)
 def test_a_jointtarget_that_is_none_is_refused(change):
     fields = {f'rax_{i}': '0' for i in range(1, 7)} | change
     with pytest.raises(BadResponse):
@@ -71,7 +89,25 @@ def test_literals(text, value):
 
 @pytest.mark.parametrize(
     'text',
-    ['', '1e999', '[-1e999]', '[', ']', '[1,', '[1,]', '[,1]', '1,2', '[1 2]', '1 2', '[1]]', 'NaN', 'a', '"open', '[1];DROP', '1&x=2'],
+    [
+        '',
+        '1e999',
+        '[-1e999]',
+        '[',
+        ']',
+        '[1,',
+        '[1,]',
+        '[,1]',
+        '1,2',
+        '[1 2]',
+        '1 2',
+        '[1]]',
+        'NaN',
+        'a',
+        '"open',
+        '[1];DROP',
+        '1&x=2',
+    ],
 )
 def test_what_is_no_literal_is_refused(text):
     with pytest.raises(ConfigurationError):

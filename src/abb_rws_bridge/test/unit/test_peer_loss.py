@@ -54,7 +54,9 @@ def linked(port: int):
 
 def open_sockets() -> int:
     return sum(
-        'socket:' in os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{fd}')
+        'socket:' in os.readlink(f'/proc/self/fd/{fd}')
+        for fd in os.listdir('/proc/self/fd')
+        if os.path.exists(f'/proc/self/fd/{fd}')
     )
 
 
@@ -87,7 +89,11 @@ def test_opening_and_closing_leaves_nothing_here_or_there(peer):
     sockets, threads = open_sockets(), threading.active_count()
     for _ in range(5):
         with linked(peer.port) as (link, _):
-            assert link.submit(lambda controller, _monitor: controller.system()).future.result(2.0).value.name
+            assert (
+                link.submit(lambda controller, _monitor: controller.system())
+                .future.result(2.0)
+                .value.name
+            )
     assert (open_sockets(), threading.active_count()) == (sockets, threads)
     state = peer.state()
     assert (state['sessions'], state['groups'], state['sockets']) == (0, 0, 0)
@@ -96,7 +102,9 @@ def test_opening_and_closing_leaves_nothing_here_or_there(peer):
 
 def test_opening_towards_nobody_says_so_and_leaves_no_thread(peer):
     peer.end()
-    link = Link(lambda: Controller(Endpoint('127.0.0.1', peer.port), USER, RWS1), lambda _name: None)
+    link = Link(
+        lambda: Controller(Endpoint('127.0.0.1', peer.port), USER, RWS1), lambda _name: None
+    )
     with pytest.raises(Unreachable, match='cannot be reached'):
         link.open(0.5)
     with pytest.raises(Unreachable, match='configure first'):
@@ -115,7 +123,10 @@ def test_joint_angles_come_at_the_rate_that_is_allowed_and_none_is_older_than_it
 
 
 def test_an_error_in_the_thread_reaches_the_caller(peer):
-    with linked(peer.port) as (link, _), pytest.raises(RwsError, match='no RAPID symbol|name of a RAPID symbol'):
+    with (
+        linked(peer.port) as (link, _),
+        pytest.raises(RwsError, match='no RAPID symbol|name of a RAPID symbol'),
+    ):
         link.submit(lambda controller, _monitor: controller.symbol('?')).future.result(2.0)
 
 

@@ -20,7 +20,9 @@ async def answered(running, granted):
 
 
 @ALL
-def test_with_leave_and_mastership_the_program_can_be_written_in_manual_mode_and_both_are_given_back(generation):
+def test_with_leave_and_mastership_the_program_can_be_written_in_manual_mode_and_both_are_given_back(
+    generation,
+):
     async def run():
         async with cell(generation) as (running, controller):
             running.controller.set_operation_mode('MANR')
@@ -35,7 +37,9 @@ def test_with_leave_and_mastership_the_program_can_be_written_in_manual_mode_and
                     await controller.set_motors(True)  # that is the enabling device's
             await answer
             assert running.controller.memory.read(SYMBOL) == '5'
-            assert running.controller.privilege.holders == {} and set(running.controller.masters.values()) == {None}
+            assert running.controller.privilege.holders == {} and set(
+                running.controller.masters.values()
+            ) == {None}
             with pytest.raises((errors.MastershipMissing, errors.WrongMode)):
                 await controller.set_symbol(SYMBOL, '6')
 
@@ -44,11 +48,15 @@ def test_with_leave_and_mastership_the_program_can_be_written_in_manual_mode_and
 
 @ALL
 @pytest.mark.parametrize('refused', [True, False])
-def test_an_operator_who_refuses_or_does_not_answer_is_told_and_the_question_goes_from_the_pendant(generation, refused):
+def test_an_operator_who_refuses_or_does_not_answer_is_told_and_the_question_goes_from_the_pendant(
+    generation, refused
+):
     async def run():
         async with cell(generation) as (running, controller):
             running.controller.set_operation_mode('MANR')
-            answer = asyncio.create_task(answered(running, granted=False) if refused else asyncio.sleep(0))
+            answer = asyncio.create_task(
+                answered(running, granted=False) if refused else asyncio.sleep(0)
+            )
             with pytest.raises(errors.AccessDenied, match='pendant'):
                 async with remote_privilege(controller, 0.4, poll_s=0.05):
                     raise AssertionError('nobody gave leave')
@@ -119,7 +127,9 @@ def test_leave_is_given_back_however_the_block_ends(generation, end):
             if end == 'cancel':
                 task.cancel()
             result = (await asyncio.gather(task, return_exceptions=True))[0]
-            assert isinstance(result, RuntimeError if end == 'exception' else asyncio.CancelledError)
+            assert isinstance(
+                result, RuntimeError if end == 'exception' else asyncio.CancelledError
+            )
             await answer
             await until(lambda: running.controller.privilege.holders == {}, 1.0)
 

@@ -27,14 +27,20 @@ def test_in_manual_mode_every_write_is_refused_and_nothing_moves(generation):
                 controller.start,
                 controller.reset_pointer,
                 lambda: controller.set_speed_ratio(0.5),
-                lambda: controller.set_symbol('T_ROB1/J_Orientation_Target', '[[1,2,3,4,5,6],[0,0,0,0,0,0]]'),
+                lambda: controller.set_symbol(
+                    'T_ROB1/J_Orientation_Target', '[[1,2,3,4,5,6],[0,0,0,0,0,0]]'
+                ),
             ]
             before = running.controller.memory.values.copy()
             for write in writes:
                 with pytest.raises((errors.WrongMode, errors.MastershipMissing)):
                     await write()
             assert not running.writes
-            assert (running.controller.control_state, running.controller.running, running.controller.speed_percent) == (
+            assert (
+                running.controller.control_state,
+                running.controller.running,
+                running.controller.speed_percent,
+            ) == (
                 'motoroff',
                 False,
                 100,
@@ -125,12 +131,17 @@ def test_a_request_for_mastership_whose_answer_never_came_is_taken_back(generati
 @pytest.mark.parametrize('fault', ['busy', 'silent', 'html_500'])
 def test_a_mastership_that_could_not_be_given_back_is_given_back_later(fault):
     async def run():
-        async with cell(endpoint={'timeout_s': 0.2}) as (running, controller), watched(controller) as monitor:
+        async with (
+            cell(endpoint={'timeout_s': 0.2}) as (running, controller),
+            watched(controller) as monitor,
+        ):
             async with controller.mastership():
                 running.faults.only = '/rw/mastership'
                 setattr(running.faults, fault, True)
             before = monitor.known.joints.asked_s
-            await until(lambda: monitor.known.joints.asked_s > before + 0.5, 2.0)  # polling goes on meanwhile
+            await until(
+                lambda: monitor.known.joints.asked_s > before + 0.5, 2.0
+            )  # polling goes on meanwhile
             assert running.controller.masters['rapid'] is not None  # nobody heard us
             running.faults.clear()
             await until(lambda: running.controller.masters['rapid'] is None, 2.0)
@@ -211,8 +222,14 @@ def test_what_cannot_be_had_is_told_by_type(generation):
                 (controller.signal('NoNet/NoDev/NoSuch'), errors.NotFound),
                 (controller.symbol('T_ROB1/BASE/no_such_var'), errors.NotFound),
                 (controller.set_symbol('T_ROB1/nope', '1'), errors.NotFound),
-                (controller.set_symbol('T_ROB1/Module1/test_var_num', '"text"'), errors.InvalidArgument),
-                (controller.set_symbol('T_ROB1/Module1/test_array', '[1,2]'), errors.InvalidArgument),
+                (
+                    controller.set_symbol('T_ROB1/Module1/test_var_num', '"text"'),
+                    errors.InvalidArgument,
+                ),
+                (
+                    controller.set_symbol('T_ROB1/Module1/test_array', '[1,2]'),
+                    errors.InvalidArgument,
+                ),
                 (controller.set_signal('DO_01', 0.5), errors.InvalidArgument),
             ]:
                 with pytest.raises(kind):
@@ -249,8 +266,12 @@ def test_a_signal_and_a_variable_can_be_written_and_read_back(generation):
             await controller.set_signal('DeviceNet/d652/DO_01', 1)
             assert (await controller.signal('DO_01')).value.value == 1.0
             assert running.controller.signals['DeviceNet/d652/DO_01'].value == 1.0
-            await controller.set_symbol('T_ROB1/Module1/test_var_str', '"a ""quoted"" text; with [ and &"')
-            assert (await controller.symbol('T_ROB1/Module1/test_var_str')).value == '"a ""quoted"" text; with [ and &"'
+            await controller.set_symbol(
+                'T_ROB1/Module1/test_var_str', '"a ""quoted"" text; with [ and &"'
+            )
+            assert (
+                await controller.symbol('T_ROB1/Module1/test_var_str')
+            ).value == '"a ""quoted"" text; with [ and &"'
             await controller.set_speed_ratio(0.25)
             assert (await controller.speed_ratio()).value == 0.25
 
@@ -270,12 +291,20 @@ def test_the_paper_sequence_moves_the_robot_there_and_stops(generation):
             assert running.controller.running is False
             assert seen[-1] <= 0.002 and len(seen) > 3
             told = [path.rpartition('/')[2] for path in running.writes if 'mastership' not in path]
-            assert told == ['ctrlstate?setctrlstate', 'execution?resetpp', 'J_Orientation_Target?set', 'execution?start', 'execution?stop']
+            assert told == [
+                'ctrlstate?setctrlstate',
+                'execution?resetpp',
+                'J_Orientation_Target?set',
+                'execution?start',
+                'execution?stop',
+            ]
 
     asyncio.run(run())
 
 
-@pytest.mark.parametrize('target_deg', [[0, 0, 80, 0, 0, 0], [0, 0, float('nan'), 0, 0, 0], [0, 0, 0]])
+@pytest.mark.parametrize(
+    'target_deg', [[0, 0, 80, 0, 0, 0], [0, 0, float('nan'), 0, 0, 0], [0, 0, 0]]
+)
 def test_a_target_the_robot_cannot_take_is_refused_here(target_deg):
     async def run():
         async with cell() as (running, controller), watched(controller) as monitor:
@@ -293,7 +322,10 @@ def test_a_target_the_robot_cannot_take_is_refused_here(target_deg):
         (lambda emulator: emulator.controller.emergency_stop(True), 'emergencystop'),
         (lambda emulator: emulator.controller.guard_stop(True), 'guardstop'),
         (lambda emulator: emulator.controller.stop(), 'program stopped'),
-        (lambda emulator: emulator.controller.set_operation_mode('MANR'), 'guardstop|program stopped'),
+        (
+            lambda emulator: emulator.controller.set_operation_mode('MANR'),
+            'guardstop|program stopped',
+        ),
     ],
 )
 def test_a_move_that_is_interrupted_ends_within_a_second_and_the_robot_stands(disturb, why):
@@ -303,7 +335,9 @@ def test_a_move_that_is_interrupted_ends_within_a_second_and_the_robot_stands(di
             await controller.set_speed_ratio(0.1)
             await monitor.wait_for(lambda known: known.control_state.value == 'motoron', 1.0)
             moving = asyncio.create_task(move_to(controller, monitor, TARGET_RAD))
-            await until(lambda: running.controller.running and not running.controller.robot.arrived, 2.0)
+            await until(
+                lambda: running.controller.running and not running.controller.robot.arrived, 2.0
+            )
             await asyncio.sleep(0.3)
             disturb(running)
             stood_rad = running.controller.robot.joints_rad
@@ -342,7 +376,9 @@ def test_a_move_that_cannot_be_watched_any_more_is_stopped_as_soon_as_the_contro
             await until(lambda: running.controller.running, 2.0)
             running.faults.silent = True
             await asyncio.sleep(2.0)
-            assert running.controller.running and not moving.done()  # the stop is being sent, and nobody hears it
+            assert (
+                running.controller.running and not moving.done()
+            )  # the stop is being sent, and nobody hears it
             running.faults.clear()
             await until(lambda: not running.controller.running, 1.5)
             with pytest.raises(MoveFailed, match='no joint angles for 1.0 s'):

@@ -49,9 +49,15 @@ def test_an_expired_session_is_renewed_without_a_new_challenge_and_a_lost_nonce_
             await controller.system()
             running.sessions.end_all()
             await controller.system()
-            assert (running.sessions.opened, running.sessions.challenges, controller.session.generation) == (2, 1, 2)
+            assert (
+                running.sessions.opened,
+                running.sessions.challenges,
+                controller.session.generation,
+            ) == (2, 1, 2)
             running.sessions.end_all(forget_nonces=True)
-            await controller.set_motors(True)  # a write that was refused with 401 was not done: it is sent again
+            await controller.set_motors(
+                True
+            )  # a write that was refused with 401 was not done: it is sent again
             assert (running.sessions.opened, running.sessions.challenges) == (3, 2)
             assert [path for path in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
 
@@ -61,7 +67,10 @@ def test_an_expired_session_is_renewed_without_a_new_challenge_and_a_lost_nonce_
 @ALL
 def test_wrong_credentials_are_said_and_do_not_cause_a_storm(generation):
     async def run():
-        async with emulator(generation) as running, client(running, Credentials(USER.user, 'wrong')) as controller:
+        async with (
+            emulator(generation) as running,
+            client(running, Credentials(USER.user, 'wrong')) as controller,
+        ):
             with pytest.raises(errors.NotAuthorised, match='check the credentials'):
                 await controller.system()
             assert running.requests <= 2 and running.sessions.opened == 0
@@ -160,7 +169,12 @@ def test_a_read_whose_connection_broke_is_tried_once_more():
 
 @pytest.mark.parametrize(
     ('fault', 'kind'),
-    [('truncate', errors.ConnectionLost), ('html_500', errors.BadResponse), ('wrong_type', errors.BadResponse), ('busy', errors.Busy)],
+    [
+        ('truncate', errors.ConnectionLost),
+        ('html_500', errors.BadResponse),
+        ('wrong_type', errors.BadResponse),
+        ('busy', errors.Busy),
+    ],
 )
 def test_spoiled_answers_are_typed_and_never_hang(fault, kind):
     async def run():
@@ -189,7 +203,11 @@ def test_a_session_whose_first_answer_is_cut_is_kept_and_counted(generation, fau
                 await controller.joints()
             running.faults.clear()
             await controller.joints()
-            assert (running.sessions.opened, len(running.sessions.table), controller.session.generation) == (2, 1, 2)
+            assert (
+                running.sessions.opened,
+                len(running.sessions.table),
+                controller.session.generation,
+            ) == (2, 1, 2)
 
     asyncio.run(run())
 
@@ -207,7 +225,10 @@ def test_nobody_there_is_unreachable_at_once():
 
 def test_a_rate_limit_is_kept_by_the_default_pace():
     async def run():
-        async with cell(endpoint={'interval_s': Endpoint('x', 1).interval_s}) as (running, controller):
+        async with cell(endpoint={'interval_s': Endpoint('x', 1).interval_s}) as (
+            running,
+            controller,
+        ):
             running.faults.maximum_rate_hz = 20.0
             for _ in range(25):
                 await controller.joints()
@@ -242,7 +263,9 @@ def test_events_come_to_a_known_end_when_the_session_expires():
         async with cell() as (running, controller), watched(controller) as monitor:
             running.sessions.end_all()
             await until(lambda: not monitor.subscription.live, 1.0)
-            assert await monitor.wait_for(lambda known: known.link == UP and monitor.subscription.live, 3.0)
+            assert await monitor.wait_for(
+                lambda known: known.link == UP and monitor.subscription.live, 3.0
+            )
             assert monitor.subscription.registrations == 2
 
     asyncio.run(run())

@@ -13,13 +13,24 @@ pytestmark = pytest.mark.real_time
 
 ALL = pytest.mark.parametrize('generation', [1, 2])
 PING_S = 0.4
-SIGNAL, SYMBOL = '/rw/iosystem/signals/DO_01;state', '/rw/rapid/symbol/data/RAPID/T_ROB1/Module1/test_var_num;value'
+SIGNAL, SYMBOL = (
+    '/rw/iosystem/signals/DO_01;state',
+    '/rw/rapid/symbol/data/RAPID/T_ROB1/Module1/test_var_num;value',
+)
 
 
 def subscription(controller, resources, **options):
     events, gaps = [], []
     return (
-        Subscription(controller.session, controller.dialect, resources, events.append, lambda: gaps.append(1), PING_S, **options),
+        Subscription(
+            controller.session,
+            controller.dialect,
+            resources,
+            events.append,
+            lambda: gaps.append(1),
+            PING_S,
+            **options,
+        ),
         events,
         gaps,
     )
@@ -34,7 +45,9 @@ async def ended(task):
 def test_changes_are_told_in_order_and_literally(generation):
     async def run():
         async with cell(generation) as (running, controller):
-            mine, events, gaps = subscription(controller, {SIGNAL: HIGH, SYMBOL: HIGH, '/rw/elog/0': LOW})
+            mine, events, gaps = subscription(
+                controller, {SIGNAL: HIGH, SYMBOL: HIGH, '/rw/elog/0': LOW}
+            )
             task = asyncio.create_task(mine.run())
             await until(lambda: mine.live)
             assert gaps == [1]
@@ -131,7 +144,10 @@ def test_omnicore_closes_on_any_frame_of_the_client_and_we_send_none():
 @ALL
 def test_what_changed_while_nobody_listened_is_read_after_the_gap(generation):
     async def run():
-        async with cell(generation, endpoint={'interval_s': 0.03}) as (running, controller), watched(controller, ping_s=PING_S) as monitor:
+        async with (
+            cell(generation, endpoint={'interval_s': 0.03}) as (running, controller),
+            watched(controller, ping_s=PING_S) as monitor,
+        ):
             await monitor.wait_for(lambda known: known.event_log is not None, 2.0)
             running.faults.only, running.faults.busy = '/poll', True
             await running.close_websockets(WSCloseCode.GOING_AWAY, '')
@@ -139,7 +155,9 @@ def test_what_changed_while_nobody_listened_is_read_after_the_gap(generation):
             running.controller.log(10012)  # the log is polled only every few seconds
             running.faults.clear()
             await monitor.wait_for(lambda known: monitor.subscription.live, 3.0)
-            assert await monitor.wait_for(lambda known: known.event_log.value[-1].code == 10012, 1.5)
+            assert await monitor.wait_for(
+                lambda known: known.event_log.value[-1].code == 10012, 1.5
+            )
 
     asyncio.run(run())
 
@@ -148,21 +166,33 @@ def test_duplicate_and_late_events_change_nothing_for_long():
     """Events carry no number: one that is told twice must not act twice, and one that comes late is corrected by the next read."""
 
     async def run():
-        async with cell(endpoint={'interval_s': 0.02}) as (running, controller), watched(controller) as monitor:
+        async with (
+            cell(endpoint={'interval_s': 0.02}) as (running, controller),
+            watched(controller) as monitor,
+        ):
             told = []
             monitor._on_change = told.append
             state = '/rw/panel/ctrlstate;ctrlstate'
             late = f'<li class="pnl-ctrlstate-ev"><a href="{state}" rel="self"/><span class="ctrlstate">motoron</span></li>'
             event = f'<html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><ul>{late}</ul></div></body></html>'
-            (socket,) = [s for group in running.subscriptions.groups.values() for s in group.sockets]
+            (socket,) = [
+                s for group in running.subscriptions.groups.values() for s in group.sockets
+            ]
             for _ in range(3):
                 await socket.send_str(event)
             await until(lambda: told.count('control_state') >= 3, 1.0)
-            assert await monitor.wait_for(lambda known: known.control_state.value == 'motoroff', 1.5)  # what it really is
+            assert await monitor.wait_for(
+                lambda known: known.control_state.value == 'motoroff', 1.5
+            )  # what it really is
             assert not running.writes and monitor.known.link == UP
 
             running.controller.log(10012)
-            await monitor.wait_for(lambda known: known.event_log is not None and known.event_log.value[-1].code == 10012, 2.0)
+            await monitor.wait_for(
+                lambda known: (
+                    known.event_log is not None and known.event_log.value[-1].code == 10012
+                ),
+                2.0,
+            )
             entries = [entry.sequence for entry in monitor.known.event_log.value]
             running.controller.on_change('/rw/elog/0')
             running.controller.on_change('/rw/elog/0')
@@ -196,7 +226,9 @@ def test_groups_that_could_not_be_deleted_do_not_lock_us_out():
 def test_a_change_that_comes_without_its_event_makes_us_subscribe_again():
     async def run():
         async with cell(2) as (running, controller), watched(controller) as monitor:
-            running.silence_websockets(True)  # OmniCore answers no pings: only the missing event tells
+            running.silence_websockets(
+                True
+            )  # OmniCore answers no pings: only the missing event tells
             running.controller.set_operation_mode('MANR')
             assert await monitor.wait_for(lambda known: known.operation_mode.value == 'MANR', 1.0)
             await until(lambda: monitor.subscription.registrations == 2, 2.0)
@@ -225,7 +257,9 @@ def test_events_are_throttled_by_priority_but_the_last_value_always_comes():
 def test_the_value_of_a_variable_stands_in_the_second_item():
     items = '<li class="rap-value-ev"><a href="/x;value" rel="self"/></li><li class="rap-data"><span class="value">[1,2]</span></li>'
     text = f'<html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><ul>{items}</ul></div></body></html>'
-    assert [(e.resource, e.fields) for e in events_of(text, 0.0)] == [('/x;value', {'value': '[1,2]'})]
+    assert [(e.resource, e.fields) for e in events_of(text, 0.0)] == [
+        ('/x;value', {'value': '[1,2]'})
+    ]
 
 
 def test_a_message_that_cannot_be_read_counts_as_a_gap():
@@ -251,9 +285,13 @@ def test_a_restart_loses_everything_and_everything_comes_back():
             restarting = asyncio.create_task(running.restart(down_s=0.3, boot_s=0.6))
             assert await monitor.wait_for(lambda known: known.link != UP, 1.0)
             assert not monitor.known.ready
-            assert await monitor.wait_for(lambda known: known.link == UP and known.tasks.value == (), 2.0)
+            assert await monitor.wait_for(
+                lambda known: known.link == UP and known.tasks.value == (), 2.0
+            )
             assert not monitor.known.ready
-            assert await monitor.wait_for(lambda known: known.ready and monitor.subscription.live, 4.0)
+            assert await monitor.wait_for(
+                lambda known: known.ready and monitor.subscription.live, 4.0
+            )
             assert controller.session.generation == 2 and len(running.sessions.table) == 1
             await restarting
 

@@ -29,7 +29,8 @@ class SignalState:
 def signals() -> dict[str, SignalState]:
     """Signals in the order the controller lists them.
 
-    The gripper paper's own program reads DO_05..DO_01 at places 18 to 22 of the list and DI_02 at place 37.
+    The gripper paper's own program reads DO_05..DO_01 at places 18 to 22 of the list and DI_02 at
+    place 37.
     """
     listed = [
         SignalState(f'Local/PANEL/{name}', 'DI', 1.0, 'ReadOnly', 'safety')
@@ -54,7 +55,10 @@ def signals() -> dict[str, SignalState]:
             'SS2',
         )
     ]
-    listed += [SignalState(f'DeviceNet/d652/DO_{i:02d}', 'DO') for i in (5, 4, 3, 2, 1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)]
+    listed += [
+        SignalState(f'DeviceNet/d652/DO_{i:02d}', 'DO')
+        for i in (5, 4, 3, 2, 1, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)
+    ]
     listed += [SignalState(f'DeviceNet/d652/DI_{i:02d}', 'DI') for i in (5, 4, 3, 2, 1, 6, 7, 8)]
     listed += [
         SignalState('Local/DRV_1/mode', 'AO'),

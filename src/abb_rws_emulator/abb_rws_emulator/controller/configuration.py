@@ -12,23 +12,53 @@ def _robot() -> dict[str, dict[str, list[Instance]]]:
     """The IRB 120 as the motion and system domains describe it; angles in rad, names of attributes as the controller spells them."""
     joints = [f'rob1_{axis}' for axis in range(1, 7)]
     bounds = {name: limits for name, limits in zip(joints, irb120.LIMITS_RAD, strict=True)}
-    frame = {'base_frame_pos_x': '0', 'base_frame_pos_y': '0', 'base_frame_pos_z': '0', 'base_frame_orient_u0': '1'}
+    frame = {
+        'base_frame_pos_x': '0',
+        'base_frame_pos_y': '0',
+        'base_frame_pos_z': '0',
+        'base_frame_orient_u0': '1',
+    }
     frame |= {f'base_frame_orient_u{i}': '0' for i in (1, 2, 3)} | {'base_frame_coordinated': ''}
     motion = {
-        'ARM': [{'name': n, 'lower_joint_bound': f'{low:.6g}', 'upper_joint_bound': f'{high:.6g}'} for n, (low, high) in bounds.items()],
+        'ARM': [
+            {'name': n, 'lower_joint_bound': f'{low:.6g}', 'upper_joint_bound': f'{high:.6g}'}
+            for n, (low, high) in bounds.items()
+        ],
         'JOINT': [
-            {'name': n, 'logical_axis': str(i), 'kinematic_axis_number': str(i), 'use_arm': n, 'use_transmission': n}
+            {
+                'name': n,
+                'logical_axis': str(i),
+                'kinematic_axis_number': str(i),
+                'use_arm': n,
+                'use_transmission': n,
+            }
             for i, n in enumerate(joints, start=1)
         ],
         'TRANSMISSION': [{'name': n, 'rotating_move': 'true'} for n in joints],
-        'ROBOT': [{'name': 'ROB_1', 'use_robot_type': 'ROB1_0.58_3'} | {f'use_joint_{i}': n for i, n in enumerate(joints)} | frame],
+        'ROBOT': [
+            {'name': 'ROB_1', 'use_robot_type': 'ROB1_0.58_3'}
+            | {f'use_joint_{i}': n for i, n in enumerate(joints)}
+            | frame
+        ],
         'MECHANICAL_UNIT': [{'name': 'ROB_1', 'use_robot': 'ROB_1'}],
         'SINGLE': [],
     }
     system = {
-        'CAB_TASKS': [{'Name': 'T_ROB1', 'Type': 'NORMAL', 'MotionTask': 'TRUE', 'UseMechanicalUnitGroup': 'rob1'}],
-        'MECHANICAL_UNIT_GROUP': [{'Name': 'rob1', 'Robot': 'ROB_1', 'UseMotionPlanner': 'motion_planner_1'}],
-        'PRESENT_OPTIONS': [{'name': 'baseware', 'desc': 'RobotWare Base'}, {'name': 'pcinterface', 'desc': 'PC Interface'}],
+        'CAB_TASKS': [
+            {
+                'Name': 'T_ROB1',
+                'Type': 'NORMAL',
+                'MotionTask': 'TRUE',
+                'UseMechanicalUnitGroup': 'rob1',
+            }
+        ],
+        'MECHANICAL_UNIT_GROUP': [
+            {'Name': 'rob1', 'Robot': 'ROB_1', 'UseMotionPlanner': 'motion_planner_1'}
+        ],
+        'PRESENT_OPTIONS': [
+            {'name': 'baseware', 'desc': 'RobotWare Base'},
+            {'name': 'pcinterface', 'desc': 'PC Interface'},
+        ],
     }
     return {'MOC': motion, 'SYS': system}
 
@@ -40,8 +70,14 @@ class Configuration:
         self.types: dict[str, dict[str, dict[str, Instance]]] = {domain: {} for domain in DOMAINS}
         networks = dict.fromkeys(path.split('/')[0] for path in signals)
         devices = dict.fromkeys('/'.join(path.split('/')[:2]) for path in signals)
-        self._fill('EIO', 'INDUSTRIAL_NETWORK', [{'Name': name, 'Simulated': 'false'} for name in networks])
-        self._fill('EIO', 'EIO_UNIT', [{'Name': path.split('/')[1], 'Bus': path.split('/')[0]} for path in devices])
+        self._fill(
+            'EIO', 'INDUSTRIAL_NETWORK', [{'Name': name, 'Simulated': 'false'} for name in networks]
+        )
+        self._fill(
+            'EIO',
+            'EIO_UNIT',
+            [{'Name': path.split('/')[1], 'Bus': path.split('/')[0]} for path in devices],
+        )
         self._fill(
             'EIO',
             'EIO_SIGNAL',
@@ -57,7 +93,11 @@ class Configuration:
                 for s in signals.values()
             ],
         )
-        self._fill('EIO', 'EIO_ACCESS', [{'Name': name} for name in ('All', 'Default', 'ReadOnly', 'Internal')])
+        self._fill(
+            'EIO',
+            'EIO_ACCESS',
+            [{'Name': name} for name in ('All', 'Default', 'ReadOnly', 'Internal')],
+        )
         for domain, kinds in _robot().items():
             for kind, instances in kinds.items():
                 self._fill(domain, kind, instances)
@@ -66,7 +106,9 @@ class Configuration:
         self._fill('PROC', 'PROC_TYPES', [])
 
     def _fill(self, domain: str, kind: str, instances: list[Instance]) -> None:
-        self.types[domain][kind] = {instance.get('Name') or instance['name']: instance for instance in instances}
+        self.types[domain][kind] = {
+            instance.get('Name') or instance['name']: instance for instance in instances
+        }
 
     def domain(self, name: str) -> str:
         """The domain as the database spells it.
@@ -93,6 +135,9 @@ class Configuration:
         """A domain as a CFG file."""
         parts = [f'{self.domain(domain)}:CFG_1.0:6:0::']
         for kind, instances in self.types[self.domain(domain)].items():
-            lines = [' '.join(f'-{name} "{value}"' for name, value in instance.items()) for instance in instances.values()]
+            lines = [
+                ' '.join(f'-{name} "{value}"' for name, value in instance.items())
+                for instance in instances.values()
+            ]
             parts.append('\n'.join([f'#\n{kind}:', *(f'      {line}' for line in lines)]))
         return '\n'.join(parts) + '\n'

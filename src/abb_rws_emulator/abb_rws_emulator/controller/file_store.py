@@ -6,8 +6,17 @@ from datetime import UTC, datetime
 
 from abb_rws_emulator.http import refusals
 
-ROOTS = {'HOME': '/hd0a/IRB120/HOME', 'TEMP': '/hd0a/TEMP', 'BACKUP': '/hd0a/BACKUP', 'RAMDISK': '/hd0a/IRB120/RAMDISK'}
-ROOTS |= {'SYSTEM': '/hd0a/IRB120', 'SYSPAR': '/hd0a/IRB120/SYSPAR', 'INTERNAL': '/hd0a/IRB120/INTERNAL'}
+ROOTS = {
+    'HOME': '/hd0a/IRB120/HOME',
+    'TEMP': '/hd0a/TEMP',
+    'BACKUP': '/hd0a/BACKUP',
+    'RAMDISK': '/hd0a/IRB120/RAMDISK',
+}
+ROOTS |= {
+    'SYSTEM': '/hd0a/IRB120',
+    'SYSPAR': '/hd0a/IRB120/SYSPAR',
+    'INTERNAL': '/hd0a/IRB120/INTERNAL',
+}
 """Environment variables, and where they point."""
 LARGEST_BYTES, MOST_BYTES, MOST_NAMES, LONGEST_PATH, _DEEPEST = 8 << 20, 64 << 20, 5000, 250, 32
 
@@ -72,7 +81,11 @@ class FileStore:
         Raises:
             Refused: If there is neither.
         """
-        inside = [name for name in (*self.files, *self.folders) if name == path or name.startswith(f'{path}/')]
+        inside = [
+            name
+            for name in (*self.files, *self.folders)
+            if name == path or name.startswith(f'{path}/')
+        ]
         if not inside or path in (f'${name}' for name in ROOTS):
             raise refusals.no_file(self.generation)
         for name in inside:
@@ -88,7 +101,11 @@ class FileStore:
         """
         if folder not in self.folders:
             raise refusals.no_file(self.generation)
-        below = [name[len(folder) + 1 :] for name in (*self.files, *self.folders) if name.startswith(f'{folder}/')]
+        below = [
+            name[len(folder) + 1 :]
+            for name in (*self.files, *self.folders)
+            if name.startswith(f'{folder}/')
+        ]
         return sorted({name.partition('/')[0] for name in below})
 
 

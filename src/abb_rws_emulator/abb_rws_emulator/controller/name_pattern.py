@@ -1,7 +1,8 @@
 r"""Regular expressions on names, in a time that no expression can drive up: sets of places instead of backtracking.
 
-Taken are `.`, `[..]`, `\d \w \s` and their capitals, escaped characters, `^ $`, `( | )`, `* + ? {m,n}`; case does not count. The places
-in a name at which a part may begin or end are the bits of an integer, and each part of an expression maps one to the other.
+Taken are `.`, `[..]`, `\d \w \s` and their capitals, escaped characters, `^ $`, `( | )`, `* + ?
+{m,n}`; case does not count. The places in a name at which a part may begin or end are the bits of
+an integer, and each part of an expression maps one to the other.
 """
 
 import re
@@ -9,7 +10,11 @@ import string
 from collections.abc import Callable
 
 LONGEST_PATTERN, LONGEST_NAME, _DEEPEST = 100, 32, 4
-_CLASSES = {'d': set(string.digits), 'w': set(string.ascii_lowercase + string.digits + '_'), 's': set(string.whitespace)}
+_CLASSES = {
+    'd': set(string.digits),
+    'w': set(string.ascii_lowercase + string.digits + '_'),
+    's': set(string.whitespace),
+}
 _COUNT = re.compile(r'\{(\d{1,2})(,(\d{1,2})?)?\}', re.ASCII)
 
 Part = Callable[[str, int], int]
@@ -71,7 +76,9 @@ class NamePattern:
             raise BadPattern(f'nothing stands in front of {first}')
         if first == '.':
             return _step(lambda _character: True)
-        return _step(self._set() if first == '[' else self._escaped() if first == '\\' else first.__eq__)
+        return _step(
+            self._set() if first == '[' else self._escaped() if first == '\\' else first.__eq__
+        )
 
     def _group(self) -> Part:
         self._rest, self._depth = self._rest.removeprefix('?:'), self._depth + 1
@@ -104,7 +111,9 @@ class NamePattern:
                 known |= _CLASSES[text[place + 1]]
                 place += 2
             elif text[place + 1 : place + 2] == '-' and place + 2 < len(text):
-                known |= set(map(chr, range(ord(text[place]), min(ord(text[place + 2]), 0x2FF) + 1)))
+                known |= set(
+                    map(chr, range(ord(text[place]), min(ord(text[place + 2]), 0x2FF) + 1))
+                )
                 place += 3
             else:
                 known.add(text[place])
@@ -116,7 +125,13 @@ class NamePattern:
         if counted:
             self._rest = self._rest[counted.end() :]
             least = int(counted.group(1))
-            most = least if counted.group(2) is None else int(counted.group(3)) if counted.group(3) else None
+            most = (
+                least
+                if counted.group(2) is None
+                else int(counted.group(3))
+                if counted.group(3)
+                else None
+            )
         elif self._rest[:1] in ('*', '+', '?'):
             least, most = {'*': (0, None), '+': (1, None), '?': (0, 1)}[self._rest[0]]
             self._rest = self._rest[1:]
@@ -137,7 +152,9 @@ def _union(found) -> int:
 
 def _step(fits: Callable[[str], bool]) -> Part:
     def match(name: str, places: int) -> int:
-        return _union(1 << at + 1 for at, character in enumerate(name) if places >> at & 1 and fits(character))
+        return _union(
+            1 << at + 1 for at, character in enumerate(name) if places >> at & 1 and fits(character)
+        )
 
     return match
 

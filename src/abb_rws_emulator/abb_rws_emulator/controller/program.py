@@ -9,14 +9,19 @@ from abb_rws_emulator.http import refusals
 
 LARGEST_TEXT, MOST_NAMES, MOST_DATA = 1 << 20, 10_000, 100_000
 # every part of these is taken once and for all (++, *+), so that no text makes them begin again
-_MODULE = re.compile(r'^[ \t]*+MODULE[ \t]++(\w++)[ \t]*+(?:\(([^)\n]*+)\))?', re.IGNORECASE | re.MULTILINE)
+_MODULE = re.compile(
+    r'^[ \t]*+MODULE[ \t]++(\w++)[ \t]*+(?:\(([^)\n]*+)\))?', re.IGNORECASE | re.MULTILINE
+)
 _END_OF_MODULE = re.compile(r'^[ \t]*+ENDMODULE\b', re.IGNORECASE | re.MULTILINE)
 _HEAD = re.compile(
     r'^[ \t]*+(?:(?:LOCAL|TASK)[ \t]++)*+(?:(PERS|VAR|CONST)[ \t]++(\w++)[ \t]++(\w++)|(PROC|TRAP|FUNC[ \t]++\w++)[ \t]++(\w++))',
     re.IGNORECASE | re.MULTILINE,
 )
 _DATA = re.compile(r'\s*+(?:\{([^}]*+)\}\s*+)?(?::=((?:"(?:[^"]|"")*+"|[^";])*+))?+;')
-_END_OF_ROUTINE = {kind: re.compile(rf'^[^!"\n]*?\bEND{kind}\b', re.IGNORECASE | re.MULTILINE) for kind in ('PROC', 'FUNC', 'TRAP')}
+_END_OF_ROUTINE = {
+    kind: re.compile(rf'^[^!"\n]*?\bEND{kind}\b', re.IGNORECASE | re.MULTILINE)
+    for kind in ('PROC', 'FUNC', 'TRAP')
+}
 _SYMBOL_TYPES = {'PERS': 'per', 'VAR': 'var', 'CONST': 'con'}
 
 
@@ -61,7 +66,9 @@ class Module:
 
     def _offset(self, row: int, column: int) -> int:
         lines = self.text.splitlines(keepends=True)
-        if not 1 <= row <= len(lines) or not (column == -1 or 1 <= column <= len(lines[row - 1]) + 1):
+        if not 1 <= row <= len(lines) or not (
+            column == -1 or 1 <= column <= len(lines[row - 1]) + 1
+        ):
             raise refusals.invalid('Text position is outside the module')
         before = sum(map(len, lines[: row - 1]))
         return before + (len(lines[row - 1].rstrip('\r\n')) if column == -1 else column - 1)
@@ -86,7 +93,9 @@ def load(text: str, file: str = '') -> Module:
         if head.group(1):
             data = _DATA.match(text, head.end())
             declarations.append(_declaration(head, data))
-            scalars += 0 if declarations[-1] is None else rapid_values.size_of(declarations[-1].shape)
+            scalars += (
+                0 if declarations[-1] is None else rapid_values.size_of(declarations[-1].shape)
+            )
         else:
             kind = head.group(4).upper()
             data = _END_OF_ROUTINE[kind[:4]].search(text, head.start())
@@ -108,7 +117,11 @@ def _declaration(head: re.Match, data: re.Match | None) -> Declaration | None:
     try:
         dimensions = tuple(map(_dimension, sizes.split(','))) if sizes else ()
         shape = rapid_values.shape_of(data_type, dimensions, literal)
-        value = rapid_values.first_value(shape) if literal is None else rapid_values.parse(literal, shape)
+        value = (
+            rapid_values.first_value(shape)
+            if literal is None
+            else rapid_values.parse(literal, shape)
+        )
     except NoValue:  # an expression, which only a running program could tell the value of
         return None
     return Declaration(name, _SYMBOL_TYPES[kind], data_type, dimensions, shape, value)

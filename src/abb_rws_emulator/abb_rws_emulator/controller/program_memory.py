@@ -35,9 +35,15 @@ class ProgramMemory:
             Refused: If the memory is full.
         """
         others = [m for m in self.modules.values() if m.name.lower() != module.name.lower()]
-        if len(others) == MOST_MODULES or sum(len(m.text) for m in others) + len(module.text) > MOST_TEXT:
+        if (
+            len(others) == MOST_MODULES
+            or sum(len(m.text) for m in others) + len(module.text) > MOST_TEXT
+        ):
             raise refusals.limit_reached('Program memory is full')
-        if sum(len(m.declarations) for m in (*others, module)) > MOST_NAMES or sum(m.scalars for m in (*others, module)) > MOST_DATA:
+        if (
+            sum(len(m.declarations) for m in (*others, module)) > MOST_NAMES
+            or sum(m.scalars for m in (*others, module)) > MOST_DATA
+        ):
             raise refusals.limit_reached('Too many symbols')
         if self.find_module(module.name) is not None:
             self.drop(module.name)
@@ -96,7 +102,9 @@ class ProgramMemory:
         try:
             value = rapid_values.parse(literal or '', shape)
         except NoValue as error:
-            raise refusals.invalid(f'Value does not match the type of the symbol: {error}') from None
+            raise refusals.invalid(
+                f'Value does not match the type of the symbol: {error}'
+            ) from None
         self.values[found] = _replaced(self.values[found], indices, value)
         return found
 
@@ -104,7 +112,9 @@ class ProgramMemory:
 def _indices(path: str, declared: Declaration) -> list[int]:
     match = _ELEMENT.search(path)
     indices = [int(part) - 1 for part in match.group(1).split(',')] if match else []
-    if len(indices) > len(declared.dimensions) or not all(0 <= i < n for i, n in zip(indices, declared.dimensions, strict=False)):
+    if len(indices) > len(declared.dimensions) or not all(
+        0 <= i < n for i, n in zip(indices, declared.dimensions, strict=False)
+    ):
         raise refusals.invalid('Array index out of bounds')
     return indices
 
@@ -113,4 +123,7 @@ def _replaced(value, indices: list[int], new):
     """The value with another element; what was read before stays as it was."""
     if not indices:
         return new
-    return [_replaced(part, indices[1:], new) if i == indices[0] else part for i, part in enumerate(value)]
+    return [
+        _replaced(part, indices[1:], new) if i == indices[0] else part
+        for i, part in enumerate(value)
+    ]

@@ -1,7 +1,8 @@
 """RAPID values as the emulated controller takes and tells them: checked against their type, written as the controller writes them.
 
-A shape is the name of a scalar type, or the tuple of the shapes of an array's elements or a record's components. A value is a
-float, a bool, a text with its quotes, or the list of an array's or a record's parts. The client has a parser of its own.
+A shape is the name of a scalar type, or the tuple of the shapes of an array's elements or a
+record's components. A value is a float, a bool, a text with its quotes, or the list of an array's
+or a record's parts. The client has a parser of its own.
 """
 
 import re

@@ -3,7 +3,10 @@
 RETURN_CODES = {
     294912: ('SYS_CTRL_S_OK', 'Done.'),
     294914: ('SYS_CTRL_S_PENDING', 'Not done yet.'),
-    -1073445885: ('SYS_CTRL_E_SERVICE_NOT_SUPPORTED', 'This version of the controller has no such service.'),
+    -1073445885: (
+        'SYS_CTRL_E_SERVICE_NOT_SUPPORTED',
+        'This version of the controller has no such service.',
+    ),
     -1073445881: ('SYS_CTRL_E_REJECT', 'Refused by the safety or access rules of the controller.'),
     -1073445880: ('SYS_CTRL_E_RESOURCE_NOT_HELD', 'The caller does not hold the resource.'),
     -1073445879: ('SYS_CTRL_E_INVALIDARG', 'An argument is not valid.'),
@@ -25,7 +28,10 @@ RETURN_CODES = {
     -1073442784: ('SYS_CTRL_E_UI_INSTRUCTION_NOT_ACTIVE', 'No program waits for an answer.'),
     -1073442783: ('SYS_CTRL_E_NO_PP', 'There is no program pointer.'),
     -1073438713: ('SYS_CTRL_E_DIR_NOT_EXIST', 'There is no such folder.'),
-    -1073437691: ('SYS_CTRL_E_CFG_INSTANCE_INVALID', 'There is no such instance, or it is write protected.'),
+    -1073437691: (
+        'SYS_CTRL_E_CFG_INSTANCE_INVALID',
+        'There is no such instance, or it is write protected.',
+    ),
     -1073436654: ('SYS_CTRL_E_POSE_OUTSIDE_REACH', 'The position is out of reach.'),
     -1073435904: ('SYS_CTRL_E_INVALIDSLOTID', 'There is no such queue.'),
     -1073435903: ('SYS_CTRL_E_QUEUEFULL', 'The queue is full.'),

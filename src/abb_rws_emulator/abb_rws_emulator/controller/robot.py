@@ -14,7 +14,8 @@ HOME_RAD = np.deg2rad([0.0, 0.0, 0.0, 0.0, 30.0, 0.0])
 class Robot:
     """Where the joints are at any time, from where a move began; nothing needs to tick.
 
-    Acceleration is not modelled: a move runs at constant speed, the slowest axis at its limit times the speed ratio.
+    Acceleration is not modelled: a move runs at constant speed, the slowest axis at its limit times
+    the speed ratio.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -26,7 +27,11 @@ class Robot:
     @property
     def joints_rad(self) -> np.ndarray:
         """Joint angles now [rad], shape (6,)."""
-        done = 1.0 if self._duration_s == 0.0 else min(1.0, (self._clock() - self._began_s) / self._duration_s)
+        done = (
+            1.0
+            if self._duration_s == 0.0
+            else min(1.0, (self._clock() - self._began_s) / self._duration_s)
+        )
         return self._start_rad + done * (self._goal_rad - self._start_rad)
 
     @property
@@ -37,10 +42,16 @@ class Robot:
     def move_to(self, goal_rad: np.ndarray, speed_ratio: float) -> None:
         """Begin a move from where the joints are now; at ratio 0 the robot stands until it is given another."""
         now_rad = self.joints_rad
-        self._start_rad, self._goal_rad, self._began_s = now_rad, np.asarray(goal_rad, dtype=float), self._clock()
+        self._start_rad, self._goal_rad, self._began_s = (
+            now_rad,
+            np.asarray(goal_rad, dtype=float),
+            self._clock(),
+        )
         self._ratio = speed_ratio
         at_full_s = irb120.move_duration_s(now_rad, self._goal_rad)
-        self._duration_s = 0.0 if at_full_s == 0.0 else math.inf if speed_ratio <= 0.0 else at_full_s / speed_ratio
+        self._duration_s = (
+            0.0 if at_full_s == 0.0 else math.inf if speed_ratio <= 0.0 else at_full_s / speed_ratio
+        )
 
     def change_speed(self, speed_ratio: float) -> None:
         """Go on at another speed ratio."""
@@ -57,9 +68,13 @@ class Robot:
 
     def jointtarget(self, prefix: str = 'rax_') -> dict[str, str]:
         """Joint angles as the controller writes them [deg]."""
-        return {f'{prefix}{i}': _text(math.degrees(q)) for i, q in enumerate(self.joints_rad, start=1)}
+        return {
+            f'{prefix}{i}': _text(math.degrees(q)) for i, q in enumerate(self.joints_rad, start=1)
+        }
 
-    def robtarget(self, tool: np.ndarray | None = None, reference: np.ndarray | None = None) -> dict[str, str]:
+    def robtarget(
+        self, tool: np.ndarray | None = None, reference: np.ndarray | None = None
+    ) -> dict[str, str]:
         """Pose of a tool as the controller writes it [mm], quaternion w x y z.
 
         Args:
@@ -75,7 +90,12 @@ class Robot:
     def configuration(self) -> dict[str, str]:
         """Quadrants of axes 1, 4 and 6."""
         quadrants = np.floor(self.joints_rad / (math.pi / 2)).astype(int)
-        return {'cf1': str(quadrants[0]), 'cf4': str(quadrants[3]), 'cf6': str(quadrants[5]), 'cfx': '0'}
+        return {
+            'cf1': str(quadrants[0]),
+            'cf4': str(quadrants[3]),
+            'cf6': str(quadrants[5]),
+            'cfx': '0',
+        }
 
 
 def _text(value: float) -> str:
@@ -94,5 +114,10 @@ def quaternion_wxyz(m: np.ndarray) -> tuple[float, float, float, float]:
     s = 2.0 * math.sqrt(squares[largest])
     x, y, z = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
     a, b, c = m[0, 1] + m[1, 0], m[0, 2] + m[2, 0], m[1, 2] + m[2, 1]
-    q = [(s / 4, x / s, y / s, z / s), (x / s, s / 4, a / s, b / s), (y / s, a / s, s / 4, c / s), (z / s, b / s, c / s, s / 4)][largest]
+    q = [
+        (s / 4, x / s, y / s, z / s),
+        (x / s, s / 4, a / s, b / s),
+        (y / s, a / s, s / 4, c / s),
+        (z / s, b / s, c / s, s / 4),
+    ][largest]
     return q if q[0] >= 0 else tuple(-part for part in q)

@@ -33,14 +33,18 @@ class VirtualController:
     """State and rules. `on_change` is told every resource that changed, by its RWS 1.0 address.
 
     Args:
-        robotware: Version; from 7 on (OmniCore) RAPID writes need a mastership that was asked for, IRC5 takes a free one by itself.
+        robotware: Version; from 7 on (OmniCore) RAPID writes need a mastership that was asked for,
+            IRC5 takes a free one by itself.
             From 8 on there is one write access instead of the masterships.
     """
 
     def __init__(self, robotware: str = '6.16.2027', clock: Callable[[], float] = time.monotonic):
         self.clock = clock
         self.robotware = robotware
-        self.strict_mastership, self.single_write_access = int(robotware.split('.')[0]) >= 7, int(robotware.split('.')[0]) >= 8
+        self.strict_mastership, self.single_write_access = (
+            int(robotware.split('.')[0]) >= 7,
+            int(robotware.split('.')[0]) >= 8,
+        )
         self.generation = 2 if self.strict_mastership else 1
         self.on_change: Callable[[str], None] = lambda _resource: None
         self.on_restart: Callable[[], None] = lambda: None
@@ -53,8 +57,12 @@ class VirtualController:
         self.pointer_at = ('Module1', 'main', 9)
         self.memory = ProgramMemory(map(program.load, cell.MODULE_TEXTS.values()))
         self.signals = cell.signals()
-        self.masters: dict[str, str | None] = dict.fromkeys(('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid'))
-        self.privilege = RemotePrivilege(lambda: self.clock(), lambda: self.on_change('/users/rmmp'))
+        self.masters: dict[str, str | None] = dict.fromkeys(
+            ('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid')
+        )
+        self.privilege = RemotePrivilege(
+            lambda: self.clock(), lambda: self.on_change('/users/rmmp')
+        )
         self.mode_lock = ''
         self.motion_changes = self.structure_changes = 1
         self.restarts = self.works = 0
@@ -85,7 +93,15 @@ class VirtualController:
         if state != self.control_state:
             self.control_state = state
             self.on_change('/rw/panel/ctrlstate')
-            self.log({'motoron': 10011, 'motoroff': 10010, 'guardstop': 10012, 'emergencystop': 10013, 'sysfail': 10014}.get(state, 10010))
+            self.log(
+                {
+                    'motoron': 10011,
+                    'motoroff': 10010,
+                    'guardstop': 10012,
+                    'emergencystop': 10013,
+                    'sysfail': 10014,
+                }.get(state, 10010)
+            )
 
     def emergency_stop(self, pressed: bool) -> None:
         """Press or release the button; motors stay off until they are asked for."""
@@ -118,7 +134,11 @@ class VirtualController:
 
     def enabling_device(self, pressed: bool) -> None:
         """Press or let go of the enabling device of the pendant: the motors' switch in manual mode."""
-        if self.operation_mode != 'AUTO' and not self._door_open and self.control_state in ('guardstop', 'motoroff', 'motoron'):
+        if (
+            self.operation_mode != 'AUTO'
+            and not self._door_open
+            and self.control_state in ('guardstop', 'motoroff', 'motoron')
+        ):
             if not pressed:
                 self._end_program()
             self._enter('motoron' if pressed else 'guardstop')
@@ -197,7 +217,11 @@ class VirtualController:
 
     def _point_at(self, module: str, routine: str) -> None:
         found = self.memory.find_module(module)
-        line = next((at for name, _, at in found.routines if name.lower() == routine.lower()), 0) if found else 0
+        line = (
+            next((at for name, _, at in found.routines if name.lower() == routine.lower()), 0)
+            if found
+            else 0
+        )
         self.pointer, self.pointer_at = line > 0, (found.name if found else '', routine, line)
         self.on_change('/rw/rapid/tasks/T_ROB1/pcp')
 
@@ -206,7 +230,9 @@ class VirtualController:
         self.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
-        modules = [m for m in self.memory.modules.values() if module.lower() in ('', m.name.lower())]
+        modules = [
+            m for m in self.memory.modules.values() if module.lower() in ('', m.name.lower())
+        ]
         for candidate in modules:
             last = candidate.text.count('\n')
             for name, _, at in candidate.routines:
@@ -434,7 +460,9 @@ class VirtualController:
             raise refusals.no_signal()
         if signal.access != 'All' or (signal.kind in ('DI', 'AI', 'GI') and not signal.simulated):
             raise refusals.access_denied()
-        value = 1.0 - signal.value if form.get('mode') == 'invert' else decimal(form.get('lvalue', ''))
+        value = (
+            1.0 - signal.value if form.get('mode') == 'invert' else decimal(form.get('lvalue', ''))
+        )
         if signal.kind in ('DI', 'DO') and value not in (0.0, 1.0):
             raise refusals.invalid()
         self.put_signal(signal.path, value)
@@ -474,7 +502,10 @@ class VirtualController:
             raise refusals.invalid()
         if self.control_state != 'motoron' or self.running:
             raise refusals.wrong_state()
-        wanted = self.robot.joints_rad + np.clip(axes, -1000.0, 1000.0) / 1000.0 * JOG_STEP_RAD[increment]
+        wanted = (
+            self.robot.joints_rad
+            + np.clip(axes, -1000.0, 1000.0) / 1000.0 * JOG_STEP_RAD[increment]
+        )
         self.robot.move_to(np.clip(wanted, *irb120.LIMITS_RAD.T), 0.1)
         self.motion_changes += 1
 

@@ -19,7 +19,11 @@ _REWRITES = [
         (r'^/ctrl/backup/create$', '/ctrl/backup', {'action': 'backup'}),
         (r'^/ctrl/backup/(restore|check-restore)$', '/ctrl/backup', {'action': ''}),
         (r'^/rw/rapid/execution/cycle$', '/rw/rapid/execution', {'action': 'setcycle'}),
-        (r'^/rw/rapid/execution/(start|stop|resetpp|startprodentry|holdtorun)$', '/rw/rapid/execution', {'action': ''}),
+        (
+            r'^/rw/rapid/execution/(start|stop|resetpp|startprodentry|holdtorun)$',
+            '/rw/rapid/execution',
+            {'action': ''},
+        ),
         (r'^/rw/rapid/tasks/(activate|deactivate)$', '/rw/rapid/tasks', {'action': ''}),
         (_TASK + '/(loadmod|unloadmod|activate|deactivate|build)$', r'\1', {'action': ''}),
         (_TASK + '/program/load$', r'\1/program', {'action': 'loadprog'}),
@@ -32,27 +36,71 @@ _REWRITES = [
         (_TASK + '/pcp/next-inst$', r'\1/pcp', {'action': 'set-pp-next-inst'}),
         (_TASK + '/pcp/reset$', '/rw/rapid/execution', {'action': 'resetpp'}),
         (_MODULE + '$', r'/rw/rapid/modules/\g<module>', {'task': r'\g<task>'}),
-        (_MODULE + '/save$', r'/rw/rapid/modules/\g<module>', {'task': r'\g<task>', 'action': 'save'}),
+        (
+            _MODULE + '/save$',
+            r'/rw/rapid/modules/\g<module>',
+            {'task': r'\g<task>', 'action': 'save'},
+        ),
         (
             _MODULE + '/text$',
             r'/rw/rapid/modules/\g<module>',
             {'task': r'\g<task>', 'resource': 'module-text', 'action': 'set-module-text'},
         ),
-        (_MODULE + '/text/range$', r'/rw/rapid/modules/\g<module>', {'task': r'\g<task>', 'action': 'set-text-range'}),
-        (_MODULE + '/changecount$', r'/rw/rapid/modules/\g<module>', {'task': r'\g<task>', 'resource': 'change-count'}),
-        (_MODULE + '/sync-pers$', r'/rw/rapid/modules/\g<module>', {'task': r'\g<task>', 'resource': 'syncper-status'}),
-        (_MODULE + '/module-extension$', r'/rw/rapid/modules/\g<module>', {'task': r'\g<task>', 'resource': 'module-extension'}),
+        (
+            _MODULE + '/text/range$',
+            r'/rw/rapid/modules/\g<module>',
+            {'task': r'\g<task>', 'action': 'set-text-range'},
+        ),
+        (
+            _MODULE + '/changecount$',
+            r'/rw/rapid/modules/\g<module>',
+            {'task': r'\g<task>', 'resource': 'change-count'},
+        ),
+        (
+            _MODULE + '/sync-pers$',
+            r'/rw/rapid/modules/\g<module>',
+            {'task': r'\g<task>', 'resource': 'syncper-status'},
+        ),
+        (
+            _MODULE + '/module-extension$',
+            r'/rw/rapid/modules/\g<module>',
+            {'task': r'\g<task>', 'resource': 'module-extension'},
+        ),
         (r'^/rw/rapid/symbols/search$', '/rw/rapid/symbols', {'action': 'search-symbols'}),
         (r'^/rw/rapid/symbol/RAPID/(.+)/data$', r'/rw/rapid/symbol/data/RAPID/\1', {}),
         (r'^/rw/rapid/symbol/RAPID/(.+)/properties$', r'/rw/rapid/symbol/properties/RAPID/\1', {}),
-        (r'^(/rw/mastership(?:/\w+)?)/(request|release|request-with-id|release-with-id|watchdog)$', r'\1', {'action': ''}),
-        (r'^/rw/iosystem/signals/(signal-search|unblock-signal)$', '/rw/iosystem/signals', {'action': ''}),
-        (r'^/rw/iosystem/signals/signal-search-ex$', '/rw/iosystem/signals', {'action': 'signal-searchex'}),
-        (r'^(/rw/iosystem/(?:signals|networks|devices)/.+)/set-(?:value|lstate)$', r'\1', {'action': 'set'}),
+        (
+            r'^(/rw/mastership(?:/\w+)?)/(request|release|request-with-id|release-with-id|watchdog)$',
+            r'\1',
+            {'action': ''},
+        ),
+        (
+            r'^/rw/iosystem/signals/(signal-search|unblock-signal)$',
+            '/rw/iosystem/signals',
+            {'action': ''},
+        ),
+        (
+            r'^/rw/iosystem/signals/signal-search-ex$',
+            '/rw/iosystem/signals',
+            {'action': 'signal-searchex'},
+        ),
+        (
+            r'^(/rw/iosystem/(?:signals|networks|devices)/.+)/set-(?:value|lstate)$',
+            r'\1',
+            {'action': 'set'},
+        ),
         (r'^(/rw/iosystem/(?:signals|networks|devices)/.+)/config$', r'\1', {'resource': 'config'}),
         (r'^/rw/motionsystem/jog$', '/rw/motionsystem', {'action': 'jog'}),
-        (r'^/rw/motionsystem/checkchangecount/(\d+)$', '/rw/motionsystem/checkchangecount', {'changecount': r'\1'}),
-        (_UNIT + '/lead-through$', r'\1', {'resource': 'lead-through', 'action': 'set-lead-through'}),
+        (
+            r'^/rw/motionsystem/checkchangecount/(\d+)$',
+            '/rw/motionsystem/checkchangecount',
+            {'changecount': r'\1'},
+        ),
+        (
+            _UNIT + '/lead-through$',
+            r'\1',
+            {'resource': 'lead-through', 'action': 'set-lead-through'},
+        ),
         (_UNIT + '/position$', r'\1', {'action': 'mechunit-position'}),
         (_UNIT + '/joints-from-pose$', r'\1', {'action': 'CalcJointsFromPose'}),
         (_UNIT + '/joints-from-cartesian$', r'\1', {'action': 'JointsFromCartesian'}),
@@ -93,10 +141,16 @@ def canonical(method: str, path: str) -> tuple[str, dict[str, str]]:
         match = pattern.match(path)
         if match:
             path = match.expand(replacement)
-            query = {name: match.expand(value) if value else match.groups()[-1] for name, value in wanted.items()}
+            query = {
+                name: match.expand(value) if value else match.groups()[-1]
+                for name, value in wanted.items()
+            }
             break
     if method != 'POST':
         query.pop('action', None)
     elif 'action' not in query:
-        query |= next(({'action': action} for found, action in _WRITES_WITHOUT_ACTION if found.match(path)), {})
+        query |= next(
+            ({'action': action} for found, action in _WRITES_WITHOUT_ACTION if found.match(path)),
+            {},
+        )
     return path, query

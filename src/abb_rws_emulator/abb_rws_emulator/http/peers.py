@@ -74,7 +74,14 @@ class Peer(asyncio.Protocol):
 class Peers:
     """All connections of a server."""
 
-    def __init__(self, clock: Callable[[], float], *, request_s: float = REQUEST_S, idle_s: float = IDLE_S, take_s: float = TAKE_S):
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        *,
+        request_s: float = REQUEST_S,
+        idle_s: float = IDLE_S,
+        take_s: float = TAKE_S,
+    ):
         self.clock = clock
         self.request_s, self.idle_s, self.take_s = request_s, idle_s, take_s
         self._open: dict[Peer, None] = {}
@@ -83,7 +90,9 @@ class Peers:
         """A new connection; where there are too many, the one whose deadline comes first goes."""
         self._open[peer] = None
         if len(self._open) > MOST_CONNECTIONS:
-            waiting = [other for other in self._open if other.deadline_s is not None and other is not peer]
+            waiting = [
+                other for other in self._open if other.deadline_s is not None and other is not peer
+            ]
             min(waiting, key=lambda other: other.deadline_s, default=peer).transport.abort()
 
     def discard(self, peer: Peer) -> None:

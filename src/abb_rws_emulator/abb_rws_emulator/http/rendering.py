@@ -58,20 +58,30 @@ class Format:
 
 def body(reply: Reply, style: Format) -> bytes:
     """The body of a reply with items."""
-    return (_json(reply, style) if style.as_json else page(reply.title, style.base, _state(reply))).encode()
+    return (
+        _json(reply, style) if style.as_json else page(reply.title, style.base, _state(reply))
+    ).encode()
 
 
 async def response(reply: Reply, style: Format) -> web.Response:
     """The answer; writes that tell nothing have no body and no type. A long list is written beside the event loop."""
     located = {'Location': reply.location} if reply.location else {}
     if reply.content is not None:
-        return web.Response(body=reply.content, headers={'Content-Type': 'application/octet-stream'})
+        return web.Response(
+            body=reply.content, headers={'Content-Type': 'application/octet-stream'}
+        )
     if reply.items is None and reply.status == 200:
         return web.Response(status=204, headers=located)
     if reply.items is None:  # clients read the type of everything but a 204
-        return web.Response(status=reply.status, headers={'Content-Type': style.content_type} | located)
-    content = body(reply, style) if len(reply.items) < LONG_LIST else await beside(body, reply, style)
-    return web.Response(status=reply.status, body=content, headers={'Content-Type': style.content_type} | located)
+        return web.Response(
+            status=reply.status, headers={'Content-Type': style.content_type} | located
+        )
+    content = (
+        body(reply, style) if len(reply.items) < LONG_LIST else await beside(body, reply, style)
+    )
+    return web.Response(
+        status=reply.status, body=content, headers={'Content-Type': style.content_type} | located
+    )
 
 
 def refusal(refused: Refused, style: Format) -> web.Response:
@@ -80,31 +90,51 @@ def refusal(refused: Refused, style: Format) -> web.Response:
     if style.as_json:
         status = {'code': refused.code, 'msg': refused.message}
         body = (
-            {'_links': base, 'status': status} if style.generation == 2 else {'_links': base, '_embedded': {'status': status, '_state': []}}
+            {'_links': base, 'status': status}
+            if style.generation == 2
+            else {'_links': base, '_embedded': {'status': status, '_state': []}}
         )
         text = json.dumps(body)
     else:
         message = _text(refused.message)
         spans = f'<span class="code">{refused.code}</span><span class="msg">{message}</span>'
         text = page('rw', style.base, f'<div class="status">{spans}</div>')
-    return web.Response(status=refused.status, body=text.encode(), headers={'Content-Type': style.content_type})
+    return web.Response(
+        status=refused.status, body=text.encode(), headers={'Content-Type': style.content_type}
+    )
 
 
 def _json(reply: Reply, style: Format) -> str:
     states = [_json_item(item, style) for item in reply.items]
-    links = {'base': {'href': style.base}} | {rel: {'href': href} for rel, href in reply.links.items()}
+    links = {'base': {'href': style.base}} | {
+        rel: {'href': href} for rel, href in reply.links.items()
+    }
     if style.generation == 1:
         return json.dumps({'_links': links, '_embedded': {'_state': states}})
     body = {'_links': links, 'status': {'code': 294912}}
-    listed = [state for item, state in zip(reply.items, states, strict=True) if item.kind.endswith('-li')]
+    listed = [
+        state for item, state in zip(reply.items, states, strict=True) if item.kind.endswith('-li')
+    ]
     if not listed:
         return json.dumps(body | {'state': states})
-    return json.dumps(body | {'state': [state for state in states if state not in listed], '_embedded': {'resources': listed}})
+    return json.dumps(
+        body
+        | {
+            'state': [state for state in states if state not in listed],
+            '_embedded': {'resources': listed},
+        }
+    )
 
 
 def _json_item(item: Item, style: Format) -> dict:
-    links = {'_links': {rel: {'href': href} for rel, href in item.links.items()}} if item.links else {}
-    return links | {'_type': item.kind, '_title': item.title} | {name: _json_value(value, style) for name, value in item.fields.items()}
+    links = (
+        {'_links': {rel: {'href': href} for rel, href in item.links.items()}} if item.links else {}
+    )
+    return (
+        links
+        | {'_type': item.kind, '_title': item.title}
+        | {name: _json_value(value, style) for name, value in item.fields.items()}
+    )
 
 
 def _json_value(value, style: Format):
@@ -115,7 +145,9 @@ def _json_value(value, style: Format):
 
 def list_item(item: Item) -> str:
     """One <li>; items inside it follow its fields as a list of their own."""
-    links = ''.join(f'<a href="{_attribute(href)}" rel="{rel}"></a>' for rel, href in item.links.items())
+    links = ''.join(
+        f'<a href="{_attribute(href)}" rel="{rel}"></a>' for rel, href in item.links.items()
+    )
     spans = ''.join(
         f'<ul>{"".join(map(list_item, value))}</ul>'
         if isinstance(value, tuple)
@@ -134,7 +166,10 @@ def _attribute(text: str) -> str:
 
 
 def _state(reply: Reply) -> str:
-    links = ''.join(f'<a href="{_attribute(href)}" rel="{rel}"></a>' for rel, href in ({'self': ''} | reply.links).items())
+    links = ''.join(
+        f'<a href="{_attribute(href)}" rel="{rel}"></a>'
+        for rel, href in ({'self': ''} | reply.links).items()
+    )
     return f'<div class="state">{links}<ul>{"".join(map(list_item, reply.items))}</ul></div>'
 
 

@@ -102,10 +102,18 @@ class Emulator:
 
     def __init__(self, options: Options, clock: Callable[[], float] = time.monotonic):
         self.options = options
-        self.controller = VirtualController(options.robotware or ROBOTWARE[options.generation], clock)
+        self.controller = VirtualController(
+            options.robotware or ROBOTWARE[options.generation], clock
+        )
         self.faults = Faults()
         self.subscriptions = Subscriptions(self.controller, self._send)
-        self.sessions = Sessions(options.users, clock, self._session_ended, limit=options.session_limit, idle_s=options.session_idle_s)
+        self.sessions = Sessions(
+            options.users,
+            clock,
+            self._session_ended,
+            limit=options.session_limit,
+            idle_s=options.session_idle_s,
+        )
         self.controller.on_change = self.subscriptions.changed
         self.controller.sessions = lambda: list(self.sessions.table)
         self.controller.on_restart = lambda: self._keep(self._restart_soon())
@@ -121,7 +129,9 @@ class Emulator:
     async def __aenter__(self) -> 'Emulator':
         app = web.Application(client_max_size=LARGEST_BYTES + 1)
         app.router.add_route('*', '/{path:.*}', self._handle)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
         await self._runner.setup()
         await self._listen()
         self._keep(self._tick())
@@ -137,9 +147,17 @@ class Emulator:
         await self._runner.cleanup()
 
     async def _listen(self) -> None:
-        tls = {} if self.options.tls is None else {'ssl': self.options.tls, 'ssl_handshake_timeout': self.peers.request_s}
+        tls = (
+            {}
+            if self.options.tls is None
+            else {'ssl': self.options.tls, 'ssl_handshake_timeout': self.peers.request_s}
+        )
         self._listener = await asyncio.get_running_loop().create_server(
-            lambda: Peer(self._runner.server(), self.peers), self.options.host, self.port, reuse_address=True, **tls
+            lambda: Peer(self._runner.server(), self.peers),
+            self.options.host,
+            self.port,
+            reuse_address=True,
+            **tls,
         )
         self.port = self._listener.sockets[0].getsockname()[1]
 
@@ -203,12 +221,18 @@ class Emulator:
         """Whatever a request makes of us, it gets an answer that a controller gives."""
         try:
             return await self._authenticated(request, peer)
-        except web.HTTPException as refused:  # of the HTTP library: too large, no WebSocket handshake
-            return rendering.refusal(Refused(refused.status, -1073445879, refused.reason), self._style(request))
+        except (
+            web.HTTPException
+        ) as refused:  # of the HTTP library: too large, no WebSocket handshake
+            return rendering.refusal(
+                Refused(refused.status, -1073445879, refused.reason), self._style(request)
+            )
         except Exception:
             self.failures += 1
             _log.exception('%s %s', request.method, request.path)
-            return rendering.refusal(refusals.invalid('The request cannot be understood'), self._style(request))
+            return rendering.refusal(
+                refusals.invalid('The request cannot be understood'), self._style(request)
+            )
 
     async def _authenticated(self, request: web.Request, peer: Peer) -> web.StreamResponse:
         session = self.sessions.known(request.cookies.get(SESSION_COOKIE))
@@ -239,7 +263,11 @@ class Emulator:
         return self.sessions.digest_user(request.method, request.raw_path, header)
 
     def _challenge(self, stale: bool) -> web.Response:
-        header = 'Basic realm="validusers@robapi.abb"' if self.options.generation == 2 else self.sessions.challenge(stale)
+        header = (
+            'Basic realm="validusers@robapi.abb"'
+            if self.options.generation == 2
+            else self.sessions.challenge(stale)
+        )
         return web.Response(status=401, headers={'WWW-Authenticate': header})
 
     async def _answer(self, request: web.Request, peer: Peer, session: str) -> web.StreamResponse:
@@ -258,10 +286,18 @@ class Emulator:
 
     def _authority(self, request: web.Request) -> str:
         """Our own host and port as the client wrote them, if that is a host at all."""
-        return request.host if _AUTHORITY.fullmatch(request.host) else f'{self.options.host}:{self.port}'
+        return (
+            request.host
+            if _AUTHORITY.fullmatch(request.host)
+            else f'{self.options.host}:{self.port}'
+        )
 
-    async def _dispatch(self, request: web.Request, peer: Peer, session: str, style: rendering.Format) -> web.StreamResponse:
-        path = re.sub(r'^/https?://[^/]*', '', urllib.parse.unquote(request.path))  # abb_robot_client asks for privilege this way
+    async def _dispatch(
+        self, request: web.Request, peer: Peer, session: str, style: rendering.Format
+    ) -> web.StreamResponse:
+        path = re.sub(
+            r'^/https?://[^/]*', '', urllib.parse.unquote(request.path)
+        )  # abb_robot_client asks for privilege this way
         if path == '/logout':
             self.sessions.end(session)
             return web.Response(status=204)
@@ -271,9 +307,13 @@ class Emulator:
         peer.request_is_whole()
         if path.startswith('/subscription'):
             return await self._subscription(request, session, content)
-        return await rendering.response(await self._resource(request, session, path, content), style)
+        return await rendering.response(
+            await self._resource(request, session, path, content), style
+        )
 
-    async def _resource(self, request: web.Request, session: str, path: str, content: bytes) -> rendering.Reply:
+    async def _resource(
+        self, request: web.Request, session: str, path: str, content: bytes
+    ) -> rendering.Reply:
         query = dict(request.query)
         if self.options.generation == 2:
             path, more = canonical(request.method, path)
@@ -284,7 +324,17 @@ class Emulator:
         for method, pattern, handler in ROUTES:
             match = pattern.match(path) if method == wanted else None
             if match:
-                reply = handler(Call(self.controller, session, match.groupdict(), query, form, content, self.options.generation))
+                reply = handler(
+                    Call(
+                        self.controller,
+                        session,
+                        match.groupdict(),
+                        query,
+                        form,
+                        content,
+                        self.options.generation,
+                    )
+                )
                 if inspect.isawaitable(reply):
                     reply = await reply
                 if method == 'POST':
@@ -304,21 +354,38 @@ class Emulator:
         return self.sessions.table[session].user
 
     async def _form(self, request: web.Request, path: str, content: bytes) -> dict[str, str]:
-        if request.method not in ('POST', 'PUT') or (request.method == 'PUT' and path.startswith('/fileservice/')):
+        if request.method not in ('POST', 'PUT') or (
+            request.method == 'PUT' and path.startswith('/fileservice/')
+        ):
             return {}
-        typed = request.headers.get('Content-Type', '').startswith('application/x-www-form-urlencoded')
-        if not typed and (content or self.options.generation == 2):  # IRC5 takes an empty form of any type
+        typed = request.headers.get('Content-Type', '').startswith(
+            'application/x-www-form-urlencoded'
+        )
+        if not typed and (
+            content or self.options.generation == 2
+        ):  # IRC5 takes an empty form of any type
             raise Refused(415, -1073445879, 'Unsupported media type')
         form = {name: values[-1] for name, values in (await _fields(content)).items()}
         for name, value in form.items():
-            if len(name) > LONGEST_FIELD or (len(value) > LONGEST_FIELD and name not in LONG_FIELDS):
-                raise refusals.invalid(f'Field {name[:40]} is longer than {LONGEST_FIELD} characters')
+            if len(name) > LONGEST_FIELD or (
+                len(value) > LONGEST_FIELD and name not in LONG_FIELDS
+            ):
+                raise refusals.invalid(
+                    f'Field {name[:40]} is longer than {LONGEST_FIELD} characters'
+                )
         return form
 
     # events
 
-    async def _subscription(self, request: web.Request, session: str, content: bytes) -> web.Response:
-        number, _, resource = urllib.parse.unquote(request.path).removeprefix('/subscription').lstrip('/').partition('/')
+    async def _subscription(
+        self, request: web.Request, session: str, content: bytes
+    ) -> web.Response:
+        number, _, resource = (
+            urllib.parse.unquote(request.path)
+            .removeprefix('/subscription')
+            .lstrip('/')
+            .partition('/')
+        )
         headers = {'Content-Type': rendering.XHTML}
         base = f'{request.scheme}://{self._authority(request)}/'
         if request.method == 'POST' and not number:
@@ -329,13 +396,19 @@ class Emulator:
             body = await self._initial(group, base, poll_url)  # XHTML even where JSON was asked for
             return web.Response(status=201, body=body, headers=headers | {'Location': poll_url})
         if request.method == 'GET' and not number:
-            return web.Response(body=self.subscriptions.overview(session, base).encode(), headers=headers)
+            return web.Response(
+                body=self.subscriptions.overview(session, base).encode(), headers=headers
+            )
         group = self.subscriptions.groups.get(whole(number))
-        if group is None or group.session != session:  # another session's group is nothing that this one could know of
+        if (
+            group is None or group.session != session
+        ):  # another session's group is nothing that this one could know of
             raise refusals.no_resource()
         if request.method == 'PUT':
             self.subscriptions.add(group, await _fields(content))
-            return web.Response(body=await self._initial(group, base, f'/poll/{number}'), headers=headers)
+            return web.Response(
+                body=await self._initial(group, base, f'/poll/{number}'), headers=headers
+            )
         if request.method == 'DELETE' and resource:
             self.subscriptions.drop(group, f'/{resource}')
         elif request.method == 'DELETE':
@@ -347,9 +420,13 @@ class Emulator:
     async def _initial(self, group: Group, base: str, poll_url: str) -> bytes:
         write = self.subscriptions.initial
         many = len(group.paths) > LONG_GROUP
-        return (await beside(write, group, base, poll_url) if many else write(group, base, poll_url)).encode()
+        return (
+            await beside(write, group, base, poll_url) if many else write(group, base, poll_url)
+        ).encode()
 
-    async def _poll(self, request: web.Request, peer: Peer, user: str, session: str | None = None) -> web.StreamResponse:
+    async def _poll(
+        self, request: web.Request, peer: Peer, user: str, session: str | None = None
+    ) -> web.StreamResponse:
         """The WebSocket of a group: for its session, or without one for its user."""
         group = self.subscriptions.groups.get(whole(request.path.rpartition('/')[2]))
         if group is None or group.user != user or session not in (None, group.session):
@@ -360,7 +437,11 @@ class Emulator:
             return web.Response(status=400)
         silent_peer = self.options.generation == 2
         socket = web.WebSocketResponse(
-            protocols=(protocol,), heartbeat=None if silent_peer else PING_S, autoping=not silent_peer, autoclose=False, compress=False
+            protocols=(protocol,),
+            heartbeat=None if silent_peer else PING_S,
+            autoping=not silent_peer,
+            autoclose=False,
+            compress=False,
         )
         peer.request_is_whole(endless=True)
         try:
@@ -372,7 +453,9 @@ class Emulator:
             said_goodbye = await self._listen_to(socket, silent_peer)
         finally:
             group.sockets.remove(socket)
-        if said_goodbye:  # a connection that merely broke leaves the group, and its address can be used again
+        if (
+            said_goodbye
+        ):  # a connection that merely broke leaves the group, and its address can be used again
             if not group.sockets and self.subscriptions.groups.get(group.number) is group:
                 self.subscriptions.remove(group.number)
             await socket.close()
@@ -387,7 +470,9 @@ class Emulator:
             if message.type in (WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
                 return False
             if silent_peer:
-                await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=b'Client cannot send data.')
+                await socket.close(
+                    code=WSCloseCode.POLICY_VIOLATION, message=b'Client cannot send data.'
+                )
                 return False
 
     def silence_websockets(self, silent: bool) -> None:
@@ -396,7 +481,11 @@ class Emulator:
         for group in self.subscriptions.groups.values():
             for socket in group.sockets:
                 if socket._req is not None and socket._req.transport is not None:
-                    (socket._req.transport.pause_reading if silent else socket._req.transport.resume_reading)()
+                    (
+                        socket._req.transport.pause_reading
+                        if silent
+                        else socket._req.transport.resume_reading
+                    )()
 
     async def close_websockets(self, code: int, text: str) -> None:
         """Close every WebSocket from this side."""
@@ -407,7 +496,9 @@ class Emulator:
     def _send(self, socket: web.WebSocketResponse, text: str) -> None:
         if self.faults.silent or self.faults.websocket_silent:
             return
-        transport = socket._req.transport if socket._req is not None else None  # aiohttp has no public way to it
+        transport = (
+            socket._req.transport if socket._req is not None else None
+        )  # aiohttp has no public way to it
         if transport is not None and transport.get_write_buffer_size() > LARGEST_BACKLOG:
             transport.abort()  # it takes nothing
             return
@@ -432,6 +523,8 @@ async def _fields(content: bytes) -> dict[str, list[str]]:
 
 def _parsed(content: bytes) -> dict[str, list[str]]:
     try:
-        return urllib.parse.parse_qs(content.decode(), keep_blank_values=True, errors='strict', max_num_fields=MOST_FIELDS)
+        return urllib.parse.parse_qs(
+            content.decode(), keep_blank_values=True, errors='strict', max_num_fields=MOST_FIELDS
+        )
     except ValueError:  # UnicodeDecodeError is one
         raise refusals.invalid(f'A form is UTF-8 text of at most {MOST_FIELDS} fields') from None

@@ -28,8 +28,9 @@ class Entry:
 class Sessions:
     """Session table with the limits of a real controller.
 
-    A nonce carries the time at which it was given and a signature, so that challenges cost no memory; what is remembered are the
-    request counts (nc) of the nonces that were answered rightly, as a window of COUNT_WINDOW counts, and of COUNTED_NONCES nonces.
+    A nonce carries the time at which it was given and a signature, so that challenges cost no
+    memory; what is remembered are the request counts (nc) of the nonces that were answered rightly,
+    as a window of COUNT_WINDOW counts, and of COUNTED_NONCES nonces.
 
     Args:
         on_end: Called with the identity of every session that ends.
@@ -50,7 +51,9 @@ class Sessions:
         self.opened = self.challenges = 0
         self._users, self._clock, self._on_end = users, clock, on_end
         self._key, self._oldest_s = secrets.token_bytes(16), -math.inf
-        self._counts: dict[str, tuple[int, int]] = {}  # nonce: highest count, and which of those below it were used, as bits
+        self._counts: dict[
+            str, tuple[int, int]
+        ] = {}  # nonce: highest count, and which of those below it were used, as bits
 
     def known(self, cookie: str | None) -> str | None:
         """The session of a cookie, refreshed; None if there is none."""
@@ -124,7 +127,11 @@ class Sessions:
         if user not in self._users or given_s is None or fields.get('uri') != target:
             return None, False
         secret, action = _md5(f'{user}:{REALM}:{self._users[user]}'), _md5(f'{method}:{target}')
-        middle = [nonce, count, fields.get('cnonce', ''), fields['qop']] if fields.get('qop') else [nonce]
+        middle = (
+            [nonce, count, fields.get('cnonce', ''), fields['qop']]
+            if fields.get('qop')
+            else [nonce]
+        )
         if not _same(fields.get('response', ''), _md5(':'.join([secret, *middle, action]))):
             return None, False
         if fields.get('qop') and not _COUNT.fullmatch(count):
@@ -135,7 +142,8 @@ class Sessions:
     def _take_count(self, nonce: str, given_s: float, count: int) -> bool:
         """Note a count of a nonce; False if it was used before, or both are too old to tell.
 
-        Requests that were sent at once may arrive in any order, so every count of the window is good once.
+        Requests that were sent at once may arrive in any order, so every count of the window is
+        good once.
         """
         if given_s <= self._oldest_s or self._clock() - given_s > NONCE_LIFE_S:
             return False
@@ -146,7 +154,9 @@ class Sessions:
             bit = 1 << highest - count if highest - count < COUNT_WINDOW else 0
             fresh, used = bool(bit and not used & bit), used | bit
         self._counts[nonce] = highest, used & (1 << COUNT_WINDOW) - 1
-        while len(self._counts) > COUNTED_NONCES:  # the one that was not used for longest; it and all older ones are good no more
+        while (
+            len(self._counts) > COUNTED_NONCES
+        ):  # the one that was not used for longest; it and all older ones are good no more
             forgotten = next(iter(self._counts))
             del self._counts[forgotten]
             self._oldest_s = max(self._oldest_s, self._given_s(forgotten) or 0.0)

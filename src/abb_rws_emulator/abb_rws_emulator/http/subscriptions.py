@@ -17,7 +17,13 @@ from abb_rws_emulator.resources.rapid import execution_text
 
 PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
 """Least time between two events of a resource by priority, as measured on an IRC5 with RobotWare 6."""
-GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LARGEST_SYMBOL = 2, 64, 1000, 4, 1000
+GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LARGEST_SYMBOL = (
+    2,
+    64,
+    1000,
+    4,
+    1000,
+)
 
 
 @dataclass
@@ -37,7 +43,9 @@ class Group:
 class Subscriptions:
     """All groups of the emulator."""
 
-    def __init__(self, controller: VirtualController, send: Callable[[web.WebSocketResponse, str], None]):
+    def __init__(
+        self, controller: VirtualController, send: Callable[[web.WebSocketResponse, str], None]
+    ):
         self.groups: dict[int, Group] = {}
         self.events_sent = 0
         self._listeners: dict[str, dict[tuple[int, str], None]] = {}
@@ -87,16 +95,29 @@ class Subscriptions:
     def overview(self, session: str, base: str) -> str:
         """The groups of a session."""
         items = ''.join(
-            list_item(Item('subscription-group-li', str(number), {'group-id': str(number)}, {'self': f'subscription/{number}'}))
+            list_item(
+                Item(
+                    'subscription-group-li',
+                    str(number),
+                    {'group-id': str(number)},
+                    {'self': f'subscription/{number}'},
+                )
+            )
             for number, group in self.groups.items()
             if group.session == session
         )
-        return page('Subscriptions', base, f'<div class="state"><a href="subscription" rel="self"></a><ul>{items}</ul></div>')
+        return page(
+            'Subscriptions',
+            base,
+            f'<div class="state"><a href="subscription" rel="self"></a><ul>{items}</ul></div>',
+        )
 
     def _wanted(self, form: dict[str, list[str]]) -> tuple[dict[str, int], dict[str, str]]:
         """Priority and RWS 1.0 address by resource as it was asked for."""
         listed = form.get('resources', [])
-        if len(listed) == 1 and whole(listed[0]) is not None:  # a count, or the only name, which need not be 1
+        if (
+            len(listed) == 1 and whole(listed[0]) is not None
+        ):  # a count, or the only name, which need not be 1
             counted = [str(i) for i in range(1, min(whole(listed[0]), RESOURCE_LIMIT) + 1)]
             listed = counted if counted and all(number in form for number in counted) else listed
         if len(listed) > RESOURCE_LIMIT:
@@ -115,12 +136,20 @@ class Subscriptions:
             raise refusals.invalid()
         return priorities, paths
 
-    def _check_limits(self, priorities: dict[str, int], paths: dict[str, str], instead_of: Group | None = None) -> None:
+    def _check_limits(
+        self, priorities: dict[str, int], paths: dict[str, str], instead_of: Group | None = None
+    ) -> None:
         """Refuse too many resources, too many of high priority in all groups, and one resource in too many spellings."""
         others = [group for group in self.groups.values() if group is not instead_of]
-        high = sum(list(group.priorities.values()).count(2) for group in others) + list(priorities.values()).count(2)
+        high = sum(list(group.priorities.values()).count(2) for group in others) + list(
+            priorities.values()
+        ).count(2)
         spellings = max(Counter(paths.values()).values())
-        if high > HIGH_PRIORITY_LIMIT or len(priorities) > RESOURCE_LIMIT or spellings > SPELLINGS_A_RESOURCE:
+        if (
+            high > HIGH_PRIORITY_LIMIT
+            or len(priorities) > RESOURCE_LIMIT
+            or spellings > SPELLINGS_A_RESOURCE
+        ):
             raise refusals.limit_reached('Max number of subscription resources reached')
 
     def remove(self, number: int) -> None:
@@ -147,7 +176,9 @@ class Subscriptions:
         bare = resource.partition(';')[0]
         for number, asked in self._listeners.get(bare, ()):
             group = self.groups[number]
-            if asked in group.waiting or (';' in asked and ';' in resource and _param(asked) != _param(resource)):
+            if asked in group.waiting or (
+                ';' in asked and ';' in resource and _param(asked) != _param(resource)
+            ):
                 continue
             due_s = group.sent_s.get(asked, -1e9) + PERIOD_S[group.priorities[asked]]
             if bare.startswith('/rw/elog') or due_s <= loop.time():
@@ -172,7 +203,11 @@ class Subscriptions:
             f'<a href="subscription/{group.number}" rel="group"></a><a href="{poll_url}" rel="self"></a>'
             f'<a href="subscription/{group.number}?action=show" rel="action"></a>'
         )
-        items = ''.join(self._items(asked, path) for asked, path in list(group.paths.items()) if path != '/rw/elog/0')
+        items = ''.join(
+            self._items(asked, path)
+            for asked, path in list(group.paths.items())
+            if path != '/rw/elog/0'
+        )
         return page('Event', base, f'<div class="state">{links}<ul>{items}</ul></div>')
 
     def _content(self, group: Group, asked: str) -> str:
@@ -188,7 +223,10 @@ class Subscriptions:
             return None if signal is None else f'/rw/iosystem/signals/{signal.path}'
         if path.startswith('/rw/rapid/symbol/data/RAPID/'):
             symbol = controller.memory.find_symbol(path[len('/rw/rapid/symbol/data/RAPID/') :])
-            if symbol is None or size_of(controller.memory.declarations[symbol].shape) > LARGEST_SYMBOL:
+            if (
+                symbol is None
+                or size_of(controller.memory.declarations[symbol].shape) > LARGEST_SYMBOL
+            ):
                 return None
             return f'/rw/rapid/symbol/data/RAPID/{symbol}'
         if path.startswith('/rw/dipc/'):
@@ -227,29 +265,76 @@ class Subscriptions:
             return list_item(Item(f'pnl-{name}-ev', name, {name: panel[path]}, me))
         if path == '/rw/rapid/execution':
             if _param(asked) == 'rapidexeccycle':
-                return list_item(Item('rap-execcycle-ev', 'rapidexeccycle', {'rapidexeccycle': controller.cycle}, me))
-            return list_item(Item('rap-ctrlexecstate-ev', 'ctrlexecstate', {'ctrlexecstate': execution_text(controller)}, me))
+                return list_item(
+                    Item(
+                        'rap-execcycle-ev',
+                        'rapidexeccycle',
+                        {'rapidexeccycle': controller.cycle},
+                        me,
+                    )
+                )
+            return list_item(
+                Item(
+                    'rap-ctrlexecstate-ev',
+                    'ctrlexecstate',
+                    {'ctrlexecstate': execution_text(controller)},
+                    me,
+                )
+            )
         if path.startswith('/rw/iosystem/signals/'):
             signal = controller.signals[path[len('/rw/iosystem/signals/') :]]
             state = 'simulated' if signal.simulated else 'not simulated'
-            return list_item(Item('ios-signalstate-ev', signal.path, {'lvalue': signal.text, 'lstate': state}, me))
-        if path.startswith('/rw/rapid/symbol/data/RAPID/'):  # two items: the address, then the value
+            return list_item(
+                Item(
+                    'ios-signalstate-ev', signal.path, {'lvalue': signal.text, 'lstate': state}, me
+                )
+            )
+        if path.startswith(
+            '/rw/rapid/symbol/data/RAPID/'
+        ):  # two items: the address, then the value
             symbol = path[len('/rw/rapid/symbol/data/RAPID/') :]
             if controller.memory.find_symbol(symbol) is None:
                 return ''
             value = controller.memory.read(symbol)
             asked_symbol = asked.partition(';')[0].partition('/RAPID/')[2].removesuffix('/data')
-            return list_item(Item('rap-value-ev', 'value', {}, me)) + list_item(Item('rap-data', f'RAPID/{asked_symbol}', {'value': value}))
+            return list_item(Item('rap-value-ev', 'value', {}, me)) + list_item(
+                Item('rap-data', f'RAPID/{asked_symbol}', {'value': value})
+            )
         if path == '/rw/elog/0':
             last = controller.event_log[-1][0] if controller.event_log else 0
-            return list_item(Item('elog-message-ev', str(last), {'seqnum': str(last)}, {'self': f'/rw/elog/0/{last}'}))
+            return list_item(
+                Item(
+                    'elog-message-ev',
+                    str(last),
+                    {'seqnum': str(last)},
+                    {'self': f'/rw/elog/0/{last}'},
+                )
+            )
         if path.startswith('/rw/dipc/'):
             queue = controller.queues.get(path[len('/rw/dipc/') :])
-            return list_item(Item('dipc-msg-ev', path, queue.messages[-1], me)) if queue is not None and queue.messages else ''
+            return (
+                list_item(Item('dipc-msg-ev', path, queue.messages[-1], me))
+                if queue is not None and queue.messages
+                else ''
+            )
         if path.startswith('/rw/mastership/'):
             holder = controller.masters[path.rpartition('/')[2]]
-            return list_item(Item('msh-resource-ev', path, {'mastership': 'nomaster' if holder is None else 'remote'}, me))
-        return list_item(Item('rap-execstate-ev', 'excstate', {'excstate': 'started' if controller.running else 'stopped'}, me))
+            return list_item(
+                Item(
+                    'msh-resource-ev',
+                    path,
+                    {'mastership': 'nomaster' if holder is None else 'remote'},
+                    me,
+                )
+            )
+        return list_item(
+            Item(
+                'rap-execstate-ev',
+                'excstate',
+                {'excstate': 'started' if controller.running else 'stopped'},
+                me,
+            )
+        )
 
 
 def _param(asked: str) -> str:
@@ -258,6 +343,8 @@ def _param(asked: str) -> str:
 
 def cut(socket: web.WebSocketResponse) -> None:
     """Break the TCP connection without a close frame."""
-    transport = socket._req.transport if socket._req is not None else None  # aiohttp has no public way to abort
+    transport = (
+        socket._req.transport if socket._req is not None else None
+    )  # aiohttp has no public way to abort
     if transport is not None:
         transport.abort()

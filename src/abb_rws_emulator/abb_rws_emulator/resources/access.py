@@ -24,7 +24,13 @@ ALL = 'all'
 
 @route('GET', '/rw/mastership')
 def _masters(call: Call) -> Reply:
-    return Reply(tuple(Item('msh-resource-li', domain, {}, {'self': f'mastership/{domain}'}) for domain in _domains(call)), 'mastership')
+    return Reply(
+        tuple(
+            Item('msh-resource-li', domain, {}, {'self': f'mastership/{domain}'})
+            for domain in _domains(call)
+        ),
+        'mastership',
+    )
 
 
 def _domains(call: Call) -> list[str]:
@@ -58,13 +64,23 @@ def _change_master(call: Call) -> Reply:
         raise refusals.no_resource()
     if call.action == 'watchdog' and call.generation == 2:
         return NOTHING
-    if call.action not in ('request', 'release') and not (call.generation == 2 and call.action in ('request-with-id', 'release-with-id')):
+    if call.action not in ('request', 'release') and not (
+        call.generation == 2 and call.action in ('request-with-id', 'release-with-id')
+    ):
         raise refusals.invalid()
     if call.action == 'release-with-id' and call.form.get('mastershipid') != '1':
         raise refusals.invalid()
-    change = call.controller.request_mastership if call.action.startswith('request') else call.controller.release_mastership
+    change = (
+        call.controller.request_mastership
+        if call.action.startswith('request')
+        else call.controller.release_mastership
+    )
     change(call.session, domains)
-    return one('msh-resource', domains[0], {'mastership-id': '1'}) if call.action == 'request-with-id' else NOTHING
+    return (
+        one('msh-resource', domains[0], {'mastership-id': '1'})
+        if call.action == 'request-with-id'
+        else NOTHING
+    )
 
 
 # RobotWare 8
@@ -85,12 +101,24 @@ def _station(call: Call) -> Reply:
                 'held-by-control-station-name': holder or '',
             },
         ),
-        'writeaccess/release/appeal/changecount': ('controlstation-release-write-access-appeal-change-count', {'change-count': '0'}),
+        'writeaccess/release/appeal/changecount': (
+            'controlstation-release-write-access-appeal-change-count',
+            {'change-count': '0'},
+        ),
         'type': ('controlstation-type', {'control-station-type': 'Remote'}),
         'id': ('control-station', {'control-station-Id': call.session}),
-        'local/isconnected': ('controlstation-local-connected', {'control-station-local-isconnected': 'false'}),
-        'allowmotioncontrol': ('controstation-allow-motion-control', {'allow-motion-control': 'true'}),  # the controller spells it so
-        'tpu/safety/protocol/status': ('controlstation-tpu-safety-protocol-status', {'status': 'Disconnected'}),
+        'local/isconnected': (
+            'controlstation-local-connected',
+            {'control-station-local-isconnected': 'false'},
+        ),
+        'allowmotioncontrol': (
+            'controstation-allow-motion-control',
+            {'allow-motion-control': 'true'},
+        ),  # the controller spells it so
+        'tpu/safety/protocol/status': (
+            'controlstation-tpu-safety-protocol-status',
+            {'status': 'Disconnected'},
+        ),
     }
     if call.parts['what'] not in fields:
         raise refusals.no_resource()
@@ -110,9 +138,16 @@ def _act_on_station(call: Call) -> Reply:
         if controller.masters['edit'] != call.session:
             raise refusals.no_write_access()
         controller.release_mastership(call.session, domains)
-    elif what == 'register/remote' and not {'control-station-name', 'control-station-id'} <= set(call.form):
+    elif what == 'register/remote' and not {'control-station-name', 'control-station-id'} <= set(
+        call.form
+    ):
         raise refusals.invalid()
-    elif what not in ('register/remote', 'allowmotioncontrol', 'disableexternalcontrol', 'writeaccess/release/appeal'):
+    elif what not in (
+        'register/remote',
+        'allowmotioncontrol',
+        'disableexternalcontrol',
+        'writeaccess/release/appeal',
+    ):
         raise refusals.no_resource()
     return NOTHING
 
@@ -123,14 +158,32 @@ def _act_on_station(call: Call) -> Reply:
 @route('GET', '/users')
 def _users(call: Call) -> Reply:
     """Who is logged in, one for each session."""
-    sessions = [call.session] if call.query.get('user-type') == 'self' else call.controller.sessions()
-    fields = {'username': 'user', 'alias': '', 'location': '', 'application': '', 'locale': 'remote'}
-    return Reply(tuple(Item('user-li', session, {'uid': str(i)} | fields) for i, session in enumerate(sessions, start=1)), 'users')
+    sessions = (
+        [call.session] if call.query.get('user-type') == 'self' else call.controller.sessions()
+    )
+    fields = {
+        'username': 'user',
+        'alias': '',
+        'location': '',
+        'application': '',
+        'locale': 'remote',
+    }
+    return Reply(
+        tuple(
+            Item('user-li', session, {'uid': str(i)} | fields)
+            for i, session in enumerate(sessions, start=1)
+        ),
+        'users',
+    )
 
 
 @route('GET', '/users/login-info')
 def _login(call: Call) -> Reply:
-    return one('user-login-info', 'login-info', {'uid': '1', 'username': 'user', 'locale': 'remote', 'application': '', 'location': ''})
+    return one(
+        'user-login-info',
+        'login-info',
+        {'uid': '1', 'username': 'user', 'locale': 'remote', 'application': '', 'location': ''},
+    )
 
 
 @route('GET', '/users/grants')
@@ -140,13 +193,20 @@ def _grants(call: Call) -> Reply:
 
 @route('GET', '/users/grant-exists')
 def _grant_exists(call: Call) -> Reply:
-    return one('user-grant-status', 'grant-exists', {'status': str(call.query.get('grant') in GRANTS).lower()})
+    return one(
+        'user-grant-status',
+        'grant-exists',
+        {'status': str(call.query.get('grant') in GRANTS).lower()},
+    )
 
 
 @route('GET', '/uas/grants')
 @route('GET', '/uas/user/grants')
 def _uas_grants(call: Call) -> Reply:
-    items = (Item('uas-grant', name, {'grantname': name, 'grant-name': name, 'grant-description': name}) for name in GRANTS)
+    items = (
+        Item('uas-grant', name, {'grantname': name, 'grant-name': name, 'grant-description': name})
+        for name in GRANTS
+    )
     return Reply(tuple(items), 'grants')
 
 
@@ -158,7 +218,9 @@ def _ldap(call: Call) -> Reply:
 
 @route('GET', '/uas/user/password-change-allow')
 def _password_change(call: Call) -> Reply:
-    return one('uas-password-change-allow', 'password-change-allow', {'password-change-allow': 'false'})
+    return one(
+        'uas-password-change-allow', 'password-change-allow', {'password-change-allow': 'false'}
+    )
 
 
 @route('POST', '/users')

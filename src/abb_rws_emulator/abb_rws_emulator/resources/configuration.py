@@ -15,21 +15,39 @@ MOST_INSTANCES = 1000
 
 @route('GET', '/rw/cfg')
 def _domains(call: Call) -> Reply:
-    return Reply(tuple(Item('cfg-domain-li', name, {}, {'self': f'cfg/{name}'}) for name in call.controller.configuration.types), 'cfg')
+    return Reply(
+        tuple(
+            Item('cfg-domain-li', name, {}, {'self': f'cfg/{name}'})
+            for name in call.controller.configuration.types
+        ),
+        'cfg',
+    )
 
 
 @route('GET', '/rw/cfg/{domain}')
 def _types(call: Call) -> Reply:
     database = call.controller.configuration
     domain = database.domain(call.parts['domain'])
-    return Reply(tuple(Item('cfg-dt-li', kind, {}, {'self': f'{domain}/{kind}'}) for kind in database.types[domain]), domain)
+    return Reply(
+        tuple(
+            Item('cfg-dt-li', kind, {}, {'self': f'{domain}/{kind}'})
+            for kind in database.types[domain]
+        ),
+        domain,
+    )
 
 
 @route('GET', '/rw/cfg/{domain}/{kind}')
 def _type(call: Call) -> Reply:
     kind = call.parts['kind'].upper()
     call.controller.configuration.instances(call.parts['domain'], kind)
-    return one('cfg-dt', kind, {'rdonly': 'false'}, attributes=f'{kind}/attributes', instances=f'{kind}/instances')
+    return one(
+        'cfg-dt',
+        kind,
+        {'rdonly': 'false'},
+        attributes=f'{kind}/attributes',
+        instances=f'{kind}/instances',
+    )
 
 
 @route('GET', '/rw/cfg/{domain}/{kind}/attributes')
@@ -37,18 +55,24 @@ def _attributes(call: Call) -> Reply:
     instances = call.controller.configuration.instances(call.parts['domain'], call.parts['kind'])
     names = dict.fromkeys(name for instance in instances.values() for name in instance)
     fields = {'data-type': 'string', 'mandatory': 'false', 'default': ''}
-    return Reply(tuple(Item('cfg-dt-attribute', name, {'name': name} | fields) for name in names), 'attributes')
+    return Reply(
+        tuple(Item('cfg-dt-attribute', name, {'name': name} | fields) for name in names),
+        'attributes',
+    )
 
 
 @route('GET', '/rw/cfg/{domain}/{kind}/instances')
 def _instances(call: Call) -> Reply:
     instances = call.controller.configuration.instances(call.parts['domain'], call.parts['kind'])
-    return Reply(tuple(_item(call, name, instance) for name, instance in instances.items()), 'instances')
+    return Reply(
+        tuple(_item(call, name, instance) for name, instance in instances.items()), 'instances'
+    )
 
 
 def _item(call: Call, name: str, instance: Instance) -> Item:
     attributes = tuple(
-        Item('cfg-ia-t-li' if call.generation == 1 else 'cfg-ia-t', key, {'value': value}) for key, value in instance.items()
+        Item('cfg-ia-t-li' if call.generation == 1 else 'cfg-ia-t', key, {'value': value})
+        for key, value in instance.items()
     )
     return Item(
         'cfg-dt-instance-li',
@@ -76,7 +100,10 @@ def _read(call: Call) -> Reply:
 
 @route('POST', '/rw/cfg/{domain}/{kind}/instances')
 def _create(call: Call) -> Reply:
-    instances, name = call.controller.configuration.instances(call.parts['domain'], call.parts['kind']), call.form.get('name', '')
+    instances, name = (
+        call.controller.configuration.instances(call.parts['domain'], call.parts['kind']),
+        call.form.get('name', ''),
+    )
     if call.action != 'create-default' or not name:
         raise refusals.invalid()
     call.controller.require_configuration(call.session)
@@ -108,7 +135,9 @@ def _delete(call: Call) -> Reply:
     if _protected(_instance(call)):
         raise refusals.no_instance()
     call.controller.require_configuration(call.session)
-    del call.controller.configuration.instances(call.parts['domain'], call.parts['kind'])[call.parts['instance']]
+    del call.controller.configuration.instances(call.parts['domain'], call.parts['kind'])[
+        call.parts['instance']
+    ]
     return NOTHING
 
 
@@ -116,12 +145,18 @@ def _delete(call: Call) -> Reply:
 def _act(call: Call) -> Reply:
     database, form = call.controller.configuration, call.form
     if call.action in ('load', 'validate') and form.get('action-type') in _LOADS:
-        text = call.controller.store.read(normal_path(form.get('filepath', '')))[:80].decode('utf-8', errors='replace')
+        text = call.controller.store.read(normal_path(form.get('filepath', '')))[:80].decode(
+            'utf-8', errors='replace'
+        )
         if text.partition(':')[0].upper() not in database.types:
             raise refusals.invalid('Cfg file contains errors')
         return NOTHING  # it takes effect with the next restart, of a database that is not emulated
     if call.action == 'validate-inst-at-del' and form.get('name'):
-        if not any(form['name'] in instances for types in database.types.values() for instances in types.values()):
+        if not any(
+            form['name'] in instances
+            for types in database.types.values()
+            for instances in types.values()
+        ):
             raise refusals.no_instance()
         return NOTHING
     if call.action == 'validate-instances' and {'cfgdomain', 'cfgtype', 'instances'} <= set(form):

@@ -11,7 +11,10 @@ from abb_rws_emulator.http.routing import Call, route
 @route('GET', '/fileservice')
 def _volumes(call: Call) -> Reply:
     kind, sign = ('fs-device', '$') if call.generation == 1 else ('fs-dir', '')
-    return Reply(tuple(Item(kind, f'{sign}{name}', {}, {'self': f'{sign}{name}'}) for name in ROOTS), 'fileservice')
+    return Reply(
+        tuple(Item(kind, f'{sign}{name}', {}, {'self': f'{sign}{name}'}) for name in ROOTS),
+        'fileservice',
+    )
 
 
 @route('GET', '/fileservice/{path*}')
@@ -25,7 +28,12 @@ def _read(call: Call) -> Reply:
         inner = f'{path}/{name}'
         if inner in store.files:
             changed = store.changed[inner].strftime('%Y-%m-%d T %H:%M:%S')
-            fields = {'fs-cdate': changed, 'fs-mdate': changed, 'fs-size': len(store.files[inner]), 'fs-readonly': 'false'}
+            fields = {
+                'fs-cdate': changed,
+                'fs-mdate': changed,
+                'fs-size': len(store.files[inner]),
+                'fs-readonly': 'false',
+            }
             items.append(Item('fs-file', name, fields, {'self': name}))
         else:
             items.append(Item('fs-dir', name, stamp, {'self': name}))
@@ -59,7 +67,10 @@ def _act(call: Call) -> Reply:
         store.make_folder(f'{path}/{name}')
         return Reply((), 'fileservice', status=201)
     target = f'{path.rpartition("/")[0]}/{name}'
-    if target in store.files and call.form.get('fs-overwrite', 'false').lower() not in ('true', '1'):
+    if target in store.files and call.form.get('fs-overwrite', 'false').lower() not in (
+        'true',
+        '1',
+    ):
         raise refusals.name_taken()
     store.write(target, store.read(path))
     if action == 'rename':

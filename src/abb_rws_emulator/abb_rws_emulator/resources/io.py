@@ -16,14 +16,23 @@ def _signals(call: Call) -> Reply:
     links = {}
     if call.generation == 2:
         following = start + SIGNALS_A_PAGE
-        links = {'next': f'signals?start={following}&limit={SIGNALS_A_PAGE}'} if following < len(listed) else {}
+        links = (
+            {'next': f'signals?start={following}&limit={SIGNALS_A_PAGE}'}
+            if following < len(listed)
+            else {}
+        )
         listed = listed[start:following]
     return Reply(tuple(map(_list_item, listed)), 'signals', links=links)
 
 
 def _list_item(signal: cell.SignalState) -> Item:
     value = int(signal.value) if signal.value == int(signal.value) else signal.value
-    return Item('ios-signal-li', signal.path, signal_fields(signal) | {'lvalue': value}, {'self': f'signals/{signal.path}'})
+    return Item(
+        'ios-signal-li',
+        signal.path,
+        signal_fields(signal) | {'lvalue': value},
+        {'self': f'signals/{signal.path}'},
+    )
 
 
 def signal_fields(signal: cell.SignalState) -> dict[str, str]:
@@ -44,10 +53,26 @@ def _signal(call: Call) -> Reply:
         raise refusals.no_signal()
     device = signal.path.split('/')[1]
     if call.query.get('resource') == 'config':
-        fields = {'name': signal.name, 'type': signal.kind, 'device': device, 'category': signal.category, 'access': signal.access}
+        fields = {
+            'name': signal.name,
+            'type': signal.kind,
+            'device': device,
+            'category': signal.category,
+            'access': signal.access,
+        }
         return one('ios-signal-config-general', signal.path, fields)
-    fields = signal_fields(signal) | {'unitnm': device, 'phstate': 'valid', 'pvalue': signal.text, 'quality': '1'}
-    return one('ios-signal' if call.generation == 1 else 'ios-signal-li', signal.path, fields, device=f'devices/{device}')
+    fields = signal_fields(signal) | {
+        'unitnm': device,
+        'phstate': 'valid',
+        'pvalue': signal.text,
+        'quality': '1',
+    }
+    return one(
+        'ios-signal' if call.generation == 1 else 'ios-signal-li',
+        signal.path,
+        fields,
+        device=f'devices/{device}',
+    )
 
 
 @route('POST', '/rw/iosystem/signals/{signal*}')
@@ -68,13 +93,24 @@ def _search(call: Call) -> Reply:
         return NOTHING
     if call.action not in ('signal-search', 'signal-searchex'):
         raise refusals.invalid()
-    found = [s for s in call.controller.signals.values() if all(_matches(s, call.form, suffix) for suffix in ('', '2'))]
+    found = [
+        s
+        for s in call.controller.signals.values()
+        if all(_matches(s, call.form, suffix) for suffix in ('', '2'))
+    ]
     return Reply(tuple(map(_list_item, found)), 'signals')
 
 
 def _matches(signal: cell.SignalState, form: dict[str, str], suffix: str) -> bool:
     network, device, _ = signal.path.split('/')
-    told = {'device': device, 'network': network, 'category': signal.category, 'type': signal.kind, 'invert': 'false', 'blocked': 'false'}
+    told = {
+        'device': device,
+        'network': network,
+        'category': signal.category,
+        'type': signal.kind,
+        'invert': 'false',
+        'blocked': 'false',
+    }
     exact = all(form.get(f'{key}{suffix}') in (None, '', value) for key, value in told.items())
     return exact and form.get(f'name{suffix}', '') in signal.name
 
@@ -82,7 +118,11 @@ def _matches(signal: cell.SignalState, form: dict[str, str], suffix: str) -> boo
 @route('GET', '/rw/iosystem')
 def _services(call: Call) -> Reply:
     return Reply(
-        tuple(Item('ios-resource-li', name, {}, {'self': f'iosystem/{name}'}) for name in ('networks', 'devices', 'signals')), 'iosystem'
+        tuple(
+            Item('ios-resource-li', name, {}, {'self': f'iosystem/{name}'})
+            for name in ('networks', 'devices', 'signals')
+        ),
+        'iosystem',
     )
 
 
@@ -92,23 +132,41 @@ def _units(call: Call) -> Reply:
         raise refusals.no_resource()
     items = _unit_items(call, call.parts['what'], '-li')
     wanted = call.query.get('network')
-    return Reply(tuple(i for i in items if wanted in (None, i.title.partition('/')[0])), call.parts['what'])
+    return Reply(
+        tuple(i for i in items if wanted in (None, i.title.partition('/')[0])), call.parts['what']
+    )
 
 
 def _unit_items(call: Call, what: str, ending: str) -> list[Item]:
     depth, kind = (1, 'ios-network') if what == 'networks' else (2, 'ios-device')
     names = dict.fromkeys('/'.join(path.split('/')[:depth]) for path in call.controller.signals)
-    fields = {'pstate': 'running', 'lstate': 'started' if depth == 1 else 'enabled'} | ({} if depth == 1 else {'address': '0'})
-    return [Item(f'{kind}{ending}', name, {'name': name.rpartition('/')[2]} | fields, {'self': f'{what}/{name}'}) for name in names]
+    fields = {'pstate': 'running', 'lstate': 'started' if depth == 1 else 'enabled'} | (
+        {} if depth == 1 else {'address': '0'}
+    )
+    return [
+        Item(
+            f'{kind}{ending}',
+            name,
+            {'name': name.rpartition('/')[2]} | fields,
+            {'self': f'{what}/{name}'},
+        )
+        for name in names
+    ]
 
 
 @route('GET', '/rw/iosystem/{what}/{unit*}')
 def _unit(call: Call) -> Reply:
-    found = [i for i in _unit_items(call, _known_kind(call), '') if call.parts['unit'] in (i.title, i.fields['name'])]
+    found = [
+        i
+        for i in _unit_items(call, _known_kind(call), '')
+        if call.parts['unit'] in (i.title, i.fields['name'])
+    ]
     if not found:
         raise refusals.no_resource()
     if call.query.get('resource') == 'config':
-        return one(f'{found[0].kind}-config-general', found[0].title, {'name': found[0].fields['name']})
+        return one(
+            f'{found[0].kind}-config-general', found[0].title, {'name': found[0].fields['name']}
+        )
     return Reply((found[0],), found[0].title)
 
 
@@ -124,8 +182,16 @@ def _search_devices(call: Call) -> Reply:
     if call.action != 'search' or not (form.get('name') or form.get('lstate')):
         raise refusals.invalid('device name (or) device lstate is needed')
     items = _unit_items(call, 'devices', '-li')
-    found = [i for i in items if form.get('name', '') in i.fields['name'] and form.get('lstate') in (None, i.fields['lstate'])]
-    return Reply(tuple(i for i in found if form.get('network') in (None, '', i.title.partition('/')[0])), 'devices')
+    found = [
+        i
+        for i in items
+        if form.get('name', '') in i.fields['name']
+        and form.get('lstate') in (None, i.fields['lstate'])
+    ]
+    return Reply(
+        tuple(i for i in found if form.get('network') in (None, '', i.title.partition('/')[0])),
+        'devices',
+    )
 
 
 @route('POST', '/rw/iosystem/{what}/{unit*}')
@@ -133,6 +199,9 @@ def _set_unit(call: Call) -> Reply:
     """Networks and devices of the emulated cell cannot be taken off."""
     if call.action != 'set' or 'lstate' not in call.form:
         raise refusals.invalid()
-    if not any(call.parts['unit'] in (i.title, i.fields['name']) for i in _unit_items(call, _known_kind(call), '')):
+    if not any(
+        call.parts['unit'] in (i.title, i.fields['name'])
+        for i in _unit_items(call, _known_kind(call), '')
+    ):
         raise refusals.no_resource()
     raise refusals.access_denied()

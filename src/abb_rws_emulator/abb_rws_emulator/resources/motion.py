@@ -1,6 +1,7 @@
 """Motion system: where the robot is, kinematics, jogging, in RWS 1.0 form.
 
-Kinematics is asked for in metres and radians and answered so; everything that is read is in millimetres and degrees.
+Kinematics is asked for in metres and radians and answered so; everything that is read is in
+millimetres and degrees.
 """
 
 import numpy as np
@@ -23,19 +24,40 @@ _IDENTITY = {'x': '0', 'y': '0', 'z': '0', 'q1': '1', 'q2': '0', 'q3': '0', 'q4'
 
 @route('GET', '/rw/motionsystem')
 def _system(call: Call) -> Reply:
-    fields = {'change-count': str(call.controller.motion_changes), 'mechunit-name': 'ROB_1', 'poll-rate': '500'}
-    fields |= {'modal-payload-mode': 'true', 'absacc-active': 'false', 'motors': call.controller.control_state}
-    return one('ms-motionsystem', 'motionsystem', fields, mechunits='motionsystem/mechunits', errorstate='motionsystem/errorstate')
+    fields = {
+        'change-count': str(call.controller.motion_changes),
+        'mechunit-name': 'ROB_1',
+        'poll-rate': '500',
+    }
+    fields |= {
+        'modal-payload-mode': 'true',
+        'absacc-active': 'false',
+        'motors': call.controller.control_state,
+    }
+    return one(
+        'ms-motionsystem',
+        'motionsystem',
+        fields,
+        mechunits='motionsystem/mechunits',
+        errorstate='motionsystem/errorstate',
+    )
 
 
 @route('POST', '/rw/motionsystem')
 def _act(call: Call) -> Reply:
     controller, form = call.controller, call.form
-    chosen = call.action == 'set-mechunit' and 'ROB_1' in (form.get('mechunit-name'), form.get('mechunit'))
-    if chosen or (call.action in ('positiontarget', 'set-target') and ('pos-x' in form or 'x' in form)):
+    chosen = call.action == 'set-mechunit' and 'ROB_1' in (
+        form.get('mechunit-name'),
+        form.get('mechunit'),
+    )
+    if chosen or (
+        call.action in ('positiontarget', 'set-target') and ('pos-x' in form or 'x' in form)
+    ):
         controller.require_motion(call.session)
     elif call.action == 'jog' and {*_AXES, 'ccount'} <= set(form):
-        controller.jog(call.session, [decimal(form[axis]) for axis in _AXES], form.get('inc-mode', ''))
+        controller.jog(
+            call.session, [decimal(form[axis]) for axis in _AXES], form.get('inc-mode', '')
+        )
     else:
         raise refusals.invalid()
     return NOTHING
@@ -44,17 +66,27 @@ def _act(call: Call) -> Reply:
 @route('GET', '/rw/motionsystem/checkchangecount')
 def _change_count(call: Call) -> Reply:
     same = call.query.get('changecount') == str(call.controller.motion_changes)
-    return one('ms-changestate', 'checkchangecount', {'changestate': str(same).upper(), 'change-state': str(same).upper()})
+    return one(
+        'ms-changestate',
+        'checkchangecount',
+        {'changestate': str(same).upper(), 'change-state': str(same).upper()},
+    )
 
 
 @route('GET', '/rw/motionsystem/errorstate')
 def _error_state(call: Call) -> Reply:
-    return one('ms-errorstate', 'errorstate', {'err-state': 'HPJ_OK', 'err-count': '0', 'err-desc': ''})
+    return one(
+        'ms-errorstate', 'errorstate', {'err-state': 'HPJ_OK', 'err-count': '0', 'err-desc': ''}
+    )
 
 
 @route('GET', '/rw/motionsystem/nonmotionexecution')
 def _non_motion(call: Call) -> Reply:
-    return one('ms-nonmotionexecution', 'nonmotionexecution', {'mode': call.controller.settings['nonmotionexecution']})
+    return one(
+        'ms-nonmotionexecution',
+        'nonmotionexecution',
+        {'mode': call.controller.settings['nonmotionexecution']},
+    )
 
 
 @route('POST', '/rw/motionsystem/nonmotionexecution')
@@ -67,20 +99,30 @@ def _set_non_motion(call: Call) -> Reply:
 
 @route('GET', '/rw/motionsystem/collisionprediction')
 def _collision_prediction(call: Call) -> Reply:
-    return one('ms-collisionprediction', 'collisionprediction', {'collision-prediction-mode-enabled': 'false'})
+    return one(
+        'ms-collisionprediction',
+        'collisionprediction',
+        {'collision-prediction-mode-enabled': 'false'},
+    )
 
 
 @route('GET', '/rw/motionsystem/{what}supervision')
 def _supervision(call: Call) -> Reply:
     if call.parts['what'] not in ('motion', 'path'):
         raise refusals.no_resource()
-    return one(f'ms-{call.parts["what"]}supervision', 'ROB_1', {'mode': 'TRUE', 'sensitivity': '100', 'level': '100'})
+    return one(
+        f'ms-{call.parts["what"]}supervision',
+        'ROB_1',
+        {'mode': 'TRUE', 'sensitivity': '100', 'level': '100'},
+    )
 
 
 @route('GET', '/rw/motionsystem/mechunits')
 def _units(call: Call) -> Reply:
     fields = {'mode': 'Activated', 'activation-allowed': 'FALSE', 'drive-module': '1'}
-    return Reply((Item('ms-mechunit-li', 'ROB_1', fields, {'self': 'mechunits/ROB_1'}),), 'mechunits')
+    return Reply(
+        (Item('ms-mechunit-li', 'ROB_1', fields, {'self': 'mechunits/ROB_1'}),), 'mechunits'
+    )
 
 
 def _check_unit(call: Call) -> None:
@@ -124,14 +166,30 @@ def _where(call: Call) -> Reply:
         return one('ms-robtargets', 'ROB_1', _tool_pose(call) | robot.configuration() | external)
     if what == 'cartesian':
         quadrants = dict(zip(('j1', 'j4', 'j6', 'jx'), robot.configuration().values(), strict=True))
-        return one('ms-mechunit-cartesian', 'cartesian', _tool_pose(call) | (quadrants if call.generation == 1 else robot.configuration()))
+        return one(
+            'ms-mechunit-cartesian',
+            'cartesian',
+            _tool_pose(call) | (quadrants if call.generation == 1 else robot.configuration()),
+        )
     if what == 'pjoints':
-        return one('ms-mechunit-pjoints', 'ROB_1', robot.jointtarget('pjoint') | {f'pjoint{i}': '9E+09' for i in range(7, 13)})
+        return one(
+            'ms-mechunit-pjoints',
+            'ROB_1',
+            robot.jointtarget('pjoint') | {f'pjoint{i}': '9E+09' for i in range(7, 13)},
+        )
     if what == 'baseframe':
         return one('ms-mechunit-baseframe', 'baseframe', _IDENTITY)
     if what == 'axes':
-        axes = tuple(Item('ms-mechunit-axis-li', str(i), {}, {'self': f'axes/{i}'}) for i in range(1, 7))
-        return Reply((Item('ms-mechunit-axes', 'axes', {'axes': '6'}), *(axes if call.generation == 1 else ())), 'axes')
+        axes = tuple(
+            Item('ms-mechunit-axis-li', str(i), {}, {'self': f'axes/{i}'}) for i in range(1, 7)
+        )
+        return Reply(
+            (
+                Item('ms-mechunit-axes', 'axes', {'axes': '6'}),
+                *(axes if call.generation == 1 else ()),
+            ),
+            'axes',
+        )
     if what in ('motionsupervision', 'pathsupervision'):
         return one(f'ms-{what}', 'ROB_1', {'mode': 'TRUE', 'sensitivity': '100', 'level': '100'})
     raise refusals.no_resource()
@@ -145,14 +203,20 @@ def _tool_pose(call: Call) -> dict[str, str]:
     coordinates = query.get('coordinate', 'Base').lower()
     if coordinates not in COORDINATES:
         raise refusals.invalid(f'Unknown coordinate {coordinates[:40]}')
-    reference = _told_frame(work_object[3]) @ _told_frame(work_object[4]) if coordinates == 'wobj' else None
+    reference = (
+        _told_frame(work_object[3]) @ _told_frame(work_object[4]) if coordinates == 'wobj' else None
+    )
     return call.controller.robot.robtarget(_told_frame(tool), reference)
 
 
 def _data(call: Call, data_type: str, name: str) -> list:
     memory = call.controller.memory
     path = memory.find_symbol(f'{TASK}/{name}')
-    if path is None or memory.declarations[path].data_type != data_type or memory.declarations[path].dimensions:
+    if (
+        path is None
+        or memory.declarations[path].data_type != data_type
+        or memory.declarations[path].dimensions
+    ):
         raise refusals.invalid(f'Unknown {data_type} {name[:40]}')
     return memory.values[path]
 
@@ -169,7 +233,12 @@ def _axis(call: Call) -> Reply:
         raise refusals.no_resource()
     if call.query.get('resource') == 'axis-pose':
         return one('ms-mechunit-axispose', call.parts['axis'], _IDENTITY)
-    fields = {'axis-type': 'Rotational', 'logical-axis': call.parts['axis'], 'status': 'Synchronized', 'synchronized': 'TRUE'}
+    fields = {
+        'axis-type': 'Rotational',
+        'logical-axis': call.parts['axis'],
+        'status': 'Synchronized',
+        'synchronized': 'TRUE',
+    }
     return one('ms-mechunit-axisstatus', call.parts['axis'], fields)
 
 
@@ -179,7 +248,9 @@ def _set_base_frame(call: Call) -> Reply:
     if call.action != 'set' or set(call.form) != set(_IDENTITY):
         raise refusals.invalid()
     call.controller.require_motion(call.session)
-    return Reply(status=202)  # taken, and used after the next restart, by a robot that is not emulated
+    return Reply(
+        status=202
+    )  # taken, and used after the next restart, by a robot that is not emulated
 
 
 @route('POST', '/rw/motionsystem/mechunits/{unit}')
@@ -190,7 +261,12 @@ def _act_on_unit(call: Call) -> Reply:
         known = {'tool', 'wobj', 'payload', 'total-payload', 'mode', 'jog-mode', 'coord-system'}
         if not form or not set(form) <= known:
             raise refusals.invalid()
-        for name, data_type in (('tool', 'tooldata'), ('wobj', 'wobjdata'), ('payload', 'loaddata'), ('total-payload', 'loaddata')):
+        for name, data_type in (
+            ('tool', 'tooldata'),
+            ('wobj', 'wobjdata'),
+            ('payload', 'loaddata'),
+            ('total-payload', 'loaddata'),
+        ):
             if name in form:
                 _data(call, data_type, form[name])
         call.controller.require_motion(call.session)
@@ -210,7 +286,13 @@ def _act_on_unit(call: Call) -> Reply:
         solutions = irb120.joint_solutions(_flange_pose(form))
         if not len(solutions):
             raise refusals.out_of_reach()
-        return Reply(tuple(Item('ms-all-joints-solution', str(i), _joint_fields(q)) for i, q in enumerate(solutions)), 'ROB_1')
+        return Reply(
+            tuple(
+                Item('ms-all-joints-solution', str(i), _joint_fields(q))
+                for i, q in enumerate(solutions)
+            ),
+            'ROB_1',
+        )
     if call.action == 'CalcPoseFromJoints':
         return _pose(irb120.forward_kinematics(_vector(form, 'rob_joints', 6)) @ _tool(form), 1.0)
     if call.action == 'CalcRobTFromJoints':  # asked in degrees, answered in millimetres
@@ -235,11 +317,15 @@ def _frame(position: np.ndarray, q_wxyz: np.ndarray) -> np.ndarray:
 
 
 def _tool(form: dict[str, str]) -> np.ndarray:
-    return _frame(_vector(form, 'tool_frame_position', 3), _vector(form, 'tool_frame_orientation', 4))
+    return _frame(
+        _vector(form, 'tool_frame_position', 3), _vector(form, 'tool_frame_orientation', 4)
+    )
 
 
 def _flange_pose(form: dict[str, str]) -> np.ndarray:
-    return _frame(_vector(form, 'curr_position', 3), _vector(form, 'curr_orientation', 4)) @ np.linalg.inv(_tool(form))
+    return _frame(
+        _vector(form, 'curr_position', 3), _vector(form, 'curr_orientation', 4)
+    ) @ np.linalg.inv(_tool(form))
 
 
 def _solve(form: dict[str, str], near_rad: np.ndarray) -> np.ndarray:
@@ -251,7 +337,11 @@ def _solve(form: dict[str, str], near_rad: np.ndarray) -> np.ndarray:
 
 def _joint_fields(joints_rad: np.ndarray) -> dict[str, str]:
     texts = [f'{q:.9g}' for q in joints_rad]
-    return {f'{prefix}{i}': text for prefix in ('rob_joint', 'rax_') for i, text in enumerate(texts, start=1)}
+    return {
+        f'{prefix}{i}': text
+        for prefix in ('rob_joint', 'rax_')
+        for i, text in enumerate(texts, start=1)
+    }
 
 
 def _joints(joints_rad: np.ndarray) -> Reply:
@@ -261,4 +351,8 @@ def _joints(joints_rad: np.ndarray) -> Reply:
 def _pose(pose: np.ndarray, unit: float) -> Reply:
     names = ('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4')
     values = (*(unit * pose[:3, 3]), *quaternion_wxyz(pose[:3, :3]))
-    return one('ms-robtarget', 'ROB_1', {name: f'{value:.9g}' for name, value in zip(names, values, strict=True)})
+    return one(
+        'ms-robtarget',
+        'ROB_1',
+        {name: f'{value:.9g}' for name, value in zip(names, values, strict=True)},
+    )

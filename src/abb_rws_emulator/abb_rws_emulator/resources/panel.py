@@ -11,7 +11,10 @@ RESTARTS = ('restart', 'istart', 'pstart', 'bstart', 'xstart', 'shutdown')
 @route('GET', '/rw/panel')
 def _list(call: Call) -> Reply:
     names = ('ctrlstate', 'opmode', 'speedratio', 'coldetstate')
-    return Reply(tuple(Item('pnl-resource-li', name, {}, {'self': f'panel/{name}'}) for name in names), 'panel')
+    return Reply(
+        tuple(Item('pnl-resource-li', name, {}, {'self': f'panel/{name}'}) for name in names),
+        'panel',
+    )
 
 
 @route('GET', '/rw/panel/{what}')
@@ -22,8 +25,16 @@ def _read(call: Call) -> Reply:
     if what == 'enreq' and call.generation == 2:
         return one('pnl-enreq', 'enreq', {'enreqstate': 'unknown'})
     if (what, call.query.get('resource')) == ('opmode', 'lock-state'):
-        return one('pnl-opmode-lockstate-li', 'lock-state', {'lock-state': controller.mode_lock or 'unlocked'})
-    fields = {'ctrlstate': controller.control_state, 'opmode': controller.operation_mode, 'speedratio': str(controller.speed_percent)}
+        return one(
+            'pnl-opmode-lockstate-li',
+            'lock-state',
+            {'lock-state': controller.mode_lock or 'unlocked'},
+        )
+    fields = {
+        'ctrlstate': controller.control_state,
+        'opmode': controller.operation_mode,
+        'speedratio': str(controller.speed_percent),
+    }
     if what not in fields:
         raise refusals.no_resource()
     return one(f'pnl-{what}', what, {what: fields[what]})
@@ -50,7 +61,10 @@ def _write(call: Call) -> Reply:
         controller.set_control_state(call.session, form.get('ctrl-state', ''))
     elif key == ('speedratio', 'setspeedratio'):
         controller.set_speed(call.session, form.get('speed-ratio', ''))
-    elif key in (('opmode', ''), ('opmode', 'setopmode')):  # only a virtual controller has its key here
+    elif key in (
+        ('opmode', ''),
+        ('opmode', 'setopmode'),
+    ):  # only a virtual controller has its key here
         controller.turn_key(MODES.get(form.get('opmode', '').lower()) or _missing())
     elif key == ('opmode', 'acknowledge'):
         if form.get('opmode', '').lower() not in ('auto', 'manf', 'coldet'):

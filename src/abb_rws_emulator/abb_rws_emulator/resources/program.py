@@ -20,7 +20,12 @@ def _modules(call: Call) -> Reply:
     if call.controller.booting:
         return Reply((), 'modules')
     modules = call.controller.memory.modules.values()
-    return Reply(tuple(Item('rap-module-info-li', m.name, {'name': m.name, 'type': m.kind}) for m in modules), 'modules')
+    return Reply(
+        tuple(
+            Item('rap-module-info-li', m.name, {'name': m.name, 'type': m.kind}) for m in modules
+        ),
+        'modules',
+    )
 
 
 def _module(call: Call) -> Module:
@@ -39,18 +44,32 @@ async def _read(call: Call) -> Reply:
     if resource == 'change-count':
         return one('rap-module-changecount', module.name, {'change-count': str(module.changes)})
     if resource == 'module-extension':
-        return one('rap-module-extension', module.name, {'module-extension': '.mod' if module.kind == 'ProgMod' else '.sys'})
+        return one(
+            'rap-module-extension',
+            module.name,
+            {'module-extension': '.mod' if module.kind == 'ProgMod' else '.sys'},
+        )
     if resource == 'syncper-status':
         return one('rap-syncper-status', module.name, {'status': 'TRUE'})
     if {'startrow', 'startcol', 'endrow', 'endcol'} <= set(call.query):
         return await _text(module, module.text[_range(module, call.query)])
-    fields = {'modname': module.name, 'name': module.name, 'type': module.kind, 'filename': module.file, 'attribute': ''}
+    fields = {
+        'modname': module.name,
+        'name': module.name,
+        'type': module.kind,
+        'filename': module.file,
+        'attribute': '',
+    }
     return one('rap-module', module.name, fields)
 
 
 async def _text(module: Module, text: str) -> Reply:
     quoted = await beside(urllib.parse.quote, text)
-    fields = {'change-count': str(module.changes), 'module-text': quoted, 'module-length': str(len(text))}
+    fields = {
+        'change-count': str(module.changes),
+        'module-text': quoted,
+        'module-length': str(len(text)),
+    }
     return one('rap-module-text', module.name, fields)
 
 
@@ -74,16 +93,28 @@ def _search(call: Call) -> Reply:
     module, wanted = _module(call), call.query.get('text', '')
     if not wanted:
         raise refusals.invalid()
-    places = [(row, line.find(wanted) + 1) for row, line in enumerate(module.text.splitlines(), start=1) if wanted in line]
+    places = [
+        (row, line.find(wanted) + 1)
+        for row, line in enumerate(module.text.splitlines(), start=1)
+        if wanted in line
+    ]
     if not places:
         return NOTHING
-    return one('rap-text-position', module.name, {'row': str(places[0][0]), 'column': str(places[0][1])})
+    return one(
+        'rap-text-position', module.name, {'row': str(places[0][0]), 'column': str(places[0][1])}
+    )
 
 
 @route('GET', '/rw/rapid/modules/{module}/routine')
 @route('GET', '/rw/rapid/modules/{task}/{module}/routines')
 def _routines(call: Call) -> Reply:
-    return Reply(tuple(Item('rap-routine', name, {'name': name, 'type': kind}) for name, kind, _ in _module(call).routines), 'routines')
+    return Reply(
+        tuple(
+            Item('rap-routine', name, {'name': name, 'type': kind})
+            for name, kind, _ in _module(call).routines
+        ),
+        'routines',
+    )
 
 
 @route('POST', '/rw/rapid/modules/{module}')
@@ -91,10 +122,16 @@ async def _act(call: Call) -> Reply:
     module, form, controller = _module(call), call.form, call.controller
     if call.action == 'save' and form.get('name') and form.get('path'):
         extension = '.mod' if call.generation == 1 else '.modx'
-        controller.store.write(f'{normal_path(form["path"])}/{form["name"]}{extension}', module.text.encode())
+        controller.store.write(
+            f'{normal_path(form["path"])}/{form["name"]}{extension}', module.text.encode()
+        )
     elif call.action == 'set-module-text' and 'text' in form:
         controller.edit_module(call.session, module, await controller.compiled(form['text']))
-    elif call.action == 'set-text-range' and 'text' in form and form.get('replace-mode') in ('After', 'Before', 'Replace'):
+    elif (
+        call.action == 'set-text-range'
+        and 'text' in form
+        and form.get('replace-mode') in ('After', 'Before', 'Replace')
+    ):
         where = _range(module, form)
         first = where.stop if form['replace-mode'] == 'After' else where.start
         last = where.stop if form['replace-mode'] == 'Replace' else first
@@ -130,7 +167,9 @@ async def _load(call: Call, path_text: str, replace: bool) -> Reply:
     text = call.controller.store.read(path).decode('utf-8', errors='replace')
     module = await call.controller.compiled(text, path)
     call.controller.load_module(call.session, module, replace)
-    return NOTHING if call.generation == 1 else one('rap-module', module.name, {'name': module.name})
+    return (
+        NOTHING if call.generation == 1 else one('rap-module', module.name, {'name': module.name})
+    )
 
 
 # programs
@@ -139,7 +178,11 @@ async def _load(call: Call, path_text: str, replace: bool) -> Reply:
 @route('GET', '/rw/rapid/tasks/{task}/program')
 def _program(call: Call) -> Reply:
     task_of(call)
-    return one('rap-program', 'program', {'name': call.controller.settings['program'], 'entrypoint': 'main'})
+    return one(
+        'rap-program',
+        'program',
+        {'name': call.controller.settings['program'], 'entrypoint': 'main'},
+    )
 
 
 @route('GET', '/rw/rapid/tasks/{task}/program/{what}')
@@ -156,11 +199,16 @@ async def _act_on_program(call: Call) -> Reply:
     controller, form, store = call.controller, call.form, call.controller.store
     if call.action == 'loadprog' and form.get('progpath'):
         path = normal_path(form['progpath'])
-        listed = re.findall(r'<Module>([^<]*+)</Module>', store.read(path).decode('utf-8', errors='replace'))
+        listed = re.findall(
+            r'<Module>([^<]*+)</Module>', store.read(path).decode('utf-8', errors='replace')
+        )
         if len(listed) > MOST_MODULES:
             raise refusals.limit_reached('Too many modules')
         contents = [store.read(f'{path.rpartition("/")[0]}/{name.strip()}') for name in listed]
-        modules = [await controller.compiled(content.decode('utf-8', errors='replace')) for content in contents]
+        modules = [
+            await controller.compiled(content.decode('utf-8', errors='replace'))
+            for content in contents
+        ]
         controller.load_program(call.session, modules, form.get('loadmode', 'replace') == 'replace')
         controller.settings['program'] = path.rpartition('/')[2].removesuffix('.pgf')
     elif call.action == 'unloadprog':
@@ -177,7 +225,10 @@ async def _act_on_program(call: Call) -> Reply:
 
 
 def _save(call: Call, folder: str) -> None:
-    name, modules = folder.rpartition('/')[2], [m for m in call.controller.memory.modules.values() if m.kind == 'ProgMod']
+    name, modules = (
+        folder.rpartition('/')[2],
+        [m for m in call.controller.memory.modules.values() if m.kind == 'ProgMod'],
+    )
     for module in modules:
         call.controller.store.write(f'{folder}/{module.name}.mod', module.text.encode())
     listed = ''.join(f'\t<Module>{module.name}.mod</Module>\r\n' for module in modules)

@@ -9,7 +9,13 @@ from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
 from abb_rws_emulator.http.request_values import whole
 from abb_rws_emulator.http.routing import Call, one, route
 
-LARGEST_QUEUE, LARGEST_MESSAGE, MOST_QUEUES, MOST_MESSAGES, LONGEST_FIELD = 32767, 444, 64, 32767, 80
+LARGEST_QUEUE, LARGEST_MESSAGE, MOST_QUEUES, MOST_MESSAGES, LONGEST_FIELD = (
+    32767,
+    444,
+    64,
+    32767,
+    80,
+)
 
 
 @dataclass
@@ -24,8 +30,17 @@ class Queue:
 
     def item(self, kind: str) -> Item:
         """As the controller shows it."""
-        fields = {'queue-name': self.name, 'queue-slot-id': str(self.slot), 'queue-size': str(self.size)}
-        return Item(kind, self.name, fields | {'queue-max-msg-size': str(self.message_size)}, {'self': f'dipc/{self.name}'})
+        fields = {
+            'queue-name': self.name,
+            'queue-slot-id': str(self.slot),
+            'queue-size': str(self.size),
+        }
+        return Item(
+            kind,
+            self.name,
+            fields | {'queue-max-msg-size': str(self.message_size)},
+            {'self': f'dipc/{self.name}'},
+        )
 
 
 def _queue(call: Call) -> Queue:
@@ -36,7 +51,9 @@ def _queue(call: Call) -> Queue:
 
 @route('GET', '/rw/dipc')
 def _queues(call: Call) -> Reply:
-    return Reply(tuple(queue.item('dipc-queue-li') for queue in call.controller.queues.values()), 'dipc')
+    return Reply(
+        tuple(queue.item('dipc-queue-li') for queue in call.controller.queues.values()), 'dipc'
+    )
 
 
 @route('POST', '/rw/dipc')
@@ -49,7 +66,9 @@ def _create(call: Call) -> Reply:
     if len(call.controller.queues) == MOST_QUEUES:
         raise refusals.limit_reached('Max number of queues reached')
     size = _in_range(call.form.get('dipc-queue-size', '50'), LARGEST_QUEUE)
-    message_size = _in_range(call.form.get('dipc-max-msg-size', str(LARGEST_MESSAGE)), LARGEST_MESSAGE)
+    message_size = _in_range(
+        call.form.get('dipc-max-msg-size', str(LARGEST_MESSAGE)), LARGEST_MESSAGE
+    )
     call.controller.queues[name] = Queue(name, len(call.controller.queues) + 1, size, message_size)
     return Reply(status=201, location=f'/rw/dipc/{quote(name)}')
 
@@ -64,7 +83,9 @@ def _in_range(text: str, largest: int) -> int:
 @route('GET', '/rw/dipc/{queue}')
 def _read(call: Call) -> Reply:
     queue = _queue(call)
-    if call.query.get('resource') == 'information' or (call.generation == 1 and call.action not in ('dipc-read', 'read')):
+    if call.query.get('resource') == 'information' or (
+        call.generation == 1 and call.action not in ('dipc-read', 'read')
+    ):
         return Reply((queue.item('dipc-queue'),), queue.name)
     kind = 'dipc-read-li' if call.generation == 1 else 'dipc-read'
     if not queue.messages:
@@ -75,13 +96,23 @@ def _read(call: Call) -> Reply:
 @route('POST', '/rw/dipc/{queue}')
 def _send(call: Call) -> Reply:
     queue, text = _queue(call), call.form.get('dipc-data')
-    wanted = {'dipc-src-queue-name', 'dipc-cmd', 'dipc-msgtype'} | ({'dipc-userdef'} if call.generation == 2 else set())
-    if call.action not in ('dipc-send', 'send') or text is None or not set(call.form) >= wanted or len(text) > queue.message_size:
+    wanted = {'dipc-src-queue-name', 'dipc-cmd', 'dipc-msgtype'} | (
+        {'dipc-userdef'} if call.generation == 2 else set()
+    )
+    if (
+        call.action not in ('dipc-send', 'send')
+        or text is None
+        or not set(call.form) >= wanted
+        or len(text) > queue.message_size
+    ):
         raise refusals.invalid()
     others = ('dipc-userdef', 'dipc-msgtype', 'dipc-cmd', 'dipc-src-queue-name')
     if any(len(call.form.get(name, '')) > LONGEST_FIELD for name in others):
         raise refusals.invalid()
-    if len(queue.messages) >= queue.size or sum(len(q.messages) for q in call.controller.queues.values()) >= MOST_MESSAGES:
+    if (
+        len(queue.messages) >= queue.size
+        or sum(len(q.messages) for q in call.controller.queues.values()) >= MOST_MESSAGES
+    ):
         raise refusals.queue_full()
     message = {name: call.form.get(name, '0') for name in ('dipc-data', *others)}
     message |= {'queue-name': queue.name, 'queue-slot-id': str(queue.slot)}

@@ -17,7 +17,11 @@ LONGEST_SEARCH_S = 2.0
 
 @route('GET', '/rw/rapid/execution')
 def _execution(call: Call) -> Reply:
-    return one('rap-execution', 'execution', {'ctrlexecstate': execution_text(call.controller), 'cycle': call.controller.cycle})
+    return one(
+        'rap-execution',
+        'execution',
+        {'ctrlexecstate': execution_text(call.controller), 'cycle': call.controller.cycle},
+    )
 
 
 def execution_text(controller: VirtualController) -> str:
@@ -45,7 +49,10 @@ def _control_execution(call: Call) -> Reply:
 @route('GET', '/rw/rapid')
 def _services(call: Call) -> Reply:
     names = ('execution', 'tasks', 'modules', 'symbols', 'uiinstr', 'aliasio', 'taskselection')
-    return Reply(tuple(Item('rap-resource-li', name, {}, {'self': f'rapid/{name}'}) for name in names), 'rapid')
+    return Reply(
+        tuple(Item('rap-resource-li', name, {}, {'self': f'rapid/{name}'}) for name in names),
+        'rapid',
+    )
 
 
 @route('GET', '/rw/rapid/aliasio')
@@ -71,7 +78,10 @@ def _answer_ui_instruction(call: Call) -> Reply:
 def _tasks(call: Call) -> Reply:
     if call.controller.booting:  # RobotWare 6 answers with an empty list while it starts
         return Reply((), 'tasks')
-    return Reply(tuple(_task_item(call, name, 'rap-task-li') for name in call.controller.active_tasks), 'tasks')
+    return Reply(
+        tuple(_task_item(call, name, 'rap-task-li') for name in call.controller.active_tasks),
+        'tasks',
+    )
 
 
 def _task_item(call: Call, name: str, kind: str) -> Item:
@@ -106,7 +116,11 @@ def _spy(call: Call) -> Reply:
 
 @route('GET', '/rw/rapid/tasks/syncstate/{what}')
 def _sync_state(call: Call) -> Reply:
-    return one('rap-sync-state', call.parts['what'], {f'{call.parts["what"]}-state': 'InSync', 'state': 'InSync'})
+    return one(
+        'rap-sync-state',
+        call.parts['what'],
+        {f'{call.parts["what"]}-state': 'InSync', 'state': 'InSync'},
+    )
 
 
 @route('GET', '/rw/rapid/tasks/{task}')
@@ -117,7 +131,8 @@ def _one_task(call: Call) -> Reply:
 @route('GET', '/rw/rapid/taskselection')
 def _selection(call: Call) -> Reply:
     items = (
-        Item('rap-taskselection', name, {'task': name, 'selected': str(on).upper()}) for name, on in call.controller.active_tasks.items()
+        Item('rap-taskselection', name, {'task': name, 'selected': str(on).upper()})
+        for name, on in call.controller.active_tasks.items()
     )
     return Reply(tuple(items), 'taskselection')
 
@@ -140,11 +155,16 @@ def _task_motion(call: Call) -> Reply:
     if what == 'jointtarget':
         return one('rap-jointtarget', 'jointtarget', robot.jointtarget('j') | external)
     if what == 'robtarget':
-        return one('rap-robtarget', 'robtarget', robot.robtarget() | robot.configuration() | external)
+        return one(
+            'rap-robtarget', 'robtarget', robot.robtarget() | robot.configuration() | external
+        )
     if what == 'mechunit':
         return one('rap-mechunit', 'mechunit', {'mechunit': 'ROB_1'})
     names = ('robtarget', 'jointtarget', 'mechunit', 'extjointstate')
-    return Reply(tuple(Item(f'rapid-{n}-li', n, {}, {'self': f'motion?resource={n}'}) for n in names), 'motion')
+    return Reply(
+        tuple(Item(f'rapid-{n}-li', n, {}, {'self': f'motion?resource={n}'}) for n in names),
+        'motion',
+    )
 
 
 @route('GET', '/rw/rapid/tasks/{task}/{what}')
@@ -154,13 +174,20 @@ def _task_part(call: Call) -> Reply:
         return Reply((), what)
     if what == 'structural-changecount':
         count = str(controller.structure_changes)
-        return one('rap-task-struc-change-count', task, {'struc-change-count': count, 'change-count': count})
+        return one(
+            'rap-task-struc-change-count',
+            task,
+            {'struc-change-count': count, 'change-count': count},
+        )
     if what == 'activation-record' and not controller.running:
         raise refusals.invalid('No such stack frame')
     if what in ('activation-record', 'execution'):
         return one(f'rap-{what}', task, _pointer_fields(call))
     if what == 'pcp':
-        items = (Item('pcp-info', name, _pointer_fields(call)) for name in ('progpointer', 'motionpointer'))
+        items = (
+            Item('pcp-info', name, _pointer_fields(call))
+            for name in ('progpointer', 'motionpointer')
+        )
         return Reply(tuple(items), what)
     if what == 'breakpoints':
         return Reply((), what)
@@ -183,7 +210,9 @@ def _pointer_fields(call: Call) -> dict[str, str]:
 def _task_sync_state(call: Call) -> Reply:
     task_of(call)
     return one(
-        'rap-task-sync-state', call.parts['what'], {f'{call.parts["what"]}-state': 'InSync', 'state': 'InSync'} | _pointer_fields(call)
+        'rap-task-sync-state',
+        call.parts['what'],
+        {f'{call.parts["what"]}-state': 'InSync', 'state': 'InSync'} | _pointer_fields(call),
     )
 
 
@@ -193,8 +222,14 @@ def _set_pointer(call: Call) -> Reply:
     form = call.form
     if call.action == 'set-pp-routine' and form.get('routine'):
         call.controller.set_pointer(call.session, form.get('module', ''), form['routine'])
-    elif call.action == 'set-pp-routine-from-url' and (form.get('routineurl') or form.get('routine')):
-        *_, module, routine = ['', '', *(form.get('routineurl') or f'{form.get("module", "")}/{form["routine"]}').split('/')]
+    elif call.action == 'set-pp-routine-from-url' and (
+        form.get('routineurl') or form.get('routine')
+    ):
+        *_, module, routine = [
+            '',
+            '',
+            *(form.get('routineurl') or f'{form.get("module", "")}/{form["routine"]}').split('/'),
+        ]
         call.controller.set_pointer(call.session, module, routine)
     elif call.action == 'set-pp-cursor' and form.get('module'):
         line = whole(form.get('line') or form.get('begin-position-row')) or 0
@@ -227,7 +262,10 @@ def _set_symbol(call: Call) -> Reply:
 
 @route('POST', '/rw/rapid/symbol/data')
 def _validate(call: Call) -> Reply:
-    literal, kind = call.form.get('value', ''), (call.form.get('datatype') or call.form.get('dattyp') or '').lower()
+    literal, kind = (
+        call.form.get('value', ''),
+        (call.form.get('datatype') or call.form.get('dattyp') or '').lower(),
+    )
     try:
         rapid_values.parse(literal, rapid_values.shape_of(kind, (), literal))
     except rapid_values.NoValue as error:
@@ -277,7 +315,9 @@ async def _search_symbols(call: Call) -> Reply:
     return Reply(items, 'symbols')
 
 
-def _found(declarations: dict[str, Declaration], form: dict[str, str], pattern: NamePattern) -> tuple[Item, ...]:
+def _found(
+    declarations: dict[str, Declaration], form: dict[str, str], pattern: NamePattern
+) -> tuple[Item, ...]:
     """What a search finds; carried out beside the event loop, because there may be thousands of names."""
     block = (form.get('blockurl') or form.get('task') or 'RAPID').removeprefix('RAPID').strip('/')
     wanted, end_s, items = {'any', 'undef', '', None}, time.monotonic() + LONGEST_SEARCH_S, []

@@ -12,8 +12,20 @@ from abb_rws_emulator.http.routing import Call, one, route
 OPTIONS = ('616-1 PC Interface', '709-1 DeviceNet Master/Slave', 'English')
 DEVICES = {'HW_DEVICES': 'Hardware devices', 'SW_RESOURCES': 'Software resources'}
 WORKS_KEPT = 100
-_CLOCK = ('sys-clock-year', 'sys-clock-month', 'sys-clock-day', 'sys-clock-hour', 'sys-clock-min', 'sys-clock-sec')
-_VIRTUAL_TIME = {'vttime': 'vtcounter', 'vtstate': 'vtcurrstate', 'vtspeed': 'vtcurrspeed', 'vttimeslice': 'vttimeslice'}
+_CLOCK = (
+    'sys-clock-year',
+    'sys-clock-month',
+    'sys-clock-day',
+    'sys-clock-hour',
+    'sys-clock-min',
+    'sys-clock-sec',
+)
+_VIRTUAL_TIME = {
+    'vttime': 'vtcounter',
+    'vtstate': 'vtcurrstate',
+    'vtspeed': 'vtcurrspeed',
+    'vttimeslice': 'vttimeslice',
+}
 
 
 # what it is
@@ -21,7 +33,20 @@ _VIRTUAL_TIME = {'vttime': 'vtcounter', 'vtstate': 'vtcurrstate', 'vtspeed': 'vt
 
 @route('GET', '/rw')
 def _services(call: Call) -> Reply:
-    names = ('panel', 'rapid', 'iosystem', 'motionsystem', 'elog', 'mastership', 'system', 'cfg', 'dipc', 'devices', 'vision', 'retcode')
+    names = (
+        'panel',
+        'rapid',
+        'iosystem',
+        'motionsystem',
+        'elog',
+        'mastership',
+        'system',
+        'cfg',
+        'dipc',
+        'devices',
+        'vision',
+        'retcode',
+    )
     return Reply(tuple(Item('rw-service-li', name, {}, {'self': name}) for name in names))
 
 
@@ -36,9 +61,15 @@ def _system(call: Call) -> Reply:
     version = call.controller.robotware
     major, minor = version.split('.')[:2]
     fields = {'major': major, 'minor': minor, 'name': 'IRB120_EMULATOR', 'rwversion': version}
-    fields |= {'sysid': '{8E6C1F52-0000-4000-8000-000000000120}', 'starttm': '2026-01-01 T 00:00:00', 'rwversionname': version}
+    fields |= {
+        'sysid': '{8E6C1F52-0000-4000-8000-000000000120}',
+        'starttm': '2026-01-01 T 00:00:00',
+        'rwversionname': version,
+    }
     if call.generation == 1:
-        options = (Item('sys-option-li', str(i), {'option': name}) for i, name in enumerate(OPTIONS))
+        options = (
+            Item('sys-option-li', str(i), {'option': name}) for i, name in enumerate(OPTIONS)
+        )
         return Reply((Item('sys-system-li', 'system', fields), *options), 'system')
     options = tuple(Item('sys-options', str(i), {'option': name}) for i, name in enumerate(OPTIONS))
     listed = Item('sys-options-li', 'options', {'options': options}, {'self': 'options'})
@@ -49,15 +80,30 @@ def _system(call: Call) -> Reply:
 def _system_part(call: Call) -> Reply:
     what = call.parts['what']
     if what == 'options':
-        return Reply(tuple(Item('sys-option-li', str(i), {'option': name}) for i, name in enumerate(OPTIONS)), what)
+        return Reply(
+            tuple(
+                Item('sys-option-li', str(i), {'option': name}) for i, name in enumerate(OPTIONS)
+            ),
+            what,
+        )
     if what == 'products':
-        return one('sys-product-li', 'RobotWare', {'name': 'RobotWare', 'version': call.controller.robotware, 'version-name': 'emulated'})
+        return one(
+            'sys-product-li',
+            'RobotWare',
+            {'name': 'RobotWare', 'version': call.controller.robotware, 'version-name': 'emulated'},
+        )
     fields = {
         'robottype': ('sys-robottype', {'robot-type': 'IRB 120-3/0.58'}),
         'license': ('sys-license', {'license': 'emulated', 'serial': '120-000000'}),
         'energy': (
             'sys-energy-state',
-            {'state': 'ON', 'energy-state': 'OK', 'change-count': '1', 'interval-energy': '0', 'accumulated': '0'},
+            {
+                'state': 'ON',
+                'energy-state': 'OK',
+                'change-count': '1',
+                'interval-energy': '0',
+                'accumulated': '0',
+            },
         ),
     }
     if what not in fields:
@@ -76,7 +122,14 @@ def _return_codes(call: Call) -> Reply:
     wanted = call.query.get('code')
     items = tuple(
         Item(
-            'err-desc-li', str(code), {'name': name, 'code': str(code), 'severity': 'Error' if code < 0 else 'Success', 'description': text}
+            'err-desc-li',
+            str(code),
+            {
+                'name': name,
+                'code': str(code),
+                'severity': 'Error' if code < 0 else 'Success',
+                'description': text,
+            },
         )
         for code, (name, text) in RETURN_CODES.items()
         if wanted in (None, str(code))
@@ -95,8 +148,15 @@ def _devices(call: Call) -> Reply:
     kind = 'dev-id-li' if path else 'dev-group-li'
     names = {'ROB_1': 'IRB 120'} if path.upper() == 'HW_DEVICES' else {} if path else DEVICES
     if call.generation == 2:
-        return Reply(tuple(Item(kind, key, {'name': name}, {'self': key}) for key, name in names.items()), 'devices')
-    return one('dev-group', path or 'devices', {'devices': tuple(Item(kind, key, {'name': name}) for key, name in names.items())})
+        return Reply(
+            tuple(Item(kind, key, {'name': name}, {'self': key}) for key, name in names.items()),
+            'devices',
+        )
+    return one(
+        'dev-group',
+        path or 'devices',
+        {'devices': tuple(Item(kind, key, {'name': name}) for key, name in names.items())},
+    )
 
 
 # controller
@@ -107,7 +167,9 @@ def _devices(call: Call) -> Reply:
 def _identity(call: Call) -> Reply:
     kind = 'ctrl-identity-info-li' if call.generation == 1 else 'ctrl-identity-info'
     settings = call.controller.settings
-    return one(kind, 'identity', {'ctrl-name': settings['ctrl-name'], 'ctrl-type': 'Virtual Controller'})
+    return one(
+        kind, 'identity', {'ctrl-name': settings['ctrl-name'], 'ctrl-type': 'Virtual Controller'}
+    )
 
 
 @route('PUT', '/ctrl/identity')
@@ -122,7 +184,14 @@ def _set_identity(call: Call) -> Reply:
 def _act(call: Call) -> Reply:
     if call.action == 'set-lang' and call.form.get('lang'):
         call.controller.settings['lang'] = call.form['lang']
-    elif not call.action and call.form.get('restart-mode') in ('restart', 'xstart', 'shutdown', 'istart', 'pstart', 'bstart'):
+    elif not call.action and call.form.get('restart-mode') in (
+        'restart',
+        'xstart',
+        'shutdown',
+        'istart',
+        'pstart',
+        'bstart',
+    ):
         call.controller.on_restart()
     else:
         raise refusals.invalid()
@@ -131,7 +200,15 @@ def _act(call: Call) -> Reply:
 
 @route('GET', '/ctrl/clock')
 def _clock(call: Call) -> Reply:
-    return one('ctrl-clock-info', 'clock', {'datetime': (datetime.now(UTC) + call.controller.clock_offset).strftime('%Y-%m-%d T %H:%M:%S')})
+    return one(
+        'ctrl-clock-info',
+        'clock',
+        {
+            'datetime': (datetime.now(UTC) + call.controller.clock_offset).strftime(
+                '%Y-%m-%d T %H:%M:%S'
+            )
+        },
+    )
 
 
 @route('PUT', '/ctrl/clock')
@@ -149,7 +226,10 @@ def _set_clock(call: Call) -> Reply:
 
 @route('GET', '/ctrl/clock/{what}')
 def _clock_part(call: Call) -> Reply:
-    fields = {'timezone': ('ctrl-timezone', {'timezone': call.controller.settings['timezone']}), 'timeserver': ('ctrl-timeserver', {})}
+    fields = {
+        'timezone': ('ctrl-timezone', {'timezone': call.controller.settings['timezone']}),
+        'timeserver': ('ctrl-timeserver', {}),
+    }
     if call.parts['what'] not in fields:
         raise refusals.no_resource()
     kind, values = fields[call.parts['what']]
@@ -166,7 +246,9 @@ def _set_timezone(call: Call) -> Reply:
 
 @route('GET', '/ctrl/restart/restartcount')
 def _restart_count(call: Call) -> Reply:
-    return one('ctrl-restart-count', 'restartcount', {'restart-count': str(call.controller.restarts)})
+    return one(
+        'ctrl-restart-count', 'restartcount', {'restart-count': str(call.controller.restarts)}
+    )
 
 
 @route('GET', '/ctrl/network')
@@ -227,7 +309,9 @@ def _all_progress(call: Call) -> Reply:
     fields = {'state': 'ready', 'progress-state': 'ready', 'code': '294912'}
     last = call.controller.works
     known = range(max(1, last - WORKS_KEPT + 1), last + 1)
-    return Reply(tuple(Item('progress-li', str(i), fields, {'self': str(i)}) for i in known), 'progress')
+    return Reply(
+        tuple(Item('progress-li', str(i), fields, {'self': str(i)}) for i in known), 'progress'
+    )
 
 
 @route('GET', '/progress/{number}')
@@ -242,7 +326,11 @@ def _progress(call: Call) -> Reply:
 @route('GET', '/ctrl/backup/state')
 def _backup_state(call: Call) -> Reply:
     kind = 'ctrl-backup-info' if call.generation == 1 else 'ctrl-backup-state'
-    return one(kind, 'backup', {'progress-state': 'finished', 'backup-state': 'No backup or restore in progress'})
+    return one(
+        kind,
+        'backup',
+        {'progress-state': 'finished', 'backup-state': 'No backup or restore in progress'},
+    )
 
 
 @route('POST', '/ctrl/backup')
@@ -253,7 +341,9 @@ def _backup(call: Call) -> Reply:
         for module in call.controller.memory.modules.values():
             store.write(f'{path}/RAPID/TASK1/PROGMOD/{module.name}.mod', module.text.encode())
         for domain in call.controller.configuration.types:
-            store.write(f'{path}/SYSPAR/{domain}.cfg', call.controller.configuration.text(domain).encode())
+            store.write(
+                f'{path}/SYSPAR/{domain}.cfg', call.controller.configuration.text(domain).encode()
+            )
         return Reply(status=202, location=call.controller.begin_work())
     if call.action not in ('restore', 'check-restore'):
         raise refusals.invalid()
@@ -269,7 +359,9 @@ def _fileservice(text: str) -> str:
 
 @route('POST', '/ctrl/compress')
 def _compress(call: Call) -> Reply:
-    source, target = (normal_path(_fileservice(call.form.get(name, ''))) for name in ('srcpath', 'dstpath'))
+    source, target = (
+        normal_path(_fileservice(call.form.get(name, ''))) for name in ('srcpath', 'dstpath')
+    )
     if call.action not in ('comp', 'dcomp'):
         raise refusals.invalid()
     call.controller.store.write(target, call.controller.store.read(source))
@@ -284,7 +376,11 @@ def _virtual_time(call: Call) -> Reply:
     what = call.parts['what']
     if what not in _VIRTUAL_TIME:
         raise refusals.no_resource()
-    value = str(int(1000 * call.controller.clock())) if what == 'vttime' else call.controller.settings[what]
+    value = (
+        str(int(1000 * call.controller.clock()))
+        if what == 'vttime'
+        else call.controller.settings[what]
+    )
     return one(f'ctrl-{what}', what, {_VIRTUAL_TIME[what]: value})
 
 
@@ -306,4 +402,8 @@ def _set_virtual_time(call: Call) -> Reply:
 
 @route('GET', '/rw/vision')
 def _vision(call: Call) -> Reply:
-    return one('number-of-cameras-li', 'vision', {'number-of-cameras': '0'}) if call.generation == 2 else Reply((), 'vision')
+    return (
+        one('number-of-cameras-li', 'vision', {'number-of-cameras': '0'})
+        if call.generation == 2
+        else Reply((), 'vision')
+    )

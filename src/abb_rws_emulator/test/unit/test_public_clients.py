@@ -16,7 +16,10 @@ pytestmark = pytest.mark.real_time
 
 sys.path.append(str(Path(sys.prefix) / 'clients'))  # where `make clients` and CI put them
 
-rws = pytest.importorskip('abb_robot_client.rws', reason='abb_robot_client is not installed here; `make clients` runs this test with it')
+rws = pytest.importorskip(
+    'abb_robot_client.rws',
+    reason='abb_robot_client is not installed here; `make clients` runs this test with it',
+)
 
 SIGNAL, VARIABLE = 'test_digital_io1', 'Module1/test_var_num'
 
@@ -25,14 +28,26 @@ class Cell:
     """An emulated controller in a process of its own, its control port, and a client."""
 
     def __init__(self):
-        command = [sys.executable, '-m', 'abb_rws_emulator.cli', '--port', '0', '--control-port', '0', '--motors-on', '--json']
+        command = [
+            sys.executable,
+            '-m',
+            'abb_rws_emulator.cli',
+            '--port',
+            '0',
+            '--control-port',
+            '0',
+            '--motors-on',
+            '--json',
+        ]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         told = json.loads(self._process.stdout.readline())
         self._control = f'http://127.0.0.1:{told["control_port"]}'
         self.client = rws.RWS(f'http://127.0.0.1:{told["port"]}')
 
     def act(self, name: str, **values) -> None:
-        request = urllib.request.Request(f'{self._control}/actions/{name}', json.dumps(values).encode(), method='POST')
+        request = urllib.request.Request(
+            f'{self._control}/actions/{name}', json.dumps(values).encode(), method='POST'
+        )
         urllib.request.urlopen(request, timeout=5.0).close()
 
     def state(self) -> dict:
@@ -54,10 +69,16 @@ def cell():
 
 def test_it_reads_state_targets_and_log(cell):
     client = cell.client
-    assert (client.get_controller_state(), client.get_operation_mode(), client.get_speedratio()) == ('motoron', 'AUTO', 100.0)
+    assert (
+        client.get_controller_state(),
+        client.get_operation_mode(),
+        client.get_speedratio(),
+    ) == ('motoron', 'AUTO', 100.0)
     np.testing.assert_allclose(client.get_jointtarget().robax, [0, 0, 0, 0, 30, 0], atol=1e-3)
     np.testing.assert_allclose(client.get_robtarget().trans, [364.3538, 0, 594.0], atol=1e-3)
-    assert [(task.name, task.active, task.motiontask) for task in client.get_tasks().values()] == [('T_ROB1', True, True)]
+    assert [(task.name, task.active, task.motiontask) for task in client.get_tasks().values()] == [
+        ('T_ROB1', True, True)
+    ]
     assert client.read_event_log()
 
 
@@ -78,12 +99,17 @@ def test_it_writes_and_reads_back_signals_variables_and_files(cell):
     client = cell.client
     client.set_digital_io(SIGNAL, 1)
     client.set_analog_io('test_analog_io2', 8.5, 'DeviceNet', 'd651')
-    assert client.get_digital_io(SIGNAL) == 1 and client.get_analog_io('test_analog_io2', 'DeviceNet', 'd651') == 8.5
+    assert (
+        client.get_digital_io(SIGNAL) == 1
+        and client.get_analog_io('test_analog_io2', 'DeviceNet', 'd651') == 8.5
+    )
     client.set_rapid_variable_num(VARIABLE, 4.5)
     client.set_rapid_variable_num_array('test_array', [1.0, 2.0, 3.0])
     assert client.get_rapid_variable_num(VARIABLE) == 4.5
     np.testing.assert_array_equal(client.get_rapid_variable_num_array('test_array'), [1, 2, 3])
-    assert any(item['_title'].endswith('test_var_num') for item in client.get_rapid_variables('T_ROB1'))
+    assert any(
+        item['_title'].endswith('test_var_num') for item in client.get_rapid_variables('T_ROB1')
+    )
     folder = client.get_ramdisk_path()
     client.upload_file(f'{folder}/a.txt', b'text')
     assert 'a.txt' in client.list_files(folder) and client.read_file(f'{folder}/a.txt') == b'text'
@@ -93,9 +119,13 @@ def test_it_writes_and_reads_back_signals_variables_and_files(cell):
 
 def test_it_passes_messages_between_programs(cell):
     client = cell.client
-    assert client.try_create_ipc_queue('ours') is True and client.try_create_ipc_queue('ours') is False
+    assert (
+        client.try_create_ipc_queue('ours') is True and client.try_create_ipc_queue('ours') is False
+    )
     client.send_ipc_message('ours', 'hello', 'ours')
-    assert [message.data for message in client.read_ipc_message('ours')] == ['hello'] and client.read_ipc_message('ours') == []
+    assert [message.data for message in client.read_ipc_message('ours')] == [
+        'hello'
+    ] and client.read_ipc_message('ours') == []
 
 
 def test_it_gets_the_right_to_write_in_manual_mode(cell):
@@ -119,7 +149,11 @@ def test_it_gets_the_right_to_write_in_manual_mode(cell):
 
 def test_it_is_told_of_changes_and_uses_one_session(cell):
     client, events = cell.client, queue.Queue()
-    high, medium, kinds = rws.SubscriptionResourcePriority.High, rws.SubscriptionResourcePriority.Medium, rws.SubscriptionResourceType
+    high, medium, kinds = (
+        rws.SubscriptionResourcePriority.High,
+        rws.SubscriptionResourcePriority.Medium,
+        rws.SubscriptionResourceType,
+    )
     wanted = [
         rws.SubscriptionResourceRequest(kinds.Signal, high, SIGNAL),
         rws.SubscriptionResourceRequest(kinds.PersVar, high, 'test_var_num'),
@@ -138,7 +172,13 @@ def test_it_is_told_of_changes_and_uses_one_session(cell):
         client.start('forever')
         client.stop()
         client.set_controller_state('motoroff')
-        missing = {'Signal', 'VariableValue', 'RAPIDExecutionState', 'ControllerState', 'EventLogEntryEvent'}
+        missing = {
+            'Signal',
+            'VariableValue',
+            'RAPIDExecutionState',
+            'ControllerState',
+            'EventLogEntryEvent',
+        }
         while missing:
             missing.discard(type(events.get(timeout=5.0)).__name__)
     finally:

@@ -27,10 +27,18 @@ def test_challenge_cookies_and_exact_content_types():
     async def work(emulator, ask):
         async with ask.http.get(ask.base + '/rw/system') as bare:
             assert bare.status == 401
-            assert 'realm="validusers@robapi.abb"' in bare.headers['WWW-Authenticate'] and 'qop="auth"' in bare.headers['WWW-Authenticate']
+            assert (
+                'realm="validusers@robapi.abb"' in bare.headers['WWW-Authenticate']
+                and 'qop="auth"' in bare.headers['WWW-Authenticate']
+            )
         status, headers, _ = await ask('GET', '/rw/system?json=1')
         cookies = headers.getall('Set-Cookie')
-        assert status == 200 and len(cookies) == 2 and cookies[0].startswith('-http-session-=') and cookies[1].startswith('ABBCX=')
+        assert (
+            status == 200
+            and len(cookies) == 2
+            and cookies[0].startswith('-http-session-=')
+            and cookies[1].startswith('ABBCX=')
+        )
         assert headers['Content-Type'] == 'application/json'
         _, headers, text = await ask('GET', '/rw/panel/opmode')
         assert headers['Content-Type'] == 'application/xhtml+xml'
@@ -71,22 +79,47 @@ def test_the_requests_of_the_gripper_paper():
         _, _, text = await ask('GET', '/rw/rapid/tasks/T_ROB1/motion?resource=robtarget&json=1')
         pose = json.loads(text)['_embedded']['_state'][0]
         np.testing.assert_allclose(
-            [float(pose[k]) for k in ('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4')], [364.3538, 0, 594, 0.5, 0, 0.866025, 0], atol=1e-3
+            [float(pose[k]) for k in ('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4')],
+            [364.3538, 0, 594, 0.5, 0, 0.866025, 0],
+            atol=1e-3,
         )
         _, _, text = await ask('GET', '/rw/iosystem/signals?json=1')
         names = [signal['name'] for signal in json.loads(text)['_embedded']['_state']]
-        assert names[18:23] == ['DO_05', 'DO_04', 'DO_03', 'DO_02', 'DO_01'] and names[37] == 'DI_02'
-        assert json.loads(text)['_embedded']['_state'][0]['lvalue'] == 1  # a number in the list, text alone
-        assert (await ask('POST', '/rw/panel/ctrlstate?action=setctrlstate', {'ctrl-state': 'motoron'}))[0] == 204
+        assert (
+            names[18:23] == ['DO_05', 'DO_04', 'DO_03', 'DO_02', 'DO_01'] and names[37] == 'DI_02'
+        )
+        assert (
+            json.loads(text)['_embedded']['_state'][0]['lvalue'] == 1
+        )  # a number in the list, text alone
+        assert (
+            await ask('POST', '/rw/panel/ctrlstate?action=setctrlstate', {'ctrl-state': 'motoron'})
+        )[0] == 204
         assert (await ask('POST', '/rw/rapid/execution?action=resetpp', ''))[0] == 204
         target = {'value': '[[0,0,0,0,90,0],[0,0,0,0,0,0]]'}
-        assert (await ask('POST', '/rw/rapid/symbol/data/RAPID/T_ROB1/J_Orientation_Target?action=set', target))[0] == 204
-        assert (await ask('POST', '/rw/rapid/execution?action=start', START | {'cycle': 'forever'}))[0] == 204
-        await until(lambda: emulator.controller.memory.read(IN_POSITION_SYMBOL) == '1' and emulator.controller.robot.arrived)
+        assert (
+            await ask(
+                'POST', '/rw/rapid/symbol/data/RAPID/T_ROB1/J_Orientation_Target?action=set', target
+            )
+        )[0] == 204
+        assert (
+            await ask('POST', '/rw/rapid/execution?action=start', START | {'cycle': 'forever'})
+        )[0] == 204
+        await until(
+            lambda: (
+                emulator.controller.memory.read(IN_POSITION_SYMBOL) == '1'
+                and emulator.controller.robot.arrived
+            )
+        )
         _, _, text = await ask('GET', '/rw/rapid/symbol/data/RAPID/T_ROB1/in_position')
         assert '<span class="value">1</span>' in text
-        assert (await ask('POST', '/rw/rapid/execution?action=stop', {'stopmode': 'stop', 'usetsp': 'normal'}))[0] == 204
-        np.testing.assert_allclose(np.rad2deg(emulator.controller.robot.joints_rad), [0, 0, 0, 0, 90, 0], atol=1e-9)
+        assert (
+            await ask(
+                'POST', '/rw/rapid/execution?action=stop', {'stopmode': 'stop', 'usetsp': 'normal'}
+            )
+        )[0] == 204
+        np.testing.assert_allclose(
+            np.rad2deg(emulator.controller.robot.joints_rad), [0, 0, 0, 0, 90, 0], atol=1e-9
+        )
 
     serve(work)
 
@@ -136,7 +169,9 @@ def test_a_program_once_ends_by_itself_and_one_forever_takes_a_new_target():
     controller.start('a', START)
     now[0] = 1.0
     controller.advance()
-    assert not controller.running and controller.robot.joints_rad[0] == pytest.approx(np.deg2rad(10))
+    assert not controller.running and controller.robot.joints_rad[0] == pytest.approx(
+        np.deg2rad(10)
+    )
     controller.start('a', START | {'cycle': 'forever'})
     controller.set_symbol('a', 'T_ROB1/J_Orientation_Target', '[[20,0,0,0,30,0],[0,0,0,0,0,0]]')
     for now[0] in (1.1, 3.0):
@@ -185,15 +220,29 @@ def test_a_subscription_and_its_limits():
         status, headers, text = await ask('POST', '/subscription', form)
         poll = headers['Location']
         assert status == 201 and re.fullmatch(r'ws://127\.0\.0\.1:\d+/poll/1', poll)
-        assert headers['Content-Type'] == 'application/xhtml+xml' and f'<a href="{poll}" rel="self">' in text
+        assert (
+            headers['Content-Type'] == 'application/xhtml+xml'
+            and f'<a href="{poll}" rel="self">' in text
+        )
         async with ask.http.ws_connect(poll, protocols=('robapi2_subscription',)) as socket:
             emulator.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
             event = await socket.receive_str(timeout=2.0)
-            assert f'<a href="{signal}" rel="self"></a><span class="lvalue">1</span>' in event  # told back literally
-        assert [(await ask('POST', '/subscription', form))[0] for _ in range(3)] == [201, 201, 400]  # two groups a session
+            assert (
+                f'<a href="{signal}" rel="self"></a><span class="lvalue">1</span>' in event
+            )  # told back literally
+        assert [(await ask('POST', '/subscription', form))[0] for _ in range(3)] == [
+            201,
+            201,
+            400,
+        ]  # two groups a session
         assert (await ask('DELETE', '/subscription/2'))[0] == 200
         assert (await ask('DELETE', '/subscription/2'))[0] == 404
-        for bad in ({'1': '/rw/nothing', '1-p': '1'}, {'1': '/rw/panel/opmode', '1-p': '2'}, {'1': signal, '1-p': '3'}, {}):
+        for bad in (
+            {'1': '/rw/nothing', '1-p': '1'},
+            {'1': '/rw/panel/opmode', '1-p': '2'},
+            {'1': signal, '1-p': '3'},
+            {},
+        ):
             assert (await ask('POST', '/subscription', {'resources': '1'} | bad))[0] in (400, 404)
         async with ask.http.get(ask.base + '/poll/1') as gone:
             assert gone.status == 404
@@ -205,12 +254,27 @@ def test_a_subscription_and_its_limits():
 
 def test_both_ways_of_counting_resources_are_understood():
     async def work(emulator, ask):
-        wanted = {'1': '/rw/panel/ctrlstate', '1-p': '1', '2': '/rw/panel/opmode;opmode', '2-p': '0'}
-        assert (await ask('POST', '/subscription', [('resources', '1'), ('resources', '2'), *wanted.items()]))[0] == 201
+        wanted = {
+            '1': '/rw/panel/ctrlstate',
+            '1-p': '1',
+            '2': '/rw/panel/opmode;opmode',
+            '2-p': '0',
+        }
+        assert (
+            await ask(
+                'POST', '/subscription', [('resources', '1'), ('resources', '2'), *wanted.items()]
+            )
+        )[0] == 201
         assert (await ask('POST', '/subscription', [('resources', '2'), *wanted.items()]))[0] == 201
-        assert [list(group.priorities.values()) for group in emulator.subscriptions.groups.values()] == [[1, 0], [1, 0]]
+        assert [
+            list(group.priorities.values()) for group in emulator.subscriptions.groups.values()
+        ] == [[1, 0], [1, 0]]
         emulator.subscriptions.remove_all()
-        zero = [('resources', '0'), ('0', '/rw/iosystem/signals/DO_01;state'), ('0-p', '2')]  # abb_librws counts from 0
+        zero = [
+            ('resources', '0'),
+            ('0', '/rw/iosystem/signals/DO_01;state'),
+            ('0-p', '2'),
+        ]  # abb_librws counts from 0
         assert (await ask('POST', '/subscription', zero))[0] == 201
 
     serve(work)
@@ -232,8 +296,12 @@ def test_control_port_sets_faults_presses_buttons_and_refuses_what_it_does_not_k
             assert (await post('/faults', busy=True))[0] == 204
             assert (await ask('GET', '/rw/system'))[0] == 503
             assert (await post('/faults'))[0] == 204 and emulator.faults.busy is False
-            assert (await post('/actions/emergency_stop'))[0] == 204 and emulator.controller.control_state == 'emergencystop'
-            assert (await post('/actions/operation_mode', mode='MANR'))[0] == 204 and emulator.controller.operation_mode == 'MANR'
+            assert (await post('/actions/emergency_stop'))[
+                0
+            ] == 204 and emulator.controller.control_state == 'emergencystop'
+            assert (await post('/actions/operation_mode', mode='MANR'))[
+                0
+            ] == 204 and emulator.controller.operation_mode == 'MANR'
             assert (await post('/actions/place', joints_deg=[1, 2, 3, 4, 5, 6]))[0] == 204
             async with ask.http.get(base + '/state') as state:
                 assert (await state.json())['joints_deg'] == [1, 2, 3, 4, 5, 6]
@@ -292,4 +360,8 @@ def test_bad_input_is_one_line_and_exit_code_2(argv, capsys):
 def test_figures_of_the_bench():
     told = asyncio.run(figures(watch_s=2.0, soak_minutes=0.05))
     assert told['controller_sessions_used'] == 1 and told['leaks'] == []
-    assert told['frozen_peer_detect_s'] < 1.0 and told['joint_state_age_p99_s'] < 1.0 and told['joint_state_rate_hz'] > 5.0
+    assert (
+        told['frozen_peer_detect_s'] < 1.0
+        and told['joint_state_age_p99_s'] < 1.0
+        and told['joint_state_rate_hz'] > 5.0
+    )

@@ -41,13 +41,17 @@ def test_a_group_ends_with_a_clean_close_and_outlives_a_broken_connection(genera
 
     async def work(emulator, ask):
         for _ in range(4):  # each frees its place, so the third is as good as the first
-            status, headers, _ = await ask('POST', '/subscription', urllib.parse.urlencode(SIGNAL), **FORM)
+            status, headers, _ = await ask(
+                'POST', '/subscription', urllib.parse.urlencode(SIGNAL), **FORM
+            )
             assert status == 201
             async with ask.http.ws_connect(headers['Location'], protocols=(protocol,)) as watch:
                 assert not watch.closed
         assert not emulator.subscriptions.groups
         _, headers, _ = await ask('POST', '/subscription', urllib.parse.urlencode(SIGNAL), **FORM)
-        broken = await ask.http.ws_connect(headers['Location'], protocols=(protocol,), autoclose=False)
+        broken = await ask.http.ws_connect(
+            headers['Location'], protocols=(protocol,), autoclose=False
+        )
         broken._response.connection.transport.abort()
         (group,) = emulator.subscriptions.groups.values()
         await until(lambda: not group.sockets)
@@ -74,7 +78,9 @@ def test_a_group_is_known_to_its_own_session_only():
             with pytest.raises(aiohttp.WSServerHandshakeError):
                 await http.ws_connect(headers['Location'], protocols=('robapi2_subscription',))
         assert list(emulator.subscriptions.groups[1].priorities) == [SIGNAL['1']]
-        assert (await ask('GET', '/subscription/1'))[0] == 200 and (await ask('DELETE', '/subscription/1'))[0] == 200
+        assert (await ask('GET', '/subscription/1'))[0] == 200 and (
+            await ask('DELETE', '/subscription/1')
+        )[0] == 200
 
     serve(work)
 
@@ -85,7 +91,9 @@ def test_what_was_subscribed_may_vanish():
         assert (await ask('POST', '/subscription', form))[0] == 201
         emulator.controller.unload_module('', 'user')
         assert (await ask('PUT', '/subscription/1', SIGNAL))[0] == 200
-        assert (await ask('DELETE', '/subscription/1'))[0] == 200 and not emulator.subscriptions._listeners
+        assert (await ask('DELETE', '/subscription/1'))[
+            0
+        ] == 200 and not emulator.subscriptions._listeners
 
     serve(work)
 
@@ -101,14 +109,20 @@ def test_a_number_that_is_none_is_refused_with_the_controllers_code(number):
 
     async def work(emulator, ask):
         queue = {'dipc-queue-name': 'q', 'dipc-queue-size': number}
-        clock = {f'sys-clock-{part}': number for part in ('year', 'month', 'day', 'hour', 'min', 'sec')}
+        clock = {
+            f'sys-clock-{part}': number for part in ('year', 'month', 'day', 'hour', 'min', 'sec')
+        }
         subscription = {'resources': number, number: SIGNAL['1'], f'{number}-p': number}
         cursor = {'module': 'Module1', 'line': number}
         refused = [
             ('GET', f'/subscription/{quoted or "x"}', None),
             ('GET', f'/progress/{quoted or "x"}', None),
             ('GET', f'/rw/elog/{quoted or "x"}', None),
-            ('GET', f'/rw/rapid/modules/user?task=T_ROB1&startrow={quoted}&startcol=1&endrow=1&endcol=1', None),
+            (
+                'GET',
+                f'/rw/rapid/modules/user?task=T_ROB1&startrow={quoted}&startcol=1&endrow=1&endcol=1',
+                None,
+            ),
             ('POST', '/rw/dipc?action=dipc-create', queue),
             ('PUT', '/ctrl/clock', clock),
             ('POST', '/subscription', subscription),
@@ -130,8 +144,18 @@ def test_a_number_that_is_none_is_refused_with_the_controllers_code(number):
     serve(work)
 
 
-@pytest.mark.parametrize('body', [b'\xff\xfe', b'value=\xff', b'value=%ff', b'&' * 5000, b'a=1&' * 5000, b'x' * (2 << 20)])
-@pytest.mark.parametrize('target', ['/subscription', '/rw/rapid/symbol/data/RAPID/T_ROB1/reg1?action=set', '/rw/panel?action=setlang'])
+@pytest.mark.parametrize(
+    'body',
+    [b'\xff\xfe', b'value=\xff', b'value=%ff', b'&' * 5000, b'a=1&' * 5000, b'x' * (2 << 20)],
+)
+@pytest.mark.parametrize(
+    'target',
+    [
+        '/subscription',
+        '/rw/rapid/symbol/data/RAPID/T_ROB1/reg1?action=set',
+        '/rw/panel?action=setlang',
+    ],
+)
 def test_a_form_that_is_none_is_refused_with_the_controllers_code(target, body):
     async def work(emulator, ask):
         status, _, told = await ask('POST', target, body, **FORM)
@@ -140,7 +164,26 @@ def test_a_form_that_is_none_is_refused_with_the_controllers_code(target, body):
     serve(work)
 
 
-NASTY = ['', '²', '9' * 400, '-1', 'nan', '1e999', '\0', '\r\n', '%', '../..', '💥', '"', '<&>', "'", '[[[[', '{', '{9,9}', '\x1b[0m']
+NASTY = [
+    '',
+    '²',
+    '9' * 400,
+    '-1',
+    'nan',
+    '1e999',
+    '\0',
+    '\r\n',
+    '%',
+    '../..',
+    '💥',
+    '"',
+    '<&>',
+    "'",
+    '[[[[',
+    '{',
+    '{9,9}',
+    '\x1b[0m',
+]
 NASTY += ['a' * 1500]
 FIELDS = re.compile(r"form(?:\.get\(|\[)'([\w-]+)'")
 
@@ -154,11 +197,21 @@ def fields_of(module) -> set[str]:
 @pytest.mark.parametrize('generation', [1, 2])
 def test_every_address_survives_every_input(generation, nasty, caplog):
     """Each route with nasty parts, query and fields; every action that the sources name."""
-    names = set().union(*map(fields_of, server.RESOURCES)) | set(START) | {f'axis{i}' for i in range(1, 7)} | {'ccount', 'inc-mode'}
+    names = (
+        set().union(*map(fields_of, server.RESOURCES))
+        | set(START)
+        | {f'axis{i}' for i in range(1, 7)}
+        | {'ccount', 'inc-mode'}
+    )
     form = urllib.parse.urlencode(dict.fromkeys(sorted(names), nasty))
     quoted = urllib.parse.quote(nasty, safe='')
-    queries = [f'?{urllib.parse.urlencode(dict.fromkeys(("resource", "start", "limit", "action", "code", "tool", "coordinate"), nasty))}']
-    queries += [f'?json=1&action={action}' for action in ('set', 'set-mode', 'clear', 'saveas', 'jog', 'validate', 'dipc-send', 'comp')]
+    queries = [
+        f'?{urllib.parse.urlencode(dict.fromkeys(("resource", "start", "limit", "action", "code", "tool", "coordinate"), nasty))}'
+    ]
+    queries += [
+        f'?json=1&action={action}'
+        for action in ('set', 'set-mode', 'clear', 'saveas', 'jog', 'validate', 'dipc-send', 'comp')
+    ]
 
     async def work(emulator, ask):
         headers = dict(FORM)
@@ -166,7 +219,11 @@ def test_every_address_survives_every_input(generation, nasty, caplog):
             headers['Content-Type'] += ';v=2.0'
         assert (await ask('GET', '/rw/system'))[0] == 200
         for method, pattern, _ in list(ROUTES):
-            path = re.sub(r'\(\?P<\w+>[^)]*\)', quoted or 'x', pattern.pattern.removeprefix('^').removesuffix('/?$').replace('\\', ''))
+            path = re.sub(
+                r'\(\?P<\w+>[^)]*\)',
+                quoted or 'x',
+                pattern.pattern.removeprefix('^').removesuffix('/?$').replace('\\', ''),
+            )
             for query in queries if method == 'POST' else queries[:1]:
                 body = None if method == 'GET' else form
                 status, _, told = await ask(method, path + query, body, **headers)
@@ -194,10 +251,16 @@ def test_headers_that_are_none_are_no_reason_to_fail(headers):
         await ask('POST', '/subscription', SIGNAL)
         cookie = f'Cookie: -http-session-={next(iter(emulator.sessions.table))}\r\n'
         for target in ('/rw/system', '/subscription', '/poll/1', '/ü'):
-            lines = ''.join(f'{name}: {value}\r\n' for name, value in ({'Host': 'a'} | headers).items())
+            lines = ''.join(
+                f'{name}: {value}\r\n' for name, value in ({'Host': 'a'} | headers).items()
+            )
             for more in ('', cookie):
                 reader, writer = await asyncio.open_connection('127.0.0.1', emulator.port)
-                writer.write(f'GET {target} HTTP/1.1\r\n{lines}{more}Connection: close\r\n\r\n'.encode('utf-8', 'surrogateescape'))
+                writer.write(
+                    f'GET {target} HTTP/1.1\r\n{lines}{more}Connection: close\r\n\r\n'.encode(
+                        'utf-8', 'surrogateescape'
+                    )
+                )
                 status = await asyncio.wait_for(reader.readline(), 5.0)
                 writer.close()
                 assert re.match(rb'HTTP/1\.[01] [1-4]', status), status
@@ -234,8 +297,14 @@ HOSTILE = {
     'blank lines': ('module', '\n' * (1 << 20)),
     'unclosed text': ('module', 'MODULE m\nPERS string s:=' + '"' * 900_001 + '\nENDMODULE\n'),
     'no semicolons': ('module', 'MODULE m\n' + 'PERS num a:=1\n' * LINES + 'ENDMODULE\n'),
-    'many names': ('module', 'MODULE m\n' + ''.join(f'PERS num a{i}:=1;\n' for i in range(9000)) + 'ENDMODULE\n'),
-    'huge arrays': ('module', 'MODULE m\n' + ''.join(f'VAR num b{i}{{20000}};\n' for i in range(200)) + 'ENDMODULE\n'),
+    'many names': (
+        'module',
+        'MODULE m\n' + ''.join(f'PERS num a{i}:=1;\n' for i in range(9000)) + 'ENDMODULE\n',
+    ),
+    'huge arrays': (
+        'module',
+        'MODULE m\n' + ''.join(f'VAR num b{i}{{20000}};\n' for i in range(200)) + 'ENDMODULE\n',
+    ),
     'nested alternatives': ('search', {'regexp': '(a|aa)+!'}),
     'nested repetitions': ('search', {'regexp': '((((a*b*)*c*)*d*)*e*)*!'}),
     'many repetitions': ('search', {'regexp': '.*' * 49 + '!'}),
@@ -262,18 +331,30 @@ def test_no_request_keeps_the_others_waiting(pulse, case):
             pulse.longest_stall_s()
             if kind == 'module':
                 await ask('PUT', '/fileservice/$TEMP/m.mod', what)
-                await ask('POST', '/rw/rapid/tasks/T_ROB1?action=loadmod', {'modulepath': '$TEMP/m.mod', 'replace': 'true'})
-                await ask('POST', '/rw/rapid/modules/m?task=T_ROB1&action=set-module-text', {'text': what})
+                await ask(
+                    'POST',
+                    '/rw/rapid/tasks/T_ROB1?action=loadmod',
+                    {'modulepath': '$TEMP/m.mod', 'replace': 'true'},
+                )
+                await ask(
+                    'POST', '/rw/rapid/modules/m?task=T_ROB1&action=set-module-text', {'text': what}
+                )
                 await ask('GET', '/rw/rapid/modules/m?task=T_ROB1&resource=module-text')
                 await ask('GET', '/rw/rapid/modules/m/routine?task=T_ROB1')
             elif kind == 'search':
                 await ask('POST', SYMBOL_SEARCH, what)
             elif kind == 'form':
-                await ask('POST', '/rw/rapid/symbol/data/RAPID/T_ROB1/reg1?action=set', what, **FORM)
+                await ask(
+                    'POST', '/rw/rapid/symbol/data/RAPID/T_ROB1/reg1?action=set', what, **FORM
+                )
                 await ask('POST', '/subscription', what, **FORM)
             else:
                 await ask('PUT', '/fileservice/$TEMP/a.pgf', what)
-                await ask('POST', '/rw/rapid/tasks/T_ROB1/program?action=loadprog', {'progpath': '$TEMP/a.pgf'})
+                await ask(
+                    'POST',
+                    '/rw/rapid/tasks/T_ROB1/program?action=loadprog',
+                    {'progpath': '$TEMP/a.pgf'},
+                )
             assert (await ask('GET', '/rw/system'))[0] == 200
             return pulse.longest_stall_s()
 
@@ -288,16 +369,33 @@ def test_what_is_kept_of_requests_is_bounded():
         first = nonce_of((await ask.http.get(ask.base + '/rw/system')).headers['WWW-Authenticate'])
         for _ in range(server.WRITES_KEPT + 20):
             assert (await ask('POST', '/rw/rapid/execution?action=stop', ''))[0] == 204
-        assert len(emulator.writes) == server.WRITES_KEPT and emulator.written == server.WRITES_KEPT + 20
+        assert (
+            len(emulator.writes) == server.WRITES_KEPT
+            and emulator.written == server.WRITES_KEPT + 20
+        )
         for _ in range(20):
             await ask.http.get(ask.base + '/rw/system')
-        assert len(emulator.sessions._counts) <= 2 and not any(first in str(value) for value in vars(emulator.sessions).values())
+        assert len(emulator.sessions._counts) <= 2 and not any(
+            first in str(value) for value in vars(emulator.sessions).values()
+        )
         for i in range(100):
             await ask('POST', '/rw/dipc?action=dipc-create', {'dipc-queue-name': f'q{i}'})
-            await ask('POST', '/rw/cfg/SIO/COM_APP/instances?action=create-default', {'name': f'i{i}'})
-            await ask('POST', '/fileservice/$HOME', {'fs-action': 'create', 'fs-newname': 'a' * 240 + str(i)})
-            await ask('POST', '/rw/elog?action=saveraw', {'path': '/'.join(['$TEMP', *'abcdefghijklmnopqrstuvwxyz' * 2])})
-        assert len(emulator.controller.queues) < 100 and len(emulator.controller.store.folders) < 120
+            await ask(
+                'POST', '/rw/cfg/SIO/COM_APP/instances?action=create-default', {'name': f'i{i}'}
+            )
+            await ask(
+                'POST',
+                '/fileservice/$HOME',
+                {'fs-action': 'create', 'fs-newname': 'a' * 240 + str(i)},
+            )
+            await ask(
+                'POST',
+                '/rw/elog?action=saveraw',
+                {'path': '/'.join(['$TEMP', *'abcdefghijklmnopqrstuvwxyz' * 2])},
+            )
+        assert (
+            len(emulator.controller.queues) < 100 and len(emulator.controller.store.folders) < 120
+        )
 
     serve(work)
 
@@ -333,7 +431,9 @@ def test_a_slow_connection_is_closed(case):
         with socket.create_connection(('127.0.0.1', emulator.port)) as slow:
             slow.setblocking(False)
             sent = SLOW[case]
-            await asyncio.get_running_loop().sock_sendall(slow, sent % cookie if b'%s' in sent else sent)
+            await asyncio.get_running_loop().sock_sendall(
+                slow, sent % cookie if b'%s' in sent else sent
+            )
             await until(lambda: emulator.peers._open)
             await until(lambda: not emulator.peers._open, 5.0)
 
@@ -343,7 +443,10 @@ def test_a_slow_connection_is_closed(case):
 def test_one_connection_too_many_costs_one_that_waits():
     async def work(emulator, ask):
         await ask('GET', '/rw/system')
-        idle = [await asyncio.open_connection('127.0.0.1', emulator.port) for _ in range(MOST_CONNECTIONS + 20)]
+        idle = [
+            await asyncio.open_connection('127.0.0.1', emulator.port)
+            for _ in range(MOST_CONNECTIONS + 20)
+        ]
         assert (await ask('GET', '/rw/system'))[0] == 200
         await until(lambda: len(emulator.peers._open) <= MOST_CONNECTIONS)
         for _, writer in idle:
@@ -362,7 +465,9 @@ def test_an_answer_to_a_challenge_is_good_once():
 
         nonce = nonce_of((await get('Digest x'))[1])
         assert (await get(authorization('GET', target, nonce)))[0] == 200
-        status, challenge = await get(authorization('GET', target, nonce))  # a replay, or a client that does not count
+        status, challenge = await get(
+            authorization('GET', target, nonce)
+        )  # a replay, or a client that does not count
         assert status == 401 and 'stale=TRUE' in challenge
         assert (await get(authorization('GET', target, nonce_of(challenge))))[0] == 200
         for count in (2, 4, 3):  # requests sent at once overtake each other
@@ -370,7 +475,9 @@ def test_an_answer_to_a_challenge_is_good_once():
         for count in (2, 3, 4):
             assert (await get(authorization('GET', target, nonce, count)))[0] == 401
         assert (await get(authorization('GET', target, nonce, 1000)))[0] == 200
-        assert (await get(authorization('GET', target, nonce, 5)))[0] == 401  # older than the window
+        assert (await get(authorization('GET', target, nonce, 5)))[
+            0
+        ] == 401  # older than the window
         wrong = authorization('GET', target, nonce, 1001).replace('response="', 'response="0')
         assert 'stale=FALSE' in (await get(wrong))[1]
 
@@ -392,7 +499,11 @@ def test_an_answer_to_a_challenge_is_good_once():
         ('bool', 'true', 'TRUE'),
         ('string', '"a""b"', '"a""b"'),
         ('pos', '[ 1 , 2 , 3 ]', '[1,2,3]'),
-        ('jointtarget', '[[0,0,0,0,30,0],[9E9,9e+9,9E09,9E9,9E9,9E9]]', '[[0,0,0,0,30,0],[9E+09,9E+09,9E+09,9E+09,9E+09,9E+09]]'),
+        (
+            'jointtarget',
+            '[[0,0,0,0,30,0],[9E9,9e+9,9E09,9E9,9E9,9E9]]',
+            '[[0,0,0,0,30,0],[9E+09,9E+09,9E+09,9E+09,9E+09,9E+09]]',
+        ),
     ],
 )
 def test_a_value_is_told_as_the_controller_writes_it(data_type, literal, told):
@@ -445,7 +556,11 @@ def test_values_are_checked_where_they_are_written():
             assert status == 400 and refusal_code(body) == -1073445879, literal
         assert (await ask('POST', f'{symbol}test_var_num?action=set', {'value': '1.50'}))[0] == 204
         assert '<span class="value">1.5</span>' in (await ask('GET', f'{symbol}test_var_num'))[2]
-        assert (await ask('POST', '/rw/rapid/symbol/data?action=validate', {'value': '07', 'datatype': 'num'}))[0] == 400
+        assert (
+            await ask(
+                'POST', '/rw/rapid/symbol/data?action=validate', {'value': '07', 'datatype': 'num'}
+            )
+        )[0] == 400
 
     serve(work)
 
@@ -459,14 +574,20 @@ def test_the_pose_of_a_tool_needs_a_tool():
         for query in ('tool=none', 'tool=wobj0', 'wobj=none', 'coordinate=Moon'):
             status, _, body = await ask('GET', where + query)
             assert status == 400 and refusal_code(body) == -1073445879, query
-        assert (await ask('POST', '/rw/motionsystem/mechunits/ROB_1?action=set', {'tool': 'none'}))[0] == 400
+        assert (await ask('POST', '/rw/motionsystem/mechunits/ROB_1?action=set', {'tool': 'none'}))[
+            0
+        ] == 400
 
         async def pose(query):
             state = json.loads((await ask('GET', where + query))[2])['_embedded']['_state'][0]
             return [float(state[axis]) for axis in 'xyz']
 
-        assert await pose('tool=tool0&wobj=wobj0&coordinate=Base') == pytest.approx([364.354, 0.0, 594.0], abs=1e-3)
-        assert await pose('tool=pen') == pytest.approx([364.354 + 86.603, 0.0, 594.0 - 50.0], abs=1e-3)  # 100 mm along the flange
+        assert await pose('tool=tool0&wobj=wobj0&coordinate=Base') == pytest.approx(
+            [364.354, 0.0, 594.0], abs=1e-3
+        )
+        assert await pose('tool=pen') == pytest.approx(
+            [364.354 + 86.603, 0.0, 594.0 - 50.0], abs=1e-3
+        )  # 100 mm along the flange
 
     serve(work)
 
@@ -492,7 +613,9 @@ def test_names_are_found_by_expressions(pattern, name, found):
     assert NamePattern(pattern).found_in(name) is found
 
 
-@pytest.mark.parametrize('pattern', ['(', ')', '[', '*', 'a**', '\\', r'(a)\1', '(((((a)))))', '(?=a)', 'a' * 101])
+@pytest.mark.parametrize(
+    'pattern', ['(', ')', '[', '*', 'a**', '\\', r'(a)\1', '(((((a)))))', '(?=a)', 'a' * 101]
+)
 def test_an_expression_that_is_none_is_refused(pattern):
     with pytest.raises(BadPattern):
         NamePattern(pattern)

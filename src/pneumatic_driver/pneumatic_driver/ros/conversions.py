@@ -14,7 +14,9 @@ from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import diagnostics
 
 
-def pressures_message(stamp: Time, names: Sequence[str], pressures_pa: np.ndarray) -> ChamberPressures:
+def pressures_message(
+    stamp: Time, names: Sequence[str], pressures_pa: np.ndarray
+) -> ChamberPressures:
     """Pressures [Pa] gauge by chamber."""
     message = ChamberPressures(names=list(names), pressures_pa=[float(p) for p in pressures_pa])
     message.header.stamp = stamp.to_msg()
@@ -62,5 +64,9 @@ def _exchange_values(exchange: Exchange) -> dict[str, float | int | str]:
         'faults': ' '.join(exchange.faults) or 'none',
     }
     if isinstance(exchange, BoardExchange):
-        values |= {'supply_pa': exchange.supply_pa, 'board_uptime_s': exchange.uptime_s, 'board_overruns': exchange.overruns}
+        values |= {
+            'supply_pa': exchange.supply_pa,
+            'board_uptime_s': exchange.uptime_s,
+            'board_overruns': exchange.overruns,
+        }
     return values

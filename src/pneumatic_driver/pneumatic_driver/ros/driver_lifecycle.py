@@ -19,11 +19,19 @@ class DriverLifecycleNode(LifecycleNode):
 
     def __init__(self, name: str):
         super().__init__(name)
-        self._phase, self._reason, self._autostart, self._patient_until_s = 'unconfigured', '', False, 0.0
+        self._phase, self._reason, self._autostart, self._patient_until_s = (
+            'unconfigured',
+            '',
+            False,
+            0.0,
+        )
 
     def begin(self, autostart: bool) -> None:
         """Follow transitions; with `autostart` configure and activate without being asked, until somebody asks for something else."""
-        self._autostart, self._patient_until_s = autostart, time.monotonic() + (_DEVICE_START_S if autostart else 0.0)
+        self._autostart, self._patient_until_s = (
+            autostart,
+            time.monotonic() + (_DEVICE_START_S if autostart else 0.0),
+        )
         self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -59,14 +67,20 @@ class DriverLifecycleNode(LifecycleNode):
             action()
         except NoConnectionError as error:
             if time.monotonic() < self._patient_until_s:
-                self.get_logger().info(f'waiting for {self._driver.device} at {self._driver.link}', once=True)
+                self.get_logger().info(
+                    f'waiting for {self._driver.device} at {self._driver.link}', once=True
+                )
             else:
                 self.get_logger().error(str(error), throttle_duration_sec=5.0)
             return _FAILURE
         except PneumaticDriverError as error:
-            self._autostart = self._autostart and not isinstance(error, HeldError)  # the arm is another's until an operator says otherwise
+            self._autostart = self._autostart and not isinstance(
+                error, HeldError
+            )  # the arm is another's until an operator says otherwise
             if isinstance(error, LinkError) and time.monotonic() < self._patient_until_s:
-                self.get_logger().warning(str(error), throttle_duration_sec=5.0)  # it has just started, and answers late
+                self.get_logger().warning(
+                    str(error), throttle_duration_sec=5.0
+                )  # it has just started, and answers late
             else:
                 self.get_logger().error(str(error), throttle_duration_sec=5.0)
             return _FAILURE

@@ -35,21 +35,42 @@ LONGEST_AGE_S = 2.0  # of a command, by its stamp: a busy machine and clocks tha
 class PneumaticDriverNode(DriverLifecycleNode):
     """Translates; `pneumatic_driver.driver.Driver` drives."""
 
-    def __init__(self, name: str = 'pneumatic_driver', parameters: type[DriverParameters] = DriverParameters, device: type[Device] = Board):
+    def __init__(
+        self,
+        name: str = 'pneumatic_driver',
+        parameters: type[DriverParameters] = DriverParameters,
+        device: type[Device] = Board,
+    ):
         super().__init__(name)
         p = declare(self, parameters)
         self._log_bridge = LogBridge('pneumatic_driver', self.get_logger())
         self._refused, self._notices, self._published = 0, [], None
-        device = device(load_map(p.map).with_link(p.host, p.port, p.serial_device), p.accept_unverified_map)
+        device = device(
+            load_map(p.map).with_link(p.host, p.port, p.serial_device), p.accept_unverified_map
+        )
         self._channels = ChannelMap(load_robot(p.robot), device.map.device.name, device.channels)
         self._wake = self.create_guard_condition(self._on_driver)
-        self._driver = Driver(device, p.rate_hz, p.command_timeout_s, lambda _: self._wake.trigger(), self._notice)
+        self._driver = Driver(
+            device, p.rate_hz, p.command_timeout_s, lambda _: self._wake.trigger(), self._notice
+        )
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
         self._rate = diagnostics.RateMeter()
-        self.create_subscription(ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND)
-        self.create_service(Trigger, 'vent', lambda _, response: self._on_trigger(self._driver.vent, 'vented', response))
-        self.create_service(Trigger, 'clear_faults', lambda _, response: self._on_trigger(self._driver.clear_faults, 'cleared', response))
-        self._reporter = diagnostics.Reporter(self, hardware_id=self._driver.link, status=self._status)
+        self.create_subscription(
+            ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND
+        )
+        self.create_service(
+            Trigger,
+            'vent',
+            lambda _, response: self._on_trigger(self._driver.vent, 'vented', response),
+        )
+        self.create_service(
+            Trigger,
+            'clear_faults',
+            lambda _, response: self._on_trigger(self._driver.clear_faults, 'cleared', response),
+        )
+        self._reporter = diagnostics.Reporter(
+            self, hardware_id=self._driver.link, status=self._status
+        )
         self._auto_recover = p.auto_recover
         self.begin(p.autostart)
 
@@ -93,13 +114,20 @@ class PneumaticDriverNode(DriverLifecycleNode):
 
     def publish(self, stamp: Time, exchange: Exchange) -> None:
         """Publish what one exchange brought; `stamp`: when the device answered."""
-        self._pressures.publish(pressures_message(stamp, self._channels.chambers, self._channels.to_chambers(exchange.pressures_pa)))
+        self._pressures.publish(
+            pressures_message(
+                stamp, self._channels.chambers, self._channels.to_chambers(exchange.pressures_pa)
+            )
+        )
 
     def _on_driver(self) -> None:
         exchange = self._driver.latest
         if exchange is not self._published:
             self._published = exchange
-            self.publish(self.get_clock().now() - Duration(seconds=time.monotonic() - exchange.at_s), exchange)
+            self.publish(
+                self.get_clock().now() - Duration(seconds=time.monotonic() - exchange.at_s),
+                exchange,
+            )
             self._rate.tick()
         while self._notices:
             self._disarmed(self._notices.pop(0))
@@ -113,7 +141,11 @@ class PneumaticDriverNode(DriverLifecycleNode):
 
     def _status(self) -> tuple[bytes, str, dict]:
         level, message, values = driver_status(self._driver, self._phase, self._reason)
-        return level, message, values | {'rate_hz': self._rate.rate_hz, 'refused_commands': self._refused}
+        return (
+            level,
+            message,
+            values | {'rate_hz': self._rate.rate_hz, 'refused_commands': self._refused},
+        )
 
 
 def main() -> int:

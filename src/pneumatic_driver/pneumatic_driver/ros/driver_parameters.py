@@ -13,9 +13,20 @@ class DriverParameters:
     map: str = parameter('valve_board', 'register map: a shipped name or a path')
     host: str = parameter('', 'address of the board; empty: as the map says')
     port: int = parameter(0, 'TCP port of the board; 0: as the map says', minimum=0, maximum=65535)
-    serial_device: str = parameter('', 'serial port of the board, for Modbus RTU; empty: as the map says')
-    accept_unverified_map: str = parameter('', 'name of an unverified map that may nevertheless write')
-    rate_hz: float = parameter(50.0, 'exchanges with the board per second [Hz]', minimum=5.0, maximum=100.0)
-    command_timeout_s: float = parameter(0.5, 'without a command for this long the arm is vented [s]', minimum=0.05, maximum=5.0)
+    serial_device: str = parameter(
+        '', 'serial port of the board, for Modbus RTU; empty: as the map says'
+    )
+    accept_unverified_map: str = parameter(
+        '', 'name of an unverified map that may nevertheless write'
+    )
+    rate_hz: float = parameter(
+        50.0, 'exchanges with the board per second [Hz]', minimum=5.0, maximum=100.0
+    )
+    command_timeout_s: float = parameter(
+        0.5, 'without a command for this long the arm is vented [s]', minimum=0.05, maximum=5.0
+    )
     autostart: bool = parameter(False, 'configure and activate without being asked')
-    auto_recover: bool = parameter(False, 'with autostart: activate again after link loss or a fault; leave false on a real rig')
+    auto_recover: bool = parameter(
+        False,
+        'with autostart: activate again after link loss or a fault; leave false on a real rig',
+    )

@@ -10,19 +10,24 @@ from rclpy.logging import get_logging_directory
 class LogBridge(logging.Handler):
     """Sends the records of a Python logger to a node's logger while it is open; any thread may log.
 
-    Records of level DEBUG, too long for a console, go only to `<name>_<pid>.log` in ROS' folder for logs.
+    Records of level DEBUG, too long for a console, go only to `<name>_<pid>.log` in ROS' folder for
+    logs.
     """
 
     def __init__(self, name: str, logger: RcutilsLogger):
         super().__init__(logging.INFO)
         self._logger, self._source = logger, logging.getLogger(name)
-        self._details = logging.FileHandler(get_logging_directory() / f'{name}_{os.getpid()}.log', delay=True)
+        self._details = logging.FileHandler(
+            get_logging_directory() / f'{name}_{os.getpid()}.log', delay=True
+        )
         self._details.addFilter(lambda record: record.levelno == logging.DEBUG)
         self._details.setFormatter(logging.Formatter('%(asctime)s %(message)s'))
         self._source.addHandler(self)
         self._source.addHandler(self._details)
         self._source.setLevel(logging.DEBUG)
-        logging.getLogger('pymodbus').setLevel(logging.CRITICAL)  # its errors reach the core as exceptions and are said once
+        logging.getLogger('pymodbus').setLevel(
+            logging.CRITICAL
+        )  # its errors reach the core as exceptions and are said once
 
     def emit(self, record: logging.LogRecord) -> None:
         """Log one record."""

@@ -1,7 +1,8 @@
 """Node `pcu2v_driver`: the gripper's chamber on ROS topics <-> a PCU2-V on Modbus TCP.
 
-As `pneumatic_driver`, with one chamber: a pressure > 0 switches the positive supply on, < 0 the vacuum, 0 neither, which vents.
-Out, beside that node's topics: `state`, the five values that the controller holds, with every exchange.
+As `pneumatic_driver`, with one chamber: a pressure > 0 switches the positive supply on, < 0 the
+vacuum, 0 neither, which vents. Out, beside that node's topics: `state`, the five values that the
+controller holds, with every exchange.
 """
 
 from dataclasses import dataclass

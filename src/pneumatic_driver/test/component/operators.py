@@ -36,7 +36,13 @@ class Operator:
     def start(self, **parameters) -> None:
         arguments = [f'{name}:={value}' for name, value in parameters.items()]
         arguments = [part for argument in arguments for part in ('-p', argument)]
-        command = [FOLDER / self._executable, '--ros-args', '-r', f'__ns:={self._namespace}', *arguments]
+        command = [
+            FOLDER / self._executable,
+            '--ros-args',
+            '-r',
+            f'__ns:={self._namespace}',
+            *arguments,
+        ]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
     def wait(self, condition, deadline_s: float = 30.0, command=None, what: str = 'the condition'):
@@ -65,7 +71,11 @@ class Operator:
         return future.result()
 
     def transition(self, number: int) -> bool:
-        return self.call(ChangeState, f'{self._executable}/change_state', ChangeState.Request(transition=Transition(id=number))).success
+        return self.call(
+            ChangeState,
+            f'{self._executable}/change_state',
+            ChangeState.Request(transition=Transition(id=number)),
+        ).success
 
     @property
     def state(self) -> str:

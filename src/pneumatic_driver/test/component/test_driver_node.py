@@ -66,7 +66,9 @@ def test_signals_vent_and_exit_clean(operator, tcp_board, number):
 def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     logs = operator.listen(Log, '/rosout')
     operator.start(robot='two_module_arm', port=tcp_board.device.port)
-    assert not operator.transition(Transition.TRANSITION_ACTIVATE) and not operator.transition(99)  # refused, and the node goes on
+    assert not operator.transition(Transition.TRANSITION_ACTIVATE) and not operator.transition(
+        99
+    )  # refused, and the node goes on
     assert operator.state == 'unconfigured'
     tcp_board.drive_from_elsewhere(1)
     assert operator.call(Trigger, 'vent').success  # works before configure
@@ -74,7 +76,9 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
 
     assert operator.transition(Transition.TRANSITION_CONFIGURE)
     operator.wait(lambda: operator.pressures, what='pressures while inactive')
-    assert not operator.transition(Transition.TRANSITION_ACTIVATE)  # to the other host that vent was a foreign master's
+    assert not operator.transition(
+        Transition.TRANSITION_ACTIVATE
+    )  # to the other host that vent was a foreign master's
     assert operator.call(Trigger, 'clear_faults').success
     assert operator.transition(Transition.TRANSITION_ACTIVATE)
     operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
@@ -105,7 +109,9 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     seen = len(operator.pressures)
     operator.wait(lambda: len(operator.pressures) > seen + 10, command=TARGETS)
     assert len(tcp_board.plant.changes) == changes and tcp_board.plant.follows(TARGETS)
-    operator.wait(lambda: [operator.command(CHAMBERS, [0.0] * 6, 0.01), tcp_board.plant.vented][1])  # a stamp of now is as good as none
+    operator.wait(
+        lambda: [operator.command(CHAMBERS, [0.0] * 6, 0.01), tcp_board.plant.vented][1]
+    )  # a stamp of now is as good as none
 
     assert operator.transition(Transition.TRANSITION_DEACTIVATE)
     wait_for(lambda: tcp_board.plant.vented)
@@ -124,7 +130,9 @@ def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
     wait_for(lambda: tcp_board.plant.vented)
     assert operator.state == 'inactive'
     seen = len(operator.pressures)
-    operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)  # autostart does not bring it back
+    operator.wait(
+        lambda: len(operator.pressures) > seen + 40, command=TARGETS
+    )  # autostart does not bring it back
     assert tcp_board.plant.vented and operator.state == 'inactive'
 
 
@@ -133,7 +141,9 @@ def test_deactivated_by_hand_it_stays_so(operator, tcp_board):
     assert operator.transition(Transition.TRANSITION_DEACTIVATE)
     wait_for(lambda: tcp_board.plant.vented)
     seen = len(operator.pressures)
-    operator.wait(lambda: len(operator.pressures) > seen + 60, command=TARGETS)  # longer than the period of autostart
+    operator.wait(
+        lambda: len(operator.pressures) > seen + 60, command=TARGETS
+    )  # longer than the period of autostart
     assert tcp_board.plant.vented and operator.state == 'inactive'
 
 
@@ -145,7 +155,9 @@ def log_of(operator) -> str:
     return said
 
 
-def test_a_second_driver_is_refused_with_the_holders_name_and_disturbs_nobody(operator, second_operator, tcp_board):
+def test_a_second_driver_is_refused_with_the_holders_name_and_disturbs_nobody(
+    operator, second_operator, tcp_board
+):
     start_and_move(operator, tcp_board)
     alive = KeepAlive(lambda: operator.command(CHAMBERS, TARGETS))
     try:
@@ -155,7 +167,10 @@ def test_a_second_driver_is_refused_with_the_holders_name_and_disturbs_nobody(op
         said = log_of(second_operator)
     finally:
         alive.stop()
-    assert f"is held by '{socket.gethostname()[:12]} {operator.process.pid}': stop that driver first" in said
+    assert (
+        f"is held by '{socket.gethostname()[:12]} {operator.process.pid}': stop that driver first"
+        in said
+    )
     assert tcp_board.plant.follows(TARGETS) and tcp_board.board_faults() == 0
     assert operator.state == 'active'
 
@@ -168,7 +183,9 @@ def test_a_device_that_starts_later_is_waited_for_quietly(operator, tcp_board):
     operator.wait(lambda: operator.state == 'active')
     operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
     said = log_of(operator)
-    assert said.count(f'waiting for valve_board at tcp 127.0.0.1:{tcp_board.device.port} unit 1') == 1
+    assert (
+        said.count(f'waiting for valve_board at tcp 127.0.0.1:{tcp_board.device.port} unit 1') == 1
+    )
     assert '[ERROR]' not in said and '[WARN]' not in said
 
 

@@ -23,8 +23,12 @@ def operator(request):
 
 
 def start_and_move(operator, gripper, **parameters):
-    operator.start(robot='four_piece_finger', port=gripper.device.port, autostart=True, **parameters)
-    operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET, what='the chamber following')
+    operator.start(
+        robot='four_piece_finger', port=gripper.device.port, autostart=True, **parameters
+    )
+    operator.wait(
+        lambda: gripper.plant.follows(TARGET), command=TARGET, what='the chamber following'
+    )
 
 
 def test_pressures_and_state_come_back_with_their_age(operator, gripper):
@@ -35,13 +39,22 @@ def test_pressures_and_state_come_back_with_their_age(operator, gripper):
     operator.wait(lambda: len(states) > 25 and len(operator.pressures) > 25, command=TARGET)
     state, pressure = states[-1], operator.pressures[-1]
     assert (pressure.names, list(pressure.pressures_pa)) == (['finger'], TARGET)
-    assert (state.true_pressure_pa, state.positive_target_pa, state.negative_target_pa) == (60e3, 60e3, 0.0)
+    assert (state.true_pressure_pa, state.positive_target_pa, state.negative_target_pa) == (
+        60e3,
+        60e3,
+        0.0,
+    )
     assert (state.positive_trigger, state.negative_trigger) == (True, False)
     assert all(0.0 < s.age_s < 1.0 for s in states)
     stamps = [s.header.stamp.sec + 1e-9 * s.header.stamp.nanosec for s in states]
-    assert stamps == sorted(set(stamps)) and abs(stamps[-1] - time.clock_gettime(time.CLOCK_REALTIME)) < 1.0
+    assert (
+        stamps == sorted(set(stamps))
+        and abs(stamps[-1] - time.clock_gettime(time.CLOCK_REALTIME)) < 1.0
+    )
     operator.wait(lambda: gripper.plant.follows([-40e3]), command=[-40e3])
-    operator.wait(lambda: states[-1].negative_trigger and not states[-1].positive_trigger, command=[-40e3])
+    operator.wait(
+        lambda: states[-1].negative_trigger and not states[-1].positive_trigger, command=[-40e3]
+    )
 
 
 def test_sigkill_is_followed_by_a_vent_of_the_device(operator, gripper):
@@ -72,7 +85,12 @@ def test_lifecycle_by_hand_and_refused_commands(operator, gripper):
     assert operator.transition(Transition.TRANSITION_ACTIVATE)
     operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET)
     changes = len(gripper.plant.changes)
-    for names, pressures in ((['thumb'], [0.0]), (['finger'], []), (['finger'], [121e3]), (['finger'], [float('nan')])):
+    for names, pressures in (
+        (['thumb'], [0.0]),
+        (['finger'], []),
+        (['finger'], [121e3]),
+        (['finger'], [float('nan')]),
+    ):
         operator.command(names, pressures)
         operator.wait(lambda: True)
     seen = len(operator.pressures)
@@ -85,12 +103,23 @@ def test_lifecycle_by_hand_and_refused_commands(operator, gripper):
 
 
 def test_stale_command_vents_and_everybody_is_told(operator, gripper):
-    logs, diagnostics = operator.listen(Log, '/rosout'), operator.listen(DiagnosticArray, '/diagnostics')
+    logs, diagnostics = (
+        operator.listen(Log, '/rosout'),
+        operator.listen(DiagnosticArray, '/diagnostics'),
+    )
     start_and_move(operator, gripper)
     operator.wait(lambda: gripper.plant.vented)  # no commands any more
     assert operator.state == 'active'
-    operator.wait(lambda: [m for m in logs if m.name.endswith('pcu2v_driver') and m.msg.startswith('no command for 0.5 s: vented')])
-    operator.wait(lambda: [s for m in diagnostics for s in m.status if s.message == 'vented: no commands'])
+    operator.wait(
+        lambda: [
+            m
+            for m in logs
+            if m.name.endswith('pcu2v_driver') and m.msg.startswith('no command for 0.5 s: vented')
+        ]
+    )
+    operator.wait(
+        lambda: [s for m in diagnostics for s in m.status if s.message == 'vented: no commands']
+    )
     operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET)
 
 
@@ -112,8 +141,14 @@ def test_broken_sensor_stays_latched_until_it_is_cleared(operator, gripper):
     ('parameters', 'words'),
     [
         ({}, "parameter 'robot' is missing"),
-        ({'robot': 'two_module_arm'}, 'has 6 chambers, register map pcu2v has 1 channel: it needs a device with more channels'),
-        ({'robot': 'four_piece_finger', 'map': 'valve_board'}, "does not read a register 'positive_target'"),
+        (
+            {'robot': 'two_module_arm'},
+            'has 6 chambers, register map pcu2v has 1 channel: it needs a device with more channels',
+        ),
+        (
+            {'robot': 'four_piece_finger', 'map': 'valve_board'},
+            "does not read a register 'positive_target'",
+        ),
     ],
 )
 def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):

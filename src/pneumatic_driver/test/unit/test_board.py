@@ -60,7 +60,9 @@ def test_targets_are_rounded_to_the_boards_steps_and_the_caller_is_told(rig):
         board.close()
         return exchange
 
-    np.testing.assert_allclose(asyncio.run(scenario()).targets_pa, [0.0, 10.0, -10.0, 0.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(
+        asyncio.run(scenario()).targets_pa, [0.0, 10.0, -10.0, 0.0, 0.0, 0.0], atol=1e-9
+    )
 
 
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf, 100_010.0, -100_010.0])
@@ -68,7 +70,9 @@ def test_impossible_pressure_is_refused_in_one_line_before_anything_is_sent(rig,
     async def scenario():
         board = await enabled(rig)
         sent = len(board.frames), list(board.frames)[-1]
-        with pytest.raises(CommandError, match=r'channel 3: .* Pa is outside \[-100000, 100000\] Pa') as error:
+        with pytest.raises(
+            CommandError, match=r'channel 3: .* Pa is outside \[-100000, 100000\] Pa'
+        ) as error:
             await board.exchange([0, 0, 0, bad, 0, 0])
         assert (len(board.frames), list(board.frames)[-1]) == sent
         assert '\n' not in str(error.value)
@@ -139,7 +143,9 @@ def test_a_board_that_is_held_is_refused_with_the_holders_name(rig):
     try:
         with pytest.raises(HeldError, match=words):
             asyncio.run(device_of(rig).connect())
-        assert rig.board_faults() == 0 and rig.plant.follows([10e3] * 6)  # the other was not disturbed
+        assert rig.board_faults() == 0 and rig.plant.follows(
+            [10e3] * 6
+        )  # the other was not disturbed
     finally:
         alive.stop()
 
@@ -181,7 +187,9 @@ def test_latched_fault_needs_the_key(rig):
         assert not exchange.running
         np.testing.assert_allclose(exchange.drives_pa, 0.0)
         rig.plant.forced_pa = None
-        with pytest.raises(RefusedError, match='latched over_pressure_2: find the cause, then clear'):
+        with pytest.raises(
+            RefusedError, match='latched over_pressure_2: find the cause, then clear'
+        ):
             await board.enable()
         await board.vent()
         await board.clear_faults()
@@ -215,7 +223,9 @@ def test_nobody_listens():
 
 def test_missing_serial_device():
     with pytest.raises(LinkError, match='/dev/no_such_port'):
-        asyncio.run(Board(load_map('valve_board').with_link(serial_device='/dev/no_such_port')).connect())
+        asyncio.run(
+            Board(load_map('valve_board').with_link(serial_device='/dev/no_such_port')).connect()
+        )
 
 
 def test_unverified_map_only_reads_from_a_device_that_is_not_here(rig):
@@ -233,7 +243,9 @@ def test_unverified_map_only_reads_from_a_device_that_is_not_here(rig):
             board.close()
 
     if remote:
-        with pytest.raises(RefusedError, match='never verified .* accept_unverified_map:=valve_board'):
+        with pytest.raises(
+            RefusedError, match='never verified .* accept_unverified_map:=valve_board'
+        ):
             asyncio.run(scenario(''))
         asyncio.run(scenario('valve_board'))
     else:

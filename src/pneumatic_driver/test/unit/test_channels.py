@@ -10,7 +10,9 @@ from pneumatic_driver.errors import CommandError
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 
 ROBOT = load_robot('two_module_arm')
-SWAPPED = ROBOT.model_copy(update={'channels': {name: 7 - i for i, name in enumerate(ROBOT.chambers)}})
+SWAPPED = ROBOT.model_copy(
+    update={'channels': {name: 7 - i for i, name in enumerate(ROBOT.chambers)}}
+)
 VALUES = [1e3 * i for i in range(1, 7)]
 
 
@@ -46,7 +48,9 @@ def renamed(modules):
     content['segments'] = []
     for k in range(modules):
         names = [f'm{k}_b{i}' for i in range(3)]
-        content['segments'].append({**first, 'name': f'm{k}', 'actuators': {**first['actuators'], 'names': names}})
+        content['segments'].append(
+            {**first, 'name': f'm{k}', 'actuators': {**first['actuators'], 'names': names}}
+        )
     return Robot.model_validate(content)
 
 
@@ -60,8 +64,14 @@ NINE = renamed(3)
             SWAPPED,
             r"robot 'two_module_arm' uses channel 7, register map board has 6 channels, 0 to 5: correct `channels` in the robot file",
         ),
-        (NINE, r"robot 'two_module_arm' has 9 chambers, register map board has 6 channels: it needs a device with more channels"),
-        (renamed(2), r'does not say which channel each chamber hangs on, register map board has 6 channels: add `channels`'),
+        (
+            NINE,
+            r"robot 'two_module_arm' has 9 chambers, register map board has 6 channels: it needs a device with more channels",
+        ),
+        (
+            renamed(2),
+            r'does not say which channel each chamber hangs on, register map board has 6 channels: add `channels`',
+        ),
     ],
 )
 def test_a_robot_that_does_not_fit_the_board_is_told_the_remedy(robot, words):
@@ -72,4 +82,7 @@ def test_a_robot_that_does_not_fit_the_board_is_told_the_remedy(robot, words):
 def test_a_robot_with_fewer_chambers_than_the_board_fits():
     one = renamed(1)
     one = one.model_copy(update={'channels': dict(zip(one.chambers, (2, 0, 1), strict=True))})
-    np.testing.assert_array_equal(ChannelMap(one, 'board', 6).to_channels(one.chambers, [1e3, 2e3, 3e3]), [2e3, 3e3, 1e3, 0, 0, 0])
+    np.testing.assert_array_equal(
+        ChannelMap(one, 'board', 6).to_channels(one.chambers, [1e3, 2e3, 3e3]),
+        [2e3, 3e3, 1e3, 0, 0, 0],
+    )

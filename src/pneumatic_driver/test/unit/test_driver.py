@@ -26,7 +26,10 @@ def moving(recorder, rig):
     """Arm, and command until the device follows."""
     recorder.driver.connect()
     recorder.driver.arm()
-    wait_for(lambda: [recorder.driver.command(rig.targets_pa), rig.plant.follows(rig.targets_pa)][1], what='the plant following')
+    wait_for(
+        lambda: [recorder.driver.command(rig.targets_pa), rig.plant.follows(rig.targets_pa)][1],
+        what='the plant following',
+    )
     return recorder.driver
 
 
@@ -83,7 +86,9 @@ def test_vent_disarms(rig, make_driver):
     driver.arm()
     latest = driver.latest
     wait_for(lambda: driver.latest is not latest and driver.latest.running)
-    assert len(rig.plant.changes) == changes  # armed again, and nothing moved: the old set points are gone
+    assert (
+        len(rig.plant.changes) == changes
+    )  # armed again, and nothing moved: the old set points are gone
 
 
 def test_vent_without_connect(rig, make_driver):
@@ -104,7 +109,9 @@ def test_close_vents(rig, make_driver):
 
 
 @pytest.mark.parametrize('delay_s', [0.0, 0.1, 0.4])
-def test_a_device_that_is_told_to_end_before_its_driver_is_vented_by_the_driver(tcp_rig, make_driver, caplog, delay_s):
+def test_a_device_that_is_told_to_end_before_its_driver_is_vented_by_the_driver(
+    tcp_rig, make_driver, caplog, delay_s
+):
     driver = moving(make_driver(tcp_rig), tcp_rig)
     ending = threading.Thread(target=tcp_rig.stop, args=(RELEASE_S,))
     ending.start()
@@ -142,7 +149,9 @@ def test_fault_of_the_board_disarms_and_arming_needs_the_key(board_rig, make_dri
 
 
 @pytest.mark.parametrize('reading_pa', [131e3, -101e3])
-def test_impossible_pressure_of_the_gripper_is_cut_and_needs_the_key(gripper, make_driver, reading_pa):
+def test_impossible_pressure_of_the_gripper_is_cut_and_needs_the_key(
+    gripper, make_driver, reading_pa
+):
     recorder = make_driver(gripper)
     driver = moving(recorder, gripper)
     broken_s, gripper.plant.forced_pa = time.monotonic(), np.array([reading_pa])
@@ -152,7 +161,9 @@ def test_impossible_pressure_of_the_gripper_is_cut_and_needs_the_key(gripper, ma
     wait_for(lambda: gripper.plant.vented)
     assert not gripper.watchdog_tripped()  # the driver vented it, at once
     gripper.plant.forced_pa = None
-    with pytest.raises(RefusedError, match='latched pressure_0_out_of_range: find the cause, then clear'):
+    with pytest.raises(
+        RefusedError, match='latched pressure_0_out_of_range: find the cause, then clear'
+    ):
         driver.arm()
     wait_for(lambda: driver.latest.pressures_pa[0] == 0.0)
     driver.clear_faults()
@@ -185,7 +196,9 @@ def test_restarted_device_is_not_driven_on(tcp_rig, make_driver):
     reset_s = time.monotonic()
     tcp_rig.reset()
     keep_commanding(driver, tcp_rig, lambda: recorder.reasons)
-    assert recorder.reasons[0].startswith(('the board vented itself', 'its set points are gone: it was restarted'))
+    assert recorder.reasons[0].startswith(
+        ('the board vented itself', 'its set points are gone: it was restarted')
+    )
     assert recorder.disarmed_s - reset_s <= 0.3
     keep_commanding(driver, tcp_rig, lambda: driver.latest.targets_pa is None)
     assert tcp_rig.plant.vented
@@ -198,7 +211,10 @@ def test_second_driver_on_the_same_board_is_refused_and_disturbs_nobody(board_ri
     alive = KeepAlive(lambda: driver.command(board_rig.targets_pa))
     try:
         for _ in range(2):
-            with pytest.raises(HeldError, match=f"^valve_board on .* is held by '{holder}': stop that driver first$"):
+            with pytest.raises(
+                HeldError,
+                match=f"^valve_board on .* is held by '{holder}': stop that driver first$",
+            ):
                 make_driver(board_rig, board_rig.second_link).driver.connect()
     finally:
         alive.stop()
@@ -208,13 +224,18 @@ def test_second_driver_on_the_same_board_is_refused_and_disturbs_nobody(board_ri
     moving(second, board_rig)
 
 
-def test_second_driver_on_a_gripper_that_is_driven_is_refused_and_disturbs_nobody(gripper, make_driver):
+def test_second_driver_on_a_gripper_that_is_driven_is_refused_and_disturbs_nobody(
+    gripper, make_driver
+):
     first = make_driver(gripper)
     driver = moving(first, gripper)
     alive = KeepAlive(lambda: driver.command(gripper.targets_pa))
     try:
         for _ in range(3):
-            with pytest.raises(HeldError, match='pcu2v on .*: another client drives it, its heartbeat counts: stop that first'):
+            with pytest.raises(
+                HeldError,
+                match='pcu2v on .*: another client drives it, its heartbeat counts: stop that first',
+            ):
                 make_driver(gripper).driver.connect()
     finally:
         alive.stop()
@@ -242,12 +263,14 @@ def test_another_client_that_writes_to_the_gripper_is_found_20_times_of_20(gripp
         for address, values in writes:
             gripper.write(address, values)
         keep_commanding(driver, gripper, lambda: recorder.reasons, 2.0)
-        assert recorder.reasons[0].startswith('latched foreign_master: its set points are not those that were written: another client'), (
-            name
-        )
+        assert recorder.reasons[0].startswith(
+            'latched foreign_master: its set points are not those that were written: another client'
+        ), name
         assert recorder.disarmed_s - written_s <= 0.5
         wait_for(lambda: gripper.plant.vented)
-        with pytest.raises(RefusedError, match='latched foreign_master: find the cause, then clear'):
+        with pytest.raises(
+            RefusedError, match='latched foreign_master: find the cause, then clear'
+        ):
             driver.arm()
         driver.clear_faults()
         recorder.reasons.clear()
@@ -266,7 +289,9 @@ def test_silent_device_is_noticed_and_vents_itself(tcp_rig, proxy_to, make_drive
     with pytest.raises(CommandError, match='activate the driver'):
         driver.command(tcp_rig.targets_pa)
     assert all(len(r.getMessage()) < 300 for r in caplog.records if r.levelno > logging.DEBUG)
-    assert any('last frames of tcp' in r.getMessage() for r in caplog.records if r.levelno == logging.DEBUG)
+    assert any(
+        'last frames of tcp' in r.getMessage() for r in caplog.records if r.levelno == logging.DEBUG
+    )
 
 
 @pytest.mark.parametrize('how', ['cut', 'power'])
@@ -280,7 +305,11 @@ def test_reconnects_within_a_second_and_replays_nothing(tcp_rig, proxy_to, make_
     lost_s = time.monotonic()
     proxy.cut()
     keep_commanding(driver, tcp_rig, lambda: recorder.reasons)
-    back = keep_commanding(driver, tcp_rig, lambda: [e for e in recorder.exchanges if e.at_s > lost_s and e.targets_pa is None])
+    back = keep_commanding(
+        driver,
+        tcp_rig,
+        lambda: [e for e in recorder.exchanges if e.at_s > lost_s and e.targets_pa is None],
+    )
     assert back[0].at_s - lost_s <= 1.0
     seen, changes = len(recorder.exchanges), len(tcp_rig.plant.changes)
     keep_commanding(driver, tcp_rig, lambda: len(recorder.exchanges) > seen + 10)
@@ -307,7 +336,9 @@ def test_slow_device_gets_no_write_twice_and_its_late_answers_count_for_nothing(
 
     asyncio.run(scenario())
     writes = [request for request in proxy.requests if request[1] in (16, 23)]
-    assert len(writes) >= 3 and len(set(writes)) == len(writes)  # each write once, told apart by its heartbeat
+    assert len(writes) >= 3 and len(set(writes)) == len(
+        writes
+    )  # each write once, told apart by its heartbeat
 
 
 def test_late_answer_on_a_serial_line_is_told_by_its_heartbeat(tcp_board):
@@ -316,7 +347,13 @@ def test_late_answer_on_a_serial_line_is_told_by_its_heartbeat(tcp_board):
         await board.connect()
         await board.enable()
         request = board._client.readwrite_registers
-        late = await request(read_address=0, read_count=19, write_address=106, values=[board._hold.next_code()], device_id=1)
+        late = await request(
+            read_address=0,
+            read_count=19,
+            write_address=106,
+            values=[board._hold.next_code()],
+            device_id=1,
+        )
 
         async def one_behind(**arguments):
             await request(**arguments)

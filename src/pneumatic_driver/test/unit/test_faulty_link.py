@@ -1,6 +1,7 @@
 """Links that drop, delay, repeat, split and corrupt, and serial ports that are pulled: nothing is written twice, and all is well after.
 
-`SOFT_ARM_FAULTY_S=1800 pytest src/pneumatic_driver/test/unit/test_faulty_link.py -k 'mixture and gripper-1'` is the long form.
+`SOFT_ARM_FAULTY_S=1800 pytest src/pneumatic_driver/test/unit/test_faulty_link.py -k 'mixture and
+gripper-1'` is the long form.
 """
 
 import contextlib
@@ -26,7 +27,9 @@ def tcp_fault(draw: random.Random):
     """What becomes of one answer."""
 
     def answers(frame):
-        kind = draw.choice(['whole'] * 60 + ['drop', 'delay', 'repeat', 'split', 'split', 'late', 'garbage'])
+        kind = draw.choice(
+            ['whole'] * 60 + ['drop', 'delay', 'repeat', 'split', 'split', 'late', 'garbage']
+        )
         return {
             'whole': [(0.0, frame)],
             'drop': [],
@@ -81,13 +84,20 @@ def drive_through_faults(driver, rig, seconds):
 
 def in_order_afterwards(driver, rig):
     """The link is good again: the driver follows, and what it says is what the device does."""
-    wait_for(lambda: [drive_through_faults(driver, rig, 0.05), rig.plant.follows(rig.targets_pa)][1], 5.0, 'the device following')
+    wait_for(
+        lambda: [drive_through_faults(driver, rig, 0.05), rig.plant.follows(rig.targets_pa)][1],
+        5.0,
+        'the device following',
+    )
     seen = driver.latest.at_s
 
     def agree():
         with contextlib.suppress(CommandError):
             driver.command(rig.targets_pa)
-        return driver.latest.at_s > seen and abs(driver.latest.pressures_pa - rig.plant.targets_pa).max() < 110.0
+        return (
+            driver.latest.at_s > seen
+            and abs(driver.latest.pressures_pa - rig.plant.targets_pa).max() < 110.0
+        )
 
     wait_for(agree)
     driver.vent()
@@ -109,7 +119,9 @@ def test_any_mixture_of_faults_on_tcp(tcp_rig, proxy_to, make_driver, seed):
             proxy.cut()
         requests, proxy.requests = proxy.requests, []
         for request in requests:
-            holds += request[1] == 16 and request[3] == 112  # each claim begins another row of codes
+            holds += (
+                request[1] == 16 and request[3] == 112
+            )  # each claim begins another row of codes
             if carries_heartbeat(request):
                 written.append(hash((holds, request)))
         recorder.exchanges.clear()

@@ -26,7 +26,29 @@ def library(tmp_path_factory):
     return build_library(tmp_path_factory.mktemp('firmware'))
 
 
-EDGES = [0, 1, 2, 3, 49, 50, 63, 64, 299, 300, 301, 5000, 5001, 10_000, 10_001, 0xA55A, 0x7FFF, 0x8000, 55_535, 55_536, 0xFFFF]
+EDGES = [
+    0,
+    1,
+    2,
+    3,
+    49,
+    50,
+    63,
+    64,
+    299,
+    300,
+    301,
+    5000,
+    5001,
+    10_000,
+    10_001,
+    0xA55A,
+    0x7FFF,
+    0x8000,
+    55_535,
+    55_536,
+    0xFFFF,
+]
 MEASURED = [0, 10_500, 10_501, -10_500, -10_501, 32_767, -32_768]
 
 
@@ -46,11 +68,29 @@ def claim(board, random: Random) -> list[int]:
 
 def traffic(random: Random, board) -> list:
     """One random piece of traffic, weighted towards a board that runs, applied to `board`; returns its answers."""
-    match random.choice(['code', 'code', 'code', 'tick', 'tick', 'tick', 'targets', 'run', 'claim', 'foreign', 'edge', 'wild', 'measured']):
+    match random.choice(
+        [
+            'code',
+            'code',
+            'code',
+            'tick',
+            'tick',
+            'tick',
+            'targets',
+            'run',
+            'claim',
+            'foreign',
+            'edge',
+            'wild',
+            'measured',
+        ]
+    ):
         case 'foreign':
             rare = random.random() < 0.1
             return (
-                [board.write(106, [random.randint(0, 3)])] if rare else [board.write(108, [0]), board.write(107, [0, random.randint(0, 1)])]
+                [board.write(106, [random.randint(0, 3)])]
+                if rare
+                else [board.write(108, [0]), board.write(107, [0, random.randint(0, 1)])]
             )
         case 'claim':
             return claim(board, random)
@@ -61,18 +101,44 @@ def traffic(random: Random, board) -> list:
         case 'measured':
             pressures = random.choice([[random.choice(MEASURED) for _ in range(6)], NORMAL])
             supply, dt_ms = random.choice([SUPPLY, 12_000, 11_999]), random.choice([1, 5, 10])
-            return [board.tick(dt_ms, pressures, supply) for _ in range(random.choice([1, 2, 4, 30]))]
+            return [
+                board.tick(dt_ms, pressures, supply) for _ in range(random.choice([1, 2, 4, 30]))
+            ]
         case 'targets':
-            return [board.write(100, [*(random.randint(-10_001, 10_001) & 0xFFFF for _ in range(6)), code(board)])]
+            return [
+                board.write(
+                    100,
+                    [*(random.randint(-10_001, 10_001) & 0xFFFF for _ in range(6)), code(board)],
+                )
+            ]
         case 'run':
-            answers = [board.write(106, [code(board), 0, 0, random.choice([50, 100, 300]), 0xA55A, random.randint(1, 300)])]
-            return [*answers, *claim(board, random), board.write(106, [code(board), random.randint(0, 63), random.choice([1, 2, 2, 2])])]
+            answers = [
+                board.write(
+                    106,
+                    [
+                        code(board),
+                        0,
+                        0,
+                        random.choice([50, 100, 300]),
+                        0xA55A,
+                        random.randint(1, 300),
+                    ],
+                )
+            ]
+            return [
+                *answers,
+                *claim(board, random),
+                board.write(106, [code(board), random.randint(0, 63), random.choice([1, 2, 2, 2])]),
+            ]
         case 'edge':
             return [board.write(random.randint(100, 111), [random.choice(EDGES)])]
         case 'wild':
             count = random.randint(0, 13)
             words = [random.choice(EDGES) for _ in range(count)]
-            return [board.write(random.randint(95, 112), words), board.read(random.randint(0, 115), count)]
+            return [
+                board.write(random.randint(95, 112), words),
+                board.read(random.randint(0, 115), count),
+            ]
 
 
 def test_c_and_python_give_the_same_answers_to_the_same_traffic(library):
@@ -92,7 +158,10 @@ def test_c_and_python_give_the_same_answers_to_the_same_traffic(library):
 def test_c_and_python_agree_on_every_edge_of_every_setting(library):
     for address in range(99, 125):
         for word in EDGES:
-            assert CBoard(library).write(address, [word]) == BoardLogic().write(address, [word]), (address, word)
+            assert CBoard(library).write(address, [word]) == BoardLogic().write(address, [word]), (
+                address,
+                word,
+            )
 
 
 def test_map_names_the_registers_that_the_firmware_has(library):
@@ -112,7 +181,12 @@ def test_map_names_the_registers_that_the_firmware_has(library):
 def test_firmware_refuses_just_beyond_the_ranges_of_the_map(library, name):
     register = load_map('valve_board').registers[name]
     low, high = (round((v - register.offset) / register.scale) for v in register.range)
-    for value, answer in ((low, 0), (high, 4 if name == 'mode' else 0), (low - 1, 3), (high + 1, 3)):  # nobody runs it without holding it
+    for value, answer in (
+        (low, 0),
+        (high, 4 if name == 'mode' else 0),
+        (low - 1, 3),
+        (high + 1, 3),
+    ):  # nobody runs it without holding it
         assert CBoard(library).write(register.addr, [value & 0xFFFF]) == answer, value
 
 
@@ -152,12 +226,18 @@ def driven(board, seed) -> RecordedHost:
 
 
 FOREIGN_WRITES = {
-    'set point': lambda board, host, random: (100 + random.randrange(6), [random.randrange(10_000)]),
+    'set point': lambda board, host, random: (
+        100 + random.randrange(6),
+        [random.randrange(10_000)],
+    ),
     'set points': lambda board, host, random: (100, [random.randrange(10_000) for _ in range(6)]),
     'set points with a copied heartbeat': lambda board, host, random: (100, board.read(100, 7)),
     'everything that can be read': lambda board, host, random: (100, board.read(100, 24)),
     'copied heartbeat': lambda board, host, random: (106, board.read(random.choice([15, 106]), 1)),
-    'heartbeat counted up': lambda board, host, random: (106, [board.read(106, 1)[0] + random.randrange(1, 4) & 0xFFFF]),
+    'heartbeat counted up': lambda board, host, random: (
+        106,
+        [board.read(106, 1)[0] + random.randrange(1, 4) & 0xFFFF],
+    ),
     'any heartbeat': lambda board, host, random: (106, [random.randrange(0x10000)]),
     'replayed request': lambda board, host, random: random.choice(host.requests[1:]),
     'enable': lambda board, host, random: (107, [random.randrange(64)]),
@@ -182,8 +262,13 @@ def test_a_write_that_is_not_the_holders_vents_and_latches_20_times_of_20(librar
         assert board.read(6, 6) == [11_000] * 6
         answer = board.write(*FOREIGN_WRITES[name](board, host, Random(seed)))
         assert answer == (0 if name == 'vent' else 6)
-        assert board.read(6, 6) == [10_000] * 6 and board.read(12, 2) == [0b1100, 1 << 14]  # at once, before the next pass of its loop
-        assert host.command([1000] * 6) == 0 and board.read(6, 6) == [10_000] * 6  # the holder still holds it; nothing moves
+        assert board.read(6, 6) == [10_000] * 6 and board.read(12, 2) == [
+            0b1100,
+            1 << 14,
+        ]  # at once, before the next pass of its loop
+        assert (
+            host.command([1000] * 6) == 0 and board.read(6, 6) == [10_000] * 6
+        )  # the holder still holds it; nothing moves
         assert board.write(106, [host.hold.next_code(), 63, 2]) == 4
         assert board.write(106, [host.hold.next_code(), 0, 0, 250, 0xA55A]) == 0
         assert host.run() == host.command([500] * 6) == 0
@@ -197,14 +282,24 @@ def test_held_and_vented_it_refuses_others_and_changes_nothing(library, kind):
     host = RecordedHost(board)
     assert host.claim() == 0
     before = board.read(100, 24)
-    for address, values in ((100, [5]), (106, [7]), (107, [1, 2]), (108, [1]), (110, [0xA55A]), (112, [1] * 12), (112, [1, 2])):
+    for address, values in (
+        (100, [5]),
+        (106, [7]),
+        (107, [1, 2]),
+        (108, [1]),
+        (110, [0xA55A]),
+        (112, [1] * 12),
+        (112, [1, 2]),
+    ):
         assert board.write(address, values) == 6, address
     assert board.write(108, [0]) == board.write(107, [0, 0]) == 0  # to vent is never refused
     assert (board.read(100, 24), board.read(13, 1)) == (before, [0])
     assert name_text(board.read(114, 10)) == 'bench 17' and board.read(112, 2) == [0, 0]
     for _ in range(15):
         board.tick(20, NORMAL, SUPPLY)
-    assert board.read(12, 2) == [0, 0] and board.read(114, 10) == [0] * 10  # silence ends the hold, and vented it is no fault
+    assert (
+        board.read(12, 2) == [0, 0] and board.read(114, 10) == [0] * 10
+    )  # silence ends the hold, and vented it is no fault
     assert RecordedHost(board).claim() == 0
 
 
@@ -244,12 +339,16 @@ def frame(text: str) -> bytes:
 
 def test_rtu_frames_byte_for_byte(library):
     board = CBoard(library)
-    assert crc(bytes.fromhex('0103000000 0A'.replace(' ', ''))) == bytes.fromhex('C5CD')  # the textbook's example
+    assert crc(bytes.fromhex('0103000000 0A'.replace(' ', ''))) == bytes.fromhex(
+        'C5CD'
+    )  # the textbook's example
     assert board.answer(frame('01 04 0012 0001')) == frame('01 04 02 5B06')
     assert board.answer(frame('01 03 0012 0001')) == frame('01 03 02 5B06')
     assert board.answer(frame('01 06 006D 00FA')) == frame('01 06 006D 00FA')
     assert board.answer(frame('01 10 0064 0002 04 0001 0002')) == frame('01 10 0064 0002')
-    assert board.answer(frame('01 17 0064 0002 0064 0002 04 0005 0006')) == frame('01 17 04 0005 0006')
+    assert board.answer(frame('01 17 0064 0002 0064 0002 04 0005 0006')) == frame(
+        '01 17 04 0005 0006'
+    )
 
 
 @pytest.mark.parametrize(
@@ -291,11 +390,25 @@ def test_rtu_survives_any_bytes(library, data):
     assert answered == b'' or answered[-2:] == crc(answered[:-2])
 
 
-@pytest.mark.skipif(shutil.which('avr-gcc') is None, reason='needs the AVR compiler: apt-get install gcc-avr avr-libc binutils-avr')
+@pytest.mark.skipif(
+    shutil.which('avr-gcc') is None,
+    reason='needs the AVR compiler: apt-get install gcc-avr avr-libc binutils-avr',
+)
 def test_compiles_for_the_mega_without_warnings(tmp_path: Path):
-    done = subprocess.run(['make', '-C', str(FIRMWARE), f'BUILD={tmp_path}'], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ['make', '-C', str(FIRMWARE), f'BUILD={tmp_path}'],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
-    told = subprocess.run(['avr-size', str(tmp_path / 'valve_board.elf')], capture_output=True, text=True, check=True, timeout=20)
+    told = subprocess.run(
+        ['avr-size', str(tmp_path / 'valve_board.elf')],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=20,
+    )
     text, data, bss = map(int, told.stdout.splitlines()[1].split()[:3])
     assert 2000 < text + data < 248 * 1024  # flash of the Mega without its boot loader
     assert data + bss < 6 * 1024  # of 8 KiB of memory: the rest is the stack's

@@ -101,13 +101,29 @@ def test_follows_both_signs_and_reads_five_values_back(gripper):
     async def scenario():
         device, states = await enabled(gripper), []
         for target_pa in (100e3, -80e3, 0.0):
-            states.append(await drive(device, target_pa, lambda e, t=target_pa: e.targets_pa == t and e.pressures_pa == t))
+            states.append(
+                await drive(
+                    device,
+                    target_pa,
+                    lambda e, t=target_pa: e.targets_pa == t and e.pressures_pa == t,
+                )
+            )
         device.close()
         return states
 
     up, down, off = asyncio.run(scenario())
-    assert (up.positive_target_pa, up.negative_target_pa, up.positive_trigger, up.negative_trigger) == (100e3, 0.0, True, False)
-    assert (down.positive_target_pa, down.negative_target_pa, down.positive_trigger, down.negative_trigger) == (0.0, -80e3, False, True)
+    assert (
+        up.positive_target_pa,
+        up.negative_target_pa,
+        up.positive_trigger,
+        up.negative_trigger,
+    ) == (100e3, 0.0, True, False)
+    assert (
+        down.positive_target_pa,
+        down.negative_target_pa,
+        down.positive_trigger,
+        down.negative_trigger,
+    ) == (0.0, -80e3, False, True)
     assert (off.pressures_pa, off.positive_trigger, off.negative_trigger) == (0.0, False, False)
     assert up.running and down.running and up.faults == down.faults == () and up.halted == ''
 
@@ -147,7 +163,10 @@ def test_device_that_restarts_between_reading_and_writing_is_not_switched_on_aga
         await device.exchange([60e3])
         gripper.device.logic.read = read
         assert not gripper.device.logic.positive_trigger
-        assert 'its set points are not those that were written' in (await device.exchange([60e3])).halted
+        assert (
+            'its set points are not those that were written'
+            in (await device.exchange([60e3])).halted
+        )
         device.close()
 
     asyncio.run(scenario())
@@ -176,7 +195,10 @@ def test_impossible_pressure_is_refused_before_anything_is_sent(gripper, bad):
     async def scenario():
         device = await enabled(gripper)
         sent = list(device.frames)
-        with pytest.raises(CommandError, match=r'channel 0: .* Pa is outside \[-90000, 120000\] Pa: nothing was written'):
+        with pytest.raises(
+            CommandError,
+            match=r'channel 0: .* Pa is outside \[-90000, 120000\] Pa: nothing was written',
+        ):
             await device.exchange([bad])
         with pytest.raises(CommandError, match='2 set points'):
             await device.exchange([0.0, 0.0])
@@ -208,9 +230,13 @@ def test_wrong_unit_id_is_refused(gripper):
 @pytest.mark.parametrize('map_name', ['pcu2v', 'valve_board'])
 def test_the_other_device_is_refused(tcp_board, gripper, map_name):
     rig, other = (gripper, tcp_board) if map_name == 'pcu2v' else (tcp_board, gripper)
-    tcp_board.plant.forced_pa = np.full(6, 100.0)  # sensors that are not exactly at zero; six zeros would look like a vented gripper
+    tcp_board.plant.forced_pa = np.full(
+        6, 100.0
+    )  # sensors that are not exactly at zero; six zeros would look like a vented gripper
     wait_for(lambda: tcp_board.device.logic.pressures[0])
-    with pytest.raises((LinkError, RefusedError), match='is not the map of this device|exception 2|exception 1'):
+    with pytest.raises(
+        (LinkError, RefusedError), match='is not the map of this device|exception 2|exception 1'
+    ):
         asyncio.run(device_of(rig, other.link).connect())
 
 
@@ -222,7 +248,9 @@ def test_unverified_map_only_reads_from_a_device_that_is_not_here(gripper, monke
 
     async def scenario():
         device = Pcu2v(far)
-        device.map = register_map.with_link(**gripper.link)  # the address is only on paper: nothing here may reach it
+        device.map = register_map.with_link(
+            **gripper.link
+        )  # the address is only on paper: nothing here may reach it
         await device.connect()
         assert (await device.exchange()).pressures_pa == 0.0
         with pytest.raises(RefusedError, match='accept_unverified_map:=pcu2v'):
@@ -256,7 +284,10 @@ def test_driver_with_an_unverified_map_reads_and_says_that_it_may_not_vent(gripp
 
 
 def test_maps_that_do_not_fit_the_device_are_refused():
-    with pytest.raises(RegisterMapError, match="'valve_board': poll 'cycle' does not read a register 'positive_target'"):
+    with pytest.raises(
+        RegisterMapError,
+        match="'valve_board': poll 'cycle' does not read a register 'positive_target'",
+    ):
         Pcu2v(load_map('valve_board'))
     with pytest.raises(RegisterMapError, match="no register 'target'"):
         Board(load_map('pcu2v'))
@@ -267,7 +298,10 @@ def test_maps_that_do_not_fit_the_device_are_refused():
         Pcu2v(RegisterMap.model_validate(content))
     content = yaml.safe_load(shipped_maps()['pcu2v'].read_text())
     content['limits']['pressure_kpa'] = [-90.0, 150.0]
-    with pytest.raises(RegisterMapError, match=r"pressure_kpa allows 150 kPa, register 'positive_target' only \[0, 120000\] Pa"):
+    with pytest.raises(
+        RegisterMapError,
+        match=r"pressure_kpa allows 150 kPa, register 'positive_target' only \[0, 120000\] Pa",
+    ):
         Pcu2v(RegisterMap.model_validate(content))
 
 
@@ -286,7 +320,9 @@ def test_map_without_heartbeat_works_too(gripper):
 
     assert asyncio.run(scenario()).pressures_pa == 40e3
     wait_for(lambda: gripper.plant.time_s > 1.0)
-    assert gripper.plant.follows([40e3])  # without a heartbeat there is no watchdog, as the map's header warns
+    assert gripper.plant.follows(
+        [40e3]
+    )  # without a heartbeat there is no watchdog, as the map's header warns
 
 
 def test_bits_of_one_word_work_too():
@@ -322,10 +358,17 @@ def test_device_without_interlock_is_never_told_both_and_both_on_is_a_latched_fa
                 await drive(device, target_pa, lambda e, t=target_pa: e.targets_pa == t)
             logic.words[1:3] = [1, 1]  # somebody else
             exchange = await device.exchange([30e3])
-            assert exchange.faults == ('both_triggers_on', 'foreign_master') and exchange.targets_pa is None and not exchange.running
+            assert (
+                exchange.faults == ('both_triggers_on', 'foreign_master')
+                and exchange.targets_pa is None
+                and not exchange.running
+            )
             await device.vent()
             assert logic.words[1:5] == [0, 0, 0, 0]
-            with pytest.raises(RefusedError, match='latched both_triggers_on, foreign_master: find the cause, then clear'):
+            with pytest.raises(
+                RefusedError,
+                match='latched both_triggers_on, foreign_master: find the cause, then clear',
+            ):
                 await device.enable()
             await device.clear_faults()
             await device.enable()
@@ -335,7 +378,14 @@ def test_device_without_interlock_is_never_told_both_and_both_on_is_a_latched_fa
 
 
 @pytest.mark.parametrize(
-    ('code', 'name'), [(1, 'illegal function'), (2, 'illegal address'), (3, 'illegal value'), (4, 'device failure'), (6, 'device busy')]
+    ('code', 'name'),
+    [
+        (1, 'illegal function'),
+        (2, 'illegal address'),
+        (3, 'illegal value'),
+        (4, 'device failure'),
+        (6, 'device busy'),
+    ],
 )
 def test_exceptions_of_the_device_are_named_and_nothing_is_repeated(code, name):
     with served(Memory()) as (logic, port):
@@ -345,7 +395,9 @@ def test_exceptions_of_the_device_are_named_and_nothing_is_repeated(code, name):
             await device.connect()
             await device.enable()
             logic.refuse_code, writes = code, len(logic.history)
-            with pytest.raises(RefusedError, match=rf'exception {code} \({name}\); nothing was changed'):
+            with pytest.raises(
+                RefusedError, match=rf'exception {code} \({name}\); nothing was changed'
+            ):
                 await device.exchange([30e3])
             assert len(logic.history) == writes
             device.close()
@@ -356,5 +408,7 @@ def test_exceptions_of_the_device_are_named_and_nothing_is_repeated(code, name):
 def test_garbage_where_the_set_points_should_be_is_another_device():
     with served(Memory()) as (logic, port):
         logic.words = [100, 7, 0, 0, 0, 0]
-        with pytest.raises(LinkError, match="register 'positive_trigger' holds .* is not the map of this device"):
+        with pytest.raises(
+            LinkError, match="register 'positive_trigger' holds .* is not the map of this device"
+        ):
             asyncio.run(Pcu2v(load_map('pcu2v').with_link(port=port)).connect())

@@ -17,7 +17,9 @@ from ..boards import carries_heartbeat, wait_for
 pytestmark = pytest.mark.real_time
 
 ROOT = Path(__file__).resolve().parents[4]
-OLDEST = ROOT / '.venv' / 'pymodbus_oldest'  # from requirements/pymodbus_oldest.txt, by requirements/setup.sh
+OLDEST = (
+    ROOT / '.venv' / 'pymodbus_oldest'
+)  # from requirements/pymodbus_oldest.txt, by requirements/setup.sh
 SCRIPT = Path(__file__).resolve().parents[1] / 'driver_session.py'
 
 
@@ -25,9 +27,13 @@ class Session:
     """A driver in a process of its own."""
 
     def __init__(self, map_name: str, port: int):
-        environment = os.environ | {'PYTHONPATH': os.pathsep.join([str(OLDEST), os.environ.get('PYTHONPATH', '')])}
+        environment = os.environ | {
+            'PYTHONPATH': os.pathsep.join([str(OLDEST), os.environ.get('PYTHONPATH', '')])
+        }
         command = [sys.executable, str(SCRIPT), map_name, str(port)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
         self._answers = queue.Queue()
         self.disarmed = []  # (monotonic time [s], reason)
         self._reader = threading.Thread(target=self._read)
@@ -75,18 +81,30 @@ def start(tcp_rig):
 def test_oldest_pymodbus_drives_notices_silence_and_reconnects(tcp_rig, proxy_to, start):
     proxy = proxy_to(tcp_rig)
     session = start(proxy.port)
-    assert session.pymodbus == re.search(r'pymodbus==(\S+)', (ROOT / 'requirements' / 'pymodbus_oldest.txt').read_text())[1]
+    assert (
+        session.pymodbus
+        == re.search(
+            r'pymodbus==(\S+)', (ROOT / 'requirements' / 'pymodbus_oldest.txt').read_text()
+        )[1]
+    )
     assert session.tell('connect')['error'] is None
     assert 'outside' in session.tell('command', *['nan'] * len(tcp_rig.targets_pa))['error']
     assert session.tell('arm')['error'] is None
-    wait_for(lambda: [session.tell('command', *tcp_rig.targets_pa), tcp_rig.plant.follows(tcp_rig.targets_pa)][1])
+    wait_for(
+        lambda: [
+            session.tell('command', *tcp_rig.targets_pa),
+            tcp_rig.plant.follows(tcp_rig.targets_pa),
+        ][1]
+    )
     writes = [r for r in proxy.requests if carries_heartbeat(r)]
     assert writes and len(set(writes)) == len(writes)
 
     proxy.frozen, frozen_s, frozen_device_s = True, time.monotonic(), tcp_rig.plant.device_clock_s()
     wait_for(lambda: session.disarmed and tcp_rig.plant.vented)
     disarmed_s, reason = session.disarmed[0]
-    assert reason.startswith('link lost') and disarmed_s - frozen_s <= 1.0  # 0.42 s on a quiet machine; with pymodbus' own defaults 12 s
+    assert (
+        reason.startswith('link lost') and disarmed_s - frozen_s <= 1.0
+    )  # 0.42 s on a quiet machine; with pymodbus' own defaults 12 s
     assert tcp_rig.plant.changed_device_s - frozen_device_s <= 0.3
 
     proxy.frozen = False
@@ -95,7 +113,12 @@ def test_oldest_pymodbus_drives_notices_silence_and_reconnects(tcp_rig, proxy_to
     assert 'activate the driver' in session.tell('command', *tcp_rig.targets_pa)['error']
     assert tcp_rig.plant.vented
     assert session.tell('arm')['error'] is None
-    wait_for(lambda: [session.tell('command', *tcp_rig.targets_pa), tcp_rig.plant.follows(tcp_rig.targets_pa)][1])
+    wait_for(
+        lambda: [
+            session.tell('command', *tcp_rig.targets_pa),
+            tcp_rig.plant.follows(tcp_rig.targets_pa),
+        ][1]
+    )
     assert session.tell('vent')['error'] is None
     wait_for(lambda: tcp_rig.plant.vented)
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.register_map import RegisterMap, load_map, shipped_maps
 
-# A gripper's pressure unit with separate positive and negative channels, 4xxxx-style addresses and every type. Invented.
+# A gripper's pressure unit with separate positive and negative channels, 4xxxx-style addresses and
+# every type. Invented.
 MAP = """
 device: {name: two_sided, vendor: nobody, verified: false, source: invented for the tests}
 link: {kind: tcp, host: 192.168.1.20, port: 502, unit_id: 1, timeout_s: 0.2}
@@ -74,24 +75,45 @@ def test_shipped_maps_load(name):
         (put('registers', 'pressure', 'addr', 65536), '65535'),
         (put('registers', 'pressure', 'unit', 'psi'), "unit 'psi' is unknown"),
         (put('registers', 'pressure', 'type', 'int8'), "'int16'"),
-        (put('registers', 'flow', 'addr', 1), "registers 'pressure' (addresses 1..1) and 'flow' (1..2) overlap"),
-        (put('registers', 'total', 'addr', 3), "'flow' (addresses 2..3) and 'total' (3..4) overlap"),
-        (put('registers', 'neg_enable', 'bit', 0), "'pos_enable' (addresses 11..11) and 'neg_enable' (11..11) overlap"),
+        (
+            put('registers', 'flow', 'addr', 1),
+            "registers 'pressure' (addresses 1..1) and 'flow' (1..2) overlap",
+        ),
+        (
+            put('registers', 'total', 'addr', 3),
+            "'flow' (addresses 2..3) and 'total' (3..4) overlap",
+        ),
+        (
+            put('registers', 'neg_enable', 'bit', 0),
+            "'pos_enable' (addresses 11..11) and 'neg_enable' (11..11) overlap",
+        ),
         (put('registers', 'pos_target', 'range', [100.0, 0.0]), 'must not be greater'),
-        (put('registers', 'pos_target', 'range', [0.0, 4000.0]), '40000 counts: int16 holds [-32768, 32767]'),
+        (
+            put('registers', 'pos_target', 'range', [0.0, 4000.0]),
+            '40000 counts: int16 holds [-32768, 32767]',
+        ),
         (put('registers', 'pos_target', 'safe', -1.0), 'safe -1.0 kPa is outside the range'),
         (put('registers', 'pos_target', 'range', None), 'needs range and safe'),
         (put('registers', 'pos_enable', 'scale', 2.0), 'bits need'),
         (put('limits', 'pressure_kpa', [10.0, -10.0]), 'must be smaller'),
         (put('polls', 0, 'count', 3), "register 'total' (address 4) is in no poll"),
-        (put('polls', [{'name': 'empty', 'start': 40, 'count': 2, 'rate_hz': 1.0}]), "poll 'empty' (40..41) covers no readable register"),
+        (
+            put('polls', [{'name': 'empty', 'start': 40, 'count': 2, 'rate_hz': 1.0}]),
+            "poll 'empty' (40..41) covers no readable register",
+        ),
         (put('safe_sequence', []), 'at least 1'),
         (put('safe_sequence', [{'pos_enabel': 0.0}]), "no register 'pos_enabel'"),
         (put('safe_sequence', [{'pressure': 0.0}]), 'read-only'),
         (put('safe_sequence', [{'pos_target': 101.0}]), '101 kPa is outside [0, 100] kPa'),
-        (put('safe_sequence', [{'pos_enable': 1.0, 'neg_enable': 1.0}]), 'must never be active together'),
+        (
+            put('safe_sequence', [{'pos_enable': 1.0, 'neg_enable': 1.0}]),
+            'must never be active together',
+        ),
         (put('interlocks', [{'never_both': ['pos_enable', 'nothing']}]), "no register 'nothing'"),
-        (put('heartbeat', {'counter': 'beat', 'echo': 'flow', 'device_timeout_s': 0.5}), "no register 'beat'"),
+        (
+            put('heartbeat', {'counter': 'beat', 'echo': 'flow', 'device_timeout_s': 0.5}),
+            "no register 'beat'",
+        ),
         (put('identity', {'id_register': 'who', 'value': 3.0}), "no register 'who'"),
         (put('link', 'kind', 'udp'), "'tcp', 'rtu'"),
         (put('link', 'timeout_s', 3.0), 'less than or equal to 1'),
@@ -109,7 +131,10 @@ def test_files_that_are_no_maps(tmp_path):
         ('{', 'not YAML'),
         ('', 'must hold keys'),
         ('- 1', 'must hold keys'),
-        (MAP + 'limits: {pressure_kpa: [-1.0, 1.0], slew_kpa_s: 1.0}\n', "key 'limits' is given twice"),
+        (
+            MAP + 'limits: {pressure_kpa: [-1.0, 1.0], slew_kpa_s: 1.0}\n',
+            "key 'limits' is given twice",
+        ),
         ('\x00', 'not YAML'),
         ('device: 2020-13-45', 'device: must hold keys'),
     ):
@@ -146,7 +171,9 @@ def test_any_value_anywhere_is_taken_or_refused_in_one_line(tmp_path_factory, va
 def test_int16_round_trip_to_half_a_step(pressure_kpa):
     register_map = load_map('valve_board')
     ((address, words),) = register_map.encode({'target': [pressure_kpa] * 6})
-    assert address == 100 and register_map.decode(100, words + [0] * 6)['target'] == pytest.approx([1e3 * pressure_kpa] * 6, abs=5.0 + 1e-6)
+    assert address == 100 and register_map.decode(100, words + [0] * 6)['target'] == pytest.approx(
+        [1e3 * pressure_kpa] * 6, abs=5.0 + 1e-6
+    )
 
 
 @pytest.mark.parametrize('word_order', ['big', 'little'])
@@ -164,13 +191,19 @@ def test_float32_round_trip_in_both_word_orders(tmp_path_factory, word_order, va
 
 def test_decode_signs_scales_offsets_and_bits(tmp_path):
     register_map = load(tmp_path=tmp_path)
-    flow, total = struct.unpack('>HH', struct.pack('>f', 1.5)), struct.unpack('>HH', struct.pack('>i', -70000))
+    flow, total = (
+        struct.unpack('>HH', struct.pack('>f', 1.5)),
+        struct.unpack('>HH', struct.pack('>i', -70000)),
+    )
     values = register_map.decode(1, [0xFFFF, *flow, *total, *[0] * 5, 0b100000, 10, 0xFFF6])
     assert values['pressure'] == pytest.approx(-100.0)
     assert values['flow'] == 1.5
     assert values['total'] == pytest.approx((-70000 * -0.5 + 3.0) * 100.0)
     assert (values['pos_enable'], values['neg_enable']) == (0.0, 1.0)
-    assert (values['pos_target'], values['neg_target']) == (pytest.approx(1000.0), pytest.approx(-1000.0))
+    assert (values['pos_target'], values['neg_target']) == (
+        pytest.approx(1000.0),
+        pytest.approx(-1000.0),
+    )
 
 
 def test_bits_that_share_a_word_keep_each_other(tmp_path):
@@ -182,7 +215,9 @@ def test_bits_that_share_a_word_keep_each_other(tmp_path):
 def test_interlock_looks_at_what_was_written_before(tmp_path):
     register_map = load(tmp_path=tmp_path)
     register_map.encode({'pos_enable': 1.0}, last={'neg_enable': 0.0})
-    with pytest.raises(RegisterMapError, match="'neg_enable' and 'pos_enable'|'pos_enable' and 'neg_enable'"):
+    with pytest.raises(
+        RegisterMapError, match="'neg_enable' and 'pos_enable'|'pos_enable' and 'neg_enable'"
+    ):
         register_map.encode({'pos_enable': 1.0}, last={'neg_enable': 1.0})
 
 
@@ -194,15 +229,27 @@ def test_values_outside_the_range_are_refused(tmp_path, value):
 
 def test_single_register_writes_are_not_merged(tmp_path):
     register_map = load(put('conventions', 'write_fc', 6), tmp_path)
-    assert register_map.encode({'pos_target': 1.0, 'neg_target': -1.0}) == [(12, [10]), (13, [0xFFF6])]
-    assert load(tmp_path=tmp_path).encode({'pos_target': 1.0, 'neg_target': -1.0}) == [(12, [10, 0xFFF6])]
+    assert register_map.encode({'pos_target': 1.0, 'neg_target': -1.0}) == [
+        (12, [10]),
+        (13, [0xFFF6]),
+    ]
+    assert load(tmp_path=tmp_path).encode({'pos_target': 1.0, 'neg_target': -1.0}) == [
+        (12, [10, 0xFFF6])
+    ]
 
 
 def test_link_can_be_replaced():
     register_map = load_map('valve_board')
-    assert (register_map.with_link('10.0.0.1').link.port, register_map.with_link(port=99).link.host) == (5020, '127.0.0.1')
+    assert (
+        register_map.with_link('10.0.0.1').link.port,
+        register_map.with_link(port=99).link.host,
+    ) == (5020, '127.0.0.1')
     serial = register_map.with_link(serial_device='/dev/ttyACM0')
-    assert (serial.link.kind, serial.link.baudrate, serial.registers) == ('rtu', 250_000, register_map.registers)
+    assert (serial.link.kind, serial.link.baudrate, serial.registers) == (
+        'rtu',
+        250_000,
+        register_map.registers,
+    )
     with pytest.raises(RegisterMapError, match='give the serial device'):
         serial.with_link(host='10.0.0.1')
 

@@ -11,8 +11,12 @@ PERIOD_S = 0.02
 def found_at(check, readings_pa, asked_pa, duration_s=3.0):
     """Time of the first fault [s] and its names, or None."""
     for k in range(int(duration_s / PERIOD_S)):
-        asked = None if asked_pa is None else np.atleast_1d(np.asarray(asked_pa(k * PERIOD_S), float))
-        if faults := check.faults(k * PERIOD_S, np.atleast_1d(np.asarray(readings_pa(k * PERIOD_S), float)), asked):
+        asked = (
+            None if asked_pa is None else np.atleast_1d(np.asarray(asked_pa(k * PERIOD_S), float))
+        )
+        if faults := check.faults(
+            k * PERIOD_S, np.atleast_1d(np.asarray(readings_pa(k * PERIOD_S), float)), asked
+        ):
             return k * PERIOD_S, faults
     return None
 
@@ -24,12 +28,25 @@ def test_frozen_reading_is_found_half_a_second_after_the_command():
 
 @pytest.mark.parametrize('time_constant_s', [0.05, 1.0, 5.0])
 def test_slow_chamber_is_not_stuck(time_constant_s):
-    assert found_at(SensorCheck(1, None), lambda t: 90e3 * (1 - np.exp(-t / time_constant_s)), lambda t: 90e3, 20.0) is None
+    assert (
+        found_at(
+            SensorCheck(1, None),
+            lambda t: 90e3 * (1 - np.exp(-t / time_constant_s)),
+            lambda t: 90e3,
+            20.0,
+        )
+        is None
+    )
 
 
 def test_noise_of_a_steady_pressure_and_a_small_offset_are_no_fault():
     noise = np.random.default_rng(1)
-    assert found_at(SensorCheck(1, None), lambda t: 50e3 + 100 * noise.standard_normal(), lambda t: 58e3) is None
+    assert (
+        found_at(
+            SensorCheck(1, None), lambda t: 50e3 + 100 * noise.standard_normal(), lambda t: 58e3
+        )
+        is None
+    )
 
 
 def test_nothing_is_stuck_while_nothing_is_driven():

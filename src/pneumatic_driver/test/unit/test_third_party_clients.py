@@ -20,11 +20,22 @@ PRESSURE, RUN = 0, 2
 @pytest.fixture
 def connect():
     """Opens pyModbusTCP clients, and closes them."""
-    client_module = pytest.importorskip('pyModbusTCP.client', reason='pip install pyModbusTCP (requirements/python.in)')
+    client_module = pytest.importorskip(
+        'pyModbusTCP.client', reason='pip install pyModbusTCP (requirements/python.in)'
+    )
     made = []
 
     def make(rig, **options):
-        made.append(client_module.ModbusClient(host='127.0.0.1', port=rig.device.port, unit_id=1, timeout=2.0, auto_open=True, **options))
+        made.append(
+            client_module.ModbusClient(
+                host='127.0.0.1',
+                port=rig.device.port,
+                unit_id=1,
+                timeout=2.0,
+                auto_open=True,
+                **options,
+            )
+        )
         return made[-1]
 
     yield make
@@ -47,7 +58,9 @@ def test_pymodbustcp_drives_the_gripper(connect, gripper):
 def test_pymodbustcp_drives_the_board(connect, tcp_board):
     client = connect(tcp_board)
     assert client.read_input_registers(18, 1) == [0x5B06]
-    assert not client.write_multiple_registers(107, [63, RUN]) and client.last_except == 4  # nobody runs it without holding it
+    assert (
+        not client.write_multiple_registers(107, [63, RUN]) and client.last_except == 4
+    )  # nobody runs it without holding it
     host = Host(client.write_multiple_registers)
     assert host.claim() and host.run()
     for _ in range(20):
@@ -55,7 +68,10 @@ def test_pymodbustcp_drives_the_board(connect, tcp_board):
     wait_for(lambda: tcp_board.plant.follows([10e3, -10e3, 0, 0, 0, 0]))
     code = host.hold.next_code()
     assert client.write_read_multiple_registers(106, [code], 0, 19)[15] == code
-    assert not client.write_multiple_registers(100, [20_000] * 6 + [host.hold.next_code()]) and client.last_except == 3
+    assert (
+        not client.write_multiple_registers(100, [20_000] * 6 + [host.hold.next_code()])
+        and client.last_except == 3
+    )
     wait_for(lambda: tcp_board.plant.vented)  # it feeds the watchdog no more
     assert tcp_board.watchdog_tripped()
 
@@ -68,14 +84,18 @@ def test_two_pymodbustcp_clients_share_the_gripper(connect, gripper):
 
 def instrument_of(device: str, timeout_s: float = 1.0):
     """A minimalmodbus instrument at a serial port."""
-    minimalmodbus = pytest.importorskip('minimalmodbus', reason='pip install minimalmodbus (requirements/python.in)')
+    minimalmodbus = pytest.importorskip(
+        'minimalmodbus', reason='pip install minimalmodbus (requirements/python.in)'
+    )
     instrument = minimalmodbus.Instrument(device, 1, close_port_after_each_call=True)
     instrument.serial.baudrate, instrument.serial.timeout = 250_000, timeout_s
     return instrument
 
 
 def test_minimalmodbus_drives_the_firmware(library):
-    minimalmodbus = pytest.importorskip('minimalmodbus', reason='pip install minimalmodbus (requirements/python.in)')
+    minimalmodbus = pytest.importorskip(
+        'minimalmodbus', reason='pip install minimalmodbus (requirements/python.in)'
+    )
     rig = RtuBoard(library)
     instrument = instrument_of(rig.device)
     try:
@@ -100,10 +120,16 @@ class Foreign:
     def __init__(self, rig, connect):
         self._client = connect(rig) if 'port' in rig.link else None
         # minimalmodbus waits for the rest of every refusal
-        self._instrument = None if self._client else instrument_of(rig.second_link['serial_device'], timeout_s=0.1)
+        self._instrument = (
+            None if self._client else instrument_of(rig.second_link['serial_device'], timeout_s=0.1)
+        )
 
     def read(self, address: int) -> int:
-        return self._client.read_holding_registers(address, 1)[0] if self._client else self._instrument.read_register(address)
+        return (
+            self._client.read_holding_registers(address, 1)[0]
+            if self._client
+            else self._instrument.read_register(address)
+        )
 
     def write(self, address: int, value: int) -> bool:
         """One register with function 6; whether it was taken."""
@@ -145,19 +171,30 @@ def test_another_client_beside_the_driver_is_found_20_times_of_20(connect, board
     driver.connect()
     for k, (name, write) in zip(range(20), itertools.cycle(FOREIGN.items()), strict=False):
         driver.arm()
-        wait_for(lambda: [driver.command(board_rig.targets_pa), board_rig.plant.follows(board_rig.targets_pa)][1])
+        wait_for(
+            lambda: [
+                driver.command(board_rig.targets_pa),
+                board_rig.plant.follows(board_rig.targets_pa),
+            ][1]
+        )
         at_s = time.monotonic() + 1e-3 * k  # at every moment of a cycle
         wait_for(lambda at_s=at_s: time.monotonic() > at_s)
         written_s, written_device_s = time.monotonic(), board_rig.plant.device_clock_s()
         assert write(foreign) == (name == 'vent')
-        wait_for(lambda: board_rig.plant.vented and recorder.reasons, 2.0, f'vent and reason after {name}')
+        wait_for(
+            lambda: board_rig.plant.vented and recorder.reasons,
+            2.0,
+            f'vent and reason after {name}',
+        )
         assert board_rig.plant.changed_device_s - written_device_s <= 0.3
         assert recorder.disarmed_s - written_s <= 0.5
         assert recorder.reasons == [
             'the board vented itself: foreign_master (another Modbus client wrote to the board: find and stop it, then clear the faults)'
         ]
         assert board_rig.board_faults() == 1 << 14
-        with pytest.raises(RefusedError, match='latched foreign_master: find the cause, then clear the faults'):
+        with pytest.raises(
+            RefusedError, match='latched foreign_master: find the cause, then clear the faults'
+        ):
             driver.arm()
         changes = len(board_rig.plant.changes)
         foreign.write_many(100, [9000] * 6)  # it goes on, and moves nothing
@@ -173,9 +210,20 @@ def mbpoll(port: int, *arguments) -> str:
 
 @pytest.mark.skipif(shutil.which('mbpoll') is None, reason='apt-get install mbpoll')
 def test_mbpoll_reads_and_writes_both(gripper, tcp_board):
-    assert 'Written 4 references' in mbpoll(gripper.device.port, '-t', '4', '-r', '1', '127.0.0.1', '0', '1', '0', '65236')
+    assert 'Written 4 references' in mbpoll(
+        gripper.device.port, '-t', '4', '-r', '1', '127.0.0.1', '0', '1', '0', '65236'
+    )
     wait_for(lambda: gripper.plant.follows([-30e3]))
-    wait_for(lambda: '65236 (-300)' in mbpoll(gripper.device.port, '-t', '4', '-r', '0', '-c', '1', '127.0.0.1'))
+    wait_for(
+        lambda: (
+            '65236 (-300)'
+            in mbpoll(gripper.device.port, '-t', '4', '-r', '0', '-c', '1', '127.0.0.1')
+        )
+    )
     assert '23302' in mbpoll(tcp_board.device.port, '-t', '3', '-r', '18', '-c', '1', '127.0.0.1')
-    assert 'Written 1 references' in mbpoll(tcp_board.device.port, '-t', '4', '-r', '110', '127.0.0.1', str(0xA55A))
-    assert 'Written' not in mbpoll(tcp_board.device.port, '-t', '4', '-r', '107', '127.0.0.1', '63', '2')
+    assert 'Written 1 references' in mbpoll(
+        tcp_board.device.port, '-t', '4', '-r', '110', '127.0.0.1', str(0xA55A)
+    )
+    assert 'Written' not in mbpoll(
+        tcp_board.device.port, '-t', '4', '-r', '107', '127.0.0.1', '63', '2'
+    )

@@ -10,11 +10,19 @@ _NAME = r'[A-Za-z][A-Za-z0-9_]*'
 
 def add_namespace(parser: CommandLine, default: str) -> None:
     """Add `--namespace`: of the nodes that are called."""
-    parser.add_argument('--namespace', type=_namespace, default=default, metavar='NS', help='of the arm (default: %(default)s)')
+    parser.add_argument(
+        '--namespace',
+        type=_namespace,
+        default=default,
+        metavar='NS',
+        help='of the arm (default: %(default)s)',
+    )
 
 
 def _namespace(text: str) -> str:
     name = text.strip('/')
     if not re.fullmatch(rf'{_NAME}(/{_NAME})*', name) or len(name) > 200:
-        raise ArgumentTypeError(f'{text[:60]!r} is no namespace: use letters, digits and _, such as soft_arm')
+        raise ArgumentTypeError(
+            f'{text[:60]!r} is no namespace: use letters, digits and _, such as soft_arm'
+        )
     return name

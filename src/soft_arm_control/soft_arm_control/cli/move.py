@@ -26,21 +26,52 @@ def _parser() -> CommandLine:
         'The arm moves. Ctrl-C cancels; the last pressures are held until `softarm vent`.',
     )
     coordinate = number_in(-FARTHEST_M, FARTHEST_M)
-    parser.add_argument('target', nargs='*', type=coordinate, metavar='X Y Z', help='position of the tip [m], such as 0.02 -0.01 0.25')
-    parser.add_argument('--path', type=input_file, metavar='FILE.csv', help=f'path to follow instead, columns {",".join(COLUMNS)}')
-    parser.add_argument('--axis', nargs=3, type=number_in(-1e6, 1e6), metavar=('X', 'Y', 'Z'), help='direction that the tip shall have')
-    parser.add_argument('--tolerance-m', type=number_in(1e-6, 0.1), help="reached when so near [m] (default: the node's, 0.001)")
-    parser.add_argument('--timeout-s', type=number_in(0.1, LONGEST_S), help="give up after so long [s] (default: the node's, 10)")
+    parser.add_argument(
+        'target',
+        nargs='*',
+        type=coordinate,
+        metavar='X Y Z',
+        help='position of the tip [m], such as 0.02 -0.01 0.25',
+    )
+    parser.add_argument(
+        '--path',
+        type=input_file,
+        metavar='FILE.csv',
+        help=f'path to follow instead, columns {",".join(COLUMNS)}',
+    )
+    parser.add_argument(
+        '--axis',
+        nargs=3,
+        type=number_in(-1e6, 1e6),
+        metavar=('X', 'Y', 'Z'),
+        help='direction that the tip shall have',
+    )
+    parser.add_argument(
+        '--tolerance-m',
+        type=number_in(1e-6, 0.1),
+        help="reached when so near [m] (default: the node's, 0.001)",
+    )
+    parser.add_argument(
+        '--timeout-s',
+        type=number_in(0.1, LONGEST_S),
+        help="give up after so long [s] (default: the node's, 10)",
+    )
     add_namespace(parser, 'soft_arm')
     parser.add_json()
     return parser
 
 
 def _move(options) -> int:
-    if options.path is not None and (options.target or options.axis or options.tolerance_m or options.timeout_s):
-        raise ControlError('--path FILE.csv has its own points and times: leave X Y Z, --axis, --tolerance-m and --timeout-s out')
+    if options.path is not None and (
+        options.target or options.axis or options.tolerance_m or options.timeout_s
+    ):
+        raise ControlError(
+            '--path FILE.csv has its own points and times: leave X Y Z, --axis, --tolerance-m and --timeout-s out'
+        )
     if options.path is None and len(options.target) != 3:
-        raise ControlError(f'{len(options.target)} numbers: give X Y Z in metres, such as 0.02 -0.01 0.25, or --path FILE.csv')
+        raise ControlError(
+            f'{len(options.target)} numbers: give X Y Z in metres, such as 0.02 -0.01 0.25, or --path FILE.csv'
+        )
     if options.axis is not None and math.hypot(*options.axis) < 1e-9:
         raise ControlError('--axis 0 0 0 is no direction: give one such as 0 0 1, or leave it out')
     path = None if options.path is None else read_path(options.path)
@@ -50,7 +81,13 @@ def _move(options) -> int:
     progress = _Progress()
     with ArmClient(options.namespace) as arm:
         if path is None:
-            result = arm.move(options.target, options.axis, options.tolerance_m or 0.0, options.timeout_s or 0.0, progress.show)
+            result = arm.move(
+                options.target,
+                options.axis,
+                options.tolerance_m or 0.0,
+                options.timeout_s or 0.0,
+                progress.show,
+            )
         else:
             result = arm.follow(*path, progress.show)
     progress.end()

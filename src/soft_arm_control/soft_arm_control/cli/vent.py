@@ -16,7 +16,11 @@ def main(argv: list[str] | None = None) -> int:
         'activated. This is no emergency stop: see docs/safety.md.',
     )
     add_namespace(parser, 'soft_arm')
-    parser.add_argument('--gripper', action='store_true', help='vent the gripper too, in the namespace `gripper`: what it holds falls')
+    parser.add_argument(
+        '--gripper',
+        action='store_true',
+        help='vent the gripper too, in the namespace `gripper`: what it holds falls',
+    )
     parser.add_json()
     return parser.answer(argv, _vent, ControlError)
 
@@ -25,7 +29,11 @@ def _vent(options) -> int:
     from soft_arm_control.ros.arm_client import ArmClient  # ROS only when it is needed
 
     answers, problems = {}, []
-    rigs = {options.namespace: 'launch/cell.launch.xml' if options.namespace == 'gripper' else 'launch/sim.launch.xml'}
+    rigs = {
+        options.namespace: 'launch/cell.launch.xml'
+        if options.namespace == 'gripper'
+        else 'launch/sim.launch.xml'
+    }
     if options.gripper:
         rigs['gripper'] = 'launch/cell.launch.xml'
     for namespace, launch_file in rigs.items():
@@ -35,7 +43,14 @@ def _vent(options) -> int:
         except ControlError as error:
             problems.append(error)  # the others are vented all the same
     if options.json:
-        print(json.dumps({namespace: {'vented': vented, 'message': message} for namespace, (vented, message) in answers.items()}))
+        print(
+            json.dumps(
+                {
+                    namespace: {'vented': vented, 'message': message}
+                    for namespace, (vented, message) in answers.items()
+                }
+            )
+        )
     else:
         for namespace, (vented, message) in answers.items():
             print(f'{namespace}: {message}', file=sys.stdout if vented else sys.stderr)

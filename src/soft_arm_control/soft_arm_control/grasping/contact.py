@@ -31,8 +31,12 @@ class ContactDetector:
 
     def __init__(self, free: FreeClosing):
         self._free = free
-        self._window: deque[tuple[float, float, float]] = deque()  # stamp, expected rise, measured rise
-        self._excesses: deque[tuple[float, float]] = deque()  # stamp, excess of the window that ends there
+        self._window: deque[tuple[float, float, float]] = (
+            deque()
+        )  # stamp, expected rise, measured rise
+        self._excesses: deque[tuple[float, float]] = (
+            deque()
+        )  # stamp, excess of the window that ends there
         self._ratios: list[float] = []
         self._history: deque[tuple[float, float]] = deque()
         self._last: tuple[float, float, float] | None = None
@@ -64,19 +68,29 @@ class ContactDetector:
 
     def _compare_rates(self, stamp_s, pressure_pa) -> None:
         before_s, before_pa, set_point_pa = self._last
-        expected_pa = (set_point_pa - before_pa) * -np.expm1(-(stamp_s - before_s) / self._free.time_constant_s(before_pa))
+        expected_pa = (set_point_pa - before_pa) * -np.expm1(
+            -(stamp_s - before_s) / self._free.time_constant_s(before_pa)
+        )
         self._window.append((stamp_s, expected_pa, pressure_pa - before_pa))
         expected_pa, measured_pa = (sum(row[k] for row in self._window) for k in (1, 2))
-        while expected_pa - self._window[0][1] >= WINDOW_PA or stamp_s - self._window[0][0] > LONGEST_S:
+        while (
+            expected_pa - self._window[0][1] >= WINDOW_PA
+            or stamp_s - self._window[0][0] > LONGEST_S
+        ):
             _, first_expected_pa, first_measured_pa = self._window.popleft()
-            expected_pa, measured_pa = expected_pa - first_expected_pa, measured_pa - first_measured_pa
+            expected_pa, measured_pa = (
+                expected_pa - first_expected_pa,
+                measured_pa - first_measured_pa,
+            )
         if expected_pa < WINDOW_PA:
             return
         ratio = measured_pa / expected_pa
         if pressure_pa < self._begin_pa + RATE_BASELINE_PA:
             self._ratios.append(ratio)
             return
-        self._excesses.append((stamp_s, ratio / (float(np.median(self._ratios)) if self._ratios else 1.0) - 1.0))
+        self._excesses.append(
+            (stamp_s, ratio / (float(np.median(self._ratios)) if self._ratios else 1.0) - 1.0)
+        )
         while len(self._excesses) > 1 and self._excesses[1][0] <= stamp_s - LASTING_S:
             self._excesses.popleft()
         if self._excesses[0][0] > stamp_s - LASTING_S:

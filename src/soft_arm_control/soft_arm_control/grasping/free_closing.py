@@ -1,7 +1,7 @@
 """How a finger closes when nothing is in its way: what a grasp is compared with.
 
-Measured by `softarm calibrate grasp` and kept in calibration/<rig>/free_closing.yaml. Without that file only the bends are known, from
-the robot file.
+Measured by `softarm calibrate grasp` and kept in calibration/<rig>/free_closing.yaml. Without that
+file only the bends are known, from the robot file.
 """
 
 import datetime
@@ -14,9 +14,18 @@ from typing_extensions import TypedDict
 from soft_arm_control.errors import CalibrationError
 from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, write_yaml
+from soft_arm_description.yaml_file import (
+    Number,
+    Word,
+    YamlFileError,
+    checked,
+    read_yaml,
+    write_yaml,
+)
 
-NOMINAL_DEFICIT_RAD = 0.2  # of all pieces together: coefficients that were never measured may be so far off
+NOMINAL_DEFICIT_RAD = (
+    0.2  # of all pieces together: coefficients that were never measured may be so far off
+)
 GRID_PA = 5.0e3
 _REMEDY = 'make it with `softarm calibrate grasp`'
 
@@ -55,10 +64,15 @@ def from_robot(robot: Robot) -> FreeClosing:
         CalibrationError: If the robot is no finger of single_bend segments on one chamber.
     """
     if len(robot.chambers) != 1 or any(s.kind != 'single_bend' for s in robot.segments):
-        raise CalibrationError(f'{robot.name} is no finger: every segment must be a single_bend on one chamber, as four_piece_finger')
+        raise CalibrationError(
+            f'{robot.name} is no finger: every segment must be a single_bend on one chamber, as four_piece_finger'
+        )
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
     pressures_pa = np.linspace(low_pa, high_pa, 1 + round((high_pa - low_pa) / GRID_PA))
-    bends_rad = [np.polynomial.Polynomial(s.theta_coefficients_rad)(pressures_pa / s.pressure_unit_pa) for s in robot.segments]
+    bends_rad = [
+        np.polynomial.Polynomial(s.theta_coefficients_rad)(pressures_pa / s.pressure_unit_pa)
+        for s in robot.segments
+    ]
     return FreeClosing(pressures_pa, None, np.stack(bends_rad, axis=1), np.inf, NOMINAL_DEFICIT_RAD)
 
 
@@ -88,19 +102,34 @@ def load(path: Path, robot: Robot) -> FreeClosing:
     except YamlFileError as error:
         raise CalibrationError(f'{path}: {error}; {_REMEDY}') from error
     values, made_for = content['values'], content['robot_fingerprint']
-    pressures_pa, time_constants_s = np.array(values['pressures_pa']), np.array(values['time_constants_s'])
+    pressures_pa, time_constants_s = (
+        np.array(values['pressures_pa']),
+        np.array(values['time_constants_s']),
+    )
     n, bends_rad = len(pressures_pa), values['bends_rad']
-    fits = len(time_constants_s) == len(bends_rad) == n >= 2 and all(len(row) == len(robot.segments) for row in bends_rad)
+    fits = len(time_constants_s) == len(bends_rad) == n >= 2 and all(
+        len(row) == len(robot.segments) for row in bends_rad
+    )
     if not fits or np.any(np.diff(pressures_pa) <= 0) or np.any(time_constants_s <= 0):
         raise CalibrationError(
             f'{path}: pressures must rise, each with a positive time constant and {len(robot.segments)} bends; {_REMEDY}'
         )
     if made_for != robot.kinematic_fingerprint:
-        raise CalibrationError(made_for_another(Path(path), made_for, f'{robot.name} {robot.kinematic_fingerprint}'))
-    return FreeClosing(pressures_pa, time_constants_s, np.array(bends_rad), values['excess_limit'], values['deficit_limit_rad'])
+        raise CalibrationError(
+            made_for_another(Path(path), made_for, f'{robot.name} {robot.kinematic_fingerprint}')
+        )
+    return FreeClosing(
+        pressures_pa,
+        time_constants_s,
+        np.array(bends_rad),
+        values['excess_limit'],
+        values['deficit_limit_rad'],
+    )
 
 
-def save(path: Path, free: FreeClosing, robot: Robot, rate_pa_s: float, closings: int, devices: str) -> None:
+def save(
+    path: Path, free: FreeClosing, robot: Robot, rate_pa_s: float, closings: int, devices: str
+) -> None:
     """Write a file with date, method, devices (`virtual` or `real`) and the robot's fingerprint."""
     values = {name: np.round(value, 6).tolist() for name, value in vars(free).items()}
     content = {

@@ -11,7 +11,10 @@ from soft_arm_control.grasping.free_closing import GRID_PA, FreeClosing
 _SMOOTH_S = 0.2
 _DEGREE = 5  # of the bends over the pressure: cubic, and what hysteresis and lag add
 _MARGIN = 1.5  # limits over the largest value that free closings have shown
-_LEAST_EXCESS, _LEAST_DEFICIT_RAD = 0.25, 0.12  # no measurement is so quiet that less would be a contact
+_LEAST_EXCESS, _LEAST_DEFICIT_RAD = (
+    0.25,
+    0.12,
+)  # no measurement is so quiet that less would be a contact
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +35,13 @@ def identify(closings: list[Closing]) -> FreeClosing:
         CalibrationError: If there are fewer than two, or one is too short.
     """
     if len(closings) < 2:
-        raise CalibrationError(f'{len(closings)} closing in free air: give at least 2, to know how much they differ')
-    low_pa, high_pa = max(c.pressures_pa.min() for c in closings), min(c.pressures_pa.max() for c in closings)
+        raise CalibrationError(
+            f'{len(closings)} closing in free air: give at least 2, to know how much they differ'
+        )
+    low_pa, high_pa = (
+        max(c.pressures_pa.min() for c in closings),
+        min(c.pressures_pa.max() for c in closings),
+    )
     if high_pa - low_pa < 4 * GRID_PA or min(len(c.shape_times_s) for c in closings) < 10:
         raise CalibrationError(
             f'closings have {(high_pa - low_pa) / 1e3:.0f} kPa and at least '
@@ -47,7 +55,9 @@ def identify(closings: list[Closing]) -> FreeClosing:
     return replace(
         free,
         excess_limit=max(_LEAST_EXCESS, _MARGIN * max(d.largest_excess or 0.0 for d in seen)),
-        deficit_limit_rad=max(_LEAST_DEFICIT_RAD, _MARGIN * max(d.largest_deficit_rad or 0.0 for d in seen)),
+        deficit_limit_rad=max(
+            _LEAST_DEFICIT_RAD, _MARGIN * max(d.largest_deficit_rad or 0.0 for d in seen)
+        ),
     )
 
 
@@ -56,20 +66,35 @@ def _time_constants_s(closing: Closing, grid_pa: np.ndarray) -> np.ndarray:
     t, p = closing.times_s, closing.pressures_pa
     period_s = float(np.median(np.diff(t)))
     width = max(3, round(_SMOOTH_S / period_s))
-    rise_pa, lag_pa = (np.convolve(v, np.full(width, 1 / width), 'valid') for v in (np.diff(p), (closing.set_points_pa - p)[:-1]))
+    rise_pa, lag_pa = (
+        np.convolve(v, np.full(width, 1 / width), 'valid')
+        for v in (np.diff(p), (closing.set_points_pa - p)[:-1])
+    )
     at_pa = np.convolve(p[:-1], np.full(width, 1 / width), 'valid')
     rising = (rise_pa > 0.25 * np.median(rise_pa)) & (lag_pa > 1.05 * rise_pa)
     if rising.sum() < width:
-        raise CalibrationError('the pressure does not follow its set point with a lag: close with a steady rate')
+        raise CalibrationError(
+            'the pressure does not follow its set point with a lag: close with a steady rate'
+        )
     tau_s = -period_s / np.log1p(-rise_pa[rising] / lag_pa[rising])
-    return np.array([np.median(tau_s[np.argsort(np.abs(at_pa[rising] - g))[:width]]) for g in grid_pa])
+    return np.array(
+        [np.median(tau_s[np.argsort(np.abs(at_pa[rising] - g))[:width]]) for g in grid_pa]
+    )
 
 
 def _bends_rad(closings: list[Closing], grid_pa: np.ndarray) -> np.ndarray:
     """Least-squares curve of each piece through the shapes of all closings."""
-    at_pa = np.concatenate([np.interp(c.shape_times_s, c.times_s, c.pressures_pa) for c in closings])
+    at_pa = np.concatenate(
+        [np.interp(c.shape_times_s, c.times_s, c.pressures_pa) for c in closings]
+    )
     bends_rad = np.concatenate([c.bends_rad for c in closings])
-    return np.stack([np.polynomial.Polynomial.fit(at_pa, piece_rad, _DEGREE)(grid_pa) for piece_rad in bends_rad.T], axis=1)
+    return np.stack(
+        [
+            np.polynomial.Polynomial.fit(at_pa, piece_rad, _DEGREE)(grid_pa)
+            for piece_rad in bends_rad.T
+        ],
+        axis=1,
+    )
 
 
 def watch(free: FreeClosing, closing: Closing) -> ContactDetector:

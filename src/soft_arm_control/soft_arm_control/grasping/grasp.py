@@ -1,7 +1,8 @@
 """Grasp and release with one finger chamber: pressure profile, contact, and what stays when something goes wrong.
 
-Until something was touched every end of a goal vents. From then on it holds, because what falls does more harm than what is held; only
-a release lets go. Without measured pressures nothing is commanded, so the driver vents.
+Until something was touched every end of a goal vents. From then on it holds, because what falls
+does more harm than what is held; only a release lets go. Without measured pressures nothing is
+commanded, so the driver vents.
 """
 
 import enum
@@ -16,7 +17,10 @@ from soft_arm_control.grasping.free_closing import FreeClosing
 from soft_arm_control.own_stalls import OwnStalls
 
 PERIOD_S = 0.02
-SHAPE_LAG_S, SHAPE_WAIT_S = 0.2, 1.0  # of the finger behind its pressure; for an image of the finger at rest
+SHAPE_LAG_S, SHAPE_WAIT_S = (
+    0.2,
+    1.0,
+)  # of the finger behind its pressure; for an image of the finger at rest
 
 
 class Evidence(enum.Flag):
@@ -81,7 +85,9 @@ class GraspSettings:
     settle_s: float = 0.3  # the pressure must stay within tolerance for this long
     pressures_timeout_s: float = 0.3  # during a goal; also of an inactive driver
     shape_timeout_s: float = 0.6
-    driver_gone_s: float = 1.0  # while holding: longer than a driver that recovers by itself is inactive, or silent
+    driver_gone_s: float = (
+        1.0  # while holding: longer than a driver that recovers by itself is inactive, or silent
+    )
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,12 @@ class GripStatus:
 class Gripper:
     """The gripper's state. All times are on one clock [s]; samples carry their stamps, `step` the present."""
 
-    def __init__(self, free: FreeClosing, limits_pa: tuple[float, float], settings: GraspSettings = GraspSettings()):
+    def __init__(
+        self,
+        free: FreeClosing,
+        limits_pa: tuple[float, float],
+        settings: GraspSettings = GraspSettings(),
+    ):
         self._free, self._limits_pa, self._settings = free, limits_pa, settings
         self._pressure_pa: float | None = None
         self._bends_rad: np.ndarray | None = None
@@ -130,7 +141,13 @@ class Gripper:
         """What it does now that a goal was not taken."""
         if self._goal is not None:
             return EndState.OTHER_GOAL
-        return EndState.HOLDING if self.holding else EndState.OPEN if self._command_pa is not None else EndState.NOTHING_COMMANDED
+        return (
+            EndState.HOLDING
+            if self.holding
+            else EndState.OPEN
+            if self._command_pa is not None
+            else EndState.NOTHING_COMMANDED
+        )
 
     def add_pressure(self, stamp_s: float, pressure_pa: float, set_point_pa: float) -> None:
         """Take the measured gauge pressure and what the device regulates to [Pa]."""
@@ -169,7 +186,11 @@ class Gripper:
         self._check(goal, now_s)
         self._goal, self._start_s = goal, now_s
         if isinstance(goal, GraspGoal):
-            self._contact, self._contact_pa, self._contact_s = ContactDetector(self._free), None, None
+            self._contact, self._contact_pa, self._contact_s = (
+                ContactDetector(self._free),
+                None,
+                None,
+            )
             self._command_pa = self._settings.open_pa
         else:
             self._command_pa = goal.open_pa
@@ -177,7 +198,10 @@ class Gripper:
 
     def status(self, now_s: float) -> GripStatus:
         """Where the goal under way is."""
-        contact, elapsed_s = self._contact, now_s - self._start_s if self._goal is not None or self._phase != 'idle' else 0.0
+        contact, elapsed_s = (
+            self._contact,
+            now_s - self._start_s if self._goal is not None or self._phase != 'idle' else 0.0,
+        )
         status = GripStatus(self._phase, elapsed_s, self._pressure_pa)
         if contact is None:
             return status
@@ -198,7 +222,12 @@ class Gripper:
     def step(self, now_s: float) -> tuple[float | None, GripStatus]:
         """One tick, `PERIOD_S` after the last: signed gauge pressure to command [Pa], None when there is none, and the status."""
         ran_s = self._stalls.tick(now_s)
-        gone = self._driver_gone(now_s, self._settings.driver_gone_s if self._goal is None else self._settings.pressures_timeout_s)
+        gone = self._driver_gone(
+            now_s,
+            self._settings.driver_gone_s
+            if self._goal is None
+            else self._settings.pressures_timeout_s,
+        )
         if gone and self._goal is not None:
             self.holding = False
             status = self._end(now_s, Outcome.DRIVER_LOST, gone)
@@ -225,7 +254,9 @@ class Gripper:
         goal, s = self._goal, self._settings
         if goal.evidence & Evidence.SHAPE and not self.holding and not self._sees(now_s):
             return self._end(
-                now_s, Outcome.SHAPE_LOST, f'no shape for {now_s - self._shape_s:.2f} s, limit {s.shape_timeout_s} s: check the camera'
+                now_s,
+                Outcome.SHAPE_LOST,
+                f'no shape for {now_s - self._shape_s:.2f} s, limit {s.shape_timeout_s} s: check the camera',
             )
         if now_s - self._start_s > goal.timeout_s:
             return self._end(
@@ -238,9 +269,15 @@ class Gripper:
             if self._settled(now_s):
                 self._enter('close', now_s)
         elif self._phase == 'close':
-            self._command_pa = min(self._command_pa + s.rate_pa_s * ran_s, goal.grip_pa)  # a stall must not become a jump
+            self._command_pa = min(
+                self._command_pa + s.rate_pa_s * ran_s, goal.grip_pa
+            )  # a stall must not become a jump
             if self._touched():
-                self._contact_pa, self._contact_s, self.holding = self._pressure_pa, now_s - self._start_s, True
+                self._contact_pa, self._contact_s, self.holding = (
+                    self._pressure_pa,
+                    now_s - self._start_s,
+                    True,
+                )
                 self._command_pa = min(max(self._pressure_pa, 0.0) + goal.squeeze_pa, goal.grip_pa)
                 self._enter('squeeze', now_s)
             elif self._command_pa == goal.grip_pa and self._settled(now_s):
@@ -269,7 +306,9 @@ class Gripper:
             raise GoalError(f'timeout_s = {goal.timeout_s}: must be finite and > 0')
         if isinstance(goal, ReleaseGoal):
             if not low_pa <= goal.open_pa < 0:
-                raise GoalError(f'open_pa = {goal.open_pa / 1e3:g} kPa: must be in [{low_pa / 1e3:g}, 0) kPa')
+                raise GoalError(
+                    f'open_pa = {goal.open_pa / 1e3:g} kPa: must be in [{low_pa / 1e3:g}, 0) kPa'
+                )
             return
         if not 0 < goal.grip_pa <= high_pa or not 0 <= goal.squeeze_pa <= high_pa:
             raise GoalError(
@@ -297,7 +336,9 @@ class Gripper:
         contact = self._contact
         if contact is None:
             return Evidence.NONE
-        return (Evidence.PRESSURE if contact.by_pressure else Evidence.NONE) | (Evidence.SHAPE if contact.by_shape else Evidence.NONE)
+        return (Evidence.PRESSURE if contact.by_pressure else Evidence.NONE) | (
+            Evidence.SHAPE if contact.by_shape else Evidence.NONE
+        )
 
     def _sees(self, now_s: float) -> bool:
         return self._stalls.silence_s(now_s, self._shape_s) <= self._settings.shape_timeout_s
@@ -309,7 +350,11 @@ class Gripper:
 
     def _seen_since(self, now_s: float) -> bool:
         """Whether the newest shape is of the settled finger, or none may be waited for."""
-        return self._shape_s >= self._inside_s + SHAPE_LAG_S or not self._sees(now_s) or now_s - self._inside_s > SHAPE_WAIT_S
+        return (
+            self._shape_s >= self._inside_s + SHAPE_LAG_S
+            or not self._sees(now_s)
+            or now_s - self._inside_s > SHAPE_WAIT_S
+        )
 
     def _enter(self, phase: str, now_s: float) -> None:
         self._phase, self._phase_s, self._inside_s = phase, now_s, None
@@ -327,7 +372,11 @@ class Gripper:
     def _silent_s(self, now_s: float) -> float:
         """How long the driver has been silent; after `driver_gone_s` it may have vented, whoever stood still."""
         silent_s = now_s - self._pressure_s
-        return silent_s if silent_s > self._settings.driver_gone_s else self._stalls.silence_s(now_s, self._pressure_s)
+        return (
+            silent_s
+            if silent_s > self._settings.driver_gone_s
+            else self._stalls.silence_s(now_s, self._pressure_s)
+        )
 
     def _nothing_touched(self, now_s: float) -> str:
         at_hand = self._at_hand(now_s)
@@ -345,9 +394,17 @@ class Gripper:
             end_state = EndState.OPEN
         else:
             end_state, self._command_pa, self.holding = EndState.VENTED, 0.0, False
-        status = replace(self.status(now_s), outcome=outcome, end_state=end_state, open_by_shape=opened and self._looks_open(now_s))
+        status = replace(
+            self.status(now_s),
+            outcome=outcome,
+            end_state=end_state,
+            open_by_shape=opened and self._looks_open(now_s),
+        )
         self._phase = 'hold' if self.holding else 'idle'
-        return replace(status, message=f'{message}; {end_state.value}' if outcome is Outcome.CANCELLED else message)
+        return replace(
+            status,
+            message=f'{message}; {end_state.value}' if outcome is Outcome.CANCELLED else message,
+        )
 
     def _looks_open(self, now_s: float) -> bool:
         if not self._sees(now_s):
@@ -357,4 +414,9 @@ class Gripper:
 
 
 def _said(evidence: Evidence) -> str:
-    return {Evidence.NONE: 'none', Evidence.PRESSURE: 'pressure', Evidence.SHAPE: 'shape', Evidence.BOTH: 'pressure and shape'}[evidence]
+    return {
+        Evidence.NONE: 'none',
+        Evidence.PRESSURE: 'pressure',
+        Evidence.SHAPE: 'shape',
+        Evidence.BOTH: 'pressure and shape',
+    }[evidence]

@@ -28,7 +28,11 @@ ERROR_CODES = {
 }
 OLDEST_S, AHEAD_S = 2.0, 0.5  # a sample of another time says nothing about now
 IMPOSSIBLE_PA = 50.0e3  # beyond the limits of the robot file: a broken sensor, not a pressure
-TARGET_LINE_M, TARGET_REACH_M, TARGET_BEYOND_RING = 0.003, 0.05, 1.5  # width; half length without a ring; of the ring's radius
+TARGET_LINE_M, TARGET_REACH_M, TARGET_BEYOND_RING = (
+    0.003,
+    0.05,
+    1.5,
+)  # width; half length without a ring; of the ring's radius
 LEAST_COVARIANCE_M2 = (1.0e-4) ** 2  # per axis: no depth camera is better than 0.1 mm
 
 
@@ -45,7 +49,11 @@ def recent_s(stamp, now_s: float) -> float:
     """
     at_s = stamp_s(stamp)
     if not now_s - OLDEST_S <= at_s <= now_s + AHEAD_S:
-        age = f'{now_s - at_s:.1f} s old, limit {OLDEST_S} s' if at_s < now_s else f'{at_s - now_s:.1f} s in the future, limit {AHEAD_S} s'
+        age = (
+            f'{now_s - at_s:.1f} s old, limit {OLDEST_S} s'
+            if at_s < now_s
+            else f'{at_s - now_s:.1f} s in the future, limit {AHEAD_S} s'
+        )
         raise MessageError(f'its stamp is {age}: check the clocks, and that nothing replays a bag')
     return at_s
 
@@ -54,13 +62,16 @@ def pressures_from_msg(message: ChamberPressures, robot: Robot) -> np.ndarray:
     """Gauge pressures [Pa] in robot-file order.
 
     Raises:
-        MessageError: If a chamber is missing, or a value is not finite or no pressure that there can be.
+        MessageError: If a chamber is missing, or a value is not finite or no pressure that there
+            can be.
     """
     given = dict(zip(message.names, message.pressures_pa, strict=False))
     values_pa = np.array([given.get(name, math.nan) for name in robot.chambers])
     if not np.isfinite(values_pa).all():
         name = robot.chambers[int(np.argmin(np.isfinite(values_pa)))]
-        raise MessageError(f'no finite pressure of {name} in {shown(message.names)}: the driver must use the robot file {robot.name}')
+        raise MessageError(
+            f'no finite pressure of {name} in {shown(message.names)}: the driver must use the robot file {robot.name}'
+        )
     low_pa, high_pa = robot.pressure_limits_pa
     bad = (values_pa < low_pa - IMPOSSIBLE_PA) | (values_pa > high_pa + IMPOSSIBLE_PA)
     if bad.any():
@@ -78,14 +89,17 @@ def shown(names) -> str:
 
 def pressures_message(pressures_pa: np.ndarray, robot: Robot, stamp) -> ChamberPressures:
     """Command or measurement of all chambers."""
-    return ChamberPressures(header=Header(stamp=stamp), names=list(robot.chambers), pressures_pa=pressures_pa.tolist())
+    return ChamberPressures(
+        header=Header(stamp=stamp), names=list(robot.chambers), pressures_pa=pressures_pa.tolist()
+    )
 
 
 def ring_from_msg(message: PoseWithCovarianceStamped, frame: str) -> tuple[np.ndarray, np.ndarray]:
     """Ring centre [m] and its covariance [m^2], shape (3, 3), in a frame.
 
     Raises:
-        MessageError: If the pose is of another frame, not finite, without an orientation, or its covariance is none.
+        MessageError: If the pose is of another frame, not finite, without an orientation, or its
+            covariance is none.
     """
     if message.header.frame_id != frame:
         raise MessageError(
@@ -94,7 +108,9 @@ def ring_from_msg(message: PoseWithCovarianceStamped, frame: str) -> tuple[np.nd
     p, q = message.pose.pose.position, message.pose.pose.orientation
     point_m, q_xyzw = np.array([p.x, p.y, p.z]), np.array([q.x, q.y, q.z, q.w])
     covariance = np.asarray(message.pose.covariance).reshape(6, 6)
-    if not (np.isfinite(point_m).all() and np.isfinite(q_xyzw).all() and np.isfinite(covariance).all()):
+    if not (
+        np.isfinite(point_m).all() and np.isfinite(q_xyzw).all() and np.isfinite(covariance).all()
+    ):
         raise MessageError('its pose or covariance is not finite')
     if abs(np.linalg.norm(q_xyzw) - 1.0) > 0.01:
         raise MessageError(f'its orientation {q_xyzw.tolist()} is no unit quaternion')
@@ -140,19 +156,34 @@ def path_result(status: Status, errors_m: np.ndarray) -> FollowPath.Result:
 
 def move_feedback(status: Status) -> MoveTip.Feedback:
     """Feedback of a single target."""
-    return MoveTip.Feedback(phase=status.phase, error_m=number(status.error_m), elapsed_s=status.elapsed_s)
+    return MoveTip.Feedback(
+        phase=status.phase, error_m=number(status.error_m), elapsed_s=status.elapsed_s
+    )
 
 
 def path_feedback(status: Status) -> FollowPath.Feedback:
     """Feedback of a path."""
-    return FollowPath.Feedback(waypoint=status.waypoint, error_m=number(status.error_m), elapsed_s=status.elapsed_s)
+    return FollowPath.Feedback(
+        waypoint=status.waypoint, error_m=number(status.error_m), elapsed_s=status.elapsed_s
+    )
 
 
 def target_marker(point_m: np.ndarray, robot: Robot, stamp) -> Marker:
     """Where the tip shall be: for rviz, three crossed lines that come out of the ring round them."""
-    marker = Marker(header=Header(stamp=stamp, frame_id=robot.base.frame), ns='target', type=Marker.LINE_LIST, action=Marker.ADD)
+    marker = Marker(
+        header=Header(stamp=stamp, frame_id=robot.base.frame),
+        ns='target',
+        type=Marker.LINE_LIST,
+        action=Marker.ADD,
+    )
     marker.pose.position, marker.pose.orientation.w = point_message(point_m), 1.0
     marker.scale, marker.color = Vector3(x=TARGET_LINE_M), ColorRGBA(r=0.1, g=0.8, b=0.3, a=0.9)
-    reach_m = TARGET_BEYOND_RING * max(robot.ring.radius_m, robot.ring.height_m / 2) if robot.ring else TARGET_REACH_M
-    marker.points = [point_message(sign * reach_m * axis) for axis in np.eye(3) for sign in (-1.0, 1.0)]
+    reach_m = (
+        TARGET_BEYOND_RING * max(robot.ring.radius_m, robot.ring.height_m / 2)
+        if robot.ring
+        else TARGET_REACH_M
+    )
+    marker.points = [
+        point_message(sign * reach_m * axis) for axis in np.eye(3) for sign in (-1.0, 1.0)
+    ]
     return marker

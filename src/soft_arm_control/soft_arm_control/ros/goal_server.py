@@ -1,8 +1,9 @@
 """The actions `move_tip` and `follow_path`: a goal from the wire to the controller, feedback and result back.
 
-Every goal is a coroutine that waits while the node's loop runs, and it ends exactly once. It may have to wait for the inverse kinematics
-before it can start; meanwhile it can be cancelled like any other. The newest goal that can be taken wins: when it starts, the one under
-way and all older ones that still wait end as cancelled. A goal that cannot be taken changes nothing.
+Every goal is a coroutine that waits while the node's loop runs, and it ends exactly once. It may
+have to wait for the inverse kinematics before it can start; meanwhile it can be cancelled like any
+other. The newest goal that can be taken wins: when it starts, the one under way and all older ones
+that still wait end as cancelled. A goal that cannot be taken changes nothing.
 """
 
 import itertools
@@ -14,7 +15,14 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.task import Future
 
-from soft_arm_control.errors import DriverLostError, GoalError, IkUnavailableError, OutsideWorkspaceError, RingError, TakenError
+from soft_arm_control.errors import (
+    DriverLostError,
+    GoalError,
+    IkUnavailableError,
+    OutsideWorkspaceError,
+    RingError,
+    TakenError,
+)
 from soft_arm_control.ros import conversions
 from soft_arm_control.tip.controller import Outcome, Status, TipController
 from soft_arm_control.tip.goal import Goal
@@ -45,7 +53,9 @@ class _Job:
     feedback: Callable  # Status to feedback message
     goal: Goal | None = None  # once it has started
     ended: Future | None = None  # the same; resolves to the Status that the goal ends with
-    woken: Future | None = None  # while it waits for the inverse kinematics; resolves to the answer, or None
+    woken: Future | None = (
+        None  # while it waits for the inverse kinematics; resolves to the answer, or None
+    )
     asked: bool = False  # waits for the answer, not for the service
     until_s: float = 0.0
 
@@ -76,7 +86,10 @@ class GoalServer:
         self._waiting: list[_Job] = []
         self._numbers, self._newest, self._ticks = itertools.count(1), 0, 0
         self._ik = node.create_client(SolveIK, 'solve_ik')
-        accept = {'goal_callback': lambda _: GoalResponse.ACCEPT, 'cancel_callback': lambda _: CancelResponse.ACCEPT}
+        accept = {
+            'goal_callback': lambda _: GoalResponse.ACCEPT,
+            'cancel_callback': lambda _: CancelResponse.ACCEPT,
+        }
         self._servers = [
             ActionServer(node, MoveTip, 'move_tip', self._move_tip, **accept),
             ActionServer(node, FollowPath, 'follow_path', self._follow_path, **accept),
@@ -100,14 +113,28 @@ class GoalServer:
     def after_tick(self, status: Status, now_s: float) -> None:
         """Send feedback, and end the goal when the controller or its client has ended it."""
         for job in tuple(self._waiting):
-            if job.handle.is_cancel_requested or now_s > job.until_s or (not job.asked and self.ik_ready):
+            if (
+                job.handle.is_cancel_requested
+                or now_s > job.until_s
+                or (not job.asked and self.ik_ready)
+            ):
                 _wake(job, None)
         if not self._running:
             return
         self._ticks += 1
         if self._running.handle.is_cancel_requested:
             self._controller.cancel()
-            self._end(Status('idle', status.elapsed_s, status.error_m, status.tip_m, status.waypoint, Outcome.CANCELLED, CANCELLED))
+            self._end(
+                Status(
+                    'idle',
+                    status.elapsed_s,
+                    status.error_m,
+                    status.tip_m,
+                    status.waypoint,
+                    Outcome.CANCELLED,
+                    CANCELLED,
+                )
+            )
         elif status.outcome is not None:
             self._end(status)
         elif self._ticks % FEEDBACK_TICKS == 0:
@@ -127,7 +154,12 @@ class GoalServer:
 
     async def _follow_path(self, handle) -> FollowPath.Result:
         status = await self._run(
-            handle, conversions.path_feedback, handle.request.waypoints, handle.request.times_s, self._tolerance_m, self._timeout_s
+            handle,
+            conversions.path_feedback,
+            handle.request.waypoints,
+            handle.request.times_s,
+            self._tolerance_m,
+            self._timeout_s,
         )
         return conversions.path_result(status, self._controller.path_errors_m)
 
@@ -136,7 +168,15 @@ class GoalServer:
         try:
             status = await self._started(job, targets, times_s, tolerance_m, timeout_s)
         except GoalError as error:
-            status = Status('idle', 0.0, None, None, 0, _OUTCOMES.get(type(error), Outcome.INVALID_GOAL), str(error))
+            status = Status(
+                'idle',
+                0.0,
+                None,
+                None,
+                0,
+                _OUTCOMES.get(type(error), Outcome.INVALID_GOAL),
+                str(error),
+            )
         status = status or await job.ended
         if status.outcome is Outcome.REACHED:
             handle.succeed()
@@ -159,7 +199,17 @@ class GoalServer:
                 return Status('idle', 0.0, None, None, 0, Outcome.CANCELLED, message)
             lengths_m[0] = _best_lengths(answer)
         present_m, held = self._present_m(), list(request.held_segments)
-        goal = plan(self._arm, points_m, lengths_m, times_s, held, present_m, tolerance_m, timeout_s, request.open_loop)
+        goal = plan(
+            self._arm,
+            points_m,
+            lengths_m,
+            times_s,
+            held,
+            present_m,
+            tolerance_m,
+            timeout_s,
+            request.open_loop,
+        )
         self._controller.start(goal, self._now_s())
         self._newest = job.number
         self._end(Status('idle', 0.0, None, None, 0, Outcome.CANCELLED, REPLACED))
@@ -177,7 +227,9 @@ class GoalServer:
 
     def _check_alone(self) -> None:
         if others := self._others():
-            raise TakenError(f'{others[0]} also publishes pressure_command: end it, since one node at a time may command the arm')
+            raise TakenError(
+                f'{others[0]} also publishes pressure_command: end it, since one node at a time may command the arm'
+            )
 
     async def _solve_ik(self, job: _Job, point_m: np.ndarray):
         """The answer of the service, or None where the goal was given up meanwhile; it runs in another process, so the loop goes on."""
@@ -191,15 +243,23 @@ class GoalServer:
                     'service solve_ik is not there: start inverse_kinematics, or wait until it has compiled (its diagnostics tell), '
                     'or give lengths_m with the target'
                 )
-        request = SolveIK.Request(target=conversions.point_message(point_m), present_lengths_m=present_m.tolist(), max_solutions=1)
+        request = SolveIK.Request(
+            target=conversions.point_message(point_m),
+            present_lengths_m=present_m.tolist(),
+            max_solutions=1,
+        )
         future = self._ik.call_async(request)
-        future.add_done_callback(lambda done: _wake(job, None if done.exception() else done.result()))
+        future.add_done_callback(
+            lambda done: _wake(job, None if done.exception() else done.result())
+        )
         job.asked = True
         answer = await self._wait(job, IK_ANSWER_S)
         if answer is None:
             self._ik.remove_pending_request(future)
             if not self._given_up(job):
-                raise IkUnavailableError(f'service solve_ik gave no answer within {IK_ANSWER_S} s: is inverse_kinematics running?')
+                raise IkUnavailableError(
+                    f'service solve_ik gave no answer within {IK_ANSWER_S} s: is inverse_kinematics running?'
+                )
         return answer
 
     async def _wait(self, job: _Job, limit_s: float):
@@ -215,8 +275,12 @@ class GoalServer:
 
     def _present_m(self) -> np.ndarray:
         if self._controller.measured_pa is None:
-            raise DriverLostError('no measured pressures: start the pneumatic driver and activate it')
-        return self._arm.lengths(np.clip(self._controller.measured_pa, *self._arm.pressure_limits_pa))
+            raise DriverLostError(
+                'no measured pressures: start the pneumatic driver and activate it'
+            )
+        return self._arm.lengths(
+            np.clip(self._controller.measured_pa, *self._arm.pressure_limits_pa)
+        )
 
     def _now_s(self) -> float:
         return self._node.get_clock().now().nanoseconds * 1e-9
@@ -229,5 +293,7 @@ def _wake(job: _Job, answer) -> None:
 
 def _best_lengths(answer: SolveIK.Response) -> list[float]:
     if answer.error_code != SolveIK.Response.NONE or not answer.solutions:
-        raise OutsideWorkspaceError(answer.error_msg or 'inverse kinematics found no solution: choose another target')
+        raise OutsideWorkspaceError(
+            answer.error_msg or 'inverse kinematics found no solution: choose another target'
+        )
     return list(answer.solutions[0].lengths_m)

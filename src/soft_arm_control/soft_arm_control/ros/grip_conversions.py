@@ -5,7 +5,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from soft_arm_control.errors import GoalError, MessageError
-from soft_arm_control.grasping.grasp import EndState, Evidence, GraspGoal, GripStatus, Outcome, ReleaseGoal
+from soft_arm_control.grasping.grasp import (
+    EndState,
+    Evidence,
+    GraspGoal,
+    GripStatus,
+    Outcome,
+    ReleaseGoal,
+)
 from soft_arm_control.ros.conversions import IMPOSSIBLE_PA, number, shown
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import Grasp, Release
@@ -45,7 +52,10 @@ def pressure_pa(state: GripperState, robot: Robot) -> float:
     """
     numbers_pa = state.true_pressure_pa, state.positive_target_pa, state.negative_target_pa
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
-    if not np.isfinite(numbers_pa).all() or not low_pa - IMPOSSIBLE_PA <= state.true_pressure_pa <= high_pa + IMPOSSIBLE_PA:
+    if (
+        not np.isfinite(numbers_pa).all()
+        or not low_pa - IMPOSSIBLE_PA <= state.true_pressure_pa <= high_pa + IMPOSSIBLE_PA
+    ):
         raise MessageError(
             f'pressure and set points {[f"{p / 1e3:.4g}" for p in numbers_pa]} kPa: the pressure must be finite and within '
             f'{IMPOSSIBLE_PA / 1e3:g} kPa of {low_pa / 1e3:g} .. {high_pa / 1e3:g} kPa: check the sensor'
@@ -69,16 +79,22 @@ def bends_from_msg(message: JointState, robot: Robot) -> np.ndarray:
     seen = dict(zip(message.name, message.position, strict=False))
     bends_rad = np.array([seen.get(name, np.nan) for name in robot.segment_names])
     if not (np.abs(bends_rad) <= 2 * np.pi).all():
-        raise MessageError(f'no finite bend of every piece of {robot.name} in {shown(message.name)}: check the finger detector')
+        raise MessageError(
+            f'no finite bend of every piece of {robot.name} in {shown(message.name)}: check the finger detector'
+        )
     return bends_rad
 
 
 def command_message(pressure_pa: float, robot: Robot, stamp) -> ChamberPressures:
     """Command of the one chamber."""
-    return ChamberPressures(header=Header(stamp=stamp), names=list(robot.chambers), pressures_pa=[pressure_pa])
+    return ChamberPressures(
+        header=Header(stamp=stamp), names=list(robot.chambers), pressures_pa=[pressure_pa]
+    )
 
 
-def grasp_goal(request: Grasp.Goal, grip_pa: float, squeeze_pa: float, timeout_s: float) -> GraspGoal:
+def grasp_goal(
+    request: Grasp.Goal, grip_pa: float, squeeze_pa: float, timeout_s: float
+) -> GraspGoal:
     """The goal, with the node's defaults where it says 0.
 
     Raises:
@@ -87,13 +103,18 @@ def grasp_goal(request: Grasp.Goal, grip_pa: float, squeeze_pa: float, timeout_s
     if request.evidence not in EVIDENCE:
         raise GoalError(f'evidence = {request.evidence}: must be one of {sorted(EVIDENCE)}')
     return GraspGoal(
-        request.grip_pa or grip_pa, request.squeeze_pa or squeeze_pa, request.timeout_s or timeout_s, EVIDENCE[request.evidence]
+        request.grip_pa or grip_pa,
+        request.squeeze_pa or squeeze_pa,
+        request.timeout_s or timeout_s,
+        EVIDENCE[request.evidence],
     )
 
 
 def release_goal(request: Release.Goal, open_pa: float, timeout_s: float) -> ReleaseGoal:
     """The goal, with the node's defaults where it says 0."""
-    return ReleaseGoal(request.open_pa or open_pa, request.timeout_s or timeout_s, request.stay_open)
+    return ReleaseGoal(
+        request.open_pa or open_pa, request.timeout_s or timeout_s, request.stay_open
+    )
 
 
 def grasp_result(status: GripStatus) -> Grasp.Result:
@@ -137,4 +158,6 @@ def grasp_feedback(status: GripStatus) -> Grasp.Feedback:
 
 def release_feedback(status: GripStatus) -> Release.Feedback:
     """Feedback of a release."""
-    return Release.Feedback(phase=status.phase, pressure_pa=number(status.pressure_pa), elapsed_s=status.elapsed_s)
+    return Release.Feedback(
+        phase=status.phase, pressure_pa=number(status.pressure_pa), elapsed_s=status.elapsed_s
+    )

@@ -19,18 +19,32 @@ class GripperClient(ProgramClient):
     def __init__(self):
         super().__init__('gripper_client', NAMESPACE, 'launch/cell.launch.xml')
 
-    def grasp(self, evidence: Evidence, grip_pa: float, squeeze_pa: float, timeout_s: float) -> dict:
+    def grasp(
+        self, evidence: Evidence, grip_pa: float, squeeze_pa: float, timeout_s: float
+    ) -> dict:
         """Grasp; 0 takes the node's default. Returns the result's fields."""
-        goal = Grasp.Goal(evidence=evidence.value, grip_pa=grip_pa, squeeze_pa=squeeze_pa, timeout_s=timeout_s)
+        goal = Grasp.Goal(
+            evidence=evidence.value, grip_pa=grip_pa, squeeze_pa=squeeze_pa, timeout_s=timeout_s
+        )
         return self._fields('grasp', self.act(Grasp, 'grasp', goal, LONGEST_S))
 
     def release(self, stay_open: bool, timeout_s: float) -> dict:
         """Release; returns the result's fields."""
-        return self._fields('release', self.act(Release, 'release', Release.Goal(stay_open=stay_open, timeout_s=timeout_s), LONGEST_S))
+        return self._fields(
+            'release',
+            self.act(
+                Release,
+                'release',
+                Release.Goal(stay_open=stay_open, timeout_s=timeout_s),
+                LONGEST_S,
+            ),
+        )
 
     def place_object(self, gap_m: float) -> dict:
         """Put an object before the virtual finger [m]; NaN takes it away."""
-        response = self.call(PlaceObject, '/virtual_cell/place_object', PlaceObject.Request(gap_m=gap_m))
+        response = self.call(
+            PlaceObject, '/virtual_cell/place_object', PlaceObject.Request(gap_m=gap_m)
+        )
         return {'error_code': 0 if response.success else 1, 'error_msg': response.message}
 
     def _fields(self, name: str, result) -> dict:

@@ -1,10 +1,12 @@
 """Node `gripper_controller`: grasps and releases, and says what it touched.
 
-In: actions `grasp` and `release`; `state` of the pneumatic driver (20 to 50 Hz), `piece_angles` of the finger detector,
-`pcu2v_driver/transition_event`. Out: `pressure_command` at 50 Hz during a goal and while something is held or kept open, else nothing;
-diagnostics. Without a shape it goes on by pressure, unless the goal asked for a shape. Without measured pressures, or with an inactive
-driver, nothing is commanded until the next goal, and the driver vents. A message that is not finite or of another time is ignored.
-A second publisher of `pressure_command` is not allowed: beside one the node ends at start, and takes no goal later.
+In: actions `grasp` and `release`; `state` of the pneumatic driver (20 to 50 Hz), `piece_angles` of
+the finger detector, `pcu2v_driver/transition_event`. Out: `pressure_command` at 50 Hz during a goal
+and while something is held or kept open, else nothing; diagnostics. Without a shape it goes on by
+pressure, unless the goal asked for a shape. Without measured pressures, or with an inactive driver,
+nothing is commanded until the next goal, and the driver vents. A message that is not finite or of
+another time is ignored. A second publisher of `pressure_command` is not allowed: beside one the
+node ends at start, and takes no goal later.
 """
 
 from dataclasses import dataclass
@@ -35,10 +37,21 @@ class GripperControllerParameters:
 
     robot: str = parameter(description='name or path of the robot file of the finger')
     rig: str = parameter(description='rig whose calibration is used')
-    grip_pa: float = parameter(80.0e3, 'highest pressure of a grasp that gives none [Pa]', minimum=1.0e3, maximum=120.0e3)
-    squeeze_pa: float = parameter(15.0e3, 'added after contact, of a grasp that gives none [Pa]', minimum=0.0, maximum=100.0e3)
-    open_pa: float = parameter(-60.0e3, 'vacuum that a grasp starts from and a release ends with [Pa]', minimum=-90.0e3, maximum=-5.0e3)
-    goal_timeout_s: float = parameter(10.0, 'of a goal that gives none [s]', minimum=0.5, maximum=600.0)
+    grip_pa: float = parameter(
+        80.0e3, 'highest pressure of a grasp that gives none [Pa]', minimum=1.0e3, maximum=120.0e3
+    )
+    squeeze_pa: float = parameter(
+        15.0e3, 'added after contact, of a grasp that gives none [Pa]', minimum=0.0, maximum=100.0e3
+    )
+    open_pa: float = parameter(
+        -60.0e3,
+        'vacuum that a grasp starts from and a release ends with [Pa]',
+        minimum=-90.0e3,
+        maximum=-5.0e3,
+    )
+    goal_timeout_s: float = parameter(
+        10.0, 'of a goal that gives none [s]', minimum=0.5, maximum=600.0
+    )
 
 
 class GripperControllerNode(Node):
@@ -48,22 +61,34 @@ class GripperControllerNode(Node):
         super().__init__('gripper_controller')
         p = declare(self, GripperControllerParameters)
         self._robot, path = load_robot(p.robot), loadable(p.rig, 'free_closing')
-        free = free_closing.from_robot(load_arm(p.robot, p.rig).robot)  # with the bends of `softarm calibrate finger`, where there are any
+        free = free_closing.from_robot(
+            load_arm(p.robot, p.rig).robot
+        )  # with the bends of `softarm calibrate finger`, where there are any
         if path.exists():
             free = free_closing.load(path, self._robot)
         self._calibrated = free.time_constants_s is not None
-        self._gripper = Gripper(free, tuple(map(float, self._robot.pressure_limits_pa[:, 0])), GraspSettings(open_pa=p.open_pa))
+        self._gripper = Gripper(
+            free,
+            tuple(map(float, self._robot.pressure_limits_pa[:, 0])),
+            GraspSettings(open_pa=p.open_pa),
+        )
         self._status, self._problem = GripStatus('idle', 0.0, None), ''
         self._ignored = UnusableMessages(self)
-        self._rates = {name: diagnostics.RateMeter() for name in ('state_hz', 'piece_angles_hz', 'command_hz')}
+        self._rates = {
+            name: diagnostics.RateMeter() for name in ('state_hz', 'piece_angles_hz', 'command_hz')
+        }
         self.create_subscription(GripperState, 'state', self._on_state, qos.STATE)
         self.create_subscription(JointState, 'piece_angles', self._on_shape, qos.STATE)
-        self.create_subscription(TransitionEvent, 'pcu2v_driver/transition_event', self._on_driver_state, qos.STATE)
+        self.create_subscription(
+            TransitionEvent, 'pcu2v_driver/transition_event', self._on_driver_state, qos.STATE
+        )
         self._command = OnlyPublisher(self, ChamberPressures, 'pressure_command', qos.COMMAND)
         self._goals = GripServer(
             self,
             self._gripper,
-            lambda request: conversions.grasp_goal(request, p.grip_pa, p.squeeze_pa, p.goal_timeout_s),
+            lambda request: conversions.grasp_goal(
+                request, p.grip_pa, p.squeeze_pa, p.goal_timeout_s
+            ),
             lambda request: conversions.release_goal(request, p.open_pa, p.goal_timeout_s),
             self._command.others,
         )
@@ -78,7 +103,11 @@ class GripperControllerNode(Node):
     def _on_state(self, message: GripperState) -> None:
         with self._ignored.of('state'):
             stamp_s = recent_s(message.header.stamp, self._now_s())
-            self._gripper.add_pressure(stamp_s, conversions.pressure_pa(message, self._robot), conversions.set_point_pa(message))
+            self._gripper.add_pressure(
+                stamp_s,
+                conversions.pressure_pa(message, self._robot),
+                conversions.set_point_pa(message),
+            )
             self._rates['state_hz'].tick()
 
     def _on_shape(self, message: JointState) -> None:
@@ -88,7 +117,9 @@ class GripperControllerNode(Node):
             self._rates['piece_angles_hz'].tick()
 
     def _on_driver_state(self, message: TransitionEvent) -> None:
-        self._gripper.add_driver_state(self._now_s(), message.goal_state.id == State.PRIMARY_STATE_ACTIVE)
+        self._gripper.add_driver_state(
+            self._now_s(), message.goal_state.id == State.PRIMARY_STATE_ACTIVE
+        )
 
     def _now_s(self) -> float:
         return self.get_clock().now().nanoseconds * 1e-9
@@ -97,7 +128,9 @@ class GripperControllerNode(Node):
         now = self.get_clock().now()
         command_pa, status = self._gripper.step(now.nanoseconds * 1e-9)
         if command_pa is not None:
-            self._command.publish(conversions.command_message(command_pa, self._robot, now.to_msg()))
+            self._command.publish(
+                conversions.command_message(command_pa, self._robot, now.to_msg())
+            )
             self._rates['command_hz'].tick()
         if status.outcome is not None:
             self._note(status)
@@ -120,7 +153,11 @@ class GripperControllerNode(Node):
         if self._problem:
             return diagnostics.WARN, self._problem, values
         if not self._calibrated:
-            return diagnostics.WARN, 'contact is seen by shape alone: measure the free finger with `softarm calibrate grasp`', values
+            return (
+                diagnostics.WARN,
+                'contact is seen by shape alone: measure the free finger with `softarm calibrate grasp`',
+                values,
+            )
         return diagnostics.OK, self._status.phase, values
 
     def _lacking(self) -> str:

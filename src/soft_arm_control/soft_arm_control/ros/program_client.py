@@ -32,7 +32,9 @@ class ProgramClient:
     def __enter__(self) -> Self:
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node(self._name, context=self._context, namespace=self._namespace, use_global_arguments=False)
+        self._node = Node(
+            self._name, context=self._context, namespace=self._namespace, use_global_arguments=False
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         return self
@@ -51,11 +53,20 @@ class ProgramClient:
         client = self._node.create_client(kind, service)
         try:
             self._find(client.service_is_ready, service)
-            return self._wait(client.call_async(request), ANSWER_S, f'the answer of {client.srv_name}')
+            return self._wait(
+                client.call_async(request), ANSWER_S, f'the answer of {client.srv_name}'
+            )
         finally:
             self._node.destroy_client(client)
 
-    def act(self, kind, action: str, goal, limit_s: float, on_feedback: Callable[[object], None] = lambda _: None):
+    def act(
+        self,
+        kind,
+        action: str,
+        goal,
+        limit_s: float,
+        on_feedback: Callable[[object], None] = lambda _: None,
+    ):
         """Send a goal and wait for its end; returns the result. An interrupt cancels the goal, and the result says so.
 
         Raises:
@@ -64,17 +75,27 @@ class ProgramClient:
         client = ActionClient(self._node, kind, action)
         try:
             self._find(client.server_is_ready, action)
-            sent = client.send_goal_async(goal, feedback_callback=lambda message: on_feedback(message.feedback))
+            sent = client.send_goal_async(
+                goal, feedback_callback=lambda message: on_feedback(message.feedback)
+            )
             try:
                 future = self._accepted(sent).get_result_async()
-                self._until(lambda: future.done() or not client.server_is_ready(), limit_s, f'no result within {limit_s:g} s')
+                self._until(
+                    lambda: future.done() or not client.server_is_ready(),
+                    limit_s,
+                    f'no result within {limit_s:g} s',
+                )
                 if not future.done():
-                    raise NothingOffersError(f'the node that offers {action} has ended: run `softarm doctor`')
+                    raise NothingOffersError(
+                        f'the node that offers {action} has ended: run `softarm doctor`'
+                    )
                 result = future.result()
             except KeyboardInterrupt:
                 handle = self._accepted(sent)
                 handle.cancel_goal_async()
-                result = self._wait(handle.get_result_async(), ANSWER_S, 'the end of the cancelled goal')
+                result = self._wait(
+                    handle.get_result_async(), ANSWER_S, 'the end of the cancelled goal'
+                )
         finally:
             client.destroy()
         return result.result
@@ -87,10 +108,16 @@ class ProgramClient:
 
     def _find(self, is_ready: Callable[[], bool], name: str) -> None:
         full = name if name.startswith('/') else f'/{self._namespace}/{name}'
-        self._until(is_ready, FIND_S, f'nothing offers {full}: start a rig with: softarm launch {self._launch_file}')
+        self._until(
+            is_ready,
+            FIND_S,
+            f'nothing offers {full}: start a rig with: softarm launch {self._launch_file}',
+        )
 
     def _wait(self, future, timeout_s: float, what: str):
-        self._until(future.done, timeout_s, f'waited {timeout_s:g} s for {what}: run `softarm doctor`')
+        self._until(
+            future.done, timeout_s, f'waited {timeout_s:g} s for {what}: run `softarm doctor`'
+        )
         return future.result()
 
     def _until(self, condition: Callable[[], bool], timeout_s: float, otherwise: str) -> None:

@@ -1,11 +1,13 @@
 """Node `tip_controller`: brings the tip to targets, closed through the camera.
 
-In: actions `move_tip` and `follow_path` (see goal_server.py); `pressures` (50 Hz), `ring_pose` (30 Hz), `color/camera_info` (that the
-camera lives), `/diagnostics` (why the ring detector finds none). Out: `pressure_command` at 50 Hz from the first goal on, `target` for
-rviz, diagnostics. A message that is not finite, of another frame or of another time is ignored.
-A lost ring, a stale camera or missing pressures end the goal and the last pressures are held. When the driver is gone or inactive
-(`pneumatic_driver/transition_event`) for a second nothing is commanded until the next goal.
-A second publisher of `pressure_command` is not allowed: beside one the node ends at start, and takes no goal later.
+In: actions `move_tip` and `follow_path` (see goal_server.py); `pressures` (50 Hz), `ring_pose` (30
+Hz), `color/camera_info` (that the camera lives), `/diagnostics` (why the ring detector finds none).
+Out: `pressure_command` at 50 Hz from the first goal on, `target` for rviz, diagnostics. A message
+that is not finite, of another frame or of another time is ignored. A lost ring, a stale camera or
+missing pressures end the goal and the last pressures are held. When the driver is gone or inactive
+(`pneumatic_driver/transition_event`) for a second nothing is commanded until the next goal. A
+second publisher of `pressure_command` is not allowed: beside one the node ends at start, and takes
+no goal later.
 """
 
 from collections import deque
@@ -44,7 +46,9 @@ class TipControllerParameters:
 
     robot: str = parameter(description='name or path of the robot file')
     rig: str = parameter(description='rig whose calibration is used')
-    tolerance_m: float = parameter(0.001, 'of a goal that gives none [m]', minimum=1e-4, maximum=0.1)
+    tolerance_m: float = parameter(
+        0.001, 'of a goal that gives none [m]', minimum=1e-4, maximum=0.1
+    )
     timeout_s: float = parameter(10.0, 'of a goal that gives none [s]', minimum=0.1, maximum=600.0)
 
 
@@ -60,17 +64,26 @@ class TipControllerNode(Node):
         self._status, self._problem, self._ticks = Status('idle', 0.0, None, None, 0), '', 0
         self._ignored = UnusableMessages(self)
         self._detector = f'{self.get_namespace().strip("/")}/ring_detector'.lstrip('/')
-        self._unanswered_stamp_s: float | None = None  # newest ring that no command has followed yet
+        self._unanswered_stamp_s: float | None = (
+            None  # newest ring that no command has followed yet
+        )
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
-        self._rates = {name: diagnostics.RateMeter() for name in ('pressures_hz', 'ring_pose_hz', 'camera_hz', 'command_hz')}
+        self._rates = {
+            name: diagnostics.RateMeter()
+            for name in ('pressures_hz', 'ring_pose_hz', 'camera_hz', 'command_hz')
+        }
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_camera_info, qos.SENSOR)
-        self.create_subscription(TransitionEvent, 'pneumatic_driver/transition_event', self._on_driver_state, qos.STATE)
+        self.create_subscription(
+            TransitionEvent, 'pneumatic_driver/transition_event', self._on_driver_state, qos.STATE
+        )
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         self._command = OnlyPublisher(self, ChamberPressures, 'pressure_command', qos.COMMAND)
         self._marker = self.create_publisher(Marker, 'target', qos.LATCHED)
-        self._goals = GoalServer(self, self._arm, self._controller, p.tolerance_m, p.timeout_s, self._command.others)
+        self._goals = GoalServer(
+            self, self._arm, self._controller, p.tolerance_m, p.timeout_s, self._command.others
+        )
         self.create_timer(PERIOD_S, self._tick)
         self._reporter = diagnostics.Reporter(self, self._arm.robot.name, self._report)
 
@@ -82,13 +95,17 @@ class TipControllerNode(Node):
     def _on_pressures(self, message: ChamberPressures) -> None:
         with self._ignored.of('pressures'):
             stamp_s = conversions.recent_s(message.header.stamp, self._now_s())
-            self._controller.add_pressures(stamp_s, conversions.pressures_from_msg(message, self._arm.robot))
+            self._controller.add_pressures(
+                stamp_s, conversions.pressures_from_msg(message, self._arm.robot)
+            )
             self._rates['pressures_hz'].tick()
 
     def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
         with self._ignored.of('ring_pose'):
             stamp_s = conversions.recent_s(message.header.stamp, self._now_s())
-            self._controller.add_ring(stamp_s, *conversions.ring_from_msg(message, self._arm.robot.base.frame))
+            self._controller.add_ring(
+                stamp_s, *conversions.ring_from_msg(message, self._arm.robot.base.frame)
+            )
             self._unanswered_stamp_s = stamp_s
             self._rates['ring_pose_hz'].tick()
 
@@ -98,7 +115,9 @@ class TipControllerNode(Node):
             self._rates['camera_hz'].tick()
 
     def _on_driver_state(self, message: TransitionEvent) -> None:
-        self._controller.add_driver_state(self._now_s(), message.goal_state.id == State.PRIMARY_STATE_ACTIVE)
+        self._controller.add_driver_state(
+            self._now_s(), message.goal_state.id == State.PRIMARY_STATE_ACTIVE
+        )
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -120,10 +139,14 @@ class TipControllerNode(Node):
         self._status = status
 
     def _publish(self, pressures_pa: np.ndarray, now) -> None:
-        self._command.publish(conversions.pressures_message(pressures_pa, self._arm.robot, now.to_msg()))
+        self._command.publish(
+            conversions.pressures_message(pressures_pa, self._arm.robot, now.to_msg())
+        )
         self._rates['command_hz'].tick()
         if self._unanswered_stamp_s is not None:
-            self._latencies_s.append(self.get_clock().now().nanoseconds * 1e-9 - self._unanswered_stamp_s)
+            self._latencies_s.append(
+                self.get_clock().now().nanoseconds * 1e-9 - self._unanswered_stamp_s
+            )
             self._unanswered_stamp_s = None
         self._ticks += 1
         target_m = self._controller.target_m
@@ -140,7 +163,9 @@ class TipControllerNode(Node):
         values = {name: meter.rate_hz for name, meter in self._rates.items()}
         if self._latencies_s:
             for percent in (50, 99):
-                values[f'image_to_command_p{percent}_s'] = float(np.percentile(self._latencies_s, percent))
+                values[f'image_to_command_p{percent}_s'] = float(
+                    np.percentile(self._latencies_s, percent)
+                )
         values['known_configurations'] = len(self._controller.error_map)
         values['ignored_messages'] = self._ignored.count
         values['last_goal'] = self._problem or 'none failed'

@@ -1,11 +1,13 @@
 """Closed-loop tip control: internal-model control with a learnt model error.
 
-Every tick the controller solves model(lengths) + error(lengths) = target for the actuator lengths and sends their pressures, shaped
-for the valves' rate and lag. The feedback is the error estimate alone (see `estimator`), so there is no integrator to wind up: at a
-limit the solution is the nearest the limits allow, and it leaves the limit as soon as the target does.
+Every tick the controller solves model(lengths) + error(lengths) = target for the actuator lengths
+and sends their pressures, shaped for the valves' rate and lag. The feedback is the error estimate
+alone (see `estimator`), so there is no integrator to wind up: at a limit the solution is the
+nearest the limits allow, and it leaves the limit as soon as the target does.
 
-After a goal is reached the tip goes on being held there until the next goal. A fault or a cancelled goal holds the last pressures.
-Once the driver is gone or inactive for a second nothing is commanded until the next goal: an arm that was vented must not be led back.
+After a goal is reached the tip goes on being held there until the next goal. A fault or a cancelled
+goal holds the last pressures. Once the driver is gone or inactive for a second nothing is commanded
+until the next goal: an arm that was vented must not be led back.
 """
 
 import enum
@@ -50,10 +52,14 @@ class Outcome(enum.Enum):
 class ControllerSettings:
     """Deadlines, and what counts as reached."""
 
-    camera_timeout_s: float = 0.8  # without images the estimate, and so the correction, stands still
+    camera_timeout_s: float = (
+        0.8  # without images the estimate, and so the correction, stands still
+    )
     ring_timeout_s: float = 0.8
     pressures_timeout_s: float = 0.3
-    driver_gone_s: float = 1.0  # longer than a driver that recovers by itself is inactive, or silent
+    driver_gone_s: float = (
+        1.0  # longer than a driver that recovers by itself is inactive, or silent
+    )
     hold_s: float = 0.25  # the error must stay within tolerance for this long
     saturated_m: float = 0.0005  # a solution this far off its target is held back by the limits ..
     saturated_s: float = 1.0  # .. and ends the goal after this long
@@ -77,11 +83,15 @@ class Status:
 class TipController:
     """The loop's state. All times are on one clock [s]; samples carry their stamps, `step` the present."""
 
-    def __init__(self, arm: Arm, dynamics: Dynamics, settings: ControllerSettings = ControllerSettings()):
+    def __init__(
+        self, arm: Arm, dynamics: Dynamics, settings: ControllerSettings = ControllerSettings()
+    ):
         self._arm, self._dynamics, self._settings = arm, dynamics, settings
         self.error_map = ErrorMap(np.mean(arm.length_limits_m, axis=0))
         self.estimator = TipEstimator(arm, self.error_map, dynamics)
-        self._preview_s = dynamics.mechanical_lag_s + dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
+        self._preview_s = (
+            dynamics.mechanical_lag_s + dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
+        )
         self._pressures_s = self._image_s = self._ring_s = -np.inf
         self._stalls = OwnStalls(PERIOD_S)
         self._measured_pa: np.ndarray | None = None
@@ -93,7 +103,9 @@ class TipController:
         self._target_m: np.ndarray | None = None
         self._reached = False  # and held on
         self._start_s = 0.0
-        self._inside_s = self._free_s = None  # since when inside the tolerance, and last time clear of the limits
+        self._inside_s = self._free_s = (
+            None  # since when inside the tolerance, and last time clear of the limits
+        )
         self._errors_m: list[float] = []
         self.ring_trouble = ''  # what the ring's detector says about the images without a ring
 
@@ -140,7 +152,9 @@ class TipController:
         if not self.estimator.contradiction:
             self._ring_s = max(stamp_s, self._ring_s)
         if used and self.active and stamp_s > self._start_s:
-            self._errors_m.append(float(np.linalg.norm(ring_m - self._goal.at(stamp_s - self._start_s)[0])))
+            self._errors_m.append(
+                float(np.linalg.norm(ring_m - self._goal.at(stamp_s - self._start_s)[0]))
+            )
 
     def start(self, goal: Goal, now_s: float) -> None:
         """Begin a goal; one that is under way is replaced without a jump.
@@ -151,16 +165,30 @@ class TipController:
             GoalError: If the goal is of another arm.
         """
         if self._measured_pa is None or self._silent_s(now_s) > self._settings.pressures_timeout_s:
-            raise DriverLostError('no measured pressures: start the pneumatic driver and activate it')
+            raise DriverLostError(
+                'no measured pressures: start the pneumatic driver and activate it'
+            )
         if goal.lengths_m.shape[1:] != self._measured_pa.shape:
-            raise GoalError(f'goal with {goal.lengths_m.shape[1]} lengths: the arm has {len(self._measured_pa)} actuators')
-        if self.estimator.contradiction and not goal.open_loop and now_s - self._ring_s > self._settings.ring_timeout_s:
+            raise GoalError(
+                f'goal with {goal.lengths_m.shape[1]} lengths: the arm has {len(self._measured_pa)} actuators'
+            )
+        if (
+            self.estimator.contradiction
+            and not goal.open_loop
+            and now_s - self._ring_s > self._settings.ring_timeout_s
+        ):
             raise RingError(f'{self.estimator.contradiction}; goal refused')
         before = self._goal
-        if before is not None and not before.open_loop and self.estimator.deviation_m < self._settings.known_m:
+        if (
+            before is not None
+            and not before.open_loop
+            and self.estimator.deviation_m < self._settings.known_m
+        ):
             self.estimator.remember()
         if self._valves is None:
-            self._valves = ValveShaper(self._dynamics, self._arm.pressure_limits_pa, self._measured_pa)
+            self._valves = ValveShaper(
+                self._dynamics, self._arm.pressure_limits_pa, self._measured_pa
+            )
         self._goal, self._reached, self._start_s = goal, False, now_s
         self._inside_s, self._free_s, self._errors_m = None, now_s, []
         self._lengths_m = goal.at(0.0)[1]
@@ -190,7 +218,11 @@ class TipController:
             self._applied_pa = self._valves = None
         if self._goal is None:
             return self._applied_pa, Status('idle', 0.0, None, self._tip(), 0)
-        fault = (Outcome.DRIVER_LOST, INACTIVE) if inactive else self._fault(now_s, self._goal.open_loop)
+        fault = (
+            (Outcome.DRIVER_LOST, INACTIVE)
+            if inactive
+            else self._fault(now_s, self._goal.open_loop)
+        )
         if fault is not None:
             return self._end(now_s, *fault)
         elapsed_s = now_s - self._start_s
@@ -206,10 +238,19 @@ class TipController:
         short_m = 0.0
         if not goal.open_loop:
             preferred_pa = arm.pressures(preferred_m)
-            held_pa = np.clip(self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA)
-            start_m = np.where(goal.free, self._lengths_m, arm.lengths(np.clip(held_pa, *arm.pressure_limits_pa)))
+            held_pa = np.clip(
+                self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA
+            )
+            start_m = np.where(
+                goal.free, self._lengths_m, arm.lengths(np.clip(held_pa, *arm.pressure_limits_pa))
+            )
             lengths_m, short_m = solve_lengths(
-                arm, start_m, target_m - self.estimator.error_m(start_m), preferred_m, arm.length_limits_m, goal.free
+                arm,
+                start_m,
+                target_m - self.estimator.error_m(start_m),
+                preferred_m,
+                arm.length_limits_m,
+                goal.free,
             )
         self._lengths_m = np.where(goal.free, lengths_m, preferred_m)
         wanted_pa = arm.pressures(self._lengths_m)
@@ -225,15 +266,29 @@ class TipController:
         self._target_m = goal.at(elapsed_s)[0]
         error_m = float(np.linalg.norm(tip_m - self._target_m))
         arrived = self._valves.resting and elapsed_s >= goal.duration_s
-        inside = arrived if goal.open_loop else elapsed_s >= goal.duration_s and error_m <= goal.tolerance_m
+        inside = (
+            arrived
+            if goal.open_loop
+            else elapsed_s >= goal.duration_s and error_m <= goal.tolerance_m
+        )
         self._inside_s = (now_s if self._inside_s is None else self._inside_s) if inside else None
-        phase = 'hold' if self._reached else 'settle' if inside else 'correct' if arrived else 'approach'
+        phase = (
+            'hold'
+            if self._reached
+            else 'settle'
+            if inside
+            else 'correct'
+            if arrived
+            else 'approach'
+        )
         status = Status(phase, elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s))
         if self._reached:
             return self._applied_pa, status
         if inside and now_s - self._inside_s >= s.hold_s:
             self._reached = True
-            return self._applied_pa, replace(status, outcome=Outcome.REACHED, settle_s=self._inside_s - self._start_s)
+            return self._applied_pa, replace(
+                status, outcome=Outcome.REACHED, settle_s=self._inside_s - self._start_s
+            )
         if now_s - self._free_s > s.saturated_s:
             return self._end(
                 now_s,
@@ -251,7 +306,9 @@ class TipController:
         return self._applied_pa, status
 
     def _inactive(self, now_s) -> bool:
-        return self._inactive_s is not None and now_s - self._inactive_s > self._settings.driver_gone_s
+        return (
+            self._inactive_s is not None and now_s - self._inactive_s > self._settings.driver_gone_s
+        )
 
     def _fault(self, now_s, open_loop) -> tuple[Outcome, str] | None:
         s = self._settings
@@ -261,9 +318,14 @@ class TipController:
             )
         if open_loop:
             return None
-        image_s, ring_s = (self._stalls.silence_s(now_s, seen_s) for seen_s in (self._image_s, self._ring_s))
+        image_s, ring_s = (
+            self._stalls.silence_s(now_s, seen_s) for seen_s in (self._image_s, self._ring_s)
+        )
         if image_s > s.camera_timeout_s:
-            return Outcome.CAMERA_STALE, f'no image {_said(image_s)} (limit {s.camera_timeout_s} s): check the camera'
+            return (
+                Outcome.CAMERA_STALE,
+                f'no image {_said(image_s)} (limit {s.camera_timeout_s} s): check the camera',
+            )
         if ring_s > s.ring_timeout_s:
             return Outcome.RING_LOST, self.estimator.contradiction or (
                 f'no ring detected {_said(ring_s)} (limit {s.ring_timeout_s} s). {self.ring_trouble or "The ring detector says nothing"}. '
@@ -274,14 +336,20 @@ class TipController:
     def _silent_s(self, now_s) -> float:
         """How long the driver has been silent; after `driver_gone_s` it may have vented, whoever stood still."""
         silent_s = now_s - self._pressures_s
-        return silent_s if silent_s > self._settings.driver_gone_s else self._stalls.silence_s(now_s, self._pressures_s)
+        return (
+            silent_s
+            if silent_s > self._settings.driver_gone_s
+            else self._stalls.silence_s(now_s, self._pressures_s)
+        )
 
     def _end(self, now_s, outcome, message):
         """Drop the goal, hold the last pressures. A fault while a reached target is held ends the holding and is reported too."""
         goal, self._goal = self._goal, None
         tip_m, elapsed_s = self._tip(), now_s - self._start_s
         error_m = None if tip_m is None else float(np.linalg.norm(tip_m - goal.at(elapsed_s)[0]))
-        return self._applied_pa, Status('idle', elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s), outcome, message)
+        return self._applied_pa, Status(
+            'idle', elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s), outcome, message
+        )
 
     def _tip(self) -> np.ndarray | None:
         return None if self._measured_pa is None else self.estimator.tip_m()

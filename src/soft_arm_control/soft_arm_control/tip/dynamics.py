@@ -12,7 +12,15 @@ from typing_extensions import TypedDict
 
 from soft_arm_control.errors import CalibrationError
 from soft_arm_description.calibration import made_by, made_for_another
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, shown, write_yaml
+from soft_arm_description.yaml_file import (
+    Number,
+    Word,
+    YamlFileError,
+    checked,
+    read_yaml,
+    shown,
+    write_yaml,
+)
 
 MOST_CREEP = 0.3
 AT_REST_SHARE = 0.01
@@ -23,8 +31,9 @@ GRID_S = 0.005  # of the simulated responses
 class Dynamics:
     """Valves: dp/dt = clip((command - p) / valve_time_constant, +-valve_rate_limit), `valve_delay_s` after the command.
 
-    Mechanics: the tip follows the pressures with a first-order lag. Creep: a share of the pressure's effect comes late, with a time
-    constant of its own. The camera's delay is from an image's stamp to its ring pose.
+    Mechanics: the tip follows the pressures with a first-order lag. Creep: a share of the
+    pressure's effect comes late, with a time constant of its own. The camera's delay is from an
+    image's stamp to its ring pose.
     """
 
     valve_time_constant_s: float
@@ -37,9 +46,15 @@ class Dynamics:
 
     def __post_init__(self):
         for name, value in vars(self).items():
-            positive = name in ('valve_time_constant_s', 'valve_rate_limit_pa_s', 'creep_time_constant_s')
+            positive = name in (
+                'valve_time_constant_s',
+                'valve_rate_limit_pa_s',
+                'creep_time_constant_s',
+            )
             if name == 'creep_share' and value > MOST_CREEP:
-                raise CalibrationError(f'creep_share = {value}: must be <= {MOST_CREEP}; identify it with `softarm calibrate dynamics`')
+                raise CalibrationError(
+                    f'creep_share = {value}: must be <= {MOST_CREEP}; identify it with `softarm calibrate dynamics`'
+                )
             if not np.isfinite(value) or value < 0 or (positive and value == 0):
                 raise CalibrationError(
                     f'{name} = {value}: must be finite and {"> 0" if positive else ">= 0"}; identify it with `softarm calibrate dynamics`'
@@ -59,24 +74,38 @@ def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
         fingerprint: `Robot.kinematic_fingerprint` of the robot in use.
 
     Raises:
-        CalibrationError: If it is missing, was made for another robot, or has a missing, unknown or impossible value.
+        CalibrationError: If it is missing, was made for another robot, or has a missing, unknown or
+            impossible value.
     """
     try:
         content = checked(read_yaml(path), _File)
         made_for, values = content['robot_fingerprint'], content['values']
         for name in sorted(set(values) ^ {field.name for field in fields(Dynamics)}):
-            raise YamlFileError(f'values: key {shown(name)} is {"unknown: remove it" if name in values else "missing"}')
+            raise YamlFileError(
+                f'values: key {shown(name)} is {"unknown: remove it" if name in values else "missing"}'
+            )
         dynamics = Dynamics(**values)
     except OSError as error:
-        raise CalibrationError(f'{path}: {error.strerror}; {made_by(path, "softarm calibrate dynamics")}') from error
+        raise CalibrationError(
+            f'{path}: {error.strerror}; {made_by(path, "softarm calibrate dynamics")}'
+        ) from error
     except ValueError as error:
-        raise CalibrationError(f'{path}: {error}; make it anew with `softarm calibrate dynamics`') from error
+        raise CalibrationError(
+            f'{path}: {error}; make it anew with `softarm calibrate dynamics`'
+        ) from error
     if made_for != fingerprint:
         raise CalibrationError(made_for_another(Path(path), str(made_for), fingerprint))
     return dynamics
 
 
-def save_dynamics(path: Path, dynamics: Dynamics, residuals: dict[str, float], fingerprint: str, date: datetime.date, devices: str) -> None:
+def save_dynamics(
+    path: Path,
+    dynamics: Dynamics,
+    residuals: dict[str, float],
+    fingerprint: str,
+    date: datetime.date,
+    devices: str,
+) -> None:
     """Write a dynamics file with date, method, devices (`virtual` or `real`), residuals (unit in each name) and the robot's fingerprint."""
     content = {
         'date': date.isoformat(),
@@ -90,7 +119,12 @@ def save_dynamics(path: Path, dynamics: Dynamics, residuals: dict[str, float], f
 
 
 def valve_response_pa(
-    times_s: np.ndarray, start_pa: float, command_pa: float, time_constant_s: float, rate_limit_pa_s: float, delay_s: float
+    times_s: np.ndarray,
+    start_pa: float,
+    command_pa: float,
+    time_constant_s: float,
+    rate_limit_pa_s: float,
+    delay_s: float,
 ) -> np.ndarray:
     """Pressure [Pa] at `times_s` after a step of the command at time 0: at the rate limit first, then exponentially."""
     t = np.maximum(np.asarray(times_s, float) - delay_s, 0.0)
@@ -99,7 +133,9 @@ def valve_response_pa(
     ramp_s = max(abs(step_pa) - knee_pa, 0.0) / rate_limit_pa_s
     sign, left_pa = np.sign(step_pa), min(abs(step_pa), knee_pa)
     return np.where(
-        t < ramp_s, start_pa + sign * rate_limit_pa_s * t, command_pa - sign * left_pa * np.exp(-(t - ramp_s) / time_constant_s)
+        t < ramp_s,
+        start_pa + sign * rate_limit_pa_s * t,
+        command_pa - sign * left_pa * np.exp(-(t - ramp_s) / time_constant_s),
     )
 
 
@@ -116,12 +152,15 @@ class StepRecord:
     command_pa: float
 
 
-def identify(records: list[StepRecord], tips_at: Callable[[np.ndarray], np.ndarray]) -> tuple[Dynamics, dict[str, float]]:
+def identify(
+    records: list[StepRecord], tips_at: Callable[[np.ndarray], np.ndarray]
+) -> tuple[Dynamics, dict[str, float]]:
     """Dynamics from recorded steps, and the residuals of the fits.
 
-    The valve is fitted to the measured pressures (with a free final pressure: valves have offsets). The mechanical lag is fitted to the
-    ring's way against that of the model's tip, with offset and gain of each record free, since the model is not exact; the creep to what
-    the ring still moves after the pressure has come to rest, because before that hysteresis looks much the same.
+    The valve is fitted to the measured pressures (with a free final pressure: valves have offsets).
+    The mechanical lag is fitted to the ring's way against that of the model's tip, with offset and
+    gain of each record free, since the model is not exact; the creep to what the ring still moves
+    after the pressure has come to rest, because before that hysteresis looks much the same.
 
     Args:
         records: Steps, up and down.
@@ -136,34 +175,52 @@ def identify(records: list[StepRecord], tips_at: Callable[[np.ndarray], np.ndarr
                 f'{len(record.pressures_pa)} pressures and {len(record.ring_m)} rings after a step: need 20 and 15; '
                 'check that the driver and the ring detector run'
             )
-        if abs(record.pressures_pa[-1] - record.pressures_pa[0]) < 0.5 * abs(record.command_pa - record.start_pa):
+        if abs(record.pressures_pa[-1] - record.pressures_pa[0]) < 0.5 * abs(
+            record.command_pa - record.start_pa
+        ):
             raise CalibrationError(
                 f'measured pressure moved {record.pressures_pa[-1] - record.pressures_pa[0]:.0f} Pa on a step of '
                 f'{record.command_pa - record.start_pa:.0f} Pa; is the valve connected and the supply on?'
             )
     valve = least_squares(
-        _valve_residuals, [0.1, 1.0e5, 0.02], args=(records,), x_scale=[0.1, 1e5, 0.02], bounds=([0.005, 5e3, 0.0], [2.0, 2e6, 0.3])
+        _valve_residuals,
+        [0.1, 1.0e5, 0.02],
+        args=(records,),
+        x_scale=[0.1, 1e5, 0.02],
+        bounds=([0.005, 5e3, 0.0], [2.0, 2e6, 0.3]),
     )
-    lag = least_squares(lambda x: _way_residuals(x[0], 0.0, 1.0, records, tips_at), [0.05], bounds=([0.0], [0.3]))
+    lag = least_squares(
+        lambda x: _way_residuals(x[0], 0.0, 1.0, records, tips_at), [0.05], bounds=([0.0], [0.3])
+    )
     creep = least_squares(
         lambda x: _rest_residuals_m(lag.x[0], *x, records, tips_at),
         [0.02, 0.8],
         x_scale=[0.01, 0.3],
         bounds=([0.0, 0.3], [MOST_CREEP, 3.0]),
     )
-    lag = least_squares(lambda x: _way_residuals(x[0], *creep.x, records, tips_at), lag.x, bounds=([0.0], [0.3]))
+    lag = least_squares(
+        lambda x: _way_residuals(x[0], *creep.x, records, tips_at), lag.x, bounds=([0.0], [0.3])
+    )
     ages_s = np.concatenate([r.ring_ages_s for r in records])
     residuals = {
         'valve_rms_pa': float(np.sqrt(np.mean(valve.fun**2))),
         'tip_rms_share': float(np.sqrt(np.mean(lag.fun**2))),
         'creep_rms_m': float(np.sqrt(np.mean(creep.fun**2))),
     }
-    return Dynamics(*map(float, (*valve.x, *lag.x, *creep.x)), camera_delay_s=float(np.median(ages_s))), residuals
+    return Dynamics(
+        *map(float, (*valve.x, *lag.x, *creep.x)), camera_delay_s=float(np.median(ages_s))
+    ), residuals
 
 
 def _valve_residuals(x, records):
     return np.concatenate(
-        [valve_response_pa(r.pressure_times_s, r.pressures_pa[0], np.mean(r.pressures_pa[-5:]), *x) - r.pressures_pa for r in records]
+        [
+            valve_response_pa(
+                r.pressure_times_s, r.pressures_pa[0], np.mean(r.pressures_pa[-5:]), *x
+            )
+            - r.pressures_pa
+            for r in records
+        ]
     )
 
 

@@ -1,9 +1,10 @@
 """Where the tip is: the model fed with measured pressures, plus an estimate of the model's error from the camera.
 
-The model tip at an image's stamp is the forward kinematics of the pressures measured then, seen through the identified lag of the
-mechanics and creep of the bellows. What the camera sees minus that is the model error: partly known beforehand from the error map, the
-rest a random walk whose steps grow with the distance travelled. As the comparison is made at the image's own stamp, neither the
-camera's delay nor the valves' lag can wind anything up.
+The model tip at an image's stamp is the forward kinematics of the pressures measured then, seen
+through the identified lag of the mechanics and creep of the bellows. What the camera sees minus
+that is the model error: partly known beforehand from the error map, the rest a random walk whose
+steps grow with the distance travelled. As the comparison is made at the image's own stamp, neither
+the camera's delay nor the valves' lag can wind anything up.
 """
 
 from collections import deque
@@ -22,12 +23,16 @@ class EstimatorSettings:
 
     initial_deviation_m: float = 0.010
     drift_m_per_sqrt_s: float = 0.0004  # creep
-    drift_m2_per_m: float = 3.0e-4  # variance per metre of tip travel: 10 % of the way, correlated over 30 mm
+    drift_m2_per_m: float = (
+        3.0e-4  # variance per metre of tip travel: 10 % of the way, correlated over 30 mm
+    )
     timing_s: float = 0.015  # what a moving tip makes uncertain in a comparison
     history_s: float = 2.0
     gate_deviations: float = 6.0  # a ring further off than this many deviations is not believed ..
     gate_images: int = 5  # .. unless it agrees with so many before it that were not believed either
-    largest_error_share: float = 0.25  # of the arm's length: no model is further off, so something else is wrong
+    largest_error_share: float = (
+        0.25  # of the arm's length: no model is further off, so something else is wrong
+    )
     rest_s: float = 0.3  # at rest the model tip has moved ..
     rest_m: float = 0.0005  # .. less than this for so long
 
@@ -41,15 +46,27 @@ class _Sample:
 class TipEstimator:
     """Model error of the tip, tracked image by image."""
 
-    def __init__(self, arm: Arm, error_map: ErrorMap, dynamics: Dynamics, settings: EstimatorSettings = EstimatorSettings()):
+    def __init__(
+        self,
+        arm: Arm,
+        error_map: ErrorMap,
+        dynamics: Dynamics,
+        settings: EstimatorSettings = EstimatorSettings(),
+    ):
         self._arm, self._map, self._dynamics, self._settings = arm, error_map, dynamics, settings
         self._lagged_pa = self._crept_pa = np.zeros(arm.n_actuators)
         self._history: deque[_Sample] = deque()
         self._rest_m = np.zeros(3)
         self._covariance_m2 = settings.initial_deviation_m**2 * np.eye(3)
-        self._last: tuple[float, np.ndarray] | None = None  # stamp and model tip of the last comparison
-        self._refused_m: deque[np.ndarray] = deque(maxlen=settings.gate_images)  # errors that the last rings, not believed, would mean
-        self._largest_error_m = settings.largest_error_share * float(np.linalg.norm(arm.tip_from_lengths(arm.length_limits_m[1])))
+        self._last: tuple[float, np.ndarray] | None = (
+            None  # stamp and model tip of the last comparison
+        )
+        self._refused_m: deque[np.ndarray] = deque(
+            maxlen=settings.gate_images
+        )  # errors that the last rings, not believed, would mean
+        self._largest_error_m = settings.largest_error_share * float(
+            np.linalg.norm(arm.tip_from_lengths(arm.length_limits_m[1]))
+        )
         self.contradiction = ''  # why the last ring cannot be that of this arm
 
     @property
@@ -73,17 +90,26 @@ class TipEstimator:
         if stamp_s <= last.stamp_s:
             return
         d, dt_s = self._dynamics, stamp_s - last.stamp_s
-        self._lagged_pa = self._lagged_pa + _share(dt_s, d.mechanical_lag_s) * (pressures_pa - self._lagged_pa)
-        self._crept_pa = self._crept_pa + _share(dt_s, d.creep_time_constant_s) * (self._lagged_pa - self._crept_pa)
-        self._history.append(_Sample(stamp_s, (1.0 - d.creep_share) * self._lagged_pa + d.creep_share * self._crept_pa))
+        self._lagged_pa = self._lagged_pa + _share(dt_s, d.mechanical_lag_s) * (
+            pressures_pa - self._lagged_pa
+        )
+        self._crept_pa = self._crept_pa + _share(dt_s, d.creep_time_constant_s) * (
+            self._lagged_pa - self._crept_pa
+        )
+        self._history.append(
+            _Sample(
+                stamp_s, (1.0 - d.creep_share) * self._lagged_pa + d.creep_share * self._crept_pa
+            )
+        )
         while stamp_s - self._history[0].stamp_s > self._settings.history_s:
             self._history.popleft()
 
     def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> bool:
         """Compare a seen ring centre [m] with the model at the image's stamp; return whether it was used.
 
-        Not used: an image older than the history or the last one, a ring that is no tip of this arm (see `contradiction`), or one that
-        contradicts the estimate. Where `gate_images` of these agree with each other and with this one, the estimate starts anew.
+        Not used: an image older than the history or the last one, a ring that is no tip of this arm
+        (see `contradiction`), or one that contradicts the estimate. Where `gate_images` of these
+        agree with each other and with this one, the estimate starts anew.
         """
         sample = self._at(stamp_s)
         if sample is None or (self._last is not None and stamp_s <= self._last[0]):
@@ -126,7 +152,11 @@ class TipEstimator:
         if not self._history:
             return False
         newest = self._history[-1]
-        before = [sample for sample in self._history if newest.stamp_s - sample.stamp_s >= self._settings.rest_s]
+        before = [
+            sample
+            for sample in self._history
+            if newest.stamp_s - sample.stamp_s >= self._settings.rest_s
+        ]
         if not before:
             return False
         since = [sample for sample in self._history if sample.stamp_s >= before[-1].stamp_s]
@@ -164,14 +194,23 @@ class TipEstimator:
         """Whether enough rings that were not believed mean the same error as this one."""
         enough = len(self._refused_m) == self._settings.gate_images
         limit = self._settings.gate_deviations**2
-        return enough and all(_squared_deviations(rest_m - other_m, 2.0 * covariance_m2) <= limit for other_m in self._refused_m)
+        return enough and all(
+            _squared_deviations(rest_m - other_m, 2.0 * covariance_m2) <= limit
+            for other_m in self._refused_m
+        )
 
     def _lengths(self, sample: _Sample) -> np.ndarray:
-        return self._arm.lengths(np.clip(sample.pressures_pa, *self._arm.pressure_limits_pa))  # sensors read a little past full vacuum
+        return self._arm.lengths(
+            np.clip(sample.pressures_pa, *self._arm.pressure_limits_pa)
+        )  # sensors read a little past full vacuum
 
     def _at(self, stamp_s: float) -> _Sample | None:
         """History interpolated at a stamp; None outside it (up to 50 ms ahead the newest sample stands in)."""
-        if not self._history or stamp_s < self._history[0].stamp_s or stamp_s > self._history[-1].stamp_s + 0.05:
+        if (
+            not self._history
+            or stamp_s < self._history[0].stamp_s
+            or stamp_s > self._history[-1].stamp_s + 0.05
+        ):
             return None
         after = None
         for sample in reversed(self._history):
@@ -179,7 +218,10 @@ class TipEstimator:
                 if after is None:
                     return sample
                 share = (stamp_s - sample.stamp_s) / (after.stamp_s - sample.stamp_s)
-                return _Sample(stamp_s, sample.pressures_pa + share * (after.pressures_pa - sample.pressures_pa))
+                return _Sample(
+                    stamp_s,
+                    sample.pressures_pa + share * (after.pressures_pa - sample.pressures_pa),
+                )
             after = sample
         return None
 

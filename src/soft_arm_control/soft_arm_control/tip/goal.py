@@ -34,9 +34,13 @@ class Goal:
             if not np.all(np.isfinite(getattr(self, name))):
                 raise GoalError(f'{name} {np.asarray(getattr(self, name)).tolist()} must be finite')
         if len(self.points_m) == 0 or len(self.points_m) != len(self.times_s):
-            raise GoalError(f'{len(self.points_m)} waypoints and {len(self.times_s)} times_s: give the same number of each, at least 1')
+            raise GoalError(
+                f'{len(self.points_m)} waypoints and {len(self.times_s)} times_s: give the same number of each, at least 1'
+            )
         if self.times_s[0] < 0 or not np.all(np.diff(self.times_s) > 0):
-            raise GoalError(f'times_s {np.asarray(self.times_s).tolist()} must be >= 0 and strictly increasing [s]')
+            raise GoalError(
+                f'times_s {np.asarray(self.times_s).tolist()} must be >= 0 and strictly increasing [s]'
+            )
         for name in ('tolerance_m', 'timeout_s'):
             if getattr(self, name) <= 0:
                 raise GoalError(f'{name} = {getattr(self, name)} must be > 0')

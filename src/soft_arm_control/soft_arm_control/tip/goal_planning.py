@@ -22,10 +22,16 @@ def free_actuators(robot: Robot, held_segments: list[str]) -> np.ndarray:
     """
     unknown = sorted(set(held_segments) - set(robot.segment_names))
     if unknown:
-        raise GoalError(f'held segment {unknown[0]!r} is not known: use some of {list(robot.segment_names)}')
-    free = np.array([s.name not in held_segments for s in robot.segments for _ in s.actuators.names])
+        raise GoalError(
+            f'held segment {unknown[0]!r} is not known: use some of {list(robot.segment_names)}'
+        )
+    free = np.array(
+        [s.name not in held_segments for s in robot.segments for _ in s.actuators.names]
+    )
     if not free.any():
-        raise GoalError(f'held segments {held_segments}: leave at least one of {list(robot.segment_names)} free')
+        raise GoalError(
+            f'held segments {held_segments}: leave at least one of {list(robot.segment_names)} free'
+        )
     return free
 
 
@@ -35,7 +41,9 @@ def checked_point(point_m) -> np.ndarray:
     if not np.isfinite(point_m).all():
         raise GoalError(f'target {point_m.tolist()} m: give finite numbers')
     if np.abs(point_m).max() > FARTHEST_M:
-        raise OutsideWorkspaceError(f'target {point_m.tolist()} m: outside the workspace, limit {FARTHEST_M:g} m; positions are in metres')
+        raise OutsideWorkspaceError(
+            f'target {point_m.tolist()} m: outside the workspace, limit {FARTHEST_M:g} m; positions are in metres'
+        )
     return point_m
 
 
@@ -74,13 +82,23 @@ def plan(
         start_m = now_m if len(given_m) == 0 else _checked_lengths(arm, given_m)
         now_m = start_m if open_loop and len(given_m) else _solve(arm, start_m, point_m, free)
         found_m.append(now_m)
-    return Goal(np.array(points_m), np.array(found_m), np.asarray(times_s, float), free, tolerance_m, timeout_s, open_loop)
+    return Goal(
+        np.array(points_m),
+        np.array(found_m),
+        np.asarray(times_s, float),
+        free,
+        tolerance_m,
+        timeout_s,
+        open_loop,
+    )
 
 
 def _checked_lengths(arm, lengths_m):
     lengths_m, (low_m, high_m) = np.asarray(lengths_m, float), arm.length_limits_m
     if lengths_m.shape != low_m.shape or not np.isfinite(lengths_m).all():
-        raise GoalError(f'lengths_m {lengths_m.tolist()}: give {len(low_m)} finite lengths [m], one for each of {list(arm.robot.chambers)}')
+        raise GoalError(
+            f'lengths_m {lengths_m.tolist()}: give {len(low_m)} finite lengths [m], one for each of {list(arm.robot.chambers)}'
+        )
     bad = (lengths_m < low_m - LIMIT_SLACK_M) | (lengths_m > high_m + LIMIT_SLACK_M)
     if bad.any():
         i = int(np.argmax(bad))
@@ -94,7 +112,9 @@ def _checked_lengths(arm, lengths_m):
 def _solve(arm, start_m, point_m, free):
     lengths_m, off_m = start_m, np.inf
     for _ in range(ROUNDS):
-        lengths_m, off_m = solve_lengths(arm, lengths_m, point_m, start_m, arm.length_limits_m, free, ITERATIONS)
+        lengths_m, off_m = solve_lengths(
+            arm, lengths_m, point_m, start_m, arm.length_limits_m, free, ITERATIONS
+        )
         if off_m < REACHED_M / 10:
             break
     if off_m > REACHED_M:

@@ -6,7 +6,9 @@ from soft_arm_kinematics.arm import Arm
 
 ITERATIONS = 2  # a control loop starts where it ended one tick ago
 DAMPING = 1.0e-3  # dimensionless like the Jacobian [m/m]; matters only where a direction cannot be moved at all
-NULL_SHARE = 0.3  # of the distance to the preferred lengths that each iteration goes along the null space
+NULL_SHARE = (
+    0.3  # of the distance to the preferred lengths that each iteration goes along the null space
+)
 
 
 def solve_lengths(
@@ -20,8 +22,9 @@ def solve_lengths(
 ) -> tuple[np.ndarray, float]:
     """Solve tip(lengths) = target near `start_m`.
 
-    Actuators that are not free stay where they start. One that reaches a limit stays there and the others take over;
-    what is left of motion is spent on nearing the preferred lengths, where it does not move the tip.
+    Actuators that are not free stay where they start. One that reaches a limit stays there and the
+    others take over; what is left of motion is spent on nearing the preferred lengths, where it
+    does not move the tip.
 
     Args:
         arm: Model of the tip and its Jacobian.
@@ -33,7 +36,8 @@ def solve_lengths(
         iterations: Steps taken with the Jacobian at the start.
 
     Returns:
-        Lengths [m] within the limits, shape (n,), and the distance [m] of their tip from the target.
+        Lengths [m] within the limits, shape (n,), and the distance [m] of their tip from the
+        target.
     """
     lengths_m = np.clip(start_m, *limits_m)
     jacobian, tip_m = arm.jacobian_lengths(lengths_m), arm.tip_from_lengths(lengths_m)

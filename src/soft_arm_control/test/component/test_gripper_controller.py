@@ -21,8 +21,18 @@ from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import qos
 from soft_arm_physics.finger_plant import FingerPlant
 
-START = 'import sys; from soft_arm_control.ros.gripper_controller_node import main; sys.exit(main())'
-ARGUMENTS = ['--ros-args', '-r', '__ns:=/gripper', '-p', 'robot:=four_piece_finger', '-p', 'rig:=virtual']
+START = (
+    'import sys; from soft_arm_control.ros.gripper_controller_node import main; sys.exit(main())'
+)
+ARGUMENTS = [
+    '--ros-args',
+    '-r',
+    '__ns:=/gripper',
+    '-p',
+    'robot:=four_piece_finger',
+    '-p',
+    'rig:=virtual',
+]
 STALE_S = 0.5  # after which the driver vents
 
 
@@ -33,27 +43,48 @@ class Rig(SpinningNode):
         super().__init__('rig', 'gripper')
         self.robot = load_robot('four_piece_finger')
         self.plant = FingerPlant(self.robot, 1)
-        self.driver, self.spoil_state, self.spoil_shape, self.status, self._foreign = True, None, None, DiagnosticStatus(), None
+        self.driver, self.spoil_state, self.spoil_shape, self.status, self._foreign = (
+            True,
+            None,
+            None,
+            DiagnosticStatus(),
+            None,
+        )
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         self.command_pa, self.commanded_s, self.commands, self._ticks = 0.0, -math.inf, 0, 0
         self._state = self.create_publisher(GripperState, 'state', qos.STATE)
         self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
-        self._transition = self.create_publisher(TransitionEvent, 'pcu2v_driver/transition_event', qos.STATE)
-        self.create_subscription(ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND)
-        self.clients_by_name = {name: ActionClient(self, kind, name) for name, kind in (('grasp', Grasp), ('release', Release))}
+        self._transition = self.create_publisher(
+            TransitionEvent, 'pcu2v_driver/transition_event', qos.STATE
+        )
+        self.create_subscription(
+            ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND
+        )
+        self.clients_by_name = {
+            name: ActionClient(self, kind, name)
+            for name, kind in (('grasp', Grasp), ('release', Release))
+        }
         self.create_timer(PERIOD_S, self._tick)
         self.spin()
 
     def _on_command(self, message):
         assert list(message.names) == ['finger']
-        self.command_pa, self.commanded_s, self.commands = message.pressures_pa[0], time.monotonic(), self.commands + 1
+        self.command_pa, self.commanded_s, self.commands = (
+            message.pressures_pa[0],
+            time.monotonic(),
+            self.commands + 1,
+        )
 
     def _tick(self):
         self._ticks += 1
         u_pa = self.command_pa if time.monotonic() - self.commanded_s < STALE_S else 0.0
         stamp = self.get_clock().now().to_msg()
         if self.driver:
-            message = GripperState(true_pressure_pa=self.plant.sensor_pressure_pa(), positive_trigger=u_pa > 0, negative_trigger=u_pa < 0)
+            message = GripperState(
+                true_pressure_pa=self.plant.sensor_pressure_pa(),
+                positive_trigger=u_pa > 0,
+                negative_trigger=u_pa < 0,
+            )
             message.header.stamp = stamp
             message.positive_target_pa, message.negative_target_pa = max(u_pa, 0.0), min(u_pa, 0.0)
             if self.spoil_state:
@@ -61,7 +92,9 @@ class Rig(SpinningNode):
             self._state.publish(message)
         self.plant.advance(PERIOD_S, max(u_pa, 0.0), min(u_pa, 0.0), u_pa > 0, u_pa < 0)
         if self._ticks % 3 == 0:
-            message = JointState(name=list(self.robot.segment_names), position=self.plant.piece_angles_rad.tolist())
+            message = JointState(
+                name=list(self.robot.segment_names), position=self.plant.piece_angles_rad.tolist()
+            )
             message.header.stamp = stamp
             if self.spoil_shape:
                 self.spoil_shape(message)
@@ -73,7 +106,9 @@ class Rig(SpinningNode):
                 self.status = status
 
     def ignored(self):
-        return next((int(value.value) for value in self.status.values if value.key == 'ignored_messages'), 0)
+        return next(
+            (int(value.value) for value in self.status.values if value.key == 'ignored_messages'), 0
+        )
 
     def also_command(self, wanted):
         if wanted:
@@ -94,7 +129,11 @@ class Rig(SpinningNode):
     def send(self, name, goal):
         client, feedback = self.clients_by_name[name], []
         self.wait(client.server_is_ready, f'{name} is offered')
-        sent = self.called(lambda: client.send_goal_async(goal, feedback_callback=lambda message: feedback.append(message.feedback)))
+        sent = self.called(
+            lambda: client.send_goal_async(
+                goal, feedback_callback=lambda message: feedback.append(message.feedback)
+            )
+        )
         self.wait(sent.done, 'the goal is answered')
         return sent.result(), feedback
 
@@ -109,7 +148,9 @@ class Rig(SpinningNode):
 
 @pytest.fixture(scope='module')
 def process(ros_domain):
-    process = subprocess.Popen([sys.executable, '-c', START, *ARGUMENTS], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, '-c', START, *ARGUMENTS], stderr=subprocess.PIPE, text=True
+    )
     yield process
     process.kill()
     process.communicate()
@@ -136,7 +177,10 @@ def free(rig):
 def test_nothing_is_commanded_before_a_goal_and_a_first_goal_needs_pressures(rig):
     rig.driver = False
     result = rig.act('grasp', Grasp.Goal())
-    assert (result.error_code, result.end_state) == (Grasp.Result.DRIVER_LOST, Grasp.Result.NOTHING_COMMANDED)
+    assert (result.error_code, result.end_state) == (
+        Grasp.Result.DRIVER_LOST,
+        Grasp.Result.NOTHING_COMMANDED,
+    )
     assert 'no measured pressures' in result.error_msg and rig.commands == 0
 
 
@@ -162,12 +206,22 @@ def test_a_grasp_tells_what_it_did_and_holds_until_the_release(rig):
 
 def test_an_empty_grasp_is_an_error_and_vents(free):
     result = free.act('grasp', Grasp.Goal())
-    assert (result.error_code, result.contact, result.end_state) == (Grasp.Result.NO_CONTACT, False, Grasp.Result.VENTED)
+    assert (result.error_code, result.contact, result.end_state) == (
+        Grasp.Result.NO_CONTACT,
+        False,
+        Grasp.Result.VENTED,
+    )
     assert math.isnan(result.contact_pa) and result.seen_by == 0
 
 
 @pytest.mark.parametrize(
-    'goal', [Grasp.Goal(grip_pa=130e3), Grasp.Goal(grip_pa=math.nan), Grasp.Goal(timeout_s=-1.0), Grasp.Goal(evidence=9)]
+    'goal',
+    [
+        Grasp.Goal(grip_pa=130e3),
+        Grasp.Goal(grip_pa=math.nan),
+        Grasp.Goal(timeout_s=-1.0),
+        Grasp.Goal(evidence=9),
+    ],
 )
 def test_goals_that_cannot_be_taken_move_nothing(free, goal):
     before = free.commands
@@ -200,7 +254,10 @@ def test_a_driver_that_is_lost_or_inactive_is_not_commanded_on(free):
     free.wait(lambda: any(f.phase == 'close' for f in feedback), 'it closes')
     free.driver = False
     result = free.result(handle)
-    assert (result.error_code, result.end_state) == (Grasp.Result.DRIVER_LOST, Grasp.Result.NOTHING_COMMANDED)
+    assert (result.error_code, result.end_state) == (
+        Grasp.Result.DRIVER_LOST,
+        Grasp.Result.NOTHING_COMMANDED,
+    )
     free.driver_back()
     handle, feedback = free.send('grasp', Grasp.Goal())
     free.wait(lambda: any(f.phase == 'open' for f in feedback), 'it opens')
@@ -224,8 +281,13 @@ def test_a_state_that_cannot_be_used_is_ignored_and_told(free, process, spoil, w
     free.spoil_state = spoil
     try:
         told = ('no measured pressures', 'state ignored', words)
-        free.wait(lambda: all(word in free.status.message for word in told), f'diagnostics tell {words}')
-        assert process.poll() is None and free.act('grasp', Grasp.Goal()).error_code == Grasp.Result.DRIVER_LOST
+        free.wait(
+            lambda: all(word in free.status.message for word in told), f'diagnostics tell {words}'
+        )
+        assert (
+            process.poll() is None
+            and free.act('grasp', Grasp.Goal()).error_code == Grasp.Result.DRIVER_LOST
+        )
     finally:
         free.spoil_state = None
 
@@ -243,9 +305,15 @@ def test_a_state_that_cannot_be_used_is_ignored_and_told(free, process, spoil, w
 def test_a_shape_that_cannot_be_used_counts_as_none(free, process, spoil):
     before, free.spoil_shape = free.ignored(), spoil
     try:
-        free.wait(lambda: free.ignored() > before + 20, 'it is ignored')  # for longer than a shape counts
+        free.wait(
+            lambda: free.ignored() > before + 20, 'it is ignored'
+        )  # for longer than a shape counts
         refused = free.act('grasp', Grasp.Goal(evidence=Grasp.Goal.SHAPE))
-        assert process.poll() is None and refused.error_code == Grasp.Result.INVALID_GOAL and 'shape needs' in refused.error_msg
+        assert (
+            process.poll() is None
+            and refused.error_code == Grasp.Result.INVALID_GOAL
+            and 'shape needs' in refused.error_msg
+        )
     finally:
         free.spoil_shape = None
 
@@ -253,29 +321,54 @@ def test_a_shape_that_cannot_be_used_counts_as_none(free, process, spoil):
 def test_beside_another_node_that_commands_no_goal_is_taken(free):
     free.called(lambda: free.also_command(True))
     try:
-        free.wait(lambda: '/gripper/rig also publishes pressure_command' in free.status.message, 'diagnostics tell')
+        free.wait(
+            lambda: '/gripper/rig also publishes pressure_command' in free.status.message,
+            'diagnostics tell',
+        )
         before = free.commands
         result = free.act('grasp', Grasp.Goal())
-        assert result.error_code == Grasp.Result.FINGER_TAKEN and '/gripper/rig' in result.error_msg and free.commands == before
+        assert (
+            result.error_code == Grasp.Result.FINGER_TAKEN
+            and '/gripper/rig' in result.error_msg
+            and free.commands == before
+        )
     finally:
         free.called(lambda: free.also_command(False))
     free.wait(lambda: 'also publishes' not in free.status.message, 'it is alone again')
 
 
 def test_a_second_controller_ends_and_names_the_first(rig, process):
-    second = subprocess.run([sys.executable, '-c', START, *ARGUMENTS], capture_output=True, text=True, timeout=DEADLINE_S)
+    second = subprocess.run(
+        [sys.executable, '-c', START, *ARGUMENTS],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+    )
     assert second.returncode == 1 and second.stderr.count('\n') == 1
-    assert '/gripper/gripper_controller already publishes /gripper/pressure_command' in second.stderr
+    assert (
+        '/gripper/gripper_controller already publishes /gripper/pressure_command' in second.stderr
+    )
     assert process.poll() is None
 
 
 def test_sigterm_ends_it_clean(rig, process):
     process.send_signal(signal.SIGTERM)
     assert process.wait(DEADLINE_S) == 0
-    rig.wait(lambda: time.monotonic() - rig.commanded_s > STALE_S, 'a stopped node commands nothing')
+    rig.wait(
+        lambda: time.monotonic() - rig.commanded_s > STALE_S, 'a stopped node commands nothing'
+    )
 
 
 def test_bad_parameters_end_the_process_with_one_line():
-    command = [sys.executable, '-c', START, '--ros-args', '-p', 'robot:=two_module_arm', '-p', 'rig:=virtual']
+    command = [
+        sys.executable,
+        '-c',
+        START,
+        '--ros-args',
+        '-p',
+        'robot:=two_module_arm',
+        '-p',
+        'rig:=virtual',
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
     assert done.returncode == 2 and 'no finger' in done.stderr.strip().splitlines()[-1]

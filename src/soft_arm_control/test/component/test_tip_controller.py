@@ -37,7 +37,9 @@ NEVER_M = 1e-6  # a tolerance that this arm does not reach
 
 def start(namespace):
     arguments = ['--ros-args', '-r', f'__ns:={namespace}', *PARAMETERS]
-    return subprocess.Popen([sys.executable, '-c', START, *arguments], stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, '-c', START, *arguments], stderr=subprocess.PIPE, text=True
+    )
 
 
 class Rig(SpinningNode):
@@ -47,15 +49,26 @@ class Rig(SpinningNode):
         super().__init__('rig', 'soft_arm')
         self.arm = load_arm()
         self.tip_m = self.arm.tip_from_pressures([0.0] * 6).tolist()
-        self.commands, self.questions, self._service, self._offer, self.status = [], 0, None, None, DiagnosticStatus()
+        self.commands, self.questions, self._service, self._offer, self.status = (
+            [],
+            0,
+            None,
+            None,
+            DiagnosticStatus(),
+        )
         self._held, self._foreign = None, None
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
         self._ring = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
         self._camera = self.create_publisher(CameraInfo, 'color/camera_info', qos.STATE)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', qos.STATE)
-        self.create_subscription(ChamberPressures, 'pressure_command', self.commands.append, qos.COMMAND)
+        self.create_subscription(
+            ChamberPressures, 'pressure_command', self.commands.append, qos.COMMAND
+        )
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
-        self.move_tip, self.follow_path = ActionClient(self, MoveTip, 'move_tip'), ActionClient(self, FollowPath, 'follow_path')
+        self.move_tip, self.follow_path = (
+            ActionClient(self, MoveTip, 'move_tip'),
+            ActionClient(self, FollowPath, 'follow_path'),
+        )
         self.pressures_pa, self.spoil_ring, self.spoil_pressures = [0.0] * 6, None, None
         self.create_timer(PERIOD_S, self._tick)
         self.spin()
@@ -69,7 +82,11 @@ class Rig(SpinningNode):
         return {value.key: value.value for value in self.status.values}
 
     def _tick(self):
-        message, ring, camera = ChamberPressures(names=list(self.arm.robot.chambers)), PoseWithCovarianceStamped(), CameraInfo()
+        message, ring, camera = (
+            ChamberPressures(names=list(self.arm.robot.chambers)),
+            PoseWithCovarianceStamped(),
+            CameraInfo(),
+        )
         message.pressures_pa = self.pressures_pa
         pose = ring.pose.pose
         ring.header.frame_id, pose.orientation.w = self.arm.robot.base.frame, 1.0
@@ -85,14 +102,18 @@ class Rig(SpinningNode):
         self._camera.publish(camera)
 
     def detector_says(self, text):
-        self._diagnostics.publish(DiagnosticArray(status=[DiagnosticStatus(name='soft_arm/ring_detector', message=text)]))
+        self._diagnostics.publish(
+            DiagnosticArray(status=[DiagnosticStatus(name='soft_arm/ring_detector', message=text)])
+        )
 
     def offer_ik(self, after_s=0.0):
         self._offer = self.create_timer(after_s, self._offer_now)
 
     def _offer_now(self):
         self._offer.cancel()
-        self._service = self.create_service(SolveIK, 'solve_ik', self._solve, callback_group=ReentrantCallbackGroup())
+        self._service = self.create_service(
+            SolveIK, 'solve_ik', self._solve, callback_group=ReentrantCallbackGroup()
+        )
 
     def hold_answers(self, wanted):
         held, self._held = self._held, Future() if wanted else None
@@ -113,7 +134,11 @@ class Rig(SpinningNode):
             self.destroy_publisher(self._foreign)
 
     def send(self, timeout_s=1.0, open_loop=True, lengths_m=(), point=TARGET, tolerance_m=0.0):
-        goal = MoveTip.Goal(target=TipTarget(position=point, lengths_m=lengths_m), timeout_s=timeout_s, open_loop=open_loop)
+        goal = MoveTip.Goal(
+            target=TipTarget(position=point, lengths_m=lengths_m),
+            timeout_s=timeout_s,
+            open_loop=open_loop,
+        )
         goal.tolerance_m = tolerance_m
         return self.send_to(self.move_tip, goal)
 
@@ -159,13 +184,23 @@ def is_ok(rig):
 
 def test_a_goal_without_inverse_kinematics_is_refused_and_nothing_moves(rig):
     result = rig.move()
-    assert result.error_code == MoveTip.Result.IK_UNAVAILABLE and 'solve_ik is not there' in result.error_msg
+    assert (
+        result.error_code == MoveTip.Result.IK_UNAVAILABLE
+        and 'solve_ik is not there' in result.error_msg
+    )
     assert not rig.commands
-    rig.wait(lambda: rig.status.level == DiagnosticStatus.WARN and 'inverse_kinematics' in rig.status.message, 'diagnostics tell')
+    rig.wait(
+        lambda: (
+            rig.status.level == DiagnosticStatus.WARN and 'inverse_kinematics' in rig.status.message
+        ),
+        'diagnostics tell',
+    )
 
 
 def test_goals_that_wait_for_inverse_kinematics_end_once_each_and_the_newest_wins(rig):
-    first, second, third = (rig.send(timeout_s=30.0, tolerance_m=NEVER_M, open_loop=False) for _ in range(3))
+    first, second, third = (
+        rig.send(timeout_s=30.0, tolerance_m=NEVER_M, open_loop=False) for _ in range(3)
+    )
     rig.cancel(second)
     assert 'cancelled by the client' in rig.result(second).error_msg
     rig.offer_ik(IK_TIMEOUT_S / 4)
@@ -186,7 +221,9 @@ def test_an_older_goal_does_not_start_after_a_newer_one_that_needed_no_inverse_k
     before = rig.questions
     path = FollowPath.Goal(waypoints=[TipTarget(position=TARGET)] * 2, times_s=[1.0, 0.0])
     assert rig.result(rig.send_to(rig.follow_path, path)).error_code == MoveTip.Result.INVALID_GOAL
-    assert rig.questions == before + 1 and not newer[1].done()  # a goal that cannot be taken changes nothing
+    assert (
+        rig.questions == before + 1 and not newer[1].done()
+    )  # a goal that cannot be taken changes nothing
     rig.cancel(newer)
     assert rig.result(newer).error_code == MoveTip.Result.CANCELLED
 
@@ -194,7 +231,9 @@ def test_an_older_goal_does_not_start_after_a_newer_one_that_needed_no_inverse_k
 def test_a_goal_waits_for_inverse_kinematics_and_commands_what_it_answers(rig):
     result = rig.move()
     assert 'solve_ik' not in result.error_msg
-    commanded_pa = rig.commands[-1].pressures_pa  # vacuum, the same in all bellows: they are to be equal and shorter than at rest
+    commanded_pa = rig.commands[
+        -1
+    ].pressures_pa  # vacuum, the same in all bellows: they are to be equal and shorter than at rest
     assert max(commanded_pa) < 0.0 and max(commanded_pa) - min(commanded_pa) < 1.0
 
 
@@ -220,7 +259,10 @@ def covariance(index, value):
         (lambda ring: setattr(ring.pose.pose.orientation, 'w', 0.0), 'quaternion'),
         (lambda ring: setattr(ring.header, 'frame_id', 'nonsense'), "'nonsense'"),
         (lambda ring: setattr(ring.header.stamp, 'sec', 0), 'old'),
-        (lambda ring: setattr(ring.header.stamp, 'sec', ring.header.stamp.sec + 3600), 'in the future'),
+        (
+            lambda ring: setattr(ring.header.stamp, 'sec', ring.header.stamp.sec + 3600),
+            'in the future',
+        ),
     ],
 )
 def test_a_ring_pose_that_cannot_be_used_is_ignored_and_told(rig, process, spoil, words):
@@ -228,7 +270,9 @@ def test_a_ring_pose_that_cannot_be_used_is_ignored_and_told(rig, process, spoil
     rig.spoil_ring = spoil
     try:
         told = ('no ring detected', 'ring_pose ignored', words)
-        rig.wait(lambda: all(word in rig.status.message for word in told), f'diagnostics tell {words}')
+        rig.wait(
+            lambda: all(word in rig.status.message for word in told), f'diagnostics tell {words}'
+        )
         assert process.poll() is None
         result = rig.move(open_loop=False)
         assert result.error_code == MoveTip.Result.RING_LOST and len(result.error_msg) <= 300
@@ -253,7 +297,9 @@ def test_pressures_that_cannot_be_used_are_ignored_and_told(rig, process, spoil,
     rig.spoil_pressures = spoil
     try:
         told = ('no measured pressures', 'pressures ignored', words)
-        rig.wait(lambda: all(word in rig.status.message for word in told), f'diagnostics tell {words}')
+        rig.wait(
+            lambda: all(word in rig.status.message for word in told), f'diagnostics tell {words}'
+        )
         assert process.poll() is None and rig.move().error_code == MoveTip.Result.DRIVER_LOST
     finally:
         rig.spoil_pressures = None
@@ -267,8 +313,13 @@ def test_a_ring_where_this_arm_cannot_be_refuses_the_goal(rig):
         result = rig.move(open_loop=False)
     finally:
         rig.spoil_ring = None
-    assert result.error_code == MoveTip.Result.RING_LOST and result.error_msg.endswith('goal refused')
-    assert "measured tip is 5.00 m from the model's" in result.error_msg and 'extrinsics' in result.error_msg
+    assert result.error_code == MoveTip.Result.RING_LOST and result.error_msg.endswith(
+        'goal refused'
+    )
+    assert (
+        "measured tip is 5.00 m from the model's" in result.error_msg
+        and 'extrinsics' in result.error_msg
+    )
     rig.wait(lambda: 'model' not in rig.status.message, 'the ring counts again')
 
 
@@ -278,12 +329,21 @@ def test_a_lost_ring_is_told_with_what_the_detector_says(rig):
     rig.wait(lambda: '104.6 mm' in rig.status.message, 'diagnostics tell')
     result = rig.move(open_loop=False)
     rig.spoil_ring = None
-    assert 'no ring detected' in result.error_msg and '104.6 mm high' in result.error_msg and 'robot file' in result.error_msg
+    assert (
+        'no ring detected' in result.error_msg
+        and '104.6 mm high' in result.error_msg
+        and 'robot file' in result.error_msg
+    )
 
 
 @pytest.mark.parametrize('number', [math.nan, math.inf, -1.0])
 def test_goals_that_make_no_sense_are_refused(rig, number):
-    for goal in ({'point': Point(x=number * math.nan)}, {'tolerance_m': number}, {'timeout_s': number}, {'lengths_m': [number] * 6}):
+    for goal in (
+        {'point': Point(x=number * math.nan)},
+        {'tolerance_m': number},
+        {'timeout_s': number},
+        {'lengths_m': [number] * 6},
+    ):
         result = rig.move(**goal)
         assert result.error_code == MoveTip.Result.INVALID_GOAL and result.error_msg
 
@@ -291,11 +351,16 @@ def test_goals_that_make_no_sense_are_refused(rig, number):
 def test_beside_another_node_that_commands_no_goal_is_taken(rig):
     rig.called(lambda: rig.also_command(True))
     try:
-        rig.wait(lambda: '/soft_arm/rig also publishes pressure_command' in rig.status.message, 'diagnostics tell')
+        rig.wait(
+            lambda: '/soft_arm/rig also publishes pressure_command' in rig.status.message,
+            'diagnostics tell',
+        )
         before = len(rig.commands)
         result = rig.move(timeout_s=5.0, lengths_m=[0.09] * 6)
         assert result.error_code == MoveTip.Result.ARM_TAKEN and '/soft_arm/rig' in result.error_msg
-        assert len({tuple(c.pressures_pa) for c in rig.commands[before:]}) <= 1  # it holds what it held
+        assert (
+            len({tuple(c.pressures_pa) for c in rig.commands[before:]}) <= 1
+        )  # it holds what it held
     finally:
         rig.called(lambda: rig.also_command(False))
     rig.wait(lambda: 'also publishes' not in rig.status.message, 'it is alone again')
@@ -304,7 +369,9 @@ def test_beside_another_node_that_commands_no_goal_is_taken(rig):
 def test_the_command_moves_the_tip_and_says_how_near(rig, capsys):
     rig.wait(lambda: is_ok(rig), 'a goal can be taken')
     x, y, z = (f'{v:.4f}' for v in rig.tip_m)
-    assert move.main([x, y, z, '--tolerance-m', '0.1']) == 0  # the arm stands still here, within 0.1 m of every target
+    assert (
+        move.main([x, y, z, '--tolerance-m', '0.1']) == 0
+    )  # the arm stands still here, within 0.1 m of every target
     assert 'reached: tip' in capsys.readouterr().out
     assert move.main([x, y, z, '--tolerance-m', '0.1', '--json']) == 0
     assert json.loads(capsys.readouterr().out)['error_code'] == 0
@@ -322,7 +389,9 @@ def test_the_command_follows_a_path(rig, tmp_path, capsys):
 
 def test_an_interrupt_cancels_the_goal_of_the_command(rig):
     command = subprocess.Popen(
-        ['softarm', 'move', '0', '0', '0.2', '--timeout-s', '60', '--tolerance-m', '1e-6'], stderr=subprocess.PIPE, text=True
+        ['softarm', 'move', '0', '0', '0.2', '--timeout-s', '60', '--tolerance-m', '1e-6'],
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         assert 'mm away' in command.stderr.readline()
@@ -337,7 +406,11 @@ def test_commands_without_a_rig_say_what_to_start(ros_domain, capsys):
     for main, arguments in ((move.main, ['0', '0', '0.2']), (vent.main, [])):
         assert main([*arguments, '--namespace', 'nobody']) == 2
         error = capsys.readouterr().err
-        assert 'nothing offers /nobody/' in error and 'softarm launch launch/sim.launch.xml' in error and error.count('\n') == 1
+        assert (
+            'nothing offers /nobody/' in error
+            and 'softarm launch launch/sim.launch.xml' in error
+            and error.count('\n') == 1
+        )
 
 
 def test_the_arm_is_vented_by_the_command(rig, capsys):

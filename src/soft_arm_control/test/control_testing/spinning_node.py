@@ -13,7 +13,11 @@ class SpinningNode(Node):
 
     def __init__(self, name, namespace):
         super().__init__(name, namespace=namespace)
-        self.changed, self._stopping, self._executor = threading.Condition(), threading.Event(), SingleThreadedExecutor()
+        self.changed, self._stopping, self._executor = (
+            threading.Condition(),
+            threading.Event(),
+            SingleThreadedExecutor(),
+        )
         self._executor.add_node(self)
         self._thread = threading.Thread(target=self._spin)
 

@@ -34,9 +34,24 @@ class Loop:
         self.camera = self.ring = self.driver = True
         self.times_s, self.tips_m, self.statuses = [], [], []
 
-    def goal(self, lengths_m, free=(False, False, False, True, True, True), tolerance_m=1e-3, timeout_s=10.0, open_loop=False):
+    def goal(
+        self,
+        lengths_m,
+        free=(False, False, False, True, True, True),
+        tolerance_m=1e-3,
+        timeout_s=10.0,
+        open_loop=False,
+    ):
         point_m = self.arm.tip_from_lengths(lengths_m)
-        return Goal(point_m[None], lengths_m[None], np.zeros(1), np.array(free), tolerance_m, timeout_s, open_loop)
+        return Goal(
+            point_m[None],
+            lengths_m[None],
+            np.zeros(1),
+            np.array(free),
+            tolerance_m,
+            timeout_s,
+            open_loop,
+        )
 
     def run(self, duration_s):
         for _ in range(round(duration_s / PERIOD_S)):
@@ -61,7 +76,9 @@ class Loop:
         if self.driver:
             self.controller.add_pressures(self.now_s, self.plant.sensor_pressures_pa())
         if self.camera and self.ticks * 3 // 5 != (self.ticks - 1) * 3 // 5:
-            self._images.append((self.now_s, tip_m + self.bias_m + NOISE_M * self._noise.standard_normal(3)))
+            self._images.append(
+                (self.now_s, tip_m + self.bias_m + NOISE_M * self._noise.standard_normal(3))
+            )
         while self._images and self._images[0][0] <= self.now_s - CAMERA_DELAY_S:
             stamp_s, ring_m = self._images.pop(0)
             self.controller.add_image(stamp_s)
@@ -70,7 +87,9 @@ class Loop:
         command_pa, status = self.controller.step(self.now_s)
         if command_pa is not None:
             self._commands.append(command_pa)
-            self.plant.set_valve_targets_pa(self._commands[-2 if len(self._commands) > 1 else -1])  # one period on the wire
+            self.plant.set_valve_targets_pa(
+                self._commands[-2 if len(self._commands) > 1 else -1]
+            )  # one period on the wire
         self.times_s.append(self.now_s)
         self.tips_m.append(tip_m)
         self.statuses.append(status)
@@ -123,10 +142,15 @@ class FingerLoop:
         self._noise = np.random.default_rng([plant_seed, 7])
 
     def grasp(self, **changes):
-        self.gripper.start(GraspGoal(**{'grip_pa': 100e3, 'squeeze_pa': 15e3, 'timeout_s': 10.0} | changes), self.now_s)
+        self.gripper.start(
+            GraspGoal(**{'grip_pa': 100e3, 'squeeze_pa': 15e3, 'timeout_s': 10.0} | changes),
+            self.now_s,
+        )
 
     def release(self, **changes):
-        self.gripper.start(ReleaseGoal(**{'open_pa': -60e3, 'timeout_s': 5.0} | changes), self.now_s)
+        self.gripper.start(
+            ReleaseGoal(**{'open_pa': -60e3, 'timeout_s': 5.0} | changes), self.now_s
+        )
 
     def run(self, duration_s):
         for _ in range(round(duration_s / FINGER_PERIOD_S)):
@@ -147,14 +171,24 @@ class FingerLoop:
         """One period; `command_pa` in place of the gripper's own."""
         self.now_s, self.ticks = self.now_s + FINGER_PERIOD_S, self.ticks + 1
         applied_pa = (self.command_pa or 0.0) if self.supply else 0.0
-        self.plant.advance(FINGER_PERIOD_S, max(applied_pa, 0.0), min(applied_pa, 0.0), applied_pa > 0, applied_pa < 0)
+        self.plant.advance(
+            FINGER_PERIOD_S,
+            max(applied_pa, 0.0),
+            min(applied_pa, 0.0),
+            applied_pa > 0,
+            applied_pa < 0,
+        )
         own_pa, status = self.gripper.step(self.now_s)
         self.command_pa = own_pa if command_pa is None else command_pa
         if self.driver:
-            self.samples.append((self.now_s, self.plant.sensor_pressure_pa(), self.command_pa or 0.0))
+            self.samples.append(
+                (self.now_s, self.plant.sensor_pressure_pa(), self.command_pa or 0.0)
+            )
             self.gripper.add_pressure(*self.samples[-1])
         if self.camera and self.ticks % 3 == 0:
-            self._images.append((self.now_s, self.plant.piece_angles_rad + 0.01 * self._noise.standard_normal(4)))
+            self._images.append(
+                (self.now_s, self.plant.piece_angles_rad + 0.01 * self._noise.standard_normal(4))
+            )
         while self._images and self._images[0][0] <= self.now_s - 0.08:
             self.shapes.append(self._images.pop(0))
             self.gripper.add_shape(*self.shapes[-1])

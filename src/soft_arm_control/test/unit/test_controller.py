@@ -51,7 +51,11 @@ def test_ninety_degrees_settle_in_the_papers_time_where_the_arm_has_been(arm, ma
         loop.controller.start(loop.goal(step.lengths_m[1]), start_s)
         loop.run(2.5)
         rows = np.array(loop.times_s) > start_s + 1e-6
-        settled_s.append(settling_time_s(np.array(loop.times_s)[rows] - start_s, np.array(loop.tips_m)[rows], *step.points_m))
+        settled_s.append(
+            settling_time_s(
+                np.array(loop.times_s)[rows] - start_s, np.array(loop.tips_m)[rows], *step.points_m
+            )
+        )
     assert np.mean(settled_s) < 1.58
 
 
@@ -72,7 +76,9 @@ def test_goals_streamed_while_the_arm_moves_teach_nothing(arm, make_loop):
     loop.run(2.0)
     for k in range(40):  # at 10 Hz, round a circle of lengths
         phases = 2 * np.pi * (k / 20 + np.arange(3) / 3)
-        loop.controller.start(loop.goal(MIDDLE + 0.02 * np.append(np.zeros(3), np.cos(phases))), loop.now_s)
+        loop.controller.start(
+            loop.goal(MIDDLE + 0.02 * np.append(np.zeros(3), np.cos(phases))), loop.now_s
+        )
         loop.run(0.1)
     assert len(loop.controller.error_map) == 1  # of the rest before the first
 
@@ -94,7 +100,11 @@ def test_a_ring_that_this_arm_cannot_have_ends_and_refuses_goals(make_loop):
     loop.run(1.0)
     loop.bias_m = np.array([5.0, 0.0, 0.0])
     status = loop.until_end()
-    assert status.outcome is Outcome.RING_LOST and "from the model's" in status.message and 'extrinsics' in status.message
+    assert (
+        status.outcome is Outcome.RING_LOST
+        and "from the model's" in status.message
+        and 'extrinsics' in status.message
+    )
     with pytest.raises(GoalError, match='goal refused'):
         loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.controller.start(loop.goal(MIDDLE, open_loop=True), loop.now_s)  # needs no ring
@@ -109,12 +119,21 @@ def test_a_lost_ring_is_told_with_what_the_detector_says(loop):
     loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-6), loop.now_s)
     loop.ring = False
     message = loop.until_end(1.5).message
-    assert 'no ring detected for' in message and '104.6 mm high' in message and 'robot file' in message and len(message) <= 300
+    assert (
+        'no ring detected for' in message
+        and '104.6 mm high' in message
+        and 'robot file' in message
+        and len(message) <= 300
+    )
 
 
 def test_it_says_what_it_lacks_for_a_goal(loop):
     assert loop.controller.lacking(loop.now_s) == ''
-    for sense, word in (('ring', 'no ring'), ('camera', 'no image'), ('driver', 'no measured pressures')):
+    for sense, word in (
+        ('ring', 'no ring'),
+        ('camera', 'no image'),
+        ('driver', 'no measured pressures'),
+    ):
         setattr(loop, sense, False)
         loop.run(1.2)
         assert word in loop.controller.lacking(loop.now_s)
@@ -154,8 +173,12 @@ def test_a_lost_sense_ends_the_goal_and_holds_the_pressures(loop, lost, outcome,
     assert (loop.controller.applied_pa == held_pa).all()
 
 
-@pytest.mark.parametrize(('stall_s', 'outcome'), [(0.9, Outcome.REACHED), (1.1, Outcome.DRIVER_LOST)])
-def test_a_machine_that_stalled_ends_a_goal_only_when_the_driver_may_have_vented(loop, stall_s, outcome):
+@pytest.mark.parametrize(
+    ('stall_s', 'outcome'), [(0.9, Outcome.REACHED), (1.1, Outcome.DRIVER_LOST)]
+)
+def test_a_machine_that_stalled_ends_a_goal_only_when_the_driver_may_have_vented(
+    loop, stall_s, outcome
+):
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.run(0.4)
     loop.now_s += stall_s  # nothing ran: neither this loop nor the driver nor the camera
@@ -232,7 +255,14 @@ def test_a_lost_ring_ends_holding_too(loop):
 
 def test_limits_in_the_way_are_reported_and_do_not_wind_up(loop):
     lengths_m, free = loop.arm.length_limits_m[1].copy(), np.ones(6, bool)
-    beyond = Goal(loop.arm.tip_from_lengths(lengths_m)[None] + [[0, 0, 0.03]], lengths_m[None], np.zeros(1), free, 1e-3, 10.0)
+    beyond = Goal(
+        loop.arm.tip_from_lengths(lengths_m)[None] + [[0, 0, 0.03]],
+        lengths_m[None],
+        np.zeros(1),
+        free,
+        1e-3,
+        10.0,
+    )
     loop.controller.start(beyond, loop.now_s)
     status = loop.until_end()
     assert status.outcome is Outcome.SATURATED and 'limits' in status.message
@@ -261,7 +291,9 @@ def test_a_new_goal_takes_over_without_a_jump(loop):
     before_pa = loop.controller.applied_pa
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.run(0.02)
-    assert np.abs(loop.controller.applied_pa - before_pa).max() < 8e3  # a period at the rate limit, and its lead
+    assert (
+        np.abs(loop.controller.applied_pa - before_pa).max() < 8e3
+    )  # a period at the rate limit, and its lead
 
 
 def test_nothing_is_commanded_before_the_first_goal(loop):

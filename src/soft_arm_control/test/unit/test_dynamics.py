@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from soft_arm_control.errors import CalibrationError
-from soft_arm_control.tip.dynamics import Dynamics, StepRecord, identify, load_dynamics, save_dynamics, valve_response_pa
+from soft_arm_control.tip.dynamics import (
+    Dynamics,
+    StepRecord,
+    identify,
+    load_dynamics,
+    save_dynamics,
+    valve_response_pa,
+)
 
 TRUTH = Dynamics(0.15, 120e3, 0.03, 0.08, 0.05, 0.6, 0.07)
 
@@ -17,7 +24,12 @@ def record(start_pa, command_pa, rng, gain=1.0):
     """A step through the true valve and a first-order mechanical lag; the tip moves 0.5 mm for each mm of length."""
     fine_s = np.arange(0.0, 4.0, 0.001)
     pressure = valve_response_pa(
-        fine_s, start_pa, command_pa * gain, TRUTH.valve_time_constant_s, TRUTH.valve_rate_limit_pa_s, TRUTH.valve_delay_s
+        fine_s,
+        start_pa,
+        command_pa * gain,
+        TRUTH.valve_time_constant_s,
+        TRUTH.valve_rate_limit_pa_s,
+        TRUTH.valve_delay_s,
     )
     lagged, crept, effective = pressure[0], pressure[0], []
     for value in pressure:
@@ -39,7 +51,9 @@ def record(start_pa, command_pa, rng, gain=1.0):
 
 def test_finds_the_dynamics_it_was_made_with():
     rng = np.random.default_rng(3)
-    found, residuals = identify([record(-40e3, 40e3, rng, 0.99), record(40e3, -40e3, rng, 0.99)], tips_m)
+    found, residuals = identify(
+        [record(-40e3, 40e3, rng, 0.99), record(40e3, -40e3, rng, 0.99)], tips_m
+    )
     assert found.valve_time_constant_s == pytest.approx(TRUTH.valve_time_constant_s, rel=0.05)
     assert found.valve_rate_limit_pa_s == pytest.approx(TRUTH.valve_rate_limit_pa_s, rel=0.03)
     assert found.valve_delay_s == pytest.approx(TRUTH.valve_delay_s, abs=0.004)
@@ -58,7 +72,15 @@ def test_a_valve_that_does_not_move_is_refused():
 
 def test_too_few_samples_are_refused():
     full = record(0.0, 40e3, np.random.default_rng(3))
-    short = StepRecord(full.pressure_times_s[:5], full.pressures_pa[:5], full.ring_times_s, full.ring_m, full.ring_ages_s, 0.0, 40e3)
+    short = StepRecord(
+        full.pressure_times_s[:5],
+        full.pressures_pa[:5],
+        full.ring_times_s,
+        full.ring_m,
+        full.ring_ages_s,
+        0.0,
+        40e3,
+    )
     with pytest.raises(CalibrationError, match='5 pressures'):
         identify([short], tips_m)
 

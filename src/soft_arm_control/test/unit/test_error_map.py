@@ -32,7 +32,9 @@ def test_carries_a_trend_to_the_next_target():
         known.add(MIDDLE + k * direction, error_m(MIDDLE + k * direction))
     following = MIDDLE + 6 * direction
     last = error_m(MIDDLE + 5 * direction)
-    assert np.linalg.norm(known.at(following) - error_m(following)) < 0.5 * np.linalg.norm(last - error_m(following))
+    assert np.linalg.norm(known.at(following) - error_m(following)) < 0.5 * np.linalg.norm(
+        last - error_m(following)
+    )
 
 
 def test_forgets_the_oldest_beyond_its_capacity():

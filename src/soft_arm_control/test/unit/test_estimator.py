@@ -44,23 +44,40 @@ def test_a_move_and_a_late_camera_leave_no_error_behind(estimator, arm, delay_s)
 
 def test_the_tip_is_the_model_plus_the_error(estimator, arm):
     lagged_pa = feed(estimator, arm, 2.0, 0.06)
-    assert np.linalg.norm(estimator.tip_m() - arm.tip_from_lengths(arm.lengths(lagged_pa)) - ERROR) < 1e-4
+    assert (
+        np.linalg.norm(estimator.tip_m() - arm.tip_from_lengths(arm.lengths(lagged_pa)) - ERROR)
+        < 1e-4
+    )
 
 
 def test_one_image_of_something_else_changes_nothing(estimator, arm):
-    feed(estimator, arm, 2.0, 0.06, outlier=lambda t_s: np.array([0.05, 0, 0]) if 1.79 < t_s < 1.83 else 0.0)
+    feed(
+        estimator,
+        arm,
+        2.0,
+        0.06,
+        outlier=lambda t_s: np.array([0.05, 0, 0]) if 1.79 < t_s < 1.83 else 0.0,
+    )
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-4
 
 
 def test_a_lasting_change_is_believed(estimator, arm):
-    feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: np.array([0.05, 0, 0]) if t_s > 1.5 else 0.0)
+    feed(
+        estimator, arm, 4.0, 0.06, outlier=lambda t_s: np.array([0.05, 0, 0]) if t_s > 1.5 else 0.0
+    )
     assert estimator.error_m(np.full(6, 0.1))[0] == pytest.approx(0.054, abs=5e-4)
 
 
 def test_images_of_other_things_that_do_not_agree_are_never_believed(estimator, arm):
     """A detection that jumps about (reflections, several candidates) contradicts the estimate every time, and itself."""
     noise = np.random.default_rng(3)
-    feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: noise.uniform(-0.06, 0.06, 3) + [0, 0.02, 0] if t_s > 1.5 else 0.0)
+    feed(
+        estimator,
+        arm,
+        4.0,
+        0.06,
+        outlier=lambda t_s: noise.uniform(-0.06, 0.06, 3) + [0, 0.02, 0] if t_s > 1.5 else 0.0,
+    )
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-3
 
 
@@ -103,7 +120,9 @@ def test_remembering_changes_nothing_here_and_helps_there(arm, dynamics):
     assert np.linalg.norm(known.at(here_m) - ERROR) < 5e-4
 
 
-@pytest.mark.parametrize(('stop_s', 'at_rest'), [(0.4, True), (0.7, False), (0.95, False), (1.2, False), (2.0, True)])
+@pytest.mark.parametrize(
+    ('stop_s', 'at_rest'), [(0.4, True), (0.7, False), (0.95, False), (1.2, False), (2.0, True)]
+)
 def test_only_an_arm_at_rest_is_remembered(arm, dynamics, stop_s, at_rest):
     known = ErrorMap(arm.length_limits_m.mean(axis=0))
     estimator = TipEstimator(arm, known, dynamics)

@@ -9,7 +9,17 @@ PRESENT = np.array([0.07, 0.07, 0.07, 0.1, 0.11, 0.12])
 
 
 def make(arm, points_m, lengths_m=None, times_s=(0.0,), held=(), open_loop=False):
-    return plan(arm, list(points_m), lengths_m or [[]] * len(points_m), times_s, list(held), PRESENT, 1e-3, 5.0, open_loop)
+    return plan(
+        arm,
+        list(points_m),
+        lengths_m or [[]] * len(points_m),
+        times_s,
+        list(held),
+        PRESENT,
+        1e-3,
+        5.0,
+        open_loop,
+    )
 
 
 def test_lengths_reach_the_points_one_from_the_other(arm):
@@ -19,7 +29,9 @@ def test_lengths_reach_the_points_one_from_the_other(arm):
 
 
 def test_held_segments_stay(arm):
-    goal = make(arm, [arm.tip_from_lengths(PRESENT + [0, 0, 0, 0.01, 0.02, 0.0])], held=['module_1'])
+    goal = make(
+        arm, [arm.tip_from_lengths(PRESENT + [0, 0, 0, 0.01, 0.02, 0.0])], held=['module_1']
+    )
     assert goal.lengths_m[0, :3] == pytest.approx(PRESENT[:3], abs=1e-12)
     assert goal.lengths_m[0, 3:] == pytest.approx(PRESENT[3:] + [0.01, 0.02, 0.0], abs=1e-4)
     assert goal.free.tolist() == [False] * 3 + [True] * 3
@@ -56,7 +68,14 @@ def test_a_target_outside_the_workspace_says_how_far(arm):
 
 
 def test_a_path_is_straight_between_waypoints_and_stays_at_its_ends():
-    goal = Goal(np.array([[0, 0, 0], [1, 2, 4.0]]), np.zeros((2, 6)), np.array([1.0, 3.0]), np.ones(6, bool), 1e-3, 1.0)
+    goal = Goal(
+        np.array([[0, 0, 0], [1, 2, 4.0]]),
+        np.zeros((2, 6)),
+        np.array([1.0, 3.0]),
+        np.ones(6, bool),
+        1e-3,
+        1.0,
+    )
     assert goal.at(0.0)[0].tolist() == [0, 0, 0]
     assert goal.at(1.5)[0].tolist() == [0.25, 0.5, 1.0]
     assert goal.at(9.0)[0].tolist() == [1, 2, 4]
@@ -67,4 +86,14 @@ def test_a_path_is_straight_between_waypoints_and_stays_at_its_ends():
 @pytest.mark.parametrize('held', [[], ['module_1']])
 def test_a_target_at_the_end_of_the_world_is_outside(arm, far_m, held):
     with pytest.raises(OutsideWorkspaceError, match='limit 10 m'):
-        plan(arm, [np.array([0.0, far_m, 0.2])], [[]], [0.0], held, arm.length_limits_m.mean(axis=0), 1e-3, 10.0, False)
+        plan(
+            arm,
+            [np.array([0.0, far_m, 0.2])],
+            [[]],
+            [0.0],
+            held,
+            arm.length_limits_m.mean(axis=0),
+            1e-3,
+            10.0,
+            False,
+        )

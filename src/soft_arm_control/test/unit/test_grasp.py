@@ -30,7 +30,11 @@ def test_an_empty_grasp_says_so_and_vents(make_finger_loop, plant_seed):
     loop = make_finger_loop(plant_seed)
     loop.grasp()
     status = loop.until_end()
-    assert (status.outcome, status.end_state, status.seen_by) == (Outcome.NO_CONTACT, EndState.VENTED, Evidence.NONE)
+    assert (status.outcome, status.end_state, status.seen_by) == (
+        Outcome.NO_CONTACT,
+        EndState.VENTED,
+        Evidence.NONE,
+    )
     assert status.contact_pa is None and 'kPa without a contact' in status.message
     assert max(p for _, p, _ in loop.samples) == pytest.approx(100e3, abs=5e3)
     assert loop.command_pa == 0.0
@@ -108,12 +112,18 @@ def test_cancelling_vents_before_contact_and_holds_after(make_finger_loop):
     loop.grasp()
     loop.until(lambda status: status.phase == 'close')
     status = loop.gripper.cancel(loop.now_s)
-    assert (status.outcome, status.end_state) == (Outcome.CANCELLED, EndState.VENTED) and 'vented' in status.message
+    assert (status.outcome, status.end_state) == (
+        Outcome.CANCELLED,
+        EndState.VENTED,
+    ) and 'vented' in status.message
     loop.run(0.1)
     loop.grasp()
     loop.until(lambda status: status.phase == 'squeeze')
     status = loop.gripper.cancel(loop.now_s)
-    assert (status.outcome, status.end_state) == (Outcome.CANCELLED, EndState.HOLDING) and 'holding' in status.message
+    assert (status.outcome, status.end_state) == (
+        Outcome.CANCELLED,
+        EndState.HOLDING,
+    ) and 'holding' in status.message
     assert loop.run(1.0).phase == 'hold' and loop.command_pa > 20e3
 
 
@@ -131,7 +141,9 @@ def test_without_pressures_nothing_is_commanded(make_finger_loop):
 
 
 @pytest.mark.parametrize(('stall_s', 'outcome'), [(0.7, Outcome.DONE), (1.1, Outcome.DRIVER_LOST)])
-def test_a_machine_that_stalled_loses_the_driver_only_when_that_may_have_vented(make_finger_loop, stall_s, outcome):
+def test_a_machine_that_stalled_loses_the_driver_only_when_that_may_have_vented(
+    make_finger_loop, stall_s, outcome
+):
     loop = make_finger_loop(5, 0.010)
     loop.grasp()
     loop.until(lambda status: status.phase == 'close')
@@ -182,14 +194,19 @@ def test_a_pressure_that_does_not_follow_times_out_and_vents(make_finger_loop):
     assert loop.tick().outcome is Outcome.TIMEOUT
 
 
-def test_a_driver_that_becomes_inactive_ends_a_goal_before_it_can_come_back_by_itself(make_finger_loop):
+def test_a_driver_that_becomes_inactive_ends_a_goal_before_it_can_come_back_by_itself(
+    make_finger_loop,
+):
     loop = make_finger_loop(11)
     loop.grasp()
     loop.until(lambda status: status.phase == 'close')
     loop.gripper.add_driver_state(loop.now_s, active=False)
     inactive_s = loop.now_s
     status = loop.until_end()
-    assert (status.outcome, status.end_state) == (Outcome.DRIVER_LOST, EndState.NOTHING_COMMANDED) and 'inactive' in status.message
+    assert (status.outcome, status.end_state) == (
+        Outcome.DRIVER_LOST,
+        EndState.NOTHING_COMMANDED,
+    ) and 'inactive' in status.message
     assert loop.now_s - inactive_s == pytest.approx(0.3, abs=0.05)
 
 
@@ -251,7 +268,9 @@ def test_the_file_keeps_what_was_identified(tmp_path, free_of, finger):
     read = load(path, finger)
     assert read.time_constant_s(40e3) == pytest.approx(free.time_constant_s(40e3), abs=1e-5)
     assert read.bend_rad(40e3) == pytest.approx(free.bend_rad(40e3), abs=1e-4)
-    assert (read.excess_limit, read.deficit_limit_rad) == pytest.approx((free.excess_limit, free.deficit_limit_rad), abs=1e-5)
+    assert (read.excess_limit, read.deficit_limit_rad) == pytest.approx(
+        (free.excess_limit, free.deficit_limit_rad), abs=1e-5
+    )
     for before, after in (
         ('robot_fingerprint: ', 'robot_fingerprint: x'),
         ('time_constants_s', 'times'),
@@ -259,7 +278,9 @@ def test_the_file_keeps_what_was_identified(tmp_path, free_of, finger):
     ):
         damaged = tmp_path / 'damaged.yaml'
         damaged.write_text(path.read_text().replace(before, after))
-        with pytest.raises(CalibrationError, match='softarm calibrate grasp|made for another robot'):
+        with pytest.raises(
+            CalibrationError, match='softarm calibrate grasp|made for another robot'
+        ):
             load(damaged, finger)
 
 
@@ -270,7 +291,9 @@ def test_identified_time_constants_are_those_of_the_plant(free_of):
     assert free.time_constant_s(-50e3) == pytest.approx(1.6e9 * 3.0e-6 / 101_325, rel=0.3)
 
 
-@pytest.mark.parametrize('arguments', [['--closings', '1'], ['--robot', 'no_such'], ['--rig', 'no_such']])
+@pytest.mark.parametrize(
+    'arguments', [['--closings', '1'], ['--robot', 'no_such'], ['--rig', 'no_such']]
+)
 def test_bad_input_of_the_command_is_one_line_and_exit_code_2(capsys, arguments):
     assert calibrate_grasp.main(arguments) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1

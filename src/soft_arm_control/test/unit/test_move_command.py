@@ -11,7 +11,10 @@ HEAD = 'time_s,x_m,y_m,z_m\n'
 
 def test_a_path_is_read(tmp_path):
     path = tmp_path / 'path.csv'
-    path.write_text('\ufeffx_m, time_s ,y_m,z_m\r\n0.02,0.5,-1e-2,0.25\r\n\r\n 0.01,2,0,.24\r\n', encoding='utf-8')
+    path.write_text(
+        '\ufeffx_m, time_s ,y_m,z_m\r\n0.02,0.5,-1e-2,0.25\r\n\r\n 0.01,2,0,.24\r\n',
+        encoding='utf-8',
+    )
     assert read_path(path) == ([0.5, 2.0], [[0.02, -0.01, 0.25], [0.01, 0.0, 0.24]])
 
 

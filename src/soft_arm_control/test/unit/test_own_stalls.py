@@ -17,11 +17,17 @@ def stalls():
 
 
 def test_a_loop_that_runs_excuses_nothing(stalls):
-    assert stalls.silence_s(1.0, 0.4) == pytest.approx(0.6) and stalls.silence_s(1.0, -math.inf) == math.inf
+    assert (
+        stalls.silence_s(1.0, 0.4) == pytest.approx(0.6)
+        and stalls.silence_s(1.0, -math.inf) == math.inf
+    )
 
 
 @pytest.mark.parametrize('ticked', [False, True])
-@pytest.mark.parametrize(('heard_s', 'silence_s'), [(1.7, 0.0), (1.5, 0.0), (1.0, 0.0), (0.9, 0.1), (-math.inf, math.inf)])
+@pytest.mark.parametrize(
+    ('heard_s', 'silence_s'),
+    [(1.7, 0.0), (1.5, 0.0), (1.0, 0.0), (0.9, 0.1), (-math.inf, math.inf)],
+)
 def test_a_stall_is_nobodys_silence(stalls, ticked, heard_s, silence_s):
     if ticked:
         stalls.tick(1.7)
@@ -31,8 +37,12 @@ def test_a_stall_is_nobodys_silence(stalls, ticked, heard_s, silence_s):
 def test_silence_after_a_stall_counts(stalls):
     for k in range(11):
         stalls.tick(1.7 + k * PERIOD_S)
-    assert stalls.silence_s(1.9, 0.9) == pytest.approx(0.3) and stalls.silence_s(1.9, 1.8) == pytest.approx(0.1)
+    assert stalls.silence_s(1.9, 0.9) == pytest.approx(0.3) and stalls.silence_s(
+        1.9, 1.8
+    ) == pytest.approx(0.1)
 
 
 def test_a_stall_does_not_prolong_the_time_that_the_loop_ran(stalls):
-    assert stalls.tick(1.7) == pytest.approx(LATE_PERIODS * PERIOD_S) and stalls.tick(1.71) == pytest.approx(0.01)
+    assert stalls.tick(1.7) == pytest.approx(LATE_PERIODS * PERIOD_S) and stalls.tick(
+        1.71
+    ) == pytest.approx(0.01)

@@ -23,7 +23,9 @@ def test_reaches_a_nearby_target_and_leaves_held_actuators_alone(share, towards,
     start_m = lengths(share)
     goal_m = np.where(free, start_m + 0.1 * (lengths(towards) - start_m), start_m)
     target_m = ARM.tip_from_lengths(goal_m)
-    found_m, off_m = solve_lengths(ARM, start_m, target_m, start_m, ARM.length_limits_m, free, iterations=8)
+    found_m, off_m = solve_lengths(
+        ARM, start_m, target_m, start_m, ARM.length_limits_m, free, iterations=8
+    )
     assert off_m < 2e-4
     assert np.linalg.norm(ARM.tip_from_lengths(found_m) - target_m) == off_m
     assert (found_m[~free] == start_m[~free]).all()
@@ -32,15 +34,22 @@ def test_reaches_a_nearby_target_and_leaves_held_actuators_alone(share, towards,
 @settings(max_examples=30)
 @given(shares, st.lists(st.floats(-1, 1), min_size=3, max_size=3))
 def test_never_leaves_the_limits(share, target_m):
-    found_m, _ = solve_lengths(ARM, lengths(share), np.array(target_m), lengths(share), ARM.length_limits_m, FREE)
+    found_m, _ = solve_lengths(
+        ARM, lengths(share), np.array(target_m), lengths(share), ARM.length_limits_m, FREE
+    )
     assert (found_m >= ARM.length_limits_m[0]).all() and (found_m <= ARM.length_limits_m[1]).all()
 
 
 def test_the_null_space_leads_to_the_preferred_lengths():
-    start_m, preferred_m = np.array([0.12, 0.11, 0.1, 0.1, 0.11, 0.12]), np.array([0.1, 0.11, 0.12, 0.12, 0.11, 0.1])
+    start_m, preferred_m = (
+        np.array([0.12, 0.11, 0.1, 0.1, 0.11, 0.12]),
+        np.array([0.1, 0.11, 0.12, 0.12, 0.11, 0.1]),
+    )
     target_m, found_m = ARM.tip_from_lengths(start_m), start_m
     for _ in range(60):
-        found_m, off_m = solve_lengths(ARM, found_m, target_m, preferred_m, ARM.length_limits_m, FREE)
+        found_m, off_m = solve_lengths(
+            ARM, found_m, target_m, preferred_m, ARM.length_limits_m, FREE
+        )
     assert off_m < 1e-6
     assert np.linalg.norm(found_m - preferred_m) < 0.7 * np.linalg.norm(start_m - preferred_m)
 
@@ -50,8 +59,12 @@ def test_an_unreachable_target_is_approached_and_left_without_windup():
     near_m = ARM.tip_from_lengths(start_m)
     found_m = start_m
     for _ in range(50):
-        found_m, off_m = solve_lengths(ARM, found_m, np.array([0.0, 0.0, 0.6]), start_m, ARM.length_limits_m, FREE)
-    assert abs(off_m - (0.6 - 2 * ARM.length_limits_m[1, 0])) < 1e-3  # straight and as long as it gets
+        found_m, off_m = solve_lengths(
+            ARM, found_m, np.array([0.0, 0.0, 0.6]), start_m, ARM.length_limits_m, FREE
+        )
+    assert (
+        abs(off_m - (0.6 - 2 * ARM.length_limits_m[1, 0])) < 1e-3
+    )  # straight and as long as it gets
     for _ in range(5):
         found_m, off_m = solve_lengths(ARM, found_m, near_m, start_m, ARM.length_limits_m, FREE)
     assert off_m < 1e-4

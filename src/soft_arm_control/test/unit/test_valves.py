@@ -16,8 +16,12 @@ class Valve:
     def step(self, command_pa):
         self.sent_pa.append(command_pa)
         for _ in range(20):
-            rate = (self.sent_pa[-2] * self.gain + self.offset_pa - self.pressure_pa) / self.dynamics.valve_time_constant_s
-            self.pressure_pa = self.pressure_pa + PERIOD_S / 20 * np.clip(rate, *np.array([-1, 1]) * self.dynamics.valve_rate_limit_pa_s)
+            rate = (
+                self.sent_pa[-2] * self.gain + self.offset_pa - self.pressure_pa
+            ) / self.dynamics.valve_time_constant_s
+            self.pressure_pa = self.pressure_pa + PERIOD_S / 20 * np.clip(
+                rate, *np.array([-1, 1]) * self.dynamics.valve_rate_limit_pa_s
+            )
 
 
 def run(shaper, valve, wanted_pa, duration_s):
@@ -32,12 +36,16 @@ def test_a_large_step_arrives_near_the_rate_limit_without_overshoot(dynamics):
     wanted_pa = np.array([60e3, -30e3])
     seen = run(ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics), wanted_pa, 1.5)
     arrived_s = PERIOD_S * np.flatnonzero(np.abs(seen - wanted_pa).max(axis=1) > 0.02 * 60e3)[-1]
-    assert arrived_s < 60e3 / 150e3 + 0.25  # alone the valve takes 0.2 s + 0.2 s * ln(30 / 1.2) = 0.84 s
+    assert (
+        arrived_s < 60e3 / 150e3 + 0.25
+    )  # alone the valve takes 0.2 s + 0.2 s * ln(30 / 1.2) = 0.84 s
     assert (np.abs(seen) <= np.abs(wanted_pa) * 1.01).all()
 
 
 def test_chambers_arrive_together(dynamics):
-    seen = run(ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics), np.array([60e3, -30e3]), 0.3)
+    seen = run(
+        ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics), np.array([60e3, -30e3]), 0.3
+    )
     assert seen[-1, 1] / seen[-1, 0] == pytest.approx(-0.5, abs=0.01)
 
 
@@ -55,7 +63,9 @@ def test_commands_stay_inside_the_limits_and_the_reference_waits_for_the_valve(d
 @pytest.mark.parametrize(('gain', 'offset_pa'), [(1.02, 0.0), (0.98, 800.0), (1.0, -1500.0)])
 def test_the_valves_gain_and_offset_are_taken_off(dynamics, gain, offset_pa):
     wanted_pa = np.array([50e3, -50e3])
-    seen = run(ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics, gain, offset_pa), wanted_pa, 4.0)
+    seen = run(
+        ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics, gain, offset_pa), wanted_pa, 4.0
+    )
     assert np.abs(seen[-1] - wanted_pa).max() < 60.0
 
 

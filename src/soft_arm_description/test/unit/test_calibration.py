@@ -1,7 +1,14 @@
 import pytest
 
 from soft_arm_description import calibration
-from soft_arm_description.calibration import CalibrationError, calibration_path, check_devices, devices_of, loadable, rigs
+from soft_arm_description.calibration import (
+    CalibrationError,
+    calibration_path,
+    check_devices,
+    devices_of,
+    loadable,
+    rigs,
+)
 
 
 def test_rigs_of_the_product():
@@ -14,7 +21,10 @@ def test_path_of_a_shipped_calibration():
     assert calibration_path('lab', 'extrinsics').parts[-2:] == ('lab', 'extrinsics.yaml')
 
 
-@pytest.mark.parametrize('rig, name, word', [('moon', 'pressure_length', 'moon'), ('virtual', '../secret', 'secret'), ('..', 'x', "'..'")])
+@pytest.mark.parametrize(
+    'rig, name, word',
+    [('moon', 'pressure_length', 'moon'), ('virtual', '../secret', 'secret'), ('..', 'x', "'..'")],
+)
 def test_unknown_is_refused(rig, name, word):
     with pytest.raises(CalibrationError, match=word.replace('.', r'\.')):
         calibration_path(rig, name)
@@ -38,7 +48,12 @@ def test_a_real_rig_loads_nothing_that_was_measured_on_a_virtual_one(mine):
     assert loadable('mine', 'dynamics') == path  # its loader says that it is missing
     path.write_text('devices: real')
     assert loadable('mine', 'dynamics') == path
-    bad = {'devices: virtual': 'measured on virtual devices', 'date: today': 'does not say', '- 1': 'keys', '[': 'line'}
+    bad = {
+        'devices: virtual': 'measured on virtual devices',
+        'date: today': 'does not say',
+        '- 1': 'keys',
+        '[': 'line',
+    }
     for content, words in bad.items():
         path.write_text(content)
         with pytest.raises(CalibrationError, match=words) as caught:
@@ -49,7 +64,10 @@ def test_a_real_rig_loads_nothing_that_was_measured_on_a_virtual_one(mine):
 def test_a_virtual_rig_is_one_by_its_file_and_loads_all(mine):
     (mine / 'rig.yaml').write_text('devices: virtual')
     (mine / 'dynamics.yaml').write_text('devices: real')
-    assert devices_of('mine') == 'virtual' and check_devices(mine / 'dynamics.yaml', 'mine') == mine / 'dynamics.yaml'
+    assert (
+        devices_of('mine') == 'virtual'
+        and check_devices(mine / 'dynamics.yaml', 'mine') == mine / 'dynamics.yaml'
+    )
 
 
 @pytest.mark.parametrize('content', ['devices: emulated', 'devices: [real]', 'device: virtual', ''])
@@ -65,6 +83,11 @@ def test_rigs_of_ones_own_lie_outside_the_package(tmp_path, monkeypatch):
         calibration_path('bench', 'dynamics')
     for name in ('bench', 'virtual'):
         (tmp_path / name).mkdir()
-    assert 'bench' in rigs() and calibration_path('bench', 'dynamics') == tmp_path / 'bench' / 'dynamics.yaml'
+    assert (
+        'bench' in rigs()
+        and calibration_path('bench', 'dynamics') == tmp_path / 'bench' / 'dynamics.yaml'
+    )
     assert devices_of('bench') == 'real'
-    assert tmp_path not in calibration_path('virtual', 'dynamics').parents, "the product's rigs stay what they are"
+    assert tmp_path not in calibration_path('virtual', 'dynamics').parents, (
+        "the product's rigs stay what they are"
+    )

@@ -30,10 +30,22 @@ def test_shipped_arm_is_table_3():
     [
         (lambda c: c.pop('base'), ['base', 'missing']),
         (lambda c: c.update(colour='red'), ['colour', 'unknown']),
-        (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=-0.03), ['centre_radius_m', '-0.03']),
-        (lambda c: c['segments'][0]['actuators'].update(centre_radius_m=float('nan')), ['centre_radius_m', 'nan']),
-        (lambda c: c['segments'][0]['actuators'].update(length_limits_m=[0.2, 0.1]), ['length_limits_m', '0.2', 'smaller']),
-        (lambda c: c['segments'][0]['actuators']['curve'].update(length_m=[0.07, 0.07, 0.195]), ['length_m', 'increasing']),
+        (
+            lambda c: c['segments'][0]['actuators'].update(centre_radius_m=-0.03),
+            ['centre_radius_m', '-0.03'],
+        ),
+        (
+            lambda c: c['segments'][0]['actuators'].update(centre_radius_m=float('nan')),
+            ['centre_radius_m', 'nan'],
+        ),
+        (
+            lambda c: c['segments'][0]['actuators'].update(length_limits_m=[0.2, 0.1]),
+            ['length_limits_m', '0.2', 'smaller'],
+        ),
+        (
+            lambda c: c['segments'][0]['actuators']['curve'].update(length_m=[0.07, 0.07, 0.195]),
+            ['length_m', 'increasing'],
+        ),
         (lambda c: c['segments'][1].update(name='module_1'), ['module_1', 'twice']),
         (lambda c: c['channels'].pop('m1_b1'), ['channels', 'm1_b1']),
         (lambda c: c['channels'].update(m1_b1=5), ['share']),
@@ -54,21 +66,43 @@ def test_missing_file_names_what_exists():
 def test_fingerprints(changed):
     robot = load_robot('two_module_arm')
     red = changed(lambda c: c['ring'].update(colour_rgb=[1.0, 0.0, 0.0]))
-    assert red.fingerprint != robot.fingerprint and red.kinematic_fingerprint == robot.kinematic_fingerprint
+    assert (
+        red.fingerprint != robot.fingerprint
+        and red.kinematic_fingerprint == robot.kinematic_fingerprint
+    )
     wide = changed(lambda c: c['segments'][0]['actuators'].update(centre_radius_m=0.031))
     assert wide.kinematic_fingerprint != robot.kinematic_fingerprint
 
 
 def test_every_kind_ships():
     robots = {name: load_robot(name) for name in shipped_robots()}
-    assert {s.kind for r in robots.values() for s in r.segments} == {'bellows', 'single_bend', 'modal', 'tendon'}
+    assert {s.kind for r in robots.values() for s in r.segments} == {
+        'bellows',
+        'single_bend',
+        'modal',
+        'tendon',
+    }
     assert {s.closing_twist for r in robots.values() for s in r.segments} == {True, False}
     finger = robots['four_piece_finger']
-    assert [s.length_m for s in finger.segments] == [0.014, 0.014, 0.01232, 0.01539] and finger.segments[0].nominal
-    assert finger.chambers == ('finger',) and finger.pressure_limits_pa.ravel().tolist() == [-90e3, 120e3]
+    assert [s.length_m for s in finger.segments] == [
+        0.014,
+        0.014,
+        0.01232,
+        0.01539,
+    ] and finger.segments[0].nominal
+    assert finger.chambers == ('finger',) and finger.pressure_limits_pa.ravel().tolist() == [
+        -90e3,
+        120e3,
+    ]
     assert {
-        name: [s.length_limits_m for s in robots[f'squid_{name}'].segments] for name in ('grasper', 'palpation', 'camera', 'light')
-    } == {'grasper': [(0.29, 0.3)] * 2, 'palpation': [(0.29, 0.3)] * 2, 'camera': [(0.58, 0.6)], 'light': [(0.58, 0.6)]}
+        name: [s.length_limits_m for s in robots[f'squid_{name}'].segments]
+        for name in ('grasper', 'palpation', 'camera', 'light')
+    } == {
+        'grasper': [(0.29, 0.3)] * 2,
+        'palpation': [(0.29, 0.3)] * 2,
+        'camera': [(0.58, 0.6)],
+        'light': [(0.58, 0.6)],
+    }
 
 
 def test_kinds_share_one_robot():
@@ -78,10 +112,28 @@ def test_kinds_share_one_robot():
     piece = load_robot('four_piece_finger').segments[0].model_dump(mode='json')
     content |= {'segments': [content['segments'][0], tendon, piece], 'channels': {}}
     robot = Robot.model_validate(content)
-    assert [c.name for c in robot.actuation] == ['m1_b1', 'm1_b2', 'm1_b3', 'camera_1_theta', 'camera_1_phi', 'camera_1_ell', 'finger']
+    assert [c.name for c in robot.actuation] == [
+        'm1_b1',
+        'm1_b2',
+        'm1_b3',
+        'camera_1_theta',
+        'camera_1_phi',
+        'camera_1_ell',
+        'finger',
+    ]
     assert [c.unit for c in robot.actuation] == ['m'] * 3 + ['rad', 'rad', 'm', 'Pa']
-    assert robot.chambers == ('m1_b1', 'm1_b2', 'm1_b3', 'finger') and robot.pressure_limits_pa.shape == (2, 4)
-    other = content | {'segments': [*content['segments'], piece | {'name': 'piece_2', 'pressure_limits_pa': [0.0, 1e3]}]}
+    assert robot.chambers == (
+        'm1_b1',
+        'm1_b2',
+        'm1_b3',
+        'finger',
+    ) and robot.pressure_limits_pa.shape == (2, 4)
+    other = content | {
+        'segments': [
+            *content['segments'],
+            piece | {'name': 'piece_2', 'pressure_limits_pa': [0.0, 1e3]},
+        ]
+    }
     with pytest.raises(ValueError, match='two sets of limits'):
         Robot.model_validate(other)
 

@@ -12,14 +12,18 @@ def test_links_and_joints_form_one_tree(name):
     robot = load_robot(name)
     tree = ElementTree.fromstring(robot_urdf(robot))
     links = [link.get('name') for link in tree.findall('link')]
-    joints = [(j.find('parent').get('link'), j.find('child').get('link')) for j in tree.findall('joint')]
+    joints = [
+        (j.find('parent').get('link'), j.find('child').get('link')) for j in tree.findall('joint')
+    ]
     children = [child for _, child in joints]
     assert len(set(links)) == len(links) and len(set(children)) == len(children)
     assert set(links) - set(children) == {robot.base.frame}
     assert {parent for parent, _ in joints} <= set(links) and set(children) <= set(links)
     moving = [j.get('name') for j in tree.findall('joint') if j.get('type') != 'fixed']
     assert moving == joint_names(robot)
-    assert all(j.find('limit') is not None for j in tree.findall('joint') if j.get('type') != 'fixed')
+    assert all(
+        j.find('limit') is not None for j in tree.findall('joint') if j.get('type') != 'fixed'
+    )
 
 
 def test_ring_has_the_size_of_the_robot_file():
@@ -27,7 +31,10 @@ def test_ring_has_the_size_of_the_robot_file():
     tree = ElementTree.fromstring(robot_urdf(robot))
     (ring,) = [link for link in tree.findall('link') if link.get('name') == 'soft_arm_ring']
     cylinder = ring.find('visual/geometry/cylinder')
-    assert float(cylinder.get('radius')) == robot.ring.radius_m and float(cylinder.get('length')) == robot.ring.height_m
+    assert (
+        float(cylinder.get('radius')) == robot.ring.radius_m
+        and float(cylinder.get('length')) == robot.ring.height_m
+    )
 
 
 def test_command(capsys):

@@ -36,7 +36,9 @@ def test_a_trap_is_refused_in_one_short_line(tmp_path, content, what):
 
 def test_scalars_follow_yaml_1_2(tmp_path):
     path = tmp_path / 'scalars.yaml'
-    path.write_text('a: 1e-3\nb: 010\nc: 12:30\nd: 2026-01-31\ne: yes\nf: 0x1F\ng: -.inf\nh: ~\ni: true\nj: -1.\nk: "1"\n')
+    path.write_text(
+        'a: 1e-3\nb: 010\nc: 12:30\nd: 2026-01-31\ne: yes\nf: 0x1F\ng: -.inf\nh: ~\ni: true\nj: -1.\nk: "1"\n'
+    )
     assert read_yaml(path) == {
         'a': 1e-3, 'b': 10, 'c': '12:30', 'd': '2026-01-31', 'e': 'yes', 'f': 31, 'g': -float('inf'), 'h': None, 'i': True, 'j': -1.0,
         'k': '1',
@@ -51,10 +53,30 @@ def test_merge_keys_and_an_empty_file_are_read(tmp_path):
     assert read_yaml(path) is None
 
 
-@pytest.mark.parametrize('text', ['12e4567890123456', '0123456789012389', '1_000', 'yes', '2026-01-31', '12:30', '0x1f', '~', '1.5', '<<'])
+@pytest.mark.parametrize(
+    'text',
+    [
+        '12e4567890123456',
+        '0123456789012389',
+        '1_000',
+        'yes',
+        '2026-01-31',
+        '12:30',
+        '0x1f',
+        '~',
+        '1.5',
+        '<<',
+    ],
+)
 def test_what_is_written_is_read_back(tmp_path, text):
     path = tmp_path / 'new' / 'file.yaml'
-    content = {'robot_fingerprint': text, 'values': [1, 2.5e-7, -1e300, True, None], 'rows': [[1.0, 2.0], [3.0, 4.0]]}
+    content = {
+        'robot_fingerprint': text,
+        'values': [1, 2.5e-7, -1e300, True, None],
+        'rows': [[1.0, 2.0], [3.0, 4.0]],
+    }
     write_yaml(path, content, 'Two lines\nof comment.')
     assert read_yaml(path) == content
-    assert path.read_text().startswith('# Two lines\n# of comment.\n') and [p.name for p in path.parent.iterdir()] == ['file.yaml']
+    assert path.read_text().startswith('# Two lines\n# of comment.\n') and [
+        p.name for p in path.parent.iterdir()
+    ] == ['file.yaml']

@@ -1,9 +1,11 @@
 """The arm paper's two experiments and its table 7: targets and scoring.
 
-Module 1 is held at full vacuum and module 2 moves: *bend* 0 .. 120 deg at phi = 30 deg, *deflection* theta = 30 deg round 360 deg. The
-paper takes module 2's solution of greatest vacuum. Here its shortest bellows stays `CONTROL_MARGIN_M` longer than at full vacuum: pinned
-at the limit it could not shorten, and the feedback would have authority in one direction only. Where the longest bellows would come
-within `LONGEST_MARGIN_M` of its limit (beyond 110 deg) all three are shorter: a sagging arm needs more length there.
+Module 1 is held at full vacuum and module 2 moves: *bend* 0 .. 120 deg at phi = 30 deg,
+*deflection* theta = 30 deg round 360 deg. The paper takes module 2's solution of greatest vacuum.
+Here its shortest bellows stays `CONTROL_MARGIN_M` longer than at full vacuum: pinned at the limit
+it could not shorten, and the feedback would have authority in one direction only. Where the longest
+bellows would come within `LONGEST_MARGIN_M` of its limit (beyond 110 deg) all three are shorter: a
+sagging arm needs more length there.
 """
 
 from dataclasses import dataclass
@@ -23,7 +25,10 @@ TABLE_7_DEG = (30.0, 60.0, 90.0, 120.0)
 SETTLED_SHARE = 0.02  # of the step
 SCORED_S = 0.3  # of the truth at the end of each step
 
-PAPER = {'bend': (8.77e-3, 2.03e-3), 'deflection': (6.63e-3, 1.68e-3)}  # mean error [m] open loop, closed loop
+PAPER = {
+    'bend': (8.77e-3, 2.03e-3),
+    'deflection': (6.63e-3, 1.68e-3),
+}  # mean error [m] open loop, closed loop
 PAPER_SETTLE_S = {30.0: 1.19, 60.0: 1.42, 90.0: 1.58, 120.0: 1.81}  # table 7
 PAPER_DEFLECTION_RAD_S = 0.52
 
@@ -44,7 +49,8 @@ def experiment(arm: Arm, name: str, steps: int | None = None) -> Experiment:
     """Targets of `bend` or `deflection`; `steps` changes their number over the same range.
 
     Raises:
-        ExperimentError: If there are fewer than 2 steps, or the arm has not the two segments it takes.
+        ExperimentError: If there are fewer than 2 steps, or the arm has not the two segments it
+            takes.
     """
     if steps is not None and steps < 2:
         raise ExperimentError(f'--steps {steps}: give at least 2')
@@ -60,7 +66,9 @@ def experiment(arm: Arm, name: str, steps: int | None = None) -> Experiment:
 def targets(arm: Arm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> Experiment:
     """Targets with all segments but the last at full vacuum, and the last bent as given, with the margins above."""
     if arm.n_segments < 2:
-        raise ExperimentError(f'robot {arm.robot.name} has {arm.n_segments} segment: the experiments need one to hold and one to move')
+        raise ExperimentError(
+            f'robot {arm.robot.name} has {arm.n_segments} segment: the experiments need one to hold and one to move'
+        )
     moving = len(arm.robot.segments[-1].actuators.names)
     shortest_m = float(np.max(arm.length_limits_m[0, -moving:]))
     lengths_m = np.tile(arm.length_limits_m[0], (len(theta_rad), 1))
@@ -69,7 +77,9 @@ def targets(arm: Arm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> 
     offsets_m = arm.lengths_from_arcs(arcs)[:, -moving:]  # of each bellows from the centre line
     above_m = offsets_m - offsets_m.min(axis=1, keepdims=True)  # the shortest
     longest_m = float(np.min(arm.length_limits_m[1, -moving:])) - LONGEST_MARGIN_M
-    margin_m = np.clip(longest_m - shortest_m - above_m.max(axis=1, keepdims=True), 0.0, CONTROL_MARGIN_M)
+    margin_m = np.clip(
+        longest_m - shortest_m - above_m.max(axis=1, keepdims=True), 0.0, CONTROL_MARGIN_M
+    )
     lengths_m[:, -moving:] = shortest_m + margin_m + above_m
     too_long = lengths_m > arm.length_limits_m[1]
     if too_long.any():
@@ -79,7 +89,12 @@ def targets(arm: Arm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> 
             f'{1e3 * arm.length_limits_m[1].max():.1f} mm: this robot cannot do the experiment'
         )
     return Experiment(
-        name, np.asarray(theta_rad), np.asarray(phi_rad), lengths_m, arm.tip_from_lengths(lengths_m), arm.robot.segment_names[:-1]
+        name,
+        np.asarray(theta_rad),
+        np.asarray(phi_rad),
+        lengths_m,
+        arm.tip_from_lengths(lengths_m),
+        arm.robot.segment_names[:-1],
     )
 
 
@@ -91,11 +106,15 @@ def end_of_step_m(times_s: np.ndarray, tips_m: np.ndarray, stop_s: float) -> np.
     """
     rows = (times_s > stop_s - SCORED_S) & (times_s <= stop_s)
     if not rows.any():
-        raise ExperimentError(f'no truth within the last {SCORED_S} s of a step: is the virtual rig still running?')
+        raise ExperimentError(
+            f'no truth within the last {SCORED_S} s of a step: is the virtual rig still running?'
+        )
     return tips_m[rows].mean(axis=0)
 
 
-def settling_time_s(times_s: np.ndarray, tips_m: np.ndarray, start_m: np.ndarray, target_m: np.ndarray) -> float | None:
+def settling_time_s(
+    times_s: np.ndarray, tips_m: np.ndarray, start_m: np.ndarray, target_m: np.ndarray
+) -> float | None:
     """Time [s] after which the tip stays within `SETTLED_SHARE` of the step about the target; None if it does not.
 
     Args:
@@ -103,17 +122,22 @@ def settling_time_s(times_s: np.ndarray, tips_m: np.ndarray, start_m: np.ndarray
         tips_m: True tips [m], shape (k, 3).
         start_m, target_m: Ends of the step [m], shape (3,).
     """
-    outside = np.flatnonzero(np.linalg.norm(tips_m - target_m, axis=1) > SETTLED_SHARE * np.linalg.norm(target_m - start_m))
+    outside = np.flatnonzero(
+        np.linalg.norm(tips_m - target_m, axis=1)
+        > SETTLED_SHARE * np.linalg.norm(target_m - start_m)
+    )
     if len(outside) == 0:
         return 0.0
     return float(times_s[outside[-1] + 1]) if outside[-1] + 1 < len(times_s) else None
 
 
-def fastest_settling_s(arm: Arm, dynamics: Dynamics, start_m: np.ndarray, target_m: np.ndarray) -> float:
+def fastest_settling_s(
+    arm: Arm, dynamics: Dynamics, start_m: np.ndarray, target_m: np.ndarray
+) -> float:
     """The shortest settling time [s] that valves and mechanics allow, whatever the controller.
 
-    Every valve goes at its rate limit, or, near the end of its range, as fast as the limit command drives it, and stops dead at its
-    target; the mechanics follow with their lag.
+    Every valve goes at its rate limit, or, near the end of its range, as fast as the limit command
+    drives it, and stops dead at its target; the mechanics follow with their lag.
 
     Args:
         arm: The model.
@@ -122,16 +146,30 @@ def fastest_settling_s(arm: Arm, dynamics: Dynamics, start_m: np.ndarray, target
     """
     dt_s = 0.002
     pressure_pa, goal_pa = arm.pressures(start_m), arm.pressures(target_m)
-    limits_pa = np.where(goal_pa > pressure_pa, arm.pressure_limits_pa[1], arm.pressure_limits_pa[0])
+    limits_pa = np.where(
+        goal_pa > pressure_pa, arm.pressure_limits_pa[1], arm.pressure_limits_pa[0]
+    )
     lagged_pa, times_s, tips_m = pressure_pa, [0.0], [arm.tip_from_lengths(start_m)]
-    share = 1.0 - np.exp(-dt_s / dynamics.mechanical_lag_s) if dynamics.mechanical_lag_s > 0 else 1.0
+    share = (
+        1.0 - np.exp(-dt_s / dynamics.mechanical_lag_s) if dynamics.mechanical_lag_s > 0 else 1.0
+    )
     while np.max(np.abs(lagged_pa - goal_pa)) > 50.0 and times_s[-1] < 20.0:
-        rate_pa_s = np.minimum(np.abs(limits_pa - pressure_pa) / dynamics.valve_time_constant_s, dynamics.valve_rate_limit_pa_s)
-        pressure_pa = pressure_pa + np.clip(goal_pa - pressure_pa, -rate_pa_s * dt_s, rate_pa_s * dt_s)
+        rate_pa_s = np.minimum(
+            np.abs(limits_pa - pressure_pa) / dynamics.valve_time_constant_s,
+            dynamics.valve_rate_limit_pa_s,
+        )
+        pressure_pa = pressure_pa + np.clip(
+            goal_pa - pressure_pa, -rate_pa_s * dt_s, rate_pa_s * dt_s
+        )
         lagged_pa = lagged_pa + share * (pressure_pa - lagged_pa)
         times_s.append(times_s[-1] + dt_s)
         tips_m.append(arm.tip_from_lengths(arm.lengths(lagged_pa)))
-    return dynamics.valve_delay_s + (settling_time_s(np.array(times_s), np.array(tips_m), tips_m[0], arm.tip_from_lengths(target_m)) or 0.0)
+    return dynamics.valve_delay_s + (
+        settling_time_s(
+            np.array(times_s), np.array(tips_m), tips_m[0], arm.tip_from_lengths(target_m)
+        )
+        or 0.0
+    )
 
 
 def angular_speed_rad_s(times_s: np.ndarray, tips_m: np.ndarray) -> tuple[float, float]:

@@ -8,7 +8,13 @@ matplotlib.use('Agg')
 import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
 import numpy as np  # noqa: E402
 
-from soft_arm_experiments.arm.experiments import CONTROL_MARGIN_M, PAPER, PAPER_DEFLECTION_RAD_S, PAPER_SETTLE_S, PHI_BEND_RAD  # noqa: E402
+from soft_arm_experiments.arm.experiments import (
+    CONTROL_MARGIN_M,
+    PAPER,
+    PAPER_DEFLECTION_RAD_S,
+    PAPER_SETTLE_S,
+    PHI_BEND_RAD,
+)  # noqa: E402
 from soft_arm_experiments.arm.results import Result  # noqa: E402
 
 OPEN, CLOSED, TARGET = 'tab:red', 'tab:blue', 'black'
@@ -30,15 +36,20 @@ def write_report(result: Result, folder: Path) -> Path:
 def write_overview(results: list[Result], reports: list[Path], folder: Path) -> Path:
     """Write report.md over several experiments on one rig, with their own reports linked; return its path."""
     seed = results[0].plant_seed
-    links = [f'- [{r.experiment.name}]({report.relative_to(folder)})' for r, report in zip(results, reports, strict=True)]
+    links = [
+        f'- [{r.experiment.name}]({report.relative_to(folder)})'
+        for r, report in zip(results, reports, strict=True)
+    ]
     parts = [
-        f'# {" and ".join(r.experiment.name for r in results)}' + ('' if seed is None else f', plant seed {seed}'),
+        f'# {" and ".join(r.experiment.name for r in results)}'
+        + ('' if seed is None else f', plant seed {seed}'),
         table(results),
         *(settling_table(r) for r in results if r.responses),
         '\n'.join(links),
     ]
     plots = [
-        f'![{r.experiment.name}]({report.parent.relative_to(folder)}/trajectory.png)' for r, report in zip(results, reports, strict=True)
+        f'![{r.experiment.name}]({report.parent.relative_to(folder)}/trajectory.png)'
+        for r, report in zip(results, reports, strict=True)
     ]
     path = folder / 'report.md'
     path.write_text('\n\n'.join([*parts, *plots]) + '\n')
@@ -63,7 +74,10 @@ def table(results: list[Result]) -> str:
 
 def settling_table(result: Result) -> str:
     """Markdown table of the settling times beside the paper's table 7 and the plant's own limit."""
-    rows = ["| bend, closed loop | settled within 2 % | the valves' own limit | paper, table 7 |", '|---|---|---|---|']
+    rows = [
+        "| bend, closed loop | settled within 2 % | the valves' own limit | paper, table 7 |",
+        '|---|---|---|---|',
+    ]
     for r in result.responses:
         settle = 'not settled' if r.settle_s is None else f'{r.settle_s:.2f} s'
         paper = f'{PAPER_SETTLE_S[r.theta_deg]:.2f} s' if r.theta_deg in PAPER_SETTLE_S else ''
@@ -72,7 +86,12 @@ def settling_table(result: Result) -> str:
 
 
 def _markdown(result: Result) -> str:
-    e, seed = result.experiment, 'a rig that was running' if result.plant_seed is None else f'plant seed {result.plant_seed}'
+    e, seed = (
+        result.experiment,
+        'a rig that was running'
+        if result.plant_seed is None
+        else f'plant seed {result.plant_seed}',
+    )
     parts = [
         f'# Experiment {e.name}, {seed}',
         table([result]),
@@ -113,7 +132,9 @@ def _plot_trajectory(result: Result, path: Path) -> None:
     """Bend: in its plane, as figures 12 and 13. Deflection: seen along the base's z axis and in space, as figures 15 and 16."""
     e = result.experiment
     figure = plt.figure(figsize=(10, 4.5), layout='constrained')
-    for column, (title, run, colour) in enumerate((('open loop', result.open_loop, OPEN), ('closed loop', result.closed_loop, CLOSED))):
+    for column, (title, run, colour) in enumerate(
+        (('open loop', result.open_loop, OPEN), ('closed loop', result.closed_loop, CLOSED))
+    ):
         in_space = e.name == 'deflection'
         axes = figure.add_subplot(1, 2, column + 1, projection='3d' if in_space else None)
         for points_m, style in (
@@ -122,7 +143,14 @@ def _plot_trajectory(result: Result, path: Path) -> None:
             (e.points_m, {'color': TARGET, 'marker': '+', 'ls': '', 'label': 'target'}),
         ):
             x, y, z = 1e3 * points_m.T
-            axes.plot(*((x, y, z) if in_space else (x * np.cos(PHI_BEND_RAD) + y * np.sin(PHI_BEND_RAD), z)), **style)
+            axes.plot(
+                *(
+                    (x, y, z)
+                    if in_space
+                    else (x * np.cos(PHI_BEND_RAD) + y * np.sin(PHI_BEND_RAD), z)
+                ),
+                **style,
+            )
         axes.set_title(f'{e.name}, {title}')
         if in_space:
             axes.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]')
@@ -144,7 +172,11 @@ def _plot_errors(result: Result, path: Path) -> None:
     ):
         axes.plot(angle, 1e3 * run.errors_m(e.points_m), 'o-', color=colour, label=label)
         axes.axhline(1e3 * paper_m, color=colour, ls=':', label=f'paper, {label} mean')
-    axes.set(xlabel='theta [deg]' if e.name == 'bend' else 'phi [deg]', ylabel='tip error at the end of the step [mm]', ylim=(0, None))
+    axes.set(
+        xlabel='theta [deg]' if e.name == 'bend' else 'phi [deg]',
+        ylabel='tip error at the end of the step [mm]',
+        ylim=(0, None),
+    )
     axes.legend()
     figure.savefig(path, dpi=110)
     plt.close(figure)
@@ -153,10 +185,17 @@ def _plot_errors(result: Result, path: Path) -> None:
 def _plot_responses(result: Result, path: Path) -> None:
     figure, axes = plt.subplots(figsize=(8, 4), layout='constrained')
     for r in result.responses:
-        (line,) = axes.plot(r.times_s, 100 * r.distance_m / r.step_m, label=f'0 to {r.theta_deg:.0f} deg')
+        (line,) = axes.plot(
+            r.times_s, 100 * r.distance_m / r.step_m, label=f'0 to {r.theta_deg:.0f} deg'
+        )
         axes.axvline(r.limit_s, color=line.get_color(), ls=':')
     axes.axhline(2.0, color='grey', lw=0.8)
-    axes.set(xlabel='time from the command [s]', ylabel='distance from the target [% of the step]', yscale='log', ylim=(0.1, 150))
+    axes.set(
+        xlabel='time from the command [s]',
+        ylabel='distance from the target [% of the step]',
+        yscale='log',
+        ylim=(0.1, 150),
+    )
     axes.legend(title="dotted: the valves' limit")
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -96,7 +96,11 @@ class Result:
                 [
                     'theta_rad',
                     'phi_rad',
-                    *(f'{what}_{a}_m' for what in ('target', 'open_loop', 'closed_loop') for a in axes),
+                    *(
+                        f'{what}_{a}_m'
+                        for what in ('target', 'open_loop', 'closed_loop')
+                        for a in axes
+                    ),
                     'open_loop_error_m',
                     'closed_loop_error_m',
                 ]

@@ -45,7 +45,10 @@ def figures(robot: str, seed: int, on_repeat: Callable[[], None]) -> dict[str, f
             on_repeat()
     finally:
         server.stop()
-    return {'vent_after_comm_loss_s': round(max(loss_s), 3), 'watchdog_vent_s': round(max(watchdog_s), 3)}
+    return {
+        'vent_after_comm_loss_s': round(max(loss_s), 3),
+        'watchdog_vent_s': round(max(watchdog_s), 3),
+    }
 
 
 def _comm_loss_s(device: Pcu2v) -> float:
@@ -59,7 +62,10 @@ def _comm_loss_s(device: Pcu2v) -> float:
                 relay.silent = True
                 began_s = time.monotonic()
                 _wait(lambda: not _on(device), 'the device vents after the link fell silent')
-                _wait(lambda: disarmed.is_set() and not driver.armed, 'the driver latches the loss of its link')
+                _wait(
+                    lambda: disarmed.is_set() and not driver.armed,
+                    'the driver latches the loss of its link',
+                )
                 return time.monotonic() - began_s
         finally:
             driver.close()

@@ -1,6 +1,7 @@
 """Random faults between the gripper's driver and an emulated PCU2-V, for `softarm bench cell`.
 
-A process of its own, so that what it leaves behind is its own; it prints a JSON line with faults and leaks.
+A process of its own, so that what it leaves behind is its own; it prints a JSON line with faults
+and leaks.
 """
 
 import contextlib
@@ -36,21 +37,36 @@ def soak(duration_s: float, seed: int) -> dict:
     server.start()
     before, before_mib = _held(), _resident_mib()
     with TcpRelay(server.device.port) as relay:
-        driver = Driver(Pcu2vDevice(load_map('pcu2v').with_link('127.0.0.1', relay.port, '')), 50.0, 0.5)
+        driver = Driver(
+            Pcu2vDevice(load_map('pcu2v').with_link('127.0.0.1', relay.port, '')), 50.0, 0.5
+        )
         driver.connect()
         end_s = time.monotonic() + duration_s
         while time.monotonic() < end_s:
             name = draw.choice(FAULTS)
             counts[name] += 1
             _disturb(name, relay, server.device, draw)
-            _command(driver, draw.uniform(-80e3, 110e3), draw.uniform(0.1, 1.0), silent=name == 'no commands')
+            _command(
+                driver,
+                draw.uniform(-80e3, 110e3),
+                draw.uniform(0.1, 1.0),
+                silent=name == 'no commands',
+            )
             relay.silent, relay.latency_s = False, 0.0
             _command(driver, draw.uniform(-80e3, 110e3), draw.uniform(0.0, 0.5))
         agrees = _agrees(driver, server.device)
         driver.close()
     gc.collect()
-    leaks = [] if agrees else [f'the driver says {driver.latest}, the device holds {server.device.logic.__dict__}']
-    leaks += [f'{name}: {before[name]} before, {after} after' for name, after in _held().items() if after > before[name]]
+    leaks = (
+        []
+        if agrees
+        else [f'the driver says {driver.latest}, the device holds {server.device.logic.__dict__}']
+    )
+    leaks += [
+        f'{name}: {before[name]} before, {after} after'
+        for name, after in _held().items()
+        if after > before[name]
+    ]
     if server.device.logic.positive_trigger or server.device.logic.negative_trigger:
         leaks.append('a closed driver left the device under pressure')
     if _resident_mib() - before_mib > MEMORY_DRIFT_MIB:
@@ -76,7 +92,9 @@ def _command(driver: Driver, pressure_pa: float, duration_s: float, silent: bool
     """Command for a while, as an operator would who always activates again."""
     end_s, never = time.monotonic() + duration_s, threading.Event()
     while time.monotonic() < end_s:
-        with contextlib.suppress(PneumaticDriverError):  # refusals and lost links are what this makes
+        with contextlib.suppress(
+            PneumaticDriverError
+        ):  # refusals and lost links are what this makes
             if not driver.armed:
                 driver.clear_faults()
                 driver.arm()
@@ -91,8 +109,18 @@ def _agrees(driver: Driver, device: Pcu2v) -> bool:
     while time.monotonic() < end_s:
         _command(driver, 50e3, 0.2)
         latest, logic = driver.latest, device.logic
-        told = latest.positive_target_pa, latest.negative_target_pa, latest.positive_trigger, latest.negative_trigger
-        held = 100.0 * logic.positive_target, 100.0 * logic.negative_target, logic.positive_trigger, logic.negative_trigger
+        told = (
+            latest.positive_target_pa,
+            latest.negative_target_pa,
+            latest.positive_trigger,
+            latest.negative_trigger,
+        )
+        held = (
+            100.0 * logic.positive_target,
+            100.0 * logic.negative_target,
+            logic.positive_trigger,
+            logic.negative_trigger,
+        )
         if told == held and logic.positive_trigger and abs(latest.pressures_pa[0] - 50e3) < 2e3:
             return True
     return False

@@ -23,14 +23,18 @@ async def figures(watch_s: float = 10.0, soak_minutes: float = 0.5, seed: int = 
         watch_s: How long joint angles are watched at the pace that a controller allows [s].
 
     Returns:
-        frozen_peer_detect_s, controller_sessions_used (by 1,000 requests), joint_state_age_p99_s and joint_state_rate_hz (age of the
-        newest sample just before the next one came), soak_minutes, soak_faults, leaks.
+        frozen_peer_detect_s, controller_sessions_used (by 1,000 requests), joint_state_age_p99_s
+        and joint_state_rate_hz (age of the newest sample just before the next one came),
+        soak_minutes, soak_faults, leaks.
     """
     credentials = Credentials('bench', secrets.token_hex(8))
     async with Emulator(Options({credentials.user: credentials.password})) as emulator:
         endpoint = Endpoint('127.0.0.1', emulator.port)
         ages_s, detect_s = await _watch(emulator, Controller(endpoint, credentials, RWS1), watch_s)
-        sessions = await _count_sessions(emulator, Controller(Endpoint('127.0.0.1', emulator.port, interval_s=0.0), credentials, RWS1))
+        sessions = await _count_sessions(
+            emulator,
+            Controller(Endpoint('127.0.0.1', emulator.port, interval_s=0.0), credentials, RWS1),
+        )
         controller = Controller(endpoint, credentials, RWS1)
         await controller.__aenter__()  # soak closes it, to see what is left
         report = await soak(emulator, controller, 60.0 * soak_minutes, seed)
@@ -45,7 +49,9 @@ async def figures(watch_s: float = 10.0, soak_minutes: float = 0.5, seed: int = 
     }
 
 
-async def _watch(emulator: Emulator, controller: Controller, watch_s: float) -> tuple[list[float], float]:
+async def _watch(
+    emulator: Emulator, controller: Controller, watch_s: float
+) -> tuple[list[float], float]:
     clock = asyncio.get_running_loop().time
     async with controller:
         monitor = Monitor(controller)

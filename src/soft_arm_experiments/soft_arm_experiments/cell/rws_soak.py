@@ -12,7 +12,9 @@ from abb_rws_bridge.errors import RwsError
 from abb_rws_bridge.monitor import Monitor
 from abb_rws_emulator.http.server import Emulator
 
-MEMORY_DRIFT_MIB = 50.0  # client and emulator together; allocation by the first requests stays below 10
+MEMORY_DRIFT_MIB = (
+    50.0  # client and emulator together; allocation by the first requests stays below 10
+)
 _CALLS = ('stop', 'start', 'reset_pointer')
 
 
@@ -39,7 +41,9 @@ class SoakReport:
     leaks: list[str] = field(default_factory=list)
 
 
-async def soak(emulator: Emulator, controller: Controller, duration_s: float, seed: int) -> SoakReport:
+async def soak(
+    emulator: Emulator, controller: Controller, duration_s: float, seed: int
+) -> SoakReport:
     """Disturb and command until the time is up, then compare what the client knows with what the controller is.
 
     Args:
@@ -69,7 +73,9 @@ async def soak(emulator: Emulator, controller: Controller, duration_s: float, se
     for domain in emulator.controller.masters:
         if emulator.controller.masters[domain] == 'FlexPendant':
             emulator.controller.steal_mastership(domain, None)
-    settled = await monitor.wait_for(lambda known: known.ready and monitor.subscription.live and _agree(emulator, monitor), 10.0)
+    settled = await monitor.wait_for(
+        lambda known: known.ready and monitor.subscription.live and _agree(emulator, monitor), 10.0
+    )
     report.recovered_s = loop.time() - began_s
     known = monitor.known
     if not settled:
@@ -85,10 +91,16 @@ async def soak(emulator: Emulator, controller: Controller, duration_s: float, se
     await asyncio.sleep(0.2)  # the server sees the sockets close
     gc.collect()
     report.held = {name: (before[name], after) for name, after in _held().items()}
-    report.leaks += [f'{name}: {was} before, {now} after' for name, (was, now) in report.held.items() if now > was]
+    report.leaks += [
+        f'{name}: {was} before, {now} after'
+        for name, (was, now) in report.held.items()
+        if now > was
+    ]
     report.resident_mib = (warm_mib or _resident_mib(), _resident_mib())
     if report.resident_mib[1] - report.resident_mib[0] > MEMORY_DRIFT_MIB:
-        report.leaks.append(f'memory: {report.resident_mib[0]:.0f} MiB before, {report.resident_mib[1]:.0f} MiB after')
+        report.leaks.append(
+            f'memory: {report.resident_mib[0]:.0f} MiB before, {report.resident_mib[1]:.0f} MiB after'
+        )
     report.sessions_opened = emulator.sessions.opened - opened
     if report.most_sessions > 2:  # one that fell silent may still stand while the next is taken
         report.leaks.append(f'{report.most_sessions} sessions at one time')
@@ -100,8 +112,16 @@ async def soak(emulator: Emulator, controller: Controller, duration_s: float, se
 
 
 def _held() -> dict[str, int]:
-    tasks = [t for t in asyncio.all_tasks() if 'Controller' in repr(t) or 'Monitor' in repr(t) or 'Subscription' in repr(t)]
-    return {'client tasks': len(tasks), 'threads': threading.active_count(), 'open files': len(os.listdir('/proc/self/fd'))}
+    tasks = [
+        t
+        for t in asyncio.all_tasks()
+        if 'Controller' in repr(t) or 'Monitor' in repr(t) or 'Subscription' in repr(t)
+    ]
+    return {
+        'client tasks': len(tasks),
+        'threads': threading.active_count(),
+        'open files': len(os.listdir('/proc/self/fd')),
+    }
 
 
 def _resident_mib() -> float:
@@ -111,7 +131,12 @@ def _resident_mib() -> float:
 
 def _agree(emulator: Emulator, monitor: Monitor) -> bool:
     known, real = monitor.known, emulator.controller
-    told = (known.control_state.value, known.operation_mode.value, known.speed_ratio.value, known.execution.value.running)
+    told = (
+        known.control_state.value,
+        known.operation_mode.value,
+        known.speed_ratio.value,
+        known.execution.value.running,
+    )
     return told == (real.control_state, real.operation_mode, real.speed_percent / 100, real.running)
 
 
@@ -128,7 +153,9 @@ async def _command(controller: Controller, random_: random.Random, report: SoakR
             await controller.set_signal('DO_01', random_.randrange(2))
         elif choice == 3:
             async with controller.mastership():
-                await controller.set_symbol('T_ROB1/Module1/test_var_num', str(random_.randrange(100)))
+                await controller.set_symbol(
+                    'T_ROB1/Module1/test_var_num', str(random_.randrange(100))
+                )
         else:
             await getattr(controller, random_.choice(_CALLS))()
     except RwsError as error:
@@ -160,10 +187,14 @@ _FAULTS = {
     'web page 500': lambda e, r: _set(e, r, html_500=True),
     'wrong type': lambda e, r: _set(e, r, wrong_type=True),
     'busy': lambda e, r: _set(e, r, busy=True),
-    'session expired': lambda e, r: _now(lambda: e.sessions.end_all(forget_nonces=r.random() < 0.5)),
+    'session expired': lambda e, r: _now(
+        lambda: e.sessions.end_all(forget_nonces=r.random() < 0.5)
+    ),
     'registration lost': lambda e, r: _now(e.subscriptions.remove_all),
     'socket closed': lambda e, r: e.close_websockets(1001, ''),
-    'mastership stolen': lambda e, r: _now(lambda: e.controller.steal_mastership(sorted(e.controller.masters)[-1], 'FlexPendant')),
+    'mastership stolen': lambda e, r: _now(
+        lambda: e.controller.steal_mastership(sorted(e.controller.masters)[-1], 'FlexPendant')
+    ),
     'mastership back': lambda e, r: _now(
         lambda: (
             e.controller.steal_mastership(sorted(e.controller.masters)[-1], None)
@@ -175,7 +206,9 @@ _FAULTS = {
     'guard stop': lambda e, r: _now(lambda: e.controller.guard_stop(r.random() < 0.5)),
     'rate limited': lambda e, r: _set(e, r, maximum_rate_hz=5.0),
     'flood of log entries': lambda e, r: _now(lambda: [e.controller.log(10012) for _ in range(50)]),
-    'manual mode': lambda e, r: _now(lambda: e.controller.set_operation_mode(r.choice(('AUTO', 'AUTO', 'MANR')))),
+    'manual mode': lambda e, r: _now(
+        lambda: e.controller.set_operation_mode(r.choice(('AUTO', 'AUTO', 'MANR')))
+    ),
     'restart': lambda e, r: e.restart(r.uniform(0.0, 0.3), r.uniform(0.0, 0.3)),
     'connections cut': lambda e, r: _now(e.cut_connections),
 }

@@ -16,7 +16,9 @@ class TcpRelay:
         self.silent, self.latency_s, self.port = False, 0.0, 0
         self._target_port = target_port
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name='tcp relay', daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name='tcp relay', daemon=True
+        )
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task] = set()
 
@@ -53,7 +55,9 @@ class TcpRelay:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         try:
-            device_reader, device_writer = await asyncio.open_connection('127.0.0.1', self._target_port)
+            device_reader, device_writer = await asyncio.open_connection(
+                '127.0.0.1', self._target_port
+            )
         except OSError:
             writer.transport.abort()
             return

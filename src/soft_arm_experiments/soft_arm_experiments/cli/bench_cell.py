@@ -34,9 +34,15 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_json()
     parser.add_argument(
-        '--soak-minutes', type=number_in(0.05, 1440.0), default=0.5, metavar='MIN', help='random faults (default: %(default)s; the bar: 30)'
+        '--soak-minutes',
+        type=number_in(0.05, 1440.0),
+        default=0.5,
+        metavar='MIN',
+        help='random faults (default: %(default)s; the bar: 30)',
     )
-    parser.add_argument('--seed', type=seed_number, default=1, help='of faults and finger (default: %(default)s)')
+    parser.add_argument(
+        '--seed', type=seed_number, default=1, help='of faults and finger (default: %(default)s)'
+    )
     parser.add_robot('four_piece_finger')
     return parser.answer(argv, _bench, BenchError, RobotFileError, SimulationError, VisionError)
 
@@ -55,11 +61,15 @@ def _bench(options) -> int:
 
 
 def _measure(options) -> dict:
-    from soft_arm_experiments.cell import gripper_figures  # this and what it measures take long to import: after the arguments are checked
+    from soft_arm_experiments.cell import (
+        gripper_figures,
+    )  # this and what it measures take long to import: after the arguments are checked
     from soft_arm_experiments.vision.finger_session import finger_error_percent
 
     total_s = round(WATCH_S + _OTHER_S + 60 * options.soak_minutes)
-    with tqdm(total=total_s + 2 * gripper_figures.REPEATS + _FINGER_S, unit='s', file=sys.stderr) as progress:
+    with tqdm(
+        total=total_s + 2 * gripper_figures.REPEATS + _FINGER_S, unit='s', file=sys.stderr
+    ) as progress:
         progress.set_description('pneumatics')
         measured = gripper_figures.figures(options.robot, options.seed, progress.update)
         progress.set_description('controller, then random faults')
@@ -67,14 +77,17 @@ def _measure(options) -> dict:
         progress.set_description('finger')
         errors = finger_error_percent(options.seed, options.robot)
         progress.update(_FINGER_S)
-    measured['finger_error_percent'] = {str(kpa): round(percent, 2) for kpa, percent in errors.items()}
+    measured['finger_error_percent'] = {
+        str(kpa): round(percent, 2) for kpa, percent in errors.items()
+    }
     return measured
 
 
 def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
     """The controller's figures; while it is soaked, so are the pneumatics, in a process of their own."""
     delay_s = WATCH_S + _OTHER_S / 2  # what is timed is timed alone
-    # Started before anything is counted: its pipe is there before and after the controller's soak, and is no leak of that.
+    # Started before anything is counted: its pipe is there before and after the controller's soak,
+    # and is no leak of that.
     command = [
         sys.executable,
         '-m',
@@ -88,7 +101,9 @@ def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
         finally:
             process.kill()
     if process.returncode:
-        raise BenchError(f'the soak of the pneumatics ended with code {process.returncode}; its error is above')
+        raise BenchError(
+            f'the soak of the pneumatics ended with code {process.returncode}; its error is above'
+        )
     soaked = json.loads(output)
     measured['soak_faults'] += sum(soaked['faults'].values())
     measured['leaks'] = [*measured['leaks'], *soaked['leaks']]
@@ -110,8 +125,13 @@ def missed_bars(measured: dict) -> list[str]:
     """Keys of the figures that miss their bars."""
     from soft_arm_experiments.vision.finger_session import PAPER_ERROR_PERCENT
 
-    missed = [key for key, most in MOST.items() if measured[key] is None or not measured[key] <= most]
-    worse = any(percent > PAPER_ERROR_PERCENT[int(kpa)] for kpa, percent in measured['finger_error_percent'].items())
+    missed = [
+        key for key, most in MOST.items() if measured[key] is None or not measured[key] <= most
+    ]
+    worse = any(
+        percent > PAPER_ERROR_PERCENT[int(kpa)]
+        for kpa, percent in measured['finger_error_percent'].items()
+    )
     return missed + ['leaks'] * bool(measured['leaks']) + ['finger_error_percent'] * worse
 
 
@@ -128,7 +148,9 @@ def _print(measured: dict, missed: list[str]) -> None:
             continue
         else:
             bar = ''
-        print(f'{key:28} {value if isinstance(value, str) else format(value, ".4g"):>12}  {bar}'.rstrip())
+        print(
+            f'{key:28} {value if isinstance(value, str) else format(value, ".4g"):>12}  {bar}'.rstrip()
+        )
     for kpa, percent in measured['finger_error_percent'].items():
         paper = PAPER_ERROR_PERCENT[int(kpa)]
         print(

@@ -35,7 +35,12 @@ def main(argv: list[str] | None = None) -> int:
         description='Measure speed and accuracy of the kinematics; the machine should be idle. Takes about two minutes.',
     )
     parser.add_json()
-    parser.add_argument('--plot', type=plot_file, metavar='FILE', help="draw the arm paper's table 5 beside ours (PNG)")
+    parser.add_argument(
+        '--plot',
+        type=plot_file,
+        metavar='FILE',
+        help="draw the arm paper's table 5 beside ours (PNG)",
+    )
     parser.add_argument(
         '--targets',
         type=whole_number_in(100, 10**7),
@@ -55,7 +60,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _measure(args) -> int:
     from soft_arm_experiments.kinematics import contact, inverse, speed
-    from soft_arm_kinematics.arm import load_arm  # compilers, SciPy: not before the arguments are checked
+    from soft_arm_kinematics.arm import (
+        load_arm,
+    )  # compilers, SciPy: not before the arguments are checked
 
     arm, figures = load_arm(), {}
     parts = {
@@ -68,14 +75,17 @@ def _measure(args) -> int:
         'table 5': lambda: {'table_5': inverse.table_5(arm)},
         'modal, contact, sections': contact.figures,
     }
-    with tqdm(parts.items(), unit='part', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
+    with tqdm(
+        parts.items(), unit='part', file=sys.stderr, disable=not sys.stderr.isatty()
+    ) as progress:
         for name, measure in progress:
             progress.set_description(name)
             figures |= measure()
     missed = [
         key
         for key, (limit, at_least) in PROMISES.items()
-        if figures[key] is None or not (figures[key] >= limit if at_least else figures[key] <= limit)
+        if figures[key] is None
+        or not (figures[key] >= limit if at_least else figures[key] <= limit)
     ]
     if args.plot:
         from soft_arm_experiments.kinematics.table_5_plot import draw
@@ -93,10 +103,19 @@ def _print(figures, missed):
         if key == 'table_5':
             continue
         limit, at_least = PROMISES.get(key, (None, False))
-        promise = '' if limit is None else f'  {"missed: " if key in missed else "kept: "}{">=" if at_least else "<="} {limit:g}'
+        promise = (
+            ''
+            if limit is None
+            else f'  {"missed: " if key in missed else "kept: "}{">=" if at_least else "<="} {limit:g}'
+        )
         print(f'{key:40} {"none" if value is None else format(value, ".6g"):>12}{promise}')
     print('\nquery time [ms]     ours                        paper')
     print('points        traversal    KD-tree     traversal    KD-tree')
     for row in figures['table_5']:
-        paper = ['-' if row[k] is None else f'{row[k] * 1e3:.2f}' for k in ('paper_traversal_s', 'paper_kd_tree_s')]
-        print(f'{row["points"]:9,} {row["traversal_s"] * 1e3:12.3f} {row["kd_tree_s"] * 1e3:10.4f} {paper[0]:>13} {paper[1]:>10}')
+        paper = [
+            '-' if row[k] is None else f'{row[k] * 1e3:.2f}'
+            for k in ('paper_traversal_s', 'paper_kd_tree_s')
+        ]
+        print(
+            f'{row["points"]:9,} {row["traversal_s"] * 1e3:12.3f} {row["kd_tree_s"] * 1e3:10.4f} {paper[0]:>13} {paper[1]:>10}'
+        )

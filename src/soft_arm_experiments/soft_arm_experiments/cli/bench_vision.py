@@ -11,11 +11,31 @@ BENCH_SEED = 0  # of the held-out scenes
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
-    parser = CommandLine(prog='softarm bench vision', description='Measure masks, poses and speed on held-out scenes.')
-    parser.add_argument('--frames', type=positive_count, default=200, help='with a ring, and as many without (default: %(default)s)')
-    parser.add_argument('--seed', type=seed_number, default=BENCH_SEED, help='of the held-out scenes (default: %(default)s)')
-    parser.add_argument('--fits', type=positive_count, default=20, help='of the cylinder alone (default: %(default)s)')
-    parser.add_argument('--segmenter', default='yolact', help='colour or yolact (default: %(default)s)')
+    parser = CommandLine(
+        prog='softarm bench vision',
+        description='Measure masks, poses and speed on held-out scenes.',
+    )
+    parser.add_argument(
+        '--frames',
+        type=positive_count,
+        default=200,
+        help='with a ring, and as many without (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--seed',
+        type=seed_number,
+        default=BENCH_SEED,
+        help='of the held-out scenes (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--fits',
+        type=positive_count,
+        default=20,
+        help='of the cylinder alone (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--segmenter', default='yolact', help='colour or yolact (default: %(default)s)'
+    )
     parser.add_robot()
     parser.add_json()
     return parser.answer(argv, _bench, VisionError, RobotFileError)
@@ -23,7 +43,9 @@ def main(argv: list[str]) -> int:
 
 def _bench(options) -> int:
     from soft_arm_experiments.cli.ring_figures import masks_and_poses
-    from soft_arm_experiments.vision.cylinder_bench import fit_alone  # these take long to import: after the arguments are checked
+    from soft_arm_experiments.vision.cylinder_bench import (
+        fit_alone,
+    )  # these take long to import: after the arguments are checked
     from soft_arm_vision.segmentation.segmenter import ring_of
 
     ring = ring_of(load_robot(options.robot))
@@ -31,5 +53,10 @@ def _bench(options) -> int:
     if options.json:
         print(json.dumps(result))
     else:
-        print('\n'.join(f'{name:22s} {"-" if value is None else f"{value:.6g}"}' for name, value in result.items()))
+        print(
+            '\n'.join(
+                f'{name:22s} {"-" if value is None else f"{value:.6g}"}'
+                for name, value in result.items()
+            )
+        )
     return 0

@@ -33,34 +33,58 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_rig()
     parser.add_argument('--plant-seed', type=seed_number, help='virtual arm to start (default: 1)')
     parser.add_argument(
-        '--use-running', action='store_true', help='virtual rig: use the one that runs in this ROS domain, as a real rig always is'
+        '--use-running',
+        action='store_true',
+        help='virtual rig: use the one that runs in this ROS domain, as a real rig always is',
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
-    return parser.answer(argv, _run, ControlError, KinematicsError, RobotFileError, CalibrationError)
+    return parser.answer(
+        argv, _run, ControlError, KinematicsError, RobotFileError, CalibrationError
+    )
 
 
 def _run(options) -> int:
-    from soft_arm_experiments.ros.dynamics_measurement import STEPS, measure, stepped_chamber  # ROS only when it is needed
+    from soft_arm_experiments.ros.dynamics_measurement import (
+        STEPS,
+        measure,
+        stepped_chamber,
+    )  # ROS only when it is needed
     from soft_arm_experiments.ros.rig_process import VirtualRig, free_domain, require_driver
     from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 
     devices = devices_of(options.rig)
     running = options.use_running or devices == REAL
     if running and options.plant_seed is not None:
-        raise ControlError(f'--plant-seed is of a virtual rig that is started here, not of rig {options.rig!r} that runs: leave it out')
-    arm, path, check = load_arm(options.robot, options.rig), calibration_path(options.rig, 'dynamics'), lambda: None
+        raise ControlError(
+            f'--plant-seed is of a virtual rig that is started here, not of rig {options.rig!r} that runs: leave it out'
+        )
+    arm, path, check = (
+        load_arm(options.robot, options.rig),
+        calibration_path(options.rig, 'dynamics'),
+        lambda: None,
+    )
     with ExitStack() as stack:
         if running:
-            require_driver(options.rig, NAMESPACE, f'launch/{"rig" if devices == REAL else "sim"}.launch.xml rig:={options.rig}')
+            require_driver(
+                options.rig,
+                NAMESPACE,
+                f'launch/{"rig" if devices == REAL else "sim"}.launch.xml rig:={options.rig}',
+            )
         else:
-            os.environ['ROS_DOMAIN_ID'] = str(free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0'))))
+            os.environ['ROS_DOMAIN_ID'] = str(
+                free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0')))
+            )
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'rig.log'
             seed = 1 if options.plant_seed is None else options.plant_seed
-            rig = VirtualRig(seed, log, rig=options.rig, robot=options.robot, control='false')  # what controls needs the dynamics
+            rig = VirtualRig(
+                seed, log, rig=options.rig, robot=options.robot, control='false'
+            )  # what controls needs the dynamics
             check = stack.enter_context(rig).check
         session = stack.enter_context(RigSession(arm.robot, 'calibrate_dynamics'))
-        progress = stack.enter_context(tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig'))
+        progress = stack.enter_context(
+            tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig')
+        )
         session.wait_for(
             lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5,
             ALIVE_S,
@@ -70,12 +94,29 @@ def _run(options) -> int:
         if devices == REAL:
             _check_devices(session, options.rig, devices)
         progress.set_description('steps')
-        dynamics, residuals = identify(measure(session, arm, progress.update), lambda p: _tips_m(arm, stepped_chamber(arm), p))
+        dynamics, residuals = identify(
+            measure(session, arm, progress.update), lambda p: _tips_m(arm, stepped_chamber(arm), p)
+        )
         _check_devices(session, options.rig, devices)  # by now every node has been discovered
     if not options.dry_run:
-        save_dynamics(path, dynamics, residuals, arm.robot.kinematic_fingerprint, datetime.date.today(), devices)
+        save_dynamics(
+            path,
+            dynamics,
+            residuals,
+            arm.robot.kinematic_fingerprint,
+            datetime.date.today(),
+            devices,
+        )
     if options.json:
-        print(json.dumps({'values': vars(dynamics), 'residuals': residuals, 'file': None if options.dry_run else str(path)}))
+        print(
+            json.dumps(
+                {
+                    'values': vars(dynamics),
+                    'residuals': residuals,
+                    'file': None if options.dry_run else str(path),
+                }
+            )
+        )
         return 0
     for name, value in (*vars(dynamics).items(), *residuals.items()):
         print(f'{name:24s} {value:12.4f}')

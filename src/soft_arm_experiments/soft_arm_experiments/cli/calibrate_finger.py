@@ -6,7 +6,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from soft_arm_description.calibration import REAL, VIRTUAL, CalibrationError, calibration_path, devices_of
+from soft_arm_description.calibration import (
+    REAL,
+    VIRTUAL,
+    CalibrationError,
+    calibration_path,
+    devices_of,
+)
 from soft_arm_description.command_line import (
     CommandLine,
     day,
@@ -41,7 +47,15 @@ from soft_arm_vision.finger.angles import CAMERA_SIDES
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    return _parser().answer(argv, _calibrate, VisionError, KinematicsError, SimulationError, RobotFileError, CalibrationError)
+    return _parser().answer(
+        argv,
+        _calibrate,
+        VisionError,
+        KinematicsError,
+        SimulationError,
+        RobotFileError,
+        CalibrationError,
+    )
 
 
 def _calibrate(args) -> int:
@@ -50,12 +64,20 @@ def _calibrate(args) -> int:
     robot = load_robot(args.robot)
     path = args.out or calibration_path(args.rig, 'pressure_bend')
     if args.records:
-        data, errors, source = _recorded(args, robot, devices), None, f'records of {args.records.name}'
+        data, errors, source = (
+            _recorded(args, robot, devices),
+            None,
+            f'records of {args.records.name}',
+        )
         fits = fit_bends(robot, data)
     else:
         fits, data, errors = _measured(args, robot, devices)
         source = f'{"running cell" if args.live else f"virtual finger {args.plant_seed}"}, {args.frames} pictures at each pressure'
-    also = {'tip_error_percent': {kpa: max(e.tip_percent) for kpa, e in errors.items()}} if errors else None
+    also = (
+        {'tip_error_percent': {kpa: max(e.tip_percent) for kpa, e in errors.items()}}
+        if errors
+        else None
+    )
     save_bends(path, robot, fits, source, devices, args.date, also)
     if args.plot:
         draw_fits(fits, data, args.plot, 'bend')
@@ -73,9 +95,19 @@ def _parser() -> CommandLine:
     )
     parser.add_rig()
     parser.add_robot('four_piece_finger')
-    parser.add_argument('--plant-seed', type=seed_number, default=1, metavar='N', help='which virtual finger (default: %(default)s)')
     parser.add_argument(
-        '--frames', type=positive_count, default=FRAMES, metavar='N', help='pictures at each pressure (default: %(default)s)'
+        '--plant-seed',
+        type=seed_number,
+        default=1,
+        metavar='N',
+        help='which virtual finger (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--frames',
+        type=positive_count,
+        default=FRAMES,
+        metavar='N',
+        help='pictures at each pressure (default: %(default)s)',
     )
     parser.add_argument(
         '--live',
@@ -83,7 +115,12 @@ def _parser() -> CommandLine:
         help='measure the finger of the running cell (launch/cell.launch.xml), real or virtual, through its topics: the finger moves over '
         'its whole range, so take every object away',
     )
-    parser.add_argument('--save-records', type=output_folder, metavar='FOLDER', help='keep a picture at each pressure, for --records')
+    parser.add_argument(
+        '--save-records',
+        type=output_folder,
+        metavar='FOLDER',
+        help='keep a picture at each pressure, for --records',
+    )
     parser.add_argument(
         '--records',
         type=input_file,
@@ -91,7 +128,12 @@ def _parser() -> CommandLine:
         help='measure nothing, take this CSV: pictures (pressure_pa,branch,colour,depth; PNG files beside it, depth 16 bits in mm) or '
         'bends (segment,pressure_pa,theta_rad,branch), in the order of measurement',
     )
-    parser.add_argument('--camera', type=input_file, metavar='FILE', help="the pictures' camera (default: camera.yaml beside them)")
+    parser.add_argument(
+        '--camera',
+        type=input_file,
+        metavar='FILE',
+        help="the pictures' camera (default: camera.yaml beside them)",
+    )
     parser.add_argument(
         '--clicks',
         type=output_file(),
@@ -99,34 +141,55 @@ def _parser() -> CommandLine:
         help='lines clicked in the pictures (colour,line,u1_px,v1_px,u2_px,v2_px; line: reference or a piece; a reference for the picture '
         '"all" holds for every one); pictures that it does not name are measured automatically',
     )
-    parser.add_argument('--click', action='store_true', help='ask for two clicks on each line in a window, and add them to --clicks')
+    parser.add_argument(
+        '--click',
+        action='store_true',
+        help='ask for two clicks on each line in a window, and add them to --clicks',
+    )
     parser.add_argument(
         '--camera-side',
         choices=sorted(CAMERA_SIDES),
         default='minus_y',
         help="side of the finger's base frame on which the camera stands (default: %(default)s)",
     )
-    parser.add_argument('--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)')
+    parser.add_argument(
+        '--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)'
+    )
     parser.add_argument('--out', type=output_file(), help='write here instead')
-    parser.add_argument('--plot', type=plot_file, metavar='PNG', help='also draw data, cubics, confidence and branches')
+    parser.add_argument(
+        '--plot',
+        type=plot_file,
+        metavar='PNG',
+        help='also draw data, cubics, confidence and branches',
+    )
     parser.add_json()
     return parser
 
 
 def _check(args, devices: str) -> None:
     if devices == REAL and not (args.records or args.live):
-        raise VisionError(f'rig {args.rig!r}: measure its running cell with --live, or give records of it with --records')
+        raise VisionError(
+            f'rig {args.rig!r}: measure its running cell with --live, or give records of it with --records'
+        )
     if args.records and (args.live or args.save_records):
         raise VisionError('--records measures nothing: leave --live and --save-records out')
     if args.click and not args.clicks:
         raise VisionError('--click needs a file to keep the clicks in: give it with --clicks')
     if not args.records and (args.clicks or args.camera):
-        raise VisionError('--clicks and --camera belong to recorded pictures: give those with --records')
+        raise VisionError(
+            '--clicks and --camera belong to recorded pictures: give those with --records'
+        )
 
 
-def _measured(args, robot: Robot, devices: str) -> tuple[dict[str, CurveFit], Data, dict[int, TipError] | None]:
+def _measured(
+    args, robot: Robot, devices: str
+) -> tuple[dict[str, CurveFit], Data, dict[int, TipError] | None]:
     with _finger(args, robot) as finger:
-        writer = finger_records.PictureWriter(args.save_records, finger.intrinsics, devices) if args.save_records else None
+        writer = (
+            finger_records.PictureWriter(args.save_records, finger.intrinsics, devices)
+            if args.save_records
+            else None
+        )
         progress = partial(tqdm, desc='pressures', unit='record')
         if args.live and devices == REAL:
             finger.check_devices(args.rig, devices)
@@ -149,9 +212,18 @@ def _recorded(args, robot: Robot, devices: str) -> Data:
     if not finger_records.has_pictures(args.records):
         return read_points(args.records, 'segment', 'theta_rad')
     records = finger_records.read_pictures(args.records)
-    if devices == REAL and finger_records.read_devices(args.records.parent / 'camera.yaml') == VIRTUAL:
-        raise VisionError(f'{args.records}: pictures of a virtual finger, but rig {args.rig!r} is real: record its own with --live')
-    clicks = finger_records.read_clicks(args.clicks, robot) if args.clicks and (args.clicks.exists() or not args.click) else {}
+    if (
+        devices == REAL
+        and finger_records.read_devices(args.records.parent / 'camera.yaml') == VIRTUAL
+    ):
+        raise VisionError(
+            f'{args.records}: pictures of a virtual finger, but rig {args.rig!r} is real: record its own with --live'
+        )
+    clicks = (
+        finger_records.read_clicks(args.clicks, robot)
+        if args.clicks and (args.clicks.exists() or not args.click)
+        else {}
+    )
     if args.click:
         from soft_arm_vision.finger.clicking import click_records  # opens a window
 
@@ -159,26 +231,44 @@ def _recorded(args, robot: Robot, devices: str) -> Data:
         clicks = finger_records.read_clicks(args.clicks, robot)
     unknown = sorted(set(clicks) - {r.colour.name for r in records})
     if unknown:
-        raise VisionError(f'{args.clicks}: picture {unknown[0]} is not in {args.records}: its name is that of a colour file')
+        raise VisionError(
+            f'{args.clicks}: picture {unknown[0]} is not in {args.records}: its name is that of a colour file'
+        )
     intrinsics = finger_records.read_camera(args.camera or args.records.parent / 'camera.yaml')
-    return measure_records(tqdm(records, desc='pictures', unit='record'), clicks, intrinsics, robot, args.camera_side)
+    return measure_records(
+        tqdm(records, desc='pictures', unit='record'), clicks, intrinsics, robot, args.camera_side
+    )
 
 
-def _report(args, fits: dict[str, CurveFit], data: Data, errors: dict[int, TipError] | None, path: Path) -> None:
+def _report(
+    args, fits: dict[str, CurveFit], data: Data, errors: dict[int, TipError] | None, path: Path
+) -> None:
     if args.json:
         summary = fit_summary(fits, path, 'rad')
         if errors:
             summary['finger_error_percent'] = {kpa: max(e.tip_percent) for kpa, e in errors.items()}
-            summary['tip_error_percent'] = {kpa: dict(zip(('up', 'down'), e.tip_percent, strict=True)) for kpa, e in errors.items()}
-            summary['bend_error_percent'] = {kpa: dict(zip(('up', 'down'), e.bend_percent, strict=True)) for kpa, e in errors.items()}
+            summary['tip_error_percent'] = {
+                kpa: dict(zip(('up', 'down'), e.tip_percent, strict=True))
+                for kpa, e in errors.items()
+            }
+            summary['bend_error_percent'] = {
+                kpa: dict(zip(('up', 'down'), e.bend_percent, strict=True))
+                for kpa, e in errors.items()
+            }
             summary['paper_error_percent'] = PAPER_ERROR_PERCENT
         print(json.dumps(summary))
         return
     print(fit_table(fits, data, path, 'bend'))
     if not errors:
         return
-    print("\nerror on a cycle after it [%]: of the tip, by the finger's length; of the whole bend, by the true one")
-    print(f'{"kPa":>6} {"tip, up":>9} {"tip, down":>10} {"paper":>7} {"bend, up":>10} {"bend, down":>11}')
+    print(
+        "\nerror on a cycle after it [%]: of the tip, by the finger's length; of the whole bend, by the true one"
+    )
+    print(
+        f'{"kPa":>6} {"tip, up":>9} {"tip, down":>10} {"paper":>7} {"bend, up":>10} {"bend, down":>11}'
+    )
     for kpa, error in errors.items():
         tips, bends = error.tip_percent, error.bend_percent
-        print(f'{kpa:6d} {tips[0]:9.2f} {tips[1]:10.2f} {PAPER_ERROR_PERCENT[kpa]:7.1f} {bends[0]:10.2f} {bends[1]:11.2f}')
+        print(
+            f'{kpa:6d} {tips[0]:9.2f} {tips[1]:10.2f} {PAPER_ERROR_PERCENT[kpa]:7.1f} {bends[0]:10.2f} {bends[1]:11.2f}'
+        )

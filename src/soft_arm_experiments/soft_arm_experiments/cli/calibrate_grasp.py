@@ -29,10 +29,19 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_robot('four_piece_finger')
     parser.add_rig()
-    parser.add_argument('--plant-seed', type=seed_number, help='virtual finger to start (default: 1)')
-    parser.add_argument('--closings', type=whole_number_in(2, 1000), default=4, help='how many (default: %(default)s, at least 2)')
     parser.add_argument(
-        '--use-running', action='store_true', help='virtual cell: use the one that runs in this ROS domain, as a real cell always is'
+        '--plant-seed', type=seed_number, help='virtual finger to start (default: 1)'
+    )
+    parser.add_argument(
+        '--closings',
+        type=whole_number_in(2, 1000),
+        default=4,
+        help='how many (default: %(default)s, at least 2)',
+    )
+    parser.add_argument(
+        '--use-running',
+        action='store_true',
+        help='virtual cell: use the one that runs in this ROS domain, as a real cell always is',
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
@@ -40,25 +49,44 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(options) -> int:
-    from soft_arm_experiments.ros.closing_measurement import NAMESPACE, ClosingMeasurement  # ROS only when it is needed
+    from soft_arm_experiments.ros.closing_measurement import (
+        NAMESPACE,
+        ClosingMeasurement,
+    )  # ROS only when it is needed
     from soft_arm_experiments.ros.rig_process import VirtualCell, free_domain, require_driver
 
     devices = devices_of(options.rig)
     running = options.use_running or devices == REAL
     if running and options.plant_seed is not None:
-        raise ControlError(f'--plant-seed is of a virtual cell that is started here, not of rig {options.rig!r} that runs: leave it out')
-    robot, path, check = load_robot(options.robot), calibration_path(options.rig, 'free_closing'), lambda: None
+        raise ControlError(
+            f'--plant-seed is of a virtual cell that is started here, not of rig {options.rig!r} that runs: leave it out'
+        )
+    robot, path, check = (
+        load_robot(options.robot),
+        calibration_path(options.rig, 'free_closing'),
+        lambda: None,
+    )
     with ExitStack() as stack:
         if running:
             real = ' emulated:=false' if devices == REAL else ''
-            require_driver(options.rig, NAMESPACE, f'launch/cell.launch.xml rig:={options.rig}{real}')
+            require_driver(
+                options.rig, NAMESPACE, f'launch/cell.launch.xml rig:={options.rig}{real}'
+            )
         else:
-            os.environ['ROS_DOMAIN_ID'] = str(free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0'))))
+            os.environ['ROS_DOMAIN_ID'] = str(
+                free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0')))
+            )
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'cell.log'
             seed = 1 if options.plant_seed is None else options.plant_seed
-            check = stack.enter_context(VirtualCell(seed, log, rig=options.rig, robot=options.robot)).check
+            check = stack.enter_context(
+                VirtualCell(seed, log, rig=options.rig, robot=options.robot)
+            ).check
         measurement = stack.enter_context(ClosingMeasurement(robot))
-        progress = stack.enter_context(tqdm(total=options.closings, unit='closing', file=sys.stderr, desc='waiting for the cell'))
+        progress = stack.enter_context(
+            tqdm(
+                total=options.closings, unit='closing', file=sys.stderr, desc='waiting for the cell'
+            )
+        )
         measurement.wait_until_ready(ALIVE_S, check)
         if devices == REAL:
             _check_devices(measurement, options.rig, devices)

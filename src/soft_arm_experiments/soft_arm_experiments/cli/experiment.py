@@ -14,7 +14,12 @@ from tqdm import tqdm
 from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.dynamics import load_dynamics
 from soft_arm_description.calibration import CalibrationError, loadable
-from soft_arm_description.command_line import CommandLine, output_folder, positive_count, seed_number
+from soft_arm_description.command_line import (
+    CommandLine,
+    output_folder,
+    positive_count,
+    seed_number,
+)
 from soft_arm_description.robot import RobotFileError
 from soft_arm_experiments.arm.experiments import experiment
 from soft_arm_kinematics.arm import load_arm
@@ -57,23 +62,43 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         description="The paper's experiments on a virtual rig that is "
         'started for them, or on the one that runs in this ROS domain: open loop, then closed loop.',
     )
-    parser.add_argument('--plant-seed', type=seed_number, default=1, help='virtual arm to start (default: %(default)s)')
+    parser.add_argument(
+        '--plant-seed',
+        type=seed_number,
+        default=1,
+        help='virtual arm to start (default: %(default)s)',
+    )
     parser.add_argument(
         '--segmenter',
         choices=('colour', 'yolact'),
         default='colour',
         help='how the rig that is started finds the ring (default: %(default)s)',
     )
-    parser.add_argument('--steps', type=positive_count, help="number of targets (default: the paper's)")
+    parser.add_argument(
+        '--steps', type=positive_count, help="number of targets (default: the paper's)"
+    )
     parser.add_rig()
     parser.add_robot()
     parser.add_argument(
-        '--report', type=output_folder, metavar='OUT_DIR', default=Path('out'), help='folder of the reports (default: %(default)s)'
+        '--report',
+        type=output_folder,
+        metavar='OUT_DIR',
+        default=Path('out'),
+        help='folder of the reports (default: %(default)s)',
     )
     parser.add_argument('--quick', action='store_true', help='fewer and shorter steps')
-    parser.add_argument('--use-running', action='store_true', help='refuse to start a rig; use the one that runs')
+    parser.add_argument(
+        '--use-running', action='store_true', help='refuse to start a rig; use the one that runs'
+    )
     parser.add_json()
-    return parser.answer(argv, lambda options: _run(options, names), ControlError, KinematicsError, RobotFileError, CalibrationError)
+    return parser.answer(
+        argv,
+        lambda options: _run(options, names),
+        ControlError,
+        KinematicsError,
+        RobotFileError,
+        CalibrationError,
+    )
 
 
 def _run(options, names) -> int:
@@ -89,7 +114,9 @@ def _run(options, names) -> int:
 
     arm = load_arm(options.robot, options.rig)
     dynamics = load_dynamics(loadable(options.rig, 'dynamics'), arm.robot.kinematic_fingerprint)
-    steps = {name: options.steps or (QUICK_STEPS[name] if options.quick else None) for name in names}
+    steps = {
+        name: options.steps or (QUICK_STEPS[name] if options.quick else None) for name in names
+    }
     experiments = [experiment(arm, name, steps[name]) for name in names]
     pace = Pace(step_s=1.5, table_7_deg=(90.0,), lap=False) if options.quick else Pace()
     total_s = sum(pace.duration_s(e.name, len(e.points_m)) for e in experiments)
@@ -110,7 +137,9 @@ def _run(options, names) -> int:
         session.wait_for(lambda: not session.missing(), ALIVE_S, session.missing, check)
 
         def on_time(seconds):
-            progress.update(min(round(seconds, 1), progress.total - progress.n))  # repeated steps are not in the total
+            progress.update(
+                min(round(seconds, 1), progress.total - progress.n)
+            )  # repeated steps are not in the total
 
         runner = ExperimentRunner(session, arm, dynamics, pace, on_time, check)
         results = []
@@ -121,7 +150,11 @@ def _run(options, names) -> int:
     if len(names) == 1:
         report, values = write_report(results[0], folder), values[names[0]]
     else:
-        report = write_overview(results, [write_report(result, folder / result.experiment.name) for result in results], folder)
+        report = write_overview(
+            results,
+            [write_report(result, folder / result.experiment.name) for result in results],
+            folder,
+        )
     (folder / 'result.json').write_text(json.dumps(values, indent=1) + '\n')
     if options.json:
         print(json.dumps(values))
@@ -140,14 +173,19 @@ def _rig(stack: ExitStack, options, folder: Path):
 
     domain = int(os.environ.get('ROS_DOMAIN_ID', '0'))
     if driver_is_running('soft_arm'):
-        print(f'a rig is already running in ROS domain {domain}: using it, --plant-seed and --segmenter are not used', file=sys.stderr)
+        print(
+            f'a rig is already running in ROS domain {domain}: using it, --plant-seed and --segmenter are not used',
+            file=sys.stderr,
+        )
         return None, lambda: None
     if options.use_running:
         raise ControlError(
             f'no rig is running in ROS domain {domain}: start one with `softarm launch launch/sim.launch.xml`, or leave out --use-running'
         )
     os.environ['ROS_DOMAIN_ID'] = str(free_domain(domain))
-    rig = stack.enter_context(VirtualRig(options.plant_seed, folder / 'rig.log', segmenter=options.segmenter))
+    rig = stack.enter_context(
+        VirtualRig(options.plant_seed, folder / 'rig.log', segmenter=options.segmenter)
+    )
     return options.plant_seed, rig.check
 
 

@@ -6,7 +6,13 @@ import sys
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_description.command_line import CommandLine, number_in, positive_count, seed_number, whole_number_in
+from soft_arm_description.command_line import (
+    CommandLine,
+    number_in,
+    positive_count,
+    seed_number,
+    whole_number_in,
+)
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_experiments.vision.ring_places import PAPER_ERROR_M, Place, measure_places
 from soft_arm_vision.errors import VisionError
@@ -15,25 +21,37 @@ from soft_arm_vision.errors import VisionError
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
-        prog='softarm experiment ring', description='Fit the ring often at random places of the virtual arm, as table 6 of the paper does.'
+        prog='softarm experiment ring',
+        description='Fit the ring often at random places of the virtual arm, as table 6 of the paper does.',
     )
     parser.add_robot()
     parser.add_argument('--places', type=positive_count, default=10, help='(default: %(default)s)')
-    parser.add_argument('--fits', type=whole_number_in(3, 10**6), default=30, help='at each place (default: %(default)s)')
-    parser.add_argument('--segmenter', choices=('colour', 'yolact'), default='colour', help='(default: %(default)s)')
+    parser.add_argument(
+        '--fits',
+        type=whole_number_in(3, 10**6),
+        default=30,
+        help='at each place (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--segmenter', choices=('colour', 'yolact'), default='colour', help='(default: %(default)s)'
+    )
     parser.add_argument(
         '--depth-scale-error',
         type=number_in(-0.1, 0.1),
         default=0.0,
         help='of the camera; 0.002 is a usual one before calibration (default: %(default)s)',
     )
-    parser.add_argument('--seed', type=seed_number, default=1, help='of places and noise (default: %(default)s)')
+    parser.add_argument(
+        '--seed', type=seed_number, default=1, help='of places and noise (default: %(default)s)'
+    )
     parser.add_json()
     return parser.answer(argv, _measure, VisionError, RobotFileError)
 
 
 def _measure(options) -> int:
-    with tqdm(total=options.places, unit=' places', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+    with tqdm(
+        total=options.places, unit=' places', file=sys.stderr, disable=not sys.stderr.isatty()
+    ) as bar:
         places = measure_places(
             load_robot(options.robot), places=options.places, frames=options.fits, segmenter=options.segmenter,
             depth_scale_error=options.depth_scale_error, seed=options.seed, report=bar.update,
@@ -48,7 +66,11 @@ def _measure(options) -> int:
 
 
 def _plain(places: list[Place]) -> dict:
-    rows = [{k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(p).items()} | {'error_m': p.error_m} for p in places]
+    rows = [
+        {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(p).items()}
+        | {'error_m': p.error_m}
+        for p in places
+    ]
     return {'error_mean_m': _mean(places, 'error_m'), 'std_mean_m': _mean(places, 'std_m'), 'paper_error_mean_m': np.mean(PAPER_ERROR_M),
             'places': rows}  # fmt: skip
 
@@ -59,10 +81,14 @@ def _mean(places: list[Place], name: str) -> float:
 
 def _print(places: list[Place]) -> None:
     paper_mm = 1e3 * np.mean(PAPER_ERROR_M)
-    print('place            true [mm]            mean of fits [mm]   |mean - true|   std  [mm]  axis [deg]  fits   paper [mm]')
+    print(
+        'place            true [mm]            mean of fits [mm]   |mean - true|   std  [mm]  axis [deg]  fits   paper [mm]'
+    )
     for i, p in enumerate(places):
         true, mean = (' '.join(f'{1e3 * x:7.2f}' for x in point) for point in (p.true_m, p.mean_m))
         paper = f'{1e3 * PAPER_ERROR_M[i]:6.2f}' if i < len(PAPER_ERROR_M) else '     -'
         print(f'{i + 1:3d}   {true}   {mean}   {1e3 * p.error_m:8.3f}   {1e3 * p.std_m:8.3f}  {np.degrees(p.axis_rad):8.2f}'
               f'  {p.fits:4d}/{p.frames}  {paper}')  # fmt: skip
-    print(f'mean{"":49s}{1e3 * _mean(places, "error_m"):8.3f}   {1e3 * _mean(places, "std_m"):8.3f}{"":21s}{paper_mm:6.2f}')
+    print(
+        f'mean{"":49s}{1e3 * _mean(places, "error_m"):8.3f}   {1e3 * _mean(places, "std_m"):8.3f}{"":21s}{paper_mm:6.2f}'
+    )

@@ -9,7 +9,12 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.robot import Ring
-from soft_arm_experiments.vision.accuracy import MATCHING_IOU, MIN_VISIBLE_SHARE, instance_overlap, pose_errors
+from soft_arm_experiments.vision.accuracy import (
+    MATCHING_IOU,
+    MIN_VISIBLE_SHARE,
+    instance_overlap,
+    pose_errors,
+)
 from soft_arm_experiments.vision.coco import Sample
 from soft_arm_experiments.vision.cramer_rao import centre_bound_m
 from soft_arm_vision.clouds.cloud import depth_in_metres
@@ -25,7 +30,10 @@ DRAWN_AT_ONCE = 50  # frames, 92 MB
 
 def masks_and_poses(options, ring: Ring) -> dict:
     """Figures by name; options: frames, seed, segmenter and robot."""
-    from soft_arm_experiments.vision.data_factory import drawn_intrinsics, ring_samples  # OpenGL and MuJoCo: only where they are needed
+    from soft_arm_experiments.vision.data_factory import (
+        drawn_intrinsics,
+        ring_samples,
+    )  # OpenGL and MuJoCo: only where they are needed
 
     intrinsics = drawn_intrinsics()
     segmenter = make_segmenter(options.segmenter, ring)
@@ -35,11 +43,26 @@ def masks_and_poses(options, ring: Ring) -> dict:
     overlaps, detections, poses, bounds_m, latencies_s, false_positives = [], [], [], [], [], 0
     for share in (0.0, 1.0):
         samples = ring_samples(
-            options.robot, 'held_out', options.frames, seed=options.seed, scale=1.0, ringless_share=share, first=int(share) * 100_000
+            options.robot,
+            'held_out',
+            options.frames,
+            seed=options.seed,
+            scale=1.0,
+            ringless_share=share,
+            first=int(share) * 100_000,
         )
         name = 'ringless' if share else 'rings'
         quiet = not sys.stderr.isatty()
-        bar = iter(tqdm(samples, total=options.frames, desc=name, unit=' frames', file=sys.stderr, disable=quiet))
+        bar = iter(
+            tqdm(
+                samples,
+                total=options.frames,
+                desc=name,
+                unit=' frames',
+                file=sys.stderr,
+                disable=quiet,
+            )
+        )
         for sample, detection, latency_s in _timed(bar, ring, segmenter, intrinsics):
             latencies_s.append(latency_s)
             alone = None if network is None else _best_find(network, sample)
@@ -47,18 +70,30 @@ def masks_and_poses(options, ring: Ring) -> dict:
                 false_positives += detection.instance is not None
                 network_false_positives += alone is not None
             elif len(sample.masks) and sample.visible_share[0] >= MIN_VISIBLE_SHARE:
-                overlaps.append(0.0 if detection.instance is None else instance_overlap(detection.instance, sample.masks[0]))
-                network_overlaps.append(0.0 if alone is None else instance_overlap(alone, sample.masks[0]))
+                overlaps.append(
+                    0.0
+                    if detection.instance is None
+                    else instance_overlap(detection.instance, sample.masks[0])
+                )
+                network_overlaps.append(
+                    0.0 if alone is None else instance_overlap(alone, sample.masks[0])
+                )
                 detections.append(detection)
                 poses.append(sample.T_optical_ring)
                 depth_m = depth_in_metres(sample.depth)
-                bounds_m.append(centre_bound_m(sample.T_optical_ring, sample.masks[0], depth_m, ring, intrinsics))
+                bounds_m.append(
+                    centre_bound_m(
+                        sample.T_optical_ring, sample.masks[0], depth_m, ring, intrinsics
+                    )
+                )
     found = np.array(overlaps)
     near = [i for i, T in enumerate(poses) if 0.35 <= T[2, 3] <= 0.6]
     fitted_m = np.array([bounds_m[i] for i in near if detections[i].fit is not None])
     errors = pose_errors([detections[i] for i in near], [poses[i] for i in near])
     return {
-        'mask_iou_mean': float(found[found > MATCHING_IOU].mean()) if (found > MATCHING_IOU).any() else None,
+        'mask_iou_mean': float(found[found > MATCHING_IOU].mean())
+        if (found > MATCHING_IOU).any()
+        else None,
         'recall': float((found > MATCHING_IOU).mean()),
         'false_positives': false_positives,
         **_network_summary(network_overlaps, network_false_positives, network),
@@ -90,7 +125,10 @@ def _beside_bound(errors_m: np.ndarray, bounds_m: np.ndarray) -> dict[str, float
         return {'centre_cramer_rao_m': None, 'centre_over_cramer_rao': None}
     known = np.isfinite(bounds_m)
     bound_m = float(np.sqrt(np.mean(bounds_m[known] ** 2)))
-    return {'centre_cramer_rao_m': bound_m, 'centre_over_cramer_rao': float(np.sqrt(np.mean(errors_m[known] ** 2))) / bound_m}
+    return {
+        'centre_cramer_rao_m': bound_m,
+        'centre_over_cramer_rao': float(np.sqrt(np.mean(errors_m[known] ** 2))) / bound_m,
+    }
 
 
 def _network(segmenter) -> ExportedYolact | None:
@@ -100,10 +138,16 @@ def _network(segmenter) -> ExportedYolact | None:
 def _best_find(network: ExportedYolact, sample: Sample) -> Instance | None:
     """What the network alone says: its best find, coarse and unchecked."""
     found, prototypes = network.detect(sample.rgb, depth_in_metres(sample.depth))
-    return Instance(*network.mask(found, prototypes, 0, sample.rgb.shape[:2]), float(found.scores[0])) if len(found.scores) else None
+    return (
+        Instance(*network.mask(found, prototypes, 0, sample.rgb.shape[:2]), float(found.scores[0]))
+        if len(found.scores)
+        else None
+    )
 
 
-def _network_summary(overlaps: list[float], false_positives: int, network: ExportedYolact | None) -> dict:
+def _network_summary(
+    overlaps: list[float], false_positives: int, network: ExportedYolact | None
+) -> dict:
     if network is None:
         return {}
     found = np.array(overlaps)

@@ -6,7 +6,13 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from soft_arm_description.command_line import CommandLine, input_path, output_folder, positive_count, seed_number
+from soft_arm_description.command_line import (
+    CommandLine,
+    input_path,
+    output_folder,
+    positive_count,
+    seed_number,
+)
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_experiments.vision import coco
 from soft_arm_vision.errors import VisionError
@@ -17,7 +23,11 @@ DRAWN_FRAMES = 16_000
 PROCESSES = 2  # that learn together
 MIN_SCORE = 0.1  # of an instance, written into the card; the odds say the rest
 DRAWN_SCALE = 0.5  # the network sees 320 x 240
-ODDS_FRAMES, ODDS_BLOCK, ODDS_RINGLESS_SHARE = 3200, 100, 0.8  # drawn to weigh finds on: those that are no ring are rare
+ODDS_FRAMES, ODDS_BLOCK, ODDS_RINGLESS_SHARE = (
+    3200,
+    100,
+    0.8,
+)  # drawn to weigh finds on: those that are no ring are rare
 ODDS_MIN_SCORE = 0.05  # so that there are more of them
 
 
@@ -27,24 +37,62 @@ def main(argv: list[str]) -> int:
         prog='softarm train ring-segmenter',
         description='Train YOLACT. The same command goes on with an interrupted run; Ctrl-C leaves a checkpoint.',
     )
-    parser.add_argument('--out', type=output_folder, default=Path('out/ring_segmenter'), help='folder of the run (default: %(default)s)')
     parser.add_argument(
-        '--data', type=input_path, action='append', help='COCO instance file or folder; may be given often (default: draw rings)'
+        '--out',
+        type=output_folder,
+        default=Path('out/ring_segmenter'),
+        help='folder of the run (default: %(default)s)',
     )
-    parser.add_argument('--classes', default='ring', help='names of the categories to learn, with commas (default: %(default)s)')
+    parser.add_argument(
+        '--data',
+        type=input_path,
+        action='append',
+        help='COCO instance file or folder; may be given often (default: draw rings)',
+    )
+    parser.add_argument(
+        '--classes',
+        default='ring',
+        help='names of the categories to learn, with commas (default: %(default)s)',
+    )
     parser.add_robot()
-    parser.add_argument('--frames', type=positive_count, default=DRAWN_FRAMES, help='pictures drawn (default: %(default)s)')
-    parser.add_argument('--steps', type=positive_count, default=30_000, help='of 32 cut-outs each (default: %(default)s)')
-    parser.add_argument('--seed', type=seed_number, default=0, help='of data, weights and order (default: %(default)s)')
-    parser.add_argument('--threads', type=positive_count, default=2, help='processor cores used (default: %(default)s)')
-    parser.add_argument('--float32', action='store_true', help='do not sum in bfloat16, which processors without it do slowly')
+    parser.add_argument(
+        '--frames',
+        type=positive_count,
+        default=DRAWN_FRAMES,
+        help='pictures drawn (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--steps',
+        type=positive_count,
+        default=30_000,
+        help='of 32 cut-outs each (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--seed',
+        type=seed_number,
+        default=0,
+        help='of data, weights and order (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--threads',
+        type=positive_count,
+        default=2,
+        help='processor cores used (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--float32',
+        action='store_true',
+        help='do not sum in bfloat16, which processors without it do slowly',
+    )
     return parser.answer(argv, _train, VisionError, RobotFileError)
 
 
 def _train(options) -> int:
     if any(importlib.util.find_spec(name) is None for name in ('torch', 'onnx')):
         raise VisionError('training needs torch and onnx: pip install -r requirements/train.in')
-    ring = None if options.data else ring_of(load_robot(options.robot))  # known to be good before anything is drawn
+    ring = (
+        None if options.data else ring_of(load_robot(options.robot))
+    )  # known to be good before anything is drawn
     if RING_CLASS not in options.classes.split(','):
         raise VisionError(
             f'--classes {options.classes}: the detector looks for {RING_CLASS!r}; add it, and rename the category in your data'
@@ -63,20 +111,36 @@ def _train(options) -> int:
         trainer, data, pictures = _trainer(options, folders)
         if trainer.step:
             print(f'going on from step {trainer.step}', file=sys.stderr)
-        seen = 'colours and depth' if data.has_depth else 'colours only: not every picture has depth'
-        print(f'{pictures} pictures, {seen}; anchors suit {100 * anchor_recall(data):.0f} % of the instances', file=sys.stderr)
+        seen = (
+            'colours and depth' if data.has_depth else 'colours only: not every picture has depth'
+        )
+        print(
+            f'{pictures} pictures, {seen}; anchors suit {100 * anchor_recall(data):.0f} % of the instances',
+            file=sys.stderr,
+        )
         _run(trainer, data, options.out)
     draw_curves(trainer.progress, options.out / 'curves.png')
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
-    card = {'command': _command(options), 'steps': trainer.step, 'pictures': pictures, 'weights_sha256': checksum, 'min_score': MIN_SCORE}
+    card = {
+        'command': _command(options),
+        'steps': trainer.step,
+        'pictures': pictures,
+        'weights_sha256': checksum,
+        'min_score': MIN_SCORE,
+    }
     network = options.out / 'ring_segmenter.onnx'
     if ring is not None:
         card['ring_colour_rgb'] = ring.colour_rgb
-    card |= {'torch': torch.__version__, 'odds': ExportedYolact().card['odds']}  # the shipped network's
+    card |= {
+        'torch': torch.__version__,
+        'odds': ExportedYolact().card['odds'],
+    }  # the shipped network's
     card = export(trainer.averaged.eval(), network, card)
     if trainer.step >= options.steps and not options.data:
         write_card(network, card | {'odds': _odds(network, options)})
-    print(f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}')
+    print(
+        f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}'
+    )
     print(f'network {network} with its card')
     return 0 if trainer.step >= options.steps else 130
 
@@ -93,11 +157,16 @@ def _trainer(options, folders: list[Path]):
 
     torch.set_num_threads(max(1, options.threads // PROCESSES))
     classes = tuple(options.classes.split(','))
-    data = TrainingSet((s for folder in folders for s in coco.read(folder, classes, part=processes.part())), AnchorLayout())
+    data = TrainingSet(
+        (s for folder in folders for s in coco.read(folder, classes, part=processes.part())),
+        AnchorLayout(),
+    )
     data.has_depth = not processes.anyone(not data.has_depth)
     config = YolactConfig(classes, data.layout, depth=data.has_depth)
     learnt_from = ' '.join([options.classes, *(coco.fingerprint(folder) for folder in folders)])
-    settings = TrainingSettings(steps=options.steps, seed=options.seed, bfloat16=not options.float32, data=learnt_from)
+    settings = TrainingSettings(
+        steps=options.steps, seed=options.seed, bfloat16=not options.float32, data=learnt_from
+    )
     trainer = Trainer(config, settings)
     trainer.resume(options.out)
     return trainer, data, processes.total(len(data))
@@ -110,7 +179,9 @@ def _learn_too(options, folders: list[Path]) -> None:
 
 def _command(options) -> str:
     names = ['steps', 'seed', 'threads'] + ['frames'] * (not options.data)
-    given = [f'--{name} {getattr(options, name)}' for name in names] + [f'--data {folder}' for folder in options.data or []]
+    given = [f'--{name} {getattr(options, name)}' for name in names] + [
+        f'--data {folder}' for folder in options.data or []
+    ]
     return ' '.join(['softarm train ring-segmenter', *given, *['--float32'] * options.float32])
 
 
@@ -119,7 +190,15 @@ def _drawn(options) -> Path:
 
     folder = _drawn_folder(options.out, load_robot(options.robot), options.frames, options.seed)
     if not (folder / coco.LABELS).is_file():
-        write_ring_set(folder, options.robot, 'training', options.frames, seed=options.seed, scale=DRAWN_SCALE, processes=options.threads)
+        write_ring_set(
+            folder,
+            options.robot,
+            'training',
+            options.frames,
+            seed=options.seed,
+            scale=DRAWN_SCALE,
+            processes=options.threads,
+        )
     return folder
 
 
@@ -141,7 +220,13 @@ def _odds(network: Path, options) -> dict[str, float]:
     firsts = range(0, ODDS_FRAMES, ODDS_BLOCK)
     with ProcessPoolExecutor(options.threads, get_context('spawn')) as pool:
         finds = pool.map(partial(_finds, network, options.robot, options.seed + 1), firsts)
-        bar = tqdm(finds, total=len(firsts), unit=f' x {ODDS_BLOCK} frames', desc='weighing finds', disable=not sys.stderr.isatty())
+        bar = tqdm(
+            finds,
+            total=len(firsts),
+            unit=f' x {ODDS_BLOCK} frames',
+            desc='weighing finds',
+            disable=not sys.stderr.isatty(),
+        )
         return asdict(fit_odds(chain.from_iterable(bar)))
 
 
@@ -151,17 +236,38 @@ def _finds(network: Path, robot: str, seed: int, first: int) -> list:
     from soft_arm_experiments.vision.data_factory import drawn_intrinsics, ring_samples
     from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
-    samples = ring_samples(robot, 'training', ODDS_BLOCK, seed=seed, scale=1.0, ringless_share=ODDS_RINGLESS_SHARE, first=first)
-    return list(labelled_finds(ExportedYolact(network), ring_of(load_robot(robot)), samples, drawn_intrinsics(), ODDS_MIN_SCORE))
+    samples = ring_samples(
+        robot,
+        'training',
+        ODDS_BLOCK,
+        seed=seed,
+        scale=1.0,
+        ringless_share=ODDS_RINGLESS_SHARE,
+        first=first,
+    )
+    return list(
+        labelled_finds(
+            ExportedYolact(network),
+            ring_of(load_robot(robot)),
+            samples,
+            drawn_intrinsics(),
+            ODDS_MIN_SCORE,
+        )
+    )
 
 
 def _run(trainer, data, out: Path) -> None:
     from tqdm import tqdm
 
     stopping = []
-    before = {number: signal.signal(number, lambda *_: stopping.append(True)) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, lambda *_: stopping.append(True))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
-        with tqdm(total=trainer.settings.steps, initial=trainer.step, unit=' steps', file=sys.stderr) as bar:
+        with tqdm(
+            total=trainer.settings.steps, initial=trainer.step, unit=' steps', file=sys.stderr
+        ) as bar:
 
             def report(step: int, total: float) -> None:
                 bar.update(step - bar.n)

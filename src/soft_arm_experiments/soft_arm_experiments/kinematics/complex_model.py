@@ -1,8 +1,9 @@
 """A second model of every kind of segment, for checks only: plain NumPy, analytic, so that it takes complex actuation.
 
-It shares no formula with `pcc` or `segment_maps`. An arc of constant curvature is the exponential of its constant twist, summed as a
-power series of 4x4 matrices; a modal segment is integrated at other nodes. Derivatives come from the complex step
-f'(x) = Im f(x + i h) / h, which has no cancellation (Squire and Trapp, SIAM Review 40, 1998).
+It shares no formula with `pcc` or `segment_maps`. An arc of constant curvature is the exponential
+of its constant twist, summed as a power series of 4x4 matrices; a modal segment is integrated at
+other nodes. Derivatives come from the complex step f'(x) = Im f(x + i h) / h, which has no
+cancellation (Squire and Trapp, SIAM Review 40, 1998).
 """
 
 import numpy as np
@@ -10,7 +11,10 @@ import numpy as np
 from soft_arm_kinematics.arm import Arm
 
 STEP = 1e-30  # share of a coordinate's range
-_HALVINGS, _TERMS = 5, 16  # twists up to 2 pi rad are divided by 2^5; the rest of the series is then below 1e-20
+_HALVINGS, _TERMS = (
+    5,
+    16,
+)  # twists up to 2 pi rad are divided by 2^5; the rest of the series is then below 1e-20
 _MODAL_NODES = 48
 
 
@@ -38,7 +42,9 @@ def complex_step_twist_jacobian(arm: Arm, actuation: np.ndarray) -> np.ndarray:
     _, poses = bends_and_ends(arm, complex_rows(arm, actuation))
     slopes = poses.imag / STEP / (high - low)[:, None, None]
     turn = slopes[:, :3, :3] @ poses[:, :3, :3].real.swapaxes(1, 2)  # dR R^T = [omega]
-    return np.concatenate([slopes[:, :3, 3], np.stack([turn[:, 2, 1], turn[:, 0, 2], turn[:, 1, 0]], axis=1)], axis=1).T
+    return np.concatenate(
+        [slopes[:, :3, 3], np.stack([turn[:, 2, 1], turn[:, 0, 2], turn[:, 1, 0]], axis=1)], axis=1
+    ).T
 
 
 def _arc_end(bend, length_m):
@@ -66,7 +72,9 @@ def _about_z(cos, sin):
 
 def _bellows(segment, x):
     beta, h = np.asarray(segment.actuators.angles_rad), segment.actuators.centre_radius_m
-    layout = np.stack([-h * np.cos(beta), -h * np.sin(beta), np.ones_like(beta)], axis=-1)  # L = ell - theta h cos(phi - beta)
+    layout = np.stack(
+        [-h * np.cos(beta), -h * np.sin(beta), np.ones_like(beta)], axis=-1
+    )  # L = ell - theta h cos(phi - beta)
     arc = x @ np.linalg.solve(layout.T @ layout, layout.T).T
     bend = arc[..., :2]
     end = _arc_end(bend, arc[..., 2])
@@ -78,12 +86,16 @@ def _bellows(segment, x):
 
 def _planar_bend(segment, theta):
     direction = np.array([np.cos(segment.phi_rad), np.sin(segment.phi_rad)])
-    return theta[..., None] * direction, np.eye(4) if segment.closing_twist else _about_z(*direction)
+    return theta[..., None] * direction, np.eye(4) if segment.closing_twist else _about_z(
+        *direction
+    )
 
 
 def _single_bend(segment, x):
     share = x[..., 0] / segment.pressure_unit_pa
-    bend, last = _planar_bend(segment, sum(c * share**k for k, c in enumerate(segment.theta_coefficients_rad)))
+    bend, last = _planar_bend(
+        segment, sum(c * share**k for k, c in enumerate(segment.theta_coefficients_rad))
+    )
     return bend, _arc_end(bend, segment.length_m) @ last
 
 
@@ -103,7 +115,10 @@ def _modal(segment, x):
         return eta @ (psi @ coefficients).T
 
     nodes, weights = np.polynomial.legendre.leggauss(_MODAL_NODES)
-    nodes, weights = np.concatenate([nodes - 1.0, nodes + 1.0]) / 4.0 + 0.5, np.concatenate([weights, weights]) / 4.0  # two halves
+    nodes, weights = (
+        np.concatenate([nodes - 1.0, nodes + 1.0]) / 4.0 + 0.5,
+        np.concatenate([weights, weights]) / 4.0,
+    )  # two halves
     angles = theta(nodes * segment.length_m)
     bend, last = _planar_bend(segment, theta(np.array([segment.length_m]))[..., 0])
     end = _arc_end(bend, 0.0)

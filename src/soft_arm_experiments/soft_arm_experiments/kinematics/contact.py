@@ -1,7 +1,8 @@
 """Figures of the modal model, of contact and of the rigid sections, for `softarm bench kinematics`.
 
-The paper's photographs are not to be had: shapes of its size (400 px of 0.2959 mm, 0..21 psi, ten points a picture) come from a bellows
-that is no polynomial, stiff at its base and swelling towards its middle, annotated with an error of one pixel.
+The paper's photographs are not to be had: shapes of its size (400 px of 0.2959 mm, 0..21 psi, ten
+points a picture) come from a bellows that is no polynomial, stiff at its base and swelling towards
+its middle, annotated with an error of one pixel.
 """
 
 import numpy as np
@@ -42,11 +43,17 @@ def modal_figures(rng: np.random.Generator) -> dict[str, float]:
     """Calibration at the paper's size, and resolved rates to random points of the tip's curve."""
     fit, fitted = _fitted(rng), np.linspace(0.0, LENGTH_M, 60)
     worst = [
-        np.linalg.norm(fit.model.shape(q, np.minimum(fitted, fit.model.length_m))[0] - _true_shape(q, fitted), axis=1).max()
+        np.linalg.norm(
+            fit.model.shape(q, np.minimum(fitted, fit.model.length_m))[0] - _true_shape(q, fitted),
+            axis=1,
+        ).max()
         for q in PAPER_PRESSURES_PA
     ]
     model = _bellows()
-    ways = [(q, resolved_rates(model, model.fk_pressures(q)[:3, 3], start)) for q, start in rng.uniform(*model.pressure_limits_pa, (20, 2))]
+    ways = [
+        (q, resolved_rates(model, model.fk_pressures(q)[:3, 3], start))
+        for q, start in rng.uniform(*model.pressure_limits_pa, (20, 2))
+    ]
     return {
         'modal_fit_worst_m': float(max(worst)),
         'modal_fit_rms_m': fit.rms_m,
@@ -78,7 +85,10 @@ def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
         found = locate(model, FULL_SWEEP_PA, poses, NOISE)
         noisy.append(found.site_m - half if found.site_m is not None else np.inf)
         touching = onset < FULL_SWEEP_PA
-        paper_noisy.append(_site_by_centrodes(model, FULL_SWEEP_PA[touching], poses[touching], half, onset, WINDOW) - half)
+        paper_noisy.append(
+            _site_by_centrodes(model, FULL_SWEEP_PA[touching], poses[touching], half, onset, WINDOW)
+            - half
+        )
     statistic, _ = centrode_deviations(model, FULL_SWEEP_PA, poses, NOISE, WINDOW)
     alarm = np.flatnonzero(statistic > alarm_limit(STATED_ALARMS_PER_MIN, RATE_HZ))
     bound_m = site_sigma(model, FULL_SWEEP_PA, NOISE, half, onset)
@@ -90,8 +100,12 @@ def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
         'contact_cramer_rao_sigma_m': bound_m,
         'contact_error_over_cramer_rao': float(np.sqrt(np.mean(np.square(noisy))) / bound_m),
         'contact_error_other_bellows_fraction': _error_with_a_fitted_model(rng) / LENGTH_M,
-        'contact_alarm_after_onset_pa': float(FULL_SWEEP_PA[alarm[0] + WINDOW - 1] - onset) if alarm.size else None,
-        'contact_smallest_detectable_site_m': smallest_detectable_site(model, FULL_SWEEP_PA, NOISE, onset_pa=onset),
+        'contact_alarm_after_onset_pa': float(FULL_SWEEP_PA[alarm[0] + WINDOW - 1] - onset)
+        if alarm.size
+        else None,
+        'contact_smallest_detectable_site_m': smallest_detectable_site(
+            model, FULL_SWEEP_PA, NOISE, onset_pa=onset
+        ),
         'contact_false_alarms_per_min': _false_alarms_per_min(model, rng),
     }
 
@@ -100,7 +114,9 @@ def section_figures(rng: np.random.Generator) -> dict[str, float]:
     """Distance between the ends of rigid chains and of random arcs of the squid's limbs."""
     error = {'chord': 0.0, 'tangent': 0.0, 'paper': 0.0}
     turn = 0.0
-    for theta, phi, ell in rng.uniform([-np.pi, -2 * np.pi, 0.29], [np.pi, 2 * np.pi, 0.6], (100, 3)):
+    for theta, phi, ell in rng.uniform(
+        [-np.pi, -2 * np.pi, 0.29], [np.pi, 2 * np.pi, 0.6], (100, 3)
+    ):
         arc = pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell))
         for form in error:
             end = chain_transforms(arc_sections(theta, phi, ell, 10, form=form))[-1]
@@ -120,18 +136,32 @@ def _bellows() -> ModalModel:
 def _true_angles(s_m, pressure_pa):
     """Tangent angle of a bellows that no polynomial describes."""
     x, r = s_m / LENGTH_M, pressure_pa / (21.0 * PSI_PA)
-    return 2.7 * (0.6 * r + 0.4 * r**1.6) * (x - 0.08 * (1.0 - np.exp(-x / 0.08)) + 0.05 * np.sin(2.0 * np.pi * x) * r)
+    return (
+        2.7
+        * (0.6 * r + 0.4 * r**1.6)
+        * (x - 0.08 * (1.0 - np.exp(-x / 0.08)) + 0.05 * np.sin(2.0 * np.pi * x) * r)
+    )
 
 
 def _true_shape(pressure_pa, s_m):
-    theta, weights = _true_angles(s_m[:, None] * UNIT_NODES, pressure_pa), s_m[:, None] * UNIT_WEIGHTS
+    theta, weights = (
+        _true_angles(s_m[:, None] * UNIT_NODES, pressure_pa),
+        s_m[:, None] * UNIT_WEIGHTS,
+    )
     return np.stack([(np.sin(theta) * weights).sum(-1), (np.cos(theta) * weights).sum(-1)], axis=-1)
 
 
 def _fitted(rng):
     s = np.linspace(0.0, LENGTH_M, 10)
-    annotation_m = PAPER_PIXEL_M * np.minimum(np.arange(10), 1)[:, None]  # the base is where the picture's axes start
-    return fit_modal([Shape(q, _true_shape(q, s) + annotation_m * rng.standard_normal((10, 2))) for q in PAPER_PRESSURES_PA])
+    annotation_m = (
+        PAPER_PIXEL_M * np.minimum(np.arange(10), 1)[:, None]
+    )  # the base is where the picture's axes start
+    return fit_modal(
+        [
+            Shape(q, _true_shape(q, s) + annotation_m * rng.standard_normal((10, 2)))
+            for q in PAPER_PRESSURES_PA
+        ]
+    )
 
 
 def _error_with_a_fitted_model(rng) -> float:
@@ -142,7 +172,11 @@ def _error_with_a_fitted_model(rng) -> float:
     for q in FULL_SWEEP_PA:
         at = np.append(s, LENGTH_M)
         rise = np.maximum(at - half, 0.0)
-        theta = _true_angles(at, min(q, onset)) + _true_angles(rise, max(q, onset)) - _true_angles(rise, onset)
+        theta = (
+            _true_angles(at, min(q, onset))
+            + _true_angles(rise, max(q, onset))
+            - _true_angles(rise, onset)
+        )
         poses.append([np.sin(theta[:-1]) @ weights, np.cos(theta[:-1]) @ weights, theta[-1]])
     poses = np.array(poses) + rng.standard_normal((len(poses), 3)) * np.sqrt(np.diag(NOISE))
     found = locate(model, FULL_SWEEP_PA, poses, NOISE)
@@ -159,11 +193,15 @@ def _site_by_centrodes(model, pressures_pa, poses, start_m, onset_pa=None, windo
         offset = q - q.mean(-1, keepdims=True)
         rate = np.einsum('nw,nkw->nk', offset, y) / np.square(offset).sum(-1, keepdims=True)
         centre = y.mean(-1)
-        return np.stack([centre[:, 0] - rate[:, 1] / rate[:, 2], centre[:, 1] + rate[:, 0] / rate[:, 2]])
+        return np.stack(
+            [centre[:, 0] - rate[:, 1] / rate[:, 2], centre[:, 1] + rate[:, 0] / rate[:, 2]]
+        )
 
     measured = locus(poses)
     found = least_squares(
-        lambda site: (locus(tip_in_contact(model, pressures_pa, site[0], onset_pa)[0]) - measured).ravel(),
+        lambda site: (
+            locus(tip_in_contact(model, pressures_pa, site[0], onset_pa)[0]) - measured
+        ).ravel(),
         [start_m],
         bounds=([0.0], [0.99 * model.length_m]),
         x_scale=0.1 * model.length_m,
@@ -179,7 +217,9 @@ def _false_alarms_per_min(model, rng) -> float:
     t = np.arange(int(MINUTES * 60 * RATE_HZ)) / RATE_HZ
     q = PSI_PA * (10.5 + 10.0 * np.clip(1.5 * np.sin(2.0 * np.pi * t / 17.0), -1.0, 1.0))
     poses = model.tip(q) + rng.standard_normal((len(q), 3)) * np.sqrt(np.diag(NOISE))
-    measured_pa = np.clip(q + PRESSURE_SIGMA_PA * rng.standard_normal(len(q)), *model.pressure_limits_pa)
+    measured_pa = np.clip(
+        q + PRESSURE_SIGMA_PA * rng.standard_normal(len(q)), *model.pressure_limits_pa
+    )
     statistic, _ = centrode_deviations(model, measured_pa, poses, NOISE, WINDOW)
     alarm = statistic > alarm_limit(STATED_ALARMS_PER_MIN, RATE_HZ)
     return float(np.count_nonzero(alarm[1:] & ~alarm[:-1]) + alarm[0]) / MINUTES

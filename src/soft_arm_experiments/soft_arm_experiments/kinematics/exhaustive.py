@@ -1,9 +1,10 @@
 """Exhaustive search for the least score of one target: the reference of the benchmark, which shares nothing with the solver it judges.
 
-Many starts are spread over the whole family of solutions. From the best of every part of it, a general constrained optimiser (SLSQP)
-lowers the score, with derivatives by the complex step through the second model. The scores have kinks where a segment does not move
-(u_i = u_i now) and where it is straight (u_i = 0), and often their least value lies there: each combination of kinks is a problem of
-its own, with the kinks as equality constraints.
+Many starts are spread over the whole family of solutions. From the best of every part of it, a
+general constrained optimiser (SLSQP) lowers the score, with derivatives by the complex step through
+the second model. The scores have kinks where a segment does not move (u_i = u_i now) and where it
+is straight (u_i = 0), and often their least value lies there: each combination of kinks is a
+problem of its own, with the kinks as equality constraints.
 """
 
 import itertools
@@ -19,8 +20,15 @@ from soft_arm_experiments.kinematics.complex_model import STEP, bends_and_ends, 
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.ik.scores import pressure_shares, principle_scores
 
-STARTS, ENOUGH, MOST_DRAWS = 400, 200, 6  # random actuations are drawn by so many until enough of them arrive at the target
-POLISHED, KINKED = 30, 4  # of those, how many are lowered, and from how many of the best every combination of kinks is tried
+STARTS, ENOUGH, MOST_DRAWS = (
+    400,
+    200,
+    6,
+)  # random actuations are drawn by so many until enough of them arrive at the target
+POLISHED, KINKED = (
+    30,
+    4,
+)  # of those, how many are lowered, and from how many of the best every combination of kinks is tried
 RESIDUAL_M = 1e-6
 _PROJECTIONS = 25
 _SPACING = 0.1  # share of a coordinate's range by which the starts that are lowered differ
@@ -38,15 +46,22 @@ def exhaustive_score(arm: Arm, target_m: np.ndarray, present: np.ndarray, seed: 
         seed: Of the starts.
 
     Returns:
-        The score, as `scores.principle_scores` weighted by the robot file; infinity where no start arrives.
+        The score, as `scores.principle_scores` weighted by the robot file; infinity where no start
+        arrives.
     """
-    return _Search(arm, np.asarray(target_m, dtype=float), np.asarray(present, dtype=float)).least(np.random.default_rng(seed))
+    return _Search(arm, np.asarray(target_m, dtype=float), np.asarray(present, dtype=float)).least(
+        np.random.default_rng(seed)
+    )
 
 
-def exhaustive_scores(arm: Arm, targets_m: np.ndarray, presents: np.ndarray, processes: int) -> Iterable[float]:
+def exhaustive_scores(
+    arm: Arm, targets_m: np.ndarray, presents: np.ndarray, processes: int
+) -> Iterable[float]:
     """`exhaustive_score` of many targets (k, 3) from (k, n), in as many processes; yields them in order as they come."""
     with ProcessPoolExecutor(processes, mp_context=get_context('spawn')) as pool:
-        yield from pool.map(exhaustive_score, itertools.repeat(arm), targets_m, presents, range(len(targets_m)))
+        yield from pool.map(
+            exhaustive_score, itertools.repeat(arm), targets_m, presents, range(len(targets_m))
+        )
 
 
 class _Search:
@@ -83,7 +98,10 @@ class _Search:
         combinations = [c for c in kinds if any(k != 'free' for k in c)]
         lowered = [x for x in lowered if x is not None]
         lowered.sort(key=lambda x: float(self._exact(x[None])[0]))
-        lowered += [self._lower(x, held) for x, held in itertools.product(self._spread(lowered)[:KINKED], combinations)]
+        lowered += [
+            self._lower(x, held)
+            for x, held in itertools.product(self._spread(lowered)[:KINKED], combinations)
+        ]
         return float(self._exact(np.array([x for x in lowered if x is not None])).min())
 
     def _family(self, x):
@@ -91,7 +109,11 @@ class _Search:
         for _ in range(_PROJECTIONS):
             errors, slopes = self._tip_errors(x)
             gram = slopes @ slopes.swapaxes(1, 2) + 1e-9 * np.eye(3)
-            x = np.clip(x - (slopes.swapaxes(1, 2) @ np.linalg.solve(gram, errors[..., None]))[..., 0], 0.0, 1.0)
+            x = np.clip(
+                x - (slopes.swapaxes(1, 2) @ np.linalg.solve(gram, errors[..., None]))[..., 0],
+                0.0,
+                1.0,
+            )
         return x[np.linalg.norm(self._tip_errors(x)[0], axis=1) <= RESIDUAL_M]
 
     def _tip_errors(self, x):
@@ -111,24 +133,39 @@ class _Search:
         return kept
 
     def _exact(self, x):
-        return principle_scores(self.arm, self._actuation(np.clip(x, 0.0, 1.0)), self.present) @ self.weights
+        return (
+            principle_scores(self.arm, self._actuation(np.clip(x, 0.0, 1.0)), self.present)
+            @ self.weights
+        )
 
     def _score(self, bends, x):
         """Total score of complex bends (..., s, 2) and shares x (..., n); kinks rounded off."""
         theta = np.sqrt((bends**2).sum(axis=-1) + _ROUNDING_RAD**2)
         moved = np.sqrt(((bends - self.now) ** 2).sum(axis=-1) + _ROUNDING_RAD**2)
         inner, outer = theta[..., :-1], theta[..., 1:]
-        planes = 2.0 * (inner * outer - (bends[..., :-1, :] * bends[..., 1:, :]).sum(axis=-1)) / (inner**2 + outer**2)
+        planes = (
+            2.0
+            * (inner * outer - (bends[..., :-1, :] * bends[..., 1:, :]).sum(axis=-1))
+            / (inner**2 + outer**2)
+        )
         unused = 0.0
         if len(self.pressed):
             at, each = x[..., self.pressed], np.arange(len(self.pressed))
             slopes = self.share_slope(at.real)[..., each, each]
             unused = (self.share(at.real)[..., each, each] + 1j * slopes * at.imag).mean(axis=-1)
-        return self.weights @ [moved @ self.cheaper, theta.sum(axis=-1), planes.sum(axis=-1) + unused]
+        return self.weights @ [
+            moved @ self.cheaper,
+            theta.sum(axis=-1),
+            planes.sum(axis=-1) + unused,
+        ]
 
     def _lower(self, start, kinks):
         """The least score near a start, with some segments held at a kink; None where the optimiser does not arrive."""
-        held = [(i, self.now[i] if kind == 'still' else np.zeros(2)) for i, kind in enumerate(kinks) if kind != 'free']
+        held = [
+            (i, self.now[i] if kind == 'still' else np.zeros(2))
+            for i, kind in enumerate(kinks)
+            if kind != 'free'
+        ]
         if 3 + 2 * len(held) > len(start):
             return None
         last = [None, None]
@@ -138,9 +175,21 @@ class _Search:
                 bends, poses = bends_and_ends(self.arm, complex_rows(self.arm, self._actuation(x)))
                 score = self._score(bends, x + 1j * STEP * np.eye(len(x)))
                 conditions = np.concatenate(
-                    [_POSITION_SCALE * (poses[:, :3, 3] - self.target_m), *(bends[:, i] - value for i, value in held)], axis=1
+                    [
+                        _POSITION_SCALE * (poses[:, :3, 3] - self.target_m),
+                        *(bends[:, i] - value for i, value in held),
+                    ],
+                    axis=1,
                 )
-                last[:] = x.copy(), (score[0].real, score.imag / STEP, conditions[0].real, conditions.imag.T / STEP)
+                last[:] = (
+                    x.copy(),
+                    (
+                        score[0].real,
+                        score.imag / STEP,
+                        conditions[0].real,
+                        conditions.imag.T / STEP,
+                    ),
+                )
             return last[1]
 
         ended = minimize(
@@ -148,7 +197,11 @@ class _Search:
             start,
             jac=lambda x: evaluated(x)[1],
             bounds=[(0.0, 1.0)] * len(start),
-            constraints={'type': 'eq', 'fun': lambda x: evaluated(x)[2], 'jac': lambda x: evaluated(x)[3]},
+            constraints={
+                'type': 'eq',
+                'fun': lambda x: evaluated(x)[2],
+                'jac': lambda x: evaluated(x)[3],
+            },
             method='SLSQP',
             options={'maxiter': 80, 'ftol': 1e-9},
         )

@@ -8,7 +8,12 @@ import numpy as np
 from soft_arm_experiments.kinematics.exhaustive import exhaustive_scores
 from soft_arm_experiments.kinematics.speed import best_s
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.ik.inverse import AT_LEAST, SEARCH_RADIUS_M, TABLE_POINTS, InverseKinematics
+from soft_arm_kinematics.ik.inverse import (
+    AT_LEAST,
+    SEARCH_RADIUS_M,
+    TABLE_POINTS,
+    InverseKinematics,
+)
 from soft_arm_kinematics.workspace.table import WorkspaceTable, build_table, load_table
 
 PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
@@ -24,7 +29,9 @@ TIMED = 2000  # targets
 
 def random_targets(arm: Arm, count: int, seed: int) -> np.ndarray:
     """Tip positions (count, 3) [m] of lengths drawn evenly inside the limits, not from the table."""
-    return arm.tip_from_lengths(np.random.default_rng(seed).uniform(*arm.length_limits_m, (count, arm.n_actuators)))
+    return arm.tip_from_lengths(
+        np.random.default_rng(seed).uniform(*arm.length_limits_m, (count, arm.n_actuators))
+    )
 
 
 def traversal(table: WorkspaceTable, target_m: np.ndarray, radius_m: float) -> np.ndarray:
@@ -69,8 +76,12 @@ def query_times(table: WorkspaceTable, targets_m: np.ndarray) -> tuple[float, fl
     """Median seconds of a traversal and of the tree's search, by turns on the same targets."""
     traversals_s, searches_s = [], []
     for target_m in targets_m:
-        traversals_s.append(best_s(lambda target_m=target_m: traversal(table, target_m, SEARCH_RADIUS_M), 2))
-        searches_s.append(best_s(lambda target_m=target_m: table.near(target_m, SEARCH_RADIUS_M, AT_LEAST), 3))
+        traversals_s.append(
+            best_s(lambda target_m=target_m: traversal(table, target_m, SEARCH_RADIUS_M), 2)
+        )
+        searches_s.append(
+            best_s(lambda target_m=target_m: table.near(target_m, SEARCH_RADIUS_M, AT_LEAST), 3)
+        )
     return float(np.median(traversals_s)), float(np.median(searches_s))
 
 
@@ -79,7 +90,9 @@ def whole_times(solver: InverseKinematics, targets_m: np.ndarray) -> tuple[float
     wholes_s, traversals_s = [], []
     for target_m in targets_m:
         wholes_s.append(best_s(lambda target_m=target_m: solver.solve(target_m), 2))
-        traversals_s.append(best_s(lambda target_m=target_m: traversal(solver.table, target_m, SEARCH_RADIUS_M), 2))
+        traversals_s.append(
+            best_s(lambda target_m=target_m: traversal(solver.table, target_m, SEARCH_RADIUS_M), 2)
+        )
     return float(np.median(wholes_s)), float(np.median(traversals_s))
 
 
@@ -108,6 +121,14 @@ def exhaustive_figures(arm: Arm, targets: int) -> dict[str, float]:
     present_m[::2] = arm.rest_actuation
     targets_m = random_targets(arm, targets, 12)
     least = np.array(list(exhaustive_scores(arm, targets_m, present_m, os.cpu_count() or 1)))
-    found = np.array([solver.solve(t, present_lengths_m=p).solutions[0].score for t, p in zip(targets_m, present_m, strict=True)])
+    found = np.array(
+        [
+            solver.solve(t, present_lengths_m=p).solutions[0].score
+            for t, p in zip(targets_m, present_m, strict=True)
+        ]
+    )
     excess = (found - least) / np.abs(least)
-    return {'ik_best_within_1pct': float(np.mean(excess <= 0.01)), 'ik_best_excess_max': float(excess.max())}
+    return {
+        'ik_best_within_1pct': float(np.mean(excess <= 0.01)),
+        'ik_best_excess_max': float(excess.max()),
+    }

@@ -37,7 +37,13 @@ def numpy_products(arm: Arm, lengths_m: np.ndarray) -> np.ndarray:
         half = theta[:, i] / 2.0
         chord = np.zeros((len(lengths_m), 4, 4)) + np.eye(4)
         chord[:, 2, 3] = ell[:, i] * np.sinc(half / np.pi)
-        for factor in (_turn(phi[:, i], 0, 1), _turn(half, 2, 0), chord, _turn(half, 2, 0), _turn(-phi[:, i], 0, 1)):
+        for factor in (
+            _turn(phi[:, i], 0, 1),
+            _turn(half, 2, 0),
+            chord,
+            _turn(half, 2, 0),
+            _turn(-phi[:, i], 0, 1),
+        ):
             pose = pose @ factor
     return pose
 
@@ -71,7 +77,11 @@ def fk_figures(arm: Arm) -> dict[str, float]:
 
 def torch_figures(arm: Arm) -> dict[str, float | None]:
     """Poses a second of a million on the GPU, from and to its memory, and their distance from the compiled ones; None without a GPU."""
-    figures = {'torch_fk_poses_per_s': None, 'torch_refined_per_s': None, 'torch_fk_difference_max': None}
+    figures = {
+        'torch_fk_poses_per_s': None,
+        'torch_refined_per_s': None,
+        'torch_fk_difference_max': None,
+    }
     if importlib.util.find_spec('torch') is None:
         return figures
     import torch
@@ -83,7 +93,9 @@ def torch_figures(arm: Arm) -> dict[str, float | None]:
     on_device, random = torch_arm(arm, 'cuda'), np.random.default_rng(0)
     lengths_m = random.uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
     lengths, few = on_device.tensor(lengths_m), on_device.tensor(lengths_m[:NUMPY_POSES])
-    targets = on_device.tensor(arm.tip_from_lengths(random.uniform(*arm.length_limits_m, few.shape)))
+    targets = on_device.tensor(
+        arm.tip_from_lengths(random.uniform(*arm.length_limits_m, few.shape))
+    )
 
     def timed(action):
         action()
@@ -92,8 +104,11 @@ def torch_figures(arm: Arm) -> dict[str, float | None]:
 
     return {
         'torch_fk_poses_per_s': POSES / timed(lambda: on_device.fk(lengths)),
-        'torch_refined_per_s': NUMPY_POSES / timed(lambda: on_device.refine(few, targets, None, 20)),
-        'torch_fk_difference_max': float(np.abs(fk_batch(arm, lengths_m) - on_device.fk(lengths).cpu().numpy()).max()),
+        'torch_refined_per_s': NUMPY_POSES
+        / timed(lambda: on_device.refine(few, targets, None, 20)),
+        'torch_fk_difference_max': float(
+            np.abs(fk_batch(arm, lengths_m) - on_device.fk(lengths).cpu().numpy()).max()
+        ),
     }
 
 
@@ -102,28 +117,46 @@ def table_figures(arm: Arm) -> dict[str, float]:
     build_table(arm, 1000)  # loads the compiled code
     with tempfile.TemporaryDirectory() as folder:
         build_s = best_s(lambda: load_table(arm, TABLE_POINTS, Path(folder)), 1)
-        return {'table_build_s': build_s, 'table_load_s': best_s(lambda: load_table(arm, TABLE_POINTS, Path(folder)), 3)}
+        return {
+            'table_build_s': build_s,
+            'table_load_s': best_s(lambda: load_table(arm, TABLE_POINTS, Path(folder)), 3),
+        }
 
 
 def jacobian_figures(arm: Arm) -> dict[str, float]:
     """Largest relative errors of the Jacobians over random poses, straight arms included.
 
-    `jacobian_error_max` is by arcs, lengths and pressures against central differences of the same model, and, for every shipped robot, of
-    the plain and the compiled Jacobian against complex steps through the second model; `jacobian_complex_error_max` is the latter alone.
+    `jacobian_error_max` is by arcs, lengths and pressures against central differences of the same
+    model, and, for every shipped robot, of the plain and the compiled Jacobian against complex
+    steps through the second model; `jacobian_complex_error_max` is the latter alone.
     """
     rng = np.random.default_rng(3)
     lengths_m = rng.uniform(*arm.length_limits_m, (400, arm.n_actuators))
-    lengths_m[:100] = 0.1 + 10.0 ** rng.uniform(-12, -3, (100, 1)) * rng.standard_normal((100, arm.n_actuators))
+    lengths_m[:100] = 0.1 + 10.0 ** rng.uniform(-12, -3, (100, 1)) * rng.standard_normal(
+        (100, arm.n_actuators)
+    )
     lengths_m[0] = 0.1
-    inside_pa = np.clip(arm.pressures(lengths_m), *(arm.pressure_limits_pa * (1.0 - 1e-3)))  # room for the steps
+    inside_pa = np.clip(
+        arm.pressures(lengths_m), *(arm.pressure_limits_pa * (1.0 - 1e-3))
+    )  # room for the steps
     arcs = arm.arcs(lengths_m)
-    by_pressures = arm.twist_jacobian(arm.lengths(inside_pa)) * arm.curve.slopes(inside_pa)[:, None, :]
+    by_pressures = (
+        arm.twist_jacobian(arm.lengths(inside_pa)) * arm.curve.slopes(inside_pa)[:, None, :]
+    )
     cases = [
-        (lambda x: arm.fk_arcs(x.reshape(-1, arm.n_segments, 3))[:, -1], arcs.reshape(len(arcs), -1), arm.twist_jacobian_arcs(arcs), 1e-3),
+        (
+            lambda x: arm.fk_arcs(x.reshape(-1, arm.n_segments, 3))[:, -1],
+            arcs.reshape(len(arcs), -1),
+            arm.twist_jacobian_arcs(arcs),
+            1e-3,
+        ),
         (arm.fk, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5),
         (arm.fk_pressures, inside_pa, by_pressures, 30.0),
     ]
-    by_complex_step = max(complex_step_error(a, 100) for a in [arm, *(Arm(load_robot(name)) for name in shipped_robots())])
+    by_complex_step = max(
+        complex_step_error(a, 100)
+        for a in [arm, *(Arm(load_robot(name)) for name in shipped_robots())]
+    )
     return {
         'jacobian_error_max': max(by_complex_step, *(_worst(*case) for case in cases)),
         'jacobian_complex_error_max': by_complex_step,
@@ -135,13 +168,22 @@ def complex_step_error(arm: Arm, poses: int) -> float:
     rng = np.random.default_rng(4)
     actuation = rng.uniform(*arm.actuation_limits, (poses, arm.n_actuators))
     has_twists = all(arm.closing_twists)
-    smallest = -12 if has_twists else -5  # without the twist, the direction of almost straight bellows is the rounding of their lengths
-    share = 10.0 ** rng.uniform(smallest, -3, (poses // 4, 1)) * rng.standard_normal((poses // 4, arm.n_actuators))
-    actuation[: poses // 4] = np.clip(arm.rest_actuation + share * np.diff(arm.actuation_limits, axis=0), *arm.actuation_limits)
+    smallest = (
+        -12 if has_twists else -5
+    )  # without the twist, the direction of almost straight bellows is the rounding of their lengths
+    share = 10.0 ** rng.uniform(smallest, -3, (poses // 4, 1)) * rng.standard_normal(
+        (poses // 4, arm.n_actuators)
+    )
+    actuation[: poses // 4] = np.clip(
+        arm.rest_actuation + share * np.diff(arm.actuation_limits, axis=0), *arm.actuation_limits
+    )
     if has_twists:
         actuation[0] = arm.rest_actuation  # straight
     reference = np.stack([complex_step_twist_jacobian(arm, x) for x in actuation])
-    return max(_relative(found, reference) for found in (arm.twist_jacobian(actuation), twist_jacobian_batch(arm, actuation)))
+    return max(
+        _relative(found, reference)
+        for found in (arm.twist_jacobian(actuation), twist_jacobian_batch(arm, actuation))
+    )
 
 
 def _worst(pose_of, x, analytic, step):
@@ -150,7 +192,9 @@ def _worst(pose_of, x, analytic, step):
     for k, unit in enumerate(np.eye(x.shape[1])):
         shift = step * unit
         far = (pose_of(x + 2 * shift) - pose_of(x - 2 * shift)) / (4 * step)
-        rate = (4.0 * (pose_of(x + shift) - pose_of(x - shift)) / (2 * step) - far) / 3.0  # fourth order
+        rate = (
+            4.0 * (pose_of(x + shift) - pose_of(x - shift)) / (2 * step) - far
+        ) / 3.0  # fourth order
         spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
         numeric[:, :3, k] = rate[:, :3, 3]
         numeric[:, 3:, k] = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
@@ -159,4 +203,9 @@ def _worst(pose_of, x, analytic, step):
 
 def _relative(found, reference):
     errors, size = np.abs(found - reference), np.abs(reference)
-    return float((errors.reshape(len(found), 2, -1).max(axis=-1) / size.reshape(len(found), 2, -1).max(axis=-1)).max())
+    return float(
+        (
+            errors.reshape(len(found), 2, -1).max(axis=-1)
+            / size.reshape(len(found), 2, -1).max(axis=-1)
+        ).max()
+    )

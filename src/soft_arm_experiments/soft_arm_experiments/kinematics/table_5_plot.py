@@ -18,8 +18,18 @@ def draw(rows: list[dict], path: Path) -> None:
         ('kd_tree_s', 'KD-tree here', 'C1s-'),
     ):
         known = [row for row in rows if row[key] is not None]
-        axes.plot([row['points'] / 1e3 for row in known], [row[key] * 1e3 for row in known], style, label=label)
-    axes.set(xlabel='table size [thousand points]', ylabel='query time [ms]', yscale='log', title='Search for candidates (table 5)')
+        axes.plot(
+            [row['points'] / 1e3 for row in known],
+            [row[key] * 1e3 for row in known],
+            style,
+            label=label,
+        )
+    axes.set(
+        xlabel='table size [thousand points]',
+        ylabel='query time [ms]',
+        yscale='log',
+        title='Search for candidates (table 5)',
+    )
     axes.grid(alpha=0.3, which='both')
     axes.legend()
     figure.savefig(path, dpi=150)

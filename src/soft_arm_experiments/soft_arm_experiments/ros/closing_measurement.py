@@ -44,10 +44,17 @@ class ClosingMeasurement:
     def __enter__(self) -> 'ClosingMeasurement':
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = node = Node('calibrate_grasp', context=self._context, namespace=NAMESPACE, use_global_arguments=False)
+        self._node = node = Node(
+            'calibrate_grasp',
+            context=self._context,
+            namespace=NAMESPACE,
+            use_global_arguments=False,
+        )
         node.create_subscription(GripperState, 'state', self._on_state, qos.STATE)
         node.create_subscription(JointState, 'piece_angles', self._on_shape, qos.STATE)
-        node.create_subscription(ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND)
+        node.create_subscription(
+            ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND
+        )
         self._command = None  # a publisher from the first closing on: the controller takes no goal beside another
         self._heard_s = -math.inf  # the last command of another node
         self.devices = DeviceWatch(node, CELL_EMULATION, NAMESPACE)
@@ -71,7 +78,12 @@ class ClosingMeasurement:
         Raises:
             ExperimentError: If they do not come in time.
         """
-        self._wait(lambda: len(self._samples) > 10 and len(self._shapes) > 5, timeout_s, 'gripper/state and gripper/piece_angles', check)
+        self._wait(
+            lambda: len(self._samples) > 10 and len(self._shapes) > 5,
+            timeout_s,
+            'gripper/state and gripper/piece_angles',
+            check,
+        )
 
     def close_once(self, check: Callable[[], None]) -> Closing:
         """From vacuum to near the highest pressure at the rate of a grasp, then vented.
@@ -80,19 +92,36 @@ class ClosingMeasurement:
             ExperimentError: If another node commands the finger, or samples stop coming.
         """
         if self._now_s() - self._heard_s < QUIET_S:
-            raise ExperimentError('another node is sending gripper/pressure_command: run `softarm gripper release`, or end it')
+            raise ExperimentError(
+                'another node is sending gripper/pressure_command: run `softarm gripper release`, or end it'
+            )
         self._ramp_s, self._commanding, begin_s = None, True, self._now_s()
         try:
-            self._wait(lambda: self._samples[-1][0] > begin_s + REST_S, 2 * REST_S, 'gripper/state', check)
+            self._wait(
+                lambda: self._samples[-1][0] > begin_s + REST_S, 2 * REST_S, 'gripper/state', check
+            )
             first, self._ramp_s = len(self._samples), self._now_s()
-            top_s = self._ramp_s + (self._top_pa - self._settings.open_pa) / self._settings.rate_pa_s
-            self._wait(lambda: self._samples[-1][0] >= top_s, top_s - self._ramp_s + 2.0, 'gripper/state', check)
+            top_s = (
+                self._ramp_s + (self._top_pa - self._settings.open_pa) / self._settings.rate_pa_s
+            )
+            self._wait(
+                lambda: self._samples[-1][0] >= top_s,
+                top_s - self._ramp_s + 2.0,
+                'gripper/state',
+                check,
+            )
             samples = np.array(self._samples[first:])
             self._wait(lambda: self._shapes[-1][0] >= top_s, REST_S, 'gripper/piece_angles', check)
         finally:
             self._commanding = False
-        shapes = [(t, bends_rad) for t, bends_rad in self._shapes if samples[0, 0] <= t <= samples[-1, 0]]
-        return Closing(*samples.T, np.array([t for t, _ in shapes]), np.array([bends_rad for _, bends_rad in shapes]))
+        shapes = [
+            (t, bends_rad) for t, bends_rad in self._shapes if samples[0, 0] <= t <= samples[-1, 0]
+        ]
+        return Closing(
+            *samples.T,
+            np.array([t for t, _ in shapes]),
+            np.array([bends_rad for _, bends_rad in shapes]),
+        )
 
     @property
     def _top_pa(self) -> float:
@@ -105,9 +134,17 @@ class ClosingMeasurement:
         if not self._commanding:
             return
         elapsed_s = 0.0 if self._ramp_s is None else self._now_s() - self._ramp_s
-        self._command = self._command or self._node.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
-        pressure_pa = min(self._settings.open_pa + self._settings.rate_pa_s * elapsed_s, self._top_pa)
-        self._command.publish(conversions.command_message(pressure_pa, self._robot, self._node.get_clock().now().to_msg()))
+        self._command = self._command or self._node.create_publisher(
+            ChamberPressures, 'pressure_command', qos.COMMAND
+        )
+        pressure_pa = min(
+            self._settings.open_pa + self._settings.rate_pa_s * elapsed_s, self._top_pa
+        )
+        self._command.publish(
+            conversions.command_message(
+                pressure_pa, self._robot, self._node.get_clock().now().to_msg()
+            )
+        )
 
     def _on_command(self, _message: ChamberPressures) -> None:
         if self._command is None:
@@ -116,11 +153,15 @@ class ClosingMeasurement:
     def _on_state(self, message: GripperState) -> None:
         with contextlib.suppress(MessageError):
             pressure_pa = conversions.pressure_pa(message, self._robot)
-            self._samples.append((stamp_s(message.header.stamp), pressure_pa, conversions.set_point_pa(message)))
+            self._samples.append(
+                (stamp_s(message.header.stamp), pressure_pa, conversions.set_point_pa(message))
+            )
 
     def _on_shape(self, message: JointState) -> None:
         with contextlib.suppress(MessageError):
-            self._shapes.append((stamp_s(message.header.stamp), conversions.bends_from_msg(message, self._robot)))
+            self._shapes.append(
+                (stamp_s(message.header.stamp), conversions.bends_from_msg(message, self._robot))
+            )
 
     def _spin(self) -> None:
         while not self._stopping.is_set():
@@ -128,11 +169,15 @@ class ClosingMeasurement:
             with self._changed:
                 self._changed.notify_all()
 
-    def _wait(self, condition: Callable[[], bool], timeout_s: float, what: str, check: Callable[[], None]) -> None:
+    def _wait(
+        self, condition: Callable[[], bool], timeout_s: float, what: str, check: Callable[[], None]
+    ) -> None:
         deadline_s = time.monotonic() + timeout_s
         with self._changed:
             while not condition():
                 check()
                 if time.monotonic() > deadline_s:
-                    raise ExperimentError(f'waited {timeout_s:.0f} s for {what}: are the driver and the finger detector active?')
+                    raise ExperimentError(
+                        f'waited {timeout_s:.0f} s for {what}: are the driver and the finger detector active?'
+                    )
                 self._changed.wait(0.2)

@@ -50,7 +50,13 @@ class ExperimentRunner:
     """Drives one rig through experiments; `on_time(seconds)` is told how the time passes, `check()` may raise."""
 
     def __init__(
-        self, session: RigSession, arm: Arm, dynamics: Dynamics, pace: Pace, on_time: Callable[[float], None], check: Callable[[], None]
+        self,
+        session: RigSession,
+        arm: Arm,
+        dynamics: Dynamics,
+        pace: Pace,
+        on_time: Callable[[float], None],
+        check: Callable[[], None],
     ):
         self._session, self._arm, self._dynamics, self._pace = session, arm, dynamics, pace
         self._on_time, self._check = on_time, check
@@ -62,20 +68,35 @@ class ExperimentRunner:
             ExperimentError: If a step gets no truth, or the rig ends.
         """
         start_s = self._session.now_s()
-        open_loop, closed_loop = self._pass(experiment, open_loop=True), self._pass(experiment, open_loop=False)
+        open_loop, closed_loop = (
+            self._pass(experiment, open_loop=True),
+            self._pass(experiment, open_loop=False),
+        )
         responses = self._responses(experiment) if experiment.name == 'bend' else ()
-        lap, problems = self._lap(experiment) if experiment.name == 'deflection' and self._pace.lap else (None, [])
+        lap, problems = (
+            self._lap(experiment)
+            if experiment.name == 'deflection' and self._pace.lap
+            else (None, [])
+        )
         closed_loop = replace(closed_loop, problems=(*closed_loop.problems, *problems))
         session = self._session
         rates_hz = {
             name: round(series.rate_hz(start_s), 2)
-            for name, series in (('camera', session.images), ('valves', session.pressures), ('ring_pose', session.rings))
+            for name, series in (
+                ('camera', session.images),
+                ('valves', session.pressures),
+                ('ring_pose', session.rings),
+            )
         }
         values = session.diagnostics.get('soft_arm/tip_controller', {})
         latency_ms = {
-            f'p{p}': round(1e3 * float(values[f'image_to_command_p{p}_s']), 1) for p in (50, 99) if f'image_to_command_p{p}_s' in values
+            f'p{p}': round(1e3 * float(values[f'image_to_command_p{p}_s']), 1)
+            for p in (50, 99)
+            if f'image_to_command_p{p}_s' in values
         }
-        return Result(experiment, plant_seed, open_loop, closed_loop, responses, lap, rates_hz, latency_ms)
+        return Result(
+            experiment, plant_seed, open_loop, closed_loop, responses, lap, rates_hz, latency_ms
+        )
 
     def _pass(self, experiment: Experiment, open_loop: bool) -> Run:
         problems, stops_s = [], []
@@ -88,9 +109,13 @@ class ExperimentRunner:
 
     def _responses(self, experiment: Experiment) -> tuple[StepResponse, ...]:
         degrees = self._pace.table_7_deg
-        steps = targets(self._arm, 'bend', np.deg2rad([0.0, *degrees]), np.full(1 + len(degrees), PHI_BEND_RAD))
+        steps = targets(
+            self._arm, 'bend', np.deg2rad([0.0, *degrees]), np.full(1 + len(degrees), PHI_BEND_RAD)
+        )
         self._step(steps, 0, False, RESPONSE_S, [])
-        return tuple(self._response(steps, k, theta_deg) for k, theta_deg in enumerate(degrees, start=1))
+        return tuple(
+            self._response(steps, k, theta_deg) for k, theta_deg in enumerate(degrees, start=1)
+        )
 
     def _response(self, steps: Experiment, k: int, theta_deg: float) -> StepResponse:
         """Step from target 0 to target k. After a fault, or a start elsewhere, both are repeated: a response begins at target 0."""
@@ -105,17 +130,30 @@ class ExperimentRunner:
                 break
         else:
             settled_s = None
-        fastest_s = fastest_settling_s(self._arm, self._dynamics, steps.lengths_m[0], steps.lengths_m[k])
-        return StepResponse(theta_deg, settled_s, fastest_s, step_m, times_s - start_s, np.linalg.norm(tips_m - target_m, axis=1))
+        fastest_s = fastest_settling_s(
+            self._arm, self._dynamics, steps.lengths_m[0], steps.lengths_m[k]
+        )
+        return StepResponse(
+            theta_deg,
+            settled_s,
+            fastest_s,
+            step_m,
+            times_s - start_s,
+            np.linalg.norm(tips_m - target_m, axis=1),
+        )
 
     def _lap(self, experiment: Experiment) -> tuple[Lap | None, list[str]]:
         phi_rad = np.linspace(0.0, 2 * np.pi, 73)
-        path = targets(self._arm, 'deflection', np.full_like(phi_rad, experiment.theta_rad[0]), phi_rad)
+        path = targets(
+            self._arm, 'deflection', np.full_like(phi_rad, experiment.theta_rad[0]), phi_rad
+        )
         times_s, problems = phi_rad / PAPER_DEFLECTION_RAD_S + 0.1, []
         for attempt in range(1, ATTEMPTS + 1):
             self._step(path, 0, False, FIRST_S, problems)
             start_s = self._session.now_s()
-            result = self._session.follow_path(path.points_m, path.lengths_m, times_s, list(path.held_segments))
+            result = self._session.follow_path(
+                path.points_m, path.lengths_m, times_s, list(path.held_segments)
+            )
             self._wait_until(start_s + times_s[-1])
             ended = result()
             if ended is None or ended.error_code in EXPECTED:
@@ -125,12 +163,26 @@ class ExperimentRunner:
             return None, problems
         # the first and last half second are acceleration and braking
         seen_s, tips_m, _ = self._session.truth.since(start_s + 0.5, start_s + times_s[-1] - 0.5)
-        wanted_m = np.stack([np.interp(seen_s - start_s, times_s, axis_m) for axis_m in path.points_m.T], axis=1)
+        wanted_m = np.stack(
+            [np.interp(seen_s - start_s, times_s, axis_m) for axis_m in path.points_m.T], axis=1
+        )
         off_m = np.linalg.norm(tips_m - wanted_m, axis=1)
         speeds_rad_s = angular_speed_rad_s(seen_s, tips_m)
-        return Lap(PAPER_DEFLECTION_RAD_S, *speeds_rad_s, float(off_m.mean()), float(np.percentile(off_m, 95))), problems
+        return Lap(
+            PAPER_DEFLECTION_RAD_S,
+            *speeds_rad_s,
+            float(off_m.mean()),
+            float(np.percentile(off_m, 95)),
+        ), problems
 
-    def _step(self, experiment: Experiment, k: int, open_loop: bool, duration_s: float, problems: list[str]) -> tuple[float, float]:
+    def _step(
+        self,
+        experiment: Experiment,
+        k: int,
+        open_loop: bool,
+        duration_s: float,
+        problems: list[str],
+    ) -> tuple[float, float]:
         """Go to target k and stay until the time is up; return start and end [s]. A fault on the way is noted, the step repeated."""
         for attempt in range(1, ATTEMPTS + 1):
             start_s, stop_s, problem = self._try_step(experiment, k, open_loop, duration_s)
@@ -140,11 +192,18 @@ class ExperimentRunner:
             duration_s = max(duration_s, FIRST_S)  # from wherever the fault has left the arm
         return start_s, self._session.truth.stamps_s[-1]  # scored where the fault has left the arm
 
-    def _try_step(self, experiment: Experiment, k: int, open_loop: bool, duration_s: float) -> tuple[float, float, str | None]:
+    def _try_step(
+        self, experiment: Experiment, k: int, open_loop: bool, duration_s: float
+    ) -> tuple[float, float, str | None]:
         """Go to target k and stay until the time is up; return start and end [s], and what went wrong if anything did."""
         session, start_s = self._session, self._session.now_s()
         result = session.move_tip(
-            experiment.points_m[k], experiment.lengths_m[k], list(experiment.held_segments), open_loop, TOLERANCE_M, GOAL_TIMEOUT_S
+            experiment.points_m[k],
+            experiment.lengths_m[k],
+            list(experiment.held_segments),
+            open_loop,
+            TOLERANCE_M,
+            GOAL_TIMEOUT_S,
         )
         self._wait_until(start_s + duration_s)
         ended = result()
@@ -155,6 +214,9 @@ class ExperimentRunner:
         truth, before_s = self._session.truth.stamps_s, self._session.now_s()
         left_s = stop_s - before_s
         self._session.wait_for(
-            lambda: bool(truth) and truth[-1] >= stop_s, left_s + 5.0, lambda: f'the true tip on {TRUTH_TOPIC}', self._check
+            lambda: bool(truth) and truth[-1] >= stop_s,
+            left_s + 5.0,
+            lambda: f'the true tip on {TRUTH_TOPIC}',
+            self._check,
         )
         self._on_time(left_s)

@@ -29,9 +29,13 @@ def free_domain(avoid: int) -> int:
         ExperimentError: If all are taken.
     """
     for domain in random.sample(DOMAINS, len(DOMAINS)):
-        if domain != avoid and all(_can_bind(socket.SOCK_DGRAM, 7400 + 250 * domain + offset) for offset in (0, 10, 11)):
+        if domain != avoid and all(
+            _can_bind(socket.SOCK_DGRAM, 7400 + 250 * domain + offset) for offset in (0, 10, 11)
+        ):
             return domain
-    raise ExperimentError(f'every DDS domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use: end some programs')
+    raise ExperimentError(
+        f'every DDS domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use: end some programs'
+    )
 
 
 def free_port() -> int:
@@ -54,7 +58,13 @@ def driver_is_running(namespace: str, timeout_s: float = LOOK_S) -> bool:
     """Whether a pneumatic driver of this namespace takes part in this process's ROS domain; a "no" takes `timeout_s`."""
     context = Context()
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
-    node = Node('look_for_rig', context=context, use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
+    node = Node(
+        'look_for_rig',
+        context=context,
+        use_global_arguments=False,
+        enable_rosout=False,
+        start_parameter_services=False,
+    )
     client = node.create_client(Trigger, f'/{namespace}/vent')
     try:
         return client.wait_for_service(timeout_s)
@@ -92,7 +102,11 @@ class _VirtualLaunch:
         self._log_path.parent.mkdir(parents=True, exist_ok=True)
         with self._log_path.open('w') as log:
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         return self
 
@@ -102,8 +116,12 @@ class _VirtualLaunch:
     def check(self) -> None:
         """Raise ExperimentError, with the log's last line, if the rig has ended."""
         if self._process.poll() is not None:
-            lines = self._log_path.read_text(errors='replace').strip().splitlines() or ['(no output)']
-            raise ExperimentError(f'what was launched ended with code {self._process.returncode}: {lines[-1]}; see {self._log_path}')
+            lines = self._log_path.read_text(errors='replace').strip().splitlines() or [
+                '(no output)'
+            ]
+            raise ExperimentError(
+                f'what was launched ended with code {self._process.returncode}: {lines[-1]}; see {self._log_path}'
+            )
 
 
 class VirtualRig(_VirtualLaunch):

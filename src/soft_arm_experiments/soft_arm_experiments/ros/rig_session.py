@@ -44,11 +44,17 @@ class Series:
         self.values.append(value)
         self.stamps_s.append(stamp_s)  # last: its length is what readers use
 
-    def since(self, start_s: float, stop_s: float = np.inf) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def since(
+        self, start_s: float, stop_s: float = np.inf
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Stamps, values and arrivals of the samples stamped in [start_s, stop_s]."""
         stamps_s = np.array(self.stamps_s)
         rows = np.flatnonzero((stamps_s >= start_s) & (stamps_s <= stop_s))
-        return stamps_s[rows], np.array([self.values[i] for i in rows]), np.array([self.arrivals_s[i] for i in rows])
+        return (
+            stamps_s[rows],
+            np.array([self.values[i] for i in rows]),
+            np.array([self.arrivals_s[i] for i in rows]),
+        )
 
     def rate_hz(self, start_s: float) -> float:
         """Samples per second [Hz] since a time."""
@@ -69,22 +75,35 @@ class RigSession:
         self.truth, self.pressures, self.rings, self.images = Series(), Series(), Series(), Series()
         self.diagnostics: dict[str, dict[str, str]] = {}  # newest values of each node
         self.command_pa: np.ndarray | None = None  # sent at 50 Hz while set
-        self.commanded_by_others_s: float | None = None  # when a command of another node was last heard
+        self.commanded_by_others_s: float | None = (
+            None  # when a command of another node was last heard
+        )
         self._changed, self._stopping = threading.Condition(), threading.Event()
 
     def __enter__(self) -> 'RigSession':
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self.node = node = Node(self._name, context=self._context, namespace=NAMESPACE, use_global_arguments=False)
+        self.node = node = Node(
+            self._name, context=self._context, namespace=NAMESPACE, use_global_arguments=False
+        )
         node.create_subscription(PoseStamped, TRUTH_TOPIC, self._on_truth, qos.STATE)
         node.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         node.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
-        node.create_subscription(CameraInfo, '/camera/camera/color/camera_info', self._on_image, qos.SENSOR)
+        node.create_subscription(
+            CameraInfo, '/camera/camera/color/camera_info', self._on_image, qos.SENSOR
+        )
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
-        node.create_subscription(ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND)
-        self._command = None  # a publisher only while it commands: the controller takes no goal beside another
+        node.create_subscription(
+            ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND
+        )
+        self._command = (
+            None  # a publisher only while it commands: the controller takes no goal beside another
+        )
         self.devices = DeviceWatch(node, ARM_EMULATION, NAMESPACE)
-        self._move, self._follow = ActionClient(node, MoveTip, 'move_tip'), ActionClient(node, FollowPath, 'follow_path')
+        self._move, self._follow = (
+            ActionClient(node, MoveTip, 'move_tip'),
+            ActionClient(node, FollowPath, 'follow_path'),
+        )
         node.create_timer(PERIOD_S, self._send_command)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(node)
@@ -104,7 +123,11 @@ class RigSession:
         return self.node.get_clock().now().nanoseconds * 1e-9
 
     def wait_for(
-        self, condition: Callable[[], bool], timeout_s: float, what: Callable[[], str], check: Callable[[], None] = lambda: None
+        self,
+        condition: Callable[[], bool],
+        timeout_s: float,
+        what: Callable[[], str],
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         """Wait until a condition holds; it is looked at after every message, `check` may raise.
 
@@ -117,36 +140,64 @@ class RigSession:
                 check()
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
-                    raise ExperimentError(f"waited {timeout_s:.0f} s for {what()}: see `softarm doctor` and the rig's log")
+                    raise ExperimentError(
+                        f"waited {timeout_s:.0f} s for {what()}: see `softarm doctor` and the rig's log"
+                    )
                 self._changed.wait(min(left_s, 0.5))
 
     def missing(self) -> str:
         """What a rig that is ready has and this one has not; empty when it is ready."""
         seen = {'pressures': self.pressures, 'ring_pose': self.rings, 'camera_info': self.images}
         lacking = [name for name, series in seen.items() if len(series.stamps_s) < 5]
-        lacking += [name for name, client in (('move_tip', self._move), ('follow_path', self._follow)) if not client.server_is_ready()]
-        heard_hz = float(self.diagnostics.get(f'{NAMESPACE}/tip_controller', {}).get('pressures_hz', 0.0))
+        lacking += [
+            name
+            for name, client in (('move_tip', self._move), ('follow_path', self._follow))
+            if not client.server_is_ready()
+        ]
+        heard_hz = float(
+            self.diagnostics.get(f'{NAMESPACE}/tip_controller', {}).get('pressures_hz', 0.0)
+        )
         return ', '.join(lacking + ([] if heard_hz else ['pressures at the tip_controller']))
 
-    def move_tip(self, point_m, lengths_m, held: list[str], open_loop: bool, tolerance_m: float, timeout_s: float):
+    def move_tip(
+        self,
+        point_m,
+        lengths_m,
+        held: list[str],
+        open_loop: bool,
+        tolerance_m: float,
+        timeout_s: float,
+    ):
         """Send a goal; returns a function that gives its result, or None while it runs."""
         goal = MoveTip.Goal(
-            target=_target(point_m, lengths_m), tolerance_m=tolerance_m, timeout_s=timeout_s, open_loop=open_loop, held_segments=held
+            target=_target(point_m, lengths_m),
+            tolerance_m=tolerance_m,
+            timeout_s=timeout_s,
+            open_loop=open_loop,
+            held_segments=held,
         )
         return self._send(self._move, goal)
 
     def follow_path(self, points_m, lengths_m, times_s, held: list[str]):
         """Send a path, closed loop; returns a function that gives its result, or None while it runs."""
         waypoints = [_target(p, lengths) for p, lengths in zip(points_m, lengths_m, strict=True)]
-        return self._send(self._follow, FollowPath.Goal(waypoints=waypoints, times_s=[float(t) for t in times_s], held_segments=held))
+        return self._send(
+            self._follow,
+            FollowPath.Goal(
+                waypoints=waypoints, times_s=[float(t) for t in times_s], held_segments=held
+            ),
+        )
 
     def _send(self, client, goal):
         results = []
 
         def accepted(future):
-            future.result().get_result_async().add_done_callback(lambda done: results.append(done.result().result))
+            future.result().get_result_async().add_done_callback(
+                lambda done: results.append(done.result().result)
+            )
 
-        # Where the executor spins: sent from here, an answer that overtakes the end of the call would find nobody waiting, and be dropped.
+        # Where the executor spins: sent from here, an answer that overtakes the end of the call
+        # would find nobody waiting, and be dropped.
         self._executor.create_task(lambda: client.send_goal_async(goal).add_done_callback(accepted))
         return lambda: results[0] if results else None
 
@@ -157,12 +208,18 @@ class RigSession:
                 self._changed.notify_all()
 
     def _on_truth(self, message: PoseStamped) -> None:
-        self.truth.add(conversions.stamp_s(message.header.stamp), self.now_s(), conversions.point_from_msg(message.pose.position))
+        self.truth.add(
+            conversions.stamp_s(message.header.stamp),
+            self.now_s(),
+            conversions.point_from_msg(message.pose.position),
+        )
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         with contextlib.suppress(MessageError):
             pressures_pa = conversions.pressures_from_msg(message, self._robot)
-            self.pressures.add(conversions.stamp_s(message.header.stamp), self.now_s(), pressures_pa)
+            self.pressures.add(
+                conversions.stamp_s(message.header.stamp), self.now_s(), pressures_pa
+            )
 
     def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
         with contextlib.suppress(MessageError):
@@ -183,12 +240,20 @@ class RigSession:
     def _send_command(self) -> None:
         command_pa = self.command_pa  # which another thread sets
         if command_pa is not None:
-            self._command = self._command or self.node.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
-            self._command.publish(conversions.pressures_message(command_pa, self._robot, self.node.get_clock().now().to_msg()))
+            self._command = self._command or self.node.create_publisher(
+                ChamberPressures, 'pressure_command', qos.COMMAND
+            )
+            self._command.publish(
+                conversions.pressures_message(
+                    command_pa, self._robot, self.node.get_clock().now().to_msg()
+                )
+            )
         elif self._command is not None:
             self.node.destroy_publisher(self._command)
             self._command = None
 
 
 def _target(point_m, lengths_m) -> TipTarget:
-    return TipTarget(position=conversions.point_message(point_m), lengths_m=[float(v) for v in lengths_m])
+    return TipTarget(
+        position=conversions.point_message(point_m), lengths_m=[float(v) for v in lengths_m]
+    )

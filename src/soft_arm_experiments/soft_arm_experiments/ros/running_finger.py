@@ -30,7 +30,8 @@ FIND_S, SETTLE_S, PICTURE_S = 10.0, 15.0, 5.0
 class RunningFinger:
     """As `finger_session.VirtualFinger`, through the topics of the gripper and its camera. Use as a context manager.
 
-    Commands stop when it ends, and the driver then vents the finger, as it does when this program dies.
+    Commands stop when it ends, and the driver then vents the finger, as it does when this program
+    dies.
 
     Args:
         robot: Robot file of the finger.
@@ -46,21 +47,45 @@ class RunningFinger:
     def __enter__(self) -> 'RunningFinger':
         self._context = rclpy.Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node('calibrate_finger', context=self._context, enable_rosout=False, start_parameter_services=False)
+        self._node = rclpy.create_node(
+            'calibrate_finger',
+            context=self._context,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._devices = DeviceWatch(self._node, CELL_EMULATION, GRIPPER.strip('/'))
         self._pair = NewestPair(lambda colour, depth: self._taken.put((colour, depth)))
-        self._command = self._node.create_publisher(ChamberPressures, f'{GRIPPER}/pressure_command', qos.COMMAND)
-        self._node.create_subscription(ChamberPressures, f'{GRIPPER}/pressures', self._on_pressures, qos.STATE)
-        self._node.create_subscription(CameraInfo, f'{CAMERA}/color/camera_info', self._on_info, qos.SENSOR)
-        self._node.create_subscription(Image, f'{CAMERA}/color/image_raw', self._pair.put_colour, qos.SENSOR)
-        self._node.create_subscription(Image, f'{CAMERA}/depth/image_raw', self._pair.put_depth, qos.SENSOR)
+        self._command = self._node.create_publisher(
+            ChamberPressures, f'{GRIPPER}/pressure_command', qos.COMMAND
+        )
+        self._node.create_subscription(
+            ChamberPressures, f'{GRIPPER}/pressures', self._on_pressures, qos.STATE
+        )
+        self._node.create_subscription(
+            CameraInfo, f'{CAMERA}/color/camera_info', self._on_info, qos.SENSOR
+        )
+        self._node.create_subscription(
+            Image, f'{CAMERA}/color/image_raw', self._pair.put_colour, qos.SENSOR
+        )
+        self._node.create_subscription(
+            Image, f'{CAMERA}/depth/image_raw', self._pair.put_depth, qos.SENSOR
+        )
         self._node.create_timer(COMMAND_PERIOD_S, self._send)
         with ExitStack() as unfinished:  # closes what is open when something here fails
             unfinished.callback(self.__exit__)
-            for what, known in (('pressures', lambda: self._readings), ('camera info', lambda: self._info)):
-                self._spin_until(known, FIND_S, lambda what=what: f'no {what} within {FIND_S:.0f} s: is launch/cell.launch.xml running?')
+            for what, known in (
+                ('pressures', lambda: self._readings),
+                ('camera info', lambda: self._info),
+            ):
+                self._spin_until(
+                    known,
+                    FIND_S,
+                    lambda what=what: (
+                        f'no {what} within {FIND_S:.0f} s: is launch/cell.launch.xml running?'
+                    ),
+                )
             unfinished.pop_all()
         return self
 
@@ -110,7 +135,13 @@ class RunningFinger:
             return len(found) >= self._frames
 
         limit_s = PICTURE_S + self._frames / 5
-        self._spin_until(enough, limit_s, lambda: f'{len(found)} of {self._frames} pictures came in {limit_s:.0f} s: {self._pair.trouble}')
+        self._spin_until(
+            enough,
+            limit_s,
+            lambda: (
+                f'{len(found)} of {self._frames} pictures came in {limit_s:.0f} s: {self._pair.trouble}'
+            ),
+        )
         return found[: self._frames]
 
     def _still(self) -> bool:
@@ -127,7 +158,9 @@ class RunningFinger:
 
     def _send(self) -> None:
         if self._target_pa is not None:
-            message = ChamberPressures(names=list(self._robot.chambers), pressures_pa=[self._target_pa])
+            message = ChamberPressures(
+                names=list(self._robot.chambers), pressures_pa=[self._target_pa]
+            )
             message.header.stamp = self._node.get_clock().now().to_msg()
             self._command.publish(message)
 

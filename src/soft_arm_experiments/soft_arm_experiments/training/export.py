@@ -39,8 +39,20 @@ def export(network: Yolact, path: Path, card: dict) -> dict:
     with warnings.catch_warnings():  # the exporter that writes plain graphs calls itself old
         warnings.simplefilter('ignore')
         flat = _Flat(network).eval()
-        torch.onnx.export(flat, (picture,), str(path), opset_version=OPSET, dynamo=False, input_names=[INPUT], output_names=OUTPUTS)
-    card = card | {'sha256': checksum(path), 'classes': list(network.config.classes), 'layout': dataclasses.asdict(layout)}
+        torch.onnx.export(
+            flat,
+            (picture,),
+            str(path),
+            opset_version=OPSET,
+            dynamo=False,
+            input_names=[INPUT],
+            output_names=OUTPUTS,
+        )
+    card = card | {
+        'sha256': checksum(path),
+        'classes': list(network.config.classes),
+        'layout': dataclasses.asdict(layout),
+    }
     card['depth'] = network.config.depth
     write_card(path, card)
     return card

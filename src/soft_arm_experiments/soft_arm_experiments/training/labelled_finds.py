@@ -18,7 +18,11 @@ OF_RING_IOU = 0.3  # of a find's mask with the ring's, or of the mask that depth
 
 
 def labelled_finds(
-    network: ExportedYolact, ring: Ring, samples: Iterable[Sample], intrinsics: Intrinsics, min_score: float
+    network: ExportedYolact,
+    ring: Ring,
+    samples: Iterable[Sample],
+    intrinsics: Intrinsics,
+    min_score: float,
 ) -> Iterator[tuple[float, RingRegion, bool]]:
     """Score, region and whether it is the ring, of each find with a region.
 
@@ -35,9 +39,19 @@ def labelled_finds(
         depth_m = depth_in_metres(sample.depth)
         found, prototypes = network.detect(sample.rgb, depth_m, min_score)
         for i in range(min(len(found.scores), MAX_FINDS)):
-            find = Instance(*network.mask(found, prototypes, i, depth_m.shape), float(found.scores[i]))
-            region = ring_region(find, sample.rgb, depth_m, intrinsics, ring, np.random.default_rng(0)) if find.mask.any() else None
-            overlap = 0.0 if region is None or not len(sample.masks) else _overlap(sample.masks[0], find, region)
+            find = Instance(
+                *network.mask(found, prototypes, i, depth_m.shape), float(found.scores[i])
+            )
+            region = (
+                ring_region(find, sample.rgb, depth_m, intrinsics, ring, np.random.default_rng(0))
+                if find.mask.any()
+                else None
+            )
+            overlap = (
+                0.0
+                if region is None or not len(sample.masks)
+                else _overlap(sample.masks[0], find, region)
+            )
             if region is not None and not 0 < overlap < OF_RING_IOU:
                 yield find.score, region, overlap > 0
 

@@ -42,7 +42,10 @@ def losses(output: Output, targets: Targets) -> dict[str, Tensor]:
     count = positive.sum().clamp(min=1)
     found = {
         'class': _class_loss(output.scores, targets.labels, positive) / count,
-        'box': functional.smooth_l1_loss(output.boxes[positive], targets.boxes[positive], reduction='sum') / count,
+        'box': functional.smooth_l1_loss(
+            output.boxes[positive], targets.boxes[positive], reduction='sum'
+        )
+        / count,
         'mask': _mask_loss(output, targets, positive) / count,
         'semantic': functional.binary_cross_entropy_with_logits(output.semantic, targets.semantic),
     }
@@ -65,7 +68,9 @@ def _mask_loss(output: Output, targets: Targets, positive: Tensor) -> Tensor:
     total = output.prototypes.sum() * 0
     rows = torch.arange(output.prototypes.shape[-2])[None, :, None]
     columns = torch.arange(output.prototypes.shape[-1])[None, None, :]
-    for i, (prototypes, coefficients) in enumerate(zip(output.prototypes, output.coefficients, strict=True)):
+    for i, (prototypes, coefficients) in enumerate(
+        zip(output.prototypes, output.coefficients, strict=True)
+    ):
         anchors = positive[i].nonzero()[:, 0]
         share = max(1.0, len(anchors) / MAX_MASKS)
         if share > 1:
@@ -74,9 +79,13 @@ def _mask_loss(output: Output, targets: Targets, positive: Tensor) -> Tensor:
             continue
         which = targets.instance[i, anchors]
         logits = torch.einsum('nk,khw->nhw', coefficients[anchors], prototypes)
-        left, top, right, bottom = (edge[:, None, None] for edge in targets.frames[i][which].unbind(dim=1))
+        left, top, right, bottom = (
+            edge[:, None, None] for edge in targets.frames[i][which].unbind(dim=1)
+        )
         inside = (columns + 1 > left) & (columns < right) & (rows + 1 > top) & (rows < bottom)
-        loss = functional.binary_cross_entropy_with_logits(logits, targets.masks[i][which], reduction='none')
+        loss = functional.binary_cross_entropy_with_logits(
+            logits, targets.masks[i][which], reduction='none'
+        )
         area = ((right - left) * (bottom - top)).clamp(min=1)
         total = total + share * (loss * inside / area).sum()
     return total

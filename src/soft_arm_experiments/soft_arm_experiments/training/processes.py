@@ -33,7 +33,11 @@ def beside(others: int, task: Callable, *arguments) -> Iterator[None]:
     with TemporaryDirectory() as folder:
         meeting = str(Path(folder) / 'meeting')
         processes = [
-            context.Process(target=_run, args=(rank, others + 1, meeting, complaints, task, arguments), daemon=True)
+            context.Process(
+                target=_run,
+                args=(rank, others + 1, meeting, complaints, task, arguments),
+                daemon=True,
+            )
             for rank in range(1, others + 1)
         ]
         for process in processes:
@@ -51,7 +55,11 @@ def beside(others: int, task: Callable, *arguments) -> Iterator[None]:
 
 def part() -> tuple[int, int]:
     """This process' number and how many train together."""
-    return (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
+    return (
+        (distributed.get_rank(), distributed.get_world_size())
+        if distributed.is_initialized()
+        else (0, 1)
+    )
 
 
 def mean(values: Tensor) -> Tensor:
@@ -77,8 +85,12 @@ def _sum(values: Tensor) -> Tensor:
 
 @contextmanager
 def _group(rank: int, count: int, meeting: str) -> Iterator[None]:
-    os.environ.setdefault('GLOO_SOCKET_IFNAME', 'lo')  # all are on this machine, whatever its name resolves to
-    distributed.init_process_group('gloo', init_method=f'file://{meeting}', rank=rank, world_size=count)
+    os.environ.setdefault(
+        'GLOO_SOCKET_IFNAME', 'lo'
+    )  # all are on this machine, whatever its name resolves to
+    distributed.init_process_group(
+        'gloo', init_method=f'file://{meeting}', rank=rank, world_size=count
+    )
     try:
         yield
     finally:
@@ -90,5 +102,8 @@ def _run(rank: int, count: int, meeting: str, complaints, task: Callable, argume
     with _group(rank, count, meeting):
         try:
             task(*arguments)
-        except (VisionError, RuntimeError) as error:  # the latter also where the first process has ended
+        except (
+            VisionError,
+            RuntimeError,
+        ) as error:  # the latter also where the first process has ended
             complaints.put(str(error))

@@ -1,8 +1,9 @@
 """Training: AdamW with averaged weights, checkpoints to go on from.
 
-The network is fully convolutional: it learns from cut-outs around instances, which show several times as many of them in the same
-time as whole pictures. Step t draws its batch from a random generator seeded by (seed, t): a run that was interrupted goes on
-exactly as if it had not been. Processes that train together (`processes`) share each batch.
+The network is fully convolutional: it learns from cut-outs around instances, which show several
+times as many of them in the same time as whole pictures. Step t draws its batch from a random
+generator seeded by (seed, t): a run that was interrupted goes on exactly as if it had not been.
+Processes that train together (`processes`) share each batch.
 """
 
 import csv
@@ -37,7 +38,9 @@ class TrainingSettings:
     learning_rate: float = 3e-3
     weight_decay: float = 1e-3
     warm_up: int = 200
-    falling_share: float = 0.4  # of the steps, at the end, over which the learning rate falls to nothing
+    falling_share: float = (
+        0.4  # of the steps, at the end, over which the learning rate falls to nothing
+    )
     bfloat16: bool = True  # of the network's sums; weights and losses stay in float32
     seed: int = 0
     data: str = ''  # classes, and fingerprints of the labels
@@ -68,18 +71,29 @@ class Trainer:
     def __init__(self, config: YolactConfig, settings: TrainingSettings):
         torch.manual_seed(settings.seed)
         self.config, self.settings, self.step = config, settings, 0
-        self.network, self.averaged = (Yolact(config).to(memory_format=torch.channels_last) for _ in range(2))
+        self.network, self.averaged = (
+            Yolact(config).to(memory_format=torch.channels_last) for _ in range(2)
+        )
         self.averaged.load_state_dict(self.network.state_dict())
         self.averaged.eval()
         width_px, height_px = settings.cut_out_px
         self._anchors = replace(config.layout, width_px=width_px, height_px=height_px).boxes()
-        self._optimiser = torch.optim.AdamW(self.network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+        self._optimiser = torch.optim.AdamW(
+            self.network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
         self._part = processes.part()
         self.progress, self._sums = Progress(), []
-        self._ahead, self._batch_ahead = ThreadPoolExecutor(1), None  # draws a batch while the network learns from the one before
+        self._ahead, self._batch_ahead = (
+            ThreadPoolExecutor(1),
+            None,
+        )  # draws a batch while the network learns from the one before
 
     def run(
-        self, data: TrainingSet, folder: Path | None, report: Callable[[int, float], None], stop: Callable[[], bool] = lambda: False
+        self,
+        data: TrainingSet,
+        folder: Path | None,
+        report: Callable[[int, float], None],
+        stop: Callable[[], bool] = lambda: False,
     ) -> None:
         """Train to the last step, or until `stop()` in any process.
 
@@ -118,14 +132,18 @@ class Trainer:
         self._sums.append(parts)
         if self.step % 20 == 0:
             mean = np.mean(self._sums, axis=0)
-            self.progress.rows.append((self.step, rate, *(round(float(x), 5) for x in (*mean, mean.sum()))))
+            self.progress.rows.append(
+                (self.step, rate, *(round(float(x), 5) for x in (*mean, mean.sum())))
+            )
             self._sums = []
         return float(parts.sum())
 
     def _mean_over_processes(self, values: list[float]) -> np.ndarray:
         """Take the mean of the gradients; returns that of the values."""
         gradients = [parameter.grad for parameter in self.network.parameters()]
-        common = processes.mean(torch.cat([*(gradient.reshape(-1) for gradient in gradients), torch.tensor(values)]))
+        common = processes.mean(
+            torch.cat([*(gradient.reshape(-1) for gradient in gradients), torch.tensor(values)])
+        )
         places = common.split([*(gradient.numel() for gradient in gradients), len(values)])
         for gradient, place in zip(gradients, places[:-1], strict=True):
             gradient.copy_(place.view_as(gradient))
@@ -137,14 +155,21 @@ class Trainer:
     def _batch(self, step: int, data: TrainingSet) -> tuple[torch.Tensor, Targets]:
         rank, count = self._part
         rng = np.random.default_rng([self.settings.seed, 3, step, rank])
-        drawn = [data.draw(rng, self.settings.cut_out_px) for _ in range(self.settings.batch // count)]
+        drawn = [
+            data.draw(rng, self.settings.cut_out_px) for _ in range(self.settings.batch // count)
+        ]
         return make_batch(drawn, self._anchors, self.config)
 
     def _learning_rate(self) -> float:
         s = self.settings
         falling = max(1.0, s.falling_share * s.steps)
         left = min(1.0, (s.steps - self.step) / falling)
-        return s.learning_rate * min(1.0, (self.step + 1) / s.warm_up) * 0.5 * (1 - math.cos(math.pi * left))
+        return (
+            s.learning_rate
+            * min(1.0, (self.step + 1) / s.warm_up)
+            * 0.5
+            * (1 - math.cos(math.pi * left))
+        )
 
     @torch.no_grad()
     def _average(self) -> None:
@@ -159,8 +184,16 @@ class Trainer:
     def checkpoint(self, folder: Path) -> None:
         """Write `checkpoint.pt` (whole or not at all) and `progress.csv`."""
         folder.mkdir(parents=True, exist_ok=True)
-        content = {'step': self.step, 'settings': vars(self.settings), 'network': self.network.state_dict()}
-        content |= {'averaged': self.averaged.state_dict(), 'optimiser': self._optimiser.state_dict(), 'rows': self.progress.rows}
+        content = {
+            'step': self.step,
+            'settings': vars(self.settings),
+            'network': self.network.state_dict(),
+        }
+        content |= {
+            'averaged': self.averaged.state_dict(),
+            'optimiser': self._optimiser.state_dict(),
+            'rows': self.progress.rows,
+        }
         part = folder / 'checkpoint.part'
         torch.save(content, part)
         part.replace(folder / 'checkpoint.pt')
@@ -177,13 +210,19 @@ class Trainer:
             return False
         content = torch.load(path, map_location='cpu', weights_only=True)
         before = {k: tuple(v) if isinstance(v, list) else v for k, v in content['settings'].items()}
-        differing = [k for k, v in vars(self.settings).items() if k != 'steps' and before.get(k) != v]
+        differing = [
+            k for k, v in vars(self.settings).items() if k != 'steps' and before.get(k) != v
+        ]
         if differing:
-            raise VisionError(f'{path} was trained with another {", ".join(differing)}: give the same, or another folder with --out')
+            raise VisionError(
+                f'{path} was trained with another {", ".join(differing)}: give the same, or another folder with --out'
+            )
         try:
             self.network.load_state_dict(content['network'])
         except RuntimeError as error:
-            raise VisionError(f'{path} is of another network: {str(error).splitlines()[0]}') from error
+            raise VisionError(
+                f'{path} is of another network: {str(error).splitlines()[0]}'
+            ) from error
         self.averaged.load_state_dict(content['averaged'])
         self._optimiser.load_state_dict(content['optimiser'])
         self.step, self.progress.rows = content['step'], [tuple(row) for row in content['rows']]

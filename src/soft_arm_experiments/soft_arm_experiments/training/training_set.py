@@ -11,15 +11,26 @@ from soft_arm_experiments.training.losses import Targets
 from soft_arm_experiments.vision.coco import Sample
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.segmentation.yolact.anchors import POSITIVE_IOU, AnchorLayout, corners, encode, intersection_over_union, match
+from soft_arm_vision.segmentation.yolact.anchors import (
+    POSITIVE_IOU,
+    AnchorLayout,
+    corners,
+    encode,
+    intersection_over_union,
+    match,
+)
 from soft_arm_vision.segmentation.yolact.network import YolactConfig
 from soft_arm_vision.segmentation.yolact.planes import planes, reduced_depth
 
 PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
 MIN_BOX_PX = 4.0  # smaller boxes make the losses explode
 MIN_MASK_PX = 25
-MIN_KEPT_SHARE = 0.3  # of an instance: a cut-out that leaves less of one, but not none, is drawn again
-MIN_TAUGHT_SHARE = 0.2  # pictures of an instance hidden further teach neither what it is nor what it is not
+MIN_KEPT_SHARE = (
+    0.3  # of an instance: a cut-out that leaves less of one, but not none, is drawn again
+)
+MIN_TAUGHT_SHARE = (
+    0.2  # pictures of an instance hidden further teach neither what it is nor what it is not
+)
 DRAWS = 10  # of a cut-out
 MIN_DEPTH_M = 0.1  # of what is shown larger
 ZOOM = 0.75, 1.3
@@ -57,17 +68,32 @@ class TrainingSet:
 
     def __init__(self, samples: Iterable[Sample], layout: AnchorLayout):
         self.layout, size = layout, (layout.width_px, layout.height_px)
-        self._pictures, self._depths, self._distances_m, self._masks, self._classes = [], [], [], [], []
+        self._pictures, self._depths, self._distances_m, self._masks, self._classes = (
+            [],
+            [],
+            [],
+            [],
+            [],
+        )
         for sample in samples:
             if sample.visible_share is not None and (sample.visible_share < MIN_TAUGHT_SHARE).any():
                 continue
             self._pictures.append(cv2.resize(sample.rgb, size, interpolation=cv2.INTER_AREA))
             self._depths.append(None if sample.depth is None else reduced_depth(sample.depth, size))
-            self._masks.append([cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_AREA) for m in sample.masks])
-            self._distances_m.append(None if sample.depth is None else _distance_m(self._depths[-1], self._masks[-1]))
+            self._masks.append(
+                [
+                    cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_AREA)
+                    for m in sample.masks
+                ]
+            )
+            self._distances_m.append(
+                None if sample.depth is None else _distance_m(self._depths[-1], self._masks[-1])
+            )
             self._classes.append(sample.classes)
         if not any(len(classes) for classes in self._classes):
-            raise VisionError(f'{len(self._pictures)} pictures without one labelled instance: nothing to learn from')
+            raise VisionError(
+                f'{len(self._pictures)} pictures without one labelled instance: nothing to learn from'
+            )
         self.has_depth = all(depth is not None for depth in self._depths)
         self._rivals = _rivals(self._pictures, self._masks)
 
@@ -86,38 +112,67 @@ class TrainingSet:
         for _ in range(DRAWS):
             warp, zoom = self._warp(i, size, rng)
             masks = [cv2.warpAffine(m, warp, size, flags=cv2.INTER_NEAREST) for m in self._masks[i]]
-            area, before = (np.array([m.sum() for m in some], float) for some in (masks, self._masks[i]))
+            area, before = (
+                np.array([m.sum() for m in some], float) for some in (masks, self._masks[i])
+            )
             if not ((area > 0) & (area < MIN_KEPT_SHARE * zoom**2 * before)).any():
                 break
         fill = rng.uniform(0, 255, 3).tolist()
-        picture = cv2.warpAffine(self._pictures[i], warp, size, flags=cv2.INTER_LINEAR, borderValue=fill)
+        picture = cv2.warpAffine(
+            self._pictures[i], warp, size, flags=cv2.INTER_LINEAR, borderValue=fill
+        )
         big = [k for k, m in enumerate(masks) if m.sum() >= MIN_MASK_PX]
         masks = np.array([masks[k] for k in big], np.uint8).reshape(-1, size[1], size[0])
-        return CutOut(_recoloured(picture, masks, rng), self._depth_m(i, warp, zoom, size), masks, self._classes[i][big])
+        return CutOut(
+            _recoloured(picture, masks, rng),
+            self._depth_m(i, warp, zoom, size),
+            masks,
+            self._classes[i][big],
+        )
 
-    def _depth_m(self, i: int, warp: np.ndarray, zoom: float, size: tuple[int, int]) -> np.ndarray | None:
+    def _depth_m(
+        self, i: int, warp: np.ndarray, zoom: float, size: tuple[int, int]
+    ) -> np.ndarray | None:
         """Depth of a cut-out: what is shown larger is nearer, and as deep in itself as before."""
         if not self.has_depth:
             return None
-        depth_m = depth_in_metres(cv2.warpAffine(self._depths[i], warp, size, flags=cv2.INTER_NEAREST))
-        return np.where(depth_m > 0, np.maximum(depth_m - self._distances_m[i] * (1 - 1 / zoom), MIN_DEPTH_M), 0).astype(np.float32)
+        depth_m = depth_in_metres(
+            cv2.warpAffine(self._depths[i], warp, size, flags=cv2.INTER_NEAREST)
+        )
+        return np.where(
+            depth_m > 0, np.maximum(depth_m - self._distances_m[i] * (1 - 1 / zoom), MIN_DEPTH_M), 0
+        ).astype(np.float32)
 
-    def _warp(self, i: int, size: tuple[int, int], rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    def _warp(
+        self, i: int, size: tuple[int, int], rng: np.random.Generator
+    ) -> tuple[np.ndarray, float]:
         """From picture i to a cut-out of it; most are about one of its instances, or about what may be mistaken for one."""
         whole = np.array([self.layout.width_px, self.layout.height_px], float)
         zoom = np.exp(rng.uniform(*np.log(ZOOM)))
-        turn = rng.uniform(-np.pi, np.pi) if rng.random() < ANY_TURN_SHARE else np.deg2rad(rng.normal(0, 8))
+        turn = (
+            rng.uniform(-np.pi, np.pi)
+            if rng.random() < ANY_TURN_SHARE
+            else np.deg2rad(rng.normal(0, 8))
+        )
         mirror = rng.choice([-1, 1])
-        linear = zoom * np.array([[mirror * np.cos(turn), -np.sin(turn)], [mirror * np.sin(turn), np.cos(turn)]])
+        linear = zoom * np.array(
+            [[mirror * np.cos(turn), -np.sin(turn)], [mirror * np.sin(turn), np.cos(turn)]]
+        )
         if self._masks[i] and rng.random() < ABOUT_INSTANCE_SHARE:
             left, top, right, bottom = _box(self._masks[i][rng.integers(len(self._masks[i]))])
-            middle = np.array([left + right, top + bottom]) / 2 + rng.uniform(-0.4, 0.4, 2) * size / zoom
+            middle = (
+                np.array([left + right, top + bottom]) / 2 + rng.uniform(-0.4, 0.4, 2) * size / zoom
+            )
         elif len(self._rivals[i]) and rng.random() < ABOUT_RIVAL_SHARE:
             middle = rng.choice(self._rivals[i]) + rng.uniform(-0.4, 0.4, 2) * size / zoom
         else:
             middle = rng.uniform(0, 1, 2) * whole
         room = np.array(size) / zoom / 2
-        middle = np.where(room < whole / 2, np.clip(middle, room, whole - room), whole / 2 + rng.uniform(-0.1, 0.1, 2) * whole)
+        middle = np.where(
+            room < whole / 2,
+            np.clip(middle, room, whole - room),
+            whole / 2 + rng.uniform(-0.1, 0.1, 2) * whole,
+        )
         return np.column_stack([linear, np.array(size) / 2 - linear @ middle]), zoom
 
 
@@ -127,7 +182,10 @@ def _rivals(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -> list[n
     for picture, some in zip(pictures, masks, strict=True):
         level = picture[::RIVAL_STRIDE_PX, ::RIVAL_STRIDE_PX].astype(int) * COLOUR_LEVELS // 256
         bins.append((level[..., 0] * COLOUR_LEVELS + level[..., 1]) * COLOUR_LEVELS + level[..., 2])
-        inside.append(np.any([mask[::RIVAL_STRIDE_PX, ::RIVAL_STRIDE_PX] for mask in some], axis=0) | np.zeros(level.shape[:2], bool))
+        inside.append(
+            np.any([mask[::RIVAL_STRIDE_PX, ::RIVAL_STRIDE_PX] for mask in some], axis=0)
+            | np.zeros(level.shape[:2], bool)
+        )
     of_instances, of_all = np.zeros(COLOUR_LEVELS**3), np.ones(COLOUR_LEVELS**3)
     for level, mask in zip(bins, inside, strict=True):
         of_instances += np.bincount(level[mask], minlength=COLOUR_LEVELS**3)
@@ -136,8 +194,14 @@ def _rivals(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -> list[n
     for level, mask in zip(bins, inside, strict=True):
         likeness = np.where(mask, 0, share[level]).ravel()
         total = likeness.sum()
-        chosen = rng.choice(likeness.size, RIVAL_PIXELS, p=likeness / total) if total > 0 else np.zeros(0, int)
-        found.append(np.column_stack(np.unravel_index(chosen, mask.shape))[:, ::-1] * RIVAL_STRIDE_PX)
+        chosen = (
+            rng.choice(likeness.size, RIVAL_PIXELS, p=likeness / total)
+            if total > 0
+            else np.zeros(0, int)
+        )
+        found.append(
+            np.column_stack(np.unravel_index(chosen, mask.shape))[:, ::-1] * RIVAL_STRIDE_PX
+        )
     return found
 
 
@@ -157,25 +221,38 @@ def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator
         share = np.zeros(picture.shape[:2], np.float32)
         for mask in masks:
             share = np.maximum(share, mask)
-        share = cv2.GaussianBlur(cv2.dilate(share, np.ones((3, 3), np.uint8)), (0, 0), 0.8)[..., None]
+        share = cv2.GaussianBlur(cv2.dilate(share, np.ones((3, 3), np.uint8)), (0, 0), 0.8)[
+            ..., None
+        ]
         picture = share * picture + (1 - share) * picture[..., rng.permutation(3)]
     saturation, contrast = rng.uniform(0.7, 1.2), rng.uniform(0.75, 1.25)
     gain = contrast * rng.uniform(0.93, 1.07, (3, 1))
     mixed = gain * (saturation * np.eye(3) + (1 - saturation) / 3)
-    picture = cv2.transform(picture, np.hstack([mixed, gain / contrast * (118 * (1 - contrast) + rng.uniform(-25, 25))]))
+    picture = cv2.transform(
+        picture, np.hstack([mixed, gain / contrast * (118 * (1 - contrast) + rng.uniform(-25, 25))])
+    )
     if rng.random() < 0.3:
-        picture = picture + np.float32(rng.uniform(0, 10)) * rng.standard_normal(picture.shape, np.float32)
+        picture = picture + np.float32(rng.uniform(0, 10)) * rng.standard_normal(
+            picture.shape, np.float32
+        )
     if rng.random() < 0.2:
         picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.4, 1.0))
     return np.clip(picture, 0, 255)
 
 
-def make_batch(drawn: list[CutOut], anchors: np.ndarray, config: YolactConfig) -> tuple[torch.Tensor, Targets]:
+def make_batch(
+    drawn: list[CutOut], anchors: np.ndarray, config: YolactConfig
+) -> tuple[torch.Tensor, Targets]:
     """Network's input and targets of cut-outs of one size; `anchors` are those of a picture of that size."""
     height, width = drawn[0].picture.shape[:2]
-    pictures = np.stack([planes(cut_out.picture, cut_out.depth_m if config.depth else None) for cut_out in drawn])
+    pictures = np.stack(
+        [planes(cut_out.picture, cut_out.depth_m if config.depth else None) for cut_out in drawn]
+    )
     labels, relative, instance, masks, frames = [], [], [], [], []
-    semantic = np.zeros((len(drawn), len(config.classes), height // FINEST_STRIDE, width // FINEST_STRIDE), np.float32)
+    semantic = np.zeros(
+        (len(drawn), len(config.classes), height // FINEST_STRIDE, width // FINEST_STRIDE),
+        np.float32,
+    )
     for i, (_, _, full, classes) in enumerate(drawn):
         boxes = np.array([_box(m) for m in full], float).reshape(-1, 4)
         sound = np.flatnonzero((boxes[:, 2:] - boxes[:, :2] >= MIN_BOX_PX).all(axis=1))
@@ -186,7 +263,9 @@ def make_batch(drawn: list[CutOut], anchors: np.ndarray, config: YolactConfig) -
         relative.append(encode(boxes[which], anchors) if len(boxes) else np.zeros_like(anchors))
         masks.append(torch.from_numpy(_reduced(full, PROTOTYPE_STRIDE, width, height)))
         frames.append(torch.from_numpy((boxes / PROTOTYPE_STRIDE).astype(np.float32)))
-        for mask, which_class in zip(_reduced(full, FINEST_STRIDE, width, height), classes, strict=True):
+        for mask, which_class in zip(
+            _reduced(full, FINEST_STRIDE, width, height), classes, strict=True
+        ):
             semantic[i, which_class] = np.maximum(semantic[i, which_class], mask)
     targets = Targets(
         torch.from_numpy(np.stack(labels)),
@@ -215,4 +294,8 @@ def anchor_recall(data: TrainingSet, count: int = 500, seed: int = 0) -> float:
     """Share of labelled instances that some anchor overlaps by half: whether the layout suits the data."""
     rng, anchors = np.random.default_rng(seed), corners(data.layout.boxes())
     boxes = [_box(mask) for _ in range(count) for mask in data.draw(rng).masks]
-    return float((intersection_over_union(anchors, np.array(boxes, float)).max(axis=0) >= POSITIVE_IOU).mean())
+    return float(
+        (
+            intersection_over_union(anchors, np.array(boxes, float)).max(axis=0) >= POSITIVE_IOU
+        ).mean()
+    )

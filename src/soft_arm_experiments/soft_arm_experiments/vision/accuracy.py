@@ -33,7 +33,15 @@ class PoseErrors:
     def summary(self) -> dict[str, float | None]:
         """Numbers by name; None without a pose."""
         if len(self.centre_m) == 0:
-            names = ('centre_mean_m', 'centre_p95_m', 'axis_mean_rad', 'normalised_mean', 'chi2_p', 'pose_normalised_mean', 'pose_chi2_p')
+            names = (
+                'centre_mean_m',
+                'centre_p95_m',
+                'axis_mean_rad',
+                'normalised_mean',
+                'chi2_p',
+                'pose_normalised_mean',
+                'pose_chi2_p',
+            )
             return dict.fromkeys(names)
         return {
             'centre_mean_m': float(self.centre_m.mean()),
@@ -55,7 +63,9 @@ def pose_errors(detections: list[Detection], T_optical_ring: list[np.ndarray]) -
             error = fit.centre - T[:3, 3]
             normalised = error @ np.linalg.solve(fit.covariance[:3, :3], error)
             angle = np.arccos(min(1.0, float(fit.axis @ axis)))
-            rows.append((np.linalg.norm(error), angle, normalised, _pose_normalised(fit, T[:3, 3], axis)))
+            rows.append(
+                (np.linalg.norm(error), angle, normalised, _pose_normalised(fit, T[:3, 3], axis))
+            )
     return PoseErrors(*np.array(rows).reshape(-1, 4).T)
 
 

@@ -43,7 +43,12 @@ class BagReport:
     centre_errors_m: np.ndarray
 
 
-def evaluate(bag: Path, detector: RingDetector, T_base_camera: np.ndarray, report: Callable[[], None] = lambda: None) -> BagReport:
+def evaluate(
+    bag: Path,
+    detector: RingDetector,
+    T_base_camera: np.ndarray,
+    report: Callable[[], None] = lambda: None,
+) -> BagReport:
     """Run a bag's images through a detector; without images take the poses that were found when it was recorded.
 
     Args:
@@ -59,20 +64,35 @@ def evaluate(bag: Path, detector: RingDetector, T_base_camera: np.ndarray, repor
     stamps_ns, detections, begin = [], [], perf_counter()
     truth_ns, T_base_ring, _ = read_poses(bag, topics.truth)
     if topics.colour is None and topics.ring_pose is None:
-        raise VisionError(f'bag {bag} holds neither images nor ring_pose: record again with softarm bag record --images -o FOLDER')
+        raise VisionError(
+            f'bag {bag} holds neither images nor ring_pose: record again with softarm bag record --images -o FOLDER'
+        )
     if topics.colour is not None:
         T_detected_base, roles = np.linalg.inv(T_base_camera), ('colour', 'depth', 'info', 'truth')
         for frame in read_frames(bag):
             stamps_ns.append(frame.stamp_ns)
-            detections.append(detector.detect(frame.rgb, frame.depth, frame.intrinsics, lambda c: expected_axis(c, T_base_camera)))
+            detections.append(
+                detector.detect(
+                    frame.rgb,
+                    frame.depth,
+                    frame.intrinsics,
+                    lambda c: expected_axis(c, T_base_camera),
+                )
+            )
             report()
     else:
         T_detected_base, roles = np.eye(4), ('ring_pose', 'truth')
         for stamp_ns, T, covariance in zip(*read_poses(bag, topics.ring_pose), strict=True):
             stamps_ns.append(int(stamp_ns))
-            detections.append(Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0, 0.0), None))
+            detections.append(
+                Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0, 0.0), None)
+            )
             report()
-    computed_s, errors, centre_errors_m = perf_counter() - begin, None, np.full(len(detections), np.nan)
+    computed_s, errors, centre_errors_m = (
+        perf_counter() - begin,
+        None,
+        np.full(len(detections), np.nan),
+    )
     if len(truth_ns) and stamps_ns:
         known, truth = _truth_at(np.array(stamps_ns), truth_ns, T_base_ring)
         truth = [T_detected_base @ T for T in truth]
@@ -84,10 +104,22 @@ def evaluate(bag: Path, detector: RingDetector, T_base_camera: np.ndarray, repor
     reasons = Counter(_without_numbers(d.reason) for d in detections if d.fit is None)
     taken = {role: getattr(topics, role) for role in roles if getattr(topics, role) is not None}
     poses, recorded_s = sum(d.fit is not None for d in detections), float(times_s.max(initial=0.0))
-    return BagReport(taken, len(detections), poses, dict(reasons.most_common()), recorded_s, computed_s, errors, times_s, centre_errors_m)
+    return BagReport(
+        taken,
+        len(detections),
+        poses,
+        dict(reasons.most_common()),
+        recorded_s,
+        computed_s,
+        errors,
+        times_s,
+        centre_errors_m,
+    )
 
 
-def _truth_at(stamps_ns: np.ndarray, truth_ns: np.ndarray, T_base_ring: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+def _truth_at(
+    stamps_ns: np.ndarray, truth_ns: np.ndarray, T_base_ring: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """Which stamps have truth near enough, and the truth then: its place between the two neighbours, its axis as that of the nearest."""
     order = np.argsort(truth_ns, kind='stable')
     truth_ns, T_base_ring = truth_ns[order], T_base_ring[order]
@@ -96,7 +128,10 @@ def _truth_at(stamps_ns: np.ndarray, truth_ns: np.ndarray, T_base_ring: np.ndarr
     truth = []
     for i in known:
         T = T_base_ring[nearest[i]].copy()
-        T[:3, 3] = [np.interp(stamps_ns[i] - truth_ns[0], truth_ns - truth_ns[0], T_base_ring[:, k, 3]) for k in range(3)]
+        T[:3, 3] = [
+            np.interp(stamps_ns[i] - truth_ns[0], truth_ns - truth_ns[0], T_base_ring[:, k, 3])
+            for k in range(3)
+        ]
         truth.append(T)
     return known, truth
 
@@ -110,12 +145,26 @@ def draw_errors(report: BagReport, path: Path) -> None:
     from matplotlib.figure import Figure  # takes a second
 
     if report.errors is None:
-        raise VisionError('the bag holds no true pose of the ring (debug/tip_truth of a virtual rig), so there is no error to draw')
+        raise VisionError(
+            'the bag holds no true pose of the ring (debug/tip_truth of a virtual rig), so there is no error to draw'
+        )
     figure = Figure(figsize=(10, 4), layout='constrained')
     axes = figure.add_subplot(xlabel='time [s]', ylabel='error of the centre [mm]', ylim=(0, None))
-    axes.plot(report.times_s, 1e3 * report.centre_errors_m, '.-', linewidth=0.6, label=f'{report.poses} poses in {report.frames} frames')
+    axes.plot(
+        report.times_s,
+        1e3 * report.centre_errors_m,
+        '.-',
+        linewidth=0.6,
+        label=f'{report.poses} poses in {report.frames} frames',
+    )
     missing = report.times_s[np.isnan(report.centre_errors_m)]
-    axes.plot(missing, np.zeros(len(missing)), 'rx', label=f'{len(missing)} frames without pose or truth', clip_on=False)
+    axes.plot(
+        missing,
+        np.zeros(len(missing)),
+        'rx',
+        label=f'{len(missing)} frames without pose or truth',
+        clip_on=False,
+    )
     axes.legend()
     axes.set_ylim(0, None)
     try:

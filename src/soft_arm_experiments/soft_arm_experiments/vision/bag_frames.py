@@ -13,7 +13,14 @@ from scipy.spatial.transform import Rotation
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
-_COLOUR = 'color/image_raw', 'rgb/image_raw', 'color/image_rect_raw', 'rgb/image_rect_color', 'color/image_rect', 'rgb/image_rect'
+_COLOUR = (
+    'color/image_raw',
+    'rgb/image_raw',
+    'color/image_rect_raw',
+    'rgb/image_rect_color',
+    'color/image_rect',
+    'rgb/image_rect',
+)
 _DEPTH = tuple(f'{kind}/{image}' for kind in ('aligned_depth_to_color', 'depth_registered', 'depth_to_rgb', 'depth')
                for image in ('image_raw', 'image_rect_raw', 'image_rect', 'image'))  # fmt: skip
 _LOOKED_BACK = 4  # images whose other half may still come
@@ -56,10 +63,20 @@ def find_topics(bag: Path) -> BagTopics:
         kinds = {c.topic: c.msgtype for c in reader.connections}
 
     def ending(kind: str, end: str) -> str | None:
-        return next((name for name in sorted(kinds) if kinds[name] == f'{kind}Stamped' and name.endswith(end)), None)
+        return next(
+            (
+                name
+                for name in sorted(kinds)
+                if kinds[name] == f'{kind}Stamped' and name.endswith(end)
+            ),
+            None,
+        )
 
     camera = next(_cameras(kinds), (None, None, None))
-    poses = ending('geometry_msgs/msg/PoseWithCovariance', '/ring_pose'), ending('geometry_msgs/msg/Pose', '/debug/tip_truth')
+    poses = (
+        ending('geometry_msgs/msg/PoseWithCovariance', '/ring_pose'),
+        ending('geometry_msgs/msg/Pose', '/debug/tip_truth'),
+    )
     return BagTopics(*camera, *poses)
 
 
@@ -69,7 +86,14 @@ def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
         for name in sorted(kinds):
             if kinds[name] == 'sensor_msgs/msg/Image' and name.endswith(f'/{end}'):
                 camera, info = name.removesuffix(end), f'{name.rpartition("/")[0]}/camera_info'
-                depth = next((camera + d for d in _DEPTH if kinds.get(camera + d) == 'sensor_msgs/msg/Image'), None)
+                depth = next(
+                    (
+                        camera + d
+                        for d in _DEPTH
+                        if kinds.get(camera + d) == 'sensor_msgs/msg/Image'
+                    ),
+                    None,
+                )
                 if depth is not None and kinds.get(info) == 'sensor_msgs/msg/CameraInfo':
                     yield name, depth, info
 
@@ -83,7 +107,9 @@ def read_frames(bag: Path) -> Iterator[BagFrame]:
     topics = find_topics(bag)
     colour_topic, depth_topic, info_topic = topics.colour, topics.depth, topics.info
     if colour_topic is None:
-        raise VisionError(f'bag {bag} holds no colour with depth and camera_info: record again with softarm bag record --images -o FOLDER')
+        raise VisionError(
+            f'bag {bag} holds no colour with depth and camera_info: record again with softarm bag record --images -o FOLDER'
+        )
     waiting, intrinsics = {colour_topic: {}, depth_topic: {}}, None
     for topic, message in _messages(bag, (colour_topic, depth_topic, info_topic)):
         if topic == info_topic:
@@ -112,7 +138,11 @@ def read_poses(bag: Path, topic: str | None) -> tuple[np.ndarray, np.ndarray, np
         stamps.append(_stamp_ns(message))
         poses.append(T)
         covariances.append(getattr(message.pose, 'covariance', np.zeros(36)))
-    return np.array(stamps, np.int64), np.array(poses).reshape(-1, 4, 4), np.array(covariances).reshape(-1, 6, 6)
+    return (
+        np.array(stamps, np.int64),
+        np.array(poses).reshape(-1, 4, 4),
+        np.array(covariances).reshape(-1, 6, 6),
+    )
 
 
 @contextmanager
@@ -138,9 +168,17 @@ def _stamp_ns(message) -> int:
 
 def _picture(message) -> np.ndarray:
     """Image as RGB uint8 (h, w, 3), uint16 mm or float32 m (h, w)."""
-    kinds = {'rgb8': (np.uint8, 3), 'bgr8': (np.uint8, 3), '16UC1': (np.uint16, 1), 'mono16': (np.uint16, 1), '32FC1': (np.float32, 1)}
+    kinds = {
+        'rgb8': (np.uint8, 3),
+        'bgr8': (np.uint8, 3),
+        '16UC1': (np.uint16, 1),
+        'mono16': (np.uint16, 1),
+        '32FC1': (np.float32, 1),
+    }
     if message.encoding not in kinds:
-        raise VisionError(f'images of encoding {message.encoding!r} cannot be used: record one of {sorted(kinds)}')
+        raise VisionError(
+            f'images of encoding {message.encoding!r} cannot be used: record one of {sorted(kinds)}'
+        )
     kind, channels = kinds[message.encoding]
     kind = np.dtype(kind).newbyteorder('>' if message.is_bigendian else '<')
     rows = np.frombuffer(message.data.tobytes(), np.uint8).reshape(message.height, message.step)

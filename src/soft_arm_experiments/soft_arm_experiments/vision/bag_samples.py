@@ -12,12 +12,16 @@ from soft_arm_vision.ring.detector import RingDetector
 
 
 def bag_samples(
-    bag: Path, detector: RingDetector | None, every: int = 1, report: Callable[[], None] = lambda: None
+    bag: Path,
+    detector: RingDetector | None,
+    every: int = 1,
+    report: Callable[[], None] = lambda: None,
 ) -> Iterator[coco.Sample]:
     """Every so many frames of a bag, with the ring's mask as far as it can be told.
 
-    A mask is a proposal: it is only as good as the detector, but one on which the ring's pose could be fitted is rarely wrong. Frames
-    without a pose are left out, since a ring that the detector has missed must not be learnt as background.
+    A mask is a proposal: it is only as good as the detector, but one on which the ring's pose could
+    be fitted is rarely wrong. Frames without a pose are left out, since a ring that the detector
+    has missed must not be learnt as background.
 
     Args:
         bag: Folder of the bag.
@@ -36,5 +40,12 @@ def bag_samples(
                 masks[0][detection.instance.window] = detection.instance.mask
         report()
         if masks or detector is None:
-            depth_mm = np.rint(1e3 * np.minimum(depth_in_metres(frame.depth), 65.0)).astype(np.uint16)
-            yield coco.Sample(frame.rgb, np.array(masks, bool).reshape(-1, *shape), np.zeros(len(masks), int), depth_mm)
+            depth_mm = np.rint(1e3 * np.minimum(depth_in_metres(frame.depth), 65.0)).astype(
+                np.uint16
+            )
+            yield coco.Sample(
+                frame.rgb,
+                np.array(masks, bool).reshape(-1, *shape),
+                np.zeros(len(masks), int),
+                depth_mm,
+            )

@@ -1,7 +1,8 @@
 """COCO-style data sets on disk: pictures, instance masks, and for drawn frames depth and pose beside them.
 
-A laboratory's own labels come in the same way: any COCO instance file (polygons, run lengths as a list or as a string) beside its
-pictures. Only the names of its categories must be those of the classes to be trained.
+A laboratory's own labels come in the same way: any COCO instance file (polygons, run lengths as a
+list or as a string) beside its pictures. Only the names of its categories must be those of the
+classes to be trained.
 """
 
 import hashlib
@@ -84,7 +85,12 @@ def write(folder: Path, samples: Iterable[Sample], classes: tuple[str, ...], inf
     for number, sample in enumerate(samples):
         name = f'{number:06d}.png'
         _write_picture(folder / name, sample.rgb[..., ::-1])
-        image = {'id': number, 'file_name': name, 'width': sample.rgb.shape[1], 'height': sample.rgb.shape[0]}
+        image = {
+            'id': number,
+            'file_name': name,
+            'width': sample.rgb.shape[1],
+            'height': sample.rgb.shape[0],
+        }
         if sample.depth is not None:
             image['depth_file_name'] = f'{number:06d}_depth_mm.png'
             _write_picture(folder / image['depth_file_name'], sample.depth)
@@ -93,18 +99,35 @@ def write(folder: Path, samples: Iterable[Sample], classes: tuple[str, ...], inf
         images.append(image)
         for i, mask in enumerate(sample.masks):
             x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
-            annotation = {'id': len(annotations) + 1, 'image_id': number, 'category_id': int(sample.classes[i]) + 1, 'iscrowd': 0}
-            annotation |= {'segmentation': run_lengths(mask), 'area': int(mask.sum()), 'bbox': [x, y, width, height]}
+            annotation = {
+                'id': len(annotations) + 1,
+                'image_id': number,
+                'category_id': int(sample.classes[i]) + 1,
+                'iscrowd': 0,
+            }
+            annotation |= {
+                'segmentation': run_lengths(mask),
+                'area': int(mask.sum()),
+                'bbox': [x, y, width, height],
+            }
             if sample.visible_share is not None:
                 annotation['visible_share'] = round(float(sample.visible_share[i]), 4)
             annotations.append(annotation)
     categories = [{'id': i + 1, 'name': name} for i, name in enumerate(classes)]
-    text = json.dumps({'info': info, 'categories': categories, 'images': images, 'annotations': annotations})
+    text = json.dumps(
+        {'info': info, 'categories': categories, 'images': images, 'annotations': annotations}
+    )
     (folder / LABELS).write_text(text)
     return len(images)
 
 
-def read(labels: Path, classes: tuple[str, ...], *, with_depth: bool = True, part: tuple[int, int] = (0, 1)) -> Iterator[Sample]:
+def read(
+    labels: Path,
+    classes: tuple[str, ...],
+    *,
+    with_depth: bool = True,
+    part: tuple[int, int] = (0, 1),
+) -> Iterator[Sample]:
     """Samples of a COCO instance file, or of a folder with `instances.json`, one by one.
 
     Args:
@@ -120,16 +143,24 @@ def read(labels: Path, classes: tuple[str, ...], *, with_depth: bool = True, par
     try:
         content = read_json(labels, _File)
     except (OSError, YamlFileError) as error:
-        raise VisionError(f'{labels} is no COCO instance file: {getattr(error, "strerror", None) or error}') from error
-    index = {c['id']: classes.index(c['name']) for c in content['categories'] if c['name'] in classes}
+        raise VisionError(
+            f'{labels} is no COCO instance file: {getattr(error, "strerror", None) or error}'
+        ) from error
+    index = {
+        c['id']: classes.index(c['name']) for c in content['categories'] if c['name'] in classes
+    }
     images = content['images']
     if not index:
         names = sorted(c['name'] for c in content['categories'])
-        raise VisionError(f'{labels} has categories {shown(names, plain=True)}, none of {list(classes)}: rename its categories')
+        raise VisionError(
+            f'{labels} has categories {shown(names, plain=True)}, none of {list(classes)}: rename its categories'
+        )
     of_image = {image['id']: [] for image in images}
     for annotation in content['annotations']:
         if annotation['image_id'] not in of_image:
-            raise VisionError(f'{labels}: an annotation is of image {shown(annotation["image_id"])}, which is not among the images')
+            raise VisionError(
+                f'{labels}: an annotation is of image {shown(annotation["image_id"])}, which is not among the images'
+            )
         if annotation['category_id'] in index and not annotation.get('iscrowd'):
             of_image[annotation['image_id']].append(annotation)
     for image in images[part[0] :: part[1]]:
@@ -149,7 +180,9 @@ def fingerprint(labels: Path) -> str:
         raise VisionError(f'{labels} cannot be read: {error.strerror}') from error
 
 
-def _sample(folder: Path, image: dict, found: list[dict], index: dict[int, int], with_depth: bool) -> Sample:
+def _sample(
+    folder: Path, image: dict, found: list[dict], index: dict[int, int], with_depth: bool
+) -> Sample:
     picture = _read_picture(folder, image['file_name'], cv2.IMREAD_COLOR)
     shape = picture.shape[:2]
     masks = np.array([mask_of(a['segmentation'], shape) for a in found]).reshape(-1, *shape)
@@ -158,7 +191,9 @@ def _sample(folder: Path, image: dict, found: list[dict], index: dict[int, int],
         np.ascontiguousarray(picture[..., ::-1]),
         masks,
         np.array([index[a['category_id']] for a in found], int),
-        None if depth_name is None or not with_depth else _read_picture(folder, depth_name, cv2.IMREAD_UNCHANGED),
+        None
+        if depth_name is None or not with_depth
+        else _read_picture(folder, depth_name, cv2.IMREAD_UNCHANGED),
         np.array([a.get('visible_share', 1.0) for a in found]),
         None if T is None else np.array(T),
     )
@@ -168,7 +203,11 @@ def run_lengths(mask: np.ndarray) -> dict:
     """COCO's uncompressed run lengths of a mask, column by column, beginning with zeros."""
     flat = np.concatenate([[0], mask.ravel(order='F').astype(np.int8), [0]])
     turns = np.flatnonzero(np.diff(flat))
-    counts = np.diff(np.concatenate([[0], turns, [mask.size]])) if len(turns) == 0 or turns[-1] < mask.size else np.diff([0, *turns])
+    counts = (
+        np.diff(np.concatenate([[0], turns, [mask.size]]))
+        if len(turns) == 0 or turns[-1] < mask.size
+        else np.diff([0, *turns])
+    )
     return {'size': list(mask.shape), 'counts': counts.tolist()}
 
 
@@ -180,15 +219,23 @@ def mask_of(segmentation: dict | list, shape: tuple[int, int]) -> np.ndarray:
     """
     if isinstance(segmentation, list):
         if any(len(polygon) < 6 or len(polygon) % 2 for polygon in segmentation):
-            raise VisionError('a polygon of a mask has fewer than three corners, or a coordinate without its other')
+            raise VisionError(
+                'a polygon of a mask has fewer than three corners, or a coordinate without its other'
+            )
         mask = np.zeros(shape, np.uint8)
         for polygon in segmentation:
             cv2.fillPoly(mask, [np.rint(np.reshape(polygon, (-1, 2))).astype(np.int32)], 1)
         return mask.astype(bool)
     counts = segmentation['counts']
     counts = _unpacked(counts) if isinstance(counts, str) else counts
-    if tuple(segmentation['size']) != tuple(shape) or min(counts, default=0) < 0 or sum(counts) != shape[0] * shape[1]:
-        raise VisionError(f'a mask of {segmentation["size"]} px with {sum(counts)} px in its runs does not fit a picture of {shape} px')
+    if (
+        tuple(segmentation['size']) != tuple(shape)
+        or min(counts, default=0) < 0
+        or sum(counts) != shape[0] * shape[1]
+    ):
+        raise VisionError(
+            f'a mask of {segmentation["size"]} px with {sum(counts)} px in its runs does not fit a picture of {shape} px'
+        )
     values = np.arange(len(counts)) % 2 == 1
     return np.repeat(values, counts).reshape(shape, order='F')
 
@@ -219,4 +266,6 @@ def _read_picture(folder: Path, name: str, mode: int) -> np.ndarray:
             picture = cv2.imread(str(path), mode)
             if picture is not None:
                 return picture
-    raise VisionError(f'picture {shown(name, plain=True)} is neither in {folder} nor in {folder / "images"}, or cannot be read')
+    raise VisionError(
+        f'picture {shown(name, plain=True)} is neither in {folder} nor in {folder / "images"}, or cannot be read'
+    )

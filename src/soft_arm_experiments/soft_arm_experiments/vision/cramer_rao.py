@@ -14,13 +14,21 @@ STRIDE_PX = 2  # of the pixels that are used: neighbours nearer than the noise's
 MIN_INCIDENCE = 0.1  # cosine; at a more grazing view the depth is a flying pixel
 
 
-def centre_bound_m(T_optical_ring: np.ndarray, mask: np.ndarray, depth_m: np.ndarray, ring: Ring, intrinsics: Intrinsics) -> float:
+def centre_bound_m(
+    T_optical_ring: np.ndarray,
+    mask: np.ndarray,
+    depth_m: np.ndarray,
+    ring: Ring,
+    intrinsics: Intrinsics,
+) -> float:
     """Square root of the trace of the centre's part of the inverse Fisher information [m]; infinite where one of the five unknowns is open.
 
-    Information I = J' C^-1 J of the depth plus 12 K' K of the outline. J: derivative of each pixel's depth by the pose, from the surface
-    that its ray meets. C: s_i s_j exp(-d_ij^2 / (4 * 2^2 px^2)) with s = 4e-3 z^2, plus q^2 / 12 on the diagonal, the variance of the
-    quantisation, taken as Gaussian. K: derivative of each edge point of the mask [px]; the mask being exact, it is known to the pixel's
-    grid, 1 / sqrt(12) px. Holes are left out; flying pixels and errors of the mask are not counted, so that this is a bound.
+    Information I = J' C^-1 J of the depth plus 12 K' K of the outline. J: derivative of each
+    pixel's depth by the pose, from the surface that its ray meets. C: s_i s_j exp(-d_ij^2 / (4 *
+    2^2 px^2)) with s = 4e-3 z^2, plus q^2 / 12 on the diagonal, the variance of the quantisation,
+    taken as Gaussian. K: derivative of each edge point of the mask [px]; the mask being exact, it
+    is known to the pixel's grid, 1 / sqrt(12) px. Holes are left out; flying pixels and errors of
+    the mask are not counted, so that this is a bound.
 
     Args:
         T_optical_ring: True pose, z the axis, shape (4, 4).
@@ -40,31 +48,45 @@ def centre_bound_m(T_optical_ring: np.ndarray, mask: np.ndarray, depth_m: np.nda
     pixels, z, jacobian = pixels[seen], z[seen], jacobian[seen]
     sigma = DEPTH_SIGMA_PER_M * z**2
     apart = np.square(pixels[:, None] - pixels[None]).sum(axis=-1)
-    noise = np.outer(sigma, sigma) * np.exp(-apart / (4 * CORRELATION_PX**2)) + DEPTH_QUANTUM_M**2 / 12 * np.eye(len(z))
+    noise = np.outer(sigma, sigma) * np.exp(
+        -apart / (4 * CORRELATION_PX**2)
+    ) + DEPTH_QUANTUM_M**2 / 12 * np.eye(len(z))
     information = jacobian.T @ np.linalg.solve(noise, jacobian) if len(z) else np.zeros((5, 5))
     edges, backed = mask_edges(mask, depth_m)
     outline = Outline(intrinsics.rays(edges), backed, 2 / (intrinsics.fx + intrinsics.fy))
     edge = outline_residual(outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m)
     turned, g = cross(edge.contact - centre, edge.gradient), edge.gradient
-    by_pose = np.column_stack([g @ axes[0], g @ axes[1], g @ axis, turned @ axes[1], -(turned @ axes[0])]) / outline.pixel
+    by_pose = (
+        np.column_stack([g @ axes[0], g @ axes[1], g @ axis, turned @ axes[1], -(turned @ axes[0])])
+        / outline.pixel
+    )
     information = information + 12 * by_pose.T @ by_pose
-    if np.linalg.cond(information) > 1e14:  # such as without an edge: nothing tells where along its axis the ring is
+    if (
+        np.linalg.cond(information) > 1e14
+    ):  # such as without an edge: nothing tells where along its axis the ring is
         return float('inf')
     return float(np.sqrt(np.trace(np.linalg.inv(information)[:3, :3])))
 
 
-def wall_depths(rays: np.ndarray, centre: np.ndarray, axes, ring: Ring) -> tuple[np.ndarray, np.ndarray]:
+def wall_depths(
+    rays: np.ndarray, centre: np.ndarray, axes, ring: Ring
+) -> tuple[np.ndarray, np.ndarray]:
     """Depth z [m] (n,) at which rays (n, 2) = (x/z, y/z) meet the ring's wall, outside in front or inside behind; NaN beside it.
 
     Returns:
-        Depths, and their derivatives (n, 5) by centre along the axes [1] and by the axis' tilt towards the first two [m].
+        Depths, and their derivatives (n, 5) by centre along the axes [1] and by the axis' tilt
+        towards the first two [m].
     """
     e1, e2, axis = axes
     rays = np.column_stack([rays, np.ones(len(rays))])
     across, from_axis = rays - np.outer(rays @ axis, axis), -(centre - (centre @ axis) * axis)
     z, normal = np.full(len(rays), np.nan), np.zeros((len(rays), 3))
     for radius_m, side in ((ring.radius_m, -1.0), (ring.radius_m - ring.thickness_m, 1.0)):
-        a, b, c = np.einsum('ni,ni->n', across, across), across @ from_axis, from_axis @ from_axis - radius_m**2
+        a, b, c = (
+            np.einsum('ni,ni->n', across, across),
+            across @ from_axis,
+            from_axis @ from_axis - radius_m**2,
+        )
         with np.errstate(invalid='ignore'):  # rays that miss have no root
             root = (-b + side * np.sqrt(b * b - a * c)) / a
         height = (rays * root[:, None] - centre) @ axis

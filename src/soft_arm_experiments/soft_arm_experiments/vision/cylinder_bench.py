@@ -1,6 +1,7 @@
 """The cylinder fit alone on half a ring's wall with outliers, beside pyransac3d and PCL on the same points in the same run.
 
-PCL is C++: where a compiler and its headers are found a small program of ours is compiled into a temporary folder and fed the points.
+PCL is C++: where a compiler and its headers are found a small program of ours is compiled into a
+temporary folder and fed the points.
 """
 
 import json
@@ -23,15 +24,24 @@ THRESHOLD_M = 0.003
 PEER_ITERATIONS = 1000
 PYRANSAC3D_FITS = 3  # seconds each
 PCL_SOURCE = Path(__file__).parent / 'bench_peers/pcl_cylinder.cpp'
-PCL_LIBRARIES = ('segmentation', 'sample_consensus', 'features', 'search', 'filters', 'kdtree', 'octree', 'common')
+PCL_LIBRARIES = (
+    'segmentation',
+    'sample_consensus',
+    'features',
+    'search',
+    'filters',
+    'kdtree',
+    'octree',
+    'common',
+)
 COMPILE_TIMEOUT_S, FIT_TIMEOUT_S = 300.0, 120.0
 
 
 def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
     """Times and distances of the fitted axes from the true centre; None for a peer that is not there.
 
-    `fit_ratio_*` is the peer's median time over ours; PCL's has the time of the normals in it, that its model cannot do without.
-    `fit_ratio_pcl_without_normals` leaves them out.
+    `fit_ratio_*` is the peer's median time over ours; PCL's has the time of the normals in it, that
+    its model cannot do without. `fit_ratio_pcl_without_normals` leaves them out.
     """
     rng, cases, ours, pyransac3d = np.random.default_rng(1), [], [], []
     for number in range(fits):
@@ -43,7 +53,9 @@ def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
         peer = _pyransac3d()
         if peer is not None and number < PYRANSAC3D_FITS:
             begin = perf_counter()
-            point, direction, _, _ = peer().fit(points, thresh=THRESHOLD_M, maxIteration=PEER_ITERATIONS)
+            point, direction, _, _ = peer().fit(
+                points, thresh=THRESHOLD_M, maxIteration=PEER_ITERATIONS
+            )
             pyransac3d.append((perf_counter() - begin, _off_axis(point, centre, direction)))
     try:
         pcl = _pcl_fits(cases, ring.radius_m)
@@ -69,13 +81,21 @@ def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
     }
 
 
-def _pcl_fits(cases: list[tuple[np.ndarray, np.ndarray]], radius_m: float) -> list[tuple[float, float, float]]:
+def _pcl_fits(
+    cases: list[tuple[np.ndarray, np.ndarray]], radius_m: float
+) -> list[tuple[float, float, float]]:
     """Time with normals [s], distance off the axis [m] and time without normals [s], for each case; none without PCL."""
     with TemporaryDirectory() as folder:
         program = compile_pcl(Path(folder))
-        answers = [] if program is None else [_pcl(program, points, radius_m) for points, _ in cases]
+        answers = (
+            [] if program is None else [_pcl(program, points, radius_m) for points, _ in cases]
+        )
     return [
-        (answer['normals_s'] + answer['fit_s'], _off_axis(answer['point_m'], centre, answer['axis']), answer['fit_s'])
+        (
+            answer['normals_s'] + answer['fit_s'],
+            _off_axis(answer['point_m'], centre, answer['axis']),
+            answer['fit_s'],
+        )
         for answer, (_, centre) in zip(answers, cases, strict=False)
     ]
 
@@ -90,15 +110,28 @@ def compile_pcl(folder: Path) -> Path | None:
     headers, compiler = sorted(root.glob('include/pcl-1.*')), shutil.which('c++')
     if not headers or compiler is None:
         return None
-    places = [flag for lib in (root / 'lib', *root.glob('lib/*-linux-gnu')) for flag in (f'-L{lib}', f'-Wl,-rpath,{lib}')]
-    places += ['-isystem', headers[-1], '-isystem', root / 'include/eigen3', '-idirafter', root / 'include']
+    places = [
+        flag
+        for lib in (root / 'lib', *root.glob('lib/*-linux-gnu'))
+        for flag in (f'-L{lib}', f'-Wl,-rpath,{lib}')
+    ]
+    places += [
+        '-isystem',
+        headers[-1],
+        '-isystem',
+        root / 'include/eigen3',
+        '-idirafter',
+        root / 'include',
+    ]
     libraries = ['-Wl,--allow-shlib-undefined'] + [f'-lpcl_{name}' for name in PCL_LIBRARIES]
     program = folder / PCL_SOURCE.stem
     command = [compiler, '-O3', '-std=c++17', PCL_SOURCE, '-o', program, *places, *libraries]
     done = _run(command, b'', COMPILE_TIMEOUT_S)
     if done.returncode != 0:
         lines = done.stderr.decode(errors='replace').splitlines()
-        first = next((line for line in lines if 'error' in line), lines[-1] if lines else 'no message')
+        first = next(
+            (line for line in lines if 'error' in line), lines[-1] if lines else 'no message'
+        )
         raise VisionError(f'PCL in {headers[-1]} cannot be used: {first}')
     return program
 
@@ -113,9 +146,13 @@ def _pcl(program: Path, points: np.ndarray, radius_m: float) -> dict:
 
 def _run(command: list, data: bytes, timeout_s: float) -> subprocess.CompletedProcess:
     try:
-        return subprocess.run(command, input=data, capture_output=True, timeout=timeout_s, check=False)
+        return subprocess.run(
+            command, input=data, capture_output=True, timeout=timeout_s, check=False
+        )
     except subprocess.TimeoutExpired as error:
-        raise VisionError(f'{Path(command[0]).name} for PCL did not end within {timeout_s:g} s') from error
+        raise VisionError(
+            f'{Path(command[0]).name} for PCL did not end within {timeout_s:g} s'
+        ) from error
 
 
 def _pyransac3d():
@@ -138,7 +175,11 @@ def _half_wall(rng, ring: Ring):
     toward = -np.sign(e2[2]) * e2
     radius = ring.radius_m + rng.normal(0, SIGMA_M, POINTS)
     along = rng.uniform(-0.5, 0.5, POINTS) * ring.height_m
-    points = centre + radius[:, None] * (np.sin(angle)[:, None] * e1 + np.cos(angle)[:, None] * toward) + along[:, None] * axis
+    points = (
+        centre
+        + radius[:, None] * (np.sin(angle)[:, None] * e1 + np.cos(angle)[:, None] * toward)
+        + along[:, None] * axis
+    )
     spoilt = rng.random(POINTS) < OUTLIERS
     points[spoilt] = centre + rng.uniform(-0.06, 0.06, (spoilt.sum(), 3))
     return points, centre, axis

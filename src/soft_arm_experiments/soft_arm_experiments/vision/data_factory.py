@@ -28,7 +28,14 @@ MIN_LABELLED_PX = 25  # less of a ring than this (at 320 x 240) is no label
 
 
 def ring_samples(
-    robot_name: str, domain: str, count: int, *, seed: int, scale: float, ringless_share: float, first: int = 0
+    robot_name: str,
+    domain: str,
+    count: int,
+    *,
+    seed: int,
+    scale: float,
+    ringless_share: float,
+    first: int = 0,
 ) -> Iterator[coco.Sample]:
     """Frames `first` .. `first + count` of a set.
 
@@ -50,10 +57,14 @@ def ring_samples(
         raise VisionError(str(error)) from error
     try:
         for number in range(first, first + count):
-            with_ring = (number * 0.6180339887) % 1 >= ringless_share  # evenly spread, whatever the number of frames
+            with_ring = (
+                number * 0.6180339887
+            ) % 1 >= ringless_share  # evenly spread, whatever the number of frames
             frame = scenes.draw(number, with_ring)
             labelled = frame.ring_mask.sum() >= MIN_LABELLED_PX * (2 * scale) ** 2
-            masks = frame.ring_mask[None] if labelled else np.zeros((0, *frame.ring_mask.shape), bool)
+            masks = (
+                frame.ring_mask[None] if labelled else np.zeros((0, *frame.ring_mask.shape), bool)
+            )
             classes, share = np.zeros(len(masks), int), np.full(len(masks), frame.visible_share)
             yield coco.Sample(frame.rgb, masks, classes, frame.depth, share, frame.T_optical_ring)
     finally:
@@ -63,7 +74,9 @@ def ring_samples(
 def drawn_intrinsics() -> Intrinsics:
     """Of pictures drawn at the camera's size."""
     image = scaled_camera(1.0).image
-    return Intrinsics(image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px)
+    return Intrinsics(
+        image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
+    )
 
 
 def write_ring_set(
@@ -79,30 +92,65 @@ def write_ring_set(
 ) -> int:
     """Write a COCO-style set with a progress bar; returns the number of frames.
 
-    Frames are drawn at the camera's size; those written smaller are reduced as the segmenter reduces what it is given.
+    Frames are drawn at the camera's size; those written smaller are reduced as the segmenter
+    reduces what it is given.
     """
-    info = {'description': 'rings seen by the virtual camera', 'robot': robot_name, 'domain': domain, 'seed': seed, 'scale': scale}
+    info = {
+        'description': 'rings seen by the virtual camera',
+        'robot': robot_name,
+        'domain': domain,
+        'seed': seed,
+        'scale': scale,
+    }
     image = scaled_camera(scale).image
-    info['camera'] = {name: getattr(image, name) for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')}
+    info['camera'] = {
+        name: getattr(image, name)
+        for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')
+    }
     size_px = image.width_px, image.height_px
     firsts = range(0, count, BLOCK)
-    with ProcessPoolExecutor(processes, get_context('spawn')) as pool:  # a process has one OpenGL context
+    with ProcessPoolExecutor(
+        processes, get_context('spawn')
+    ) as pool:  # a process has one OpenGL context
         block = partial(_block, robot_name, domain, count, seed, ringless_share, size_px)
         samples = chain.from_iterable(pool.map(block, firsts))
-        bar = tqdm(samples, total=count, unit=' frames', desc=f'drawing {domain}', disable=not sys.stderr.isatty())
+        bar = tqdm(
+            samples,
+            total=count,
+            unit=' frames',
+            desc=f'drawing {domain}',
+            disable=not sys.stderr.isatty(),
+        )
         return coco.write(folder, bar, RING_CLASSES, info)
 
 
 def _block(
-    robot_name: str, domain: str, count: int, seed: int, ringless_share: float, size_px: tuple[int, int], first: int
+    robot_name: str,
+    domain: str,
+    count: int,
+    seed: int,
+    ringless_share: float,
+    size_px: tuple[int, int],
+    first: int,
 ) -> list[coco.Sample]:
-    samples = ring_samples(robot_name, domain, min(BLOCK, count - first), seed=seed, scale=1.0, ringless_share=ringless_share, first=first)
+    samples = ring_samples(
+        robot_name,
+        domain,
+        min(BLOCK, count - first),
+        seed=seed,
+        scale=1.0,
+        ringless_share=ringless_share,
+        first=first,
+    )
     return [reduced(sample, size_px) for sample in samples]
 
 
 def reduced(sample: coco.Sample, size_px: tuple[int, int]) -> coco.Sample:
     """The sample at another (width, height), as the segmenter reduces it; masks are where most of a pixel is."""
-    masks = [cv2.resize(mask.astype(np.float32), size_px, interpolation=cv2.INTER_AREA) >= 0.5 for mask in sample.masks]
+    masks = [
+        cv2.resize(mask.astype(np.float32), size_px, interpolation=cv2.INTER_AREA) >= 0.5
+        for mask in sample.masks
+    ]
     return replace(
         sample,
         rgb=cv2.resize(sample.rgb, size_px, interpolation=cv2.INTER_AREA),

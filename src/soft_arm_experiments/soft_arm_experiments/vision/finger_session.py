@@ -26,7 +26,9 @@ PAPER_ERROR_PERCENT = {-90: 2.3, 50: 0.8, 100: 1.5, 120: 3.4}  # by kPa: gripper
 SETTLE_S, TIME_STEP_S = 1.0, 0.05  # the valves take 0.15 s, the rubber 0.05 s
 SENSOR_READINGS = 20
 
-Data = dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]  # of each piece: pressures [Pa], bends [rad], which on the way up
+Data = dict[
+    str, tuple[np.ndarray, np.ndarray, np.ndarray]
+]  # of each piece: pressures [Pa], bends [rad], which on the way up
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,13 @@ class VirtualFinger:
         parameters = load_finger_camera_parameters()
         image = parameters.image
         self.intrinsics = Intrinsics(
-            image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px, parameters.distortion.opencv
+            image.width_px,
+            image.height_px,
+            image.fx_px,
+            image.fy_px,
+            image.cx_px,
+            image.cy_px,
+            parameters.distortion.opencv,
         )
         self._robot, self._frames = robot, frames
         self._plant = FingerPlant(robot, seed)
@@ -82,7 +90,13 @@ class VirtualFinger:
     def settle(self, target_pa: float) -> float:
         """Go to a pressure and wait until all is still; the pressure [Pa] that the sensor reads."""
         for _ in range(round(SETTLE_S / TIME_STEP_S)):
-            self._plant.advance(TIME_STEP_S, max(target_pa, 0.0), min(target_pa, 0.0), target_pa > 0.0, target_pa < 0.0)
+            self._plant.advance(
+                TIME_STEP_S,
+                max(target_pa, 0.0),
+                min(target_pa, 0.0),
+                target_pa > 0.0,
+                target_pa < 0.0,
+            )
         return float(np.mean([self._plant.sensor_pressure_pa() for _ in range(SENSOR_READINGS)]))
 
     def pictures(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -131,7 +145,11 @@ def record(
 
 
 def measure_records(
-    records: Iterable[PictureRecord], clicks: dict[str, np.ndarray], intrinsics: Intrinsics, robot: Robot, camera_side: str = 'minus_y'
+    records: Iterable[PictureRecord],
+    clicks: dict[str, np.ndarray],
+    intrinsics: Intrinsics,
+    robot: Robot,
+    camera_side: str = 'minus_y',
 ) -> Data:
     """Measure the bends in recorded pictures; pictures that have clicks (by the name of their colour file) by those.
 
@@ -141,23 +159,39 @@ def measure_records(
     eye, rows = FingerEye(robot, intrinsics, camera_side), []
     for one in records:
         try:
-            rows.append((one.pressure_pa, one.rising, [eye.look(*one.images(), clicks.get(one.colour.name))]))
+            rows.append(
+                (
+                    one.pressure_pa,
+                    one.rising,
+                    [eye.look(*one.images(), clicks.get(one.colour.name))],
+                )
+            )
         except VisionError as error:
             raise VisionError(f'{one.colour.name}: {error}') from error
     return by_piece(robot, eye, rows)
 
 
-def by_piece(robot: Robot, eye: FingerEye, rows: list[tuple[float, bool, list[np.ndarray]]]) -> Data:
+def by_piece(
+    robot: Robot, eye: FingerEye, rows: list[tuple[float, bool, list[np.ndarray]]]
+) -> Data:
     """Rows of pressure [Pa], way and the lines of each picture, as `fit_bends` takes them; when all pictures have been seen."""
     pressures_pa, rising = (np.array(column) for column in list(zip(*rows, strict=True))[:2])
-    bends = np.array([np.mean([eye.view(lines).piece_angles_rad for lines in pictures], axis=0) for *_, pictures in rows])
+    bends = np.array(
+        [
+            np.mean([eye.view(lines).piece_angles_rad for lines in pictures], axis=0)
+            for *_, pictures in rows
+        ]
+    )
     return {name: (pressures_pa, bends[:, i], rising) for i, name in enumerate(robot.segment_names)}
 
 
-def tip_errors(robot: Robot, fits: dict[str, CurveFit], finger: VirtualFinger) -> dict[int, TipError]:
+def tip_errors(
+    robot: Robot, fits: dict[str, CurveFit], finger: VirtualFinger
+) -> dict[int, TipError]:
     """Error of the calibrated model at the paper's pressures, by kPa, on a cycle that was not part of the calibration.
 
-    The model is given what the pressure sensor reads. Its tip is compared with that of the true bends.
+    The model is given what the pressure sensor reads. Its tip is compared with that of the true
+    bends.
     """
     model, length_m = Arm(with_bends(robot, fits)), sum(s.length_m for s in robot.segments)
     found: dict[int, list[tuple[float, float]]] = {kpa: [] for kpa in PAPER_ERROR_PERCENT}
@@ -167,15 +201,21 @@ def tip_errors(robot: Robot, fits: dict[str, CurveFit], finger: VirtualFinger) -
         if kpa in found:
             actuation = model.actuation_at(model.calibrated_pressures(np.array([pressure_pa])))
             true_rad, model_rad = finger.true_bends_rad(), model.configuration(actuation)[0]
-            distance_m = np.linalg.norm(model.fk(actuation)[:3, 3] - body_poses(robot, true_rad)[-1][:3, 3])
+            distance_m = np.linalg.norm(
+                model.fk(actuation)[:3, 3] - body_poses(robot, true_rad)[-1][:3, 3]
+            )
             bend = abs(model_rad.sum() - true_rad.sum()) / abs(true_rad.sum())
             found[kpa].append((100 * float(distance_m) / length_m, 100 * float(bend)))
     return {kpa: TipError(*zip(*both, strict=True)) for kpa, both in found.items()}
 
 
-def finger_error_percent(seed: int, robot_name: str | Path = 'four_piece_finger', frames: int = FRAMES) -> dict[int, float]:
+def finger_error_percent(
+    seed: int, robot_name: str | Path = 'four_piece_finger', frames: int = FRAMES
+) -> dict[int, float]:
     """Calibrate one virtual finger by its camera; its tip's error in percent of its length, the larger of both directions, by kPa."""
     robot = load_robot(robot_name)
     with VirtualFinger(robot, seed, frames) as finger:
         fits = fit_bends(robot, record(finger, robot))
-        return {kpa: max(error.tip_percent) for kpa, error in tip_errors(robot, fits, finger).items()}
+        return {
+            kpa: max(error.tip_percent) for kpa, error in tip_errors(robot, fits, finger).items()
+        }

@@ -44,7 +44,14 @@ class Place:
 
 
 def measure_places(
-    robot: Robot, *, places: int, frames: int, segmenter: str, depth_scale_error: float, seed: int, report: Callable[[], None]
+    robot: Robot,
+    *,
+    places: int,
+    frames: int,
+    segmenter: str,
+    depth_scale_error: float,
+    seed: int,
+    report: Callable[[], None],
 ) -> list[Place]:
     """Fit the ring at random places that the arm can take, each frame from scratch.
 
@@ -63,14 +70,18 @@ def measure_places(
     from soft_arm_physics.errors import SimulationError
     from soft_arm_physics.plant import Plant
     from soft_arm_physics.plant_parameters import load_plant_parameters
-    from soft_arm_sim.cameras.camera import VirtualCamera  # OpenGL and MuJoCo: only where they are needed
+    from soft_arm_sim.cameras.camera import (
+        VirtualCamera,
+    )  # OpenGL and MuJoCo: only where they are needed
     from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
 
     parameters = load_camera_parameters()
     noise = parameters.noise.model_copy(update={'depth_scale_error': depth_scale_error})
     parameters = parameters.model_copy(update={'noise': noise})
     image = parameters.image
-    intrinsics = Intrinsics(image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px)
+    intrinsics = Intrinsics(
+        image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
+    )
     rng, finder = np.random.default_rng(seed), make_segmenter(segmenter, ring_of(robot))
     try:
         plant = Plant(robot, load_plant_parameters(), seed)
@@ -85,7 +96,14 @@ def measure_places(
             plant.set_valve_targets_pa(rng.uniform(low, high))
             plant.settle()
             shots = [camera.capture(plant.qpos) for _ in range(frames)]
-            place = _fit_place(shots, plant.true_tip(), parameters.mounting.T_base_optical, intrinsics, robot, finder)
+            place = _fit_place(
+                shots,
+                plant.true_tip(),
+                parameters.mounting.T_base_optical,
+                intrinsics,
+                robot,
+                finder,
+            )
             if place is not None:
                 found.append(place)
                 report()
@@ -94,10 +112,16 @@ def measure_places(
     return found
 
 
-def _fit_place(shots, T_base_ring, T_base_camera, intrinsics: Intrinsics, robot: Robot, segmenter: Segmenter) -> Place | None:
+def _fit_place(
+    shots, T_base_ring, T_base_camera, intrinsics: Intrinsics, robot: Robot, segmenter: Segmenter
+) -> Place | None:
     R, centres, angles, normalised = T_base_camera[:3, :3], [], [], []
     for number, shot in enumerate(shots):
-        fit = RingDetector(robot.ring, segmenter, seed=number).detect(shot.rgb, shot.depth, intrinsics).fit
+        fit = (
+            RingDetector(robot.ring, segmenter, seed=number)
+            .detect(shot.rgb, shot.depth, intrinsics)
+            .fit
+        )
         if fit is None:
             if number == 2 and not centres:
                 return None  # a place that the camera does not see
@@ -111,4 +135,12 @@ def _fit_place(shots, T_base_ring, T_base_camera, intrinsics: Intrinsics, robot:
         return None
     spread = float(np.sqrt(np.var(centres, axis=0, ddof=1).sum()))
     mean = np.mean(centres, axis=0)
-    return Place(T_base_ring[:3, 3], mean, spread, float(np.mean(angles)), len(centres), len(shots), float(np.mean(normalised)))
+    return Place(
+        T_base_ring[:3, 3],
+        mean,
+        spread,
+        float(np.mean(angles)),
+        len(centres),
+        len(shots),
+        float(np.mean(normalised)),
+    )

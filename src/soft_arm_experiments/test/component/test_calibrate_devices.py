@@ -32,14 +32,24 @@ class Rig(SpinningNode):
 
     def __init__(self):
         super().__init__('rig', '')
-        self.arm, self.finger, self.link, self._emulation = load_arm().robot, load_robot('four_piece_finger'), '', []
+        self.arm, self.finger, self.link, self._emulation = (
+            load_arm().robot,
+            load_robot('four_piece_finger'),
+            '',
+            [],
+        )
         self._arm = self.create_publisher(ChamberPressures, '/soft_arm/pressures', qos.STATE)
         self._command = None
-        self._ring = self.create_publisher(PoseWithCovarianceStamped, '/soft_arm/ring_pose', qos.STATE)
+        self._ring = self.create_publisher(
+            PoseWithCovarianceStamped, '/soft_arm/ring_pose', qos.STATE
+        )
         self._state = self.create_publisher(GripperState, '/gripper/state', qos.STATE)
         self._shape = self.create_publisher(JointState, '/gripper/piece_angles', qos.STATE)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', qos.STATE)
-        self._vents = [self.create_service(Trigger, f'/{ns}/vent', lambda _, answer: answer) for ns in ('soft_arm', 'gripper')]
+        self._vents = [
+            self.create_service(Trigger, f'/{ns}/vent', lambda _, answer: answer)
+            for ns in ('soft_arm', 'gripper')
+        ]
         self.create_timer(0.02, self._tick)
         self.spin()
 
@@ -48,20 +58,33 @@ class Rig(SpinningNode):
             for service in self._emulation:
                 self.destroy_service(service)
             kinds = ((PlaceRing, 'place_ring'), (PlaceObject, 'place_object')) if wanted else ()
-            self._emulation = [self.create_service(kind, name, lambda _, answer: answer) for kind, name in kinds]
+            self._emulation = [
+                self.create_service(kind, name, lambda _, answer: answer) for kind, name in kinds
+            ]
 
         self.called(do)
 
     def command(self, wanted):
-        self._command = self.create_publisher(ChamberPressures, '/soft_arm/pressure_command', qos.COMMAND) if wanted else None
+        self._command = (
+            self.create_publisher(ChamberPressures, '/soft_arm/pressure_command', qos.COMMAND)
+            if wanted
+            else None
+        )
 
     def _tick(self):
         stamp = self.get_clock().now().to_msg()
         pressures = ChamberPressures(names=list(self.arm.chambers), pressures_pa=[0.0] * 6)
         shape = JointState(name=list(self.finger.segment_names), position=[0.0] * 4)
         ring, state = PoseWithCovarianceStamped(), GripperState()
-        ring.header.frame_id, ring.pose.pose.position.z, ring.pose.pose.orientation.w = self.arm.base.frame, 0.2, 1.0
-        status = [DiagnosticStatus(name=f'{ns}/a_driver', hardware_id=self.link) for ns in ('soft_arm', 'gripper')]
+        ring.header.frame_id, ring.pose.pose.position.z, ring.pose.pose.orientation.w = (
+            self.arm.base.frame,
+            0.2,
+            1.0,
+        )
+        status = [
+            DiagnosticStatus(name=f'{ns}/a_driver', hardware_id=self.link)
+            for ns in ('soft_arm', 'gripper')
+        ]
         for message in (pressures, ring, state, shape):
             message.header.stamp = stamp
         self._arm.publish(pressures)
@@ -90,10 +113,16 @@ def rigs(tmp_path, monkeypatch):
     curve = load_arm_curve()
     for name in ('lab', 'virtual'):
         (tmp_path / name).mkdir()
-        (tmp_path / name / 'pressure_length.yaml').write_text(curve.replace('devices: virtual', 'devices: real'))
+        (tmp_path / name / 'pressure_length.yaml').write_text(
+            curve.replace('devices: virtual', 'devices: real')
+        )
     (tmp_path / 'virtual' / 'rig.yaml').write_text('devices: virtual')
-    monkeypatch.setattr(rig_process.VirtualRig, '__init__', lambda *_: pytest.fail('a virtual rig was started'))
-    monkeypatch.setattr(rig_process.VirtualCell, '__init__', lambda *_: pytest.fail('a virtual cell was started'))
+    monkeypatch.setattr(
+        rig_process.VirtualRig, '__init__', lambda *_: pytest.fail('a virtual rig was started')
+    )
+    monkeypatch.setattr(
+        rig_process.VirtualCell, '__init__', lambda *_: pytest.fail('a virtual cell was started')
+    )
     monkeypatch.setattr(calibrate_dynamics, 'identify', lambda *_: (TRUTH, {}))
     monkeypatch.setattr(dynamics_measurement, 'REST_S', 0.05)
     monkeypatch.setattr(closing_measurement.ClosingMeasurement, 'close_once', lambda *_: None)
@@ -114,11 +143,15 @@ def measured_free_closing():
 
 
 @pytest.mark.parametrize('name', COMMANDS)
-def test_a_real_rig_that_does_not_run_is_not_replaced_by_a_virtual_one(ros_domain, rigs, capsys, monkeypatch, name):
+def test_a_real_rig_that_does_not_run_is_not_replaced_by_a_virtual_one(
+    ros_domain, rigs, capsys, monkeypatch, name
+):
     monkeypatch.setattr(rig_process.driver_is_running, '__defaults__', (0.3,))
     assert COMMANDS[name].main(['--rig', 'lab']) == 2
     error = capsys.readouterr().err
-    assert "rig 'lab' is not running" in error and 'softarm launch' in error and error.count('\n') == 1
+    assert (
+        "rig 'lab' is not running" in error and 'softarm launch' in error and error.count('\n') == 1
+    )
     assert not (rigs / 'lab' / FILES[name]).exists()
 
 
@@ -142,7 +175,9 @@ def test_what_was_measured_says_on_which_devices(rig, rigs, name):
         ('virtual', False, '', 'nothing emulates'),
     ],
 )
-def test_devices_of_another_kind_are_not_saved(rig, rigs, capsys, name, rig_name, emulated, link, words):
+def test_devices_of_another_kind_are_not_saved(
+    rig, rigs, capsys, name, rig_name, emulated, link, words
+):
     rig.emulate(emulated)
     rig.link = link
     assert COMMANDS[name].main(['--rig', rig_name, '--use-running']) == 2

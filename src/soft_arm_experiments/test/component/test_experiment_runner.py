@@ -50,7 +50,9 @@ def arm():
 
 def responses(arm, failing):
     session = Session(arm.tip_from_pressures(np.zeros(6)), failing)
-    runner = ExperimentRunner(session, arm, DYNAMICS, Pace(table_7_deg=(120.0,)), lambda _: None, lambda: None)
+    runner = ExperimentRunner(
+        session, arm, DYNAMICS, Pace(table_7_deg=(120.0,)), lambda _: None, lambda: None
+    )
     (response,) = runner._responses(None)
     return session, response
 
@@ -62,9 +64,13 @@ def test_a_response_that_is_repeated_begins_where_the_first_one_began(arm, faili
     assert response.settle_s == pytest.approx(undisturbed.settle_s, abs=0.05)
     assert response.settle_s >= response.limit_s
     assert response.distance_m[0] == pytest.approx(response.step_m, rel=0.15)
-    assert (session.goals[-2] == session.goals[0]).all() and (session.goals[-1] != session.goals[0]).any()
+    assert (session.goals[-2] == session.goals[0]).all() and (
+        session.goals[-1] != session.goals[0]
+    ).any()
 
 
 def test_a_response_that_always_fails_has_no_settling_time(arm):
     session, response = responses(arm, range(1, 1000))
-    assert response.settle_s is None and len(session.goals) <= 1 + 2 * ATTEMPTS + ATTEMPTS * ATTEMPTS
+    assert (
+        response.settle_s is None and len(session.goals) <= 1 + 2 * ATTEMPTS + ATTEMPTS * ATTEMPTS
+    )

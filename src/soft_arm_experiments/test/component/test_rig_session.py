@@ -22,7 +22,10 @@ def server(ros_domain):
     """Accepts and reaches every goal at once."""
     context, stopping = rclpy.Context(), threading.Event()
     rclpy.init(context=context)
-    node, executor = rclpy.create_node('server', namespace=NAMESPACE, context=context), SingleThreadedExecutor(context=context)
+    node, executor = (
+        rclpy.create_node('server', namespace=NAMESPACE, context=context),
+        SingleThreadedExecutor(context=context),
+    )
     executor.add_node(node)
 
     def reach(handle):

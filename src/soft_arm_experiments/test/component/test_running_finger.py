@@ -31,25 +31,47 @@ class Cell(threading.Thread):
 
     def __init__(self):
         super().__init__(name='cell')
-        self.plant, self.stuck, self.commanded, self.emulate = FingerPlant(ROBOT, 3), False, None, False
-        self._context, self._target_pa, self._when_s, self._ending = rclpy.Context(), 0.0, 0.0, threading.Event()
+        self.plant, self.stuck, self.commanded, self.emulate = (
+            FingerPlant(ROBOT, 3),
+            False,
+            None,
+            False,
+        )
+        self._context, self._target_pa, self._when_s, self._ending = (
+            rclpy.Context(),
+            0.0,
+            0.0,
+            threading.Event(),
+        )
 
     def run(self):
         rclpy.init(context=self._context)
-        node, executor = rclpy.create_node('cell', context=self._context), SingleThreadedExecutor(context=self._context)
+        node, executor = (
+            rclpy.create_node('cell', context=self._context),
+            SingleThreadedExecutor(context=self._context),
+        )
         executor.add_node(node)
         self._camera = FingerCamera(ROBOT, PARAMETERS, 3)
         self._pressures = node.create_publisher(ChamberPressures, '/gripper/pressures', qos.STATE)
-        self._info = node.create_publisher(CameraInfo, '/finger_camera/color/camera_info', qos.STATE)
-        self._images = [node.create_publisher(Image, f'/finger_camera/{kind}/image_raw', qos.IMAGE) for kind in ('color', 'depth')]
-        node.create_subscription(ChamberPressures, '/gripper/pressure_command', self._on_command, qos.COMMAND)
+        self._info = node.create_publisher(
+            CameraInfo, '/finger_camera/color/camera_info', qos.STATE
+        )
+        self._images = [
+            node.create_publisher(Image, f'/finger_camera/{kind}/image_raw', qos.IMAGE)
+            for kind in ('color', 'depth')
+        ]
+        node.create_subscription(
+            ChamberPressures, '/gripper/pressure_command', self._on_command, qos.COMMAND
+        )
         node.create_timer(0.02, self._advance)
         node.create_timer(0.2, lambda: self._capture(node.get_clock().now().to_msg()))
         offered = None
         while not self._ending.is_set():
             executor.spin_once(timeout_sec=0.05)
             if self.emulate and offered is None:
-                offered = node.create_service(PlaceObject, '~/place_object', lambda _, answer: answer)
+                offered = node.create_service(
+                    PlaceObject, '~/place_object', lambda _, answer: answer
+                )
         self._camera.close()
         executor.shutdown()
         node.destroy_node()
@@ -60,16 +82,28 @@ class Cell(threading.Thread):
         self.join(timeout=10.0)
 
     def _on_command(self, message):
-        self._target_pa, self._when_s, self.commanded = message.pressures_pa[0], time.monotonic(), list(message.names)
+        self._target_pa, self._when_s, self.commanded = (
+            message.pressures_pa[0],
+            time.monotonic(),
+            list(message.names),
+        )
 
     def _advance(self):
-        target_pa = self._target_pa if time.monotonic() - self._when_s < STALE_S and not self.stuck else 0.0
-        self.plant.advance(0.02, max(target_pa, 0.0), min(target_pa, 0.0), target_pa > 0, target_pa < 0)
-        self._pressures.publish(ChamberPressures(names=['finger'], pressures_pa=[self.plant.sensor_pressure_pa()]))
+        target_pa = (
+            self._target_pa if time.monotonic() - self._when_s < STALE_S and not self.stuck else 0.0
+        )
+        self.plant.advance(
+            0.02, max(target_pa, 0.0), min(target_pa, 0.0), target_pa > 0, target_pa < 0
+        )
+        self._pressures.publish(
+            ChamberPressures(names=['finger'], pressures_pa=[self.plant.sensor_pressure_pa()])
+        )
 
     def _capture(self, stamp):
         frame = self._camera.capture(self.plant.piece_angles_rad)
-        self._info.publish(camera_info_message(PARAMETERS.image, stamp, PARAMETERS.distortion.opencv))
+        self._info.publish(
+            camera_info_message(PARAMETERS.image, stamp, PARAMETERS.distortion.opencv)
+        )
         for publisher, image, encoding in zip(self._images, frame, ('rgb8', '16UC1'), strict=True):
             publisher.publish(image_message(image, encoding, stamp))
 
@@ -89,8 +123,12 @@ def test_pressures_are_reached_and_pictures_are_of_them(cell):
             assert finger.settle(target_pa) == pytest.approx(cell.plant.pressure_pa, abs=200.0)
             assert cell.plant.pressure_pa == pytest.approx(target_pa, abs=2.5e3)
             pictures = finger.pictures()
-            measured = np.mean([eye.view(eye.look(*picture)).piece_angles_rad for picture in pictures], axis=0)
-            assert len(pictures) == 2 and np.rad2deg(measured - cell.plant.piece_angles_rad) == pytest.approx(np.zeros(4), abs=0.6)
+            measured = np.mean(
+                [eye.view(eye.look(*picture)).piece_angles_rad for picture in pictures], axis=0
+            )
+            assert len(pictures) == 2 and np.rad2deg(
+                measured - cell.plant.piece_angles_rad
+            ) == pytest.approx(np.zeros(4), abs=0.6)
         assert cell.commanded == ['finger']
     end_s = time.monotonic() + 10.0
     while abs(cell.plant.pressure_pa) > 100.0:  # commands have stopped
@@ -113,7 +151,10 @@ def test_emulated_devices_are_told_from_real_ones(cell):
 def test_a_pressure_that_does_not_come_is_told(cell, monkeypatch):
     monkeypatch.setattr(running_finger, 'SETTLE_S', 2.5)
     cell.stuck = True
-    with RunningFinger(ROBOT, 1) as finger, pytest.raises(VisionError, match='within 3000 Pa of 60000 Pa'):
+    with (
+        RunningFinger(ROBOT, 1) as finger,
+        pytest.raises(VisionError, match='within 3000 Pa of 60000 Pa'),
+    ):
         finger.settle(60e3)
 
 

@@ -16,7 +16,11 @@ def test_bag_is_read_whole():
     frames = list(read_frames(BAG))
     stamps_ns, T, _ = read_poses(BAG, find_topics(BAG).truth)
     assert [f.stamp_ns for f in frames] == stamps_ns.tolist() and len(frames) == 6
-    assert frames[0].rgb.shape == (240, 320, 3) and frames[0].depth.shape == (240, 320) and frames[0].depth.dtype == np.uint16
+    assert (
+        frames[0].rgb.shape == (240, 320, 3)
+        and frames[0].depth.shape == (240, 320)
+        and frames[0].depth.dtype == np.uint16
+    )
     assert 200 < np.median(frames[0].depth[frames[0].depth > 0]) < 2000
     assert frames[0].intrinsics.fx == pytest.approx(607.3 / 2)
     np.testing.assert_allclose(T[:, 3], np.tile([0, 0, 0, 1], (6, 1)))
@@ -68,15 +72,40 @@ def renamed(names):
 @pytest.mark.parametrize(
     'names',
     [
-        ('/cam/color/image_raw', '/cam/aligned_depth_to_color/image_raw', '/cam/color/camera_info', '/virtual_rig/debug/tip_truth'),
-        ('/lab/left/rgb/image_rect_color', '/lab/left/depth_registered/image_rect', '/lab/left/rgb/camera_info', '/a/debug/tip_truth'),
-        ('/color/image_raw', '/aligned_depth_to_color/image_raw', '/color/camera_info', '/b/virtual_rig/debug/tip_truth'),
+        (
+            '/cam/color/image_raw',
+            '/cam/aligned_depth_to_color/image_raw',
+            '/cam/color/camera_info',
+            '/virtual_rig/debug/tip_truth',
+        ),
+        (
+            '/lab/left/rgb/image_rect_color',
+            '/lab/left/depth_registered/image_rect',
+            '/lab/left/rgb/camera_info',
+            '/a/debug/tip_truth',
+        ),
+        (
+            '/color/image_raw',
+            '/aligned_depth_to_color/image_raw',
+            '/color/camera_info',
+            '/b/virtual_rig/debug/tip_truth',
+        ),
     ],
 )
 def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
-    olds = '/color/image_raw', '/aligned_depth_to_color/image_raw', '/color/camera_info', '/debug/tip_truth'
-    others = ('/finger/color/image_raw', 'std_msgs/msg/String', b'', 10**9), ('/other/ring_pose', 'std_msgs/msg/String', b'', 10**9)
-    found = find_topics(written(tmp_path / 'bag', [*others, *renamed(dict(zip(olds, names, strict=True)))]))
+    olds = (
+        '/color/image_raw',
+        '/aligned_depth_to_color/image_raw',
+        '/color/camera_info',
+        '/debug/tip_truth',
+    )
+    others = (
+        ('/finger/color/image_raw', 'std_msgs/msg/String', b'', 10**9),
+        ('/other/ring_pose', 'std_msgs/msg/String', b'', 10**9),
+    )
+    found = find_topics(
+        written(tmp_path / 'bag', [*others, *renamed(dict(zip(olds, names, strict=True)))])
+    )
     assert (found.colour, found.depth, found.info, found.truth, found.ring_pose) == (*names, None)
     assert len(list(read_frames(tmp_path / 'bag'))) == 6
 
@@ -86,19 +115,41 @@ def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True):
     types, messages = STORE.types, []
 
     def header(stamp_ns):
-        return types['std_msgs/msg/Header'](types['builtin_interfaces/msg/Time'](stamp_ns // 10**9, stamp_ns % 10**9), 'base')
+        return types['std_msgs/msg/Header'](
+            types['builtin_interfaces/msg/Time'](stamp_ns // 10**9, stamp_ns % 10**9), 'base'
+        )
 
     def pose(stamp_ns, off=(0.0, 0.0, 0.0)):
         place = types['geometry_msgs/msg/Point'](0.1e-9 * stamp_ns + off[0], off[1], 0.3 + off[2])
-        return types['geometry_msgs/msg/Pose'](place, types['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, 1.0))
+        return types['geometry_msgs/msg/Pose'](
+            place, types['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, 1.0)
+        )
 
     for stamp_ns in range(0, 10**9, 10**7) if truth else ():
         said = types['geometry_msgs/msg/PoseStamped'](header(stamp_ns), pose(stamp_ns))
-        messages.append(('/virtual_rig/debug/tip_truth', said.__msgtype__, STORE.serialize_cdr(said, said.__msgtype__), stamp_ns))
+        messages.append(
+            (
+                '/virtual_rig/debug/tip_truth',
+                said.__msgtype__,
+                STORE.serialize_cdr(said, said.__msgtype__),
+                stamp_ns,
+            )
+        )
     for stamp_ns in range(5 * 10**6, 9 * 10**8, 33_333_333):
-        with_covariance = types['geometry_msgs/msg/PoseWithCovariance'](pose(stamp_ns, offset_m), 1e-6 * np.eye(6).ravel())
-        said = types['geometry_msgs/msg/PoseWithCovarianceStamped'](header(stamp_ns), with_covariance)
-        messages.append(('/soft_arm/ring_pose', said.__msgtype__, STORE.serialize_cdr(said, said.__msgtype__), stamp_ns))
+        with_covariance = types['geometry_msgs/msg/PoseWithCovariance'](
+            pose(stamp_ns, offset_m), 1e-6 * np.eye(6).ravel()
+        )
+        said = types['geometry_msgs/msg/PoseWithCovarianceStamped'](
+            header(stamp_ns), with_covariance
+        )
+        messages.append(
+            (
+                '/soft_arm/ring_pose',
+                said.__msgtype__,
+                STORE.serialize_cdr(said, said.__msgtype__),
+                stamp_ns,
+            )
+        )
     return written(path, messages)
 
 
@@ -106,9 +157,14 @@ def test_default_recording_without_images_is_evaluated_by_its_poses(tmp_path, ca
     bag, plot = recorded(tmp_path / 'bag', (0.0, 0.001, 0.0)), tmp_path / 'errors.png'
     assert vision.main(['evaluate', str(bag), '--json', '--plot', str(plot)]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found['topics'] == {'ring_pose': '/soft_arm/ring_pose', 'truth': '/virtual_rig/debug/tip_truth'}
+    assert found['topics'] == {
+        'ring_pose': '/soft_arm/ring_pose',
+        'truth': '/virtual_rig/debug/tip_truth',
+    }
     assert found['frames'] == found['poses'] == 27
-    assert found['errors']['centre_mean_m'] == pytest.approx(0.001, abs=1e-6)  # the truth is taken at the pose's stamp
+    assert found['errors']['centre_mean_m'] == pytest.approx(
+        0.001, abs=1e-6
+    )  # the truth is taken at the pose's stamp
     assert plot.read_bytes().startswith(b'\x89PNG')
     assert vision.main(['evaluate', str(bag)]) == 0
     assert 'taken: ring_pose /soft_arm/ring_pose' in capsys.readouterr().out
@@ -119,8 +175,14 @@ def test_what_a_bag_lacks_is_named_with_the_command_that_records_it(tmp_path, ca
     no_truth = recorded(tmp_path / 'no_truth', truth=False)
     for arguments, words in (
         (['evaluate', str(nothing)], 'softarm bag record --images -o FOLDER'),
-        (['evaluate', str(no_truth), '--plot', str(tmp_path / 'a.png')], 'holds no true pose of the ring'),
-        (['extract', str(no_truth), str(tmp_path / 'set')], 'softarm bag record --images -o FOLDER'),
+        (
+            ['evaluate', str(no_truth), '--plot', str(tmp_path / 'a.png')],
+            'holds no true pose of the ring',
+        ),
+        (
+            ['extract', str(no_truth), str(tmp_path / 'set')],
+            'softarm bag record --images -o FOLDER',
+        ),
     ):
         assert vision.main(arguments) == 2
         error = capsys.readouterr().err

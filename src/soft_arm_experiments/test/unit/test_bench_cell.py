@@ -34,10 +34,15 @@ def test_every_bar_can_be_missed():
     }
     for key, value in worse.items():
         assert bench_cell_command.missed_bars(GOOD | {key: value}) == [key]
-    assert bench_cell_command.missed_bars(GOOD | {'watchdog_vent_s': float('nan')}) == ['watchdog_vent_s']
+    assert bench_cell_command.missed_bars(GOOD | {'watchdog_vent_s': float('nan')}) == [
+        'watchdog_vent_s'
+    ]
 
 
-@pytest.mark.parametrize('arguments', [['--soak-minutes', '0'], ['--soak-minutes', 'nan'], ['--seed', '-1'], ['--robot', 'no_such']])
+@pytest.mark.parametrize(
+    'arguments',
+    [['--soak-minutes', '0'], ['--soak-minutes', 'nan'], ['--seed', '-1'], ['--robot', 'no_such']],
+)
 def test_bad_input_is_one_line_and_exit_code_2(capsys, arguments):
     assert bench_cell_command.main(arguments) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if 'softarm bench cell:' in line]
@@ -45,9 +50,16 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys, arguments):
 
 
 def test_json_has_the_promised_keys_and_a_missed_bar_is_exit_code_1(capsys, monkeypatch):
-    measured = GOOD | {'joint_state_age_p99_s': 0.1, 'joint_state_rate_hz': 12.0, 'soak_minutes': 0.5, 'soak_faults': 9}
+    measured = GOOD | {
+        'joint_state_age_p99_s': 0.1,
+        'joint_state_rate_hz': 12.0,
+        'soak_minutes': 0.5,
+        'soak_faults': 9,
+    }
     for leaks, code in (([], 0), (['a socket'], 1)):
-        monkeypatch.setattr(bench_cell_command, '_measure', lambda options, leaks=leaks: measured | {'leaks': leaks})
+        monkeypatch.setattr(
+            bench_cell_command, '_measure', lambda options, leaks=leaks: measured | {'leaks': leaks}
+        )
         assert bench_cell_command.main(['--json']) == code
         assert set(json.loads(capsys.readouterr().out)) == set(measured)
     assert bench_cell_command.main([]) == 1
@@ -67,7 +79,10 @@ def test_a_short_soak_leaves_nothing_behind():
 
 
 def test_a_silent_relay_passes_nothing_and_closes_nothing():
-    with socket.create_server(('127.0.0.1', 0)) as device, TcpRelay(device.getsockname()[1]) as relay:
+    with (
+        socket.create_server(('127.0.0.1', 0)) as device,
+        TcpRelay(device.getsockname()[1]) as relay,
+    ):
         client = socket.create_connection(('127.0.0.1', relay.port))
         served, _ = device.accept()
         with client, served:

@@ -29,7 +29,12 @@ P = np.array([-90e3, -50e3, -20e3, 10e3, 40e3, 80e3, 120e3])
 
 
 def nominal_rad(pressure_pa):
-    return np.array([np.polynomial.polynomial.polyval(pressure_pa / 1e5, s.theta_coefficients_rad) for s in ROBOT.segments])
+    return np.array(
+        [
+            np.polynomial.polynomial.polyval(pressure_pa / 1e5, s.theta_coefficients_rad)
+            for s in ROBOT.segments
+        ]
+    )
 
 
 @pytest.fixture(scope='module')
@@ -37,10 +42,17 @@ def pictures(tmp_path_factory):
     """A folder of picture records, its intrinsics, and the lines found in each by the name of its colour file."""
     parameters = load_finger_camera_parameters()
     i, folder = parameters.image, tmp_path_factory.mktemp('records')
-    intrinsics = Intrinsics(i.width_px, i.height_px, i.fx_px, i.fy_px, i.cx_px, i.cy_px, parameters.distortion.opencv)
-    camera, writer = FingerCamera(ROBOT, parameters, 4), finger_records.PictureWriter(folder, intrinsics, 'virtual')
+    intrinsics = Intrinsics(
+        i.width_px, i.height_px, i.fx_px, i.fy_px, i.cx_px, i.cy_px, parameters.distortion.opencv
+    )
+    camera, writer = (
+        FingerCamera(ROBOT, parameters, 4),
+        finger_records.PictureWriter(folder, intrinsics, 'virtual'),
+    )
     eye, lines = FingerEye(ROBOT, intrinsics), {}
-    for k, (pressure_pa, rising) in enumerate([(p, True) for p in P] + [(p, False) for p in P[::-1]]):
+    for k, (pressure_pa, rising) in enumerate(
+        [(p, True) for p in P] + [(p, False) for p in P[::-1]]
+    ):
         frame = camera.capture(nominal_rad(pressure_pa) + (-0.004 if rising else 0.004))
         writer.add(pressure_pa, rising, *frame)
         lines[f'{k:03d}_colour.png'] = eye.look(*frame)
@@ -50,26 +62,49 @@ def pictures(tmp_path_factory):
 
 def test_virtual_rig_ends_below_the_papers_error(tmp_path, capsys):
     out, plot, kept = tmp_path / 'b.yaml', tmp_path / 'b.png', tmp_path / 'kept'
-    arguments = ['--plant-seed', '11', '--frames', '1', '--out', str(out), '--plot', str(plot), '--json', '--save-records', str(kept)]
+    arguments = [
+        '--plant-seed',
+        '11',
+        '--frames',
+        '1',
+        '--out',
+        str(out),
+        '--plot',
+        str(plot),
+        '--json',
+        '--save-records',
+        str(kept),
+    ]
     assert main(arguments) == 0
     answer = json.loads(capsys.readouterr().out)
     for kpa, percent in {'-90': 2.3, '50': 0.8, '100': 1.5, '120': 3.4}.items():
-        assert answer['finger_error_percent'][kpa] == max(answer['tip_error_percent'][kpa].values()) <= percent
-    assert set(answer['family'].values()) == {'cubic'} and max(h['cubic'] for h in answer['held_out_rms_rad'].values()) < 6e-3
-    assert min(answer['hysteresis_max_rad'].values()) > 1e-3 and plot.read_bytes().startswith(b'\x89PNG')
+        assert (
+            answer['finger_error_percent'][kpa]
+            == max(answer['tip_error_percent'][kpa].values())
+            <= percent
+        )
+    assert (
+        set(answer['family'].values()) == {'cubic'}
+        and max(h['cubic'] for h in answer['held_out_rms_rad'].values()) < 6e-3
+    )
+    assert min(answer['hysteresis_max_rad'].values()) > 1e-3 and plot.read_bytes().startswith(
+        b'\x89PNG'
+    )
     content = yaml.safe_load(out.read_text())
     assert 'virtual finger 11' in content['method'] and content['tip_error_percent'][120] < 3.4
     assert not any(s.nominal for s in with_calibrated_bends(ROBOT, out).segments)
     records = finger_records.read_pictures(kept / 'records.csv')
     assert len(records) == 86 and [r.rising for r in records] == [True] * 43 + [False] * 43
-    assert np.diff([r.pressure_pa for r in records[:43]]) == pytest.approx(np.full(42, 5e3), abs=600)
+    assert np.diff([r.pressure_pa for r in records[:43]]) == pytest.approx(
+        np.full(42, 5e3), abs=600
+    )
 
 
 def test_a_record_every_5_kpa_in_both_directions():
     sweep = sweep_pa(ROBOT)
-    assert [p for p, up in sweep if up] == pytest.approx(np.arange(-90e3, 120.1e3, 5e3)) and [p for p, up in sweep if not up] == [
-        p for p, up in sweep if up
-    ][::-1]
+    assert [p for p, up in sweep if up] == pytest.approx(np.arange(-90e3, 120.1e3, 5e3)) and [
+        p for p, up in sweep if not up
+    ] == [p for p, up in sweep if up][::-1]
 
 
 def test_recorded_pictures_give_the_curves_back(pictures, tmp_path, capsys):
@@ -78,11 +113,19 @@ def test_recorded_pictures_give_the_curves_back(pictures, tmp_path, capsys):
     assert 'piece_4' in (text := capsys.readouterr().out) and 'paper' not in text
     for segment in yaml.safe_load((tmp_path / 'b.yaml').read_text())['segments'].values():
         up, down = (segment['branches'][way] for way in ('up', 'down'))
-        loop = [np.polynomial.polynomial.polyval(P / b['pressure_unit_pa'], b['coefficients_rad']) for b in (up, down)]
+        loop = [
+            np.polynomial.polynomial.polyval(P / b['pressure_unit_pa'], b['coefficients_rad'])
+            for b in (up, down)
+        ]
         assert np.mean(loop[1] - loop[0]) == pytest.approx(0.008, abs=0.003)
     robot = with_calibrated_bends(ROBOT, tmp_path / 'b.yaml')
-    fitted = [np.polynomial.polynomial.polyval(P / s.pressure_unit_pa, s.theta_coefficients_rad) for s in robot.segments]
-    assert np.transpose(fitted) == pytest.approx(np.array([nominal_rad(p) for p in P]), abs=np.deg2rad(0.4))
+    fitted = [
+        np.polynomial.polynomial.polyval(P / s.pressure_unit_pa, s.theta_coefficients_rad)
+        for s in robot.segments
+    ]
+    assert np.transpose(fitted) == pytest.approx(
+        np.array([nominal_rad(p) for p in P]), abs=np.deg2rad(0.4)
+    )
 
 
 def test_clicks_are_used_where_they_are_given(pictures, tmp_path, capsys):
@@ -95,35 +138,78 @@ def test_clicks_are_used_where_they_are_given(pictures, tmp_path, capsys):
     given = finger_records.read_clicks(clicks, ROBOT)
     assert list(given) == [first] and given[first] == pytest.approx(own, abs=0.01)
     answers = []
-    for clicked in (own, own + np.array([0.0, 2.0]) * (np.arange(5) == 4)[:, None, None] * [[1], [-1]]):
+    for clicked in (
+        own,
+        own + np.array([0.0, 2.0]) * (np.arange(5) == 4)[:, None, None] * [[1], [-1]],
+    ):
         clicks.unlink()
         finger_records.append_clicks(clicks, ROBOT, first, clicked)
-        assert main(['--records', str(path), '--clicks', str(clicks), '--out', str(tmp_path / 'b.yaml'), '--json']) == 0
+        assert (
+            main(
+                [
+                    '--records',
+                    str(path),
+                    '--clicks',
+                    str(clicks),
+                    '--out',
+                    str(tmp_path / 'b.yaml'),
+                    '--json',
+                ]
+            )
+            == 0
+        )
         answers.append(json.loads(capsys.readouterr().out)['residual_max_rad'])
-    assert answers[1]['piece_4'] > answers[0]['piece_4'] + 0.01 and answers[1]['piece_2'] == pytest.approx(answers[0]['piece_2'], abs=1e-4)
+    assert answers[1]['piece_4'] > answers[0]['piece_4'] + 0.01 and answers[1][
+        'piece_2'
+    ] == pytest.approx(answers[0]['piece_2'], abs=1e-4)
 
 
 def test_recorded_bends(tmp_path, capsys):
-    rows = [f'{name},{p},{theta},up' for p in P for name, theta in zip(NAMES, nominal_rad(p), strict=True)]
+    rows = [
+        f'{name},{p},{theta},up'
+        for p in P
+        for name, theta in zip(NAMES, nominal_rad(p), strict=True)
+    ]
     (tmp_path / 'bends.csv').write_text('\n'.join(['segment,pressure_pa,theta_rad,branch', *rows]))
-    arguments = ['--records', str(tmp_path / 'bends.csv'), '--out', str(tmp_path / 'b.yaml'), '--date', '2026-01-02', '--rig', 'lab']
+    arguments = [
+        '--records',
+        str(tmp_path / 'bends.csv'),
+        '--out',
+        str(tmp_path / 'b.yaml'),
+        '--date',
+        '2026-01-02',
+        '--rig',
+        'lab',
+    ]
     assert main(arguments) == 0 and 'bend [deg]' in capsys.readouterr().out
     assert yaml.safe_load((tmp_path / 'b.yaml').read_text())['date'] == '2026-01-02'
-    for segment, s in zip(with_calibrated_bends(ROBOT, tmp_path / 'b.yaml').segments, ROBOT.segments, strict=True):
+    for segment, s in zip(
+        with_calibrated_bends(ROBOT, tmp_path / 'b.yaml').segments, ROBOT.segments, strict=True
+    ):
         scale = (s.pressure_unit_pa / segment.pressure_unit_pa) ** np.arange(4)
-        assert np.array(segment.theta_coefficients_rad) * scale == pytest.approx(s.theta_coefficients_rad, abs=1e-9)
+        assert np.array(segment.theta_coefficients_rad) * scale == pytest.approx(
+            s.theta_coefficients_rad, abs=1e-9
+        )
 
 
 def test_pictures_of_a_virtual_finger_calibrate_no_real_one(pictures, tmp_path, capsys):
-    assert main(['--records', str(pictures[0]), '--rig', 'lab', '--out', str(tmp_path / 'b.yaml')]) == 2
-    assert 'pictures of a virtual finger' in capsys.readouterr().err and not (tmp_path / 'b.yaml').exists()
+    assert (
+        main(['--records', str(pictures[0]), '--rig', 'lab', '--out', str(tmp_path / 'b.yaml')])
+        == 2
+    )
+    assert (
+        'pictures of a virtual finger' in capsys.readouterr().err
+        and not (tmp_path / 'b.yaml').exists()
+    )
 
 
 def test_pictures_survive_the_disk(pictures):
     path, intrinsics, lines = pictures
     assert finger_records.read_camera(path.parent / 'camera.yaml') == intrinsics
     records = finger_records.read_pictures(path)
-    assert [r.pressure_pa for r in records] == [*P, *P[::-1]] and [r.rising for r in records] == [True] * 7 + [False] * 7
+    assert [r.pressure_pa for r in records] == [*P, *P[::-1]] and [r.rising for r in records] == [
+        True
+    ] * 7 + [False] * 7
     eye = FingerEye(ROBOT, intrinsics)
     assert np.array_equal(eye.look(*records[3].images()), lines['003_colour.png'])
 
@@ -131,12 +217,16 @@ def test_pictures_survive_the_disk(pictures):
 @given(st.lists(st.floats(0.0, 600.0), min_size=20, max_size=20))
 def test_clicks_survive_the_disk(tmp_path_factory, values):
     lines = np.array(values).reshape(5, 2, 2)
-    lines[:, 1] += np.where(np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1) < 3, 10.0, 0.0)[:, None]
+    lines[:, 1] += np.where(np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1) < 3, 10.0, 0.0)[
+        :, None
+    ]
     path = tmp_path_factory.mktemp('clicks') / 'clicks.csv'
     finger_records.append_clicks(path, ROBOT, 'a.png', lines)
     finger_records.append_clicks(path, ROBOT, 'b.png', lines[::-1])
     read = finger_records.read_clicks(path, ROBOT)
-    assert read['a.png'] == pytest.approx(lines, abs=0.006) and read['b.png'] == pytest.approx(lines[::-1], abs=0.006)
+    assert read['a.png'] == pytest.approx(lines, abs=0.006) and read['b.png'] == pytest.approx(
+        lines[::-1], abs=0.006
+    )
 
 
 def click(figure, axes, at_px, button=1):
@@ -202,18 +292,38 @@ def test_bad_arguments_are_one_line(arguments, words, tmp_path, capsys):
         ('records.csv', 'pressure_pa,branch,colour,depth\n0,left,a.png,b.png', "'left'"),
         ('records.csv', 'pressure_pa,branch,colour,depth\nnan,up,a.png,b.png', 'pressure_pa'),
         ('records.csv', 'pressure_pa,branch,colour,depth\n0,up,a.png,b.png', 'a.png'),
-        ('clicks.csv', 'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_9,0,0,9,9', 'piece_9'),
-        ('clicks.csv', 'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_1,0,0,9,9', 'lacks clicks on reference'),
-        ('clicks.csv', 'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_1,0,0,1,1', 'at least 2 px apart'),
+        (
+            'clicks.csv',
+            'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_9,0,0,9,9',
+            'piece_9',
+        ),
+        (
+            'clicks.csv',
+            'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_1,0,0,9,9',
+            'lacks clicks on reference',
+        ),
+        (
+            'clicks.csv',
+            'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_1,0,0,1,1',
+            'at least 2 px apart',
+        ),
         ('camera.yaml', 'image: {width_px: 640}', 'height_px'),
     ],
 )
 def test_bad_files_are_one_line(pictures, tmp_path, capsys, name, text, words):
     path = pictures[0]
     (tmp_path / name).write_text(text)
-    arguments = ['--records', str(tmp_path / name if name == 'records.csv' else path), '--out', str(tmp_path / 'b.yaml')]
+    arguments = [
+        '--records',
+        str(tmp_path / name if name == 'records.csv' else path),
+        '--out',
+        str(tmp_path / 'b.yaml'),
+    ]
     arguments += ['--clicks', str(tmp_path / name)] if name == 'clicks.csv' else []
-    arguments += ['--camera', str(tmp_path / name if name == 'camera.yaml' else path.parent / 'camera.yaml')]
+    arguments += [
+        '--camera',
+        str(tmp_path / name if name == 'camera.yaml' else path.parent / 'camera.yaml'),
+    ]
     assert main(arguments) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert words in error and not (tmp_path / 'b.yaml').exists()

@@ -30,10 +30,13 @@ def test_run_lengths_are_columns_first():
 
 
 def test_packed_run_lengths():
-    # by hand after pycocotools' rleToString: counts 32 3 7 3 7 3 45 of a 10 x 10 mask with rows 2..4 of columns 3..5 set
+    # by hand after pycocotools' rleToString: counts 32 3 7 3 7 3 45 of a 10 x 10 mask with rows
+    # 2..4 of columns 3..5 set
     mask = np.zeros((10, 10), bool)
     mask[2:5, 3:6] = True
-    np.testing.assert_array_equal(coco.mask_of({'size': [10, 10], 'counts': 'P137000V1'}, (10, 10)), mask)
+    np.testing.assert_array_equal(
+        coco.mask_of({'size': [10, 10], 'counts': 'P137000V1'}, (10, 10)), mask
+    )
 
 
 def test_written_set_comes_back(tmp_path):
@@ -52,7 +55,9 @@ def test_written_set_comes_back(tmp_path):
     np.testing.assert_array_equal(first.depth, depth)
     np.testing.assert_allclose(first.T_optical_ring, T)
     assert first.classes.tolist() == [0] and first.visible_share.tolist() == [0.4]
-    assert second.masks.shape == (0, 24, 32) and second.depth is None and second.T_optical_ring is None
+    assert (
+        second.masks.shape == (0, 24, 32) and second.depth is None and second.T_optical_ring is None
+    )
     labels = json.loads((tmp_path / coco.LABELS).read_text())
     assert labels['annotations'][0]['bbox'] == [10, 5, 10, 4] and labels['info'] == {'seed': 3}
 
@@ -64,9 +69,20 @@ def test_labels_of_a_laboratory(tmp_path):
         'categories': [{'id': 7, 'name': 'ring'}, {'id': 9, 'name': 'table'}],
         'images': [{'id': 42, 'file_name': 'shot.png', 'width': 32, 'height': 24}],
         'annotations': [
-            {'id': 1, 'image_id': 42, 'category_id': 7, 'segmentation': [[4, 4, 12, 4, 12, 10, 4, 10]]},
+            {
+                'id': 1,
+                'image_id': 42,
+                'category_id': 7,
+                'segmentation': [[4, 4, 12, 4, 12, 10, 4, 10]],
+            },
             {'id': 2, 'image_id': 42, 'category_id': 9, 'segmentation': [[0, 0, 5, 0, 5, 5]]},
-            {'id': 3, 'image_id': 42, 'category_id': 7, 'segmentation': [[0, 0, 5, 0, 5, 5]], 'iscrowd': 1},
+            {
+                'id': 3,
+                'image_id': 42,
+                'category_id': 7,
+                'segmentation': [[0, 0, 5, 0, 5, 5]],
+                'iscrowd': 1,
+            },
         ],
     }
     path = tmp_path / 'labels.json'

@@ -31,4 +31,6 @@ def test_bench_goes_on_without_a_pcl_that_does_not_compile(monkeypatch, tmp_path
     (tmp_path / 'include/pcl-1.0').mkdir(parents=True)
     monkeypatch.setenv('PCL_ROOT', str(tmp_path))
     with pytest.warns(UserWarning, match='figures are left out'):
-        assert cylinder_bench.fit_alone(1, load_robot('two_module_arm').ring)['fit_ratio_pcl'] is None
+        assert (
+            cylinder_bench.fit_alone(1, load_robot('two_module_arm').ring)['fit_ratio_pcl'] is None
+        )

@@ -10,7 +10,11 @@ from soft_arm_kinematics.segments import pcc
 
 def weighted(arm, lengths_m, present_m):
     weights = arm.robot.ik_weights
-    return principle_scores(arm, lengths_m, present_m) @ [weights.angle_change, weights.bend_growth, weights.stiffness]
+    return principle_scores(arm, lengths_m, present_m) @ [
+        weights.angle_change,
+        weights.bend_growth,
+        weights.stiffness,
+    ]
 
 
 def closed(arm, first_m, target_m):
@@ -27,7 +31,9 @@ def grid_score(arm, target_m, present_m, cells=36, zooms=5):
     """Least score of a grid over the first module's lengths, then of finer grids about the best nodes."""
     low, high = arm.length_limits_m
     steps_m, nodes = (high - low)[:3] / (cells - 1), np.linspace(0.0, 1.0, cells)
-    first_m = low[:3] + np.stack(np.meshgrid(nodes, nodes, nodes), -1).reshape(-1, 3) * (high - low)[:3]
+    first_m = (
+        low[:3] + np.stack(np.meshgrid(nodes, nodes, nodes), -1).reshape(-1, 3) * (high - low)[:3]
+    )
     fine = np.stack(np.meshgrid(*[np.linspace(-1, 1, 9)] * 3), -1).reshape(-1, 3)
     for _ in range(zooms + 1):
         lengths_m = closed(arm, first_m, target_m)
@@ -45,7 +51,10 @@ def test_no_grid_finds_a_better_solution(paper_arm, seed):
     random = np.random.default_rng(seed)
     goal_m, present_m = random.uniform(*paper_arm.length_limits_m, (2, paper_arm.n_actuators))
     target_m = paper_arm.tip_from_lengths(goal_m)
-    found, grid = exhaustive_score(paper_arm, target_m, present_m), grid_score(paper_arm, target_m, present_m)
+    found, grid = (
+        exhaustive_score(paper_arm, target_m, present_m),
+        grid_score(paper_arm, target_m, present_m),
+    )
     assert found <= grid * (1 + 1e-6)
     assert found == pytest.approx(grid, rel=3e-3)
 
@@ -55,11 +64,17 @@ def test_staying_where_it_is_is_the_least_change(paper_arm):
     weights = paper_arm.robot.ik_weights.model_copy(update={'bend_growth': 0.0, 'stiffness': 0.0})
     arm = type(paper_arm)(paper_arm.robot.model_copy(update={'ik_weights': weights}))
     present_m = np.random.default_rng(3).uniform(*arm.length_limits_m)
-    assert exhaustive_score(arm, arm.tip_from_lengths(present_m), present_m) == pytest.approx(0.0, abs=1e-4)
+    assert exhaustive_score(arm, arm.tip_from_lengths(present_m), present_m) == pytest.approx(
+        0.0, abs=1e-4
+    )
 
 
 def test_unreachable_is_infinite_and_processes_answer_in_order(paper_arm):
     rest_m = paper_arm.rest_actuation
     straight_m = paper_arm.tip_from_lengths(rest_m)
-    scores = list(exhaustive_scores(paper_arm, np.array([[0.0, 0.0, 0.6], straight_m]), np.array([rest_m, rest_m]), 1))
+    scores = list(
+        exhaustive_scores(
+            paper_arm, np.array([[0.0, 0.0, 0.6], straight_m]), np.array([rest_m, rest_m]), 1
+        )
+    )
     assert scores[0] == np.inf and scores[1] < 0.6

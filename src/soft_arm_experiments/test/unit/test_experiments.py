@@ -69,7 +69,10 @@ def test_settling_time_is_the_last_entry_into_the_band():
 def test_the_valves_own_limit_is_their_rate_and_their_lag(arm, dynamics):
     bend = targets(arm, 'bend', np.deg2rad([0.0, 90.0]), np.deg2rad([30.0, 30.0]))
     found_s = fastest_settling_s(arm, dynamics, *bend.lengths_m)
-    alone_s = np.max(np.abs(np.diff(arm.pressures(bend.lengths_m), axis=0))) / dynamics.valve_rate_limit_pa_s
+    alone_s = (
+        np.max(np.abs(np.diff(arm.pressures(bend.lengths_m), axis=0)))
+        / dynamics.valve_rate_limit_pa_s
+    )
     assert alone_s < found_s < alone_s + 0.25
 
 

@@ -26,18 +26,26 @@ def result(arm):
 
     def run(offset_m):
         ends_m = e.points_m + [[offset_m, 0, 0]] * 5
-        return Run(np.arange(5.0), ends_m, ends_m, ('step 3: no ring seen',) if offset_m < 0.001 else ())
+        return Run(
+            np.arange(5.0), ends_m, ends_m, ('step 3: no ring seen',) if offset_m < 0.001 else ()
+        )
 
-    response = StepResponse(90.0, 1.23, 0.95, 0.066, np.arange(0, 2, 0.1), np.linspace(0.066, 0.0005, 20))
+    response = StepResponse(
+        90.0, 1.23, 0.95, 0.066, np.arange(0, 2, 0.1), np.linspace(0.066, 0.0005, 20)
+    )
     return Result(e, 7, run(0.008), run(0.0004), (response,), None, {'camera': 30.0}, {'p50': 41.0})
 
 
 def test_json_has_exactly_the_agreed_keys(result):
     values = result.as_json()
     assert set(values) == KEYS
-    assert values['open_loop_mean_m'] == pytest.approx(0.008) and values['closed_loop_p95_m'] == pytest.approx(0.0004)
+    assert values['open_loop_mean_m'] == pytest.approx(0.008) and values[
+        'closed_loop_p95_m'
+    ] == pytest.approx(0.0004)
     assert values['settle_s'] == {'90_deg': 1.23}
-    assert len(values['steps']) == 5 and values['steps'][2]['closed_loop_error_m'] == pytest.approx(0.0004)
+    assert len(values['steps']) == 5 and values['steps'][2]['closed_loop_error_m'] == pytest.approx(
+        0.0004
+    )
 
 
 def test_tables_stand_beside_the_paper(result):

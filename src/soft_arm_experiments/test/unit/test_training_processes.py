@@ -2,7 +2,9 @@
 
 import pytest
 
-torch = pytest.importorskip('torch', reason='torch is not installed; training needs requirements/train.in')
+torch = pytest.importorskip(
+    'torch', reason='torch is not installed; training needs requirements/train.in'
+)
 
 from learners import answer, complain, learn  # noqa: E402
 from soft_arm_experiments.training import processes  # noqa: E402
@@ -34,5 +36,8 @@ def test_two_learn_otherwise_than_one():
     alone, _ = learn()
     with processes.beside(1, learn):
         together, _ = learn()
-    weights = [torch.cat([p.detach().ravel() for p in trainer.network.parameters()]) for trainer in (alone, together)]
+    weights = [
+        torch.cat([p.detach().ravel() for p in trainer.network.parameters()])
+        for trainer in (alone, together)
+    ]
     assert all(torch.isfinite(w).all() for w in weights) and not torch.allclose(*weights)

@@ -6,7 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-torch = pytest.importorskip('torch', reason='torch is not installed; training needs requirements/train.in')
+torch = pytest.importorskip(
+    'torch', reason='torch is not installed; training needs requirements/train.in'
+)
 
 from soft_arm_description.robot import load_robot  # noqa: E402
 from soft_arm_experiments.cli import train_ring_segmenter  # noqa: E402
@@ -20,11 +22,24 @@ from soft_arm_vision.clouds.cloud import depth_in_metres  # noqa: E402
 from soft_arm_vision.errors import VisionError  # noqa: E402
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout  # noqa: E402
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact  # noqa: E402
-from soft_arm_vision.segmentation.yolact.network import Output, Yolact, YolactConfig, load_weights, save_weights  # noqa: E402
+from soft_arm_vision.segmentation.yolact.network import (  # noqa: E402
+    Output,
+    Yolact,
+    YolactConfig,
+    load_weights,
+    save_weights,
+)
 from soft_arm_vision.segmentation.yolact.planes import planes  # noqa: E402
 
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
-CONFIG = YolactConfig(('ring', 'gripper'), LAYOUT, widths=(8, 8, 12, 16, 16), depths=(1, 1, 1, 1), pyramid=12, prototypes=4)
+CONFIG = YolactConfig(
+    ('ring', 'gripper'),
+    LAYOUT,
+    widths=(8, 8, 12, 16, 16),
+    depths=(1, 1, 1, 1),
+    pyramid=12,
+    prototypes=4,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -61,14 +76,21 @@ def test_cut_out_shows_an_instance_well_or_not_at_all(data):
     rng, shown = np.random.default_rng(5), 0
     for _ in range(60):
         picture, depth_m, masks, classes = data.draw(rng, (64, 64))
-        assert picture.shape == (64, 64, 3) and depth_m.shape == (64, 64) and masks.shape[1:] == (64, 64) and len(masks) == len(classes)
+        assert (
+            picture.shape == (64, 64, 3)
+            and depth_m.shape == (64, 64)
+            and masks.shape[1:] == (64, 64)
+            and len(masks) == len(classes)
+        )
         shown += len(masks)
         for mask, which in zip(masks, classes, strict=True):
             assert mask.sum() > 0.3 * np.pi * 8**2 * 0.75**2  # of the smallest disc, drawn smallest
             own = picture[mask > 0].mean(axis=0)
             assert own[0 if which else 1] > own[1 if which else 0]  # it keeps its colour
             known = depth_m > 0
-            assert np.median(depth_m[known & (mask == 0)]) - np.median(depth_m[known & (mask > 0)]) == pytest.approx(0.3, abs=1e-3)
+            assert np.median(depth_m[known & (mask == 0)]) - np.median(
+                depth_m[known & (mask > 0)]
+            ) == pytest.approx(0.3, abs=1e-3)
     assert shown > 30
 
 
@@ -76,9 +98,15 @@ def test_cut_outs_without_an_instance_are_about_what_looks_like_one():
     """A red square that is no disc, in one corner of a picture: cut-outs anywhere would seldom show it."""
     blank = np.full((64, 96, 3), 120, np.uint8)
     blank[4:12, 4:12] = (230, 40, 40)
-    alike = Sample(blank, np.zeros((0, 64, 96), bool), np.zeros(0, int), np.full((64, 96), 800, np.uint16))
+    alike = Sample(
+        blank, np.zeros((0, 64, 96), bool), np.zeros(0, int), np.full((64, 96), 800, np.uint16)
+    )
     data, rng = TrainingSet([*discs(2), *[alike] * 20], LAYOUT), np.random.default_rng(0)
-    without = [cut_out.picture for cut_out in (data.draw(rng, (32, 32)) for _ in range(80)) if len(cut_out.masks) == 0]
+    without = [
+        cut_out.picture
+        for cut_out in (data.draw(rng, (32, 32)) for _ in range(80))
+        if len(cut_out.masks) == 0
+    ]
     shown = [np.ptp(picture, axis=2).max() > 60 for picture in without]
     assert len(shown) > 60 and np.mean(shown) > 0.6
 
@@ -90,7 +118,10 @@ def test_hidden_instances_are_not_taught():
 
 
 def test_bfloat16_learns_what_float32_does(data):
-    totals = [Trainer(CONFIG, settings(steps=4, batch=4, seed=1, bfloat16=b)).advance(data) for b in (False, True)]
+    totals = [
+        Trainer(CONFIG, settings(steps=4, batch=4, seed=1, bfloat16=b)).advance(data)
+        for b in (False, True)
+    ]
     assert totals[0] == pytest.approx(totals[1], rel=0.02) and totals[0] != totals[1]
 
 
@@ -98,8 +129,17 @@ def test_shapes_are_those_of_the_anchors(data):
     pictures, targets = batch(data)
     output = Yolact(CONFIG)(pictures)
     n = len(LAYOUT.boxes())
-    assert output.boxes.shape == (4, n, 4) and output.scores.shape == (4, n, 3) and output.coefficients.shape == (4, n, 4)
-    assert output.prototypes.shape == (4, 4, 16, 24) and output.semantic.shape == targets.semantic.shape == (4, 2, 8, 12)
+    assert (
+        output.boxes.shape == (4, n, 4)
+        and output.scores.shape == (4, n, 3)
+        and output.coefficients.shape == (4, n, 4)
+    )
+    assert output.prototypes.shape == (
+        4,
+        4,
+        16,
+        24,
+    ) and output.semantic.shape == targets.semantic.shape == (4, 2, 8, 12)
     assert output.coefficients.abs().max() <= 1 and output.prototypes.min() >= 0
 
 
@@ -115,7 +155,9 @@ def test_losses_of_a_perfect_answer_are_small_and_each_notices_its_fault(data):
     semantic = torch.logit(targets.semantic.clamp(1e-4, 1 - 1e-4))
     right = Output(targets.boxes.clone(), scores, coefficients, prototypes, semantic)
     good = losses(right, targets)
-    floor = torch.special.entr(masks.clamp(1e-6, 1 - 1e-6)) + torch.special.entr(1 - masks.clamp(1e-6, 1 - 1e-6))
+    floor = torch.special.entr(masks.clamp(1e-6, 1 - 1e-6)) + torch.special.entr(
+        1 - masks.clamp(1e-6, 1 - 1e-6)
+    )
     assert good['class'] < 1e-3 and good['box'] < 1e-6 and good['mask'] < 6.125 * floor.max()
     faults = {'class': {'scores': -scores}, 'box': {'boxes': targets.boxes + 1}, 'mask': {'coefficients': -coefficients},
               'semantic': {'semantic': -semantic}}  # fmt: skip
@@ -127,10 +169,17 @@ def test_losses_of_a_perfect_answer_are_small_and_each_notices_its_fault(data):
 
 def test_picture_without_an_instance_has_a_finite_loss():
     nothing = np.zeros((0, 64, 96), np.uint8), np.zeros(0, int)
-    empty = [CutOut(np.full((64, 96, 3), 100, np.float32), np.full((64, 96), 0.8, np.float32), *nothing)] * 2
+    empty = [
+        CutOut(np.full((64, 96, 3), 100, np.float32), np.full((64, 96), 0.8, np.float32), *nothing)
+    ] * 2
     pictures, targets = make_batch(empty, LAYOUT.boxes(), CONFIG)
     found = losses(Yolact(CONFIG)(pictures), targets)
-    assert all(torch.isfinite(v) for v in found.values()) and found['box'] == 0 and found['mask'] == 0 and found['class'] > 0
+    assert (
+        all(torch.isfinite(v) for v in found.values())
+        and found['box'] == 0
+        and found['mask'] == 0
+        and found['class'] > 0
+    )
 
 
 def test_interrupted_run_goes_on_as_if_it_had_not_been(data, tmp_path):
@@ -141,11 +190,15 @@ def test_interrupted_run_goes_on_as_if_it_had_not_been(data, tmp_path):
     second = Trainer(CONFIG, settings(steps=6, batch=2, seed=1))
     assert second.resume(tmp_path / 'parts') and second.step == 3
     second.run(data, tmp_path / 'parts', lambda *_: None)
-    for mine, theirs in zip(second.averaged.state_dict().values(), whole.averaged.state_dict().values(), strict=True):
+    for mine, theirs in zip(
+        second.averaged.state_dict().values(), whole.averaged.state_dict().values(), strict=True
+    ):
         torch.testing.assert_close(mine, theirs)
     for name, value in (('seed', 2), ('data', 'of another robot')):
         with pytest.raises(VisionError, match=f'another {name}'):
-            Trainer(CONFIG, settings(**{'seed': 1, 'batch': 2, name: value})).resume(tmp_path / 'parts')
+            Trainer(CONFIG, settings(**{'seed': 1, 'batch': 2, name: value})).resume(
+                tmp_path / 'parts'
+            )
 
 
 def test_run_knows_what_it_learns_from(tmp_path, capsys):
@@ -154,12 +207,20 @@ def test_run_knows_what_it_learns_from(tmp_path, capsys):
         coco.write(tmp_path / name, discs(count), ('ring', 'gripper'), {})
 
     def learnt_from(name, classes='ring'):
-        options = SimpleNamespace(classes=classes, steps=1, seed=0, threads=1, float32=True, out=tmp_path / 'run')
+        options = SimpleNamespace(
+            classes=classes, steps=1, seed=0, threads=1, float32=True, out=tmp_path / 'run'
+        )
         return train_ring_segmenter._trainer(options, [tmp_path / name])[0].settings.data
 
     assert learnt_from('first') == learnt_from('first')
-    assert len({learnt_from('first'), learnt_from('second'), learnt_from('first', 'ring,gripper')}) == 3
-    folders = {train_ring_segmenter._drawn_folder(tmp_path, load_robot(r), 5, 0) for r in ('two_module_arm', 'squid_grasper')}
+    assert (
+        len({learnt_from('first'), learnt_from('second'), learnt_from('first', 'ring,gripper')})
+        == 3
+    )
+    folders = {
+        train_ring_segmenter._drawn_folder(tmp_path, load_robot(r), 5, 0)
+        for r in ('two_module_arm', 'squid_grasper')
+    }
     assert len(folders) == 2
 
 
@@ -202,7 +263,9 @@ def test_weights_come_back_and_others_are_refused(tmp_path):
     checksum = save_weights(network, path)
     again = load_weights(path, checksum)
     assert again.config == CONFIG and not again.training
-    for mine, theirs in zip(again.state_dict().values(), network.state_dict().values(), strict=True):
+    for mine, theirs in zip(
+        again.state_dict().values(), network.state_dict().values(), strict=True
+    ):
         torch.testing.assert_close(mine, theirs)
     with pytest.raises(VisionError, match='checksum'):
         load_weights(path, '0' * 64)

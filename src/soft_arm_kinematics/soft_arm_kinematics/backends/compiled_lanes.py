@@ -1,7 +1,8 @@
 """Tips and Jacobians of `LANES` actuations side by side, compiled.
 
-Each quantity lies in one row of `LANES` numbers, so that every inner loop runs over the lanes and becomes one vector instruction for each
-operation. The rows of a segment lie in one array at fixed places: the compiler then sees that they do not overlap.
+Each quantity lies in one row of `LANES` numbers, so that every inner loop runs over the lanes and
+becomes one vector instruction for each operation. The rows of a segment lie in one array at fixed
+places: the compiler then sees that they do not overlap.
 """
 
 import math
@@ -16,7 +17,9 @@ from soft_arm_kinematics.segments.pcc import STRAIGHT_RAD
 
 LANES = 24  # a multiple of every vector's length; with 8 or 16, loops are unrolled instead of made vectors of
 AXIS_WEIGHT_M = 0.1  # 1 rad of axis error counts as so many metres of position error
-LARGEST_SQUARED_BEND = 39.0  # theta^2 [rad^2], about one turn: up to here the polynomials are exact to round-off
+LARGEST_SQUARED_BEND = (
+    39.0  # theta^2 [rad^2], about one turn: up to here the polynomials are exact to round-off
+)
 FAST = {'contract', 'nsz', 'arcp'}  # reorderings that keep NaN and infinity
 COMPILED = {'error_model': 'numpy', 'fastmath': FAST}
 INLINED = COMPILED | {'forceinline': True}  # a call would copy every field of the tuples of arrays
@@ -26,21 +29,30 @@ _higher = polynomials(fastmath=FAST, series=[(3, 16), (4, 16)])
 
 # Places of a segment's rows. Arc: bending vector, length; cosine and sine of the open twist.
 UX, UY, ELL, COS, SIN = (LANES * row for row in range(5))
-A, B, C, DA, DB = (LANES * row for row in range(5, 10))  # functions of the bend, `pcc.bend_functions`
-BEFORE = LANES * 10  # frame that the segment stands on: columns x, y, z of the rotation, position; 12 rows
+A, B, C, DA, DB = (
+    LANES * row for row in range(5, 10)
+)  # functions of the bend, `pcc.bend_functions`
+BEFORE = (
+    LANES * 10
+)  # frame that the segment stands on: columns x, y, z of the rotation, position; 12 rows
 AFTER = LANES * 22  # frame at its end
 END = LANES * 34  # where the arc ends, before the rigid part; 3 rows
 TIP = LANES * 37  # the arm's tip; 3 rows
-SIDEWAYS, ALONG, SIDEWAYS_SLOPE, ALONG_SLOPE = (LANES * row for row in range(40, 44))  # of a modal segment's end
-PULL_X, PULL_Y, HXX, HXY, HYY = (LANES * row for row in range(44, 49))  # slopes and curvature of the scores by the bending vector
+SIDEWAYS, ALONG, SIDEWAYS_SLOPE, ALONG_SLOPE = (
+    LANES * row for row in range(40, 44)
+)  # of a modal segment's end
+PULL_X, PULL_Y, HXX, HXY, HYY = (
+    LANES * row for row in range(44, 49)
+)  # slopes and curvature of the scores by the bending vector
 ROWS = 49
 
 
 class Lanes(NamedTuple):
     """Work arrays of `LANES` actuations of an arm of s segments and n coordinates; the last axis counts rows times lanes.
 
-    What the steps of `compiled_steps` need lies in `memory`, row by row: error (6), jacobian (6 n), then n rows of each of step, free,
-    here, share, below, above and gradient, then damping (1) and hessian (n * n). The arrays with these names are views of it.
+    What the steps of `compiled_steps` need lies in `memory`, row by row: error (6), jacobian (6 n),
+    then n rows of each of step, free, here, share, below, above and gradient, then damping (1) and
+    hessian (n * n). The arrays with these names are views of it.
     """
 
     x: np.ndarray  # (n, LANES) actuation
@@ -101,8 +113,14 @@ def make_lanes(model):
     for i in range(s):
         for j in range(most):
             for r in range(3):
-                reach = model.high[model.firsts[i] + j] - model.low[model.firsts[i] + j] if j < model.counts[i] else 0.0
-                lanes.slopes[i, j, r * LANES : (r + 1) * LANES] = model.arc_matrices[i, r, j] * reach
+                reach = (
+                    model.high[model.firsts[i] + j] - model.low[model.firsts[i] + j]
+                    if j < model.counts[i]
+                    else 0.0
+                )
+                lanes.slopes[i, j, r * LANES : (r + 1) * LANES] = (
+                    model.arc_matrices[i, r, j] * reach
+                )
     return lanes
 
 
@@ -113,7 +131,9 @@ def arcs(model, w):
         seg, first = w.segments[i], model.firsts[i]
         if model.kinds[i] == BELLOWS:
             m = model.arc_matrices[i]
-            for k in range(LANES):  # three or four bellows; the first three at once, because small loops are not made vectors of
+            for k in range(
+                LANES
+            ):  # three or four bellows; the first three at once, because small loops are not made vectors of
                 x, y, z = w.x[first, k], w.x[first + 1, k], w.x[first + 2, k]
                 seg[UX + k] = m[0, 0] * x + m[0, 1] * y + m[0, 2] * z
                 seg[UY + k] = m[1, 0] * x + m[1, 1] * y + m[1, 2] * z
@@ -127,15 +147,27 @@ def arcs(model, w):
                 for k in range(LANES):
                     theta = math.sqrt(seg[UX + k] * seg[UX + k] + seg[UY + k] * seg[UY + k])
                     straight = theta < STRAIGHT_RAD
-                    seg[COS + k], seg[SIN + k] = 1.0 if straight else seg[UX + k] / theta, 0.0 if straight else seg[UY + k] / theta
+                    seg[COS + k], seg[SIN + k] = (
+                        1.0 if straight else seg[UX + k] / theta,
+                        0.0 if straight else seg[UY + k] / theta,
+                    )
         elif model.kinds[i] == TENDON:
             slopes = w.slopes[i]
-            reach0, reach1 = model.high[first] - model.low[first], model.high[first + 1] - model.low[first + 1]
+            reach0, reach1 = (
+                model.high[first] - model.low[first],
+                model.high[first + 1] - model.low[first + 1],
+            )
             reach2 = model.high[first + 2] - model.low[first + 2]
             for k in range(LANES):
                 theta, phi = w.x[first, k], w.x[first + 1, k]
                 cos, sin = math.cos(phi), math.sin(phi)
-                seg[UX + k], seg[UY + k], seg[ELL + k], seg[COS + k], seg[SIN + k] = theta * cos, theta * sin, w.x[first + 2, k], cos, sin
+                seg[UX + k], seg[UY + k], seg[ELL + k], seg[COS + k], seg[SIN + k] = (
+                    theta * cos,
+                    theta * sin,
+                    w.x[first + 2, k],
+                    cos,
+                    sin,
+                )
                 slopes[0, k], slopes[0, LANES + k] = cos * reach0, sin * reach0
                 slopes[1, k], slopes[1, LANES + k] = -theta * sin * reach1, theta * cos * reach1
                 slopes[2, 2 * LANES + k] = reach2
@@ -147,13 +179,23 @@ def arcs(model, w):
 def _arcs_of_a_pressure(model, i, x, seg, slope_rows):
     reach = model.high[model.firsts[i]] - model.low[model.firsts[i]]
     cos, sin = model.directions[i, 0], model.directions[i, 1]
-    coefficients = model.theta_coefficients[i] if model.kinds[i] == SINGLE_BEND else model.node_coefficients[i, -1]
+    coefficients = (
+        model.theta_coefficients[i]
+        if model.kinds[i] == SINGLE_BEND
+        else model.node_coefficients[i, -1]
+    )
     for k in range(LANES):
         theta, slope = 0.0, 0.0
         for power in range(coefficients.size - 1, -1, -1):
             slope = slope * x[k] + theta
             theta = theta * x[k] + coefficients[power]
-        seg[UX + k], seg[UY + k], seg[ELL + k], seg[COS + k], seg[SIN + k] = theta * cos, theta * sin, model.lengths_m[i], cos, sin
+        seg[UX + k], seg[UY + k], seg[ELL + k], seg[COS + k], seg[SIN + k] = (
+            theta * cos,
+            theta * sin,
+            model.lengths_m[i],
+            cos,
+            sin,
+        )
         slope_rows[k], slope_rows[LANES + k] = slope * reach * cos, slope * reach * sin
     if model.kinds[i] != MODAL:
         return
@@ -166,7 +208,10 @@ def _arcs_of_a_pressure(model, i, x, seg, slope_rows):
                 theta = theta * x[k] + model.node_coefficients[i, node, power]
             node_cos, node_sin, weight = math.cos(theta), math.sin(theta), model.weights_m[i, node]
             along, sideways = along + weight * node_cos, sideways + weight * node_sin
-            along_slope, sideways_slope = along_slope - weight * node_sin * slope, sideways_slope + weight * node_cos * slope
+            along_slope, sideways_slope = (
+                along_slope - weight * node_sin * slope,
+                sideways_slope + weight * node_cos * slope,
+            )
         seg[SIDEWAYS + k], seg[ALONG + k] = sideways, along
         seg[SIDEWAYS_SLOPE + k], seg[ALONG_SLOPE + k] = sideways_slope * reach, along_slope * reach
 
@@ -180,7 +225,13 @@ def _bend_functions(seg):
         half, cos_half = _half_angle(0.25 * y)
         c, d = _higher(y)
         b = 0.5 * half * half
-        seg[A + k], seg[B + k], seg[C + k], seg[DA + k], seg[DB + k] = half * cos_half, b, c, c - b, 2.0 * d - c
+        seg[A + k], seg[B + k], seg[C + k], seg[DA + k], seg[DB + k] = (
+            half * cos_half,
+            b,
+            c,
+            c - b,
+            2.0 * d - c,
+        )
         beyond += y > LARGEST_SQUARED_BEND
     if beyond > 0:
         for k in range(LANES):
@@ -189,7 +240,13 @@ def _bend_functions(seg):
                 theta = math.sqrt(y)
                 a, b = math.sin(theta) / theta, (1.0 - math.cos(theta)) / y
                 c, d = (1.0 - a) / y, (0.5 - b) / y
-                seg[A + k], seg[B + k], seg[C + k], seg[DA + k], seg[DB + k] = a, b, c, c - b, 2.0 * d - c
+                seg[A + k], seg[B + k], seg[C + k], seg[DA + k], seg[DB + k] = (
+                    a,
+                    b,
+                    c,
+                    c - b,
+                    2.0 * d - c,
+                )
 
 
 @njit(**INLINED)
@@ -201,7 +258,10 @@ def _frames(model, w):
         _bend_functions(seg)
         if model.kinds[i] == MODAL:
             for k in range(LANES):  # END holds the arc's end in its own frame for a moment
-                seg[END + k], seg[END + LANES + k] = seg[SIDEWAYS + k] * seg[COS + k], seg[SIDEWAYS + k] * seg[SIN + k]
+                seg[END + k], seg[END + LANES + k] = (
+                    seg[SIDEWAYS + k] * seg[COS + k],
+                    seg[SIDEWAYS + k] * seg[SIN + k],
+                )
                 seg[END + 2 * LANES + k] = seg[ALONG + k]
         else:
             for k in range(LANES):
@@ -216,17 +276,28 @@ def _frames(model, w):
             dx, dy, dz = a * ux, a * uy, 1.0 - b * (ux * ux + uy * uy)
             ex, ey, ez = seg[END + k], seg[END + LANES + k], seg[END + 2 * LANES + k]
             for r in range(0, 3 * LANES, LANES):
-                fx, fy, fz = seg[BEFORE + r + k], seg[BEFORE + 3 * LANES + r + k], seg[BEFORE + 6 * LANES + r + k]
+                fx, fy, fz = (
+                    seg[BEFORE + r + k],
+                    seg[BEFORE + 3 * LANES + r + k],
+                    seg[BEFORE + 6 * LANES + r + k],
+                )
                 s, axis = b * (ux * fx + uy * fy) + a * fz, dx * fx + dy * fy + dz * fz
                 at = seg[BEFORE + 9 * LANES + r + k] + ex * fx + ey * fy + ez * fz
-                seg[AFTER + r + k], seg[AFTER + 3 * LANES + r + k], seg[AFTER + 6 * LANES + r + k] = fx - ux * s, fy - uy * s, axis
+                (
+                    seg[AFTER + r + k],
+                    seg[AFTER + 3 * LANES + r + k],
+                    seg[AFTER + 6 * LANES + r + k],
+                ) = fx - ux * s, fy - uy * s, axis
                 seg[END + r + k], seg[AFTER + 9 * LANES + r + k] = at, at + rigid * axis
         if not model.twists[i]:
             for k in range(LANES):
                 cos, sin = seg[COS + k], seg[SIN + k]
                 for r in range(0, 3 * LANES, LANES):
                     fx, fy = seg[AFTER + r + k], seg[AFTER + 3 * LANES + r + k]
-                    seg[AFTER + r + k], seg[AFTER + 3 * LANES + r + k] = cos * fx + sin * fy, cos * fy - sin * fx
+                    seg[AFTER + r + k], seg[AFTER + 3 * LANES + r + k] = (
+                        cos * fx + sin * fy,
+                        cos * fy - sin * fx,
+                    )
         if i + 1 < model.kinds.size:
             following = w.segments[i + 1]
             for m in range(12 * LANES):
@@ -241,30 +312,62 @@ def evaluate(model, w, rows, jacobian):
     jacobian[:] = 0.0
     for i in range(model.kinds.size):
         seg = w.segments[i]
-        is_modal, open_bellows = model.kinds[i] == MODAL, model.kinds[i] == BELLOWS and not model.twists[i]
+        is_modal, open_bellows = (
+            model.kinds[i] == MODAL,
+            model.kinds[i] == BELLOWS and not model.twists[i],
+        )
         for m in range(3 * LANES):
             seg[TIP + m] = last[AFTER + 9 * LANES + m]
         for j in range(model.counts[i]):
             slope, column = w.slopes[i, j], jacobian[model.firsts[i] + j]
             spins = model.kinds[i] == TENDON and not model.twists[i] and j == 1
-            own_spin = model.high[model.firsts[i] + 1] - model.low[model.firsts[i] + 1] if spins else 0.0
+            own_spin = (
+                model.high[model.firsts[i] + 1] - model.low[model.firsts[i] + 1] if spins else 0.0
+            )
             for k in range(LANES):
-                ux, uy, ell, gx, gy, gl = seg[UX + k], seg[UY + k], seg[ELL + k], slope[k], slope[LANES + k], slope[2 * LANES + k]
+                ux, uy, ell, gx, gy, gl = (
+                    seg[UX + k],
+                    seg[UY + k],
+                    seg[ELL + k],
+                    slope[k],
+                    slope[LANES + k],
+                    slope[2 * LANES + k],
+                )
                 a, b, turn = seg[A + k], seg[B + k], seg[C + k] * (ux * gy - uy * gx)
                 along, across, theta2 = ux * gx + uy * gy, ux * gy - uy * gx, ux * ux + uy * uy
                 stretch = ell * seg[DB + k] * along + b * gl
-                vx, vy, vz = ell * b * gx + stretch * ux, ell * b * gy + stretch * uy, ell * seg[DA + k] * along + a * gl
+                vx, vy, vz = (
+                    ell * b * gx + stretch * ux,
+                    ell * b * gy + stretch * uy,
+                    ell * seg[DA + k] * along + a * gl,
+                )
                 if is_modal:
-                    vx, vy, vz = seg[SIDEWAYS_SLOPE + k] * seg[COS + k], seg[SIDEWAYS_SLOPE + k] * seg[SIN + k], seg[ALONG_SLOPE + k]
+                    vx, vy, vz = (
+                        seg[SIDEWAYS_SLOPE + k] * seg[COS + k],
+                        seg[SIDEWAYS_SLOPE + k] * seg[SIN + k],
+                        seg[ALONG_SLOPE + k],
+                    )
                 spin = own_spin
                 if open_bellows:
                     spin = across / theta2 if theta2 >= STRAIGHT_RAD**2 else 0.0
                 wx, wy = turn * ux - gy + spin * a * ux, turn * uy + gx + spin * a * uy
                 wz = b * across + spin * (1.0 - b * theta2)
                 f0, f1, f2 = seg[BEFORE + k], seg[BEFORE + LANES + k], seg[BEFORE + 2 * LANES + k]
-                f3, f4, f5 = seg[BEFORE + 3 * LANES + k], seg[BEFORE + 4 * LANES + k], seg[BEFORE + 5 * LANES + k]
-                f6, f7, f8 = seg[BEFORE + 6 * LANES + k], seg[BEFORE + 7 * LANES + k], seg[BEFORE + 8 * LANES + k]
-                tx, ty, tz = f0 * wx + f3 * wy + f6 * wz, f1 * wx + f4 * wy + f7 * wz, f2 * wx + f5 * wy + f8 * wz
+                f3, f4, f5 = (
+                    seg[BEFORE + 3 * LANES + k],
+                    seg[BEFORE + 4 * LANES + k],
+                    seg[BEFORE + 5 * LANES + k],
+                )
+                f6, f7, f8 = (
+                    seg[BEFORE + 6 * LANES + k],
+                    seg[BEFORE + 7 * LANES + k],
+                    seg[BEFORE + 8 * LANES + k],
+                )
+                tx, ty, tz = (
+                    f0 * wx + f3 * wy + f6 * wz,
+                    f1 * wx + f4 * wy + f7 * wz,
+                    f2 * wx + f5 * wy + f8 * wz,
+                )
                 lx, ly = seg[TIP + k] - seg[END + k], seg[TIP + LANES + k] - seg[END + LANES + k]
                 lz = seg[TIP + 2 * LANES + k] - seg[END + 2 * LANES + k]
                 column[k] += f0 * vx + f3 * vy + f6 * vz + ty * lz - tz * ly
@@ -280,7 +383,8 @@ def evaluate(model, w, rows, jacobian):
 def task(model, targets, axis, rows, w, error, jacobian, cost):
     """Task errors of w.x in error (6 * LANES,), their Jacobians by shares of the ranges in jacobian, squared errors in cost (LANES,).
 
-    Targets (3 * LANES,) are positions [m]; with 6 rows the tip's axis is to be `axis` (3,), rotation about it is free.
+    Targets (3 * LANES,) are positions [m]; with 6 rows the tip's axis is to be `axis` (3,),
+    rotation about it is free.
     """
     evaluate(model, w, rows, jacobian)
     seg = w.segments[model.kinds.size - 1]
@@ -291,17 +395,40 @@ def task(model, targets, axis, rows, w, error, jacobian, cost):
         error[k], error[LANES + k], error[2 * LANES + k], cost[k] = x, y, z, x * x + y * y + z * z
     if rows == 6:
         for k in range(LANES):
-            zx, zy, zz = seg[AFTER + 6 * LANES + k], seg[AFTER + 7 * LANES + k], seg[AFTER + 8 * LANES + k]
-            cx, cy, cz = zy * axis[2] - zz * axis[1], zz * axis[0] - zx * axis[2], zx * axis[1] - zy * axis[0]
-            sin, cos = math.sqrt(cx * cx + cy * cy + cz * cz), zx * axis[0] + zy * axis[1] + zz * axis[2]
+            zx, zy, zz = (
+                seg[AFTER + 6 * LANES + k],
+                seg[AFTER + 7 * LANES + k],
+                seg[AFTER + 8 * LANES + k],
+            )
+            cx, cy, cz = (
+                zy * axis[2] - zz * axis[1],
+                zz * axis[0] - zx * axis[2],
+                zx * axis[1] - zy * axis[0],
+            )
+            sin, cos = (
+                math.sqrt(cx * cx + cy * cy + cz * cz),
+                zx * axis[0] + zy * axis[1] + zz * axis[2],
+            )
             scale = AXIS_WEIGHT_M * (math.atan2(sin, cos) / sin if sin > 1e-12 else 1.0)
-            error[3 * LANES + k], error[4 * LANES + k], error[5 * LANES + k] = scale * cx, scale * cy, scale * cz
+            error[3 * LANES + k], error[4 * LANES + k], error[5 * LANES + k] = (
+                scale * cx,
+                scale * cy,
+                scale * cz,
+            )
             cost[k] += scale * scale * (cx * cx + cy * cy + cz * cz)
         for j in range(w.x.shape[0]):
             column = jacobian[j]
             for k in range(LANES):
-                zx, zy, zz = seg[AFTER + 6 * LANES + k], seg[AFTER + 7 * LANES + k], seg[AFTER + 8 * LANES + k]
-                spin = zx * column[3 * LANES + k] + zy * column[4 * LANES + k] + zz * column[5 * LANES + k]
+                zx, zy, zz = (
+                    seg[AFTER + 6 * LANES + k],
+                    seg[AFTER + 7 * LANES + k],
+                    seg[AFTER + 8 * LANES + k],
+                )
+                spin = (
+                    zx * column[3 * LANES + k]
+                    + zy * column[4 * LANES + k]
+                    + zz * column[5 * LANES + k]
+                )
                 column[3 * LANES + k] = AXIS_WEIGHT_M * (column[3 * LANES + k] - spin * zx)
                 column[4 * LANES + k] = AXIS_WEIGHT_M * (column[4 * LANES + k] - spin * zy)
                 column[5 * LANES + k] = AXIS_WEIGHT_M * (column[5 * LANES + k] - spin * zz)

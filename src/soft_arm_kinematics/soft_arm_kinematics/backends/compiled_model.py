@@ -50,8 +50,13 @@ def compiled_arm(arm: 'Arm') -> CompiledArm:
     s = arm.n_segments
     kinds = [_KINDS[segment.kind] for segment in arm.robot.segments]
     most = max(len(c) for c in arm.columns)
-    powers = max([4] + [m.node_coefficients.shape[1] for k, m in zip(kinds, arm.maps, strict=True) if k == MODAL])
-    nodes = max([1] + [m.weights_m.size for k, m in zip(kinds, arm.maps, strict=True) if k == MODAL])
+    powers = max(
+        [4]
+        + [m.node_coefficients.shape[1] for k, m in zip(kinds, arm.maps, strict=True) if k == MODAL]
+    )
+    nodes = max(
+        [1] + [m.weights_m.size for k, m in zip(kinds, arm.maps, strict=True) if k == MODAL]
+    )
     model = CompiledArm(
         np.array(kinds),
         np.array([c[0] for c in arm.columns]),
@@ -76,6 +81,8 @@ def compiled_arm(arm: 'Arm') -> CompiledArm:
             model.theta_coefficients[i, :4] = part.theta_coefficients
         if kind == MODAL:
             model.lengths_m[i] = part.weights_m.sum()
-            model.node_coefficients[i, :, : part.node_coefficients.shape[1]] = part.node_coefficients
+            model.node_coefficients[i, :, : part.node_coefficients.shape[1]] = (
+                part.node_coefficients
+            )
             model.weights_m[i] = part.weights_m
     return model

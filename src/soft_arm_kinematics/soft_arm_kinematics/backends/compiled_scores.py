@@ -5,7 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soft_arm_kinematics.backends.compiled_lanes import COMPILED, HXX, HXY, HYY, INLINED, LANES, PULL_X, PULL_Y, UX, UY
+from soft_arm_kinematics.backends.compiled_lanes import (
+    COMPILED,
+    HXX,
+    HXY,
+    HYY,
+    INLINED,
+    LANES,
+    PULL_X,
+    PULL_Y,
+    UX,
+    UY,
+)
 from soft_arm_kinematics.backends.machine_code import njit
 
 SHARE_PIECES = 128
@@ -32,7 +43,11 @@ def _share(low, scale, pieces, x):
     at = (x - low) * scale
     piece = min(max(int(at), 0), SHARE_PIECES - 1)
     t, c1, c2, c3 = at - piece, pieces[piece, 1], pieces[piece, 2], pieces[piece, 3]
-    share, slope, curvature = pieces[piece, 0] + t * (c1 + t * (c2 + t * c3)), c1 + t * (2.0 * c2 + 3.0 * t * c3), 2.0 * c2 + 6.0 * t * c3
+    share, slope, curvature = (
+        pieces[piece, 0] + t * (c1 + t * (c2 + t * c3)),
+        c1 + t * (2.0 * c2 + 3.0 * t * c3),
+        2.0 * c2 + 6.0 * t * c3,
+    )
     return share, slope * SHARE_PIECES, curvature * SHARE_PIECES**2
 
 
@@ -43,17 +58,30 @@ def scores(model, scoring, present, w, found):
     found[:] = 0.0
     for i in range(segments):
         px, py = present[i]
-        was, cheaper, seg, inner = math.sqrt(px * px + py * py), (segments - i) / segments, w.segments[i], w.segments[max(i - 1, 0)]
+        was, cheaper, seg, inner = (
+            math.sqrt(px * px + py * py),
+            (segments - i) / segments,
+            w.segments[i],
+            w.segments[max(i - 1, 0)],
+        )
         planes = 2.0 if i > 0 else 0.0
         for k in range(LANES):
             ux, uy, vx, vy = seg[UX + k], seg[UY + k], inner[UX + k], inner[UY + k]
-            u, v, moved = ux * ux + uy * uy, vx * vx + vy * vy, (ux - px) * (ux - px) + (uy - py) * (uy - py)
+            u, v, moved = (
+                ux * ux + uy * uy,
+                vx * vx + vy * vy,
+                (ux - px) * (ux - px) + (uy - py) * (uy - py),
+            )
             found[1, k] += math.sqrt(moved) * cheaper
             found[2, k] += math.sqrt(u) - was
             found[3, k] += planes * (math.sqrt(u * v) - ux * vx - uy * vy) / max(u + v, 1e-12)
     for j in range(w.x.shape[0]):
         if scoring.pressed[j]:
-            low, scale, pieces = model.low[j], SHARE_PIECES / (model.high[j] - model.low[j]), scoring.shares[j]
+            low, scale, pieces = (
+                model.low[j],
+                SHARE_PIECES / (model.high[j] - model.low[j]),
+                scoring.shares[j],
+            )
             for k in range(LANES):
                 found[3, k] += _share(low, scale, pieces, w.x[j, k])[0] / pressed
     for k in range(LANES):
@@ -64,8 +92,9 @@ def scores(model, scoring, present, w, found):
 def score_model(model, scoring, present, rounding, w):
     """Gradients of the totals by shares of the ranges in w.gradient, and matrices that curve about as much in w.hessian, lower halves.
 
-    The kinks of the scores, where a bend is zero or the present one, are rounded off by `rounding` [rad]; each length there is replaced by
-    the parabola that touches it from above (iteratively reweighted least squares), so that steps do not overshoot.
+    The kinks of the scores, where a bend is zero or the present one, are rounded off by `rounding`
+    [rad]; each length there is replaced by the parabola that touches it from above (iteratively
+    reweighted least squares), so that steps do not overshoot.
     """
     segments, n, weights, pressed, gradient, hessian = (
         model.kinds.size,
@@ -79,20 +108,31 @@ def score_model(model, scoring, present, rounding, w):
     gradient[:] = 0.0
     for j in range(n):
         if scoring.pressed[j]:
-            low, scale, pieces = model.low[j], SHARE_PIECES / (model.high[j] - model.low[j]), scoring.shares[j]
+            low, scale, pieces = (
+                model.low[j],
+                SHARE_PIECES / (model.high[j] - model.low[j]),
+                scoring.shares[j],
+            )
             for k in range(LANES):
                 _, slope, curvature = _share(low, scale, pieces, w.x[j, k])
                 gradient[j, k] = weights[2] * slope / pressed
                 hessian[j * n + j, k] = max(weights[2] * curvature / pressed, 0.0)
     rounded = rounding * rounding
     for i in range(segments):
-        (px, py), seg, move_weight = present[i], w.segments[i], weights[0] * (segments - i) / segments
+        (px, py), seg, move_weight = (
+            present[i],
+            w.segments[i],
+            weights[0] * (segments - i) / segments,
+        )
         for k in range(LANES):
             ux, uy = seg[UX + k], seg[UY + k]
             mx, my = ux - px, uy - py
             by_move = move_weight / math.sqrt(mx * mx + my * my + rounded)
             by_bend = weights[1] / math.sqrt(ux * ux + uy * uy + rounded)
-            seg[PULL_X + k], seg[PULL_Y + k] = by_move * mx + by_bend * ux, by_move * my + by_bend * uy
+            seg[PULL_X + k], seg[PULL_Y + k] = (
+                by_move * mx + by_bend * ux,
+                by_move * my + by_bend * uy,
+            )
             seg[HXX + k], seg[HXY + k], seg[HYY + k] = by_move + by_bend, 0.0, by_move + by_bend
         for other in (i - 1, i + 1):
             if 0 <= other < segments:
@@ -106,7 +146,9 @@ def score_model(model, scoring, present, rounding, w):
                 slope_b, entry = w.slopes[i, b], hessian[row * n + model.firsts[i] + b]
                 for k in range(LANES):
                     ax, ay, bx, by = slope_a[k], slope_a[LANES + k], slope_b[k], slope_b[LANES + k]
-                    entry[k] += ax * (seg[HXX + k] * bx + seg[HXY + k] * by) + ay * (seg[HXY + k] * bx + seg[HYY + k] * by)
+                    entry[k] += ax * (seg[HXX + k] * bx + seg[HXY + k] * by) + ay * (
+                        seg[HXY + k] * bx + seg[HYY + k] * by
+                    )
 
 
 @njit(**INLINED)

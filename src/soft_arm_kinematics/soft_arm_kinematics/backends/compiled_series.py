@@ -15,10 +15,14 @@ def _horner(coefficients: list[float]) -> str:
 def polynomials(fastmath: set[str], series: list[tuple[int, int]]):
     """Compiled function of y = t^2 that returns the sums of (-y)^k / (2k + first)! for each (first, number of terms).
 
-    first = 0, 1, 2, 3, 4: cos t, sin t / t, (1 - cos t) / t^2, (t - sin t) / t^3, (1/2 - (1 - cos t) / t^2) / t^2. The compiler unrolls a
-    polynomial that is written out, not a loop over an array of coefficients, and makes vector instructions of it.
+    first = 0, 1, 2, 3, 4: cos t, sin t / t, (1 - cos t) / t^2, (t - sin t) / t^3, (1/2 - (1 - cos
+    t) / t^2) / t^2. The compiler unrolls a polynomial that is written out, not a loop over an array
+    of coefficients, and makes vector instructions of it.
     """
-    terms = [_horner([(-1.0) ** k / math.factorial(2 * k + first) for k in range(count)]) for first, count in series]
+    terms = [
+        _horner([(-1.0) ** k / math.factorial(2 * k + first) for k in range(count)])
+        for first, count in series
+    ]
     scope: dict = {}
     exec(f'def sums(y):\n    return {", ".join(terms)}', scope)  # noqa: S102
     return njit(forceinline=True, fastmath=fastmath)(scope['sums'])

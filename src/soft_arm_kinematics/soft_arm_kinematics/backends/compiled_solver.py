@@ -1,7 +1,8 @@
 """The compiled part of inverse kinematics: refinement, improvement along the null space, and one call that does all after the search.
 
-Coordinates are worked on as they are, steps as shares of their ranges, so that metres, radians and pascals weigh the same. No type depends
-on the arm's shape, so that this is compiled once for all arms; what is written out for a shape is called by address (`compiled_steps`).
+Coordinates are worked on as they are, steps as shares of their ranges, so that metres, radians and
+pascals weigh the same. No type depends on the arm's shape, so that this is compiled once for all
+arms; what is written out for a shape is called by address (`compiled_steps`).
 """
 
 import math
@@ -9,14 +10,30 @@ import math
 import numpy as np
 from numba import prange
 
-from soft_arm_kinematics.backends.compiled_lanes import AXIS_WEIGHT_M, COMPILED, LANES, arcs, evaluate, make_lanes, task
+from soft_arm_kinematics.backends.compiled_lanes import (
+    AXIS_WEIGHT_M,
+    COMPILED,
+    LANES,
+    arcs,
+    evaluate,
+    make_lanes,
+    task,
+)
 from soft_arm_kinematics.backends.compiled_model import TENDON
 from soft_arm_kinematics.backends.compiled_scores import score_model, scores
-from soft_arm_kinematics.backends.compiled_steps import interior_point_steps, least_norm_steps, steps_for
+from soft_arm_kinematics.backends.compiled_steps import (
+    interior_point_steps,
+    least_norm_steps,
+    steps_for,
+)
 from soft_arm_kinematics.backends.machine_code import njit
 
 STOP_M = 1e-9  # residual [m] at which a start is finished
-FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = 1e-6, 1e-12, 1e6  # shares of the mean square of the Jacobian's rows
+FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = (
+    1e-6,
+    1e-12,
+    1e6,
+)  # shares of the mean square of the Jacobian's rows
 FIRST_BARRIER, LAST_BARRIER = 0.05, 1e-6  # of the interior-point method, in units of the score
 FIRST_ROUNDING_RAD, LAST_ROUNDING_RAD = 0.1, 5e-4
 IMPROVEMENT_STEPS, LAST_STEPS = 11, 2  # of interior points and of the refinement after them
@@ -83,13 +100,17 @@ def _errors(w, k):
 def _improve(model, addresses, rows, scoring, present, targets, axis, w):
     """Lower the scores of w.x (n, LANES) along the null space of the task, inside the limits, by a primal-dual interior-point method.
 
-    The barrier in front of the limits and the rounding of the scores' kinks fall from step to step. Every lane makes the same steps; the
-    result meets the task to about 1e-6 m and wants a last refinement.
+    The barrier in front of the limits and the rounding of the scores' kinks fall from step to step.
+    Every lane makes the same steps; the result meets the task to about 1e-6 m and wants a last
+    refinement.
     """
     n, cost, barrier, rounding = w.x.shape[0], np.empty(LANES), FIRST_BARRIER, FIRST_ROUNDING_RAD
     for j in range(n):
         for k in range(LANES):
-            y = min(max((w.x[j, k] - model.low[j]) / (model.high[j] - model.low[j]), LEAST_ROOM), 1.0 - LEAST_ROOM)
+            y = min(
+                max((w.x[j, k] - model.low[j]) / (model.high[j] - model.low[j]), LEAST_ROOM),
+                1.0 - LEAST_ROOM,
+            )
             w.share[j, k], w.below[j, k], w.above[j, k] = y, barrier / y, barrier / (1.0 - y)
     for step in range(IMPROVEMENT_STEPS + 1):
         for j in range(n):
@@ -125,7 +146,8 @@ def _keep(model, scoring, present, tolerances, lanes, w, work, found, residuals,
 def _apart(model, actuation, totals, spacing):
     """Rows of actuation (m, n), best first, each of which differs from all before it by the spacing in some coordinate.
 
-    A tendon's bend and direction are compared as its bending vector, which is the same for equal shapes.
+    A tendon's bend and direction are compared as its bending vector, which is the same for equal
+    shapes.
     """
     shares, kept, count = np.empty_like(actuation), np.empty(totals.size, dtype=np.int64), 0
     for m in range(totals.size):
@@ -134,8 +156,15 @@ def _apart(model, actuation, totals, spacing):
         for i in range(model.kinds.size):
             if model.kinds[i] == TENDON:
                 first = model.firsts[i]
-                theta, phi, reach = actuation[m, first], actuation[m, first + 1], model.high[first] - model.low[first]
-                shares[m, first], shares[m, first + 1] = theta * math.cos(phi) / reach, theta * math.sin(phi) / reach
+                theta, phi, reach = (
+                    actuation[m, first],
+                    actuation[m, first + 1],
+                    model.high[first] - model.low[first],
+                )
+                shares[m, first], shares[m, first + 1] = (
+                    theta * math.cos(phi) / reach,
+                    theta * math.sin(phi) / reach,
+                )
     for m in np.argsort(totals):
         new = True
         for other in kept[:count]:
@@ -152,7 +181,21 @@ def _apart(model, actuation, totals, spacing):
 
 
 @njit(**_CACHED)
-def solve(model, addresses, rows, scoring, present, table, near, at_most, target, axis, most_steps, tolerances, spacing):
+def solve(
+    model,
+    addresses,
+    rows,
+    scoring,
+    present,
+    table,
+    near,
+    at_most,
+    target,
+    axis,
+    most_steps,
+    tolerances,
+    spacing,
+):
     """Refine starts near a target, improve every one along the null space, merge and sort.
 
     Args:
@@ -172,29 +215,45 @@ def solve(model, addresses, rows, scoring, present, table, near, at_most, target
     """
     n, taken = model.low.size, min(near.size, at_most)
     starts = taken + 1
-    w, cost, work, targets = make_lanes(model), np.empty(LANES), np.empty((4, LANES)), np.empty(3 * LANES)
+    w, cost, work, targets = (
+        make_lanes(model),
+        np.empty(LANES),
+        np.empty((4, LANES)),
+        np.empty(3 * LANES),
+    )
     for r in range(3):
         targets[r * LANES : (r + 1) * LANES] = target[r]
-    found, residuals, every, count = np.empty((2 * starts, n)), np.empty(2 * starts), np.empty((2 * starts, 4)), 0
+    found, residuals, every, count = (
+        np.empty((2 * starts, n)),
+        np.empty(2 * starts),
+        np.empty((2 * starts, 4)),
+        0,
+    )
     bends = np.empty((model.kinds.size, 2))
     for first in range(0, starts, LANES):
         lanes = min(LANES, starts - first)
         for k in range(LANES):  # idle lanes repeat the last start
             row = first + min(k, lanes - 1)
             for j in range(n):
-                w.x[j, k] = present[j] if row == 0 else table[near[(row - 1) * near.size // taken], j]
+                w.x[j, k] = (
+                    present[j] if row == 0 else table[near[(row - 1) * near.size // taken], j]
+                )
         if first == 0:
             arcs(model, w)
             for i in range(model.kinds.size):
                 bends[i, 0], bends[i, 1] = w.segments[i, 0], w.segments[i, LANES]
         _refine(model, addresses, rows, targets, axis, most_steps, 0.1 * tolerances[0], w, cost)
         before = count
-        count = _keep(model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count)
+        count = _keep(
+            model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count
+        )
         free = n - (3 if rows == 3 else 5)
         if count > before and free > 0:
             _improve(model, addresses, rows, scoring, bends, targets, axis, w)
             _refine(model, addresses, rows, targets, axis, LAST_STEPS, 0.1 * tolerances[0], w, cost)
-            count = _keep(model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count)
+            count = _keep(
+                model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count
+            )
     kept = _apart(model, found[:count], every[:count, 0], spacing)
     return found[kept], residuals[kept], every[kept]
 
@@ -202,7 +261,17 @@ def solve(model, addresses, rows, scoring, present, table, near, at_most, target
 def refine_all(model, starts, target, axis, use_axis, most_steps, residuals, axis_errors):
     """Refine every row of starts (k, n) in place; residuals (k,) [m] and axis errors (k,) [rad] are written."""
     rows = 6 if use_axis else 3
-    _refine_all(model, steps_for(starts.shape[1], rows), rows, starts, target, axis, most_steps, residuals, axis_errors)
+    _refine_all(
+        model,
+        steps_for(starts.shape[1], rows),
+        rows,
+        starts,
+        target,
+        axis,
+        most_steps,
+        residuals,
+        axis_errors,
+    )
 
 
 @njit(**_CACHED)
@@ -222,7 +291,12 @@ def _refine_all(model, addresses, rows, starts, target, axis, most_steps, residu
 
 @njit(**COMPILED)
 def _refine_block(model, addresses, first, starts, targets, most_steps, residuals):
-    w, cost, wanted, total = make_lanes(model), np.empty(LANES), np.empty(3 * LANES), starts.shape[0]
+    w, cost, wanted, total = (
+        make_lanes(model),
+        np.empty(LANES),
+        np.empty(3 * LANES),
+        starts.shape[0],
+    )
     for k in range(LANES):
         row = min(first + k, total - 1)
         w.x[:, k] = starts[row]
@@ -243,7 +317,9 @@ def _jacobian_block(model, first, actuation, jacobians):
     for k in range(min(LANES, total - first)):
         for j in range(actuation.shape[1]):
             for r in range(6):
-                jacobians[first + k, r, j] = w.new_jacobian[j, r * LANES + k] / (model.high[j] - model.low[j])
+                jacobians[first + k, r, j] = w.new_jacobian[j, r * LANES + k] / (
+                    model.high[j] - model.low[j]
+                )
 
 
 def refine_each(model, starts, targets, most_steps, residuals):
@@ -254,7 +330,9 @@ def refine_each(model, starts, targets, most_steps, residuals):
 @njit(parallel=True, **_CACHED)
 def _refine_each(model, addresses, starts, targets, most_steps, residuals):
     for block in prange((starts.shape[0] + LANES - 1) // LANES):
-        _refine_block(model, addresses, np.int64(block) * LANES, starts, targets, most_steps, residuals)
+        _refine_block(
+            model, addresses, np.int64(block) * LANES, starts, targets, most_steps, residuals
+        )
 
 
 @njit(parallel=True, **_CACHED)

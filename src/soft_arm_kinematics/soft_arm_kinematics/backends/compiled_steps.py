@@ -1,8 +1,10 @@
 """Steps of the compiled solver for `LANES` actuations at once: small dense systems, written out for the compiler.
 
-A loop over the entries of a 6 x 6 matrix costs more than its arithmetic. So the source of one loop over the lanes is made for each number
-n of coordinates and each number of rows of the task, with every entry a variable of its own; the compiler makes vector instructions of it.
-The solver calls these functions by their addresses. Its own code, which takes most of the time to compile, then holds for every arm.
+A loop over the entries of a 6 x 6 matrix costs more than its arithmetic. So the source of one loop
+over the lanes is made for each number n of coordinates and each number of rows of the task, with
+every entry a variable of its own; the compiler makes vector instructions of it. The solver calls
+these functions by their addresses. Its own code, which takes most of the time to compile, then
+holds for every arm.
 """
 
 import functools
@@ -17,7 +19,10 @@ from soft_arm_kinematics.backends.compiled_lanes import COMPILED, LANES, row_of
 from soft_arm_kinematics.backends.machine_code import callback
 
 STEP_DAMPING = 0.1  # least curvature of the score by shares of the ranges
-TO_LIMIT, LONGEST_STEP = 0.95, 0.35  # shares of the room left and of the ranges that one step may take
+TO_LIMIT, LONGEST_STEP = (
+    0.95,
+    0.35,
+)  # shares of the room left and of the ranges that one step may take
 _NUMBERS = types.CPointer(types.float64)
 
 
@@ -28,7 +33,9 @@ _kept = []  # compiled functions live as long as their addresses are used
 def steps_for(n: int, rows: int) -> tuple[int, int]:
     """Addresses that `least_norm_steps` and `interior_point_steps` take, for n coordinates and 3 or 6 rows of the task."""
     steps = (
-        callback(types.int64(_NUMBERS, _NUMBERS, _NUMBERS), _least_norm_source(n, rows), **COMPILED),
+        callback(
+            types.int64(_NUMBERS, _NUMBERS, _NUMBERS), _least_norm_source(n, rows), **COMPILED
+        ),
         callback(types.int64(types.float64, _NUMBERS), _interior_point_source(n, rows), **COMPILED),
     )
     _kept.append(steps)
@@ -65,7 +72,10 @@ def interior_point_steps(_context, address, barrier, memory):
 def _call(context, builder, signature, arguments):
     """Call the function at an address with numbers and with the data of arrays."""
     kinds = zip(signature.args[1:], arguments[1:], strict=True)
-    values = [context.make_array(t)(context, builder, v).data if isinstance(t, types.Array) else v for t, v in kinds]
+    values = [
+        context.make_array(t)(context, builder, v).data if isinstance(t, types.Array) else v
+        for t, v in kinds
+    ]
     function = ir.FunctionType(ir.IntType(64), [value.type for value in values])
     return builder.call(builder.inttoptr(arguments[0], function.as_pointer()), values)
 
@@ -89,7 +99,10 @@ def _factor(matrix: str, factor: str, size: int) -> list[str]:
 
 def _forward(factor: str, rhs: str, size: int) -> list[str]:
     """{rhs}r = L^-1 {rhs}r."""
-    return [f'{rhs}{r} = ({rhs}{r}{_less([f"{factor}{r}_{m} * {rhs}{m}" for m in range(r)])}) * {factor}{r}_{r}' for r in range(size)]
+    return [
+        f'{rhs}{r} = ({rhs}{r}{_less([f"{factor}{r}_{m} * {rhs}{m}" for m in range(r)])}) * {factor}{r}_{r}'
+        for r in range(size)
+    ]
 
 
 def _backward(factor: str, rhs: str, size: int) -> list[str]:
@@ -127,10 +140,17 @@ def _least_norm_source(n: int, rows: int) -> Callable:
     at = _place(n)
     limits = [f'low{j}, high{j} = low[{j}], high[{j}]' for j in range(n)]
     body = [f'J{j}_{r} = {at("jacobian", 6 * j + r)}' for j in range(n) for r in range(rows)]
-    body += [f'f{j} = {at("free", j)}' for j in range(n)] + [f'y{r} = {at("error", r)}' for r in range(rows)]
+    body += [f'f{j} = {at("free", j)}' for j in range(n)] + [
+        f'y{r} = {at("error", r)}' for r in range(rows)
+    ]
     for r in range(rows):
-        body += [f'g{r}_{c} = ' + ' + '.join(f'f{j} * J{j}_{r} * J{j}_{c}' for j in range(n)) for c in range(r + 1)]
-    body.append(f'damp = {at("damping")} * ({" + ".join(f"g{r}_{r}" for r in range(rows))}) / {rows}.0 + 1e-14')
+        body += [
+            f'g{r}_{c} = ' + ' + '.join(f'f{j} * J{j}_{r} * J{j}_{c}' for j in range(n))
+            for c in range(r + 1)
+        ]
+    body.append(
+        f'damp = {at("damping")} * ({" + ".join(f"g{r}_{r}" for r in range(rows))}) / {rows}.0 + 1e-14'
+    )
     body += [f'g{r}_{r} += damp' for r in range(rows)]
     body += _factor('g', 'L', rows) + _forward('L', 'y', rows) + _backward('L', 'y', rows)
     for j in range(n):
@@ -149,7 +169,11 @@ def _interior_point_source(n: int, rows: int) -> Callable:
     at = _place(n)
     body = []
     for j in range(n):
-        body += [f'y{j} = {at("share", j)}', f'low{j} = 1.0 / y{j}', f'high{j} = 1.0 / (1.0 - y{j})']
+        body += [
+            f'y{j} = {at("share", j)}',
+            f'low{j} = 1.0 / y{j}',
+            f'high{j} = 1.0 / (1.0 - y{j})',
+        ]
         body += [f'b{j} = {at("below", j)}', f'a{j} = {at("above", j)}']
         body += [f'H{j}_{c} = {at("hessian", j * n + c)}' for c in range(j + 1)]
         body += [f'H{j}_{j} += {STEP_DAMPING} + b{j} * low{j} + a{j} * high{j}']
@@ -159,16 +183,25 @@ def _interior_point_source(n: int, rows: int) -> Callable:
     for r in range(rows):
         body += _forward('L', f'J{r}_', n)
     for r in range(rows):  # multipliers m of the task: J H^-1 J' m = error + J H^-1 g
-        body += [f'S{r}_{c} = ' + ' + '.join(f'J{r}_{j} * J{c}_{j}' for j in range(n)) for c in range(r + 1)]
+        body += [
+            f'S{r}_{c} = ' + ' + '.join(f'J{r}_{j} * J{c}_{j}' for j in range(n))
+            for c in range(r + 1)
+        ]
         body.append(f'S{r}_{r} *= 1.0 + 1e-9')  # position and axis are five conditions in six rows
-        body.append(f'm{r} = {at("error", r)} + ' + ' + '.join(f'J{r}_{j} * g{j}' for j in range(n)))
+        body.append(
+            f'm{r} = {at("error", r)} + ' + ' + '.join(f'J{r}_{j} * g{j}' for j in range(n))
+        )
     body += _factor('S', 'K', rows) + _forward('K', 'm', rows) + _backward('K', 'm', rows)
-    body += [f'd{j} = {" + ".join(f"J{r}_{j} * m{r}" for r in range(rows))} - g{j}' for j in range(n)]
+    body += [
+        f'd{j} = {" + ".join(f"J{r}_{j} * m{r}" for r in range(rows))} - g{j}' for j in range(n)
+    ]
     body += _backward('L', 'd', n)
     body += ['most = 1e-9', 'part = 1.0']
     for j in range(n):
         body += [f'size = abs(d{j})', 'most = max(most, size)']
-        body.append(f'part = min(part, {TO_LIMIT} * ((1.0 - y{j}) if d{j} > 0.0 else y{j}) / max(size, 1e-12))')
+        body.append(
+            f'part = min(part, {TO_LIMIT} * ((1.0 - y{j}) if d{j} > 0.0 else y{j}) / max(size, 1e-12))'
+        )
     body.append(f'part = min(part, {LONGEST_STEP} / most)')
     for j in range(n):
         body += [

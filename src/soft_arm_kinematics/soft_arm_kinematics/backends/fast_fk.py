@@ -1,9 +1,11 @@
 """Batched forward kinematics in compiled loops: the same poses as `Arm.fk`, at the speed of the machine.
 
-Poses are worked on in blocks, each quantity of a block in an array of its own, so that the compiler makes vector instructions of every
-loop. Sine and cosine would stop it: for bends up to one turn the functions of theta are polynomials of half the angle.
+Poses are worked on in blocks, each quantity of a block in an array of its own, so that the compiler
+makes vector instructions of every loop. Sine and cosine would stop it: for bends up to one turn the
+functions of theta are polynomials of half the angle.
 
-Imported only where many poses are wanted, because loading the compiler takes longer than answering one pose.
+Imported only where many poses are wanted, because loading the compiler takes longer than answering
+one pose.
 """
 
 import math
@@ -12,7 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import prange
 
-from soft_arm_kinematics.backends.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON, compiled_arm
+from soft_arm_kinematics.backends.compiled_model import (
+    BELLOWS,
+    MODAL,
+    SINGLE_BEND,
+    TENDON,
+    compiled_arm,
+)
 from soft_arm_kinematics.backends.compiled_series import polynomials
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_kinematics.errors import KinematicsError
@@ -22,12 +30,16 @@ if TYPE_CHECKING:  # its sources are no part of what is compiled
     from soft_arm_kinematics.arm import Arm
 
 _BLOCK = 128  # poses; a block's arrays stay in the first-level cache
-_LARGEST_SQUARED_BEND = 4.0 * math.pi**2  # theta^2 [rad^2] up to which the polynomials below are exact to round-off
+_LARGEST_SQUARED_BEND = (
+    4.0 * math.pi**2
+)  # theta^2 [rad^2] up to which the polynomials below are exact to round-off
 _TERMS = 14
 _FAST = {'contract', 'nsz', 'arcp'}  # reorderings that keep NaN and infinity
 
 
-_half_angle = polynomials(fastmath=_FAST, series=[(1, _TERMS), (0, _TERMS)])  # sin(t) / t and cos(t) of y = t^2
+_half_angle = polynomials(
+    fastmath=_FAST, series=[(1, _TERMS), (0, _TERMS)]
+)  # sin(t) / t and cos(t) of y = t^2
 
 
 @njit(inline='always')
@@ -37,7 +49,11 @@ def _arcs_of_block(model, i, x, count, arc, turn, end):
     if model.kinds[i] == BELLOWS:
         arc[:] = 0.0
         for j in range(model.counts[i]):
-            m0, m1, m2 = model.arc_matrices[i, 0, j], model.arc_matrices[i, 1, j], model.arc_matrices[i, 2, j]
+            m0, m1, m2 = (
+                model.arc_matrices[i, 0, j],
+                model.arc_matrices[i, 1, j],
+                model.arc_matrices[i, 2, j],
+            )
             for k in range(count):
                 arc[0, k] += m0 * x[first + j, k]
                 arc[1, k] += m1 * x[first + j, k]
@@ -51,7 +67,11 @@ def _arcs_of_block(model, i, x, count, arc, turn, end):
     elif model.kinds[i] == TENDON:
         for k in range(count):
             turn[0, k], turn[1, k] = math.cos(x[first + 1, k]), math.sin(x[first + 1, k])
-            arc[0, k], arc[1, k], arc[2, k] = x[first, k] * turn[0, k], x[first, k] * turn[1, k], x[first + 2, k]
+            arc[0, k], arc[1, k], arc[2, k] = (
+                x[first, k] * turn[0, k],
+                x[first, k] * turn[1, k],
+                x[first + 2, k],
+            )
     else:
         cos, sin = model.directions[i, 0], model.directions[i, 1]
         turn[0], turn[1] = cos, sin
@@ -80,8 +100,17 @@ def _poses(model, actuation, poses):
     for block in prange((total + _BLOCK - 1) // _BLOCK):
         start = block * _BLOCK
         count = min(_BLOCK, total - start)
-        x, arc, turn, end = np.empty((n, _BLOCK)), np.empty((3, _BLOCK)), np.empty((2, _BLOCK)), np.empty((3, _BLOCK))
-        a, b, t = np.empty(_BLOCK), np.empty(_BLOCK), np.zeros((12, _BLOCK))  # t: columns x, y, z of the rotation, position
+        x, arc, turn, end = (
+            np.empty((n, _BLOCK)),
+            np.empty((3, _BLOCK)),
+            np.empty((2, _BLOCK)),
+            np.empty((3, _BLOCK)),
+        )
+        a, b, t = (
+            np.empty(_BLOCK),
+            np.empty(_BLOCK),
+            np.zeros((12, _BLOCK)),
+        )  # t: columns x, y, z of the rotation, position
         t[0], t[4], t[8] = 1.0, 1.0, 1.0
         for j in range(n):
             for k in range(count):
@@ -102,11 +131,19 @@ def _poses(model, actuation, poses):
                         a[k], b[k] = math.sin(theta) / theta, (1.0 - math.cos(theta)) / theta2
             if model.kinds[i] != MODAL:
                 for k in range(count):
-                    end[0, k], end[1, k], end[2, k] = arc[2, k] * b[k] * arc[0, k], arc[2, k] * b[k] * arc[1, k], arc[2, k] * a[k]
+                    end[0, k], end[1, k], end[2, k] = (
+                        arc[2, k] * b[k] * arc[0, k],
+                        arc[2, k] * b[k] * arc[1, k],
+                        arc[2, k] * a[k],
+                    )
             rigid = model.rigid_m[i]
             for k in range(count):
                 ux, uy = arc[0, k], arc[1, k]
-                dx, dy, dz = a[k] * ux, a[k] * uy, 1.0 - b[k] * (ux * ux + uy * uy)  # the end's axis
+                dx, dy, dz = (
+                    a[k] * ux,
+                    a[k] * uy,
+                    1.0 - b[k] * (ux * ux + uy * uy),
+                )  # the end's axis
                 ex, ey, ez = end[0, k] + rigid * dx, end[1, k] + rigid * dy, end[2, k] + rigid * dz
                 for r in range(3):
                     tx, ty, tz = t[r, k], t[3 + r, k], t[6 + r, k]
@@ -118,15 +155,25 @@ def _poses(model, actuation, poses):
                 for k in range(count):
                     for r in range(3):
                         tx, ty = t[r, k], t[3 + r, k]
-                        t[r, k], t[3 + r, k] = turn[0, k] * tx + turn[1, k] * ty, turn[0, k] * ty - turn[1, k] * tx
+                        t[r, k], t[3 + r, k] = (
+                            turn[0, k] * tx + turn[1, k] * ty,
+                            turn[0, k] * ty - turn[1, k] * tx,
+                        )
         for k in range(count):
             pose = poses[start + k]
             for r in range(3):
-                pose[r, 0], pose[r, 1], pose[r, 2], pose[r, 3] = t[r, k], t[3 + r, k], t[6 + r, k], t[9 + r, k]
+                pose[r, 0], pose[r, 1], pose[r, 2], pose[r, 3] = (
+                    t[r, k],
+                    t[3 + r, k],
+                    t[6 + r, k],
+                    t[9 + r, k],
+                )
             pose[3, 0], pose[3, 1], pose[3, 2], pose[3, 3] = 0.0, 0.0, 0.0, 1.0
 
 
-def fk_batch(arm: 'Arm', actuation: np.ndarray, out: np.ndarray | None = None, device: str | None = None) -> np.ndarray:
+def fk_batch(
+    arm: 'Arm', actuation: np.ndarray, out: np.ndarray | None = None, device: str | None = None
+) -> np.ndarray:
     """T_base_tip of many actuation vectors, on all cores.
 
     Args:
@@ -150,12 +197,20 @@ def fk_batch(arm: 'Arm', actuation: np.ndarray, out: np.ndarray | None = None, d
         )
     shape, rows = actuation.shape[:-1], actuation.reshape(-1, arm.n_actuators)
     poses = np.empty((len(rows), 4, 4)) if out is None else out
-    if poses.shape != (len(rows), 4, 4) or poses.dtype != np.float64 or not poses.flags.c_contiguous:
-        raise KinematicsError(f'out of shape {poses.shape} and type {poses.dtype}: give a contiguous float64 array ({len(rows)}, 4, 4)')
+    if (
+        poses.shape != (len(rows), 4, 4)
+        or poses.dtype != np.float64
+        or not poses.flags.c_contiguous
+    ):
+        raise KinematicsError(
+            f'out of shape {poses.shape} and type {poses.dtype}: give a contiguous float64 array ({len(rows)}, 4, 4)'
+        )
     if device is None:
         _poses(compiled_arm(arm), rows, poses)
     else:
-        from soft_arm_kinematics.backends.torch_batch import torch_arm  # torch takes seconds to import and need not be there
+        from soft_arm_kinematics.backends.torch_batch import (
+            torch_arm,
+        )  # torch takes seconds to import and need not be there
 
         on_device = torch_arm(arm, device)
         poses[:] = on_device.fk(on_device.tensor(rows)).cpu().numpy()

@@ -1,7 +1,8 @@
 """A KD-tree of points in space, compiled: built on all cores, kept in plain arrays, so that a stored tree needs no building.
 
-The points are put in tree order: node k of a level covers an even share of the rows, split at the median of its longest side. Children
-of node k are 2k + 1 and 2k + 2; the leaves hold the rows themselves.
+The points are put in tree order: node k of a level covers an even share of the rows, split at the
+median of its longest side. Children of node k are 2k + 1 and 2k + 2; the leaves hold the rows
+themselves.
 """
 
 import numpy as np
@@ -21,7 +22,11 @@ def levels_of(rows: int) -> int:
 def _split(points, order, low, high, middle, axis):
     """Put the rows low..high of `order` so that those before `middle` are no greater along the axis than those from it on."""
     while high - low > 1:
-        a, b, c = points[order[low], axis], points[order[(low + high) // 2], axis], points[order[high - 1], axis]
+        a, b, c = (
+            points[order[low], axis],
+            points[order[(low + high) // 2], axis],
+            points[order[high - 1], axis],
+        )
         pivot = max(min(a, b), min(max(a, b), c))
         i, j = low, high - 1
         while i <= j:

@@ -1,12 +1,14 @@
 """Compiled functions whose cached machine code never outlives its source.
 
-numba keeps machine code in files and asks only whether the file that holds the function has changed. But a compiled function also
-contains functions and constants of other files. Here the name of a cache file holds a hash of every source of ours that the function's
-module imports, directly or not. Machine code of other sources is therefore never read, however the package was built or edited, and is
-removed when new machine code is stored.
+numba keeps machine code in files and asks only whether the file that holds the function has
+changed. But a compiled function also contains functions and constants of other files. Here the name
+of a cache file holds a hash of every source of ours that the function's module imports, directly or
+not. Machine code of other sources is therefore never read, however the package was built or edited,
+and is removed when new machine code is stored.
 
-`njit` and `callback` take the place of numba's `njit` and `cfunc`. Compiling that takes longer than `LONG_S` is told as a warning to the
-log of this module, which Python prints on stderr where no log is set up.
+`njit` and `callback` take the place of numba's `njit` and `cfunc`. Compiling that takes longer than
+`LONG_S` is told as a warning to the log of this module, which Python prints on stderr where no log
+is set up.
 """
 
 import ast
@@ -36,7 +38,9 @@ def njit(*, cache: bool = False, **options):
 
     def compiled(function):
         dispatcher = numba.njit(**options)(function)  # noqa: TID251
-        if cache and hasattr(dispatcher, 'enable_caching'):  # with NUMBA_DISABLE_JIT it is the plain function
+        if cache and hasattr(
+            dispatcher, 'enable_caching'
+        ):  # with NUMBA_DISABLE_JIT it is the plain function
             dispatcher._cache = _SourcesCache(function)
         return dispatcher
 
@@ -73,9 +77,13 @@ def _read(module: str) -> tuple[bytes, tuple[str, ...]]:
             names += [alias.name for alias in statement.names]
         elif isinstance(statement, ast.ImportFrom):
             package = importlib.util.find_spec(module).parent
-            parent = importlib.util.resolve_name('.' * statement.level + (statement.module or ''), package)
+            parent = importlib.util.resolve_name(
+                '.' * statement.level + (statement.module or ''), package
+            )
             names += [parent, *(f'{parent}.{alias.name}' for alias in statement.names)]
-    return content, tuple(name for name in dict.fromkeys(names) if name.startswith(OURS) and _is_module(name))
+    return content, tuple(
+        name for name in dict.fromkeys(names) if name.startswith(OURS) and _is_module(name)
+    )
 
 
 def _executed(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -112,7 +120,9 @@ class _SourcesCache(FunctionCache):
     def __init__(self, function):
         super().__init__(function)
         self._hash, self._base = _sources_hash(function.__module__), self._impl.filename_base
-        self._cache_file = IndexDataCacheFile(self._cache_path, f'{self._base}.{self._hash}', self._hash)
+        self._cache_file = IndexDataCacheFile(
+            self._cache_path, f'{self._base}.{self._hash}', self._hash
+        )
         self._function, self._clock = f'{function.__module__}.{function.__name__}', None
 
     def load_overload(self, sig, target_context):

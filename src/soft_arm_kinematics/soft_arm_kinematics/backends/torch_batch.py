@@ -1,6 +1,7 @@
 """Batched kinematics through torch in float64, on any of its devices: the same poses, Jacobians and refinement as the compiled loops.
 
-`fast_fk.fk_batch` and `refine` come here where a device is given. torch is imported by the first of them, never before.
+`fast_fk.fk_batch` and `refine` come here where a device is given. torch is imported by the first of
+them, never before.
 """
 
 from functools import lru_cache
@@ -8,8 +9,20 @@ from functools import lru_cache
 import numpy as np
 
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.backends.compiled_model import BELLOWS, MODAL, SINGLE_BEND, TENDON, compiled_arm
-from soft_arm_kinematics.backends.compiled_solver import AXIS_WEIGHT_M, FIRST_DAMPING, LARGEST_DAMPING, SMALLEST_DAMPING, STOP_M
+from soft_arm_kinematics.backends.compiled_model import (
+    BELLOWS,
+    MODAL,
+    SINGLE_BEND,
+    TENDON,
+    compiled_arm,
+)
+from soft_arm_kinematics.backends.compiled_solver import (
+    AXIS_WEIGHT_M,
+    FIRST_DAMPING,
+    LARGEST_DAMPING,
+    SMALLEST_DAMPING,
+    STOP_M,
+)
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
 
@@ -26,13 +39,16 @@ def torch_arm(arm: Arm, device: str) -> 'TorchArm':
     """The arm on a device; made once for each.
 
     Raises:
-        KinematicsError: If torch does not know the device, cannot use it here, or it has no float64.
+        KinematicsError: If torch does not know the device, cannot use it here, or it has no
+            float64.
     """
     try:
         torch.zeros(1, dtype=torch.float64, device=device)
     except (RuntimeError, AssertionError, TypeError) as error:
         reason = str(error).splitlines()[0]
-        raise KinematicsError(f'device {device!r}: torch cannot use it for float64 here ({reason}); give cpu, cuda or no device') from error
+        raise KinematicsError(
+            f'device {device!r}: torch cannot use it for float64 here ({reason}); give cpu, cuda or no device'
+        ) from error
     return TorchArm(arm, device)
 
 
@@ -44,11 +60,16 @@ class TorchArm:
         self._model, self._columns = compiled_arm(arm), [c.tolist() for c in arm.columns]
         self.low, self.high = self.tensor(self._model.low), self.tensor(self._model.high)
         self._arc_matrices = self.tensor(self._model.arc_matrices)
-        self._nodes, self._weights_m = self.tensor(self._model.node_coefficients), self.tensor(self._model.weights_m)
+        self._nodes, self._weights_m = (
+            self.tensor(self._model.node_coefficients),
+            self.tensor(self._model.weights_m),
+        )
 
     def tensor(self, values: np.ndarray) -> 'torch.Tensor':
         """A float64 tensor on the device."""
-        return torch.as_tensor(np.ascontiguousarray(values), dtype=torch.float64, device=self.device)
+        return torch.as_tensor(
+            np.ascontiguousarray(values), dtype=torch.float64, device=self.device
+        )
 
     def fk(self, x: 'torch.Tensor') -> 'torch.Tensor':
         """T_base_tip (m, 4, 4) at actuation x (m, n)."""
@@ -57,7 +78,9 @@ class TorchArm:
         pose[:, :3, :3], pose[:, :3, 3], pose[:, 3, 3] = rotation, position, 1.0
         return pose
 
-    def fk_and_jacobian(self, x: 'torch.Tensor') -> tuple['torch.Tensor', 'torch.Tensor', 'torch.Tensor']:
+    def fk_and_jacobian(
+        self, x: 'torch.Tensor'
+    ) -> tuple['torch.Tensor', 'torch.Tensor', 'torch.Tensor']:
         """Rotation (m, 3, 3) and position (m, 3) [m] of the tip, and its twist Jacobian (m, 6, n) as `Arm.twist_jacobian`."""
         moved = []
         rotation, position = self._chain(x, moved)
@@ -65,7 +88,9 @@ class TorchArm:
         for columns, start, end, local in moved:
             angular = start @ local[:, 3:]
             arm_m = (position - end)[:, :, None].expand(-1, -1, local.shape[2])
-            jacobian[:, :3, columns] += start @ local[:, :3] + torch.linalg.cross(angular, arm_m, dim=1)
+            jacobian[:, :3, columns] += start @ local[:, :3] + torch.linalg.cross(
+                angular, arm_m, dim=1
+            )
             jacobian[:, 3:, columns] += angular
         return rotation, position, jacobian
 
@@ -93,7 +118,10 @@ class TorchArm:
         first = torch.stack([1.0 - b * ux * ux, -b * ux * uy, -a * ux], dim=-1)
         second = torch.stack([-b * ux * uy, 1.0 - b * uy * uy, -a * uy], dim=-1)
         if not self._model.twists[i]:
-            first, second = cos[:, None] * first + sin[:, None] * second, cos[:, None] * second - sin[:, None] * first
+            first, second = (
+                cos[:, None] * first + sin[:, None] * second,
+                cos[:, None] * second - sin[:, None] * first,
+            )
         end_m, modal_slope = torch.stack([ell * b * ux, ell * b * uy, ell * a], dim=-1), None
         if self._model.kinds[i] == MODAL:
             end_m, modal_slope = self._modal(i, x)
@@ -136,17 +164,39 @@ class TorchArm:
             theta = torch.hypot(arc[:, 0], arc[:, 1])
             straight = theta < pcc.STRAIGHT_RAD
             safe = torch.where(straight, 1.0, theta)
-            cos, sin = torch.where(straight, 1.0, arc[:, 0] / safe), torch.where(straight, 0.0, arc[:, 1] / safe)
+            cos, sin = (
+                torch.where(straight, 1.0, arc[:, 0] / safe),
+                torch.where(straight, 0.0, arc[:, 1] / safe),
+            )
             return arc, matrix.expand(len(x), 3, -1), cos, sin
         if kind == TENDON:
-            theta, cos, sin, zero = x[:, 0], torch.cos(x[:, 1]), torch.sin(x[:, 1]), torch.zeros_like(x[:, 0])
+            theta, cos, sin, zero = (
+                x[:, 0],
+                torch.cos(x[:, 1]),
+                torch.sin(x[:, 1]),
+                torch.zeros_like(x[:, 0]),
+            )
             rows = [[cos, -theta * sin, zero], [sin, theta * cos, zero], [zero, zero, zero + 1.0]]
-            return torch.stack([theta * cos, theta * sin, x[:, 2]], -1), torch.stack([torch.stack(r, -1) for r in rows], 1), cos, sin
-        coefficients = model.theta_coefficients[i] if kind == SINGLE_BEND else model.node_coefficients[i, -1]
+            return (
+                torch.stack([theta * cos, theta * sin, x[:, 2]], -1),
+                torch.stack([torch.stack(r, -1) for r in rows], 1),
+                cos,
+                sin,
+            )
+        coefficients = (
+            model.theta_coefficients[i] if kind == SINGLE_BEND else model.node_coefficients[i, -1]
+        )
         theta, slope = _polynomial(coefficients.tolist(), x[:, 0])
         cos, sin = (torch.full_like(theta, float(d)) for d in model.directions[i])
-        arc = torch.stack([theta * cos, theta * sin, torch.full_like(theta, float(model.lengths_m[i]))], dim=-1)
-        return arc, torch.stack([slope * cos, slope * sin, torch.zeros_like(slope)], dim=-1)[:, :, None], cos, sin
+        arc = torch.stack(
+            [theta * cos, theta * sin, torch.full_like(theta, float(model.lengths_m[i]))], dim=-1
+        )
+        return (
+            arc,
+            torch.stack([slope * cos, slope * sin, torch.zeros_like(slope)], dim=-1)[:, :, None],
+            cos,
+            sin,
+        )
 
     def _modal(self, i, x):
         """End (m, 3) [m] of a modal segment and its slope [m/Pa]."""
@@ -155,10 +205,16 @@ class TorchArm:
         weights_m = self._weights_m[i]
         side, side_slope = torch.sin(theta) @ weights_m, (torch.cos(theta) * slope) @ weights_m
         along, along_slope = torch.cos(theta) @ weights_m, -(torch.sin(theta) * slope) @ weights_m
-        return torch.stack([side * cos, side * sin, along], -1), torch.stack([side_slope * cos, side_slope * sin, along_slope], -1)
+        return torch.stack([side * cos, side * sin, along], -1), torch.stack(
+            [side_slope * cos, side_slope * sin, along_slope], -1
+        )
 
     def refine(
-        self, x: 'torch.Tensor', targets_m: 'torch.Tensor', axis: 'torch.Tensor | None', most_steps: int
+        self,
+        x: 'torch.Tensor',
+        targets_m: 'torch.Tensor',
+        axis: 'torch.Tensor | None',
+        most_steps: int,
     ) -> tuple['torch.Tensor', 'torch.Tensor', 'torch.Tensor']:
         """Damped Gauss-Newton of x (m, n) towards targets (m, 3) [m] and one axis (3,) or none, inside the limits.
 
@@ -178,12 +234,18 @@ class TorchArm:
             new_error, new_jacobian = self._task(trial, targets_m, axis)
             new_cost = (new_error * new_error).sum(dim=-1)
             better = new_cost < cost
-            damping = torch.where(better, torch.clamp(0.1 * damping, min=SMALLEST_DAMPING), 10.0 * damping)
+            damping = torch.where(
+                better, torch.clamp(0.1 * damping, min=SMALLEST_DAMPING), 10.0 * damping
+            )
             cost = torch.where(better, new_cost, cost)
             here = torch.where(better[:, None], trial, here)
             error = torch.where(better[:, None], new_error, error)
             jacobian = torch.where(better[:, None, None], new_jacobian, jacobian)
-        return here, torch.linalg.norm(error[:, :3], dim=-1), torch.linalg.norm(error[:, 3:], dim=-1) / AXIS_WEIGHT_M
+        return (
+            here,
+            torch.linalg.norm(error[:, :3], dim=-1),
+            torch.linalg.norm(error[:, 3:], dim=-1) / AXIS_WEIGHT_M,
+        )
 
     def _task(self, x, targets_m, axis):
         """Task errors (m, 3 or 6) and their Jacobians by shares of the ranges (m, 3 or 6, n)."""
@@ -196,10 +258,14 @@ class TorchArm:
         wanted = axis.expand_as(tip_axis)
         cross = torch.linalg.cross(tip_axis, wanted, dim=-1)
         sin, cos = torch.linalg.norm(cross, dim=-1), (tip_axis * wanted).sum(dim=-1)
-        scale = AXIS_WEIGHT_M * torch.where(sin > 1e-12, torch.atan2(sin, cos) / torch.clamp(sin, min=1e-300), 1.0)
+        scale = AXIS_WEIGHT_M * torch.where(
+            sin > 1e-12, torch.atan2(sin, cos) / torch.clamp(sin, min=1e-300), 1.0
+        )
         spin = (tip_axis[:, :, None] * scaled[:, 3:]).sum(dim=1, keepdim=True)
         turned = AXIS_WEIGHT_M * (scaled[:, 3:] - spin * tip_axis[:, :, None])
-        return torch.cat([error, scale[:, None] * cross], dim=1), torch.cat([scaled[:, :3], turned], dim=1)
+        return torch.cat([error, scale[:, None] * cross], dim=1), torch.cat(
+            [scaled[:, :3], turned], dim=1
+        )
 
     def _least_norm_steps(self, here, error, jacobian, damping):
         """Damped least-norm steps as shares of the ranges (m, n); coordinates that would leave the limits are held."""

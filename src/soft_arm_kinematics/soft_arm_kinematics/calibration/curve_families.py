@@ -4,8 +4,9 @@
     cubic            sum_i c_i (p / u)^i                            gripper paper; may fall inside the range, and is then refused
     monotone_spline  monotone piecewise cubic (PCHIP) through the isotonic regression of the means at each pressure
 
-y is a length [m] or an angle [rad], p gauge pressure [Pa]. Held out is one pressure at a time (every tenth where there are more than
-ten), never an end of the range, which would be extrapolation. Such fits, the ends left out too, give the jackknife's confidence.
+y is a length [m] or an angle [rad], p gauge pressure [Pa]. Held out is one pressure at a time
+(every tenth where there are more than ten), never an end of the range, which would be
+extrapolation. Such fits, the ends left out too, give the jackknife's confidence.
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,9 @@ class Exponential:
     def values(self, pressures_pa):
         """Values y at pressures p, any shape."""
         k = self.growth_per_pa
-        return self.value_0 + self.slope_0 * (np.expm1(k * np.asarray(pressures_pa)) / k if k else np.asarray(pressures_pa))
+        return self.value_0 + self.slope_0 * (
+            np.expm1(k * np.asarray(pressures_pa)) / k if k else np.asarray(pressures_pa)
+        )
 
     def slopes(self, pressures_pa):
         """dy/dp at p, any shape."""
@@ -67,11 +70,15 @@ class Cubic:
         if len(np.unique(p)) < 4:
             raise CurveError(f'{len(np.unique(p))} different pressures: a cubic needs at least 4')
         unit_pa = float(np.abs(p).max())
-        coefficients, *_ = np.linalg.lstsq(polyvander(p / unit_pa, 3), np.asarray(values, dtype=float), rcond=None)
+        coefficients, *_ = np.linalg.lstsq(
+            polyvander(p / unit_pa, 3), np.asarray(values, dtype=float), rcond=None
+        )
         curve = cls(tuple(float(c) for c in coefficients), unit_pa)
         slopes = polyder(coefficients)
         turning = -slopes[1] / (2.0 * slopes[2]) * unit_pa if slopes[2] else p.min()
-        if not np.all(curve.slopes(np.array([p.min(), p.max(), np.clip(turning, p.min(), p.max())])) > 0.0):
+        if not np.all(
+            curve.slopes(np.array([p.min(), p.max(), np.clip(turning, p.min(), p.max())])) > 0.0
+        ):
             raise CurveError(
                 f'the cubic does not rise everywhere in {p.min():.6g}..{p.max():.6g} Pa: it has no inverse there; use another family'
             )
@@ -83,7 +90,10 @@ class Cubic:
 
     def slopes(self, pressures_pa):
         """dy/dp at p, any shape."""
-        return polyval(np.asarray(pressures_pa) / self.unit_pa, polyder(self.coefficients)) / self.unit_pa
+        return (
+            polyval(np.asarray(pressures_pa) / self.unit_pa, polyder(self.coefficients))
+            / self.unit_pa
+        )
 
     def pressures(self, values, limits_pa):
         """Pressures inside limits_pa (low, high) [Pa] at values y, any shape."""
@@ -104,10 +114,14 @@ class MonotoneSpline:
         if len(p) < 3:
             raise CurveError(f'{len(p)} different pressures: a spline needs at least 3')
         means = _isotonic(np.bincount(which, values) / counts, counts)
-        kept = np.concatenate([[True], np.diff(means) > 0.0])  # pooled pressures become one knot, or the inverse would not exist
+        kept = np.concatenate(
+            [[True], np.diff(means) > 0.0]
+        )  # pooled pressures become one knot, or the inverse would not exist
         kept[-1] = True
         if kept.sum() < 3 or not means[-1] > means[-2]:
-            raise CurveError('the data do not rise with pressure up to the end of their range: no inverse there')
+            raise CurveError(
+                'the data do not rise with pressure up to the end of their range: no inverse there'
+            )
         return cls(tuple(p[kept].tolist()), tuple(means[kept].tolist()))
 
     @cached_property
@@ -133,7 +147,11 @@ class MonotoneSpline:
 
 
 Family = Exponential | Cubic | MonotoneSpline
-FAMILIES: dict[str, type] = {'exponential': Exponential, 'cubic': Cubic, 'monotone_spline': MonotoneSpline}
+FAMILIES: dict[str, type] = {
+    'exponential': Exponential,
+    'cubic': Cubic,
+    'monotone_spline': MonotoneSpline,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +193,12 @@ def branches(pressures_pa: np.ndarray) -> np.ndarray:
     return np.concatenate([[steps[moving[0]] > 0], ways > 0])
 
 
-def fit_best(pressures_pa: np.ndarray, values: np.ndarray, family: str = 'auto', rising: np.ndarray | None = None) -> CurveFit:
+def fit_best(
+    pressures_pa: np.ndarray,
+    values: np.ndarray,
+    family: str = 'auto',
+    rising: np.ndarray | None = None,
+) -> CurveFit:
     """Fit one actuator's curve.
 
     Args:
@@ -193,8 +216,14 @@ def fit_best(pressures_pa: np.ndarray, values: np.ndarray, family: str = 'auto',
     if not (np.isfinite(p).all() and np.isfinite(y).all()):
         raise CurveError('pressure or value is not finite: remove that row')
     if family != 'auto' and family not in FAMILIES:
-        raise CurveError(f'family {family!r} is not known: use auto or one of {", ".join(FAMILIES)}')
-    held_out = {name: _held_out(kind, p, y) for name, kind in FAMILIES.items()} if len(np.unique(p)) >= 4 else {}
+        raise CurveError(
+            f'family {family!r} is not known: use auto or one of {", ".join(FAMILIES)}'
+        )
+    held_out = (
+        {name: _held_out(kind, p, y) for name, kind in FAMILIES.items()}
+        if len(np.unique(p)) >= 4
+        else {}
+    )
     if family == 'auto':
         family = _smallest(held_out)
     kind = FAMILIES[family]
@@ -204,7 +233,16 @@ def fit_best(pressures_pa: np.ndarray, values: np.ndarray, family: str = 'auto',
     rising = branches(p) if rising is None else np.asarray(rising, dtype=bool)
     up, down, hysteresis = _branch_fits(kind, p, y, rising)
     return CurveFit(
-        family, curve, float(np.sqrt(np.mean(error**2))), float(np.abs(error).max()), held_out, at, half_width, up, down, hysteresis
+        family,
+        curve,
+        float(np.sqrt(np.mean(error**2))),
+        float(np.abs(error).max()),
+        held_out,
+        at,
+        half_width,
+        up,
+        down,
+        hysteresis,
     )
 
 
@@ -218,7 +256,11 @@ def parameters(curve: Family, quantity: str, unit: str) -> dict:
             'growth_per_pa': float(curve.growth_per_pa),
         }
     if isinstance(curve, Cubic):
-        return {'family': 'cubic', f'coefficients_{unit}': [float(c) for c in curve.coefficients], 'pressure_unit_pa': float(curve.unit_pa)}
+        return {
+            'family': 'cubic',
+            f'coefficients_{unit}': [float(c) for c in curve.coefficients],
+            'pressure_unit_pa': float(curve.unit_pa),
+        }
     return {
         'family': 'monotone_spline',
         'knot_pressures_pa': [float(p) for p in curve.knot_pressures_pa],
@@ -232,10 +274,16 @@ def findings(fit: CurveFit, quantity: str, unit: str) -> dict:
     if fit.held_out_rms:
         found[f'held_out_rms_{unit}'] = dict(fit.held_out_rms)
     if fit.confidence_95.size:
-        found['confidence'] = {'pressure_pa': fit.confidence_pressures_pa.tolist(), f'half_width_95_{unit}': fit.confidence_95.tolist()}
+        found['confidence'] = {
+            'pressure_pa': fit.confidence_pressures_pa.tolist(),
+            f'half_width_95_{unit}': fit.confidence_95.tolist(),
+        }
     if fit.hysteresis_max is not None:
         found[f'hysteresis_max_{unit}'] = fit.hysteresis_max
-        found['branches'] = {'up': parameters(fit.up, quantity, unit), 'down': parameters(fit.down, quantity, unit)}
+        found['branches'] = {
+            'up': parameters(fit.up, quantity, unit),
+            'down': parameters(fit.down, quantity, unit),
+        }
     return found
 
 
@@ -243,7 +291,9 @@ def _smallest(held_out):
     usable = {name: error for name, error in held_out.items() if error is not None}
     if not usable:
         return 'exponential'
-    return next(name for name, error in usable.items() if error <= NEARLY_BEST * min(usable.values()))
+    return next(
+        name for name, error in usable.items() if error <= NEARLY_BEST * min(usable.values())
+    )
 
 
 def _held_out(kind, p, y):
@@ -335,14 +385,19 @@ def fit_exponential(pressures_pa: np.ndarray, lengths_m: np.ndarray) -> tuple[fl
     def linear_fit(growth):  # growth per `scale`; given it, the other two are linear
         x = p / scale
         column = np.expm1(growth * x) / growth if growth else x
-        solution, *_ = np.linalg.lstsq(np.stack([np.ones_like(x), column], axis=1), length, rcond=None)
+        solution, *_ = np.linalg.lstsq(
+            np.stack([np.ones_like(x), column], axis=1), length, rcond=None
+        )
         return solution, float(np.sum((solution[0] + solution[1] * column - length) ** 2))
 
     bound = np.log(LARGEST_RATIO)
     grid = np.linspace(-bound, bound, 29)
     best = int(np.argmin([linear_fit(g)[1] for g in grid]))
     found = minimize_scalar(
-        lambda g: linear_fit(g)[1], bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 28)]), method='bounded', options={'xatol': 1e-12}
+        lambda g: linear_fit(g)[1],
+        bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 28)]),
+        method='bounded',
+        options={'xatol': 1e-12},
     )
     growth = _exact_growth(p / scale, length, found.x) if len(p) == 3 else float(found.x)
     (length_0, slope), _ = linear_fit(growth)
@@ -367,5 +422,10 @@ def _exact_growth(x, length, start):
         return start
     growth, step = start, 1e-6
     for _ in range(8):
-        growth -= (ratio(growth) - np.log(wanted)) * 2 * step / (ratio(growth + step) - ratio(growth - step))
+        growth -= (
+            (ratio(growth) - np.log(wanted))
+            * 2
+            * step
+            / (ratio(growth + step) - ratio(growth - step))
+        )
     return float(growth)

@@ -1,12 +1,14 @@
 """Fit of the modal model's matrix A to shapes of a bellows at several pressures, with the orders chosen by held-out error.
 
-With the same arc lengths at every pressure the paper's Phi = Omega A Gamma reads vec(Phi) = (Gamma^T kron Omega) vec(A) (its equation 22
-prints Phi^T for Gamma^T). `design_matrix` has those rows, one for each point, so that pictures need not share their arc lengths. The fit
-works in Legendre polynomials of s/L on 0..1 and of q on its range, whose design matrix is well conditioned, and is turned into monomials
-at the end. With a clamped base every mode is a multiple of s, so that theta(0, q) = 0.
+With the same arc lengths at every pressure the paper's Phi = Omega A Gamma reads vec(Phi) =
+(Gamma^T kron Omega) vec(A) (its equation 22 prints Phi^T for Gamma^T). `design_matrix` has those
+rows, one for each point, so that pictures need not share their arc lengths. The fit works in
+Legendre polynomials of s/L on 0..1 and of q on its range, whose design matrix is well conditioned,
+and is turned into monomials at the end. With a clamped base every mode is a multiple of s, so that
+theta(0, q) = 0.
 
-Angles enter linearly. Positions are fitted themselves, by Gauss-Newton from the linear fit to the chords' directions: differentiating
-measured positions twice would amplify their noise.
+Angles enter linearly. Positions are fitted themselves, by Gauss-Newton from the linear fit to the
+chords' directions: differentiating measured positions twice would amplify their noise.
 """
 
 from dataclasses import dataclass
@@ -24,7 +26,9 @@ from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalMo
 PSI_PA = 6894.757293168361
 PAPER_PIXEL_M = 0.2959e-3
 LARGEST_ORDERS = 6, 5
-NEARLY_BEST = 1.1  # the smallest orders whose held-out error is within this factor of the least are taken
+NEARLY_BEST = (
+    1.1  # the smallest orders whose held-out error is within this factor of the least are taken
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +75,12 @@ class ModalFit:
     pressures_pa: np.ndarray
 
 
-def fit_modal(shapes: list[Shape], orders: tuple[int, int] | None = None, clamped: bool = True, length_m: float | None = None) -> ModalFit:
+def fit_modal(
+    shapes: list[Shape],
+    orders: tuple[int, int] | None = None,
+    clamped: bool = True,
+    length_m: float | None = None,
+) -> ModalFit:
     """Fit A to shapes.
 
     Args:
@@ -81,7 +90,8 @@ def fit_modal(shapes: list[Shape], orders: tuple[int, int] | None = None, clampe
         length_m: Length of the backbone [m]; the largest arc length when left out.
 
     Raises:
-        KinematicsError: If the shapes are too few or inconsistent, or the orders have more coefficients than data.
+        KinematicsError: If the shapes are too few or inconsistent, or the orders have more
+            coefficients than data.
     """
     shapes = sorted(shapes, key=lambda shape: shape.pressure_pa)
     data = _Data.of(shapes, length_m)
@@ -97,7 +107,10 @@ def fit_modal(shapes: list[Shape], orders: tuple[int, int] | None = None, clampe
         )
     model = data.fit(orders, clamped, range(len(shapes)))
     errors = [data.errors(model, i) for i in range(len(shapes))]
-    held_out = [data.errors(data.fit(orders, clamped, [j for j in range(len(shapes)) if j != i]), i) for i in _inner(shapes, w)]
+    held_out = [
+        data.errors(data.fit(orders, clamped, [j for j in range(len(shapes)) if j != i]), i)
+        for i in _inner(shapes, w)
+    ]
     design = data.design(*_bases(v, w, clamped, data), range(len(shapes)))
     raw = np.concatenate(
         [
@@ -138,7 +151,9 @@ def arc_lengths(positions_m: np.ndarray) -> np.ndarray:
     chords = np.linalg.norm(steps, axis=1)
     moved = chords > 0.0
     chord_angles = np.unwrap(np.arctan2(steps[moved, 0], steps[moved, 1]))
-    half_turns = np.abs(np.gradient(chord_angles)) / 2.0 if len(chord_angles) > 1 else np.abs(chord_angles)
+    half_turns = (
+        np.abs(np.gradient(chord_angles)) / 2.0 if len(chord_angles) > 1 else np.abs(chord_angles)
+    )
     chords[moved] /= np.sinc(half_turns / np.pi)
     return np.cumsum(chords)
 
@@ -146,8 +161,9 @@ def arc_lengths(positions_m: np.ndarray) -> np.ndarray:
 def read_shapes(path: Path, pixel_m: float = PAPER_PIXEL_M) -> list[Shape]:
     """Read annotated points from a CSV file, base to tip, one row each.
 
-    Columns `pressure_pa` or `pressure_psi`; then `x_m`, `z_m` in the base, or the paper's `x_px` (along the straight bellows, our z) and
-    `z_px` (to the side it bends to, our x). Pixels and psi end here.
+    Columns `pressure_pa` or `pressure_psi`; then `x_m`, `z_m` in the base, or the paper's `x_px`
+    (along the straight bellows, our z) and `z_px` (to the side it bends to, our x). Pixels and psi
+    end here.
 
     Args:
         path: CSV file.
@@ -160,13 +176,27 @@ def read_shapes(path: Path, pixel_m: float = PAPER_PIXEL_M) -> list[Shape]:
     try:
         columns, rows = read_csv(path)
         in_psi, in_pixels = 'pressure_psi' in columns, 'x_px' in columns
-        need(columns, ('pressure_psi' if in_psi else 'pressure_pa', *(('x_px', 'z_px') if in_pixels else ('x_m', 'z_m'))))
+        need(
+            columns,
+            (
+                'pressure_psi' if in_psi else 'pressure_pa',
+                *(('x_px', 'z_px') if in_pixels else ('x_m', 'z_m')),
+            ),
+        )
         for row in rows:
-            pressure_pa = row.number('pressure_psi') * PSI_PA if in_psi else row.number('pressure_pa')
-            point = (row.number('z_px') * pixel_m, row.number('x_px') * pixel_m) if in_pixels else (row.number('x_m'), row.number('z_m'))
+            pressure_pa = (
+                row.number('pressure_psi') * PSI_PA if in_psi else row.number('pressure_pa')
+            )
+            point = (
+                (row.number('z_px') * pixel_m, row.number('x_px') * pixel_m)
+                if in_pixels
+                else (row.number('x_m'), row.number('z_m'))
+            )
             points.setdefault(pressure_pa, []).append(point)
     except OSError as error:
-        raise KinematicsError(f'{path}: {error.strerror}; give a CSV file with the columns pressure_pa,x_m,z_m') from error
+        raise KinematicsError(
+            f'{path}: {error.strerror}; give a CSV file with the columns pressure_pa,x_m,z_m'
+        ) from error
     except CsvFileError as error:
         raise KinematicsError(f'{path}: {error}') from error
     return [Shape(pressure_pa, np.array(values)) for pressure_pa, values in points.items()]
@@ -186,34 +216,69 @@ class _Data:
     @classmethod
     def of(cls, shapes, length_m):
         pressures = np.array([shape.pressure_pa for shape in shapes])
-        if len(shapes) < 2 or not np.isfinite(pressures).all() or not (np.diff(pressures) > 0).all():
-            raise KinematicsError(f'pressures {pressures.tolist()} Pa: give at least two, finite and each once')
+        if (
+            len(shapes) < 2
+            or not np.isfinite(pressures).all()
+            or not (np.diff(pressures) > 0).all()
+        ):
+            raise KinematicsError(
+                f'pressures {pressures.tolist()} Pa: give at least two, finite and each once'
+            )
         if all(shape.positions_m is not None for shape in shapes):
             positions = [np.asarray(shape.positions_m, dtype=float) for shape in shapes]
-            if any(p.ndim != 2 or p.shape[1] != 2 or len(p) < 3 or not np.isfinite(p).all() for p in positions):
-                raise KinematicsError('positions: give at least three finite points (x, z) [m] for every pressure')
+            if any(
+                p.ndim != 2 or p.shape[1] != 2 or len(p) < 3 or not np.isfinite(p).all()
+                for p in positions
+            ):
+                raise KinematicsError(
+                    'positions: give at least three finite points (x, z) [m] for every pressure'
+                )
             if all(shape.arc_lengths_m is not None for shape in shapes):
                 sites = [np.asarray(shape.arc_lengths_m, dtype=float) for shape in shapes]
             else:  # the backbone does not stretch: all pictures show the same length
                 sites = [arc_lengths(p) for p in positions]
                 mean = float(np.mean([s[-1] for s in sites]))
                 sites = [s * mean / s[-1] for s in sites]
-            padded = [(np.concatenate([[0.0], s]), np.concatenate([np.zeros((1, 2)), p])) for s, p in zip(sites, positions, strict=True)]
+            padded = [
+                (np.concatenate([[0.0], s]), np.concatenate([np.zeros((1, 2)), p]))
+                for s, p in zip(sites, positions, strict=True)
+            ]
             keep = [np.diff(s) > 0.0 for s, _ in padded]
-            angle_sites = [(0.5 * (s[1:] + s[:-1]))[k] for (s, _), k in zip(padded, keep, strict=True)]
-            angles = [np.unwrap(np.arctan2(*np.diff(p, axis=0)[k].T)) for (_, p), k in zip(padded, keep, strict=True)]
-        elif all(shape.angles_rad is not None and shape.arc_lengths_m is not None for shape in shapes):
+            angle_sites = [
+                (0.5 * (s[1:] + s[:-1]))[k] for (s, _), k in zip(padded, keep, strict=True)
+            ]
+            angles = [
+                np.unwrap(np.arctan2(*np.diff(p, axis=0)[k].T))
+                for (_, p), k in zip(padded, keep, strict=True)
+            ]
+        elif all(
+            shape.angles_rad is not None and shape.arc_lengths_m is not None for shape in shapes
+        ):
             positions = None
             sites = angle_sites = [np.asarray(shape.arc_lengths_m, dtype=float) for shape in shapes]
             angles = [np.asarray(shape.angles_rad, dtype=float) for shape in shapes]
         else:
-            raise KinematicsError('shapes: give positions_m for all of them, or angles_rad and arc_lengths_m for all of them')
+            raise KinematicsError(
+                'shapes: give positions_m for all of them, or angles_rad and arc_lengths_m for all of them'
+            )
         if any(
-            s.shape != (len(a),) or not np.isfinite(a).all() or not (np.diff(s) > 0).all() or s[0] < 0
+            s.shape != (len(a),)
+            or not np.isfinite(a).all()
+            or not (np.diff(s) > 0).all()
+            or s[0] < 0
             for s, a in zip(angle_sites, angles, strict=True)
         ):
-            raise KinematicsError('arc lengths: give one for each point, increasing from the base; angles: finite')
-        return cls(pressures, length_m or float(max(s[-1] for s in sites)), sites, positions, angle_sites, angles)
+            raise KinematicsError(
+                'arc lengths: give one for each point, increasing from the base; angles: finite'
+            )
+        return cls(
+            pressures,
+            length_m or float(max(s[-1] for s in sites)),
+            sites,
+            positions,
+            angle_sites,
+            angles,
+        )
 
     @property
     def points_per_shape(self) -> int:
@@ -238,18 +303,27 @@ class _Data:
     def fit(self, orders, clamped, chosen, exact=True) -> ModalModel:
         c, d = _bases(*orders, clamped, self)
         chosen = list(chosen)
-        solution, *_ = np.linalg.lstsq(self.design(c, d, chosen), np.concatenate([self.angles[i] for i in chosen]), rcond=None)
+        solution, *_ = np.linalg.lstsq(
+            self.design(c, d, chosen), np.concatenate([self.angles[i] for i in chosen]), rcond=None
+        )
         if self.positions is not None and exact:
             solution = self._fit_positions(c, d, chosen, solution)
         coefficients = c.T @ solution.reshape(d.shape[0], c.shape[0]).T @ d
-        return ModalModel(coefficients, self.length_m, self.length_m, self.unit_pa, (self.pressures[0], self.pressures[-1]))
+        return ModalModel(
+            coefficients,
+            self.length_m,
+            self.length_m,
+            self.unit_pa,
+            (self.pressures[0], self.pressures[-1]),
+        )
 
     def _fit_positions(self, c, d, chosen, start):
         sites = [self.sites[i] for i in chosen]
         modes = np.concatenate(
             [
                 design_matrix(
-                    polyvander((s[:, None] * UNIT_NODES).ravel() / self.length_m, c.shape[1] - 1) @ c.T,
+                    polyvander((s[:, None] * UNIT_NODES).ravel() / self.length_m, c.shape[1] - 1)
+                    @ c.T,
                     polyvander([self.pressures[i] / self.unit_pa], d.shape[1] - 1) @ d.T,
                 )
                 for i, s in zip(chosen, sites, strict=True)
@@ -260,12 +334,20 @@ class _Data:
 
         def residuals(x):
             theta = modes @ x
-            return np.concatenate([(np.sin(theta) * weights).sum(1) - measured[:, 0], (np.cos(theta) * weights).sum(1) - measured[:, 1]])
+            return np.concatenate(
+                [
+                    (np.sin(theta) * weights).sum(1) - measured[:, 0],
+                    (np.cos(theta) * weights).sum(1) - measured[:, 1],
+                ]
+            )
 
         def jacobian(x):
             theta = modes @ x
             return np.concatenate(
-                [np.einsum('nk,nkm->nm', np.cos(theta) * weights, modes), np.einsum('nk,nkm->nm', -np.sin(theta) * weights, modes)]
+                [
+                    np.einsum('nk,nkm->nm', np.cos(theta) * weights, modes),
+                    np.einsum('nk,nkm->nm', -np.sin(theta) * weights, modes),
+                ]
             )
 
         return least_squares(residuals, start, jac=jacobian, method='lm', x_scale=1.0).x
@@ -282,7 +364,12 @@ def _bases(v, w, clamped, data):
     """Modes as rows of monomial coefficients: (v or v-1, v) in s/L and (w, w) in q/u."""
 
     def legendre(order, low, high):
-        rows = [Legendre.basis(k, domain=[low, high]).convert(kind=Polynomial, domain=[-1, 1], window=[-1, 1]).coef for k in range(order)]
+        rows = [
+            Legendre.basis(k, domain=[low, high])
+            .convert(kind=Polynomial, domain=[-1, 1], window=[-1, 1])
+            .coef
+            for k in range(order)
+        ]
         return np.array([np.pad(row, (0, order - len(row))) for row in rows])
 
     c = np.pad(legendre(v - 1, 0.0, 1.0), ((0, 0), (1, 0))) if clamped else legendre(v, 0.0, 1.0)
@@ -297,14 +384,22 @@ def _inner(shapes, w):
 def _select(data, least, clamped):
     n = len(data.pressures)
     if n < 4:
-        raise KinematicsError(f'{n} pressures: choosing the orders needs at least 4; give more shapes or the orders')
+        raise KinematicsError(
+            f'{n} pressures: choosing the orders needs at least 4; give more shapes or the orders'
+        )
     table = {}
     for v in range(least, min(LARGEST_ORDERS[0], data.points_per_shape - 1) + 1):
         for w in range(2, min(LARGEST_ORDERS[1], n - 1) + 1):
-            folds = [(data.fit((v, w), clamped, [j for j in range(n) if j != i], exact=False), i) for i in range(1, n - 1)]
+            folds = [
+                (data.fit((v, w), clamped, [j for j in range(n) if j != i], exact=False), i)
+                for i in range(1, n - 1)
+            ]
             table[v, w] = _rms([data.errors(model, i) for model, i in folds])
     enough = NEARLY_BEST * min(table.values())
-    return min((orders for orders in table if table[orders] <= enough), key=lambda o: (o[0] * o[1], table[o])), table
+    return min(
+        (orders for orders in table if table[orders] <= enough),
+        key=lambda o: (o[0] * o[1], table[o]),
+    ), table
 
 
 def _rms(errors) -> float:

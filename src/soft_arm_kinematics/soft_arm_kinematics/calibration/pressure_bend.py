@@ -11,12 +11,22 @@ from typing_extensions import TypedDict
 from soft_arm_description.calibration import made_for_another
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import SingleBendSegment
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, validation_message, write_yaml
+from soft_arm_description.yaml_file import (
+    Number,
+    Word,
+    YamlFileError,
+    checked,
+    read_yaml,
+    validation_message,
+    write_yaml,
+)
 from soft_arm_kinematics.calibration.curve_families import CurveFit, findings, fit_best, parameters
 from soft_arm_kinematics.errors import CurveError
 
 
-def fit_bends(robot: Robot, data: dict[str, tuple[np.ndarray, ...]], family: str = 'cubic') -> dict[str, CurveFit]:
+def fit_bends(
+    robot: Robot, data: dict[str, tuple[np.ndarray, ...]], family: str = 'cubic'
+) -> dict[str, CurveFit]:
     """Fit the bend of each single_bend segment as a function of its pressure.
 
     Args:
@@ -26,7 +36,8 @@ def fit_bends(robot: Robot, data: dict[str, tuple[np.ndarray, ...]], family: str
         family: As `curve_families.fit_best`. The robot file takes cubics, as the gripper paper.
 
     Raises:
-        CurveError: If the robot has no such segment, one is missing or unknown, or its data cannot be fitted.
+        CurveError: If the robot has no such segment, one is missing or unknown, or its data cannot
+            be fitted.
     """
     names = [segment.name for segment in robot.segments if segment.kind == 'single_bend']
     if not names or sorted(data) != sorted(names):
@@ -83,7 +94,9 @@ def save_bends(
 
 def with_bends(robot: Robot, fits: dict[str, CurveFit]) -> Robot:
     """The robot with the fitted cubics in place of the robot file's; see `fit_bends`."""
-    return _replaced(robot, {name: (fit.curve.coefficients, fit.curve.unit_pa) for name, fit in fits.items()})
+    return _replaced(
+        robot, {name: (fit.curve.coefficients, fit.curve.unit_pa) for name, fit in fits.items()}
+    )
 
 
 class _Curve(TypedDict):
@@ -101,10 +114,12 @@ class _File(TypedDict):
 def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
     """The robot with the cubics of a calibration file in place of the robot file's; the robot as it is where it has no single bends.
 
-    A file that does not exist changes nothing: the segments stay `nominal`. So does one that was made for a robot of another name.
+    A file that does not exist changes nothing: the segments stay `nominal`. So does one that was
+    made for a robot of another name.
 
     Raises:
-        CurveError: If the file is incomplete, its curves are no rising cubics, or it was made for another version of the robot file.
+        CurveError: If the file is incomplete, its curves are no rising cubics, or it was made for
+            another version of the robot file.
     """
     if not any(isinstance(s, SingleBendSegment) for s in robot.segments):
         return robot
@@ -127,18 +142,32 @@ def with_calibrated_bends(robot: Robot, path: Path) -> Robot:
     except OSError as error:
         raise CurveError(f'{path}: {error.strerror}; {again}') from error
     except KeyError as error:
-        raise CurveError(f'{path}: not a calibration of the bends of {robot.name}: segment {error} is missing; {again}') from error
+        raise CurveError(
+            f'{path}: not a calibration of the bends of {robot.name}: segment {error} is missing; {again}'
+        ) from error
     except ValidationError as error:
-        raise CurveError(f'{path}: not a calibration of the bends of {robot.name} ({validation_message(error)}); {again}') from error
+        raise CurveError(
+            f'{path}: not a calibration of the bends of {robot.name} ({validation_message(error)}); {again}'
+        ) from error
     except YamlFileError as error:
-        raise CurveError(f'{path}: not a calibration of the bends of {robot.name} ({error}); {again}') from error
+        raise CurveError(
+            f'{path}: not a calibration of the bends of {robot.name} ({error}); {again}'
+        ) from error
     if fingerprint != robot.kinematic_fingerprint:
-        raise CurveError(made_for_another(path, f'{robot.name} {fingerprint}', f'{robot.name} {robot.kinematic_fingerprint}'))
+        raise CurveError(
+            made_for_another(
+                path, f'{robot.name} {fingerprint}', f'{robot.name} {robot.kinematic_fingerprint}'
+            )
+        )
     for segment in calibrated.segments:
         if isinstance(segment, SingleBendSegment):
             at = np.linspace(*segment.pressure_limits_pa, 33) / segment.pressure_unit_pa
-            if not (np.diff(np.polynomial.polynomial.polyval(at, segment.theta_coefficients_rad)) > 0.0).all():
-                raise CurveError(f'{path}: the bend of {segment.name} does not rise over its pressure range; {again}')
+            if not (
+                np.diff(np.polynomial.polynomial.polyval(at, segment.theta_coefficients_rad)) > 0.0
+            ).all():
+                raise CurveError(
+                    f'{path}: the bend of {segment.name} does not rise over its pressure range; {again}'
+                )
     return calibrated
 
 
@@ -147,5 +176,9 @@ def _replaced(robot: Robot, cubics: dict[str, tuple[tuple[float, ...], float]]) 
     for segment in content['segments']:
         if segment['name'] in cubics:
             coefficients, unit_pa = cubics[segment['name']]
-            segment |= {'theta_coefficients_rad': list(coefficients), 'pressure_unit_pa': unit_pa, 'nominal': False}
+            segment |= {
+                'theta_coefficients_rad': list(coefficients),
+                'pressure_unit_pa': unit_pa,
+                'nominal': False,
+            }
     return Robot.model_validate(content)

@@ -1,7 +1,8 @@
 """Pressure-to-length curve of each actuator: fitted from data, strictly rising, and inverted; see `curve_families` for its forms.
 
-The exponential L(p) = L_0 + s (exp(k p) - 1) / k is the unique one through the paper's three points (its table 3). A straight line
-through (-96, 0, 96) kPa would be 29 mm wrong; a monotone cubic has almost no slope at full vacuum, so its inverse is useless there.
+The exponential L(p) = L_0 + s (exp(k p) - 1) / k is the unique one through the paper's three points
+(its table 3). A straight line through (-96, 0, 96) kPa would be 29 mm wrong; a monotone cubic has
+almost no slope at full vacuum, so its inverse is useless there.
 """
 
 import datetime
@@ -17,7 +18,14 @@ from typing_extensions import TypedDict
 from soft_arm_description.calibration import made_by, made_for_another
 from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, write_yaml
+from soft_arm_description.yaml_file import (
+    Number,
+    Word,
+    YamlFileError,
+    checked,
+    read_yaml,
+    write_yaml,
+)
 from soft_arm_kinematics.calibration.curve_families import (
     FAMILIES,
     Cubic,
@@ -76,7 +84,12 @@ class PressureLengthCurve:
     @cached_property
     def growth_per_pa(self) -> np.ndarray:
         """Growth k of exponentials [1/Pa], (n,); nan for other families."""
-        return np.array([curve.growth_per_pa if isinstance(curve, Exponential) else np.nan for curve in self.curves])
+        return np.array(
+            [
+                curve.growth_per_pa if isinstance(curve, Exponential) else np.nan
+                for curve in self.curves
+            ]
+        )
 
     @cached_property
     def _exponential(self) -> bool:
@@ -93,7 +106,9 @@ class PressureLengthCurve:
         Raises:
             CurveError: If a pressure is not finite or outside the calibrated range.
         """
-        return self._lengths(self._inside(pressures_pa, self.pressure_range_pa, 'pressure', 'Pa', 1.0))
+        return self._lengths(
+            self._inside(pressures_pa, self.pressure_range_pa, 'pressure', 'Pa', 1.0)
+        )
 
     def pressures(self, lengths_m: np.ndarray) -> np.ndarray:
         """Gauge pressures [Pa] that give lengths [m], both (..., n).
@@ -103,17 +118,29 @@ class PressureLengthCurve:
         """
         lengths_m = self._inside(lengths_m, self.length_range_m, 'length', 'mm', 1e3)
         if not self._exponential:
-            return np.stack([curve.pressures(lengths_m[..., i], self.pressure_range_pa[:, i]) for i, curve in enumerate(self.curves)], -1)
+            return np.stack(
+                [
+                    curve.pressures(lengths_m[..., i], self.pressure_range_pa[:, i])
+                    for i, curve in enumerate(self.curves)
+                ],
+                -1,
+            )
         strain = (lengths_m - self.length_0_m) / self.slope_0_m_per_pa
         k = np.where(self.growth_per_pa == 0.0, 1.0, self.growth_per_pa)
-        pressures_pa = np.where(self.growth_per_pa == 0.0, strain, np.log1p(k * np.where(self.growth_per_pa == 0.0, 0.0, strain)) / k)
+        pressures_pa = np.where(
+            self.growth_per_pa == 0.0,
+            strain,
+            np.log1p(k * np.where(self.growth_per_pa == 0.0, 0.0, strain)) / k,
+        )
         return np.clip(pressures_pa, *self.pressure_range_pa)
 
     def slopes(self, pressures_pa: np.ndarray) -> np.ndarray:
         """dL/dp [m/Pa] at gauge pressures [Pa], both (..., n). Raises as `lengths`."""
         pressures_pa = self._inside(pressures_pa, self.pressure_range_pa, 'pressure', 'Pa', 1.0)
         if not self._exponential:
-            return np.stack([curve.slopes(pressures_pa[..., i]) for i, curve in enumerate(self.curves)], axis=-1)
+            return np.stack(
+                [curve.slopes(pressures_pa[..., i]) for i, curve in enumerate(self.curves)], axis=-1
+            )
         return self.slope_0_m_per_pa * np.exp(self.growth_per_pa * pressures_pa)
 
     def limit(self, pressures_pa: np.ndarray) -> np.ndarray:
@@ -155,16 +182,25 @@ class PressureLengthCurve:
     def _lengths(self, pressures_pa):
         if not self._exponential:
             pressures_pa = np.asarray(pressures_pa, dtype=float)
-            return np.stack([curve.values(pressures_pa[..., i]) for i, curve in enumerate(self.curves)], axis=-1)
+            return np.stack(
+                [curve.values(pressures_pa[..., i]) for i, curve in enumerate(self.curves)], axis=-1
+            )
         k = self.growth_per_pa
-        stretched = np.where(k == 0.0, pressures_pa, np.expm1(k * pressures_pa) / np.where(k == 0.0, 1.0, k))
+        stretched = np.where(
+            k == 0.0, pressures_pa, np.expm1(k * pressures_pa) / np.where(k == 0.0, 1.0, k)
+        )
         return self.length_0_m + self.slope_0_m_per_pa * stretched
 
     def _inside(self, values, limits, what, unit, scale):
         values = np.asarray(values, dtype=float)
         if values.shape[-1:] != (len(self.chambers),):
-            given, names = values.shape[-1] if values.ndim else 'no list of', ', '.join(self.chambers)[:150]
-            raise CurveError(f'{what}: {given} values, give {len(self.chambers)} [{unit}], one for each of {names}')
+            given, names = (
+                values.shape[-1] if values.ndim else 'no list of',
+                ', '.join(self.chambers)[:150],
+            )
+            raise CurveError(
+                f'{what}: {given} values, give {len(self.chambers)} [{unit}], one for each of {names}'
+            )
         slack = RELATIVE_TOLERANCE * (limits[1] - limits[0])
         bad = ~((values >= limits[0] - slack) & (values <= limits[1] + slack))
         if bad.any():
@@ -178,7 +214,11 @@ class PressureLengthCurve:
 
 
 def fit_curve(
-    robot: Robot, data: dict[str, tuple[np.ndarray, ...]], source: str, date: str | None = None, family: str = 'exponential'
+    robot: Robot,
+    data: dict[str, tuple[np.ndarray, ...]],
+    source: str,
+    date: str | None = None,
+    family: str = 'exponential',
 ) -> PressureLengthCurve:
     """Fit the curves of a robot's actuators.
 
@@ -194,7 +234,9 @@ def fit_curve(
         CurveError: If a chamber is missing or unknown, or its data cannot be fitted.
     """
     if sorted(data) != sorted(robot.chambers):
-        raise CurveError(f'data of chambers {sorted(data)}: the robot {robot.name} has {sorted(robot.chambers)}; give each its rows')
+        raise CurveError(
+            f'data of chambers {sorted(data)}: the robot {robot.name} has {sorted(robot.chambers)}; give each its rows'
+        )
     fits, ranges = [], []
     for name in robot.chambers:
         pressures_pa, lengths_m, *rising = data[name]
@@ -229,7 +271,9 @@ def curve_of_robot_file(robot: Robot) -> PressureLengthCurve:
     return fit_curve(robot, data, 'points of the robot file')
 
 
-def read_points(path: Path, name_column: str = 'chamber', value_column: str = 'length_m') -> dict[str, tuple[np.ndarray, ...]]:
+def read_points(
+    path: Path, name_column: str = 'chamber', value_column: str = 'length_m'
+) -> dict[str, tuple[np.ndarray, ...]]:
     """Read calibration data in the order of measurement: CSV with the columns chamber, pressure_pa, length_m and, if wanted, branch.
 
     Args:
@@ -237,10 +281,12 @@ def read_points(path: Path, name_column: str = 'chamber', value_column: str = 'l
         name_column, value_column: Other columns in place of chamber and length_m.
 
     Returns:
-        For every chamber pressures [Pa] and lengths [m]; where the file has a column branch (up or down), which were taken going up.
+        For every chamber pressures [Pa] and lengths [m]; where the file has a column branch (up or
+        down), which were taken going up.
 
     Raises:
-        CurveError: If the file cannot be read, a column is missing or a value is not a finite number.
+        CurveError: If the file cannot be read, a column is missing or a value is not a finite
+            number.
     """
     wanted, points = (name_column, 'pressure_pa', value_column), {}
     try:
@@ -251,14 +297,21 @@ def read_points(path: Path, name_column: str = 'chamber', value_column: str = 'l
             point = row.number('pressure_pa'), row.number(value_column), *rising
             points.setdefault(row.texts[name_column], []).append(point)
     except OSError as error:
-        raise CurveError(f'{path}: {error.strerror}; give a CSV file with the columns {",".join(wanted)}') from error
+        raise CurveError(
+            f'{path}: {error.strerror}; give a CSV file with the columns {",".join(wanted)}'
+        ) from error
     except CsvFileError as error:
         raise CurveError(f'{path}: {error}') from error
-    return {name: tuple(np.array(column) for column in zip(*values, strict=True)) for name, values in points.items()}
+    return {
+        name: tuple(np.array(column) for column in zip(*values, strict=True))
+        for name, values in points.items()
+    }
 
 
 class _Chamber(TypedDict):
-    pressure_range_pa: Annotated[list[Annotated[Number, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)]
+    pressure_range_pa: Annotated[
+        list[Annotated[Number, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
+    ]
     residual_rms_m: Number
     residual_max_m: Number
     family: NotRequired[Word]
@@ -283,7 +336,8 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
     """Read a saved curve and check that it was made for this robot.
 
     Raises:
-        CurveError: If the file is missing or incomplete; OtherRobotError if it was made for another robot.
+        CurveError: If the file is missing or incomplete; OtherRobotError if it was made for another
+            robot.
     """
     try:
         content = checked(read_yaml(path), _File)
@@ -291,7 +345,8 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
             raise OtherRobotError(made_for_another(Path(path), str(content['robot']), robot.name))
         chambers = [content['chambers'][name] for name in robot.chambers]
         columns = {
-            key: np.array([c[key] for c in chambers], dtype=float).T for key in ('pressure_range_pa', 'residual_rms_m', 'residual_max_m')
+            key: np.array([c[key] for c in chambers], dtype=float).T
+            for key in ('pressure_range_pa', 'residual_rms_m', 'residual_max_m')
         }
         curve = PressureLengthCurve(
             robot.chambers,
@@ -303,14 +358,21 @@ def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
             robot_fingerprint=content['robot_fingerprint'],
         )
     except OSError as error:
-        raise CurveError(f'{path}: {error.strerror}; {made_by(path, "softarm calibrate curve")}') from error
+        raise CurveError(
+            f'{path}: {error.strerror}; {made_by(path, "softarm calibrate curve")}'
+        ) from error
     except OtherRobotError:
         raise
     except (KeyError, ValueError) as error:
         why = f'key {error} is missing' if isinstance(error, KeyError) else error
-        raise CurveError(f'{path}: not a pressure-length calibration of {robot.name} ({why}); {_AGAIN}') from error
+        raise CurveError(
+            f'{path}: not a pressure-length calibration of {robot.name} ({why}); {_AGAIN}'
+        ) from error
     checked_pa = np.linspace(*curve.pressure_range_pa, 33)
-    if not ((np.diff(curve.pressure_range_pa, axis=0) > 0).all() and (np.diff(curve.lengths(checked_pa), axis=0) > 0).all()):
+    if not (
+        (np.diff(curve.pressure_range_pa, axis=0) > 0).all()
+        and (np.diff(curve.lengths(checked_pa), axis=0) > 0).all()
+    ):
         raise CurveError(f'{path}: a curve does not rise over its pressure range; {_AGAIN}')
     return curve
 
@@ -319,9 +381,16 @@ def _curve(content: dict) -> Family:
     """The curve in a file; KeyError or ValueError if it is incomplete."""
     family = content.get('family', 'exponential')  # files from before there were families
     if family == 'exponential':
-        return Exponential(*(float(content[key]) for key in ('length_0_m', 'slope_0_m_per_pa', 'growth_per_pa')))
+        return Exponential(
+            *(float(content[key]) for key in ('length_0_m', 'slope_0_m_per_pa', 'growth_per_pa'))
+        )
     if family == 'cubic':
-        return Cubic(tuple(float(c) for c in content['coefficients_m']), float(content['pressure_unit_pa']))
+        return Cubic(
+            tuple(float(c) for c in content['coefficients_m']), float(content['pressure_unit_pa'])
+        )
     if family == 'monotone_spline':
-        return MonotoneSpline(tuple(float(p) for p in content['knot_pressures_pa']), tuple(float(v) for v in content['knot_lengths_m']))
+        return MonotoneSpline(
+            tuple(float(p) for p in content['knot_pressures_pa']),
+            tuple(float(v) for v in content['knot_lengths_m']),
+        )
     raise YamlFileError(f'family {family!r} is not one of {", ".join(FAMILIES)}')

@@ -14,7 +14,10 @@ from soft_arm_kinematics.calibration.pressure_length import fit_curve, read_poin
 from soft_arm_kinematics.errors import KinematicsError
 
 Data = dict[str, tuple[np.ndarray, ...]]
-QUANTITIES = {'length': ('m', 'mm', 1e3), 'bend': ('rad', 'deg', np.degrees(1.0))}  # unit of data, unit shown, factor
+QUANTITIES = {
+    'length': ('m', 'mm', 1e3),
+    'bend': ('rad', 'deg', np.degrees(1.0)),
+}  # unit of data, unit shown, factor
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -34,7 +37,12 @@ def main(argv: list[str] | None = None) -> int:
         'pressure_pa,theta_rad; gauge pressure) in the order of measurement; a column branch (up, down) may say which way '
         'each was taken',
     )
-    parser.add_argument('--quantity', default='length', choices=QUANTITIES, help='what was measured (default: %(default)s)')
+    parser.add_argument(
+        '--quantity',
+        default='length',
+        choices=QUANTITIES,
+        help='what was measured (default: %(default)s)',
+    )
     parser.add_robot()
     parser.add_rig()
     parser.add_argument(
@@ -43,9 +51,16 @@ def main(argv: list[str] | None = None) -> int:
         choices=['auto', *FAMILIES],
         help='form of the curve; auto: the one that predicts pressures left out of the fit best (default: %(default)s)',
     )
-    parser.add_argument('--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)')
+    parser.add_argument(
+        '--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)'
+    )
     parser.add_argument('--out', type=output_file(), help='write here instead')
-    parser.add_argument('--plot', type=plot_file, metavar='PNG', help='also draw data, curves, confidence and branches')
+    parser.add_argument(
+        '--plot',
+        type=plot_file,
+        metavar='PNG',
+        help='also draw data, curves, confidence and branches',
+    )
     parser.add_json()
     return parser.answer(argv, _calibrate, KinematicsError, RobotFileError, CalibrationError)
 
@@ -64,7 +79,11 @@ def _calibrate(args) -> int:
         save_bends(path, robot, fits, args.data.name, devices, args.date)
     if args.plot:
         draw_fits(fits, data, args.plot, args.quantity)
-    print(json.dumps(fit_summary(fits, path, QUANTITIES[args.quantity][0])) if args.json else fit_table(fits, data, path, args.quantity))
+    print(
+        json.dumps(fit_summary(fits, path, QUANTITIES[args.quantity][0]))
+        if args.json
+        else fit_table(fits, data, path, args.quantity)
+    )
     return 0
 
 
@@ -95,7 +114,13 @@ def fit_table(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) 
     for name, fit in fits.items():
         ends_pa = data[name][0].min(), data[name][0].max()
         first, last = (float(fit.curve.values(p)) * factor for p in ends_pa)
-        numbers = fit.residual_rms, fit.residual_max, fit.held_out_rms.get(fit.family), _widest(fit), fit.hysteresis_max
+        numbers = (
+            fit.residual_rms,
+            fit.residual_max,
+            fit.held_out_rms.get(fit.family),
+            _widest(fit),
+            fit.hysteresis_max,
+        )
         texts = ['-' if number is None else f'{number * factor:.3f}' for number in numbers]
         lines.append(
             f'{name:10} {fit.family:>16} {ends_pa[0] / 1e3:8.1f} ..{ends_pa[1] / 1e3:8.1f} {first:8.2f} ..{last:8.2f} '
@@ -126,13 +151,22 @@ def draw_fits(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) 
         axes.plot(at / 1e3, curve * factor, 'k', label=fit.family)
         if fit.confidence_95.size:
             half_width = np.interp(at, fit.confidence_pressures_pa, fit.confidence_95)
-            axes.fill_between(at / 1e3, (curve - half_width) * factor, (curve + half_width) * factor, color='k', alpha=0.2, label='95 %')
+            axes.fill_between(
+                at / 1e3,
+                (curve - half_width) * factor,
+                (curve + half_width) * factor,
+                color='k',
+                alpha=0.2,
+                label='95 %',
+            )
         if fit.hysteresis_max is not None:
             axes.plot(at / 1e3, fit.up.values(at) * factor, 'C0', label='up')
             axes.plot(at / 1e3, fit.down.values(at) * factor, 'C1', label='down')
         axes.plot(pressures_pa / 1e3, measured * factor, 'k.')
         axes.set(
-            title=f'{name}: rms {fit.residual_rms * factor:.2f} {shown}', xlabel='gauge pressure [kPa]', ylabel=f'{quantity} [{shown}]'
+            title=f'{name}: rms {fit.residual_rms * factor:.2f} {shown}',
+            xlabel='gauge pressure [kPa]',
+            ylabel=f'{quantity} [{shown}]',
         )
         axes.legend()
     figure.savefig(path)

@@ -2,7 +2,13 @@
 
 import json
 
-from soft_arm_description.command_line import CommandLine, input_file, number_in, output_file, whole_number_in
+from soft_arm_description.command_line import (
+    CommandLine,
+    input_file,
+    number_in,
+    output_file,
+    whole_number_in,
+)
 from soft_arm_description.yaml_file import yaml_text
 from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, fit_modal, read_shapes
 from soft_arm_kinematics.errors import KinematicsError
@@ -22,7 +28,12 @@ def main(argv: list[str] | None = None) -> int:
         help='CSV, base to tip, with the columns pressure_pa,x_m,z_m (z along the '
         "straight bellows), or pressure_psi,x_px,z_px in the paper's axes (x along it)",
     )
-    parser.add_argument('--pixel-m', type=number_in(1e-9, 1.0), default=PAPER_PIXEL_M, help='size of a pixel [m] (default: %(default)s)')
+    parser.add_argument(
+        '--pixel-m',
+        type=number_in(1e-9, 1.0),
+        default=PAPER_PIXEL_M,
+        help='size of a pixel [m] (default: %(default)s)',
+    )
     parser.add_argument(
         '--orders',
         type=whole_number_in(1, 30),
@@ -30,9 +41,19 @@ def main(argv: list[str] | None = None) -> int:
         metavar=('V', 'W'),
         help='powers of arc length and pressure, the zeroth counted (default: the smallest that predict pressures left out of the fit)',
     )
-    parser.add_argument('--free-base', action='store_true', help='let the tangent at the base turn with pressure, as in the paper')
-    parser.add_argument('--length-m', type=number_in(1e-4, 100.0), help='length of the backbone [m] (default: that of the points)')
-    parser.add_argument('--out', type=output_file(), help='write the keys here instead of printing them')
+    parser.add_argument(
+        '--free-base',
+        action='store_true',
+        help='let the tangent at the base turn with pressure, as in the paper',
+    )
+    parser.add_argument(
+        '--length-m',
+        type=number_in(1e-4, 100.0),
+        help='length of the backbone [m] (default: that of the points)',
+    )
+    parser.add_argument(
+        '--out', type=output_file(), help='write the keys here instead of printing them'
+    )
     parser.add_json()
     return parser.answer(argv, _fit, KinematicsError)
 

@@ -16,7 +16,9 @@ APART = 0.1  # share of a coordinate's range by which rivals differ: nearer ones
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    parser = CommandLine(prog='softarm ik', description='Inverse kinematics, explained; needs no running nodes.')
+    parser = CommandLine(
+        prog='softarm ik', description='Inverse kinematics, explained; needs no running nodes.'
+    )
     explain = parser.add_subparsers(dest='name', required=True).add_parser(
         'explain',
         help='the best solution beside its rivals',
@@ -24,18 +26,41 @@ def main(argv: list[str] | None = None) -> int:
         f"those before it by {APART:.0%} of some coordinate's range.",
     )
     explain.add_argument(
-        '--target-m', required=True, nargs=3, type=finite_number, metavar=('X', 'Y', 'Z'), help='tip position in the base frame [m]'
+        '--target-m',
+        required=True,
+        nargs=3,
+        type=finite_number,
+        metavar=('X', 'Y', 'Z'),
+        help='tip position in the base frame [m]',
     )
     explain.add_argument(
-        '--axis', nargs=3, type=finite_number, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)'
+        '--axis',
+        nargs=3,
+        type=finite_number,
+        metavar=('X', 'Y', 'Z'),
+        help='wanted direction of the tip axis (default: any)',
     )
     explain.add_argument(
-        '--present-lengths-m', nargs='+', type=finite_number, metavar='L', help='lengths now [m] (default: at ambient pressure)'
+        '--present-lengths-m',
+        nargs='+',
+        type=finite_number,
+        metavar='L',
+        help='lengths now [m] (default: at ambient pressure)',
     )
     explain.add_argument(
-        '--plot', type=plot_file, default=Path('ik_explain.png'), metavar='FILE', help='PNG to write (default: %(default)s)'
+        '--plot',
+        type=plot_file,
+        default=Path('ik_explain.png'),
+        metavar='FILE',
+        help='PNG to write (default: %(default)s)',
     )
-    explain.add_argument('--rivals', type=whole_number_in(0, 8), default=3, metavar='N', help='how many rivals (default: %(default)s)')
+    explain.add_argument(
+        '--rivals',
+        type=whole_number_in(0, 8),
+        default=3,
+        metavar='N',
+        help='how many rivals (default: %(default)s)',
+    )
     explain.add_robot()
     explain.add_rig()
     explain.add_json()
@@ -46,13 +71,17 @@ def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:
     """Rows of actuation (k, n), at most `count`: the first, then each that differs enough from those taken before it."""
     shares, rows = actuation / np.diff(arm.actuation_limits, axis=0)[0], []
     for row, share in enumerate(shares):
-        if len(rows) < count and all(np.abs(share - shares[other]).max() >= APART for other in rows):
+        if len(rows) < count and all(
+            np.abs(share - shares[other]).max() >= APART for other in rows
+        ):
             rows.append(row)
     return rows
 
 
 def _explain(args) -> int:
-    from soft_arm_kinematics.cli.plots import draw_solutions  # --help does not load Matplotlib and the compiler
+    from soft_arm_kinematics.cli.plots import (
+        draw_solutions,
+    )  # --help does not load Matplotlib and the compiler
     from soft_arm_kinematics.ik.inverse import InverseKinematics
 
     arm = load_arm(args.robot, args.rig)
@@ -61,11 +90,29 @@ def _explain(args) -> int:
         raise KinematicsError(result.message)
     ranks = apart(arm, result.solutions.actuation, args.rivals + 1)
     shown = [result.solutions[rank] for rank in ranks]
-    present = arm.rest_actuation if args.present_lengths_m is None else np.clip(args.present_lengths_m, *arm.actuation_limits)
+    present = (
+        arm.rest_actuation
+        if args.present_lengths_m is None
+        else np.clip(args.present_lengths_m, *arm.actuation_limits)
+    )
     draw_solutions(arm, result.target_m, shown, [rank + 1 for rank in ranks], present, args.plot)
-    keys = 'score', 'score_angle_change', 'score_bend_growth', 'score_stiffness', 'pressure_margin_pa', 'explanation'
+    keys = (
+        'score',
+        'score_angle_change',
+        'score_bend_growth',
+        'score_stiffness',
+        'pressure_margin_pa',
+        'explanation',
+    )
     if args.json:
-        print(json.dumps({'plot': str(args.plot), 'solutions': [{key: getattr(s, key) for key in keys} for s in shown]}))
+        print(
+            json.dumps(
+                {
+                    'plot': str(args.plot),
+                    'solutions': [{key: getattr(s, key) for key in keys} for s in shown],
+                }
+            )
+        )
         return 0
     for number, s in enumerate(shown):
         print(

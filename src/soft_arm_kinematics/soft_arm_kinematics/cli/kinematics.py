@@ -7,14 +7,22 @@ import sys
 import numpy as np
 
 from soft_arm_description.calibration import CalibrationError
-from soft_arm_description.command_line import CommandLine, finite_number, number_in, plot_file, positive_count
+from soft_arm_description.command_line import (
+    CommandLine,
+    finite_number,
+    number_in,
+    plot_file,
+    positive_count,
+)
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
 
 COMPILED_FROM = 20_000  # poses; for fewer, loading the compiler takes longer than answering
-FARTHEST_BEYOND = 100.0  # times its range that a coordinate may lie outside, where that is asked for
+FARTHEST_BEYOND = (
+    100.0  # times its range that a coordinate may lie outside, where that is asked for
+)
 SHOWN = 10  # solutions in the table unless asked otherwise
 WORKSPACE_POINTS = 1_000_000
 
@@ -22,16 +30,33 @@ WORKSPACE_POINTS = 1_000_000
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     return _parser().answer(
-        argv, lambda args: args.command(load_arm(args.robot, args.rig), args), KinematicsError, RobotFileError, CalibrationError
+        argv,
+        lambda args: args.command(load_arm(args.robot, args.rig), args),
+        KinematicsError,
+        RobotFileError,
+        CalibrationError,
     )
 
 
 def _parser():
-    parser = CommandLine(prog='softarm kinematics', description='Forward and inverse kinematics; needs no running nodes.')
+    parser = CommandLine(
+        prog='softarm kinematics',
+        description='Forward and inverse kinematics; needs no running nodes.',
+    )
     commands = parser.add_subparsers(dest='name', required=True)
-    fk = commands.add_parser('fk', help='actuation to tip pose', description='Pose of the tip at given pressures, lengths or actuation.')
+    fk = commands.add_parser(
+        'fk',
+        help='actuation to tip pose',
+        description='Pose of the tip at given pressures, lengths or actuation.',
+    )
     given = fk.add_mutually_exclusive_group(required=True)
-    given.add_argument('--pressures-pa', nargs='+', type=finite_number, metavar='P', help='gauge pressure of every chamber [Pa]')
+    given.add_argument(
+        '--pressures-pa',
+        nargs='+',
+        type=finite_number,
+        metavar='P',
+        help='gauge pressure of every chamber [Pa]',
+    )
     given.add_argument(
         '--lengths-m',
         nargs='+',
@@ -39,12 +64,31 @@ def _parser():
         help='length of every bellows [m], or - for a JSON array of such vectors on '
         'standard input; answers {"poses": [4x4 ...], "actuator_radius_m": h, "within_limits": [true ...]}',
     )
-    given.add_argument('--actuation', nargs='+', metavar='X', help="the robot's coordinates in their SI units, or - as for --lengths-m")
-    fk.add_argument('--beyond-limits', action='store_true', help='also take values outside the limits: a pose of the geometry alone')
-    fk.add_argument('--arcs-only', action='store_true', help='leave out rigid parts at the ends of the segments')
-    fk.add_argument('--device', metavar='D', help='cpu, cuda, ...: answer standard input through torch (default: compiled, without torch)')
+    given.add_argument(
+        '--actuation',
+        nargs='+',
+        metavar='X',
+        help="the robot's coordinates in their SI units, or - as for --lengths-m",
+    )
+    fk.add_argument(
+        '--beyond-limits',
+        action='store_true',
+        help='also take values outside the limits: a pose of the geometry alone',
+    )
+    fk.add_argument(
+        '--arcs-only', action='store_true', help='leave out rigid parts at the ends of the segments'
+    )
+    fk.add_argument(
+        '--device',
+        metavar='D',
+        help='cpu, cuda, ...: answer standard input through torch (default: compiled, without torch)',
+    )
     fk.set_defaults(command=_fk)
-    ik = commands.add_parser('ik', help='tip position to pressures', description='All ways to bring the tip to a target, best first.')
+    ik = commands.add_parser(
+        'ik',
+        help='tip position to pressures',
+        description='All ways to bring the tip to a target, best first.',
+    )
     ik.add_argument(
         '--target-m',
         required=True,
@@ -52,11 +96,26 @@ def _parser():
         metavar='X',
         help='tip position x y z in the base frame [m], or - for a JSON array of targets on standard input; answers {"results": [...]}',
     )
-    ik.add_argument('--axis', nargs=3, type=finite_number, metavar=('X', 'Y', 'Z'), help='wanted direction of the tip axis (default: any)')
     ik.add_argument(
-        '--present-lengths-m', nargs='+', type=finite_number, metavar='L', help='lengths now [m] (default: at ambient pressure)'
+        '--axis',
+        nargs=3,
+        type=finite_number,
+        metavar=('X', 'Y', 'Z'),
+        help='wanted direction of the tip axis (default: any)',
     )
-    ik.add_argument('--max-solutions', type=positive_count, metavar='N', help=f'largest number (default: all with --json, else {SHOWN})')
+    ik.add_argument(
+        '--present-lengths-m',
+        nargs='+',
+        type=finite_number,
+        metavar='L',
+        help='lengths now [m] (default: at ambient pressure)',
+    )
+    ik.add_argument(
+        '--max-solutions',
+        type=positive_count,
+        metavar='N',
+        help=f'largest number (default: all with --json, else {SHOWN})',
+    )
     ik.set_defaults(command=_ik)
     workspace = commands.add_parser(
         'workspace',
@@ -84,23 +143,32 @@ def _fk(arm: Arm, args) -> int:
         arm = without_rigid_parts(arm)
     vectors = args.lengths_m or args.actuation
     if args.lengths_m and not arm.has_bellows:
-        raise KinematicsError(f'robot {arm.robot.name} has no lengths ({_kinds(arm)}): give --actuation, {arm.coordinates_text}')
+        raise KinematicsError(
+            f'robot {arm.robot.name} has no lengths ({_kinds(arm)}): give --actuation, {arm.coordinates_text}'
+        )
     if vectors == ['-']:
         radii = [s.actuators.centre_radius_m for s in arm.robot.segments if s.kind == 'bellows']
         rows = _rows_of(sys.stdin.read(), arm.n_actuators)
         within_limits = check_limits(arm, rows, beyond=True)
         if not within_limits.all():
             count, first = np.count_nonzero(~within_limits), int(np.argmin(within_limits))
-            sys.stderr.write(f'{count} of {len(rows)} vectors lie outside the limits, the first is vector {first}: see within_limits\n')
+            sys.stderr.write(
+                f'{count} of {len(rows)} vectors lie outside the limits, the first is vector {first}: see within_limits\n'
+            )
         poses = _poses(arm, rows, args.device)
-        answer = {'poses': poses.tolist(), 'actuator_radius_m': radii[0] if len(set(radii)) == 1 else radii or None}
+        answer = {
+            'poses': poses.tolist(),
+            'actuator_radius_m': radii[0] if len(set(radii)) == 1 else radii or None,
+        }
         print(json.dumps(answer | {'within_limits': within_limits.tolist()}))
         return 0
     if args.pressures_pa and not arm.set_by_pressures:
         raise KinematicsError(
             f'robot {arm.robot.name} is not set by pressures alone ({_kinds(arm)}): give --actuation, {arm.coordinates_text}'
         )
-    actuation = arm.actuation_at(args.pressures_pa) if args.pressures_pa else arm.checked(_numbers(vectors))
+    actuation = (
+        arm.actuation_at(args.pressures_pa) if args.pressures_pa else arm.checked(_numbers(vectors))
+    )
     within_limits = bool(check_limits(arm, actuation, args.beyond_limits))
     theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(actuation))
     poses = arm.segment_poses(actuation)
@@ -148,7 +216,8 @@ def check_limits(arm: Arm, actuation: np.ndarray, beyond: bool) -> np.ndarray:
     """Whether each actuation (..., n) is inside the limits, (...).
 
     Raises:
-        KinematicsError: If a value is outside and `beyond` is not set, or is more than `FARTHEST_BEYOND` times its range outside.
+        KinematicsError: If a value is outside and `beyond` is not set, or is more than
+            `FARTHEST_BEYOND` times its range outside.
     """
     low, high = arm.actuation_limits
     excess = np.maximum(low - actuation, actuation - high) / (high - low)
@@ -156,7 +225,11 @@ def check_limits(arm: Arm, actuation: np.ndarray, beyond: bool) -> np.ndarray:
     if outside.any():
         index = tuple(np.argwhere(outside)[0])
         c, vector = arm.robot.actuation[index[-1]], f'vector {index[0]}: ' if len(index) > 1 else ''
-        remedy = 'give a value nearer to them' if beyond else 'give a value inside, or --beyond-limits for a pose of the geometry alone'
+        remedy = (
+            'give a value nearer to them'
+            if beyond
+            else 'give a value inside, or --beyond-limits for a pose of the geometry alone'
+        )
         raise KinematicsError(
             f'{vector}{c.name} is {actuation[index]:.7g} {c.unit}, outside its limits '
             f'{low[index[-1]]:.7g}..{high[index[-1]]:.7g} {c.unit}: {remedy}'
@@ -171,19 +244,32 @@ def _kinds(arm):
 def _poses(arm, rows, device):
     if device is None and len(rows) < COMPILED_FROM:
         return arm.fk(rows)
-    from soft_arm_kinematics.backends.fast_fk import fk_batch  # the compiler it loads is not needed for a few
+    from soft_arm_kinematics.backends.fast_fk import (
+        fk_batch,
+    )  # the compiler it loads is not needed for a few
 
     return fk_batch(arm, rows, device=device)
 
 
 def _ik(arm: Arm, args) -> int:
-    from soft_arm_kinematics.ik.inverse import InverseKinematics  # the compiler it loads is not needed for fk
+    from soft_arm_kinematics.ik.inverse import (
+        InverseKinematics,
+    )  # the compiler it loads is not needed for fk
 
     limit = args.max_solutions if args.max_solutions or args.json else SHOWN
     solver = InverseKinematics(arm)
     if args.target_m == ['-']:
         targets_m = _rows_of(sys.stdin.read(), 3)
-        print(json.dumps({'results': [_answer(arm, solver.solve(t, args.axis, args.present_lengths_m, limit)) for t in targets_m]}))
+        print(
+            json.dumps(
+                {
+                    'results': [
+                        _answer(arm, solver.solve(t, args.axis, args.present_lengths_m, limit))
+                        for t in targets_m
+                    ]
+                }
+            )
+        )
         return 0
     result = solver.solve(_numbers(args.target_m), args.axis, args.present_lengths_m, limit)
     if args.json:
@@ -191,7 +277,10 @@ def _ik(arm: Arm, args) -> int:
     if not result.solutions:
         raise KinematicsError(result.message)
     if not args.json:
-        print('     score   angle    bend   stiff  margin [kPa]   pressures [kPa]: ' + ' '.join(arm.robot.chambers))
+        print(
+            '     score   angle    bend   stiff  margin [kPa]   pressures [kPa]: '
+            + ' '.join(arm.robot.chambers)
+        )
         for i, s in enumerate(result.solutions, start=1):
             margin = '-' if s.pressure_margin_pa is None else f'{s.pressure_margin_pa / 1e3:.2f}'
             print(
@@ -203,8 +292,22 @@ def _ik(arm: Arm, args) -> int:
 
 
 def _answer(arm, result):
-    arrays = 'lengths_m' if arm.has_bellows else 'actuation', 'pressures_pa', 'theta_rad', 'phi_rad', 'ell_m'
-    scalars = 'residual_m', 'score', 'score_angle_change', 'score_bend_growth', 'score_stiffness', 'pressure_margin_pa', 'explanation'
+    arrays = (
+        'lengths_m' if arm.has_bellows else 'actuation',
+        'pressures_pa',
+        'theta_rad',
+        'phi_rad',
+        'ell_m',
+    )
+    scalars = (
+        'residual_m',
+        'score',
+        'score_angle_change',
+        'score_bend_growth',
+        'score_stiffness',
+        'pressure_margin_pa',
+        'explanation',
+    )
     return {
         'robot': arm.robot.name,
         'frame': arm.robot.base.frame,
@@ -214,7 +317,9 @@ def _answer(arm, result):
         'distance_m': result.distance_m,
         'message': result.message,
         'solutions': [
-            {key: getattr(s, key).tolist() for key in arrays} | {key: getattr(s, key) for key in scalars} for s in result.solutions
+            {key: getattr(s, key).tolist() for key in arrays}
+            | {key: getattr(s, key) for key in scalars}
+            for s in result.solutions
         ],
     }
 
@@ -255,10 +360,16 @@ def _workspace(arm: Arm, args) -> int:
             )
         )
         return 0
-    print(f'volume {litres(reachable)} (two standard errors); cells of {reachable.cell_m * 1e3:.2f} mm')
-    print(f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm')
+    print(
+        f'volume {litres(reachable)} (two standard errors); cells of {reachable.cell_m * 1e3:.2f} mm'
+    )
+    print(
+        f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm'
+    )
     for point_m, distance_m in zip(points_m.reshape(-1, 3), distances_m, strict=True):
-        print(f'{np.round(point_m * 1e3, 2).tolist()} mm: {abs(distance_m) * 1e3:.1f} mm {"inside" if distance_m > 0 else "outside"}')
+        print(
+            f'{np.round(point_m * 1e3, 2).tolist()} mm: {abs(distance_m) * 1e3:.1f} mm {"inside" if distance_m > 0 else "outside"}'
+        )
     return 0
 
 
@@ -273,16 +384,28 @@ def _rows_of(text, size):
     try:
         rows = json.loads(text)
     except ValueError as error:
-        raise KinematicsError(f'standard input is not JSON ({error}): give an array of vectors of {size} numbers') from error
+        raise KinematicsError(
+            f'standard input is not JSON ({error}): give an array of vectors of {size} numbers'
+        ) from error
     if not isinstance(rows, list):
-        raise KinematicsError(f'standard input is not an array: give an array of vectors of {size} numbers')
+        raise KinematicsError(
+            f'standard input is not an array: give an array of vectors of {size} numbers'
+        )
     for i, row in enumerate(rows):
-        if not isinstance(row, list) or len(row) != size or not all(type(v) in (int, float) for v in row):
-            raise KinematicsError(f'vector {i} of standard input is {json.dumps(row)[:60]}: give {size} numbers')
+        if (
+            not isinstance(row, list)
+            or len(row) != size
+            or not all(type(v) in (int, float) for v in row)
+        ):
+            raise KinematicsError(
+                f'vector {i} of standard input is {json.dumps(row)[:60]}: give {size} numbers'
+            )
     rows = np.array(rows, dtype=float).reshape(-1, size)
     if not np.isfinite(rows).all():
         i = int(np.argmin(np.isfinite(rows).all(axis=1)))
-        raise KinematicsError(f'vector {i} of standard input is {rows[i].tolist()}: give finite numbers')
+        raise KinematicsError(
+            f'vector {i} of standard input is {rows[i].tolist()}: give finite numbers'
+        )
     return rows
 
 

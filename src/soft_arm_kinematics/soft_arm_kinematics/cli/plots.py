@@ -23,10 +23,19 @@ def draw_workspace(arm: Arm, reachable: ReachableSet, path: Path) -> None:
     figure = pyplot.figure(figsize=(14.0, 5.2))
     points_mm = reachable.boundary_m * 1e3
     space = figure.add_axes((0.0, 0.03, 0.36, 0.87), projection='3d')
-    front = points_mm[points_mm[:, 1] >= 0.0]  # the half behind the plane y = 0, so that hollows show
+    front = points_mm[
+        points_mm[:, 1] >= 0.0
+    ]  # the half behind the plane y = 0, so that hollows show
     space.scatter(*front.T, s=2, c=front[:, 2], cmap='viridis')
     low, high = points_mm.min(axis=0), points_mm.max(axis=0)
-    space.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(high[2], low[2]), xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]')
+    space.set(
+        xlim=(low[0], high[0]),
+        ylim=(low[1], high[1]),
+        zlim=(high[2], low[2]),
+        xlabel='x [mm]',
+        ylabel='y [mm]',
+        zlabel='z [mm]',
+    )
     space.set_box_aspect(high - low)
     space.view_init(elev=18.0, azim=-70.0)
     space.set_title(f'boundary, half of it; volume {litres(reachable)}', fontsize=10)
@@ -34,13 +43,36 @@ def draw_workspace(arm: Arm, reachable: ReachableSet, path: Path) -> None:
     high_mm = low_mm + np.array(reachable.inside.shape) * reachable.cell_m * 1e3
     for left, across, along, name in ((0.42, 1, 0, 'x'), (0.73, 0, 1, 'y')):
         axes = figure.add_axes((left, 0.11, 0.25, 0.76))
-        middle = int(np.clip(np.rint(-reachable.origin_m[across] / reachable.cell_m), 0, reachable.inside.shape[across] - 1))
+        middle = int(
+            np.clip(
+                np.rint(-reachable.origin_m[across] / reachable.cell_m),
+                0,
+                reachable.inside.shape[across] - 1,
+            )
+        )
         cut = np.take(reachable.inside, middle, axis=across)
-        axes.imshow(cut.T, origin='lower', extent=(low_mm[along], high_mm[along], low_mm[2], high_mm[2]), cmap='Blues', vmax=2)
+        axes.imshow(
+            cut.T,
+            origin='lower',
+            extent=(low_mm[along], high_mm[along], low_mm[2], high_mm[2]),
+            cmap='Blues',
+            vmax=2,
+        )
         near = np.abs(reachable.boundary_m[:, across]) < reachable.cell_m
-        axes.plot(points_mm[near, along], points_mm[near, 2], '.', markersize=2, color='C3', label='boundary')
+        axes.plot(
+            points_mm[near, along],
+            points_mm[near, 2],
+            '.',
+            markersize=2,
+            color='C3',
+            label='boundary',
+        )
         axes.plot(0.0, 0.0, '^', color='black', label='base')
-        axes.set(xlabel=f'{name} [mm]', ylabel='z [mm]', ylim=(max(high_mm[2], 20.0), min(low_mm[2], -20.0)))
+        axes.set(
+            xlabel=f'{name} [mm]',
+            ylabel='z [mm]',
+            ylim=(max(high_mm[2], 20.0), min(low_mm[2], -20.0)),
+        )
         axes.set_title(f'cut through the base axis, {name}-z plane', fontsize=10)
         axes.legend(fontsize=8, loc='upper right')
     figure.suptitle(arm.robot.name)
@@ -49,7 +81,12 @@ def draw_workspace(arm: Arm, reachable: ReachableSet, path: Path) -> None:
 
 
 def draw_solutions(
-    arm: Arm, target_m: np.ndarray, solutions: Sequence[IkSolution], ranks: Sequence[int], present: np.ndarray, path: Path
+    arm: Arm,
+    target_m: np.ndarray,
+    solutions: Sequence[IkSolution],
+    ranks: Sequence[int],
+    present: np.ndarray,
+    path: Path,
 ) -> None:
     """Write a plot (PNG): solutions side by side to one scale, each with its sentence and the parts of its score.
 
@@ -63,9 +100,14 @@ def draw_solutions(
     """
     lines_mm = [centre_line(arm, x) * 1e3 for x in (present, *(s.actuation for s in solutions))]
     every = np.concatenate(lines_mm)
-    centre, half = (every.min(axis=0) + every.max(axis=0)) / 2.0, max(np.ptp(every, axis=0).max() / 2.0, 1.0)
+    centre, half = (
+        (every.min(axis=0) + every.max(axis=0)) / 2.0,
+        max(np.ptp(every, axis=0).max() / 2.0, 1.0),
+    )
     weights = arm.robot.ik_weights
-    parts = np.array([[s.score_angle_change, s.score_bend_growth, s.score_stiffness] for s in solutions])
+    parts = np.array(
+        [[s.score_angle_change, s.score_bend_growth, s.score_stiffness] for s in solutions]
+    )
     parts = parts * [weights.angle_change, weights.bend_growth, weights.stiffness]
     figure = pyplot.figure(figsize=(3.7 * len(solutions) + 0.6, 7.4))
     width = 1.0 / len(solutions)
@@ -73,7 +115,12 @@ def draw_solutions(
         axes = figure.add_axes(((i + 0.01) * width, 0.36, 0.9 * width, 0.47), projection='3d')
         axes.plot(*lines_mm[0].T, color='0.7', linewidth=3, linestyle='--', label='now')
         for k, name in enumerate(arm.robot.segment_names):
-            axes.plot(*lines_mm[i + 1][k * POINTS : (k + 1) * POINTS + 1].T, linewidth=5, solid_capstyle='round', label=name)
+            axes.plot(
+                *lines_mm[i + 1][k * POINTS : (k + 1) * POINTS + 1].T,
+                linewidth=5,
+                solid_capstyle='round',
+                label=name,
+            )
         axes.scatter(*(target_m * 1e3), color='black', marker='x', s=60, label='target')
         low, high = centre - half, centre + half
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(high[2], low[2]))
@@ -81,11 +128,27 @@ def draw_solutions(
             label(f'{name} [mm]', fontsize=8, labelpad=-3)
         axes.tick_params(labelsize=7, pad=-1)
         axes.locator_params(nbins=5)
-        margin = '' if s.pressure_margin_pa is None else f'\n{s.pressure_margin_pa / 1e3:.1f} kPa from the pressure limits'
-        axes.set_title(f'{"best" if i == 0 else f"rival {i} (number {ranks[i]})"}: score {s.score:.3f}{margin}', fontsize=10)
-        figure.text((i + 0.5) * width, 0.355, textwrap.fill(s.explanation, 44), ha='center', va='top', fontsize=8)
+        margin = (
+            ''
+            if s.pressure_margin_pa is None
+            else f'\n{s.pressure_margin_pa / 1e3:.1f} kPa from the pressure limits'
+        )
+        axes.set_title(
+            f'{"best" if i == 0 else f"rival {i} (number {ranks[i]})"}: score {s.score:.3f}{margin}',
+            fontsize=10,
+        )
+        figure.text(
+            (i + 0.5) * width,
+            0.355,
+            textwrap.fill(s.explanation, 44),
+            ha='center',
+            va='top',
+            fontsize=8,
+        )
         bars = figure.add_axes(((i + 0.32) * width, 0.06, 0.62 * width, 0.15))
-        drawn = bars.barh(('angle change', 'bend growth', 'stiffness'), parts[i], color=('C2', 'C3', 'C4'))
+        drawn = bars.barh(
+            ('angle change', 'bend growth', 'stiffness'), parts[i], color=('C2', 'C3', 'C4')
+        )
         bars.bar_label(drawn, fmt='%.3f', fontsize=8, padding=2)
         bars.set_xlim(min(1.3 * parts.min(), 0.0), max(1.3 * parts.max(), 0.1))
         bars.axvline(0.0, color='black', linewidth=0.8)
@@ -93,7 +156,14 @@ def draw_solutions(
         bars.tick_params(labelsize=8)
         bars.set_xlabel('weight times score', fontsize=8)
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=len(labels), loc='upper center', bbox_to_anchor=(0.5, 0.96), fontsize=8)
+    figure.legend(
+        handles,
+        labels,
+        ncols=len(labels),
+        loc='upper center',
+        bbox_to_anchor=(0.5, 0.96),
+        fontsize=8,
+    )
     figure.suptitle(
         f'{arm.robot.name}: target {np.round(target_m * 1e3, 2).tolist()} mm; score = {weights.angle_change:g} angle change '
         f'+ {weights.bend_growth:g} bend growth + {weights.stiffness:g} stiffness, lower is better',

@@ -1,21 +1,24 @@
 r"""Contact of a planar bellows with something at one place: detected from the tip's pose, and located (modal paper, equations 33-39).
 
-Model. From the onset pressure q_c on, the part below the site a keeps its shape and the part above goes on bending as a bellow of length
-L - a would. With increments written out, tangent and tip are continuous in s at the site and in q at the onset:
+Model. From the onset pressure q_c on, the part below the site a keeps its shape and the part above
+goes on bending as a bellow of length L - a would. With increments written out, tangent and tip are
+continuous in s at the site and in q at the onset:
 
     s <= a:  theta(s, q) = theta(s, q_c)
     s >  a:  theta(s, q) = theta(s, q_c) + [f(s - a, q) - f(s - a, q_c)],    f(s, q) = theta(s, q) - theta(0, q).
 
-For a bellows of uniform curvature this is the paper's (36) with the offset theta(a, q_c) that it drops. For others (36) would make the
-tip jump at the onset; poses of the shipped modal bellows that jump so (by 2.5 mm) are located within 2.1 % of its length.
+For a bellows of uniform curvature this is the paper's (36) with the offset theta(a, q_c) that it
+drops. For others (36) would make the tip jump at the onset; poses of the shipped modal bellows that
+jump so (by 2.5 mm) are located within 2.1 % of its length.
 
 Detection. The fixed centrode c = w x (v - w x p) / |w|^2 is the point that the tip's twist (v, w) leaves at rest. The deviation of the
 tracker's centrode from the model's is tested as the velocity of the tip's body at the model's centrode, which is |w| times that deviation
 but linear in the measured twist: under Gaussian tracker noise its weighted square is chi-squared with 2 degrees of freedom, also where w
 is small. Errors of the model and of the pressure sensor are not in that covariance: enlarge it by theirs.
 
-Location. The centrode is a ratio of derivatives of the tip's pose. Least squares on the poses themselves, weighted with the tracker's
-covariance, uses the same locus without differentiating the noise, and reaches the Cramer-Rao bound.
+Location. The centrode is a ratio of derivatives of the tip's pose. Least squares on the poses
+themselves, weighted with the tracker's covariance, uses the same locus without differentiating the
+noise, and reaches the Cramer-Rao bound.
 
 Planar poses are (x [m], z [m], theta [rad]) as in `modal`.
 """
@@ -79,19 +82,27 @@ def fixed_centrode(position_m: np.ndarray, velocity: np.ndarray, omega: np.ndarr
         (..., 3) [m]; nan where omega is zero.
     """
     squared = np.sum(np.square(omega), axis=-1, keepdims=True)
-    return np.cross(omega, velocity - np.cross(omega, position_m)) / np.where(squared > 0.0, squared, np.nan)
+    return np.cross(omega, velocity - np.cross(omega, position_m)) / np.where(
+        squared > 0.0, squared, np.nan
+    )
 
 
 def model_centrodes(model: ModalModel, pressures_pa: np.ndarray) -> np.ndarray:
     """Fixed centrodes (..., 2) = (x, z) [m] of the free bellows at pressures (...) [Pa] (equation 33 of the model's twist).
 
-    nan where it does not turn. Raises KinematicsError where a pressure is not finite or outside the model's limits.
+    nan where it does not turn. Raises KinematicsError where a pressure is not finite or outside the
+    model's limits.
     """
-    twist, position = model.twist_jacobian_pressures(pressures_pa), model.fk_pressures(pressures_pa)[..., :3, 3]
+    twist, position = (
+        model.twist_jacobian_pressures(pressures_pa),
+        model.fk_pressures(pressures_pa)[..., :3, 3],
+    )
     return fixed_centrode(position, twist[..., :3], twist[..., 3:])[..., [0, 2]]
 
 
-def tip_in_contact(model: ModalModel, pressures_pa: np.ndarray, site_m: float, onset_pa: float) -> tuple[np.ndarray, np.ndarray]:
+def tip_in_contact(
+    model: ModalModel, pressures_pa: np.ndarray, site_m: float, onset_pa: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Planar tip poses of a bellows that touches at one site, and their derivatives.
 
     Args:
@@ -113,13 +124,20 @@ def tip_in_contact(model: ModalModel, pressures_pa: np.ndarray, site_m: float, o
     below, weights_below = site_m * UNIT_NODES, site_m * UNIT_WEIGHTS
     theta, slope = model.angles(below, onset_pa), model.angle_slopes(below, onset_pa)
     root = np.array([np.sin(theta) @ weights_below, np.cos(theta) @ weights_below])
-    root_slope = np.array([(np.cos(theta) * slope) @ weights_below, (-np.sin(theta) * slope) @ weights_below])
+    root_slope = np.array(
+        [(np.cos(theta) * slope) @ weights_below, (-np.sin(theta) * slope) @ weights_below]
+    )
 
     # the last node is the tip, which has no weight in the integral
     above = np.append((length - site_m) * UNIT_NODES, length - site_m)
     weights = np.append((length - site_m) * UNIT_WEIGHTS, 0.0)
     base = model.angles(0.0, q) - model.angles(0.0, onset_pa)
-    theta = model.angles(site_m + above, onset_pa) + model.angles(above, q) - model.angles(above, onset_pa) - base
+    theta = (
+        model.angles(site_m + above, onset_pa)
+        + model.angles(above, q)
+        - model.angles(above, onset_pa)
+        - base
+    )
     by_site = model.curvatures(above, onset_pa) - model.curvatures(above, q)
     by_onset = (
         model.angle_slopes(site_m + above, onset_pa)
@@ -128,10 +146,19 @@ def tip_in_contact(model: ModalModel, pressures_pa: np.ndarray, site_m: float, o
         + np.zeros_like(q)
     )
     sin, cos = np.sin(theta), np.cos(theta)
-    poses[touching] = np.stack([root[0] + sin @ weights, root[1] + cos @ weights, theta[:, -1]], axis=-1)
-    derivatives[touching, :, 0] = np.stack([(cos * by_site) @ weights, (-sin * by_site) @ weights, by_site[:, -1]], axis=-1)
+    poses[touching] = np.stack(
+        [root[0] + sin @ weights, root[1] + cos @ weights, theta[:, -1]], axis=-1
+    )
+    derivatives[touching, :, 0] = np.stack(
+        [(cos * by_site) @ weights, (-sin * by_site) @ weights, by_site[:, -1]], axis=-1
+    )
     derivatives[touching, :, 1] = np.stack(
-        [root_slope[0] + (cos * by_onset) @ weights, root_slope[1] - (sin * by_onset) @ weights, by_onset[:, -1]], axis=-1
+        [
+            root_slope[0] + (cos * by_onset) @ weights,
+            root_slope[1] - (sin * by_onset) @ weights,
+            by_onset[:, -1],
+        ],
+        axis=-1,
     )
     return poses, derivatives
 
@@ -145,11 +172,16 @@ def alarm_limit(false_alarms_per_min: float, rate_hz: float) -> float:
 
 
 def centrode_deviations(
-    model: ModalModel, pressures_pa: np.ndarray, poses: np.ndarray, covariance: np.ndarray, window: int
+    model: ModalModel,
+    pressures_pa: np.ndarray,
+    poses: np.ndarray,
+    covariance: np.ndarray,
+    window: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Deviation of the measured fixed centrode from the model's, over sliding windows.
 
-    The measured twist is the model's plus the slope of (pose - model) against pressure over the window.
+    The measured twist is the model's plus the slope of (pose - model) against pressure over the
+    window.
 
     Args:
         model: The bellows.
@@ -159,8 +191,9 @@ def centrode_deviations(
         window: Number of poses in a window, >= 3.
 
     Returns:
-        Statistic (n - window + 1,), chi-squared with 2 degrees of freedom in free motion, and the deviation (n - window + 1, 2) [m];
-        nan where the pressure stands still or the bellows does not turn.
+        Statistic (n - window + 1,), chi-squared with 2 degrees of freedom in free motion, and the
+        deviation (n - window + 1, 2) [m]; nan where the pressure stands still or the bellows does
+        not turn.
     """
     q, d = np.asarray(pressures_pa, dtype=float), poses - model.tip(pressures_pa)
     q, d = sliding_window_view(q, window), sliding_window_view(d, window, axis=0)
@@ -180,7 +213,10 @@ def centrode_deviations(
     velocity = (by_slope @ slope[..., None] + by_shift @ shift[..., None])[..., 0]
     weights = offset / spread[..., 0]  # of the poses in the slope; in the mean all have the same
     noise = sliding_window_view(np.broadcast_to(covariance, (len(poses), 3, 3)), window, axis=0)
-    of_slope, of_both = np.einsum('nw,nijw->nij', weights**2, noise), np.einsum('nw,nijw->nij', weights, noise[:, :, :2]) / window
+    of_slope, of_both = (
+        np.einsum('nw,nijw->nij', weights**2, noise),
+        np.einsum('nw,nijw->nij', weights, noise[:, :, :2]) / window,
+    )
     of_shift = noise[:, :2, :2].sum(axis=-1) / window**2
     both = by_slope @ of_both @ np.swapaxes(by_shift, 1, 2)
     spread_of_velocity = (
@@ -190,9 +226,15 @@ def centrode_deviations(
         + np.swapaxes(both, 1, 2)
     )
     statistic, known = np.full(len(middle), np.nan), np.isfinite(velocity).all(-1)
-    statistic[known] = np.einsum('ni,ni->n', velocity[known], np.linalg.solve(spread_of_velocity[known], velocity[known, :, None])[..., 0])
+    statistic[known] = np.einsum(
+        'ni,ni->n',
+        velocity[known],
+        np.linalg.solve(spread_of_velocity[known], velocity[known, :, None])[..., 0],
+    )
     omega = turning[:, 0] + slope[:, 2:]
-    deviation = np.stack([velocity[:, 1], -velocity[:, 0]], axis=-1) / np.where(omega == 0.0, np.nan, omega)
+    deviation = np.stack([velocity[:, 1], -velocity[:, 0]], axis=-1) / np.where(
+        omega == 0.0, np.nan, omega
+    )
     return statistic, deviation
 
 
@@ -215,11 +257,14 @@ def locate(
         start_m: A first guess of the site [m], tried besides the grid; the answer does not depend on it.
 
     Raises:
-        KinematicsError: If the arrays do not match, are too short, or have values that are not finite.
+        KinematicsError: If the arrays do not match, are too short, or have values that are not
+            finite.
     """
     q, poses = model.checked_pressures(pressures_pa), np.asarray(poses, dtype=float)
     if q.ndim != 1 or poses.shape != (len(q), 3) or len(q) < 3 or not np.isfinite(poses).all():
-        raise KinematicsError(f'poses of shape {poses.shape} for {q.size} pressures: give (n, 3) finite values, n >= 3')
+        raise KinematicsError(
+            f'poses of shape {poses.shape} for {q.size} pressures: give (n, 3) finite values, n >= 3'
+        )
     whiten = _whitening(covariance, len(q))
     low, high, length = q.min(), q.max(), model.length_m
     free = np.square(_apply(whiten, poses - model.tip(q))).sum()
@@ -238,7 +283,18 @@ def locate(
     starts = _grid_starts(model, q, poses, whiten)
     starts += [(start_m / length, y) for _, y in starts[:1]] if start_m is not None else []
     found = min(
-        (least_squares(residuals, x, jac=jacobian, bounds=([0.0, 0.0], [1.0, 1.0]), xtol=1e-12, ftol=1e-12, gtol=1e-12) for x in starts),
+        (
+            least_squares(
+                residuals,
+                x,
+                jac=jacobian,
+                bounds=([0.0, 0.0], [1.0, 1.0]),
+                xtol=1e-12,
+                ftol=1e-12,
+                gtol=1e-12,
+            )
+            for x in starts
+        ),
         key=lambda result: result.cost,
     )
     excess = float(free - 2.0 * found.cost)
@@ -249,14 +305,33 @@ def locate(
             if nearest_m is not None
             else 'this motion detects no contact anywhere: move further'
         )
-        return ContactEstimate(False, None, None, None, None, excess, limit, f'free motion explains the poses; {told}')
+        return ContactEstimate(
+            False, None, None, None, None, excess, limit, f'free motion explains the poses; {told}'
+        )
     site_m, onset_pa = unpacked(found.x)
     information = jacobian(found.x)
     sigma = np.sqrt(np.diag(np.linalg.pinv(information.T @ information))) * [length, high - low]
     if not sigma[0] < VAGUE_FRACTION * length or not np.any(information[:, 0]):
-        return ContactEstimate(True, None, None, None, None, excess, limit, 'contact, too near the base or too recent to say where')
-    site_interval = tuple(float(v) for v in np.clip(site_m + INTERVAL_SIGMAS * sigma[0] * np.array([-1, 1]), 0.0, length))
-    onset_interval = tuple(float(v) for v in np.clip(onset_pa + INTERVAL_SIGMAS * sigma[1] * np.array([-1, 1]), *model.pressure_limits_pa))
+        return ContactEstimate(
+            True,
+            None,
+            None,
+            None,
+            None,
+            excess,
+            limit,
+            'contact, too near the base or too recent to say where',
+        )
+    site_interval = tuple(
+        float(v)
+        for v in np.clip(site_m + INTERVAL_SIGMAS * sigma[0] * np.array([-1, 1]), 0.0, length)
+    )
+    onset_interval = tuple(
+        float(v)
+        for v in np.clip(
+            onset_pa + INTERVAL_SIGMAS * sigma[1] * np.array([-1, 1]), *model.pressure_limits_pa
+        )
+    )
     return ContactEstimate(
         True,
         float(site_m),
@@ -269,17 +344,30 @@ def locate(
     )
 
 
-def site_sigma(model: ModalModel, pressures_pa: np.ndarray, covariance: np.ndarray, site_m: float, onset_pa: float) -> float:
+def site_sigma(
+    model: ModalModel,
+    pressures_pa: np.ndarray,
+    covariance: np.ndarray,
+    site_m: float,
+    onset_pa: float,
+) -> float:
     """Cramer-Rao bound of the site's standard deviation [m] where site and onset are both unknown; inf where nothing can be told.
 
-    Of a motion (n,) [Pa], the covariance (3, 3) or (n, 3, 3) of its poses, a site [m] and an onset [Pa]: from the inverse of the Fisher
-    information.
+    Of a motion (n,) [Pa], the covariance (3, 3) or (n, 3, 3) of its poses, a site [m] and an onset
+    [Pa]: from the inverse of the Fisher information.
     """
     derivatives = tip_in_contact(model, pressures_pa, site_m, onset_pa)[1]
-    scaled = (_whitening(covariance, len(derivatives)) @ derivatives).reshape(-1, 2) * [model.length_m, np.ptp(pressures_pa)]
+    scaled = (_whitening(covariance, len(derivatives)) @ derivatives).reshape(-1, 2) * [
+        model.length_m,
+        np.ptp(pressures_pa),
+    ]
     information = scaled.T @ scaled
     determinant = np.linalg.det(information)
-    return float(model.length_m * np.sqrt(information[1, 1] / determinant)) if determinant > 0.0 else float('inf')
+    return (
+        float(model.length_m * np.sqrt(information[1, 1] / determinant))
+        if determinant > 0.0
+        else float('inf')
+    )
 
 
 def smallest_detectable_site(
@@ -303,7 +391,14 @@ def smallest_detectable_site(
     whiten, limit = _whitening(covariance, len(pressures_pa)), chi2.isf(false_alarm, 2)
     onset_pa, free = np.min(pressures_pa) if onset_pa is None else onset_pa, model.tip(pressures_pa)
     sites = model.length_m * np.linspace(0.0, 1.0, 201)[1:]
-    excess = np.array([np.square(_apply(whiten, tip_in_contact(model, pressures_pa, site, onset_pa)[0] - free)).sum() for site in sites])
+    excess = np.array(
+        [
+            np.square(
+                _apply(whiten, tip_in_contact(model, pressures_pa, site, onset_pa)[0] - free)
+            ).sum()
+            for site in sites
+        ]
+    )
     missed = np.flatnonzero(ncx2.cdf(limit, 2, excess) > 1.0 - power)
     first = missed[-1] + 1 if missed.size else 0
     return float(sites[first]) if first < len(sites) else None

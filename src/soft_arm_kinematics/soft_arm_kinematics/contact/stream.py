@@ -6,7 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from soft_arm_kinematics.contact.estimation import ContactEstimate, alarm_limit, centrode_deviations, locate
+from soft_arm_kinematics.contact.estimation import (
+    ContactEstimate,
+    alarm_limit,
+    centrode_deviations,
+    locate,
+)
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.modal import ModalModel
 
@@ -67,7 +72,9 @@ class ContactStream:
         self._samples: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=memory)
         self._in_contact = False
 
-    def update(self, pressure_pa: float, pose: np.ndarray, covariance: np.ndarray | None = None) -> Detection:
+    def update(
+        self, pressure_pa: float, pose: np.ndarray, covariance: np.ndarray | None = None
+    ) -> Detection:
         """Take one pressure [Pa] and the planar pose (x [m], z [m], theta [rad]) measured with it.
 
         Args:
@@ -76,7 +83,8 @@ class ContactStream:
             covariance: (3, 3) of this pose as the tracker tells it; the one given at the start where None.
 
         Raises:
-            KinematicsError: If the pressure is outside the model's limits, a value is not finite, or the covariance is not positive
+            KinematicsError: If the pressure is outside the model's limits, a value is not finite,
+                or the covariance is not positive
                 definite.
         """
         self._model.checked_pressures(pressure_pa)
@@ -87,7 +95,9 @@ class ContactStream:
         if len(self._samples) < self._window:
             return Detection(self._in_contact, None, self._limit, None)
         q, poses, noise = self._arrays(self._window)
-        statistic, deviation = (values[0] for values in centrode_deviations(self._model, q, poses, noise, self._window))
+        statistic, deviation = (
+            values[0] for values in centrode_deviations(self._model, q, poses, noise, self._window)
+        )
         if np.isfinite(statistic) and statistic > self._limit:
             self._in_contact = True
         elif self._in_contact and self._came_back(q, poses, noise):
@@ -95,7 +105,10 @@ class ContactStream:
             self._samples = deque(list(self._samples)[-self._window :], maxlen=self._samples.maxlen)
         known = np.isfinite(statistic) and np.isfinite(deviation).all()
         return Detection(
-            self._in_contact, float(statistic) if known else None, self._limit, float(np.linalg.norm(deviation)) if known else None
+            self._in_contact,
+            float(statistic) if known else None,
+            self._limit,
+            float(np.linalg.norm(deviation)) if known else None,
         )
 
     def estimate(self) -> ContactEstimate | None:
@@ -106,7 +119,9 @@ class ContactStream:
 
     def _came_back(self, q, poses, noise) -> bool:
         mean = (poses - self._model.tip(q)).mean(axis=0)
-        return float(mean @ np.linalg.solve(noise.sum(axis=0) / len(noise) ** 2, mean)) < RELEASE_LIMIT
+        return (
+            float(mean @ np.linalg.solve(noise.sum(axis=0) / len(noise) ** 2, mean)) < RELEASE_LIMIT
+        )
 
     def _arrays(self, count):
         return tuple(np.array(values) for values in zip(*list(self._samples)[-count:], strict=True))
@@ -114,6 +129,12 @@ class ContactStream:
 
 def _checked(covariance):
     covariance = np.asarray(covariance, dtype=float)
-    if covariance.shape != (3, 3) or not np.isfinite(covariance).all() or not np.all(np.linalg.eigvalsh(covariance) > 0):
-        raise KinematicsError(f'covariance {covariance.tolist()}: give a positive definite (3, 3) of x, z [m] and theta [rad]')
+    if (
+        covariance.shape != (3, 3)
+        or not np.isfinite(covariance).all()
+        or not np.all(np.linalg.eigvalsh(covariance) > 0)
+    ):
+        raise KinematicsError(
+            f'covariance {covariance.tolist()}: give a positive definite (3, 3) of x, z [m] and theta [rad]'
+        )
     return covariance

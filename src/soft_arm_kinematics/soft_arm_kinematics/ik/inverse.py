@@ -1,8 +1,9 @@
 """Inverse kinematics: all ways found to bring the tip to a target, best first by the arm paper's three principles.
 
-A position leaves a three-dimensional family of solutions (six lengths, three conditions). The table gives starts spread over that
-family, refinement brings every start onto it, each is then improved along the family, solutions closer than `MERGE_SPACING` become one,
-and scores put them in order. All of it after the search is one compiled call (`compiled_solver.solve`).
+A position leaves a three-dimensional family of solutions (six lengths, three conditions). The table
+gives starts spread over that family, refinement brings every start onto it, each is then improved
+along the family, solutions closer than `MERGE_SPACING` become one, and scores put them in order.
+All of it after the search is one compiled call (`compiled_solver.solve`).
 """
 
 import math
@@ -28,7 +29,10 @@ from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
 TABLE_POINTS = 250_000
 SEARCH_RADIUS_M = 0.012
 AT_LEAST, AT_MOST = 20, LANES - 1  # starts from the table; where the arm is now is one more
-FEW_STEPS, MANY_STEPS = 4, 60  # of refinement: of the first starts, and of all where none of these arrives
+FEW_STEPS, MANY_STEPS = (
+    4,
+    60,
+)  # of refinement: of the first starts, and of all where none of these arrives
 MANY_STARTS = 400
 RESIDUAL_M = 1e-6  # a solution's tip is nearer to the target than this
 AXIS_TOLERANCE_RAD = 1e-5
@@ -43,7 +47,8 @@ _BOUNDARY_STARTS = 3  # nearest local minima that are polished on the edge of th
 class IkSolution:
     """One solution; arrays in robot-file order. Scores as in `scores.principle_scores`, lower is better.
 
-    `actuation` is what `Arm.fk` takes: `lengths_m` where all segments have bellows. `pressures_pa` are the chambers'.
+    `actuation` is what `Arm.fk` takes: `lengths_m` where all segments have bellows. `pressures_pa`
+    are the chambers'.
     """
 
     actuation: np.ndarray
@@ -74,7 +79,14 @@ class IkSolutions(Sequence):
         scores: (k, 4): total, angle change, bend growth, stiffness.
     """
 
-    def __init__(self, arm: Arm, actuation: np.ndarray, residuals_m: np.ndarray, scores: np.ndarray, present: np.ndarray):
+    def __init__(
+        self,
+        arm: Arm,
+        actuation: np.ndarray,
+        residuals_m: np.ndarray,
+        scores: np.ndarray,
+        present: np.ndarray,
+    ):
         self.actuation, self.residuals_m, self.scores = actuation, residuals_m, scores
         self._arm, self._present = arm, present
 
@@ -90,8 +102,16 @@ class IkSolutions(Sequence):
         shares = pressure_shares(arm, self.actuation)
         columns = [[c.name for c in arm.robot.actuation].index(name) for name in arm.robot.chambers]
         low, high = arm.pressure_limits_pa
-        pressures_pa = arm.pressures(self.actuation) if arm.has_bellows else low + shares[:, columns] * (high - low)
-        margins_pa = np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1) if len(columns) else [None] * len(self)
+        pressures_pa = (
+            arm.pressures(self.actuation)
+            if arm.has_bellows
+            else low + shares[:, columns] * (high - low)
+        )
+        margins_pa = (
+            np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1)
+            if len(columns)
+            else [None] * len(self)
+        )
         theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(self.actuation))
         sentences = explanations(arm, self.actuation, self._present)
         return tuple(
@@ -138,7 +158,11 @@ class InverseKinematics:
         """Load (or build) the table of the arm."""
         self.arm = arm
         self.table = table or load_table(arm, TABLE_POINTS)
-        self._model, self._scoring, self._rest = compiled_arm(arm), _scoring(arm), arm.rest_actuation
+        self._model, self._scoring, self._rest = (
+            compiled_arm(arm),
+            _scoring(arm),
+            arm.rest_actuation,
+        )
 
     def prepare(self) -> None:
         """Compile, or load, everything that `solve` calls, so that no later call waits for it."""
@@ -147,7 +171,9 @@ class InverseKinematics:
         self.solve(pose[:3, 3], pose[:3, 2])
         self.solve([0.0, 0.0, LARGEST_TARGET_M])  # outside: the nearest reachable point is sought
 
-    def solve(self, target_m, axis=None, present_lengths_m=None, max_solutions: int | None = None) -> IkResult:
+    def solve(
+        self, target_m, axis=None, present_lengths_m=None, max_solutions: int | None = None
+    ) -> IkResult:
         """Find the solutions of one target.
 
         Args:
@@ -158,14 +184,20 @@ class InverseKinematics:
             max_solutions: Largest number of solutions; all where None.
 
         Raises:
-            KinematicsError: If a value is not finite or has the wrong shape, the target is more than `LARGEST_TARGET_M` from an axis
+            KinematicsError: If a value is not finite or has the wrong shape, the target is more
+                than `LARGEST_TARGET_M` from an axis
                 of the base, or `max_solutions` is less than 1.
         """
         target_m, axis, present = self._checked(target_m, axis, present_lengths_m)
         if max_solutions is not None and max_solutions < 1:
-            raise KinematicsError(f'max_solutions {max_solutions}: give at least 1, or None for all')
+            raise KinematicsError(
+                f'max_solutions {max_solutions}: give at least 1, or None for all'
+            )
         rows = _POSITION if axis is None else _POSITION_AND_AXIS
-        for at_least, at_most, most_steps in ((AT_LEAST, AT_MOST, FEW_STEPS), (MANY_STARTS, MANY_STARTS, MANY_STEPS)):
+        for at_least, at_most, most_steps in (
+            (AT_LEAST, AT_MOST, FEW_STEPS),
+            (MANY_STARTS, MANY_STARTS, MANY_STEPS),
+        ):
             near = self.table.near(target_m, SEARCH_RADIUS_M, at_least)
             actuation, residuals_m, scores = compiled_solver.solve(
                 self._model,
@@ -184,9 +216,13 @@ class InverseKinematics:
             )
             if len(actuation):
                 cut = slice(max_solutions)
-                solutions = IkSolutions(self.arm, actuation[cut], residuals_m[cut], scores[cut], present)
+                solutions = IkSolutions(
+                    self.arm, actuation[cut], residuals_m[cut], scores[cut], present
+                )
                 return IkResult(target_m, True, solutions, target_m, 0.0, '')
-        starts = np.concatenate([self.table.actuation[near[:MANY_STARTS]], present[None]]).astype(float)
+        starts = np.concatenate([self.table.actuation[near[:MANY_STARTS]], present[None]]).astype(
+            float
+        )
         found, residuals_m, _ = refine(self.arm, starts, target_m)
         if (residuals_m <= RESIDUAL_M).any():
             return IkResult(
@@ -217,7 +253,9 @@ class InverseKinematics:
         def squared(share):  # coordinates as shares of their range, so that all have the same scale
             actuation = low + share * (high - low)
             error_m = self.arm.fk(actuation)[:3, 3] - target_m
-            return error_m @ error_m * 1e4, 2e4 * (error_m @ self.arm.twist_jacobian(actuation)[:3]) * (high - low)
+            return error_m @ error_m * 1e4, 2e4 * (
+                error_m @ self.arm.twist_jacobian(actuation)[:3]
+            ) * (high - low)
 
         found = [
             minimize(
@@ -244,13 +282,24 @@ class InverseKinematics:
             axis = _vector('axis', axis, 3, '')
             largest = np.abs(axis).max()
             if not largest > 1e-9:
-                raise KinematicsError(f'axis {axis.tolist()} has no direction: give a vector that is not zero, or no axis')
+                raise KinematicsError(
+                    f'axis {axis.tolist()} has no direction: give a vector that is not zero, or no axis'
+                )
             axis = axis / largest  # its square may be too large for a float
             axis /= np.linalg.norm(axis)
         if present is None:
             return target_m, axis, self._rest
-        what, unit = ('present lengths', 'm') if self.arm.has_bellows else ('present actuation', 'SI units')
-        return target_m, axis, np.minimum(np.maximum(_vector(what, present, self.arm.n_actuators, unit), self._model.low), self._model.high)
+        what, unit = (
+            ('present lengths', 'm') if self.arm.has_bellows else ('present actuation', 'SI units')
+        )
+        return (
+            target_m,
+            axis,
+            np.minimum(
+                np.maximum(_vector(what, present, self.arm.n_actuators, unit), self._model.low),
+                self._model.high,
+            ),
+        )
 
 
 def _scoring(arm):
@@ -262,7 +311,9 @@ def _scoring(arm):
     share = np.nan_to_num(shares)
     slope = np.gradient(share, axis=1, edge_order=2)
     rise, start, end = np.diff(share, axis=1), slope[:, :-1], slope[:, 1:]
-    pieces = np.stack([share[:, :-1], start, 3.0 * rise - 2.0 * start - end, start + end - 2.0 * rise], axis=-1)
+    pieces = np.stack(
+        [share[:, :-1], start, 3.0 * rise - 2.0 * start - end, start + end - 2.0 * rise], axis=-1
+    )
     weights = arm.robot.ik_weights
     return Scoring(
         np.array([weights.angle_change, weights.bend_growth, weights.stiffness]),

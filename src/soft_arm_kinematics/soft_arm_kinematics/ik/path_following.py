@@ -9,7 +9,9 @@ from soft_arm_kinematics.ik.inverse import AXIS_TOLERANCE_RAD, RESIDUAL_M, Inver
 from soft_arm_kinematics.ik.refine import refine
 
 SUBSTEP_M = 0.004  # the path is walked in steps no longer than this
-JUMP_SHARE = 0.10  # a change within one step by more than this share of a coordinate's range is a jump
+JUMP_SHARE = (
+    0.10  # a change within one step by more than this share of a coordinate's range is a jump
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,10 @@ class FollowedPath:
 
 
 def follow(
-    solver: InverseKinematics, targets_m: np.ndarray, axes: np.ndarray | None = None, start: np.ndarray | None = None
+    solver: InverseKinematics,
+    targets_m: np.ndarray,
+    axes: np.ndarray | None = None,
+    start: np.ndarray | None = None,
 ) -> FollowedPath:
     """Follow tip positions from where the arm is, with the least change of actuation at every step.
 
@@ -41,12 +46,20 @@ def follow(
         start: (n,) where the arm is; the best solution of the first target where None.
 
     Raises:
-        KinematicsError: If a target cannot be reached (it says which) or a value is not finite or of the wrong shape.
+        KinematicsError: If a target cannot be reached (it says which) or a value is not finite or
+            of the wrong shape.
     """
     arm = solver.arm
     targets_m = np.asarray(targets_m, dtype=float)
-    if targets_m.ndim != 2 or targets_m.shape[1] != 3 or not len(targets_m) or not np.isfinite(targets_m).all():
-        raise KinematicsError(f'targets of shape {targets_m.shape}: give finite positions (m, 3) [m], at least one')
+    if (
+        targets_m.ndim != 2
+        or targets_m.shape[1] != 3
+        or not len(targets_m)
+        or not np.isfinite(targets_m).all()
+    ):
+        raise KinematicsError(
+            f'targets of shape {targets_m.shape}: give finite positions (m, 3) [m], at least one'
+        )
     axes = None if axes is None else _unit_axes(axes, len(targets_m))
     if start is None:
         first = solver.solve(targets_m[0], None if axes is None else axes[0], max_solutions=1)
@@ -54,7 +67,12 @@ def follow(
             raise KinematicsError(f'target 0: {first.message}')
         start = first.solutions[0].actuation
     here = np.clip(arm.checked(start), *arm.actuation_limits)
-    actuation, residuals_m, jumps, shares = np.empty((len(targets_m), arm.n_actuators)), np.empty(len(targets_m)), [], []
+    actuation, residuals_m, jumps, shares = (
+        np.empty((len(targets_m), arm.n_actuators)),
+        np.empty(len(targets_m)),
+        [],
+        [],
+    )
     for i, target_m in enumerate(targets_m):
         axis = None if axes is None else axes[i]
         here, residuals_m[i], share = _walk(solver, here, target_m, axis, i)
@@ -77,23 +95,37 @@ def _walk(solver, here, target_m, axis, number):
         if axis is not None:
             wanted = from_axis + (axis - from_axis) * k / count
             wanted = wanted / max(np.linalg.norm(wanted), 1e-9) if k < count else axis
-        found, residual_m, axis_error = refine(arm, here[None], from_m + (target_m - from_m) * k / count, wanted)
+        found, residual_m, axis_error = refine(
+            arm, here[None], from_m + (target_m - from_m) * k / count, wanted
+        )
         change = float(np.max(np.abs(found[0] - here) / reach))
         if residual_m[0] > RESIDUAL_M or axis_error[0] > AXIS_TOLERANCE_RAD or change > JUMP_SHARE:
             break
         here, worst = found[0], max(worst, change)
     else:
         return here, float(residual_m[0]), worst
-    result = solver.solve(target_m, axis, here)  # the rest of the way in one step, to the solution nearest to where it got stuck
+    result = solver.solve(
+        target_m, axis, here
+    )  # the rest of the way in one step, to the solution nearest to where it got stuck
     if not result.solutions:
         raise KinematicsError(f'target {number}: {result.message}')
     changes = np.max(np.abs(result.solutions.actuation - here) / reach, axis=1)
     nearest = int(np.argmin(changes))
-    return result.solutions.actuation[nearest], float(result.solutions.residuals_m[nearest]), float(changes[nearest])
+    return (
+        result.solutions.actuation[nearest],
+        float(result.solutions.residuals_m[nearest]),
+        float(changes[nearest]),
+    )
 
 
 def _unit_axes(axes, count):
     axes = np.asarray(axes, dtype=float)
-    if axes.shape != (count, 3) or not np.isfinite(axes).all() or not (np.linalg.norm(axes, axis=1) > 1e-9).all():
-        raise KinematicsError(f'axes of shape {axes.shape}: give a finite direction, not zero, for each of the {count} targets')
+    if (
+        axes.shape != (count, 3)
+        or not np.isfinite(axes).all()
+        or not (np.linalg.norm(axes, axis=1) > 1e-9).all()
+    ):
+        raise KinematicsError(
+            f'axes of shape {axes.shape}: give a finite direction, not zero, for each of the {count} targets'
+        )
     return axes / np.linalg.norm(axes, axis=1, keepdims=True)

@@ -28,7 +28,13 @@ def twist_jacobian_batch(arm: Arm, actuation: np.ndarray, device: str | None = N
     return jacobians.reshape(*np.shape(actuation)[:-1], 6, arm.n_actuators)
 
 
-def refine(arm: Arm, starts: np.ndarray, target_m: np.ndarray, axis: np.ndarray | None = None, device: str | None = None):
+def refine(
+    arm: Arm,
+    starts: np.ndarray,
+    target_m: np.ndarray,
+    axis: np.ndarray | None = None,
+    device: str | None = None,
+):
     """Bring many starts to one target, inside the limits (damped Gauss-Newton on the position, and the tip axis where one is wanted).
 
     Args:
@@ -39,8 +45,9 @@ def refine(arm: Arm, starts: np.ndarray, target_m: np.ndarray, axis: np.ndarray 
         device: `cpu`, `cuda`, ... to work through torch in float64; the compiled loops where None.
 
     Returns:
-        Actuation (k, n), distances from the target (k,) [m], angles from the axis (k,) [rad] (0 where none is wanted). A start that
-        cannot reach the target ends where its distance is locally least.
+        Actuation (k, n), distances from the target (k,) [m], angles from the axis (k,) [rad] (0
+        where none is wanted). A start that cannot reach the target ends where its distance is
+        locally least.
 
     Raises:
         KinematicsError: If a shape is wrong, a value is not finite, or the device cannot be had.
@@ -51,14 +58,28 @@ def refine(arm: Arm, starts: np.ndarray, target_m: np.ndarray, axis: np.ndarray 
         on_device = _torch_arm(arm, device)
         targets = on_device.tensor(np.broadcast_to(target_m, (len(found), 3)))
         wanted_axis = None if wanted_axis is None else on_device.tensor(wanted_axis)
-        return tuple(t.cpu().numpy() for t in on_device.refine(on_device.tensor(found), targets, wanted_axis, MAX_STEPS))
+        return tuple(
+            t.cpu().numpy()
+            for t in on_device.refine(on_device.tensor(found), targets, wanted_axis, MAX_STEPS)
+        )
     residuals_m, axis_errors_rad = np.empty(len(found)), np.empty(len(found))
     wanted_axis = np.zeros(3) if wanted_axis is None else wanted_axis
-    compiled_solver.refine_all(compiled_arm(arm), found, target_m, wanted_axis, axis is not None, MAX_STEPS, residuals_m, axis_errors_rad)
+    compiled_solver.refine_all(
+        compiled_arm(arm),
+        found,
+        target_m,
+        wanted_axis,
+        axis is not None,
+        MAX_STEPS,
+        residuals_m,
+        axis_errors_rad,
+    )
     return found, residuals_m, axis_errors_rad
 
 
-def refine_each(arm: Arm, starts: np.ndarray, targets_m: np.ndarray, device: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+def refine_each(
+    arm: Arm, starts: np.ndarray, targets_m: np.ndarray, device: str | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Bring each start to a target of its own, inside the limits, on all cores or on a torch device.
 
     Args:
@@ -77,14 +98,21 @@ def refine_each(arm: Arm, starts: np.ndarray, targets_m: np.ndarray, device: str
     targets_m = _finite('targets', targets_m, (len(found), 3))
     if device is not None:
         on_device = _torch_arm(arm, device)
-        return tuple(t.cpu().numpy() for t in on_device.refine(on_device.tensor(found), on_device.tensor(targets_m), None, MAX_STEPS)[:2])
+        return tuple(
+            t.cpu().numpy()
+            for t in on_device.refine(
+                on_device.tensor(found), on_device.tensor(targets_m), None, MAX_STEPS
+            )[:2]
+        )
     residuals_m = np.empty(len(found))
     compiled_solver.refine_each(compiled_arm(arm), found, targets_m, MAX_STEPS, residuals_m)
     return found, residuals_m
 
 
 def _torch_arm(arm, device):
-    from soft_arm_kinematics.backends.torch_batch import torch_arm  # torch takes seconds to import and need not be there
+    from soft_arm_kinematics.backends.torch_batch import (
+        torch_arm,
+    )  # torch takes seconds to import and need not be there
 
     return torch_arm(arm, device)
 
@@ -99,5 +127,7 @@ def _starts(arm, starts):
 def _finite(what, values, shape):
     values = np.ascontiguousarray(values, dtype=float)
     if values.shape != shape or not np.isfinite(values).all():
-        raise KinematicsError(f'{what} of shape {values.shape}: give finite numbers of shape {shape}')
+        raise KinematicsError(
+            f'{what} of shape {values.shape}: give finite numbers of shape {shape}'
+        )
     return values

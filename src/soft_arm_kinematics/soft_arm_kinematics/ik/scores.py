@@ -17,7 +17,9 @@ def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:
     for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
         if segment.kind == 'bellows':
             curve, (first, last) = segment.actuators.curve, segment.actuators.pressure_limits_pa
-            shares[..., columns] = (np.interp(actuation[..., columns], curve.length_m, curve.pressure_pa) - first) / (last - first)
+            shares[..., columns] = (
+                np.interp(actuation[..., columns], curve.length_m, curve.pressure_pa) - first
+            ) / (last - first)
         elif segment.kind == 'tendon':
             shares[..., columns] = np.nan
     return shares
@@ -44,7 +46,8 @@ def principle_scores(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> np
            that joints near the tip move first.
         1. bend growth [rad]: sum over the segments of the growth of theta; negative where the arm straightens.
         2. stiffness [1]: how far neighbouring bending planes differ (0 where equal or one segment is straight, 2 where opposite and
-           equally bent), plus the share of the pressure range that lies between the chambers and full vacuum.
+           equally bent), plus the share of the pressure range that lies between the chambers and
+           full vacuum.
     """
     arcs, present = arm.segment_arcs(actuation), arm.segment_arcs(present)
     bends, theta = arcs[..., :2], np.hypot(arcs[..., 0], arcs[..., 1])
@@ -53,7 +56,12 @@ def principle_scores(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> np
     growth = np.sum(theta - np.hypot(present[..., 0], present[..., 1]), axis=-1)
     inner, outer = bends[:, :-1], bends[:, 1:]
     product = theta[:, :-1] * theta[:, 1:]
-    planes = np.sum(2.0 * (product - np.sum(inner * outer, axis=-1)) / np.maximum(theta[:, :-1] ** 2 + theta[:, 1:] ** 2, 1e-12), axis=-1)
+    planes = np.sum(
+        2.0
+        * (product - np.sum(inner * outer, axis=-1))
+        / np.maximum(theta[:, :-1] ** 2 + theta[:, 1:] ** 2, 1e-12),
+        axis=-1,
+    )
     return np.stack([change, growth, planes + unused_vacuum(arm, actuation)], axis=-1)
 
 
@@ -65,10 +73,15 @@ def explanations(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> list[s
     growths_deg = np.rad2deg(np.sum(theta - pcc.polar_from_arcs(present)[0], axis=-1))
     planes_deg = np.rad2deg(np.abs(pcc.wrap(np.diff(phi, axis=-1)))).max(axis=-1, initial=0.0)
     used = 1.0 - unused_vacuum(arm, actuation)
-    vacuums = [f'; {100 * share:.0f} % of the vacuum is used' if arm.robot.chambers else '' for share in used]
+    vacuums = [
+        f'; {100 * share:.0f} % of the vacuum is used' if arm.robot.chambers else ''
+        for share in used
+    ]
     return [
         f'Bends {", ".join(f"{name} by {deg:.1f} deg" for name, deg in zip(arm.robot.segment_names, change_deg, strict=True))}; '
         f'total bend {"grows" if growth_deg > 0 else "shrinks"} by {abs(growth_deg):.1f} deg; '
         f'planes differ by at most {plane_deg:.0f} deg{vacuum}.'
-        for change_deg, growth_deg, plane_deg, vacuum in zip(changes_deg, growths_deg, planes_deg, vacuums, strict=True)
+        for change_deg, growth_deg, plane_deg, vacuum in zip(
+            changes_deg, growths_deg, planes_deg, vacuums, strict=True
+        )
     ]

@@ -25,12 +25,16 @@ def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
     quaternion = np.array([q.x, q.y, q.z, q.w])
     if not (np.isfinite([p.x, p.y, p.z]).all() and abs(np.linalg.norm(quaternion) - 1.0) < 0.01):
         numbers = ', '.join(f'{value:.4g}' for value in (p.x, p.y, p.z, *quaternion))
-        raise KinematicsError(f'({numbers}) is no position [m] with a unit quaternion: check the tracker')
+        raise KinematicsError(
+            f'({numbers}) is no position [m] with a unit quaternion: check the tracker'
+        )
     axis = Rotation.from_quat(quaternion).as_matrix()[:, 2]
     direction = np.array([np.cos(phi_rad), np.sin(phi_rad)])
     theta = math.atan2(axis[:2] @ direction, axis[2])
     theta += 2 * math.pi * round((near_rad - theta) / (2 * math.pi))
-    return np.array([np.array([pose.position.x, pose.position.y]) @ direction, pose.position.z, theta])
+    return np.array(
+        [np.array([pose.position.x, pose.position.y]) @ direction, pose.position.z, theta]
+    )
 
 
 def planar_covariance(covariance: Sequence[float], phi_rad: float) -> np.ndarray | None:
@@ -46,11 +50,15 @@ def planar_covariance(covariance: Sequence[float], phi_rad: float) -> np.ndarray
     planar = to_plane @ np.reshape(covariance, (6, 6)) @ to_plane.T
     planar = (planar + planar.T) / 2.0
     if np.diag(planar).max() > 1.0:
-        raise KinematicsError(f'its covariance says that it is not known, variances {np.diag(planar).tolist()} [m^2, m^2, rad^2]')
+        raise KinematicsError(
+            f'its covariance says that it is not known, variances {np.diag(planar).tolist()} [m^2, m^2, rad^2]'
+        )
     return planar if np.linalg.eigvalsh(planar)[0] > LEAST_VARIANCE else None
 
 
-def contact_msg(detection: Detection, estimate: ContactEstimate | None, header) -> ContactEstimateMsg:
+def contact_msg(
+    detection: Detection, estimate: ContactEstimate | None, header
+) -> ContactEstimateMsg:
     """Message of a detection and of the latest location, if there is one."""
     message = ContactEstimateMsg(
         header=header,
@@ -61,10 +69,20 @@ def contact_msg(detection: Detection, estimate: ContactEstimate | None, header) 
     )
     unknown = math.nan, math.nan
     message.site_m = _or_nan(estimate.site_m if estimate else None)
-    message.site_low_m, message.site_high_m = (estimate.site_interval_m if estimate else None) or unknown
+    message.site_low_m, message.site_high_m = (
+        estimate.site_interval_m if estimate else None
+    ) or unknown
     message.onset_pa = _or_nan(estimate.onset_pa if estimate else None)
-    message.onset_low_pa, message.onset_high_pa = (estimate.onset_interval_pa if estimate else None) or unknown
-    message.message = estimate.message if estimate else 'contact, not yet located' if detection.in_contact else 'free motion'
+    message.onset_low_pa, message.onset_high_pa = (
+        estimate.onset_interval_pa if estimate else None
+    ) or unknown
+    message.message = (
+        estimate.message
+        if estimate
+        else 'contact, not yet located'
+        if detection.in_contact
+        else 'free motion'
+    )
     return message
 
 

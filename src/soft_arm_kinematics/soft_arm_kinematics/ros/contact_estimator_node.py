@@ -1,9 +1,11 @@
 """Contact estimator: pressures and tip poses of a modal bellows in; contact yes or no, site and interval out.
 
-In: `pressures` (ChamberPressures), `ring_pose` (PoseWithCovarianceStamped, tip in the arm's base, z along the backbone). Out: `contact`
-(ContactEstimate) for every pose; the site is sought anew at `locate_rate_hz` while there is contact. The noise is what the pose's own
-covariance says; the parameters stand in where it says nothing. Poses that are not finite, far from the bellows, in another frame or
-without a pressure measured around the same time are not used, and /diagnostics says so.
+In: `pressures` (ChamberPressures), `ring_pose` (PoseWithCovarianceStamped, tip in the arm's base, z
+along the backbone). Out: `contact` (ContactEstimate) for every pose; the site is sought anew at
+`locate_rate_hz` while there is contact. The noise is what the pose's own covariance says; the
+parameters stand in where it says nothing. Poses that are not finite, far from the bellows, in
+another frame or without a pressure measured around the same time are not used, and /diagnostics
+says so.
 """
 
 from collections import deque
@@ -33,13 +35,28 @@ class ContactEstimatorParameters:
     """Parameters of the node."""
 
     robot: str = parameter('modal_bellows', 'name or path of a robot file with one modal segment')
-    position_sigma_m: float = parameter(0.5e-3, 'noise of the position of poses without covariance [m]', minimum=1e-6, maximum=0.1)
-    angle_sigma_rad: float = parameter(5.24e-3, 'noise of the angle of poses without covariance [rad]', minimum=1e-6, maximum=1.0)
-    false_alarms_per_min: float = parameter(0.1, 'largest rate of alarms in free motion [1/min]', minimum=1e-6, maximum=60.0)
+    position_sigma_m: float = parameter(
+        0.5e-3, 'noise of the position of poses without covariance [m]', minimum=1e-6, maximum=0.1
+    )
+    angle_sigma_rad: float = parameter(
+        5.24e-3, 'noise of the angle of poses without covariance [rad]', minimum=1e-6, maximum=1.0
+    )
+    false_alarms_per_min: float = parameter(
+        0.1, 'largest rate of alarms in free motion [1/min]', minimum=1e-6, maximum=60.0
+    )
     pose_rate_hz: float = parameter(30.0, 'poses per second [Hz]', minimum=1.0, maximum=1000.0)
-    window: int = parameter(30, 'poses over which the twist of the tip is measured', minimum=3, maximum=600)
-    locate_rate_hz: float = parameter(1.0, 'how often the site is sought while there is contact [Hz]', minimum=0.01, maximum=10.0)
-    pressure_age_s: float = parameter(0.1, 'largest time between a pose and the nearest pressures [s]', minimum=0.001, maximum=10.0)
+    window: int = parameter(
+        30, 'poses over which the twist of the tip is measured', minimum=3, maximum=600
+    )
+    locate_rate_hz: float = parameter(
+        1.0, 'how often the site is sought while there is contact [Hz]', minimum=0.01, maximum=10.0
+    )
+    pressure_age_s: float = parameter(
+        0.1,
+        'largest time between a pose and the nearest pressures [s]',
+        minimum=0.001,
+        maximum=10.0,
+    )
 
 
 class ContactEstimatorNode(Node):
@@ -51,8 +68,13 @@ class ContactEstimatorNode(Node):
         self._robot = load_robot(settings.robot)
         kinds = [segment.kind for segment in self._robot.segments]
         if kinds != ['modal']:
-            raise KinematicsError(f'contact_estimator: robot {self._robot.name} has segments {kinds}: give one with a single modal segment')
-        self._phi_rad, self._model = self._robot.segments[0].phi_rad, ModalModel.of_segment(self._robot.segments[0])
+            raise KinematicsError(
+                f'contact_estimator: robot {self._robot.name} has segments {kinds}: give one with a single modal segment'
+            )
+        self._phi_rad, self._model = (
+            self._robot.segments[0].phi_rad,
+            ModalModel.of_segment(self._robot.segments[0]),
+        )
         self._stream = ContactStream(
             self._model,
             tracker_covariance(settings.position_sigma_m, settings.angle_sigma_rad),
@@ -61,7 +83,13 @@ class ContactEstimatorNode(Node):
             settings.window,
         )
         self._pressures: deque[tuple[float, float]] = deque(maxlen=KEPT_PRESSURES)
-        self._estimate, self._detection, self._fault, self._rate, self._told = None, None, '', diagnostics.RateMeter(), False
+        self._estimate, self._detection, self._fault, self._rate, self._told = (
+            None,
+            None,
+            '',
+            diagnostics.RateMeter(),
+            False,
+        )
         self._publisher = self.create_publisher(ContactEstimate, 'contact', qos.STATE)
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_pose, qos.STATE)
@@ -75,9 +103,13 @@ class ContactEstimatorNode(Node):
             self._ignore(f'pressures are ignored: {error}')
             return
         time_s = _seconds(message.header.stamp)
-        if self._pressures and time_s < self._pressures[-1][0]:  # the clock was set back, or one stamp was wrong
+        if (
+            self._pressures and time_s < self._pressures[-1][0]
+        ):  # the clock was set back, or one stamp was wrong
             self._pressures.clear()
-        self._pressures.append((time_s, float(np.clip(pressure_pa, *self._model.pressure_limits_pa))))
+        self._pressures.append(
+            (time_s, float(np.clip(pressure_pa, *self._model.pressure_limits_pa)))
+        )
 
     def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
         try:
@@ -96,10 +128,18 @@ class ContactEstimatorNode(Node):
             raise KinematicsError(f'it is in frame {frame[:40]!r}: give it in {own}')
         pressure_pa = self._pressure_at(_seconds(message.header.stamp))
         if pressure_pa is None:
-            raise KinematicsError('no pressures of the same time: is the driver active, and are the clocks equal?')
-        pose = planar_pose(message.pose.pose, self._phi_rad, float(self._model.angles(self._model.length_m, pressure_pa)))
+            raise KinematicsError(
+                'no pressures of the same time: is the driver active, and are the clocks equal?'
+            )
+        pose = planar_pose(
+            message.pose.pose,
+            self._phi_rad,
+            float(self._model.angles(self._model.length_m, pressure_pa)),
+        )
         if np.abs(pose[:2]).max() > FARTHEST * self._model.length_m:
-            raise KinematicsError(f'({pose[0]:.4g}, {pose[1]:.4g}) m is no place of a tip {self._model.length_m:.4g} m from its base')
+            raise KinematicsError(
+                f'({pose[0]:.4g}, {pose[1]:.4g}) m is no place of a tip {self._model.length_m:.4g} m from its base'
+            )
         covariance = planar_covariance(message.pose.covariance, self._phi_rad)
         return self._stream.update(pressure_pa, pose, covariance), covariance is not None
 
@@ -112,7 +152,11 @@ class ContactEstimatorNode(Node):
         if not self._pressures:
             return None
         times, pressures = np.array(self._pressures).T
-        return float(np.interp(time_s, times, pressures)) if np.abs(times - time_s).min() <= self._settings.pressure_age_s else None
+        return (
+            float(np.interp(time_s, times, pressures))
+            if np.abs(times - time_s).min() <= self._settings.pressure_age_s
+            else None
+        )
 
     def _locate(self) -> None:
         try:
@@ -121,12 +165,21 @@ class ContactEstimatorNode(Node):
             self._ignore(f'the contact cannot be located: {error}')
 
     def _status(self):
-        values = {'poses_hz': self._rate.rate_hz, 'noise_from': 'ring_pose' if self._told else 'parameters'}
+        values = {
+            'poses_hz': self._rate.rate_hz,
+            'noise_from': 'ring_pose' if self._told else 'parameters',
+        }
         if self._fault:
             return diagnostics.ERROR, self._fault, values
         if not self._rate.rate_hz:
             return diagnostics.STALE, 'no poses come in: is the tracker active?', values
-        text = self._estimate.message if self._estimate else 'contact' if self._detection.in_contact else 'free motion'
+        text = (
+            self._estimate.message
+            if self._estimate
+            else 'contact'
+            if self._detection.in_contact
+            else 'free motion'
+        )
         return diagnostics.OK, text, values
 
 

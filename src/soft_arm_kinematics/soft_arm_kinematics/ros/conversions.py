@@ -29,15 +29,21 @@ def pressures_from_msg(message: ChamberPressures, robot: Robot) -> np.ndarray:
         KinematicsError: If a chamber is missing or a value is not finite.
     """
     if len(message.names) != len(message.pressures_pa):
-        raise KinematicsError(f'{len(message.names)} names of chambers but {len(message.pressures_pa)} pressures: give one for each')
+        raise KinematicsError(
+            f'{len(message.names)} names of chambers but {len(message.pressures_pa)} pressures: give one for each'
+        )
     given = dict(zip(message.names, message.pressures_pa, strict=True))
     missing = [name for name in robot.chambers if name not in given]
     if missing:
         names = ', '.join(message.names[:8])[:100]
-        raise KinematicsError(f'pressures of {names or "nothing"} lack chamber {missing[0]}: the driver must use the same robot file')
+        raise KinematicsError(
+            f'pressures of {names or "nothing"} lack chamber {missing[0]}: the driver must use the same robot file'
+        )
     values_pa = np.array([given[name] for name in robot.chambers])
     if not np.isfinite(values_pa).all():
-        raise KinematicsError(f'pressure of {robot.chambers[int(np.argmin(np.isfinite(values_pa)))]} is not finite: check its sensor')
+        raise KinematicsError(
+            f'pressure of {robot.chambers[int(np.argmin(np.isfinite(values_pa)))]} is not finite: check its sensor'
+        )
     return values_pa
 
 
@@ -50,7 +56,9 @@ def arcs_from_msg(message: ArmConfiguration) -> list[tuple[str, float, float, fl
     lists = message.segments, message.theta_rad, message.phi_rad, message.ell_m
     if len({len(values) for values in lists}) != 1:
         segments, theta, phi, ell = map(len, lists)
-        raise KinematicsError(f'{segments} segments, {theta} theta_rad, {phi} phi_rad, {ell} ell_m: give as many of each')
+        raise KinematicsError(
+            f'{segments} segments, {theta} theta_rad, {phi} phi_rad, {ell} ell_m: give as many of each'
+        )
     return list(zip(*lists, strict=True))
 
 
@@ -96,7 +104,9 @@ def joint_state_msg(names: list[str], values: np.ndarray, stamp) -> JointState:
     return JointState(header=Header(stamp=stamp), name=names, position=values.tolist())
 
 
-def target_from_msg(request: SolveIK.Request) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, int | None]:
+def target_from_msg(
+    request: SolveIK.Request,
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, int | None]:
     """Target [m], axis or None, present lengths [m] or None, and largest number of solutions or None."""
     axis = np.array([request.axis.x, request.axis.y, request.axis.z])
     present_m = np.array(request.present_lengths_m)
@@ -108,21 +118,29 @@ def target_from_msg(request: SolveIK.Request) -> tuple[np.ndarray, np.ndarray | 
     )
 
 
-def fill_response(response: SolveIK.Response, result: 'IkResult', robot: Robot, stamp) -> SolveIK.Response:
+def fill_response(
+    response: SolveIK.Response, result: 'IkResult', robot: Robot, stamp
+) -> SolveIK.Response:
     """Write a result into the service's response."""
     response.solutions = [_solution_msg(s, robot, stamp) for s in result.solutions]
     response.nearest = Point(**dict(zip('xyz', result.nearest_m.tolist(), strict=True)))
     response.distance_m = result.distance_m
     response.error_msg = result.message
     if not result.solutions:
-        response.error_code = SolveIK.Response.NO_SOLUTION if result.reachable else SolveIK.Response.OUTSIDE_WORKSPACE
+        response.error_code = (
+            SolveIK.Response.NO_SOLUTION if result.reachable else SolveIK.Response.OUTSIDE_WORKSPACE
+        )
     return response
 
 
 def _solution_msg(solution, robot, stamp):
     return IkSolutionMsg(
-        configuration=configuration_msg((solution.theta_rad, solution.phi_rad, solution.ell_m), robot, stamp),
-        lengths_m=solution.actuation.tolist() if all(s.kind == 'bellows' for s in robot.segments) else [],
+        configuration=configuration_msg(
+            (solution.theta_rad, solution.phi_rad, solution.ell_m), robot, stamp
+        ),
+        lengths_m=solution.actuation.tolist()
+        if all(s.kind == 'bellows' for s in robot.segments)
+        else [],
         names=list(robot.chambers),
         pressures_pa=solution.pressures_pa.tolist(),
         residual_m=solution.residual_m,
@@ -130,5 +148,7 @@ def _solution_msg(solution, robot, stamp):
         score_angle_change=solution.score_angle_change,
         score_bend_growth=solution.score_bend_growth,
         score_stiffness=solution.score_stiffness,
-        pressure_margin_pa=math.nan if solution.pressure_margin_pa is None else solution.pressure_margin_pa,
+        pressure_margin_pa=math.nan
+        if solution.pressure_margin_pa is None
+        else solution.pressure_margin_pa,
     )

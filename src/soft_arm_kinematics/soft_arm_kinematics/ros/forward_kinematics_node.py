@@ -1,9 +1,11 @@
 """Forward kinematics: measured pressures in; configuration, frames and pictures of the arm or finger out.
 
-In: `pressures` (ChamberPressures). Out: `configuration` (ArmConfiguration) and /tf for every message; `body` (Marker) and
-`joint_states` (the URDF's sections) at no more than `picture_rate_hz`; static /tf of the base, which for a finger is its mount on the
-robot's flange. When pressures stop, nothing more is published and /diagnostics says so. Any robot file that is driven by pressures
-alone will do; the frames of the tips begin as the base frame does, such as `soft_arm_` or `soft_gripper_`.
+In: `pressures` (ChamberPressures). Out: `configuration` (ArmConfiguration) and /tf for every
+message; `body` (Marker) and `joint_states` (the URDF's sections) at no more than `picture_rate_hz`;
+static /tf of the base, which for a finger is its mount on the robot's flange. When pressures stop,
+nothing more is published and /diagnostics says so. Any robot file that is driven by pressures alone
+will do; the frames of the tips begin as the base frame does, such as `soft_arm_` or
+`soft_gripper_`.
 """
 
 from dataclasses import dataclass
@@ -34,7 +36,9 @@ class ForwardKinematicsParameters:
 
     robot: str = parameter(description='name or path of the robot file')
     rig: str = parameter(description='rig whose calibration is used')
-    picture_rate_hz: float = parameter(15.0, 'most often that body and joint_states are published [Hz]', minimum=0.1, maximum=50.0)
+    picture_rate_hz: float = parameter(
+        15.0, 'most often that body and joint_states are published [Hz]', minimum=0.1, maximum=50.0
+    )
 
 
 class ForwardKinematicsNode(Node):
@@ -69,7 +73,9 @@ class ForwardKinematicsNode(Node):
         T_parent_base = np.eye(4)
         T_parent_base[:3, :3] = Rotation.from_euler('xyz', base.rpy_deg, degrees=True).as_matrix()
         T_parent_base[:3, 3] = base.position_m
-        return conversions.transform_msg(T_parent_base, base.parent_frame, base.frame, self.get_clock().now().to_msg())
+        return conversions.transform_msg(
+            T_parent_base, base.parent_frame, base.frame, self.get_clock().now().to_msg()
+        )
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
@@ -86,24 +92,45 @@ class ForwardKinematicsNode(Node):
     def _publish(self, actuation: np.ndarray, stamp) -> None:
         base, poses = self._robot.base.frame, self._arm.segment_poses(actuation)
         prefix = base.removesuffix('base_link')
-        frames = [f'{prefix}{name}_tip' for name in self._robot.segment_names] + [f'{prefix}tip_by_model']
+        frames = [f'{prefix}{name}_tip' for name in self._robot.segment_names] + [
+            f'{prefix}tip_by_model'
+        ]
         self._frames.sendTransform(
-            [conversions.transform_msg(pose, base, frame, stamp) for pose, frame in zip([*poses, poses[-1]], frames, strict=True)]
+            [
+                conversions.transform_msg(pose, base, frame, stamp)
+                for pose, frame in zip([*poses, poses[-1]], frames, strict=True)
+            ]
         )
-        self._configuration.publish(conversions.configuration_msg(self._arm.configuration(actuation), self._robot, stamp))
+        self._configuration.publish(
+            conversions.configuration_msg(self._arm.configuration(actuation), self._robot, stamp)
+        )
         if self._picture_due():
-            self._body.publish(conversions.body_msg(self._arm.backbone(actuation, POINTS_PER_SEGMENT), self._robot, stamp))
-            self._joint_states.publish(conversions.joint_state_msg(self._joint_names, joint_values(self._arm, actuation), stamp))
+            self._body.publish(
+                conversions.body_msg(
+                    self._arm.backbone(actuation, POINTS_PER_SEGMENT), self._robot, stamp
+                )
+            )
+            self._joint_states.publish(
+                conversions.joint_state_msg(
+                    self._joint_names, joint_values(self._arm, actuation), stamp
+                )
+            )
 
     def _picture_due(self) -> bool:
         now = self.get_clock().now()
-        if self._last_picture is not None and 0 <= (now - self._last_picture).nanoseconds * 1e-9 < self._picture_period_s:
+        if (
+            self._last_picture is not None
+            and 0 <= (now - self._last_picture).nanoseconds * 1e-9 < self._picture_period_s
+        ):
             return False
         self._last_picture = now
         return True
 
     def _status(self):
-        values = {'pressures_hz': self._rate.rate_hz, 'robot_fingerprint': self._robot.kinematic_fingerprint}
+        values = {
+            'pressures_hz': self._rate.rate_hz,
+            'robot_fingerprint': self._robot.kinematic_fingerprint,
+        }
         values |= {'calibration_date': self._arm.curve.date} if self._arm.curve else {}
         if self._fault:
             return diagnostics.ERROR, self._fault, values
@@ -112,11 +139,17 @@ class ForwardKinematicsNode(Node):
         if self._clipped_pa > 0.0:
             return (
                 diagnostics.WARN,
-                (f'a pressure is {self._clipped_pa:.0f} Pa beyond the calibrated range, whose end is used: calibrate over a wider range'),
+                (
+                    f'a pressure is {self._clipped_pa:.0f} Pa beyond the calibrated range, whose end is used: calibrate over a wider range'
+                ),
                 values,
             )
         if self._nominal:
-            return diagnostics.WARN, f'the bends of {self._nominal[0]} .. are nominal: measure them with `softarm calibrate finger`', values
+            return (
+                diagnostics.WARN,
+                f'the bends of {self._nominal[0]} .. are nominal: measure them with `softarm calibrate finger`',
+                values,
+            )
         return diagnostics.OK, 'following the pressures', values
 
 

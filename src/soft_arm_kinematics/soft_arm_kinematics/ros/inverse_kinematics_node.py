@@ -1,9 +1,10 @@
 """Inverse kinematics as a service: `solve_ik` answers with all solutions of a tip target, best first.
 
-In: `pressures` (ChamberPressures), from which changes are scored when a request does not say where the arm is; not for robots that have
-coordinates which no pressure sets. At start the workspace table is loaded, or built once (about a second) when the cache has none for
-this robot, and the solver is loaded, or compiled once (about a minute) after an installation. Until then /diagnostics says so and the
-service is not offered: who finds it is answered.
+In: `pressures` (ChamberPressures), from which changes are scored when a request does not say where
+the arm is; not for robots that have coordinates which no pressure sets. At start the workspace
+table is loaded, or built once (about a second) when the cache has none for this robot, and the
+solver is loaded, or compiled once (about a minute) after an installation. Until then /diagnostics
+says so and the service is not offered: who finds it is answered.
 """
 
 import threading
@@ -45,13 +46,17 @@ class InverseKinematicsNode(Node):
             self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         diagnostics.Reporter(self, self._arm.robot.name, self._status)
         self._solver, self._prepared, self._start_s = None, None, time.monotonic()
-        self.get_logger().info(f'preparing the solver of {self._arm.robot.name}: about 60 s the first time, else 2 s')
+        self.get_logger().info(
+            f'preparing the solver of {self._arm.robot.name}: about 60 s the first time, else 2 s'
+        )
         # The executor goes on meanwhile, so that /diagnostics tells how far it is
         threading.Thread(target=self._prepare, daemon=True).start()
         self._waiting = self.create_timer(0.05, self._offer_when_prepared)
 
     def _prepare(self) -> None:
-        from soft_arm_kinematics.ik.inverse import InverseKinematics  # it loads the compiler, which takes seconds
+        from soft_arm_kinematics.ik.inverse import (
+            InverseKinematics,
+        )  # it loads the compiler, which takes seconds
 
         try:
             solver = InverseKinematics(self._arm)
@@ -68,12 +73,17 @@ class InverseKinematicsNode(Node):
             raise self._prepared
         self._solver = self._prepared
         self.create_service(SolveIK, 'solve_ik', self._on_solve)
-        self.get_logger().info(f'the solver is ready after {time.monotonic() - self._start_s:.1f} s')
+        self.get_logger().info(
+            f'the solver is ready after {time.monotonic() - self._start_s:.1f} s'
+        )
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
             pressures_pa = conversions.pressures_from_msg(message, self._arm.robot)
-            self._actuation, self._fault = self._arm.actuation_at(self._arm.calibrated_pressures(pressures_pa)), ''
+            self._actuation, self._fault = (
+                self._arm.actuation_at(self._arm.calibrated_pressures(pressures_pa)),
+                '',
+            )
         except KinematicsError as error:
             self._fault = str(error)
             self.get_logger().warning(f'pressures are ignored: {error}', throttle_duration_sec=10.0)
@@ -81,20 +91,32 @@ class InverseKinematicsNode(Node):
     def _on_solve(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
         target_m, axis, present, most = conversions.target_from_msg(request)
         try:
-            result = self._solver.solve(target_m, axis, self._actuation if present is None else present, most)
+            result = self._solver.solve(
+                target_m, axis, self._actuation if present is None else present, most
+            )
         except KinematicsError as error:
             self._refused += 1
             response.error_code, response.error_msg = SolveIK.Response.INVALID_TARGET, str(error)
             return response
         self._answered += 1
-        return conversions.fill_response(response, result, self._arm.robot, self.get_clock().now().to_msg())
+        return conversions.fill_response(
+            response, result, self._arm.robot, self.get_clock().now().to_msg()
+        )
 
     def _status(self):
         if self._solver is None:
             elapsed_s = time.monotonic() - self._start_s
-            text = 'loading the solver' if elapsed_s < LOADING_S else 'compiling the solver, about 60 s the first time'
+            text = (
+                'loading the solver'
+                if elapsed_s < LOADING_S
+                else 'compiling the solver, about 60 s the first time'
+            )
             return diagnostics.WARN, text, {'elapsed_s': elapsed_s, 'ready': False}
-        values = {'table_points': len(self._solver.table.tips_m), 'answered': self._answered, 'refused': self._refused}
+        values = {
+            'table_points': len(self._solver.table.tips_m),
+            'answered': self._answered,
+            'refused': self._refused,
+        }
         if self._fault:
             return diagnostics.ERROR, self._fault, values
         return diagnostics.OK, 'ready', values

@@ -1,9 +1,10 @@
 """Limb states: joint states of all limbs of a body at 50 Hz, with the frames on their tips.
 
-In: `limb_configuration` (ArmConfiguration; any segments of any limbs, by name). Out: `joint_states` of every rigid section of every limb
-and, where `frames` is set, /tf of the tip frames (camera, light) and static /tf of the limbs' bases. A robot_state_publisher for each
-limb's URDF gives the same frames from the joint states: unset `frames` then. A configuration that is refused changes nothing, and
-/diagnostics says why.
+In: `limb_configuration` (ArmConfiguration; any segments of any limbs, by name). Out: `joint_states`
+of every rigid section of every limb and, where `frames` is set, /tf of the tip frames (camera,
+light) and static /tf of the limbs' bases. A robot_state_publisher for each limb's URDF gives the
+same frames from the joint states: unset `frames` then. A configuration that is refused changes
+nothing, and /diagnostics says why.
 """
 
 from dataclasses import dataclass
@@ -43,9 +44,14 @@ class LimbStatesNode(Node):
             stamp = self.get_clock().now().to_msg()
             self._static_frames = StaticTransformBroadcaster(self)
             self._static_frames.sendTransform(
-                [conversions.transform_msg(T, parent, child, stamp) for parent, child, T in self._limbs.base_frames()]
+                [
+                    conversions.transform_msg(T, parent, child, stamp)
+                    for parent, child, T in self._limbs.base_frames()
+                ]
             )
-        self.create_subscription(ArmConfiguration, 'limb_configuration', self._on_configuration, qos.STATE)
+        self.create_subscription(
+            ArmConfiguration, 'limb_configuration', self._on_configuration, qos.STATE
+        )
         self.create_timer(1.0 / settings.rate_hz, self._publish)
         diagnostics.Reporter(self, 'limbs', self._status)
 
@@ -55,20 +61,31 @@ class LimbStatesNode(Node):
             self._fault = ''
         except KinematicsError as error:
             self._fault = str(error)
-            self.get_logger().warning(f'configuration is ignored: {error}', throttle_duration_sec=10.0)
+            self.get_logger().warning(
+                f'configuration is ignored: {error}', throttle_duration_sec=10.0
+            )
 
     def _publish(self) -> None:
         stamp = self.get_clock().now().to_msg()
-        self._publisher.publish(conversions.joint_state_msg(self._names, self._limbs.joint_values(), stamp))
+        self._publisher.publish(
+            conversions.joint_state_msg(self._names, self._limbs.joint_values(), stamp)
+        )
         if self._frames:
             self._frames.sendTransform(
-                [conversions.transform_msg(T, parent, child, stamp) for parent, child, T in self._limbs.tip_frames()]
+                [
+                    conversions.transform_msg(T, parent, child, stamp)
+                    for parent, child, T in self._limbs.tip_frames()
+                ]
             )
         self._rate.tick()
 
     def _status(self):
         values = {'joint_states_hz': self._rate.rate_hz, 'joints': len(self._names)}
-        return (diagnostics.WARN, self._fault, values) if self._fault else (diagnostics.OK, 'publishing joint states', values)
+        return (
+            (diagnostics.WARN, self._fault, values)
+            if self._fault
+            else (diagnostics.OK, 'publishing joint states', values)
+        )
 
 
 def main() -> int:

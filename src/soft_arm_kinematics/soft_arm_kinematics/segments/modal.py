@@ -3,12 +3,14 @@ r"""Modal kinematics of a planar bending bellows: one pressure in, a curve of va
     theta(s, q) = psi(s)^T A eta(q),   psi = [1, s/l, .., (s/l)^(v-1)],   eta = [1, q/u, .., (q/u)^(w-1)],
     dP/ds = (sin theta, 0, cos theta).
 
-theta is the tangent's angle from the base's z axis towards x, so that R = Ry(theta) and this model agrees with `pcc` where the curve is
-an arc with phi = 0. The paper draws the straight bellows along its x axis: its x is our z and its z our x, and its monomials of pixels
-and psi are ours with l = 1 px, u = 1 psi (`paper_coefficients`). Arc length s and pressure q are scaled by the bellows' own l and u
-because monomials of metres and pascals have a design matrix with a condition number of 1e20.
+theta is the tangent's angle from the base's z axis towards x, so that R = Ry(theta) and this model
+agrees with `pcc` where the curve is an arc with phi = 0. The paper draws the straight bellows along
+its x axis: its x is our z and its z our x, and its monomials of pixels and psi are ours with l = 1
+px, u = 1 psi (`paper_coefficients`). Arc length s and pressure q are scaled by the bellows' own l
+and u because monomials of metres and pascals have a design matrix with a condition number of 1e20.
 
-Integrals over s are Gauss-Legendre sums of `NODES` nodes, exact to rounding for bends of up to two turns.
+Integrals over s are Gauss-Legendre sums of `NODES` nodes, exact to rounding for bends of up to two
+turns.
 """
 
 from dataclasses import dataclass
@@ -68,13 +70,21 @@ class ModalModel:
 
     def angle_slopes(self, arc_lengths_m: np.ndarray, pressures_pa: np.ndarray) -> np.ndarray:
         """Derivative of `angles` by the pressure [rad/Pa]; arguments as in `angles`."""
-        return self._evaluate(polyder(self.coefficients_rad, axis=1), arc_lengths_m, pressures_pa) / self.pressure_unit_pa
+        return (
+            self._evaluate(polyder(self.coefficients_rad, axis=1), arc_lengths_m, pressures_pa)
+            / self.pressure_unit_pa
+        )
 
     def curvatures(self, arc_lengths_m: np.ndarray, pressures_pa: np.ndarray) -> np.ndarray:
         """Derivative of `angles` by the arc length [rad/m]; arguments as in `angles`."""
-        return self._evaluate(polyder(self.coefficients_rad, axis=0), arc_lengths_m, pressures_pa) / self.length_unit_m
+        return (
+            self._evaluate(polyder(self.coefficients_rad, axis=0), arc_lengths_m, pressures_pa)
+            / self.length_unit_m
+        )
 
-    def shape(self, pressures_pa: np.ndarray, arc_lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def shape(
+        self, pressures_pa: np.ndarray, arc_lengths_m: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Points of the backbone and tangent angles there.
 
         Args:
@@ -90,7 +100,9 @@ class ModalModel:
         q, s = self.checked_pressures(pressures_pa), self._checked_sites(arc_lengths_m)
         theta = self.angles(s[:, None] * UNIT_NODES, q[..., None, None])
         weights = s[:, None] * UNIT_WEIGHTS
-        positions = np.stack([(np.sin(theta) * weights).sum(-1), (np.cos(theta) * weights).sum(-1)], axis=-1)
+        positions = np.stack(
+            [(np.sin(theta) * weights).sum(-1), (np.cos(theta) * weights).sum(-1)], axis=-1
+        )
         return positions, self.angles(s, q[..., None])
 
     def tip(self, pressures_pa: np.ndarray) -> np.ndarray:
@@ -121,7 +133,11 @@ class ModalModel:
         """Twist of the tip in the base per pressure rate, (..., 6): velocity [m/Pa], then angular velocity [rad/Pa] (equation 26)."""
         slopes = self.tip_slopes(pressures_pa)
         jacobian = np.zeros(slopes.shape[:-1] + (6,))
-        jacobian[..., 0], jacobian[..., 2], jacobian[..., 4] = slopes[..., 0], slopes[..., 1], slopes[..., 2]
+        jacobian[..., 0], jacobian[..., 2], jacobian[..., 4] = (
+            slopes[..., 0],
+            slopes[..., 1],
+            slopes[..., 2],
+        )
         return jacobian
 
     def checked_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
@@ -138,7 +154,10 @@ class ModalModel:
 
     def _checked_sites(self, arc_lengths_m):
         s = np.asarray(arc_lengths_m, dtype=float)
-        if s.ndim != 1 or not ((s >= 0.0) & (s <= self.length_m * (1.0 + RELATIVE_TOLERANCE))).all():
+        if (
+            s.ndim != 1
+            or not ((s >= 0.0) & (s <= self.length_m * (1.0 + RELATIVE_TOLERANCE))).all()
+        ):
             raise KinematicsError(f'arc lengths {s} m: give a list inside 0..{self.length_m:.6g} m')
         return s
 
@@ -198,7 +217,8 @@ def resolved_rates(
         max_steps: Steps after which it gives up.
 
     Raises:
-        KinematicsError: If the target is not three finite numbers, the gain is outside (0, 1], or the start is outside the limits.
+        KinematicsError: If the target is not three finite numbers, the gain is outside (0, 1], or
+            the start is outside the limits.
     """
     target = np.asarray(target_m, dtype=float)
     if target.shape != (3,) or not np.isfinite(target).all():
@@ -219,7 +239,11 @@ def resolved_rates(
         wanted = gain * (column @ error) / max(column @ column, np.finfo(float).tiny)
         following = float(np.clip(q + np.clip(wanted, -step_limit_pa, step_limit_pa), low, high))
         if abs(following - q) <= still_pa:
-            outcome = 'held by the pressure limit' if abs(wanted) > still_pa else "nearest point of the tip's curve"
+            outcome = (
+                'held by the pressure limit'
+                if abs(wanted) > still_pa
+                else "nearest point of the tip's curve"
+            )
             break
         path.append(following)
     tip = model.fk_pressures(path[-1])[:3, 3]

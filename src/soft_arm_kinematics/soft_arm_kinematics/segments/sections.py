@@ -1,17 +1,22 @@
 """Rigid sections: joint values of a chain of R-R-P triples (turn, bend, extend) that follows a segment (squid paper, equations 7-13).
 
-Three forms for an arc of bend theta, direction phi and length ell, cut into N sections, each one's values relative to the one before:
+Three forms for an arc of bend theta, direction phi and length ell, cut into N sections, each one's
+values relative to the one before:
 
 chord    The joints lie on the arc. Lengths are chords, ell/N sinc(theta/2N); the first bend is theta/2N, the others theta/N. The tip's
-         position equals the arc's to rounding (< 1e-12 m). Its orientation lacks half a section, theta/2N, which the closing bend adds:
-         with it the pose is equal to rounding too. Modal segments have this form with the chords of their own curve.
+         position equals the arc's to rounding (< 1e-12 m). Its orientation lacks half a section,
+         theta/2N, which the closing bend adds: with it the pose is equal to rounding too. Modal
+         segments have this form with the chords of their own curve.
 tangent  The sections touch the arc: N - 1 bends of theta/(N-1), lengths T, 2T, .., 2T, T with T = ell/theta tan(theta/(2N-2)). Position and
-         orientation are equal to rounding with no closing bend; the joints lie outside the arc. Needs N >= 2.
+         orientation are equal to rounding with no closing bend; the joints lie outside the arc.
+         Needs N >= 2.
 paper    As the source's example: bends of the chord form and lengths ell/N, with the closing bend. The whole chain is too long by the
-         factor 1 / sinc(theta/2N): the tip is off by ell sinc(theta/2) (1 / sinc(theta/2N) - 1), 0.56 mm for 600 mm, N = 10 and a bend of
-         90 deg. Its orientation is equal to rounding. (The source's "perfect match" holds for the drawing.)
+         factor 1 / sinc(theta/2N): the tip is off by ell sinc(theta/2) (1 / sinc(theta/2N) - 1),
+         0.56 mm for 600 mm, N = 10 and a bend of 90 deg. Its orientation is equal to rounding. (The
+         source's "perfect match" holds for the drawing.)
 
-The paper's example writes the angle to the chord of the whole arc, theta/2, for theta: its (45, 30 deg) is a bend of 90 deg here.
+The paper's example writes the angle to the chord of the whole arc, theta/2, for theta: its (45, 30
+deg) is a bend of 90 deg here.
 """
 
 from typing import Literal
@@ -40,7 +45,8 @@ def joint_values(arm: Arm, actuation: np.ndarray, form: Form = 'chord') -> np.nd
         (number of joints,) [rad, rad, m for every section; rad, rad at a segment's end].
 
     Raises:
-        KinematicsError: If a joint leaves its limits (bend 90 deg, turn 360 deg), or the form does not exist for a segment.
+        KinematicsError: If a joint leaves its limits (bend 90 deg, turn 360 deg), or the form does
+            not exist for a segment.
     """
     actuation = arm.checked(actuation)
     values = []
@@ -48,8 +54,18 @@ def joint_values(arm: Arm, actuation: np.ndarray, form: Form = 'chord') -> np.nd
         own = actuation[columns]
         if segment.kind == 'modal':
             if form != 'chord':
-                raise KinematicsError(f'segment {segment.name} is modal: its sections have the chord form only, not {form}')
-            values.append(curve_sections(ModalModel.of_segment(segment), own[0], segment.phi_rad, segment.sections, segment.closing_twist))
+                raise KinematicsError(
+                    f'segment {segment.name} is modal: its sections have the chord form only, not {form}'
+                )
+            values.append(
+                curve_sections(
+                    ModalModel.of_segment(segment),
+                    own[0],
+                    segment.phi_rad,
+                    segment.sections,
+                    segment.closing_twist,
+                )
+            )
             continue
         u_x, u_y, ell = arc = part.arcs(own)
         if segment.kind == 'bellows':
@@ -62,12 +78,18 @@ def joint_values(arm: Arm, actuation: np.ndarray, form: Form = 'chord') -> np.nd
 
 
 def arc_sections(
-    theta_rad: float, phi_rad: float, ell_m: float, count: int, closing_twist: bool = True, form: Form = 'chord'
+    theta_rad: float,
+    phi_rad: float,
+    ell_m: float,
+    count: int,
+    closing_twist: bool = True,
+    form: Form = 'chord',
 ) -> np.ndarray:
     """Joint values (3 count + 2,) of one arc: (turn [rad], bend [rad], extension [m]) of each section, then closing bend and turn [rad].
 
     Raises:
-        KinematicsError: If a bend exceeds 90 deg or a turn 360 deg in either direction, or the tangent form has one section.
+        KinematicsError: If a bend exceeds 90 deg or a turn 360 deg in either direction, or the
+            tangent form has one section.
     """
     if form == 'tangent':
         if count < 2:
@@ -77,24 +99,38 @@ def arc_sections(
         bends[0] = 0.0
         functions = pcc.bend_functions(half**2)
         sinc, cos = functions[0], 1.0 - half**2 * functions[1]
-        touching = ell_m / (2 * (count - 1)) * sinc / cos  # T: ell/theta tan(half), finite at theta = 0
+        touching = (
+            ell_m / (2 * (count - 1)) * sinc / cos
+        )  # T: ell/theta tan(half), finite at theta = 0
         lengths = np.full(count, 2.0 * touching)
         lengths[0] = lengths[-1] = touching
     else:
         half = theta_rad / (2 * count)
         bends, closing = np.full(count, 2.0 * half), half
         bends[0] = half
-        lengths = np.full(count, ell_m / count * (pcc.bend_functions(half**2)[0] if form == 'chord' else 1.0))
+        lengths = np.full(
+            count, ell_m / count * (pcc.bend_functions(half**2)[0] if form == 'chord' else 1.0)
+        )
     return _values(phi_rad, bends, lengths, closing, closing_twist)
 
 
-def curve_sections(model: ModalModel, pressure_pa: float, phi_rad: float, count: int, closing_twist: bool = True) -> np.ndarray:
+def curve_sections(
+    model: ModalModel, pressure_pa: float, phi_rad: float, count: int, closing_twist: bool = True
+) -> np.ndarray:
     """Joint values (3 count + 2,), chord form, of a modal bellows at one pressure [Pa], as `arc_sections`."""
     positions, angles = model.shape(pressure_pa, model.length_m * np.arange(count + 1) / count)
     steps = np.diff(positions, axis=0)
     directions = np.unwrap(np.arctan2(steps[:, 0], steps[:, 1]))
-    directions += 2 * np.pi * np.round((0.5 * (angles[0] + angles[1]) - directions[0]) / (2 * np.pi))
-    return _values(phi_rad, np.diff(directions, prepend=0.0), np.linalg.norm(steps, axis=1), angles[-1] - directions[-1], closing_twist)
+    directions += (
+        2 * np.pi * np.round((0.5 * (angles[0] + angles[1]) - directions[0]) / (2 * np.pi))
+    )
+    return _values(
+        phi_rad,
+        np.diff(directions, prepend=0.0),
+        np.linalg.norm(steps, axis=1),
+        angles[-1] - directions[-1],
+        closing_twist,
+    )
 
 
 def chain_transforms(values: np.ndarray) -> np.ndarray:

@@ -1,22 +1,31 @@
 """Maps of one segment of each kind: its coordinates to its pose and twist, plain NumPy, any leading shape.
 
-Bellows, single bends and tendons make arcs of constant curvature (`pcc`); a modal segment is integrated along its length. Coordinates x
-(..., k) are floats of the segment's own units [m, Pa, rad], not checked here: `Arm.checked` has done it.
+Bellows, single bends and tendons make arcs of constant curvature (`pcc`); a modal segment is
+integrated along its length. Coordinates x (..., k) are floats of the segment's own units [m, Pa,
+rad], not checked here: `Arm.checked` has done it.
 """
 
 import numpy as np
 
-from soft_arm_description.segments import BellowsSegment, ModalSegment, Segment, SingleBendSegment, TendonSegment
+from soft_arm_description.segments import (
+    BellowsSegment,
+    ModalSegment,
+    Segment,
+    SingleBendSegment,
+    TendonSegment,
+)
 from soft_arm_kinematics.segments import pcc
 
-QUADRATURE_POINTS = 32  # Gauss-Legendre nodes along a modal segment: round-off for polynomials up to a few turns
+QUADRATURE_POINTS = (
+    32  # Gauss-Legendre nodes along a modal segment: round-off for polynomials up to a few turns
+)
 
 
 class ArcMap:
     """A segment that is an arc: `arcs` and `arc_jacobians` of its own coordinates x (..., k).
 
-    Without the closing twist, bellows turn their end by the phi of their arc. The other kinds know their phi, whatever the bend's sign,
-    so that nothing jumps where the bend passes through zero.
+    Without the closing twist, bellows turn their end by the phi of their arc. The other kinds know
+    their phi, whatever the bend's sign, so that nothing jumps where the bend passes through zero.
     """
 
     def __init__(self, segment: Segment):
@@ -38,7 +47,10 @@ class BellowsMap(ArcMap):
     def __init__(self, segment: BellowsSegment):
         super().__init__(segment)
         layout = segment.actuators.angles_rad, segment.actuators.centre_radius_m
-        self.arcs_matrix, self.lengths_matrix = pcc.arcs_matrix(*layout), pcc.lengths_matrix(*layout)
+        self.arcs_matrix, self.lengths_matrix = (
+            pcc.arcs_matrix(*layout),
+            pcc.lengths_matrix(*layout),
+        )
 
     def arcs(self, x):
         """Arcs (..., 3) [rad, rad, m]: linear in the lengths x (..., k) [m] (`pcc.arcs_matrix`)."""
@@ -62,10 +74,15 @@ class SingleBendMap(ArcMap):
 
     def __init__(self, segment: SingleBendSegment):
         super().__init__(segment)
-        self.phi, self.direction = segment.phi_rad, np.array([np.cos(segment.phi_rad), np.sin(segment.phi_rad)])
+        self.phi, self.direction = (
+            segment.phi_rad,
+            np.array([np.cos(segment.phi_rad), np.sin(segment.phi_rad)]),
+        )
         self.length_m = segment.length_m
         powers = np.arange(4)
-        self.theta_coefficients = np.array(segment.theta_coefficients_rad) / segment.pressure_unit_pa**powers  # [rad/Pa^i]
+        self.theta_coefficients = (
+            np.array(segment.theta_coefficients_rad) / segment.pressure_unit_pa**powers
+        )  # [rad/Pa^i]
         self.slope_coefficients = self.theta_coefficients[1:] * powers[1:]
 
     def arcs(self, x):
@@ -106,7 +123,12 @@ class TendonMap(ArcMap):
 
     def arc_jacobians(self, x):
         """Derivative of the arc by theta, phi and ell, (..., 3, 3)."""
-        theta, cos, sin, zero = x[..., 0], np.cos(x[..., 1]), np.sin(x[..., 1]), np.zeros_like(x[..., 0])
+        theta, cos, sin, zero = (
+            x[..., 0],
+            np.cos(x[..., 1]),
+            np.sin(x[..., 1]),
+            np.zeros_like(x[..., 0]),
+        )
         return np.stack(
             [
                 np.stack([cos, -theta * sin, zero], axis=-1),
@@ -132,10 +154,15 @@ class ModalMap:
         coefficients = np.array(segment.coefficients_rad)
         powers = s_m[:, None] / segment.length_unit_m
         self.node_coefficients = (
-            (powers ** np.arange(len(coefficients))) @ coefficients / (segment.pressure_unit_pa ** np.arange(coefficients.shape[1]))
+            (powers ** np.arange(len(coefficients)))
+            @ coefficients
+            / (segment.pressure_unit_pa ** np.arange(coefficients.shape[1]))
         )
         self.weights_m = weights / 2.0 * segment.length_m
-        self.phi, self.direction = segment.phi_rad, np.array([np.cos(segment.phi_rad), np.sin(segment.phi_rad)])
+        self.phi, self.direction = (
+            segment.phi_rad,
+            np.array([np.cos(segment.phi_rad), np.sin(segment.phi_rad)]),
+        )
         self.closing_twist = segment.closing_twist
 
     def _angles(self, x):
@@ -154,7 +181,9 @@ class ModalMap:
         transforms = pcc.arc_transforms(pcc.arcs_from_polar(theta[..., -1], self.phi, 0.0))
         if not self.closing_twist:
             transforms = turned(transforms, np.full(x.shape[:-1], self.phi))
-        transforms[..., :2, 3] = (np.sin(theta[..., :-1]) @ self.weights_m)[..., None] * self.direction
+        transforms[..., :2, 3] = (np.sin(theta[..., :-1]) @ self.weights_m)[
+            ..., None
+        ] * self.direction
         transforms[..., 2, 3] = np.cos(theta[..., :-1]) @ self.weights_m
         return transforms
 
@@ -164,7 +193,14 @@ class ModalMap:
         sideways = (np.cos(theta) * slope)[..., :-1] @ self.weights_m
         along = -(np.sin(theta) * slope)[..., :-1] @ self.weights_m
         cos, sin = self.direction
-        rows = [sideways * cos, sideways * sin, along, -sin * slope[..., -1], cos * slope[..., -1], np.zeros_like(along)]
+        rows = [
+            sideways * cos,
+            sideways * sin,
+            along,
+            -sin * slope[..., -1],
+            cos * slope[..., -1],
+            np.zeros_like(along),
+        ]
         return np.stack(rows, axis=-1)[..., None]
 
 
@@ -177,7 +213,12 @@ def turned(transforms: np.ndarray, angles_rad: np.ndarray) -> np.ndarray:
     return result
 
 
-_MAPS = {'bellows': BellowsMap, 'single_bend': SingleBendMap, 'modal': ModalMap, 'tendon': TendonMap}
+_MAPS = {
+    'bellows': BellowsMap,
+    'single_bend': SingleBendMap,
+    'modal': ModalMap,
+    'tendon': TendonMap,
+}
 
 
 def segment_map(segment: Segment) -> ArcMap | ModalMap:

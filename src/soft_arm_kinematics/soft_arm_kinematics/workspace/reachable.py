@@ -1,9 +1,11 @@
 """The set of positions that the tip can reach: volume with its error, boundary and distance to it.
 
-Space is cut into cells. A cell belongs to the set where its centre is reached, which inverse kinematics tells from the table poses
-nearest to it, then from the cells around it that are reached, until that adds none. Between a centre inside and a neighbour outside, the
-boundary is found by halving. The volume counts the cells whose whole neighbourhood is inside, and estimates the band about the boundary
-by points drawn in each of its cells (stratified Monte Carlo): this has no bias from the cells' size, and its error is known.
+Space is cut into cells. A cell belongs to the set where its centre is reached, which inverse
+kinematics tells from the table poses nearest to it, then from the cells around it that are reached,
+until that adds none. Between a centre inside and a neighbour outside, the boundary is found by
+halving. The volume counts the cells whose whole neighbourhood is inside, and estimates the band
+about the boundary by points drawn in each of its cells (stratified Monte Carlo): this has no bias
+from the cells' size, and its error is known.
 """
 
 from dataclasses import dataclass
@@ -60,15 +62,23 @@ class ReachableSet:
         """
         points_m = np.asarray(points_m, dtype=float)
         if points_m.shape[-1:] != (3,) or not np.isfinite(points_m).all():
-            raise KinematicsError(f'points of shape {points_m.shape}: give finite positions (..., 3) [m]')
+            raise KinematicsError(
+                f'points of shape {points_m.shape}: give finite positions (..., 3) [m]'
+            )
         distance_m, row = cKDTree(self.boundary_m).query(points_m)
         places = np.rint((points_m - self.origin_m) / self.cell_m)
         within = ((places >= 0) & (places < self.inside.shape)).all(axis=-1)
         cells = np.clip(places, 0, np.array(self.inside.shape) - 1).astype(int)
-        return np.where(within & self.inside[cells[..., 0], cells[..., 1], cells[..., 2]], distance_m, -distance_m)
+        return np.where(
+            within & self.inside[cells[..., 0], cells[..., 1], cells[..., 2]],
+            distance_m,
+            -distance_m,
+        )
 
 
-def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS, seed: int = 0) -> ReachableSet:
+def reachable_set(
+    arm: Arm, table: WorkspaceTable, cells: int = CELLS, seed: int = 0
+) -> ReachableSet:
     """Find the reachable set of an arm that moves in space.
 
     Args:
@@ -88,12 +98,22 @@ def reachable_set(arm: Arm, table: WorkspaceTable, cells: int = CELLS, seed: int
     asker = _Asker(arm, table)
     inside, found = _cells_inside(asker, table, origin_m, cell_m, shape)
     volume_m3, error_m3 = _volume(asker, inside, origin_m, cell_m, np.random.default_rng(seed))
-    return ReachableSet(cell_m, origin_m, inside, _boundary(asker, inside, found, origin_m, cell_m), volume_m3, error_m3)
+    return ReachableSet(
+        cell_m,
+        origin_m,
+        inside,
+        _boundary(asker, inside, found, origin_m, cell_m),
+        volume_m3,
+        error_m3,
+    )
 
 
 def check_moves_in_space(arm: Arm) -> None:
     """Raise KinematicsError if the tip moves on a line or surface only, which has no volume."""
-    planes = {round(s.phi_deg % 180.0, 6) if s.kind in ('single_bend', 'modal') else None for s in arm.robot.segments}
+    planes = {
+        round(s.phi_deg % 180.0, 6) if s.kind in ('single_bend', 'modal') else None
+        for s in arm.robot.segments
+    }
     if arm.n_actuators >= 3 and (None in planes or len(planes) > 1):
         return
     kinds = ', '.join(sorted({s.kind for s in arm.robot.segments}))
@@ -118,13 +138,18 @@ class _Asker:
     def start_from(self, starts, points_m):
         """Whether each point (m, 3) is reached from its start (m, n), and where that ends (m, n)."""
         found, residuals_m = np.array(starts, dtype=float, order='C'), np.empty(len(points_m))
-        compiled_solver.refine_each(self._model, found, np.ascontiguousarray(points_m), _STEPS, residuals_m)
+        compiled_solver.refine_each(
+            self._model, found, np.ascontiguousarray(points_m), _STEPS, residuals_m
+        )
         return residuals_m < _RESIDUAL_M, found
 
     def ask(self, points_m):
         """Whether each point (m, 3) is reached from one of the table poses nearest to it, and the actuation (m, n)."""
         rows = self._tree.query(points_m, k=_STARTS)[1]
-        reached, found = np.zeros(len(points_m), dtype=bool), np.empty((len(points_m), self._table.actuation.shape[1]))
+        reached, found = (
+            np.zeros(len(points_m), dtype=bool),
+            np.empty((len(points_m), self._table.actuation.shape[1])),
+        )
         for start in rows.T:
             open_ = np.flatnonzero(~reached)
             good, ended = self.start_from(self._table.actuation[start[open_]], points_m[open_])
@@ -155,15 +180,25 @@ def _volume(asker, inside, origin_m, cell_m, random):
     """Volume and its error [m^3]."""
     whole, block = binary_erosion(inside, np.ones((3, 3, 3))), np.ones((3, 3, 3))
     band = np.argwhere(binary_dilation(inside, block) & ~whole)
-    points_m = origin_m + (np.repeat(band, _DRAWN, axis=0) + random.uniform(-0.5, 0.5, (len(band) * _DRAWN, 3))) * cell_m
+    points_m = (
+        origin_m
+        + (np.repeat(band, _DRAWN, axis=0) + random.uniform(-0.5, 0.5, (len(band) * _DRAWN, 3)))
+        * cell_m
+    )
     share = asker.ask(points_m)[0].reshape(-1, _DRAWN).mean(axis=1)
-    variance = (share * (1.0 - share)).sum() / (_DRAWN - 1)  # of the sum of the shares, without bias
-    return float((whole.sum() + share.sum()) * cell_m**3), float(_ERROR_SIGMAS * np.sqrt(variance) * cell_m**3)
+    variance = (share * (1.0 - share)).sum() / (
+        _DRAWN - 1
+    )  # of the sum of the shares, without bias
+    return float((whole.sum() + share.sum()) * cell_m**3), float(
+        _ERROR_SIGMAS * np.sqrt(variance) * cell_m**3
+    )
 
 
 def _boundary(asker, inside, found, origin_m, cell_m):
     """Points (b, 3) on the boundary [m], by halving between the centres of cells inside and of neighbours outside."""
-    edges = [(cells, neighbours, ~inside[tuple(neighbours.T)]) for cells, neighbours in _pairs(inside)]
+    edges = [
+        (cells, neighbours, ~inside[tuple(neighbours.T)]) for cells, neighbours in _pairs(inside)
+    ]
     inner = np.concatenate([cells[out] for cells, _, out in edges])
     outer_m = origin_m + np.concatenate([neighbours[out] for _, neighbours, out in edges]) * cell_m
     starts, inner_m = found[tuple(inner.T)], origin_m + inner * cell_m
@@ -171,7 +206,11 @@ def _boundary(asker, inside, found, origin_m, cell_m):
         middle_m = (inner_m + outer_m) / 2.0
         good, ended = asker.start_from(starts, middle_m)
         good = good[:, None]
-        starts, inner_m, outer_m = np.where(good, ended, starts), np.where(good, middle_m, inner_m), np.where(good, outer_m, middle_m)
+        starts, inner_m, outer_m = (
+            np.where(good, ended, starts),
+            np.where(good, middle_m, inner_m),
+            np.where(good, outer_m, middle_m),
+        )
     return inner_m
 
 

@@ -1,7 +1,8 @@
 """Table of reachable tip positions under the limits, searched by a KD-tree and cached on disk.
 
-The actuation is drawn inside the limits of every coordinate, with some of them exactly on a limit, because the edge of the workspace
-(and a module held at full vacuum) lies there. Rows are stored in tree order, so that a table read from disk can be searched at once.
+The actuation is drawn inside the limits of every coordinate, with some of them exactly on a limit,
+because the edge of the workspace (and a module held at full vacuum) lies there. Rows are stored in
+tree order, so that a table read from disk can be searched at once.
 """
 
 import logging
@@ -17,9 +18,22 @@ from soft_arm_kinematics.backends import kd_tree
 from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.errors import KinematicsError
 
-TABLE_VERSION = 2  # raise when the sampling or the tree below changes: older cache files are then rebuilt
-LIMIT_SHARE = 0.13  # share of the samples of one coordinate that lie on its lower limit, and on its upper one
-_UNREADABLE = OSError, ValueError, KeyError, EOFError, NotImplementedError, RuntimeError, struct.error, zipfile.BadZipFile
+TABLE_VERSION = (
+    2  # raise when the sampling or the tree below changes: older cache files are then rebuilt
+)
+LIMIT_SHARE = (
+    0.13  # share of the samples of one coordinate that lie on its lower limit, and on its upper one
+)
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    struct.error,
+    zipfile.BadZipFile,
+)
 _CHECKED_ROWS = 256  # rows recomputed when a cache file is loaded
 _ROUNDING = 1e-6  # values are kept in single precision: starts for refinement need no more
 _MOST_FOUND = 4096
@@ -36,7 +50,9 @@ class WorkspaceTable:
         axes, values: Split axes and values of the KD-tree, see `kd_tree`.
     """
 
-    def __init__(self, actuation: np.ndarray, tips_m: np.ndarray, axes: np.ndarray, values: np.ndarray):
+    def __init__(
+        self, actuation: np.ndarray, tips_m: np.ndarray, axes: np.ndarray, values: np.ndarray
+    ):
         self.actuation, self.tips_m, self.axes, self.values = actuation, tips_m, axes, values
         self._found = np.empty(min(_MOST_FOUND, len(tips_m)), dtype=np.int64)
 
@@ -49,18 +65,25 @@ class WorkspaceTable:
             at_least: The radius grows until so many are found, or all.
 
         Raises:
-            KinematicsError: If the target or the radius is not finite, or the radius is not greater than 0.
+            KinematicsError: If the target or the radius is not finite, or the radius is not greater
+                than 0.
         """
         if not (np.isfinite(target_m).all() and 0.0 < radius_m < np.inf):
-            raise KinematicsError(f'target {np.asarray(target_m).tolist()} m, radius {radius_m} m: give finite numbers, and a radius > 0')
-        count, _ = kd_tree.near(self.tips_m, self.axes, self.values, target_m, radius_m, at_least, self._found)
+            raise KinematicsError(
+                f'target {np.asarray(target_m).tolist()} m, radius {radius_m} m: give finite numbers, and a radius > 0'
+            )
+        count, _ = kd_tree.near(
+            self.tips_m, self.axes, self.values, target_m, radius_m, at_least, self._found
+        )
         return self._found[:count].copy()
 
 
 def build_table(arm: Arm, points: int) -> WorkspaceTable:
     """Sample the workspace of an arm at so many points, on all cores."""
     low, high = arm.actuation_limits
-    share = np.random.Generator(np.random.SFC64(1)).random((points, arm.n_actuators), dtype=np.float32)
+    share = np.random.Generator(np.random.SFC64(1)).random(
+        (points, arm.n_actuators), dtype=np.float32
+    )
     share *= 1.0 + 2.0 * LIMIT_SHARE
     share -= LIMIT_SHARE
     np.clip(share, 0.0, 1.0, out=share)
@@ -96,7 +119,13 @@ def load_table(arm: Arm, points: int, folder: Path | None = None) -> WorkspaceTa
     part = path.with_name(f'{path.stem}.{os.getpid()}.part.npz')
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        np.savez(part, actuation=table.actuation, tips_m=table.tips_m, axes=table.axes, values=table.values)
+        np.savez(
+            part,
+            actuation=table.actuation,
+            tips_m=table.tips_m,
+            axes=table.axes,
+            values=table.values,
+        )
         part.replace(path)
     except OSError as error:
         _log.warning('%s: %s; the table is not kept', path, error.strerror)
@@ -104,14 +133,31 @@ def load_table(arm: Arm, points: int, folder: Path | None = None) -> WorkspaceTa
 
 
 def _read(arm: Arm, points: int, path: Path) -> WorkspaceTable:
-    with np.load(path, allow_pickle=False) as file:  # the archive's checksums are compared as it is read
-        actuation, tips_m, axes, values = file['actuation'], file['tips_m'], file['axes'], file['values']
+    with np.load(
+        path, allow_pickle=False
+    ) as file:  # the archive's checksums are compared as it is read
+        actuation, tips_m, axes, values = (
+            file['actuation'],
+            file['tips_m'],
+            file['axes'],
+            file['values'],
+        )
     nodes = (1 << kd_tree.levels_of(points)) - 1
-    if actuation.shape != (points, arm.n_actuators) or tips_m.shape != (points, 3) or axes.shape != (nodes,) or values.shape != (nodes,):
-        raise ValueError(f'holds arrays of shape {actuation.shape}, {tips_m.shape}, {axes.shape} and {values.shape}')
+    if (
+        actuation.shape != (points, arm.n_actuators)
+        or tips_m.shape != (points, 3)
+        or axes.shape != (nodes,)
+        or values.shape != (nodes,)
+    ):
+        raise ValueError(
+            f'holds arrays of shape {actuation.shape}, {tips_m.shape}, {axes.shape} and {values.shape}'
+        )
     low, high = arm.actuation_limits
     slack = _ROUNDING * (high - low)
-    if not (np.all(actuation.min(axis=0) >= low - slack) and np.all(actuation.max(axis=0) <= high + slack)):
+    if not (
+        np.all(actuation.min(axis=0) >= low - slack)
+        and np.all(actuation.max(axis=0) <= high + slack)
+    ):
         raise ValueError('holds values outside the limits')
     rows = np.linspace(0, points - 1, _CHECKED_ROWS).astype(int)
     worst_m = float(np.abs(arm.fk(actuation[rows])[:, :3, 3] - tips_m[rows]).max())

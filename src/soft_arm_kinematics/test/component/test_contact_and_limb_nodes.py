@@ -32,7 +32,11 @@ def graph():
     rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm'])
     found = Graph()
     try:
-        found.until(lambda: all(p.get_subscription_count() for p in (found.pressures, found.poses, found.arcs)))
+        found.until(
+            lambda: all(
+                p.get_subscription_count() for p in (found.pressures, found.poses, found.arcs)
+            )
+        )
         yield found
     finally:
         for node in found.nodes:
@@ -43,13 +47,23 @@ def graph():
 
 class Graph:
     def __init__(self):
-        self.probe, self.executor, self.heard = rclpy.create_node('probe'), SingleThreadedExecutor(), {}
+        self.probe, self.executor, self.heard = (
+            rclpy.create_node('probe'),
+            SingleThreadedExecutor(),
+            {},
+        )
         self.poses_sent = []
         self.nodes = [ContactEstimatorNode(), LimbStatesNode(), self.probe]
         for node in self.nodes:
             self.executor.add_node(node)
-        for topic, kind in (('contact', ContactEstimate), ('joint_states', JointState), ('/tf', TFMessage)):
-            self.probe.create_subscription(kind, topic, lambda m, t=topic: self.heard.setdefault(t, []).append(m), qos.STATE)
+        for topic, kind in (
+            ('contact', ContactEstimate),
+            ('joint_states', JointState),
+            ('/tf', TFMessage),
+        ):
+            self.probe.create_subscription(
+                kind, topic, lambda m, t=topic: self.heard.setdefault(t, []).append(m), qos.STATE
+            )
         self.pressures = self.probe.create_publisher(ChamberPressures, 'pressures', qos.STATE)
         self.poses = self.probe.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
         self.arcs = self.probe.create_publisher(ArmConfiguration, 'limb_configuration', qos.STATE)
@@ -57,7 +71,9 @@ class Graph:
     def until(self, condition):
         end_s = time.monotonic() + DEADLINE_S
         while not condition():
-            assert time.monotonic() < end_s, f'nothing within {DEADLINE_S} s; heard {sorted(self.heard)}'
+            assert time.monotonic() < end_s, (
+                f'nothing within {DEADLINE_S} s; heard {sorted(self.heard)}'
+            )
             self.executor.spin_once(timeout_sec=0.1)
 
     def send(self, k, pressure_pa, planar, covariance=None):
@@ -67,11 +83,19 @@ class Graph:
         pressures.header.stamp.sec = pose.header.stamp.sec = 100 + k // 30
         pressures.header.stamp.nanosec = pose.header.stamp.nanosec = (k % 30) * 33_000_000
         pose.pose.pose.position.x, pose.pose.pose.position.z = float(planar[0]), float(planar[1])
-        pose.pose.pose.orientation.y, pose.pose.pose.orientation.w = math.sin(planar[2] / 2), math.cos(planar[2] / 2)
+        pose.pose.pose.orientation.y, pose.pose.pose.orientation.w = (
+            math.sin(planar[2] / 2),
+            math.cos(planar[2] / 2),
+        )
         pose.pose.covariance = np.zeros(36) if covariance is None else np.ravel(covariance)
         before = len(self.heard.get('contact', []))
         self.pressures.publish(pressures)
-        self.until(lambda: self.nodes[0]._pressures and self.nodes[0]._pressures[-1][0] >= 100 + k // 30 + (k % 30) * 0.033 - 1e-6)
+        self.until(
+            lambda: (
+                self.nodes[0]._pressures
+                and self.nodes[0]._pressures[-1][0] >= 100 + k // 30 + (k % 30) * 0.033 - 1e-6
+            )
+        )
         self.poses.publish(pose)
         self.poses_sent.append(pose)
         self.until(lambda: len(self.heard.get('contact', [])) > before)
@@ -89,8 +113,12 @@ def test_contact_is_detected_and_located(graph):
     assert answers[-1].in_contact and answers[-1].statistic > answers[-1].limit
     graph.until(lambda: graph.nodes[0]._estimate is not None)
     last = graph.send(len(q), q[-1], poses[-1])
-    assert last.site_low_m < last.site_m < last.site_high_m and last.site_m == pytest.approx(site_m, abs=0.03 * model.length_m)
-    assert last.onset_pa == pytest.approx(onset_pa, abs=0.5 * PSI_PA) and 'contact at' in last.message
+    assert last.site_low_m < last.site_m < last.site_high_m and last.site_m == pytest.approx(
+        site_m, abs=0.03 * model.length_m
+    )
+    assert (
+        last.onset_pa == pytest.approx(onset_pa, abs=0.5 * PSI_PA) and 'contact at' in last.message
+    )
 
 
 def test_the_covariance_of_the_pose_is_the_noise(graph):
@@ -98,54 +126,91 @@ def test_the_covariance_of_the_pose_is_the_noise(graph):
     model = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
     q, sigma = PSI_PA * np.arange(0.0, 16.0, 0.25), 10.0 * np.array([0.5e-3, 0.5e-3, 5.24e-3])
     poses = model.tip(q) + np.random.default_rng(1).standard_normal((len(q), 3)) * sigma
-    covariance = np.diag([sigma[0], 1.0, sigma[1], 1.0, sigma[2], 1.0]) ** 2  # y and the turns about x and z are across the plane
-    answers = [graph.send(k, *sample, covariance) for k, sample in enumerate(zip(q, poses, strict=True))]
+    covariance = (
+        np.diag([sigma[0], 1.0, sigma[1], 1.0, sigma[2], 1.0]) ** 2
+    )  # y and the turns about x and z are across the plane
+    answers = [
+        graph.send(k, *sample, covariance) for k, sample in enumerate(zip(q, poses, strict=True))
+    ]
     assert not any(a.in_contact for a in answers) and answers[-1].statistic > 0.0
     assert graph.nodes[0]._status()[2]['noise_from'] == 'ring_pose'
     again = [graph.send(len(q) + k, *sample) for k, sample in enumerate(zip(q, poses, strict=True))]
-    assert any(a.in_contact for a in again) and graph.nodes[0]._status()[2]['noise_from'] == 'parameters'
+    assert (
+        any(a.in_contact for a in again)
+        and graph.nodes[0]._status()[2]['noise_from'] == 'parameters'
+    )
 
 
 def test_planar_covariance_is_that_of_the_bending_plane():
     rng, phi = np.random.default_rng(2), 0.7
     root = rng.standard_normal((6, 6)) * 1e-3
     covariance = root @ root.T
-    samples = rng.standard_normal((200_000, 6)) @ root.T  # small shifts and turns about the axes of the base
+    samples = (
+        rng.standard_normal((200_000, 6)) @ root.T
+    )  # small shifts and turns about the axes of the base
     along = samples[:, 0] * np.cos(phi) + samples[:, 1] * np.sin(phi)
     tipped = np.cross(samples[:, 3:], [0.0, 0.0, 1.0])  # where the z axis goes
     planar = np.stack([along, samples[:, 2], tipped @ [np.cos(phi), np.sin(phi), 0.0]])
-    assert planar_covariance(covariance.ravel(), phi) == pytest.approx(np.cov(planar), abs=0.02 * covariance.max())
-    assert planar_covariance(np.zeros(36), phi) is None and planar_covariance(np.full(36, np.nan), phi) is None
+    assert planar_covariance(covariance.ravel(), phi) == pytest.approx(
+        np.cov(planar), abs=0.02 * covariance.max()
+    )
+    assert (
+        planar_covariance(np.zeros(36), phi) is None
+        and planar_covariance(np.full(36, np.nan), phi) is None
+    )
 
 
 def test_limbs_move_and_carry_their_frames(graph):
     limbs, (theta, phi, ell) = Limbs(), (0.8, 0.5, 0.59)
-    graph.arcs.publish(ArmConfiguration(segments=['camera_1'], theta_rad=[theta], phi_rad=[phi], ell_m=[ell]))
+    graph.arcs.publish(
+        ArmConfiguration(segments=['camera_1'], theta_rad=[theta], phi_rad=[phi], ell_m=[ell])
+    )
     limbs.bend('camera_1', theta, phi, ell)
-    graph.until(lambda: graph.heard.get('joint_states') and np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values()))
+    graph.until(
+        lambda: (
+            graph.heard.get('joint_states')
+            and np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values())
+        )
+    )
     assert graph.heard['joint_states'][-1].name == list(limbs.joint_names)
     graph.heard.pop('/tf', None)
     graph.until(lambda: graph.heard.get('/tf'))
     frames = {t.child_frame_id: t for t in graph.heard['/tf'][-1].transforms}
-    moved, expected = frames['squid_camera_frame'].transform.translation, limbs.arms[2].fk([theta, phi, ell])[:3, 3]
+    moved, expected = (
+        frames['squid_camera_frame'].transform.translation,
+        limbs.arms[2].fk([theta, phi, ell])[:3, 3],
+    )
     assert [moved.x, moved.y, moved.z] == pytest.approx(expected) and 'squid_light_frame' in frames
     nan = math.nan
     for segments, *arcs, word in (
         (['camera_1'], [3.0], [phi], [ell], 'camera_1_theta'),
-        (['light_1', 'camera_1'], [0.3, 3.0], [0.0, phi], [0.6, ell], 'camera_1_theta'),  # the first alone would do
+        (
+            ['light_1', 'camera_1'],
+            [0.3, 3.0],
+            [0.0, phi],
+            [0.6, ell],
+            'camera_1_theta',
+        ),  # the first alone would do
         (['light_1', 'camera_1'], [0.3, nan], [0.0, phi], [0.6, ell], 'nan'),
         (['light_1', 'tail'], [0.3, 0.3], [0.0, phi], [0.6, ell], "'tail'"),
         (['light_1'], [0.3, 0.3], [0.0], [0.6], '2 theta_rad'),
     ):
-        graph.arcs.publish(ArmConfiguration(segments=segments, theta_rad=arcs[0], phi_rad=arcs[1], ell_m=arcs[2]))
+        graph.arcs.publish(
+            ArmConfiguration(segments=segments, theta_rad=arcs[0], phi_rad=arcs[1], ell_m=arcs[2])
+        )
         graph.until(lambda word=word: word in graph.nodes[1]._fault)
         heard = len(graph.heard['joint_states'])
         graph.until(lambda heard=heard: len(graph.heard['joint_states']) > heard + 1)
-        assert np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values()), f'{segments} was obeyed in part'
+        assert np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values()), (
+            f'{segments} was obeyed in part'
+        )
 
 
 def test_poses_that_are_none_are_ignored(graph):
-    model, (estimator, _) = ModalModel.of_segment(load_robot('modal_bellows').segments[0]), graph.nodes[:2]
+    model, (estimator, _) = (
+        ModalModel.of_segment(load_robot('modal_bellows').segments[0]),
+        graph.nodes[:2],
+    )
     graph.send(0, 5e4, model.tip(5e4))
     good, nan = graph.poses_sent[-1], math.nan
 
@@ -157,7 +222,10 @@ def test_poses_that_are_none_are_ignored(graph):
         assert len(estimator._fault) <= 300
         graph.send(0, 5e4, model.tip(5e4))  # and the next one is taken
 
-    spoilt('unit quaternion', lambda m: setattr(m.pose.pose, 'orientation', Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)))
+    spoilt(
+        'unit quaternion',
+        lambda m: setattr(m.pose.pose, 'orientation', Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)),
+    )
     spoilt('unit quaternion', lambda m: setattr(m.pose.pose.orientation, 'w', nan))
     spoilt('unit quaternion', lambda m: setattr(m.pose.pose.position, 'x', nan))
     spoilt('no place of a tip', lambda m: setattr(m.pose.pose.position, 'x', 5.0))

@@ -29,12 +29,31 @@ def graph(ros_domain, tmp_path):
         segment['phi_deg'] = phi_deg
     (tmp_path / 'finger.yaml').write_text(yaml.safe_dump(content))
     robot = ['-p', f'robot:={tmp_path / "finger.yaml"}', '-p', 'rig:=virtual']
-    rclpy.init(args=['--ros-args', '-r', '__ns:=/gripper', '-r', 'forward_kinematics:__node:=finger_kinematics', *robot])
-    probe, node, executor = rclpy.create_node('probe', use_global_arguments=False), ForwardKinematicsNode(), SingleThreadedExecutor()
+    rclpy.init(
+        args=[
+            '--ros-args',
+            '-r',
+            '__ns:=/gripper',
+            '-r',
+            'forward_kinematics:__node:=finger_kinematics',
+            *robot,
+        ]
+    )
+    probe, node, executor = (
+        rclpy.create_node('probe', use_global_arguments=False),
+        ForwardKinematicsNode(),
+        SingleThreadedExecutor(),
+    )
     heard = {'tf': [], 'static': [], 'configuration': []}
-    probe.create_subscription(TFMessage, '/tf', lambda m: heard['tf'].append(m.transforms), qos.STATE)
-    probe.create_subscription(TFMessage, '/tf_static', lambda m: heard['static'].append(m.transforms), qos.LATCHED)
-    probe.create_subscription(ArmConfiguration, '/gripper/configuration', heard['configuration'].append, qos.STATE)
+    probe.create_subscription(
+        TFMessage, '/tf', lambda m: heard['tf'].append(m.transforms), qos.STATE
+    )
+    probe.create_subscription(
+        TFMessage, '/tf_static', lambda m: heard['static'].append(m.transforms), qos.LATCHED
+    )
+    probe.create_subscription(
+        ArmConfiguration, '/gripper/configuration', heard['configuration'].append, qos.STATE
+    )
     publisher = probe.create_publisher(ChamberPressures, '/gripper/pressures', qos.STATE)
     for each in (probe, node):
         executor.add_node(each)
@@ -68,7 +87,9 @@ def test_frames_of_the_finger_hang_on_the_flange(graph):
     assert (mount.header.frame_id, mount.child_frame_id) == ('abb_tool0', 'soft_gripper_base_link')
     assert matrix(mount)[:3, 3] == pytest.approx(robot.base.position_m)
     frames = {t.child_frame_id: t for t in heard['tf'][-1]}
-    assert list(frames) == [f'soft_gripper_{name}_tip' for name in PIECES] + ['soft_gripper_tip_by_model']
+    assert list(frames) == [f'soft_gripper_{name}_tip' for name in PIECES] + [
+        'soft_gripper_tip_by_model'
+    ]
     assert {t.header.frame_id for t in frames.values()} == {'soft_gripper_base_link'}
     poses = Arm(robot).segment_poses([100e3])
     for name, pose in zip(frames, [*poses, poses[-1]], strict=True):
@@ -80,7 +101,11 @@ def test_frames_of_the_finger_hang_on_the_flange(graph):
 
 def test_a_pressure_beyond_the_range_is_said_and_its_end_used(graph):
     node, executor, heard, publisher, robot = graph
-    until(executor, lambda: heard['tf'], lambda: publisher.publish(ChamberPressures(names=['finger'], pressures_pa=[123e3])))
+    until(
+        executor,
+        lambda: heard['tf'],
+        lambda: publisher.publish(ChamberPressures(names=['finger'], pressures_pa=[123e3])),
+    )
     tip = heard['tf'][-1][-1]
     assert matrix(tip) == pytest.approx(Arm(robot).fk([120e3]), abs=1e-12)
     assert '3000 Pa beyond' in node._status()[1]

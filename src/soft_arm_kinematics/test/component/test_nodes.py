@@ -24,7 +24,15 @@ class Graph:
     """The nodes, a probe and what it heard."""
 
     def __init__(self):
-        arguments = ['--ros-args', '-r', '__ns:=/soft_arm', '-p', 'robot:=two_module_arm', '-p', 'rig:=virtual']
+        arguments = [
+            '--ros-args',
+            '-r',
+            '__ns:=/soft_arm',
+            '-p',
+            'robot:=two_module_arm',
+            '-p',
+            'rig:=virtual',
+        ]
         rclpy.init(args=arguments)
         self.probe = rclpy.create_node('probe')
         self.nodes = [ForwardKinematicsNode(), InverseKinematicsNode(), self.probe]
@@ -48,12 +56,16 @@ class Graph:
     def until(self, condition):
         end_s = time.monotonic() + DEADLINE_S
         while not condition():
-            assert time.monotonic() < end_s, f'nothing within {DEADLINE_S} s; heard {[t for t, kept in self.heard.items() if kept]}'
+            assert time.monotonic() < end_s, (
+                f'nothing within {DEADLINE_S} s; heard {[t for t, kept in self.heard.items() if kept]}'
+            )
             self.executor.spin_once(timeout_sec=0.1)
 
     def send(self, pressures_pa, names=None):
         arm = self.nodes[0]._arm
-        message = ChamberPressures(names=list(names or arm.robot.chambers), pressures_pa=[float(p) for p in pressures_pa])
+        message = ChamberPressures(
+            names=list(names or arm.robot.chambers), pressures_pa=[float(p) for p in pressures_pa]
+        )
         message.header.stamp = self.probe.get_clock().now().to_msg()
         self.pressures.publish(message)
         return message.header.stamp
@@ -88,9 +100,15 @@ def test_shape_follows_pressures(graph):
     theta, phi, ell = arm.polar(arm.lengths(pressures_pa))
     heard = graph.heard['configuration'][-1]
     assert heard.header.stamp == stamp and list(heard.segments) == ['module_1', 'module_2']
-    assert np.array([heard.theta_rad, heard.phi_rad, heard.ell_m]) == pytest.approx(np.array([theta, phi, ell]))
+    assert np.array([heard.theta_rad, heard.phi_rad, heard.ell_m]) == pytest.approx(
+        np.array([theta, phi, ell])
+    )
     frames = {t.child_frame_id: t for t in graph.heard['/tf'][-1].transforms}
-    assert set(frames) == {'soft_arm_module_1_tip', 'soft_arm_module_2_tip', 'soft_arm_tip_by_model'}
+    assert set(frames) == {
+        'soft_arm_module_1_tip',
+        'soft_arm_module_2_tip',
+        'soft_arm_tip_by_model',
+    }
     tip = frames['soft_arm_tip_by_model']
     assert tip.header.frame_id == 'soft_arm_base_link' and tip.header.stamp == stamp
     tip_m = arm.tip_from_pressures(pressures_pa)
@@ -119,10 +137,16 @@ def test_pictures_are_rate_limited(graph):
 
 def test_solutions_reach_the_target(graph):
     answer = graph.ask(0.06, -0.03, 0.22, max_solutions=5)
-    assert answer.error_code == SolveIK.Response.NONE and answer.error_msg == '' and len(answer.solutions) == 5
+    assert (
+        answer.error_code == SolveIK.Response.NONE
+        and answer.error_msg == ''
+        and len(answer.solutions) == 5
+    )
     arm = load_arm('two_module_arm', 'virtual')
     for solution in answer.solutions:
-        assert arm.tip_from_pressures(np.array(solution.pressures_pa)) == pytest.approx([0.06, -0.03, 0.22], abs=1e-6)
+        assert arm.tip_from_pressures(np.array(solution.pressures_pa)) == pytest.approx(
+            [0.06, -0.03, 0.22], abs=1e-6
+        )
         assert list(solution.names) == list(arm.robot.chambers)
     scores = [s.score for s in answer.solutions]
     assert scores == sorted(scores)
@@ -133,7 +157,12 @@ def test_present_lengths_default_to_the_measured_pressures(graph):
     pressures_pa = [40e3, -20e3, 10e3, 0.0, 30e3, -30e3]
     graph.send(pressures_pa)
     lengths_m = arm.lengths(pressures_pa)
-    graph.until(lambda: graph.nodes[1]._actuation is not None and np.allclose(graph.nodes[1]._actuation, lengths_m))
+    graph.until(
+        lambda: (
+            graph.nodes[1]._actuation is not None
+            and np.allclose(graph.nodes[1]._actuation, lengths_m)
+        )
+    )
     answer = graph.ask(*arm.tip_from_lengths(lengths_m))
     assert min(s.score_angle_change for s in answer.solutions) == pytest.approx(0.0, abs=1e-6)
 
@@ -175,7 +204,11 @@ def test_garbage_is_named_and_ignored(graph):
     graph.until(lambda: graph.heard['configuration'] and not forward._fault and not inverse._fault)
     for huge in (1e300, float('inf'), float('nan'), -200.0):
         answer = graph.ask(0.0, huge, 0.2)
-        assert answer.error_code == SolveIK.Response.INVALID_TARGET and len(answer.error_msg) <= 300 and not answer.solutions
+        assert (
+            answer.error_code == SolveIK.Response.INVALID_TARGET
+            and len(answer.error_msg) <= 300
+            and not answer.solutions
+        )
     answer = graph.ask(0.0, 0.0, 0.2, present_lengths_m=[0.1, float('nan'), 0.1, 0.1, 0.1, 0.1])
     assert answer.error_code == SolveIK.Response.INVALID_TARGET and 'finite' in answer.error_msg
     assert graph.ask(0.0, 0.0, 0.2, max_solutions=1).error_code == SolveIK.Response.NONE

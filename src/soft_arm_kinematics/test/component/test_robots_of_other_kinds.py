@@ -56,16 +56,25 @@ def test_solve_ik_answers_for_every_kind(start, robot):
     arm, node = load_arm(robot), start(InverseKinematicsNode, robot=robot, rig='virtual')
     until([node], lambda: node._solver)
     actuation = arm.actuation_limits.T @ [0.4, 0.6]
-    node._on_pressures(ChamberPressures(names=list(arm.robot.chambers), pressures_pa=[1e3] * len(arm.robot.chambers)))
+    node._on_pressures(
+        ChamberPressures(
+            names=list(arm.robot.chambers), pressures_pa=[1e3] * len(arm.robot.chambers)
+        )
+    )
     request, response = SolveIK.Request(), SolveIK.Response()
     request.target.x, request.target.y, request.target.z = arm.fk(actuation)[:3, 3].tolist()
     node._on_solve(request, response)
     assert response.error_code == SolveIK.Response.NONE and len(response.solutions)
     solution = response.solutions[0]
     assert list(solution.names) == list(arm.robot.chambers) and len(solution.lengths_m) == 0
-    assert len(solution.pressures_pa) == len(arm.robot.chambers) and len(solution.configuration.theta_rad) == arm.n_segments
+    assert (
+        len(solution.pressures_pa) == len(arm.robot.chambers)
+        and len(solution.configuration.theta_rad) == arm.n_segments
+    )
     if arm.set_by_pressures:
-        assert arm.fk(np.array(solution.pressures_pa))[:3, 3] == pytest.approx(arm.fk(actuation)[:3, 3], abs=1e-6)
+        assert arm.fk(np.array(solution.pressures_pa))[:3, 3] == pytest.approx(
+            arm.fk(actuation)[:3, 3], abs=1e-6
+        )
 
 
 def test_the_service_is_there_when_it_can_answer(start, monkeypatch):
@@ -100,7 +109,9 @@ def test_sections_that_cannot_show_a_bend_do_not_end_forward_kinematics(start, t
     (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(content))
     node = start(ForwardKinematicsNode, robot=tmp_path / 'arm.yaml', rig='virtual')
     names = list(load_robot('two_module_arm').chambers)
-    node._on_pressures(ChamberPressures(names=names, pressures_pa=[96e3, -96e3, -96e3, 0.0, 0.0, 0.0]))
+    node._on_pressures(
+        ChamberPressures(names=names, pressures_pa=[96e3, -96e3, -96e3, 0.0, 0.0, 0.0])
+    )
     level, message, _ = node._status()
     assert level == diagnostics.ERROR and 'use more sections' in message
     node._on_pressures(ChamberPressures(names=names, pressures_pa=[0.0] * 6))
@@ -110,12 +121,18 @@ def test_sections_that_cannot_show_a_bend_do_not_end_forward_kinematics(start, t
 @pytest.mark.parametrize(
     'node_type, parameter, words',
     [
-        (ForwardKinematicsNode, {'robot': 'squid_camera', 'rig': 'virtual'}, ['squid_camera', 'tendon', 'limb_states']),
+        (
+            ForwardKinematicsNode,
+            {'robot': 'squid_camera', 'rig': 'virtual'},
+            ['squid_camera', 'tendon', 'limb_states'],
+        ),
         (ContactEstimatorNode, {'robot': 'two_module_arm'}, ['two_module_arm', 'bellows', 'modal']),
         (LimbStatesNode, {'robots': '[modal_bellows]'}, ['modal_bellows', 'modal', 'tendon']),
     ],
 )
-def test_a_robot_that_a_node_cannot_serve_is_refused_in_one_line(start, node_type, parameter, words):
+def test_a_robot_that_a_node_cannot_serve_is_refused_in_one_line(
+    start, node_type, parameter, words
+):
     with pytest.raises(KinematicsError) as caught:
         start(node_type, **parameter)
     message = str(caught.value)

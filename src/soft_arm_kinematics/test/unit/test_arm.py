@@ -36,7 +36,9 @@ def test_lengths_and_arcs_are_inverse(arm):
 
 def test_poses_are_rigid(arm):
     rotations = arm.fk_lengths(random_lengths(arm, 50))[:, :3, :3]
-    assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(np.broadcast_to(np.eye(3), (50, 3, 3)), abs=1e-13)
+    assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(
+        np.broadcast_to(np.eye(3), (50, 3, 3)), abs=1e-13
+    )
     assert np.linalg.det(rotations) == pytest.approx(np.ones(50), abs=1e-13)
 
 
@@ -45,7 +47,9 @@ def test_leading_shapes_broadcast(paper_arm):
     poses, jacobians = paper_arm.fk_lengths(lengths_m), paper_arm.twist_jacobian_lengths(lengths_m)
     assert poses.shape == (2, 3, 4, 4) and jacobians.shape == (2, 3, 6, 6)
     assert poses[1, 2] == pytest.approx(paper_arm.fk_lengths(lengths_m[1, 2]), abs=1e-15)
-    assert jacobians[1, 2] == pytest.approx(paper_arm.twist_jacobian_lengths(lengths_m[1, 2]), abs=1e-12)
+    assert jacobians[1, 2] == pytest.approx(
+        paper_arm.twist_jacobian_lengths(lengths_m[1, 2]), abs=1e-12
+    )
 
 
 def test_jacobians_by_central_differences(arm):
@@ -66,27 +70,43 @@ def test_pressure_jacobian(paper_arm):
     jacobian = paper_arm.jacobian_pressures(pressures_pa)
     for k in range(6):
         shift = 1.0 * np.eye(6)[k]
-        rate = (paper_arm.tip_from_pressures(pressures_pa + shift) - paper_arm.tip_from_pressures(pressures_pa - shift)) / 2.0
+        rate = (
+            paper_arm.tip_from_pressures(pressures_pa + shift)
+            - paper_arm.tip_from_pressures(pressures_pa - shift)
+        ) / 2.0
         assert jacobian[:, k] == pytest.approx(rate, rel=1e-6, abs=1e-14)
 
 
 def test_compiled_poses_equal_the_plain_ones(arm):
     lengths_m = random_lengths(arm, 200)
-    lengths_m[1:20] = 0.1 + 1e-6 * np.random.default_rng(2).standard_normal((19, arm.n_actuators))  # nearly straight
+    lengths_m[1:20] = 0.1 + 1e-6 * np.random.default_rng(2).standard_normal(
+        (19, arm.n_actuators)
+    )  # nearly straight
     if not all(arm.closing_twists):
-        lengths_m = lengths_m[1:]  # at zero bend the open convention's phi is decided by the last bit
-    assert fk_batch(arm, lengths_m) == pytest.approx(arm.fk_lengths(lengths_m), abs=1e-13 if all(arm.closing_twists) else 1e-7)
+        lengths_m = lengths_m[
+            1:
+        ]  # at zero bend the open convention's phi is decided by the last bit
+    assert fk_batch(arm, lengths_m) == pytest.approx(
+        arm.fk_lengths(lengths_m), abs=1e-13 if all(arm.closing_twists) else 1e-7
+    )
 
 
 def test_backbone_ends_at_the_segments(paper_arm):
     lengths_m = random_lengths(paper_arm, 3)[2]
     line = paper_arm.backbone(lengths_m, 7)
     assert line.shape == (15, 3)
-    assert line[[0, 7, 14]] == pytest.approx(np.vstack([np.zeros(3), paper_arm.fk_segments(lengths_m)[:, :3, 3]]), abs=1e-14)
-    assert np.linalg.norm(np.diff(line, axis=0), axis=1).sum() <= paper_arm.polar(lengths_m)[2].sum()
+    assert line[[0, 7, 14]] == pytest.approx(
+        np.vstack([np.zeros(3), paper_arm.fk_segments(lengths_m)[:, :3, 3]]), abs=1e-14
+    )
+    assert (
+        np.linalg.norm(np.diff(line, axis=0), axis=1).sum() <= paper_arm.polar(lengths_m)[2].sum()
+    )
 
 
-@pytest.mark.parametrize('lengths_m, words', [(np.full(5, 0.1), ['5 values', '6', 'm1_b1']), (np.full(6, np.nan), ['nan', 'finite'])])
+@pytest.mark.parametrize(
+    'lengths_m, words',
+    [(np.full(5, 0.1), ['5 values', '6', 'm1_b1']), (np.full(6, np.nan), ['nan', 'finite'])],
+)
 def test_bad_lengths_are_refused(paper_arm, lengths_m, words):
     with pytest.raises(KinematicsError) as caught:
         paper_arm.fk_lengths(lengths_m)
@@ -96,5 +116,13 @@ def test_bad_lengths_are_refused(paper_arm, lengths_m, words):
 def test_fingerprint_follows_the_geometry(paper_arm):
     robot = load_robot('two_module_arm')
     assert Arm(robot).fingerprint == paper_arm.fingerprint
-    wider = [s.model_copy(update={'actuators': s.actuators.model_copy(update={'centre_radius_m': 0.031})}) for s in robot.segments]
-    assert Arm(robot.model_copy(update={'segments': tuple(wider)})).fingerprint != paper_arm.fingerprint
+    wider = [
+        s.model_copy(
+            update={'actuators': s.actuators.model_copy(update={'centre_radius_m': 0.031})}
+        )
+        for s in robot.segments
+    ]
+    assert (
+        Arm(robot.model_copy(update={'segments': tuple(wider)})).fingerprint
+        != paper_arm.fingerprint
+    )

@@ -30,14 +30,20 @@ def test_fk_takes_values_outside_the_limits_only_when_asked(capsys, monkeypatch)
     outside = ['--lengths-m', '0.1', '0.5', *['0.1'] * 4]
     assert main(['fk', *outside]) == 2
     told = capsys.readouterr().err
-    assert all(words in told for words in ('m1_b2 is 0.5 m', '0.07..0.195 m', '--beyond-limits')) and told.count('\n') == 1
+    assert (
+        all(words in told for words in ('m1_b2 is 0.5 m', '0.07..0.195 m', '--beyond-limits'))
+        and told.count('\n') == 1
+    )
     assert main(['fk', *outside, '--beyond-limits', '--json']) == 0
     assert json.loads(capsys.readouterr().out)['within_limits'] is False
     rows = json.dumps([[0.1] * 6, [0.1, 0.5, 0.1, 0.1, 0.1, 0.1]])
     monkeypatch.setattr('sys.stdin', io.StringIO(rows))
     assert main(['fk', '--lengths-m', '-']) == 0  # a batch is answered whole
     captured = capsys.readouterr()
-    assert json.loads(captured.out)['within_limits'] == [True, False] and '1 of 2 vectors' in captured.err
+    assert (
+        json.loads(captured.out)['within_limits'] == [True, False]
+        and '1 of 2 vectors' in captured.err
+    )
     monkeypatch.setattr('sys.stdin', io.StringIO('[[1e300, 0.1, 0.1, 0.1, 0.1, 0.1]]'))
     assert main(['fk', '--lengths-m', '-']) == 2
     assert 'vector 0: m1_b1 is 1e+300 m' in capsys.readouterr().err
@@ -47,12 +53,17 @@ def test_fk_takes_values_outside_the_limits_only_when_asked(capsys, monkeypatch)
 
 
 @pytest.mark.parametrize('robot', sorted(shipped_robots()))
-@pytest.mark.parametrize('command', ['lengths', 'pressures', 'actuation', 'ik', 'explain', 'workspace'])
+@pytest.mark.parametrize(
+    'command', ['lengths', 'pressures', 'actuation', 'ik', 'explain', 'workspace']
+)
 def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, robot, command):
     """For robots of every kind a command works, or says in one line which kind it cannot serve, or what the robot's vectors hold."""
     arm = load_arm(robot)
     middle = arm.actuation_limits.mean(axis=0)
-    target, values = [repr(x) for x in arm.fk(middle)[:3, 3].tolist()], [repr(x) for x in middle.tolist()]
+    target, values = (
+        [repr(x) for x in arm.fk(middle)[:3, 3].tolist()],
+        [repr(x) for x in middle.tolist()],
+    )
     chambers = ['0'] * max(len(arm.robot.chambers), 1)
     argv = {
         'lengths': ['fk', '--lengths-m', *values],
@@ -80,12 +91,16 @@ def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, 
 
 
 def test_ik_json_is_the_inverse_of_fk(capsys):
-    assert main(['ik', '--target-m', '0.06', '-0.03', '0.22', '--max-solutions', '4', '--json']) == 0
+    assert (
+        main(['ik', '--target-m', '0.06', '-0.03', '0.22', '--max-solutions', '4', '--json']) == 0
+    )
     answer = json.loads(capsys.readouterr().out)
     assert answer['reachable'] and len(answer['solutions']) == 4
     for solution in answer['solutions']:
         assert main([*FK, *(repr(p) for p in solution['pressures_pa']), '--json']) == 0
-        assert json.loads(capsys.readouterr().out)['tip_m'] == pytest.approx([0.06, -0.03, 0.22], abs=1e-6)
+        assert json.loads(capsys.readouterr().out)['tip_m'] == pytest.approx(
+            [0.06, -0.03, 0.22], abs=1e-6
+        )
 
 
 @pytest.mark.parametrize('robot', sorted(shipped_robots()))
@@ -93,7 +108,19 @@ def test_standard_input_answers_every_robot(capsys, monkeypatch, robot):
     arm = load_arm(robot)
     rows = np.random.default_rng(0).uniform(*arm.actuation_limits, (3, arm.n_actuators))
     monkeypatch.setattr('sys.stdin', io.StringIO(json.dumps(rows.tolist())))
-    assert main(['fk', '--robot', robot, '--lengths-m' if arm.has_bellows else '--actuation', '-', '--json']) == 0
+    assert (
+        main(
+            [
+                'fk',
+                '--robot',
+                robot,
+                '--lengths-m' if arm.has_bellows else '--actuation',
+                '-',
+                '--json',
+            ]
+        )
+        == 0
+    )
     answer = json.loads(capsys.readouterr().out)
     assert (
         list(answer) == ['poses', 'actuator_radius_m', 'within_limits']
@@ -130,7 +157,9 @@ def test_targets_on_standard_input(capsys, monkeypatch):
     assert main(['ik', '--target-m', '-', '--max-solutions', '2', '--json']) == 0
     near, far = json.loads(capsys.readouterr().out)['results']
     assert near['reachable'] and len(near['solutions']) == 2
-    assert not far['reachable'] and far['solutions'] == [] and far['distance_m'] == pytest.approx(0.61)
+    assert (
+        not far['reachable'] and far['solutions'] == [] and far['distance_m'] == pytest.approx(0.61)
+    )
 
 
 @pytest.mark.parametrize('command', [['fk', '--lengths-m'], ['ik', '--target-m']])
@@ -159,7 +188,11 @@ def test_bad_standard_input_is_one_line(capsys, monkeypatch, text, words):
     monkeypatch.setattr('sys.stdin', io.StringIO(text))
     assert main(['fk', '--lengths-m', '-', '--json']) == 2
     captured = capsys.readouterr()
-    assert captured.out == '' and captured.err.count('\n') == 1 and all(word in captured.err for word in words)
+    assert (
+        captured.out == ''
+        and captured.err.count('\n') == 1
+        and all(word in captured.err for word in words)
+    )
 
 
 def test_rivals_differ_from_each_other():
@@ -169,11 +202,32 @@ def test_rivals_differ_from_each_other():
 
 
 def test_explain_draws_a_picture(capsys, tmp_path):
-    assert ik.main(['explain', '--target-m', '0.06', '-0.03', '0.22', '--rivals', '1', '--plot', str(tmp_path / 'ik.png'), '--json']) == 0
+    assert (
+        ik.main(
+            [
+                'explain',
+                '--target-m',
+                '0.06',
+                '-0.03',
+                '0.22',
+                '--rivals',
+                '1',
+                '--plot',
+                str(tmp_path / 'ik.png'),
+                '--json',
+            ]
+        )
+        == 0
+    )
     solutions = json.loads(capsys.readouterr().out)['solutions']
     assert len(solutions) == 2 and solutions[0]['score'] < solutions[1]['score']
     assert (tmp_path / 'ik.png').read_bytes()[:4] == b'\x89PNG'
-    assert ik.main(['explain', '--target-m', '0', '0', '0.2', '--plot', str(tmp_path / 'none' / 'ik.png')]) == 2
+    assert (
+        ik.main(
+            ['explain', '--target-m', '0', '0', '0.2', '--plot', str(tmp_path / 'none' / 'ik.png')]
+        )
+        == 2
+    )
     assert capsys.readouterr().err.count('\n') == 1
 
 

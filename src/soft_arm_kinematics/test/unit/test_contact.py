@@ -21,7 +21,9 @@ from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.modal import ModalModel
 
 BELLOWS = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
-UNIFORM = ModalModel(np.array([[0.0, 0.0], [0.0, 2.5]]), 0.12, 0.12, 21 * PSI_PA, (0.0, 21 * PSI_PA))
+UNIFORM = ModalModel(
+    np.array([[0.0, 0.0], [0.0, 2.5]]), 0.12, 0.12, 21 * PSI_PA, (0.0, 21 * PSI_PA)
+)
 LENGTH = BELLOWS.length_m
 SWEEP = PSI_PA * np.arange(5.0, 20.01, 0.05)  # the paper's
 LONG_SWEEP = PSI_PA * np.arange(0.0, 20.01, 0.05)
@@ -30,7 +32,9 @@ sites = st.floats(0.05 * LENGTH, 0.95 * LENGTH)
 
 
 def noisy(poses, seed):
-    return poses + np.random.default_rng(seed).standard_normal(poses.shape) * np.sqrt(np.diag(NOISE))
+    return poses + np.random.default_rng(seed).standard_normal(poses.shape) * np.sqrt(
+        np.diag(NOISE)
+    )
 
 
 @given(st.tuples(*[st.floats(-1, 1)] * 9))
@@ -56,31 +60,56 @@ def test_centrode_of_an_arc():
 @given(sites, st.floats(5.0, 15.0))
 def test_contact_is_continuous_at_its_onset_and_free_below(site_m, onset_psi):
     onset_pa = onset_psi * PSI_PA
-    poses, _ = tip_in_contact(BELLOWS, np.array([onset_pa - 1.0, onset_pa, onset_pa + 1e-3]), site_m, onset_pa)
-    assert poses == pytest.approx(BELLOWS.tip(np.array([onset_pa - 1.0, onset_pa, onset_pa])), abs=1e-7)
+    poses, _ = tip_in_contact(
+        BELLOWS, np.array([onset_pa - 1.0, onset_pa, onset_pa + 1e-3]), site_m, onset_pa
+    )
+    assert poses == pytest.approx(
+        BELLOWS.tip(np.array([onset_pa - 1.0, onset_pa, onset_pa])), abs=1e-7
+    )
 
 
 def test_contact_at_the_base_is_free_motion_and_at_the_tip_stops_it():
-    assert tip_in_contact(BELLOWS, SWEEP, 0.0, SWEEP[0])[0] == pytest.approx(BELLOWS.tip(SWEEP), abs=1e-12)
-    assert tip_in_contact(BELLOWS, SWEEP, LENGTH, SWEEP[0])[0] == pytest.approx(np.tile(BELLOWS.tip(SWEEP[0]), (len(SWEEP), 1)), abs=1e-12)
+    assert tip_in_contact(BELLOWS, SWEEP, 0.0, SWEEP[0])[0] == pytest.approx(
+        BELLOWS.tip(SWEEP), abs=1e-12
+    )
+    assert tip_in_contact(BELLOWS, SWEEP, LENGTH, SWEEP[0])[0] == pytest.approx(
+        np.tile(BELLOWS.tip(SWEEP[0]), (len(SWEEP), 1)), abs=1e-12
+    )
 
 
 def test_uniform_bellows_agree_with_the_papers_equation_with_its_offset():
     """Below the site the arc of the onset, above it an arc of length L - a that starts along the tangent there."""
     q, site, onset = 18.0 * PSI_PA, 0.05, 6.0 * PSI_PA
-    (root, bent), (short, further) = UNIFORM.shape(onset, np.array([site])), UNIFORM.shape(q, np.array([0.12 - site]))
+    (root, bent), (short, further) = (
+        UNIFORM.shape(onset, np.array([site])),
+        UNIFORM.shape(q, np.array([0.12 - site])),
+    )
     cos, sin = np.cos(bent[0]), np.sin(bent[0])
     expected = [*(root[0] + np.array([[cos, sin], [-sin, cos]]) @ short[0]), bent[0] + further[0]]
-    assert tip_in_contact(UNIFORM, np.array([q]), site, onset)[0][0] == pytest.approx(expected, abs=1e-12)
+    assert tip_in_contact(UNIFORM, np.array([q]), site, onset)[0][0] == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_contact_at_a_base_that_turns_with_pressure_holds_the_base():
-    turning = ModalModel(BELLOWS.coefficients_rad + np.array([[0.0, 0.3, 0.1], [0.0] * 3, [0.0] * 3]), LENGTH, LENGTH, 1.5e5, (0.0, 1.5e5))
+    turning = ModalModel(
+        BELLOWS.coefficients_rad + np.array([[0.0, 0.3, 0.1], [0.0] * 3, [0.0] * 3]),
+        LENGTH,
+        LENGTH,
+        1.5e5,
+        (0.0, 1.5e5),
+    )
     q, onset_pa = np.array([12e4]), 4e4
     held = turning.angles(0.0, onset_pa) - turning.angles(0.0, q[0])
     x, z, theta = turning.tip(q[0])
-    expected = [np.cos(held) * x + np.sin(held) * z, np.cos(held) * z - np.sin(held) * x, theta + held]
-    assert abs(held) > 0.1 and tip_in_contact(turning, q, 0.0, onset_pa)[0][0] == pytest.approx(expected, abs=1e-12)
+    expected = [
+        np.cos(held) * x + np.sin(held) * z,
+        np.cos(held) * z - np.sin(held) * x,
+        theta + held,
+    ]
+    assert abs(held) > 0.1 and tip_in_contact(turning, q, 0.0, onset_pa)[0][0] == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 @settings(max_examples=20)
@@ -90,8 +119,13 @@ def test_derivatives(site_m, onset_psi):
     q = SWEEP[np.abs(SWEEP - onset_pa) > 10.0]
     _, derivatives = tip_in_contact(BELLOWS, q, site_m, onset_pa)
     for k, (da, dq) in enumerate([(1e-6, 0.0), (0.0, 1.0)]):
-        change = tip_in_contact(BELLOWS, q, site_m + da, onset_pa + dq)[0] - tip_in_contact(BELLOWS, q, site_m - da, onset_pa - dq)[0]
-        assert derivatives[..., k] == pytest.approx(change / (2.0 * (da + dq)), rel=1e-5, abs=1e-7 if k == 0 else 1e-12)
+        change = (
+            tip_in_contact(BELLOWS, q, site_m + da, onset_pa + dq)[0]
+            - tip_in_contact(BELLOWS, q, site_m - da, onset_pa - dq)[0]
+        )
+        assert derivatives[..., k] == pytest.approx(
+            change / (2.0 * (da + dq)), rel=1e-5, abs=1e-7 if k == 0 else 1e-12
+        )
 
 
 @pytest.mark.parametrize('start_px', [None, 200.0, 20.0, 390.0])
@@ -100,16 +134,26 @@ def test_without_noise_the_site_is_found_from_any_start(site_px, start_px):
     site_m = site_px * PAPER_PIXEL_M
     poses, _ = tip_in_contact(BELLOWS, SWEEP, site_m, SWEEP[0])
     found = locate(BELLOWS, SWEEP, poses, NOISE, start_m=start_px and start_px * PAPER_PIXEL_M)
-    assert found.in_contact and found.site_m == pytest.approx(site_m, abs=1e-7) and found.onset_pa == pytest.approx(SWEEP[0], abs=20.0)
+    assert (
+        found.in_contact
+        and found.site_m == pytest.approx(site_m, abs=1e-7)
+        and found.onset_pa == pytest.approx(SWEEP[0], abs=20.0)
+    )
     assert found.site_interval_m[0] < site_m < found.site_interval_m[1]
 
 
 def test_noisy_sites_reach_the_cramer_rao_bound_and_their_intervals_hold():
     site_m, onset_pa, q = 0.5 * LENGTH, 7.0 * PSI_PA, LONG_SWEEP[::8]
-    found = [locate(BELLOWS, q, noisy(tip_in_contact(BELLOWS, q, site_m, onset_pa)[0], seed), NOISE) for seed in range(16)]
+    found = [
+        locate(BELLOWS, q, noisy(tip_in_contact(BELLOWS, q, site_m, onset_pa)[0], seed), NOISE)
+        for seed in range(16)
+    ]
     errors = np.array([f.site_m - site_m for f in found])
     bound = site_sigma(BELLOWS, q, NOISE, site_m, onset_pa)
-    assert np.abs(errors).max() < 0.03 * LENGTH and 0.5 * bound < np.sqrt(np.mean(errors**2)) < 1.5 * bound
+    assert (
+        np.abs(errors).max() < 0.03 * LENGTH
+        and 0.5 * bound < np.sqrt(np.mean(errors**2)) < 1.5 * bound
+    )
     assert sum(f.site_interval_m[0] < site_m < f.site_interval_m[1] for f in found) >= 12
     assert sum(f.onset_interval_pa[0] < onset_pa < f.onset_interval_pa[1] for f in found) >= 12
 
@@ -125,12 +169,17 @@ def test_detectability_ends_near_the_base():
     near = smallest_detectable_site(BELLOWS, q, coarse, onset_pa=15 * PSI_PA)
     assert 0.02 * LENGTH < near < 0.9 * LENGTH
     assert smallest_detectable_site(BELLOWS, q[:3], coarse, onset_pa=0.0) is None
-    seen = [locate(BELLOWS, q, tip_in_contact(BELLOWS, q, s, 15 * PSI_PA)[0], coarse).in_contact for s in (0.2 * near, 1.5 * near)]
+    seen = [
+        locate(BELLOWS, q, tip_in_contact(BELLOWS, q, s, 15 * PSI_PA)[0], coarse).in_contact
+        for s in (0.2 * near, 1.5 * near)
+    ]
     assert seen == [False, True]
 
 
 def test_free_statistic_is_chi_squared_and_alarms_are_rare():
-    q = PSI_PA * (10.0 + 8.0 * np.sin(2.0 * np.pi * np.arange(18000) / 360.0))  # ten minutes at 30 Hz
+    q = PSI_PA * (
+        10.0 + 8.0 * np.sin(2.0 * np.pi * np.arange(18000) / 360.0)
+    )  # ten minutes at 30 Hz
     statistic, deviation = centrode_deviations(BELLOWS, q, noisy(BELLOWS.tip(q), 2), NOISE, 30)
     assert np.mean(statistic) == pytest.approx(2.0, abs=0.15) and np.isfinite(deviation).all()
     assert np.mean(statistic > -2.0 * np.log(0.05)) == pytest.approx(0.05, abs=0.015)
@@ -154,18 +203,27 @@ def test_false_alarms_keep_their_rate_with_the_trackers_own_covariances():
     assert np.mean(statistic) == pytest.approx(2.0, abs=0.15)
     assert np.mean(statistic > -2.0 * np.log(0.05)) == pytest.approx(0.05, abs=0.015)
     assert np.count_nonzero(statistic > alarm_limit(0.1, 30.0)) / minutes < 1.0
-    deaf, _ = centrode_deviations(BELLOWS, q, poses, NOISE, 30)  # with the parameters' noise instead, the rate is not kept
+    deaf, _ = centrode_deviations(
+        BELLOWS, q, poses, NOISE, 30
+    )  # with the parameters' noise instead, the rate is not kept
     assert np.count_nonzero(deaf > alarm_limit(0.1, 30.0)) / minutes > 10.0
 
 
 def test_equal_covariances_one_by_one_are_the_common_one():
     q, poses = SWEEP, noisy(BELLOWS.tip(SWEEP), 8)
     each = np.broadcast_to(NOISE, (len(q), 3, 3))
-    assert centrode_deviations(BELLOWS, q, poses, each, 30)[0] == pytest.approx(centrode_deviations(BELLOWS, q, poses, NOISE, 30)[0])
+    assert centrode_deviations(BELLOWS, q, poses, each, 30)[0] == pytest.approx(
+        centrode_deviations(BELLOWS, q, poses, NOISE, 30)[0]
+    )
     touched = noisy(tip_in_contact(BELLOWS, LONG_SWEEP, 0.5 * LENGTH, 7.0 * PSI_PA)[0], 9)
     each = np.broadcast_to(NOISE, (len(LONG_SWEEP), 3, 3))
-    one, common = locate(BELLOWS, LONG_SWEEP, touched, each), locate(BELLOWS, LONG_SWEEP, touched, NOISE)
-    assert one.site_m == pytest.approx(common.site_m, abs=1e-9) and one.site_interval_m == pytest.approx(common.site_interval_m, abs=1e-9)
+    one, common = (
+        locate(BELLOWS, LONG_SWEEP, touched, each),
+        locate(BELLOWS, LONG_SWEEP, touched, NOISE),
+    )
+    assert one.site_m == pytest.approx(
+        common.site_m, abs=1e-9
+    ) and one.site_interval_m == pytest.approx(common.site_interval_m, abs=1e-9)
 
 
 def test_location_weighs_each_pose_by_its_own_noise():
@@ -183,7 +241,10 @@ def test_stream_takes_the_poses_covariances():
     q = LONG_SWEEP
     covariances, errors = drifting_noise(len(q), np.random.default_rng(6))
     stream = ContactStream(BELLOWS, NOISE)
-    detections = [stream.update(*sample) for sample in zip(q, BELLOWS.tip(q) + errors, covariances, strict=True)]
+    detections = [
+        stream.update(*sample)
+        for sample in zip(q, BELLOWS.tip(q) + errors, covariances, strict=True)
+    ]
     assert not any(d.in_contact for d in detections)
     expected, _ = centrode_deviations(BELLOWS, q, BELLOWS.tip(q) + errors, covariances, 30)
     assert [d.statistic for d in detections[29:]] == pytest.approx(list(expected), rel=1e-9)
@@ -196,11 +257,19 @@ def test_deviation_is_that_of_the_fixed_centrodes():
     poses, _ = tip_in_contact(BELLOWS, q, site_m, 0.0)
     _, deviation = centrode_deviations(BELLOWS, q, poses, NOISE, 30)
     middle, step = q.mean(), 10.0
-    (before, here, after) = tip_in_contact(BELLOWS, np.array([middle - step, middle, middle + step]), site_m, 0.0)[0]
+    (before, here, after) = tip_in_contact(
+        BELLOWS, np.array([middle - step, middle, middle + step]), site_m, 0.0
+    )[0]
     rate = (after - before) / (2.0 * step)
-    measured = fixed_centrode(np.array([here[0], 0.0, here[1]]), np.array([rate[0], 0.0, rate[1]]), np.array([0.0, rate[2], 0.0]))
+    measured = fixed_centrode(
+        np.array([here[0], 0.0, here[1]]),
+        np.array([rate[0], 0.0, rate[1]]),
+        np.array([0.0, rate[2], 0.0]),
+    )
     expected = measured[[0, 2]] - model_centrodes(BELLOWS, middle)
-    assert np.linalg.norm(expected) > 0.01 and deviation[0] == pytest.approx(expected, abs=0.002 * np.linalg.norm(expected))
+    assert np.linalg.norm(expected) > 0.01 and deviation[0] == pytest.approx(
+        expected, abs=0.002 * np.linalg.norm(expected)
+    )
 
 
 def test_deviation_grows_with_the_site_and_vanishes_at_the_base():

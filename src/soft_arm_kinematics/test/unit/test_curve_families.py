@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.calibration.curve_families import FAMILIES, Cubic, MonotoneSpline, _held_out, branches, fit_best
+from soft_arm_kinematics.calibration.curve_families import (
+    FAMILIES,
+    Cubic,
+    MonotoneSpline,
+    _held_out,
+    branches,
+    fit_best,
+)
 from soft_arm_kinematics.calibration.pressure_bend import fit_bends
 from soft_arm_kinematics.calibration.pressure_length import fit_curve, load_curve
 from soft_arm_kinematics.cli.calibrate_curve import main
@@ -27,7 +34,9 @@ NOISE = np.random.default_rng(0).standard_normal(15) * 2e-5
 def test_the_right_family_predicts_best(family):
     fit = fit_best(P, TRUTHS[family] + NOISE)
     assert fit.family == family
-    assert fit.held_out_rms[family] == min(error for error in fit.held_out_rms.values() if error is not None)
+    assert fit.held_out_rms[family] == min(
+        error for error in fit.held_out_rms.values() if error is not None
+    )
 
 
 @pytest.mark.parametrize('family', FAMILIES)
@@ -35,9 +44,13 @@ def test_the_right_family_predicts_best(family):
 @given(st.floats(P[0], P[-1]))
 def test_slopes_and_inverses(family, pressure_pa):
     curve = FAMILIES[family].fit(P, TRUTHS['cubic'])
-    assert curve.pressures(curve.values(pressure_pa), (P[0], P[-1])) == pytest.approx(pressure_pa, abs=1e-3)
+    assert curve.pressures(curve.values(pressure_pa), (P[0], P[-1])) == pytest.approx(
+        pressure_pa, abs=1e-3
+    )
     inside = np.clip(pressure_pa, P[0] + 1.0, P[-1] - 1.0)
-    assert curve.slopes(inside) == pytest.approx((curve.values(inside + 0.5) - curve.values(inside - 0.5)), rel=1e-4)
+    assert curve.slopes(inside) == pytest.approx(
+        (curve.values(inside + 0.5) - curve.values(inside - 0.5)), rel=1e-4
+    )
 
 
 @given(st.lists(st.floats(-1.0, 1.0), min_size=15, max_size=15))
@@ -51,8 +64,12 @@ def test_spline_rises_whatever_the_data(noise):
 
 
 def test_spline_pools_what_falls():
-    curve = MonotoneSpline.fit(np.array([0.0, 1e4, 1e4, 2e4, 3e4, 4e4]), np.array([1.0, 3.0, 5.0, 1.0, 6.0, 7.0]))
-    assert curve.knot_pressures_pa == (0.0, 1e4, 3e4, 4e4) and curve.knot_values == pytest.approx((1.0, 3.0, 6.0, 7.0))
+    curve = MonotoneSpline.fit(
+        np.array([0.0, 1e4, 1e4, 2e4, 3e4, 4e4]), np.array([1.0, 3.0, 5.0, 1.0, 6.0, 7.0])
+    )
+    assert curve.knot_pressures_pa == (0.0, 1e4, 3e4, 4e4) and curve.knot_values == pytest.approx(
+        (1.0, 3.0, 6.0, 7.0)
+    )
 
 
 def test_a_cubic_that_falls_is_refused():
@@ -66,8 +83,16 @@ def test_confidence_covers_the_truth_and_shrinks_with_data():
         truth = lambda q: 0.05 + 0.05 * np.exp(q / 93e3)  # noqa: E731
         hits, widths = [], []
         for seed in range(seeds):
-            fit = fit_best(p, truth(p) + 1e-3 * np.random.default_rng(seed).standard_normal(points), 'cubic')
-            hits.append(np.abs(fit.curve.values(fit.confidence_pressures_pa) - truth(fit.confidence_pressures_pa)) < fit.confidence_95)
+            fit = fit_best(
+                p, truth(p) + 1e-3 * np.random.default_rng(seed).standard_normal(points), 'cubic'
+            )
+            hits.append(
+                np.abs(
+                    fit.curve.values(fit.confidence_pressures_pa)
+                    - truth(fit.confidence_pressures_pa)
+                )
+                < fit.confidence_95
+            )
             widths.append(fit.confidence_95.mean())
         return np.mean(hits), np.mean(widths)
 
@@ -78,7 +103,13 @@ def test_confidence_covers_the_truth_and_shrinks_with_data():
 def test_branches_and_hysteresis():
     p = np.concatenate([P, P[::-1]])
     assert branches(p).tolist() == [True] * 15 + [True] + [False] * 14
-    assert branches(np.array([0.0, 0.0, -1.0, -1.0, 2.0])).tolist() == [False, False, False, False, True]
+    assert branches(np.array([0.0, 0.0, -1.0, -1.0, 2.0])).tolist() == [
+        False,
+        False,
+        False,
+        False,
+        True,
+    ]
     loop = 2e-3 * np.sin(np.pi * (P - P[0]) / np.ptp(P))
     y = np.concatenate([TRUTHS['exponential'] - loop, (TRUTHS['exponential'] + loop)[::-1]])
     fit = fit_best(p, y, 'monotone_spline', rising=np.repeat([True, False], 15))
@@ -114,13 +145,28 @@ def test_command_writes_errors_branches_and_a_plot(tmp_path, capsys):
         for p, y in zip(P[::order], (TRUTHS['cubic'] + shift)[::order], strict=True)
     ]
     (tmp_path / 'points.csv').write_text('\n'.join(['chamber,pressure_pa,length_m,branch', *rows]))
-    arguments = ['--data', str(tmp_path / 'points.csv'), '--out', str(tmp_path / 'c.yaml'), '--plot', str(tmp_path / 'c.png'), '--json']
+    arguments = [
+        '--data',
+        str(tmp_path / 'points.csv'),
+        '--out',
+        str(tmp_path / 'c.yaml'),
+        '--plot',
+        str(tmp_path / 'c.png'),
+        '--json',
+    ]
     assert main(arguments) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert set(answer['family'].values()) == {'cubic'} and answer['hysteresis_max_m']['m1_b1'] == pytest.approx(2e-3)
+    assert set(answer['family'].values()) == {'cubic'} and answer['hysteresis_max_m'][
+        'm1_b1'
+    ] == pytest.approx(2e-3)
     saved = yaml.safe_load((tmp_path / 'c.yaml').read_text())['chambers']['m2_b3']
-    assert set(saved['held_out_rms_m']) == set(FAMILIES) and saved['branches']['up']['family'] == 'cubic'
-    assert len(saved['confidence']['half_width_95_m']) == len(saved['confidence']['pressure_pa']) == 9
+    assert (
+        set(saved['held_out_rms_m']) == set(FAMILIES)
+        and saved['branches']['up']['family'] == 'cubic'
+    )
+    assert (
+        len(saved['confidence']['half_width_95_m']) == len(saved['confidence']['pressure_pa']) == 9
+    )
     assert (tmp_path / 'c.png').read_bytes().startswith(b'\x89PNG')
     (tmp_path / 'points.csv').write_text('chamber,pressure_pa,length_m,branch\nm1_b1,0,0.1,left')
     assert main(arguments) == 2 and 'left' in capsys.readouterr().err
@@ -130,10 +176,26 @@ def test_bends_of_a_finger_are_cubics_for_its_robot_file(tmp_path, capsys):
     finger = load_robot('four_piece_finger')
     truth = {segment.name: np.array(segment.theta_coefficients_rad) for segment in finger.segments}
     unit_pa = finger.segments[0].pressure_unit_pa
-    rows = [f'{name},{p},{np.polynomial.polynomial.polyval(p / unit_pa, c)}' for name, c in truth.items() for p in P]
+    rows = [
+        f'{name},{p},{np.polynomial.polynomial.polyval(p / unit_pa, c)}'
+        for name, c in truth.items()
+        for p in P
+    ]
     (tmp_path / 'bends.csv').write_text('\n'.join(['segment,pressure_pa,theta_rad', *rows]))
-    arguments = ['--data', str(tmp_path / 'bends.csv'), '--quantity', 'bend', '--robot', 'four_piece_finger', '--family', 'cubic']
-    assert main([*arguments, '--out', str(tmp_path / 'b.yaml')]) == 0 and 'bend [deg]' in capsys.readouterr().out
+    arguments = [
+        '--data',
+        str(tmp_path / 'bends.csv'),
+        '--quantity',
+        'bend',
+        '--robot',
+        'four_piece_finger',
+        '--family',
+        'cubic',
+    ]
+    assert (
+        main([*arguments, '--out', str(tmp_path / 'b.yaml')]) == 0
+        and 'bend [deg]' in capsys.readouterr().out
+    )
     for name, segment in yaml.safe_load((tmp_path / 'b.yaml').read_text())['segments'].items():
         scale = (unit_pa / segment['pressure_unit_pa']) ** np.arange(4)
         assert np.array(segment['coefficients_rad']) * scale == pytest.approx(truth[name], abs=1e-9)
@@ -154,7 +216,10 @@ def test_an_end_of_the_range_is_never_held_out():
     assert len(seen) > 5 and set(seen) == {(P[0], P[-1])}
 
 
-@pytest.mark.parametrize('arguments', [(P[:2], P[:2]), (P, np.full(15, np.nan)), (P, TRUTHS['cubic'], 'parabola'), (P, -P)])
+@pytest.mark.parametrize(
+    'arguments',
+    [(P[:2], P[:2]), (P, np.full(15, np.nan)), (P, TRUTHS['cubic'], 'parabola'), (P, -P)],
+)
 def test_bad_data_are_one_clear_line(arguments):
     with pytest.raises(CurveError) as caught:
         fit_best(*arguments)

@@ -10,7 +10,12 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description import calibration
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import Arm, load_arm
-from soft_arm_kinematics.calibration.pressure_bend import fit_bends, save_bends, with_bends, with_calibrated_bends
+from soft_arm_kinematics.calibration.pressure_bend import (
+    fit_bends,
+    save_bends,
+    with_bends,
+    with_calibrated_bends,
+)
 from soft_arm_kinematics.errors import CurveError, KinematicsError
 
 FINGER = load_robot('four_piece_finger')
@@ -21,7 +26,10 @@ P = np.linspace(-90e3, 120e3, 15)
 
 def with_phi(phi_deg):
     content = FINGER.model_dump(mode='json', exclude_unset=True)
-    content['segments'] = [segment | {'phi_deg': phi} for segment, phi in zip(content['segments'], phi_deg, strict=True)]
+    content['segments'] = [
+        segment | {'phi_deg': phi}
+        for segment, phi in zip(content['segments'], phi_deg, strict=True)
+    ]
     return Robot.model_validate(content)
 
 
@@ -54,7 +62,9 @@ def equation_7(t, q_wxyz):
 @settings(max_examples=60)
 @given(
     st.floats(-90e3, 120e3),
-    st.one_of(st.just(PAPER_PHI_DEG), st.just((0.0,) * 4), st.tuples(*[st.floats(-90.0, 90.0)] * 4)),
+    st.one_of(
+        st.just(PAPER_PHI_DEG), st.just((0.0,) * 4), st.tuples(*[st.floats(-90.0, 90.0)] * 4)
+    ),
     st.integers(0, 10_000),
 )
 def test_tip_in_the_robots_base_is_the_papers(pressure_pa, phi_deg, seed):
@@ -70,13 +80,22 @@ def test_tip_in_the_robots_base_is_the_papers(pressure_pa, phi_deg, seed):
         c0, c1, c2, c3 = segment.theta_coefficients_rad
         p = pressure_pa / segment.pressure_unit_pa
         theta = c0 + c1 * p + c2 * p**2 + c3 * p**3
-        expected = expected @ equation_5(theta / length_m if abs(theta) > 1e-12 else 0.0, phi, length_m)
+        expected = expected @ equation_5(
+            theta / length_m if abs(theta) > 1e-12 else 0.0, phi, length_m
+        )
     T_base_flange = np.eye(4)
-    T_base_flange[:3, :3], T_base_flange[:3, 3] = Rotation.from_quat(np.roll(q_wxyz, -1)).as_matrix(), t
+    T_base_flange[:3, :3], T_base_flange[:3, 3] = (
+        Rotation.from_quat(np.roll(q_wxyz, -1)).as_matrix(),
+        t,
+    )
     T_flange_mount = np.eye(4)
-    T_flange_mount[:3, :3] = Rotation.from_euler('xyz', robot.base.rpy_deg, degrees=True).as_matrix()
+    T_flange_mount[:3, :3] = Rotation.from_euler(
+        'xyz', robot.base.rpy_deg, degrees=True
+    ).as_matrix()
     T_flange_mount[:3, 3] = robot.base.position_m
-    assert T_base_flange @ T_flange_mount @ Arm(robot).fk([pressure_pa]) == pytest.approx(expected, abs=1e-8)
+    assert T_base_flange @ T_flange_mount @ Arm(robot).fk([pressure_pa]) == pytest.approx(
+        expected, abs=1e-8
+    )
 
 
 def test_out_of_plane_pieces_leave_the_plane():
@@ -84,12 +103,18 @@ def test_out_of_plane_pieces_leave_the_plane():
     tip = Arm(with_phi(PAPER_PHI_DEG)).fk([100e3])
     assert abs(Arm(FINGER).fk([100e3])[1, 3]) < 1e-15 and tip[1, 3] > 5e-3
     theta, phi, ell = Arm(with_phi(PAPER_PHI_DEG)).configuration(np.array([-50e3]))
-    assert np.rad2deg(phi) == pytest.approx(PAPER_PHI_DEG) and (theta < 0).all() and ell == pytest.approx(LENGTHS_M)
+    assert (
+        np.rad2deg(phi) == pytest.approx(PAPER_PHI_DEG)
+        and (theta < 0).all()
+        and ell == pytest.approx(LENGTHS_M)
+    )
 
 
 def test_pressures_are_the_actuation():
     arm = Arm(FINGER)
-    assert arm.actuation_at([1e4]).tolist() == [1e4] and arm.calibrated_pressures(np.array([130e3])).tolist() == [120e3]
+    assert arm.actuation_at([1e4]).tolist() == [1e4] and arm.calibrated_pressures(
+        np.array([130e3])
+    ).tolist() == [120e3]
     line = arm.backbone([80e3], 5)
     assert line[::5][1:] == pytest.approx(arm.segment_poses([80e3])[:, :3, 3], abs=1e-12)
     with pytest.raises(KinematicsError, match='not set by pressures alone.*tendon'):
@@ -98,7 +123,9 @@ def test_pressures_are_the_actuation():
 
 @pytest.fixture
 def measured():
-    data = {s.name: (P, 0.02 * (i + 1) + 2e-6 * P + 1e-12 * P**2) for i, s in enumerate(FINGER.segments)}
+    data = {
+        s.name: (P, 0.02 * (i + 1) + 2e-6 * P + 1e-12 * P**2) for i, s in enumerate(FINGER.segments)
+    }
     return fit_bends(FINGER, data)
 
 
@@ -108,7 +135,14 @@ def test_calibrated_bends_replace_the_nominal_ones(tmp_path, monkeypatch, measur
     (tmp_path / 'virtual' / 'rig.yaml').write_text('devices: virtual')
     nominal = load_arm('four_piece_finger').robot
     assert nominal == FINGER and all(segment.nominal for segment in nominal.segments)
-    save_bends(tmp_path / 'virtual' / 'pressure_bend.yaml', FINGER, measured, 'test', 'virtual', '2026-01-02')
+    save_bends(
+        tmp_path / 'virtual' / 'pressure_bend.yaml',
+        FINGER,
+        measured,
+        'test',
+        'virtual',
+        '2026-01-02',
+    )
     arm = load_arm('four_piece_finger')
     assert not any(segment.nominal for segment in arm.robot.segments)
     theta, _, _ = arm.configuration(np.array([50e3]))
@@ -121,10 +155,21 @@ def test_calibrated_bends_replace_the_nominal_ones(tmp_path, monkeypatch, measur
     'change, words',
     [
         (lambda c: c['segments'].pop('piece_2'), 'piece_2'),
-        (lambda c: c['segments']['piece_1'].update(family='exponential'), 'exponential, not a cubic'),
+        (
+            lambda c: c['segments']['piece_1'].update(family='exponential'),
+            'exponential, not a cubic',
+        ),
         (lambda c: c.update(robot_fingerprint='0' * 16), 'made for another robot'),
-        (lambda c: c['segments']['piece_3'].update(coefficients_rad=[0.0, -0.2, 0.0, 0.0]), 'piece_3 does not rise'),
-        (lambda c: c['segments']['piece_3'].update(coefficients_rad=[0.0, float('nan'), 0.0, 0.0]), 'piece_3|coefficients'),
+        (
+            lambda c: c['segments']['piece_3'].update(coefficients_rad=[0.0, -0.2, 0.0, 0.0]),
+            'piece_3 does not rise',
+        ),
+        (
+            lambda c: c['segments']['piece_3'].update(
+                coefficients_rad=[0.0, float('nan'), 0.0, 0.0]
+            ),
+            'piece_3|coefficients',
+        ),
     ],
 )
 def test_a_calibration_that_cannot_be_used_is_refused(tmp_path, measured, change, words):
@@ -135,10 +180,14 @@ def test_a_calibration_that_cannot_be_used_is_refused(tmp_path, measured, change
     path.write_text(yaml.safe_dump(content))
     with pytest.raises(CurveError, match=words) as caught:
         with_calibrated_bends(FINGER, path)
-    assert ('softarm calibrate finger' in str(caught.value) or 'softarm rig new' in str(caught.value)) and '\n' not in str(caught.value)
+    assert (
+        'softarm calibrate finger' in str(caught.value) or 'softarm rig new' in str(caught.value)
+    ) and '\n' not in str(caught.value)
 
 
 def test_a_calibration_of_another_robot_is_left_alone(tmp_path, measured):
-    other = Robot.model_validate(FINGER.model_dump(mode='json', exclude_unset=True) | {'name': 'another_finger'})
+    other = Robot.model_validate(
+        FINGER.model_dump(mode='json', exclude_unset=True) | {'name': 'another_finger'}
+    )
     save_bends(tmp_path / 'b.yaml', other, measured, 'test', 'virtual')
     assert with_calibrated_bends(FINGER, tmp_path / 'b.yaml') == FINGER

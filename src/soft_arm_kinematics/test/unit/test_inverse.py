@@ -21,7 +21,9 @@ def solver(paper_arm):
 @pytest.fixture(scope='module')
 def reachable(paper_arm):
     lengths_m = np.random.default_rng(7).uniform(*paper_arm.length_limits_m, (60, 6))
-    lengths_m[:10, :3] = paper_arm.length_limits_m[0, :3]  # module 1 at full vacuum, as in the paper's bend experiment
+    lengths_m[:10, :3] = paper_arm.length_limits_m[
+        0, :3
+    ]  # module 1 at full vacuum, as in the paper's bend experiment
     return lengths_m, paper_arm.fk_lengths(lengths_m)
 
 
@@ -53,7 +55,9 @@ def test_solutions_are_ordered_and_apart(solver, reachable):
         assert scores == sorted(scores)
         lengths_m = np.array([s.lengths_m for s in solutions])
         gaps_m = np.abs(lengths_m[:, None] - lengths_m[None]).max(axis=-1)
-        assert gaps_m[~np.eye(len(gaps_m), dtype=bool)].min(initial=np.inf) >= 0.99e-3  # 0.8 % of 125 mm
+        assert (
+            gaps_m[~np.eye(len(gaps_m), dtype=bool)].min(initial=np.inf) >= 0.99e-3
+        )  # 0.8 % of 125 mm
         assert len(solver.solve(target, max_solutions=2).solutions) == min(2, len(solutions))
 
 
@@ -92,7 +96,11 @@ def arcs_to_lengths(arm, *polar_deg):
 )
 def test_principles(paper_arm, better, worse, principle):
     rest = arcs_to_lengths(paper_arm, (0, 0), (0, 0))
-    scores = principle_scores(paper_arm, np.stack([arcs_to_lengths(paper_arm, *better), arcs_to_lengths(paper_arm, *worse)]), rest)
+    scores = principle_scores(
+        paper_arm,
+        np.stack([arcs_to_lengths(paper_arm, *better), arcs_to_lengths(paper_arm, *worse)]),
+        rest,
+    )
     assert scores[0, principle] < scores[1, principle] - 1e-3
 
 
@@ -102,12 +110,18 @@ def test_vacuum_is_stiffer(paper_arm):
     assert scores[0, 2] < scores[1, 2]
 
 
-@pytest.mark.parametrize('target_m', [(0.0, 0.0, 0.5), (0.3, 0.1, 0.25), (-0.02, -0.02, 0.5), (0.12, 0.04, -0.24)])
+@pytest.mark.parametrize(
+    'target_m', [(0.0, 0.0, 0.5), (0.3, 0.1, 0.25), (-0.02, -0.02, 0.5), (0.12, 0.04, -0.24)]
+)
 def test_outside_the_workspace(paper_arm, solver, target_m):
     result = solver.solve(target_m)
     assert not result.reachable and not result.solutions
-    assert result.distance_m == pytest.approx(np.linalg.norm(result.nearest_m - target_m), abs=1e-12)
-    assert solver.solve(result.nearest_m + 1e-9 * (result.nearest_m - target_m)).distance_m < 1e-6  # it can be reached
+    assert result.distance_m == pytest.approx(
+        np.linalg.norm(result.nearest_m - target_m), abs=1e-12
+    )
+    assert (
+        solver.solve(result.nearest_m + 1e-9 * (result.nearest_m - target_m)).distance_m < 1e-6
+    )  # it can be reached
     low, high = paper_arm.length_limits_m
 
     def distance(lengths_m):
@@ -115,7 +129,14 @@ def test_outside_the_workspace(paper_arm, solver, target_m):
 
     starts = np.random.default_rng(11).uniform(low, high, (12, 6))
     other_m = min(
-        minimize(distance, start, bounds=list(zip(low, high, strict=True)), method='SLSQP', options={'ftol': 1e-12}).fun for start in starts
+        minimize(
+            distance,
+            start,
+            bounds=list(zip(low, high, strict=True)),
+            method='SLSQP',
+            options={'ftol': 1e-12},
+        ).fun
+        for start in starts
     )
     assert result.distance_m <= other_m + 1e-6
     assert f'{result.distance_m * 1e3:.3f} mm outside' in result.message
@@ -153,7 +174,10 @@ def test_bad_requests_are_refused(solver, arguments):
 
 
 def test_the_length_of_an_axis_does_not_matter(solver):
-    found = [solver.solve([0.0, 0.0, 0.25], axis=[0.0, 0.0, length]).solutions[0].lengths_m for length in (1e-3, 1.0, 1e300)]
+    found = [
+        solver.solve([0.0, 0.0, 0.25], axis=[0.0, 0.0, length]).solutions[0].lengths_m
+        for length in (1e-3, 1.0, 1e300)
+    ]
     assert found[1] == pytest.approx(found[0]) and found[2] == pytest.approx(found[0])
 
 
@@ -186,7 +210,9 @@ def test_refinement_works_for_every_arm(arm):
         starts_m = goal_m + 0.01 * rng.standard_normal((10, arm.n_actuators))
         lengths_m, residuals_m, _ = refine(arm, starts_m, target_m)
         assert np.all(lengths_m >= low) and np.all(lengths_m <= high)
-        assert residuals_m == pytest.approx(np.linalg.norm(arm.tip_from_lengths(lengths_m) - target_m, axis=1), abs=1e-12)
+        assert residuals_m == pytest.approx(
+            np.linalg.norm(arm.tip_from_lengths(lengths_m) - target_m, axis=1), abs=1e-12
+        )
         assert residuals_m.min() < 1e-9
 
 
@@ -205,14 +231,19 @@ def test_forward_of_inverse_is_the_identity(paper_arm, solver, share):
     target_m = paper_arm.tip_from_lengths(low + share * (high - low))
     solutions = solver.solve(target_m).solutions
     assert len(solutions)
-    assert np.linalg.norm(paper_arm.tip_from_lengths(solutions.actuation) - target_m, axis=1).max() <= 1e-6
+    assert (
+        np.linalg.norm(paper_arm.tip_from_lengths(solutions.actuation) - target_m, axis=1).max()
+        <= 1e-6
+    )
     assert np.all((solutions.actuation >= low) & (solutions.actuation <= high))
 
 
 def test_compiled_scores_are_the_plain_ones(paper_arm, solver, reachable):
     present_m = reachable[0][30]
     solutions = solver.solve(reachable[1][20, :3, 3], present_lengths_m=present_m).solutions
-    assert solutions.scores[:, 1:] == pytest.approx(principle_scores(paper_arm, solutions.actuation, present_m), abs=2e-5)
+    assert solutions.scores[:, 1:] == pytest.approx(
+        principle_scores(paper_arm, solutions.actuation, present_m), abs=2e-5
+    )
 
 
 def test_best_is_improved_along_the_null_space(paper_arm, solver, reachable):
@@ -224,7 +255,9 @@ def test_best_is_improved_along_the_null_space(paper_arm, solver, reachable):
         moves = best.actuation[0] + rng.standard_normal((40, 6)) * 1e-3
         moved, residuals_m, _ = refine(paper_arm, moves, target_m)
         weights = paper_arm.robot.ik_weights
-        totals = principle_scores(paper_arm, moved[residuals_m < 1e-6], paper_arm.rest_actuation) @ [
+        totals = principle_scores(
+            paper_arm, moved[residuals_m < 1e-6], paper_arm.rest_actuation
+        ) @ [
             weights.angle_change,
             weights.bend_growth,
             weights.stiffness,
@@ -240,14 +273,20 @@ def test_tree_finds_what_a_traversal_finds():
     points, found = points[order], np.empty(5000, dtype=np.int64)
     for target in (np.zeros(3), np.array([0.5, -1.0, 0.3]), points[100].astype(float)):
         count, radius = kd_tree.near(points, axes, values, target, 0.2, 3, found)
-        assert set(found[:count]) == set(np.flatnonzero(np.linalg.norm(points - target, axis=1) <= radius)) and count >= 3
+        assert (
+            set(found[:count])
+            == set(np.flatnonzero(np.linalg.norm(points - target, axis=1) <= radius))
+            and count >= 3
+        )
 
 
 def test_compiled_jacobians_equal_the_plain_ones(any_arm):
     low, high = any_arm.actuation_limits
     actuation = np.random.default_rng(1).uniform(low, high, (2, 30, any_arm.n_actuators))
     plain = any_arm.twist_jacobian(actuation)
-    assert twist_jacobian_batch(any_arm, actuation) == pytest.approx(plain, abs=1e-12 * np.abs(plain).max())
+    assert twist_jacobian_batch(any_arm, actuation) == pytest.approx(
+        plain, abs=1e-12 * np.abs(plain).max()
+    )
 
 
 def test_following_a_path_stays_on_its_part_of_the_family(paper_arm, solver):
@@ -296,7 +335,9 @@ def test_corrupt_cache_is_rebuilt(paper_arm, tmp_path, spoil):
     good = path.read_bytes()
     spoil(path)
     again = load_table(paper_arm, 2000, tmp_path)
-    assert np.array_equal(again.tips_m, table.tips_m) and np.array_equal(again.actuation, table.actuation)
+    assert np.array_equal(again.tips_m, table.tips_m) and np.array_equal(
+        again.actuation, table.actuation
+    )
     assert path.read_bytes()[:100] == good[:100] and len(path.read_bytes()) == len(good)
 
 

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from soft_arm_experiments.kinematics.complex_model import bends_and_ends, complex_step_twist_jacobian
+from soft_arm_experiments.kinematics.complex_model import (
+    bends_and_ends,
+    complex_step_twist_jacobian,
+)
 from soft_arm_experiments.kinematics.speed import complex_step_error
 from soft_arm_kinematics.ik.refine import twist_jacobian_batch
 
@@ -20,7 +23,9 @@ def test_second_model_agrees_with_every_kind(any_arm):
 
 
 def test_jacobians_of_every_kind_by_complex_steps(any_arm):
-    assert complex_step_error(any_arm, 80) < 1e-9  # zero bend and its neighbourhood included; the bound asked for is 1e-6
+    assert (
+        complex_step_error(any_arm, 80) < 1e-9
+    )  # zero bend and its neighbourhood included; the bound asked for is 1e-6
 
 
 def test_jacobians_of_every_layout_by_complex_steps(arm):
@@ -33,12 +38,18 @@ def test_zero_bend_exactly(arm):
     """With the closing twist; without it the direction of bellows has no derivative at zero bend."""
     straight_m = np.full(arm.n_actuators, 0.11)
     reference = complex_step_twist_jacobian(arm, straight_m)
-    assert arm.twist_jacobian(straight_m) == pytest.approx(reference, abs=1e-13 * np.abs(reference).max())
-    assert twist_jacobian_batch(arm, straight_m) == pytest.approx(reference, abs=1e-13 * np.abs(reference).max())
+    assert arm.twist_jacobian(straight_m) == pytest.approx(
+        reference, abs=1e-13 * np.abs(reference).max()
+    )
+    assert twist_jacobian_batch(arm, straight_m) == pytest.approx(
+        reference, abs=1e-13 * np.abs(reference).max()
+    )
 
 
 def test_axis_jacobian_by_complex_steps(paper_arm):
     for lengths_m in random_actuation(paper_arm, 10):
         axis = paper_arm.fk(lengths_m)[:3, 2]
         turn = complex_step_twist_jacobian(paper_arm, lengths_m)[3:]
-        assert paper_arm.axis_jacobian_lengths(lengths_m) == pytest.approx(np.cross(turn, axis[:, None], axis=0), abs=1e-11)
+        assert paper_arm.axis_jacobian_lengths(lengths_m) == pytest.approx(
+            np.cross(turn, axis[:, None], axis=0), abs=1e-11
+        )

@@ -26,7 +26,9 @@ def test_twist_jacobians_by_central_differences(any_arm):
         shift = step * np.eye(any_arm.n_actuators)[k]
         rate = (any_arm.fk(actuation + shift) - any_arm.fk(actuation - shift)) / (2 * step)
         spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
-        numeric = np.stack([*rate[:, :3, 3].T, spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
+        numeric = np.stack(
+            [*rate[:, :3, 3].T, spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1
+        )
         assert analytic[..., k] == pytest.approx(numeric, abs=1e-6 * np.abs(analytic[..., k]).max())
 
 
@@ -51,11 +53,19 @@ def test_finger_is_the_papers_product():
     for pressure_pa in (-80e3, 0.0, 100e3):
         pose = np.eye(4)
         for segment in arm.robot.segments:
-            theta = np.polynomial.polynomial.polyval(pressure_pa / 1e5, segment.theta_coefficients_rad)
+            theta = np.polynomial.polynomial.polyval(
+                pressure_pa / 1e5, segment.theta_coefficients_rad
+            )
             piece = np.eye(4)
-            piece[:3, :3] = [[np.cos(theta), 0, np.sin(theta)], [0, 1, 0], [-np.sin(theta), 0, np.cos(theta)]]
+            piece[:3, :3] = [
+                [np.cos(theta), 0, np.sin(theta)],
+                [0, 1, 0],
+                [-np.sin(theta), 0, np.cos(theta)],
+            ]
             ratio = (1 - np.cos(theta)) / theta if theta else 0.0
-            piece[:3, 3] = segment.length_m * np.array([ratio, 0.0, np.sin(theta) / theta if theta else 1.0])
+            piece[:3, 3] = segment.length_m * np.array(
+                [ratio, 0.0, np.sin(theta) / theta if theta else 1.0]
+            )
             pose = pose @ piece
         assert arm.fk([pressure_pa]) == pytest.approx(pose, abs=1e-14)
 
@@ -73,7 +83,11 @@ def test_inverse_of_tendon_limbs(seed):
     arm = Arm(load_robot('squid_grasper'))
     target_m = arm.fk(random_actuation(arm, 1, seed)[0])[:3, 3]
     solutions = InverseKinematics(arm, build_table(arm, 50_000)).solve(target_m).solutions
-    assert len(solutions) and solutions[0].pressure_margin_pa is None and 'total bend' in solutions[0].explanation
+    assert (
+        len(solutions)
+        and solutions[0].pressure_margin_pa is None
+        and 'total bend' in solutions[0].explanation
+    )
     low, high = arm.actuation_limits
     assert np.all((solutions.actuation >= low) & (solutions.actuation <= high))
     assert np.linalg.norm(arm.fk(solutions.actuation)[:, :3, 3] - target_m, axis=1).max() <= 1e-6
@@ -104,14 +118,18 @@ def test_volume_of_a_limb_is_the_integral():
     table = build_table(arm, 300_000)
     for cells in (24, 40):
         reachable = reachable_set(arm, table, cells)
-        assert reachable.volume_m3 == pytest.approx(exact_m3, abs=1.5 * reachable.volume_error_m3)  # three standard errors
+        assert reachable.volume_m3 == pytest.approx(
+            exact_m3, abs=1.5 * reachable.volume_error_m3
+        )  # three standard errors
         assert reachable.volume_error_m3 < 0.06 * exact_m3
 
 
 def test_volume_does_not_depend_on_the_cells(paper_arm):
     table = build_table(paper_arm, 100_000)
     coarse, fine = reachable_set(paper_arm, table, 12), reachable_set(paper_arm, table, 20, seed=1)
-    assert coarse.volume_m3 == pytest.approx(fine.volume_m3, abs=1.5 * np.hypot(coarse.volume_error_m3, fine.volume_error_m3))
+    assert coarse.volume_m3 == pytest.approx(
+        fine.volume_m3, abs=1.5 * np.hypot(coarse.volume_error_m3, fine.volume_error_m3)
+    )
     assert fine.volume_error_m3 < 0.01 * fine.volume_m3
 
 
@@ -123,6 +141,11 @@ def test_reachable_set_of_two_modules(paper_arm):
     assert reachable.distance_m([0.0, 0.0, 0.45]) == pytest.approx(-0.06, abs=reachable.cell_m / 2)
     solver, (low, high) = InverseKinematics(paper_arm, table), reachable.limits_m
     points = np.random.default_rng(2).uniform(low, high, (300, 3))
-    clear = np.abs(reachable.distance_m(points)) > reachable.cell_m  # nearer, the sign is that of the nearest cell
-    agree = [solver.solve(p).reachable == (d > 0) for p, d in zip(points[clear], reachable.distance_m(points[clear]), strict=True)][:100]
+    clear = (
+        np.abs(reachable.distance_m(points)) > reachable.cell_m
+    )  # nearer, the sign is that of the nearest cell
+    agree = [
+        solver.solve(p).reachable == (d > 0)
+        for p, d in zip(points[clear], reachable.distance_m(points[clear]), strict=True)
+    ][:100]
     assert np.mean(agree) >= 0.97  # a fold of the boundary may be thinner than a cell

@@ -14,12 +14,16 @@ from soft_arm_kinematics.segments.modal import ModalModel
 
 def test_all_four_limbs_have_their_joints_and_tips():
     limbs = Limbs()
-    assert len(limbs.joint_names) == len(set(limbs.joint_names)) == len(limbs.joint_values()) == 6 * 32
+    assert (
+        len(limbs.joint_names) == len(set(limbs.joint_names)) == len(limbs.joint_values()) == 6 * 32
+    )
     limbs.bend('camera_1', -1.0, 0.5, 0.59)
     limbs.bend('grasper_2', 1.2, 0.0, 0.295)
     values = dict(zip(limbs.joint_names, limbs.joint_values(), strict=True))
     assert values['camera_1_000_turn'] == 0.5 and values['camera_1_001_bend'] == pytest.approx(-0.1)
-    assert values['grasper_2_001_bend'] == pytest.approx(0.12) and values['grasper_1_001_bend'] == 0.0
+    assert (
+        values['grasper_2_001_bend'] == pytest.approx(0.12) and values['grasper_1_001_bend'] == 0.0
+    )
     tips = {child: T for _, child, T in limbs.tip_frames()}
     assert set(tips) == {'squid_camera_frame', 'squid_light_frame'}
     assert tips['squid_camera_frame'] == pytest.approx(limbs.arms[2].fk([-1.0, 0.5, 0.59]))
@@ -57,20 +61,30 @@ def test_calibrate_modal_prints_a_segment(tmp_path, capsys):
     s = np.linspace(0.0, bellows.length_m, 10)
     rows = ['pressure_psi,x_px,z_px']
     for psi in (0, 6, 10, 15, 21):
-        rows += [f'{psi},{z / PAPER_PIXEL_M:.9f},{x / PAPER_PIXEL_M:.9f}' for x, z in bellows.shape(psi * PSI_PA, s)[0].tolist()]
+        rows += [
+            f'{psi},{z / PAPER_PIXEL_M:.9f},{x / PAPER_PIXEL_M:.9f}'
+            for x, z in bellows.shape(psi * PSI_PA, s)[0].tolist()
+        ]
     (tmp_path / 'points.csv').write_text('\n'.join(rows))
     arguments = ['--data', str(tmp_path / 'points.csv'), '--orders', '3', '3']
     assert main([*arguments, '--out', str(tmp_path / 'keys.yaml')]) == 0
     assert 'worst point' in capsys.readouterr().out
     segment = load_robot('modal_bellows').segments[0]
-    fitted = type(segment).model_validate(segment.model_dump() | yaml.safe_load((tmp_path / 'keys.yaml').read_text()))
+    fitted = type(segment).model_validate(
+        segment.model_dump() | yaml.safe_load((tmp_path / 'keys.yaml').read_text())
+    )
     assert ModalModel.of_segment(fitted).tip(1e5) == pytest.approx(bellows.tip(1e5), abs=1e-4)
     assert main([*arguments, '--json']) == 0
     assert json.loads(capsys.readouterr().out)['rms_m'] < 1e-4
-    assert main(['--data', str(tmp_path / 'none.csv')]) == 2 and capsys.readouterr().err.count('\n') == 1
+    assert (
+        main(['--data', str(tmp_path / 'none.csv')]) == 2
+        and capsys.readouterr().err.count('\n') == 1
+    )
 
 
-@pytest.mark.parametrize('bad', [('tail', 0.1, 0.0, 0.59), ('camera_1', 3.0, 0.0, 0.59), ('camera_1', np.nan, 0.0, 0.59)])
+@pytest.mark.parametrize(
+    'bad', [('tail', 0.1, 0.0, 0.59), ('camera_1', 3.0, 0.0, 0.59), ('camera_1', np.nan, 0.0, 0.59)]
+)
 def test_a_configuration_is_taken_whole_or_not_at_all(bad):
     limbs = Limbs()
     before = limbs.joint_values().copy()

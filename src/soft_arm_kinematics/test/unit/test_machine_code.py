@@ -66,7 +66,15 @@ def test_machine_code_does_not_outlive_a_constant_of_another_file(probe):
 def test_sources_are_those_that_enter_the_machine_code():
     package = 'soft_arm_kinematics.'
     solver = machine_code.sources_of(f'{package}compiled_solver')
-    needed = {'compiled_solver', 'compiled_lanes', 'compiled_steps', 'compiled_scores', 'compiled_series', 'compiled_model', 'pcc'}
+    needed = {
+        'compiled_solver',
+        'compiled_lanes',
+        'compiled_steps',
+        'compiled_scores',
+        'compiled_series',
+        'compiled_model',
+        'pcc',
+    }
     assert {package + name for name in needed} <= set(solver)
     assert package + 'arm' not in solver, 'an annotation is no part of machine code'
     assert package + 'compiled_series' in machine_code.sources_of(f'{package}fast_fk')
@@ -78,7 +86,11 @@ def test_compiling_that_takes_long_is_told(probe, monkeypatch, caplog):
     with caplog.at_level(logging.WARNING):
         function(1.0)
     begin, end = (record.getMessage() for record in caplog.records)
-    assert begin.startswith('compiling soft_arm_probe.caller.answer') and end.startswith('compiled') and end.endswith(' s')
+    assert (
+        begin.startswith('compiling soft_arm_probe.caller.answer')
+        and end.startswith('compiled')
+        and end.endswith(' s')
+    )
     caplog.clear()
     probe(5.0)[0](1.0)
     assert not caplog.records

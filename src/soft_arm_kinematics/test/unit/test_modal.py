@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA, Shape, arc_lengths, design_matrix, fit_modal, read_shapes
+from soft_arm_kinematics.calibration.modal_fit import (
+    PAPER_PIXEL_M,
+    PSI_PA,
+    Shape,
+    arc_lengths,
+    design_matrix,
+    fit_modal,
+    read_shapes,
+)
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.segments.modal import ModalModel, resolved_rates
@@ -16,7 +24,9 @@ pressures = st.floats(*BELLOWS.pressure_limits_pa)
 
 @given(st.floats(-1e5, 1e5))
 def test_uniform_bend_is_the_arc(pressure_pa):
-    assert ARC.fk_pressures(pressure_pa) == pytest.approx(pcc.arc_transforms([2e-5 * pressure_pa, 0.0, 0.12]), abs=1e-14)
+    assert ARC.fk_pressures(pressure_pa) == pytest.approx(
+        pcc.arc_transforms([2e-5 * pressure_pa, 0.0, 0.12]), abs=1e-14
+    )
 
 
 @settings(max_examples=30)
@@ -31,7 +41,9 @@ def test_twist_is_the_rate_of_the_pose():
     change = (BELLOWS.fk_pressures(q + 50.0) - BELLOWS.fk_pressures(q - 50.0)) / 100.0
     spin = change[:, :3, :3] @ np.swapaxes(BELLOWS.fk_pressures(q)[:, :3, :3], 1, 2)
     omega = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
-    assert BELLOWS.twist_jacobian_pressures(q) == pytest.approx(np.concatenate([change[:, :3, 3], omega], axis=-1), rel=1e-6, abs=1e-12)
+    assert BELLOWS.twist_jacobian_pressures(q) == pytest.approx(
+        np.concatenate([change[:, :3, 3], omega], axis=-1), rel=1e-6, abs=1e-12
+    )
 
 
 def test_shape_has_unit_speed_along_its_own_tangent():
@@ -44,9 +56,13 @@ def test_shape_has_unit_speed_along_its_own_tangent():
 
 def test_paper_units_describe_the_same_bellows():
     in_paper_units = BELLOWS.paper_coefficients(PAPER_PIXEL_M, PSI_PA)
-    paper = ModalModel(in_paper_units, BELLOWS.length_m, PAPER_PIXEL_M, PSI_PA, BELLOWS.pressure_limits_pa)
+    paper = ModalModel(
+        in_paper_units, BELLOWS.length_m, PAPER_PIXEL_M, PSI_PA, BELLOWS.pressure_limits_pa
+    )
     assert paper.tip([3e4, 1.2e5]) == pytest.approx(BELLOWS.tip([3e4, 1.2e5]), rel=1e-10)
-    assert paper.coefficients_rad[1, 1] == pytest.approx(BELLOWS.coefficients_rad[1, 1] / (400 * 21), rel=1e-6)
+    assert paper.coefficients_rad[1, 1] == pytest.approx(
+        BELLOWS.coefficients_rad[1, 1] / (400 * 21), rel=1e-6
+    )
 
 
 def test_design_matrix_is_the_kronecker_product():
@@ -54,7 +70,9 @@ def test_design_matrix_is_the_kronecker_product():
     omega, gamma, a = rng.random((10, 4)), rng.random((3, 5)), rng.random((4, 3))
     stacked = np.concatenate([design_matrix(omega, gamma[:, [j]].T) for j in range(5)])
     assert np.array_equal(stacked, np.kron(gamma.T, omega))
-    assert stacked @ a.ravel(order='F') == pytest.approx((omega @ a @ gamma).ravel(order='F'), rel=1e-12)
+    assert stacked @ a.ravel(order='F') == pytest.approx(
+        (omega @ a @ gamma).ravel(order='F'), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize('clamped', [True, False])
@@ -65,14 +83,21 @@ def test_fit_recovers_a_bellows_from_angles_and_from_positions(clamped):
     for data in (shapes, angles):
         found = fit_modal(data, (3, 3), clamped)
         assert found.model.tip(psi) == pytest.approx(BELLOWS.tip(psi), abs=1e-10)
-        assert found.worst_m.max() < 1e-10 and found.held_out_rms_m < 1e-10 and found.condition < 20.0 < 1e6 < found.condition_si
+        assert (
+            found.worst_m.max() < 1e-10
+            and found.held_out_rms_m < 1e-10
+            and found.condition < 20.0 < 1e6 < found.condition_si
+        )
     assert found.model.coefficients_rad == pytest.approx(BELLOWS.coefficients_rad, abs=1e-7)
 
 
 def test_orders_are_those_of_the_bellows():
     s, psi = np.linspace(0.0, BELLOWS.length_m, 10), PSI_PA * np.array([0, 6, 10, 15, 21])
     rng = np.random.default_rng(4)
-    shapes = [Shape(q, None, s, BELLOWS.angles(s, q) + 1e-3 * rng.standard_normal(10) * (s > 0)) for q in psi]
+    shapes = [
+        Shape(q, None, s, BELLOWS.angles(s, q) + 1e-3 * rng.standard_normal(10) * (s > 0))
+        for q in psi
+    ]
     assert fit_modal(shapes).orders == (3, 3)
 
 
@@ -102,12 +127,24 @@ def test_resolved_rates_reach_every_point_of_the_curve(target_pa, start_pa):
 
 
 def test_resolved_rates_stop_at_limits_and_at_the_nearest_point():
-    inside = ModalModel(BELLOWS.coefficients_rad, BELLOWS.length_m, BELLOWS.length_unit_m, BELLOWS.pressure_unit_pa, (0.0, 8e4))
+    inside = ModalModel(
+        BELLOWS.coefficients_rad,
+        BELLOWS.length_m,
+        BELLOWS.length_unit_m,
+        BELLOWS.pressure_unit_pa,
+        (0.0, 8e4),
+    )
     held = resolved_rates(inside, BELLOWS.fk_pressures(1.2e5)[:3, 3], 1e4)
-    assert held.at_limit and not held.converged and held.pressure_pa == 8e4 and 'limit' in held.message
+    assert (
+        held.at_limit and not held.converged and held.pressure_pa == 8e4 and 'limit' in held.message
+    )
     off = BELLOWS.fk_pressures(7e4)
     nearest = resolved_rates(BELLOWS, off[:3, 3] + np.array([0.0, 0.02, 0.0]), 2e4)
-    assert not nearest.converged and not nearest.at_limit and nearest.error_m == pytest.approx(0.02, abs=1e-8)
+    assert (
+        not nearest.converged
+        and not nearest.at_limit
+        and nearest.error_m == pytest.approx(0.02, abs=1e-8)
+    )
     assert nearest.pressure_pa == pytest.approx(7e4, abs=1.0)
 
 
@@ -115,7 +152,10 @@ def test_points_in_pixels_and_psi(tmp_path):
     s = np.linspace(0.0, BELLOWS.length_m, 10)
     rows = ['pressure_psi,x_px,z_px']
     for psi in (0, 6, 10, 15, 21):
-        rows += [f'{psi},{float(z) / PAPER_PIXEL_M},{float(x) / PAPER_PIXEL_M}' for x, z in BELLOWS.shape(psi * PSI_PA, s)[0]]
+        rows += [
+            f'{psi},{float(z) / PAPER_PIXEL_M},{float(x) / PAPER_PIXEL_M}'
+            for x, z in BELLOWS.shape(psi * PSI_PA, s)[0]
+        ]
     (tmp_path / 'points.csv').write_text('\n'.join(rows))
     found = fit_modal(read_shapes(tmp_path / 'points.csv'), (3, 3))
     assert found.model.tip(1e5) == pytest.approx(BELLOWS.tip(1e5), abs=1e-4)

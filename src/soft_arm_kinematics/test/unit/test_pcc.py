@@ -32,7 +32,13 @@ def shift_z(distance):
 def denavit_hartenberg(theta, phi, ell):
     """The paper's product, for theta > 0."""
     chord = 2.0 * ell / theta * np.sin(theta / 2.0)
-    return rotation_z(phi) @ rotation_y(theta / 2.0) @ shift_z(chord) @ rotation_y(theta / 2.0) @ rotation_z(-phi)
+    return (
+        rotation_z(phi)
+        @ rotation_y(theta / 2.0)
+        @ shift_z(chord)
+        @ rotation_y(theta / 2.0)
+        @ rotation_z(-phi)
+    )
 
 
 @given(lengths)
@@ -43,7 +49,9 @@ def test_arc_is_the_papers_formula(lengths_m):
     assert ell == pytest.approx((l1 + l2 + l3) / 3, abs=1e-15)
     assert theta == pytest.approx(2 * np.sqrt(max(s2, 0.0)) / (3 * H_M), abs=1e-7)
     if theta > 1e-6:
-        assert pcc.wrap(phi - np.arctan2(l2 + l3 - 2 * l1, np.sqrt(3) * (l2 - l3))) == pytest.approx(0.0, abs=1e-6)
+        assert pcc.wrap(
+            phi - np.arctan2(l2 + l3 - 2 * l1, np.sqrt(3) * (l2 - l3))
+        ) == pytest.approx(0.0, abs=1e-6)
 
 
 @given(bends, angles, st.floats(0.05, 0.3))
@@ -59,7 +67,9 @@ def test_transform_is_the_papers_product(theta, phi, ell):
     arc = pcc.arcs_from_polar(theta, phi, ell)
     closed = denavit_hartenberg(theta, phi, ell)
     assert pcc.arc_transforms(arc) == pytest.approx(closed, abs=1e-13)
-    assert pcc.arc_transforms(arc, closing_twist=False) == pytest.approx(closed @ rotation_z(phi), abs=1e-13)
+    assert pcc.arc_transforms(arc, closing_twist=False) == pytest.approx(
+        closed @ rotation_z(phi), abs=1e-13
+    )
 
 
 @given(angles, st.floats(0.05, 0.3), st.floats(0.0, 1e-3))
@@ -75,7 +85,9 @@ def test_transform_is_continuous_through_zero_bend(phi, ell, theta):
 @given(bends, angles, st.floats(0.05, 0.3))
 def test_two_halves_make_the_whole(theta, phi, ell):
     half = pcc.arc_transforms(pcc.arcs_from_polar(theta / 2, phi, ell / 2))
-    assert half @ half == pytest.approx(pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell)), abs=1e-14)
+    assert half @ half == pytest.approx(
+        pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell)), abs=1e-14
+    )
 
 
 def test_series_and_closed_form_meet():

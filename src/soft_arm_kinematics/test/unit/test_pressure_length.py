@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 from soft_arm_description.calibration import calibration_path
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.calibration.curve_families import fit_exponential
-from soft_arm_kinematics.calibration.pressure_length import curve_of_robot_file, fit_curve, load_curve
+from soft_arm_kinematics.calibration.pressure_length import (
+    curve_of_robot_file,
+    fit_curve,
+    load_curve,
+)
 from soft_arm_kinematics.cli.calibrate_curve import main
 from soft_arm_kinematics.errors import CurveError
 
@@ -18,7 +22,9 @@ inside_pa = st.lists(st.floats(-96e3, 96e3), min_size=6, max_size=6).map(np.arra
 
 
 def test_three_points_give_the_papers_exponential():
-    assert CURVE.lengths([[-96e3] * 6, [0.0] * 6, [96e3] * 6])[:, 0] == pytest.approx([0.070, 0.103, 0.195], abs=1e-12)
+    assert CURVE.lengths([[-96e3] * 6, [0.0] * 6, [96e3] * 6])[:, 0] == pytest.approx(
+        [0.070, 0.103, 0.195], abs=1e-12
+    )
     assert 1.0 / CURVE.growth_per_pa[0] == pytest.approx(93.63e3, rel=1e-4)
     assert CURVE.slope_0_m_per_pa[0] / CURVE.growth_per_pa[0] == pytest.approx(51.46e-3, rel=1e-3)
 
@@ -31,7 +37,10 @@ def test_both_directions_are_inverse(pressures_pa):
 @given(inside_pa, inside_pa)
 def test_more_pressure_is_longer(first_pa, second_pa):
     apart = np.abs(first_pa - second_pa) > 1e-3
-    assert np.all(np.sign(CURVE.lengths(second_pa) - CURVE.lengths(first_pa))[apart] == np.sign(second_pa - first_pa)[apart])
+    assert np.all(
+        np.sign(CURVE.lengths(second_pa) - CURVE.lengths(first_pa))[apart]
+        == np.sign(second_pa - first_pa)[apart]
+    )
 
 
 @given(inside_pa.map(lambda p: 0.99 * p))
@@ -45,20 +54,31 @@ def test_fit_recovers_dense_data(length_0, slope, growth):
     p = np.linspace(-96e3, 96e3, 15)
     data = length_0 + slope * (np.expm1(growth * p) / growth if abs(growth) > 1e-12 else p)
     fitted_0, fitted_slope, fitted_growth = fit_exponential(p, data)
-    again = fitted_0 + fitted_slope * (np.expm1(fitted_growth * p) / fitted_growth if fitted_growth else p)
+    again = fitted_0 + fitted_slope * (
+        np.expm1(fitted_growth * p) / fitted_growth if fitted_growth else p
+    )
     assert again == pytest.approx(data, abs=1e-6 * np.ptp(data))
 
 
 def test_residual_is_that_of_the_data():
     rng = np.random.default_rng(3)
     p = np.linspace(-96e3, 96e3, 200)
-    data = {name: (p, CURVE.lengths(np.repeat(p[:, None], 6, axis=1))[:, 0] + 1e-3 * rng.standard_normal(200)) for name in ROBOT.chambers}
+    data = {
+        name: (
+            p,
+            CURVE.lengths(np.repeat(p[:, None], 6, axis=1))[:, 0] + 1e-3 * rng.standard_normal(200),
+        )
+        for name in ROBOT.chambers
+    }
     fitted = fit_curve(ROBOT, data, 'noise')
     assert fitted.residual_rms_m == pytest.approx(np.full(6, 1e-3), rel=0.2)
     assert np.all(fitted.residual_max_m > 2e-3)
 
 
-@pytest.mark.parametrize('value_pa, words', [(97e3, ['m1_b3', '97000', '96000', 'Pa']), (np.nan, ['m1_b3', 'nan']), (-np.inf, ['inf'])])
+@pytest.mark.parametrize(
+    'value_pa, words',
+    [(97e3, ['m1_b3', '97000', '96000', 'Pa']), (np.nan, ['m1_b3', 'nan']), (-np.inf, ['inf'])],
+)
 def test_extrapolation_is_refused(value_pa, words):
     pressures_pa = np.zeros(6)
     pressures_pa[2] = value_pa
@@ -88,14 +108,21 @@ def test_saved_curve_comes_back(tmp_path):
     again = load_curve(tmp_path / 'pressure_length.yaml', ROBOT)
     pressures_pa = np.linspace(-96e3, 96e3, 6)
     assert np.array_equal(again.lengths(pressures_pa), CURVE.lengths(pressures_pa))
-    assert (again.date, again.method, again.robot_fingerprint) == (CURVE.date, CURVE.method, ROBOT.kinematic_fingerprint)
+    assert (again.date, again.method, again.robot_fingerprint) == (
+        CURVE.date,
+        CURVE.method,
+        ROBOT.kinematic_fingerprint,
+    )
 
 
 def test_curve_of_another_robot_is_refused(tmp_path):
     CURVE.save(tmp_path / 'c.yaml', 'real')
     text = (tmp_path / 'c.yaml').read_text()
     (tmp_path / 'c.yaml').write_text(text.replace(ROBOT.kinematic_fingerprint, 'f' * 16))
-    with pytest.raises(CurveError, match='made for another robot.*leave it.*softarm rig new NAME.*--robot FILE --rig NAME') as caught:
+    with pytest.raises(
+        CurveError,
+        match='made for another robot.*leave it.*softarm rig new NAME.*--robot FILE --rig NAME',
+    ) as caught:
         load_curve(tmp_path / 'c.yaml', ROBOT)
     assert 'again' not in str(caught.value) and len(str(caught.value)) <= 300
     (tmp_path / 'c.yaml').write_text(text[:200])
@@ -113,7 +140,11 @@ def test_shipped_virtual_curve_is_table_3():
 
 def test_calibrate_command(tmp_path, capsys):
     data = tmp_path / 'points.csv'
-    rows = [f'{name},{p},{length}' for name in ROBOT.chambers for p, length in ((-96e3, 0.07), (0, 0.103), (96e3, 0.195))]
+    rows = [
+        f'{name},{p},{length}'
+        for name in ROBOT.chambers
+        for p, length in ((-96e3, 0.07), (0, 0.103), (96e3, 0.195))
+    ]
     data.write_text('\n'.join(['chamber,pressure_pa,length_m', *rows]))
     assert main(['--data', str(data), '--out', str(tmp_path / 'out.yaml'), '--json']) == 0
     assert max(json.loads(capsys.readouterr().out)['residual_max_m'].values()) < 1e-12

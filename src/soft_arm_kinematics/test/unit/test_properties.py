@@ -15,7 +15,10 @@ from soft_arm_kinematics.ik.refine import refine, refine_each, twist_jacobian_ba
 from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.workspace.table import build_table
 
-some = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+some = settings(
+    max_examples=12,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 seeds = st.integers(0, 10_000)
 
 
@@ -36,10 +39,13 @@ def test_forward_of_inverse_is_the_identity_inside_the_limits(any_solver, seed):
     low, high = arm.actuation_limits
     target_m = arm.fk(drawn(arm, seed))[:3, 3]
     found = any_solver.solve(target_m).solutions
-    # without the closing twist, the direction of bellows that are straight to 1e-12 rad is the rounding of their lengths
+    # without the closing twist, the direction of bellows that are straight to 1e-12 rad is the
+    # rounding of their lengths
     loose = any(s.kind == 'bellows' and not s.closing_twist for s in arm.robot.segments)
     assert len(found)
-    assert np.linalg.norm(arm.fk(found.actuation)[:, :3, 3] - target_m, axis=1).max() <= (2e-4 if loose else 1e-6)
+    assert np.linalg.norm(arm.fk(found.actuation)[:, :3, 3] - target_m, axis=1).max() <= (
+        2e-4 if loose else 1e-6
+    )
     assert np.all((found.actuation >= low) & (found.actuation <= high))
 
 
@@ -50,7 +56,10 @@ def test_limits_are_never_exceeded_wherever_the_target_is(any_arm, seed, far):
     random = np.random.default_rng(seed)
     starts = low + (high - low) * random.uniform(-1.0, 2.0, (6, any_arm.n_actuators))
     target_m = far * any_arm.fk(drawn(any_arm, seed))[:3, 3] + 1e-3
-    for found in (refine(any_arm, starts, target_m)[0], refine(any_arm, starts, target_m, np.array([0.0, 0.6, 0.8]))[0]):
+    for found in (
+        refine(any_arm, starts, target_m)[0],
+        refine(any_arm, starts, target_m, np.array([0.0, 0.6, 0.8]))[0],
+    ):
         assert np.all((found >= low) & (found <= high))
 
 
@@ -70,11 +79,15 @@ def test_poses_form_the_group_of_rigid_motions(any_arm, seed):
     actuation = drawn(any_arm, seed)
     poses = any_arm.segment_poses(actuation)
     rotations = poses[:, :3, :3]
-    assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(np.broadcast_to(np.eye(3), rotations.shape), abs=1e-13)
+    assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(
+        np.broadcast_to(np.eye(3), rotations.shape), abs=1e-13
+    )
     assert np.linalg.det(rotations) == pytest.approx(np.ones(len(poses)), abs=1e-13)
     inverse = np.eye(4)
     inverse[:3, :3], inverse[:3, 3] = rotations[-1].T, -rotations[-1].T @ poses[-1, :3, 3]
-    assert poses[-1] @ inverse == pytest.approx(np.eye(4), abs=1e-13) and inverse @ poses[-1] == pytest.approx(np.eye(4), abs=1e-13)
+    assert poses[-1] @ inverse == pytest.approx(np.eye(4), abs=1e-13) and inverse @ poses[
+        -1
+    ] == pytest.approx(np.eye(4), abs=1e-13)
     ends = []
     for i, (part, columns) in enumerate(zip(any_arm.maps, any_arm.columns, strict=True)):
         rigid = np.eye(4)
@@ -106,7 +119,18 @@ def test_a_robot_of_another_size_bends_the_same_and_reaches_that_much_farther(an
     assert large.fk(scaled)[:3, :3] == pytest.approx(any_arm.fk(actuation)[:3, :3], abs=1e-12)
 
 
-@pytest.mark.parametrize('name', ['fk', 'segment_poses', 'segment_arcs', 'twist_jacobian', 'twist_jacobian_batch', 'refine', 'refine_each'])
+@pytest.mark.parametrize(
+    'name',
+    [
+        'fk',
+        'segment_poses',
+        'segment_arcs',
+        'twist_jacobian',
+        'twist_jacobian_batch',
+        'refine',
+        'refine_each',
+    ],
+)
 @pytest.mark.parametrize('bad', ['nan', 'inf', 'short', 'long', 'scalar', 'words'])
 def test_nan_and_wrong_shapes_are_refused(any_arm, name, bad):
     n = any_arm.n_actuators
@@ -131,7 +155,9 @@ def test_nan_and_wrong_shapes_are_refused(any_arm, name, bad):
 
 
 @pytest.mark.parametrize('name', ['fk_arcs', 'twist_jacobian_arcs', 'lengths_from_arcs'])
-@pytest.mark.parametrize('arcs', [np.full((2, 3), np.nan), np.zeros((3, 3)), np.zeros((2, 2)), np.zeros(6)])
+@pytest.mark.parametrize(
+    'arcs', [np.full((2, 3), np.nan), np.zeros((3, 3)), np.zeros((2, 2)), np.zeros(6)]
+)
 def test_bad_arcs_are_refused(paper_arm, name, arcs):
     with pytest.raises(KinematicsError, match='arcs'):
         getattr(paper_arm, name)(arcs)

@@ -24,14 +24,39 @@ def leaves(content, path=()):
     """Paths of all values, also of those that hold others."""
     if path:
         yield path
-    items = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    items = (
+        content.items()
+        if isinstance(content, dict)
+        else enumerate(content)
+        if isinstance(content, list)
+        else ()
+    )
     for key, value in items:
         yield from leaves(value, (*path, key))
 
 
 PLACES = [(name, path) for name, content in SHIPPED.items() for path in leaves(content)]
 GARBAGE = st.sampled_from(
-    [None, True, '', 'x', '1', [], {}, -1.0, 0, 0.0, 1e-300, 1e300, math.inf, -math.inf, math.nan, 10**18, [1.0], 1.5]
+    [
+        None,
+        True,
+        '',
+        'x',
+        '1',
+        [],
+        {},
+        -1.0,
+        0,
+        0.0,
+        1e-300,
+        1e300,
+        math.inf,
+        -math.inf,
+        math.nan,
+        10**18,
+        [1.0],
+        1.5,
+    ]
 )
 
 
@@ -45,7 +70,9 @@ def test_a_changed_file_is_refused_or_works(tmp_path_factory, data):
         inner = inner[key]
     value = inner[path[-1]]
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    factors = st.sampled_from([-1.0, 1e-6, 1e-3, 0.1, 0.5, 0.99, 1.01, 2.0, 10.0, 1e3]).map(lambda f: value * f)
+    factors = st.sampled_from([-1.0, 1e-6, 1e-3, 0.1, 0.5, 0.99, 1.01, 2.0, 10.0, 1e3]).map(
+        lambda f: value * f
+    )
     change = data.draw(st.one_of(factors, GARBAGE) if is_number else GARBAGE | st.just('remove'))
     if change == 'remove':
         del inner[path[-1]]
@@ -64,7 +91,14 @@ def use(robot):
     """Everything that the library does with a robot; only KinematicsError may come of it."""
     arm = Arm(robot)
     low, high = arm.actuation_limits
-    actuation = np.stack([low, high, arm.rest_actuation, *np.random.default_rng(0).uniform(low, high, (5, arm.n_actuators))])
+    actuation = np.stack(
+        [
+            low,
+            high,
+            arm.rest_actuation,
+            *np.random.default_rng(0).uniform(low, high, (5, arm.n_actuators)),
+        ]
+    )
     assert np.isfinite(arm.fk(actuation)).all() and np.isfinite(arm.twist_jacobian(actuation)).all()
     assert robot_urdf(robot).count('<joint') >= len(joint_names(robot))
     table = build_table(arm, 500)
@@ -87,25 +121,77 @@ def rings(content):
 @pytest.mark.parametrize(
     'robot, change, words',
     [
-        ('two_module_arm', lambda c: rings(c).update(angles_deg=[90.0, 90.0, 90.0]), ['angles_deg', '0 deg apart']),
-        ('two_module_arm', lambda c: rings(c).update(angles_deg=[0.0, 120.0, 360.0]), ['angles_deg', '0 deg apart']),
-        ('two_module_arm', lambda c: rings(c).update(centre_radius_m=True), ['centre_radius_m', 'number', 'm', 'True']),
-        ('two_module_arm', lambda c: rings(c).update(centre_radius_m='0.03'), ['centre_radius_m', 'number', "'0.03'"]),
-        ('two_module_arm', lambda c: rings(c).update(centre_radius_m=1e300), ['centre_radius_m', '1 m', '1e+300']),
+        (
+            'two_module_arm',
+            lambda c: rings(c).update(angles_deg=[90.0, 90.0, 90.0]),
+            ['angles_deg', '0 deg apart'],
+        ),
+        (
+            'two_module_arm',
+            lambda c: rings(c).update(angles_deg=[0.0, 120.0, 360.0]),
+            ['angles_deg', '0 deg apart'],
+        ),
+        (
+            'two_module_arm',
+            lambda c: rings(c).update(centre_radius_m=True),
+            ['centre_radius_m', 'number', 'm', 'True'],
+        ),
+        (
+            'two_module_arm',
+            lambda c: rings(c).update(centre_radius_m='0.03'),
+            ['centre_radius_m', 'number', "'0.03'"],
+        ),
+        (
+            'two_module_arm',
+            lambda c: rings(c).update(centre_radius_m=1e300),
+            ['centre_radius_m', '1 m', '1e+300'],
+        ),
         ('two_module_arm', lambda c: rings(c).update(radius_m=0.1), ['radius_m 0.1 m', 'overlap']),
-        ('two_module_arm', lambda c: rings(c).update(length_limits_m=[-0.07, 0.195]), ['length_limits_m.0', '10 m', '-0.07']),
-        ('two_module_arm', lambda c: rings(c).update(pressure_limits_pa=[-2e5, 9e4]), ['pressure_limits_pa.0', '-101325', 'Pa']),
+        (
+            'two_module_arm',
+            lambda c: rings(c).update(length_limits_m=[-0.07, 0.195]),
+            ['length_limits_m.0', '10 m', '-0.07'],
+        ),
+        (
+            'two_module_arm',
+            lambda c: rings(c).update(pressure_limits_pa=[-2e5, 9e4]),
+            ['pressure_limits_pa.0', '-101325', 'Pa'],
+        ),
         ('two_module_arm', lambda c: c['segments'][0].update(sections=10.5), ['sections', 'whole']),
         ('two_module_arm', lambda c: c['segments'][0].update(sections=True), ['sections', 'whole']),
-        ('two_module_arm', lambda c: c['segments'][0].update(closing_twist='yes'), ['closing_twist']),
+        (
+            'two_module_arm',
+            lambda c: c['segments'][0].update(closing_twist='yes'),
+            ['closing_twist'],
+        ),
         ('two_module_arm', lambda c: c['channels'].update(m1_b1=1e9), ['channels.m1_b1']),
-        ('two_module_arm', lambda c: c['ring'].update(thickness_m=0.05), ['thickness_m', 'radius_m']),
+        (
+            'two_module_arm',
+            lambda c: c['ring'].update(thickness_m=0.05),
+            ['thickness_m', 'radius_m'],
+        ),
         ('two_module_arm', lambda c: c.update(description='x' * 900_000), ['description', '5000']),
         ('two_module_arm', lambda c: c.update(name='x' * 900_000), ['name']),
-        ('squid_camera', lambda c: c['segments'][0].update(theta_limits_deg=[-1e5, 1e5]), ['theta_limits_deg', '3600 deg']),
-        ('squid_camera', lambda c: c.update(tip_frames=['squid_camera_base_link']), ['squid_camera_base_link', 'twice']),
-        ('four_piece_finger', lambda c: c['segments'][0].update(pressure_unit_pa=1.0), ['segments.0', 'bend', '3600 deg']),
-        ('modal_bellows', lambda c: c['segments'][0].update(coefficients_rad=[[0.0, 1e5]]), ['segments.0', 'bend', '3600 deg']),
+        (
+            'squid_camera',
+            lambda c: c['segments'][0].update(theta_limits_deg=[-1e5, 1e5]),
+            ['theta_limits_deg', '3600 deg'],
+        ),
+        (
+            'squid_camera',
+            lambda c: c.update(tip_frames=['squid_camera_base_link']),
+            ['squid_camera_base_link', 'twice'],
+        ),
+        (
+            'four_piece_finger',
+            lambda c: c['segments'][0].update(pressure_unit_pa=1.0),
+            ['segments.0', 'bend', '3600 deg'],
+        ),
+        (
+            'modal_bellows',
+            lambda c: c['segments'][0].update(coefficients_rad=[[0.0, 1e5]]),
+            ['segments.0', 'bend', '3600 deg'],
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_unit(tmp_path, robot, change, words):
@@ -122,7 +208,12 @@ def test_what_cannot_be_is_refused_with_its_unit(tmp_path, robot, change, words)
 
 @pytest.mark.parametrize(
     'given, word',
-    [('', 'not a file'), ('.', 'not a file'), ('a\0b', 'not a file'), ('x' * 5000, 'two_module_arm')],
+    [
+        ('', 'not a file'),
+        ('.', 'not a file'),
+        ('a\0b', 'not a file'),
+        ('x' * 5000, 'two_module_arm'),
+    ],
     ids=str.split('empty folder null long'),
 )
 def test_what_is_no_file_is_named(given, word):

@@ -21,7 +21,8 @@ SQUID = 'squid_grasper', 'squid_palpation', 'squid_camera', 'squid_light'
 
 
 def arc_end(theta, phi, ell, closing_twist=True):
-    # the convention without closing twist turns by phi itself, which an arc keeps for theta > 0 only
+    # the convention without closing twist turns by phi itself, which an arc keeps for theta > 0
+    # only
     pose = pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell))
     if not closing_twist:
         pose[:3, :3] = pose[:3, :3] @ Rotation.from_euler('z', phi).as_matrix()
@@ -36,11 +37,17 @@ def test_chord_and_tangent_forms_end_where_the_arc_ends(theta, phi, ell, count, 
 
 
 @given(bends, planes, lengths, counts)
-def test_chord_form_has_its_joints_on_the_arc_and_lacks_half_a_section_of_turn(theta, phi, ell, count):
+def test_chord_form_has_its_joints_on_the_arc_and_lacks_half_a_section_of_turn(
+    theta, phi, ell, count
+):
     poses = chain_transforms(arc_sections(theta, phi, ell, count))
-    on_arc = pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell) * (np.arange(count + 1) / count)[:, None])
+    on_arc = pcc.arc_transforms(
+        pcc.arcs_from_polar(theta, phi, ell) * (np.arange(count + 1) / count)[:, None]
+    )
     assert poses[:-1, :3, 3] == pytest.approx(on_arc[:, :3, 3], abs=1e-12)
-    missing = Rotation.from_matrix(poses[-2, :3, :3].T @ on_arc[-1, :3, :3] @ Rotation.from_euler('z', phi).as_matrix()).magnitude()
+    missing = Rotation.from_matrix(
+        poses[-2, :3, :3].T @ on_arc[-1, :3, :3] @ Rotation.from_euler('z', phi).as_matrix()
+    ).magnitude()
     assert missing == pytest.approx(abs(theta) / (2 * count), abs=1e-7)
 
 
@@ -49,12 +56,17 @@ def test_tangent_form_touches_the_arc_half_way_along_each_section(theta, phi, el
     poses = chain_transforms(arc_sections(theta, phi, ell, count, form='tangent'))
     middles = 0.5 * (poses[1:-3, :3, 3] + poses[2:-2, :3, 3])
     at = (np.arange(1, count - 1)) / (count - 1)
-    assert middles == pytest.approx(pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell) * at[:, None])[:, :3, 3], abs=1e-12)
+    assert middles == pytest.approx(
+        pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell) * at[:, None])[:, :3, 3], abs=1e-12
+    )
 
 
 @given(bends, planes, lengths, counts)
 def test_error_of_the_papers_form(theta, phi, ell, count):
-    end, arc = chain_transforms(arc_sections(theta, phi, ell, count, form='paper'))[-1], arc_end(theta, phi, ell)
+    end, arc = (
+        chain_transforms(arc_sections(theta, phi, ell, count, form='paper'))[-1],
+        arc_end(theta, phi, ell),
+    )
     stated = ell * np.sinc(theta / (2 * np.pi)) * (1.0 / np.sinc(theta / (2 * count * np.pi)) - 1.0)
     assert np.linalg.norm(end[:3, 3] - arc[:3, 3]) == pytest.approx(stated, abs=1e-12)
     assert end[:3, :3] == pytest.approx(arc[:3, :3], abs=1e-12)
@@ -62,9 +74,14 @@ def test_error_of_the_papers_form(theta, phi, ell, count):
 
 def test_the_papers_example():
     values = arc_sections(np.radians(90.0), np.radians(30.0), 0.6, 10, form='paper')
-    assert np.degrees(values[[0, 1, 3, 4, 6, 7, 9, 10]]) == pytest.approx([30, 4.5, 0, 9, 0, 9, 0, 9])
+    assert np.degrees(values[[0, 1, 3, 4, 6, 7, 9, 10]]) == pytest.approx(
+        [30, 4.5, 0, 9, 0, 9, 0, 9]
+    )
     assert values[2:30:3] == pytest.approx(np.full(10, 0.060))
-    off = chain_transforms(values)[-1][:3, 3] - arc_end(np.radians(90.0), np.radians(30.0), 0.6)[:3, 3]
+    off = (
+        chain_transforms(values)[-1][:3, 3]
+        - arc_end(np.radians(90.0), np.radians(30.0), 0.6)[:3, 3]
+    )
     assert np.linalg.norm(off) == pytest.approx(0.556e-3, abs=1e-6)
 
 
@@ -91,9 +108,16 @@ def test_modal_segments_have_chords_only():
 def test_urdf_chain_of_every_kind_follows_the_robot(name):
     arm = Arm(load_robot(name))
     urdf, rng = robot_urdf(arm.robot), np.random.default_rng(1)
-    for actuation in [arm.rest_actuation, *rng.uniform(*arm.actuation_limits, (3, arm.n_actuators))]:
-        poses = link_poses(urdf, dict(zip(joint_names(arm.robot), joint_values(arm, actuation), strict=True)))
-        for segment, pose in zip(arm.robot.segment_names, arm.segment_poses(actuation), strict=True):
+    for actuation in [
+        arm.rest_actuation,
+        *rng.uniform(*arm.actuation_limits, (3, arm.n_actuators)),
+    ]:
+        poses = link_poses(
+            urdf, dict(zip(joint_names(arm.robot), joint_values(arm, actuation), strict=True))
+        )
+        for segment, pose in zip(
+            arm.robot.segment_names, arm.segment_poses(actuation), strict=True
+        ):
             assert poses[f'soft_arm_{segment}_end'] == pytest.approx(pose, abs=1e-12)
         for frame in arm.robot.tip_frames:
             assert poses[frame] == pytest.approx(pose, abs=1e-12)
@@ -116,7 +140,9 @@ def link_poses(urdf, values):
                 move[:3, 3] = axis * value
             else:
                 move[:3, :3] = Rotation.from_rotvec(axis * value).as_matrix()
-        poses[joint.find('child').get('link')] = poses[joint.find('parent').get('link')] @ step @ move
+        poses[joint.find('child').get('link')] = (
+            poses[joint.find('parent').get('link')] @ step @ move
+        )
     return poses
 
 
@@ -125,7 +151,9 @@ def test_urdf_chain_follows_the_arcs(arm):
     lengths_m = np.random.default_rng(4).uniform(*arm.length_limits_m, (10, arm.n_actuators))
     lengths_m[0] = 0.1
     for row in lengths_m:
-        poses = link_poses(urdf, dict(zip(joint_names(arm.robot), joint_values(arm, row), strict=True)))
+        poses = link_poses(
+            urdf, dict(zip(joint_names(arm.robot), joint_values(arm, row), strict=True))
+        )
         expected = arm.fk_segments(row)
         for name, pose in zip(arm.robot.segment_names, expected, strict=True):
             assert poses[f'soft_arm_{name}_end'] == pytest.approx(pose, abs=1e-12)

@@ -25,7 +25,11 @@ def declared():
     nodes = []
 
     def make(**overrides):
-        nodes.append(rclpy.create_node('example', parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()]))
+        nodes.append(
+            rclpy.create_node(
+                'example', parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()]
+            )
+        )
         return declare(nodes[-1], Example)
 
     yield make
@@ -78,7 +82,9 @@ sys.exit(run(Example))
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_closes_the_node(number):
-    with subprocess.Popen([sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout.readline() == 'up\n'
             process.send_signal(number)
@@ -90,7 +96,9 @@ def test_a_signal_closes_the_node(number):
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_repeated_signals_do_not_make_a_clean_end_a_death(number):
-    with subprocess.Popen([sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout.readline() == 'up\n'
             while process.poll() is None:
@@ -101,13 +109,22 @@ def test_repeated_signals_do_not_make_a_clean_end_a_death(number):
 
 
 def test_bad_input_is_one_line_and_exit_2():
-    done = subprocess.run([sys.executable, '-c', NODE, 'bad'], capture_output=True, text=True, timeout=20)
+    done = subprocess.run(
+        [sys.executable, '-c', NODE, 'bad'], capture_output=True, text=True, timeout=20
+    )
     assert (done.returncode, done.stderr) == (2, 'port 0 is outside [1, 65535]\n')
 
 
-@pytest.mark.parametrize('arguments', [['-r', '__ns:=a b'], ['-p', 'x:=[1,'], ['--params-file', '/nosuch.yaml']])
+@pytest.mark.parametrize(
+    'arguments', [['-r', '__ns:=a b'], ['-p', 'x:=[1,'], ['--params-file', '/nosuch.yaml']]
+)
 def test_ros_arguments_that_cannot_be_read_are_no_traceback_and_exit_2(arguments):
-    done = subprocess.run([sys.executable, '-c', NODE, '--ros-args', *arguments], capture_output=True, text=True, timeout=20)
+    done = subprocess.run(
+        [sys.executable, '-c', NODE, '--ros-args', *arguments],
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
     assert done.returncode == 2
     assert 'Traceback' not in done.stderr  # rcl itself writes lines before ours
     assert arguments[-1] in done.stderr.splitlines()[-1]

@@ -14,14 +14,37 @@ DT_S = 0.002
 class Chamber:
     """One chamber with the laws of `step_pressures`; by default none but the valve's."""
 
-    def __init__(self, lag_s=0.2, rate_pa_s=1e12, thresholds_pa=(), weights=(), creep_share=0.0, creep_time_s=0.8):
-        self.laws = lag_s, rate_pa_s, np.array(thresholds_pa, float), np.array(weights, float), creep_share, creep_time_s
+    def __init__(
+        self,
+        lag_s=0.2,
+        rate_pa_s=1e12,
+        thresholds_pa=(),
+        weights=(),
+        creep_share=0.0,
+        creep_time_s=0.8,
+    ):
+        self.laws = (
+            lag_s,
+            rate_pa_s,
+            np.array(thresholds_pa, float),
+            np.array(weights, float),
+            creep_share,
+            creep_time_s,
+        )
         self.pressure, self.crept, self.effective = np.zeros((3, 1))
         self.play = np.zeros((1, len(thresholds_pa)))
 
     def run(self, target_pa, duration_s):
         for _ in range(round(duration_s / DT_S)):
-            step_pressures(DT_S, np.array([float(target_pa)]), *self.laws, self.pressure, self.play, self.crept, self.effective)
+            step_pressures(
+                DT_S,
+                np.array([float(target_pa)]),
+                *self.laws,
+                self.pressure,
+                self.play,
+                self.crept,
+                self.effective,
+            )
         return self.effective[0]
 
 
@@ -76,7 +99,13 @@ def test_no_force_on_the_curve(force):
 
 
 def jacobian(force, qpos, effective_pa, step=1e-6):
-    return np.array([(force(qpos + step * e, effective_pa)[0] - force(qpos - step * e, effective_pa)[0]) / (2 * step) for e in np.eye(62)])
+    return np.array(
+        [
+            (force(qpos + step * e, effective_pa)[0] - force(qpos - step * e, effective_pa)[0])
+            / (2 * step)
+            for e in np.eye(62)
+        ]
+    )
 
 
 @settings(max_examples=10)
@@ -85,7 +114,11 @@ def test_forces_derive_from_an_energy(force, seed):
     """The Jacobian of the forces is symmetric at any shape and pressure."""
     random = np.random.default_rng(seed)
     slide = np.arange(62) % 31 % 3 == 0
-    stiffness = jacobian(force, random.uniform(-1, 1, 62) * np.where(slide, 2e-3, 0.1), random.uniform(-96e3, 96e3, 6))
+    stiffness = jacobian(
+        force,
+        random.uniform(-1, 1, 62) * np.where(slide, 2e-3, 0.1),
+        random.uniform(-96e3, 96e3, 6),
+    )
     unit = np.where(slide, 1.0, 0.03)
     stiffness = stiffness / np.outer(unit, unit)
     assert np.abs(stiffness - stiffness.T).max() < 1e-5 * np.abs(stiffness).max()

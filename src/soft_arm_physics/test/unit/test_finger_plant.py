@@ -14,11 +14,20 @@ SETTLE_S = 3.0
 
 
 def nominal_rad(pressure_pa: float) -> np.ndarray:
-    return np.array([np.polynomial.polynomial.polyval(pressure_pa / s.pressure_unit_pa, s.theta_coefficients_rad) for s in ROBOT.segments])
+    return np.array(
+        [
+            np.polynomial.polynomial.polyval(
+                pressure_pa / s.pressure_unit_pa, s.theta_coefficients_rad
+            )
+            for s in ROBOT.segments
+        ]
+    )
 
 
 def at(plant: FingerPlant, pressure_pa: float, duration_s: float = SETTLE_S) -> FingerPlant:
-    plant.advance(duration_s, max(pressure_pa, 0.0), min(pressure_pa, 0.0), pressure_pa > 0, pressure_pa < 0)
+    plant.advance(
+        duration_s, max(pressure_pa, 0.0), min(pressure_pa, 0.0), pressure_pa > 0, pressure_pa < 0
+    )
     return plant
 
 
@@ -83,7 +92,9 @@ def test_object_stops_the_finger_and_stiffens_the_chamber():
 def test_vacuum_opens_away_from_the_object():
     plant = FingerPlant(ROBOT, 3)
     plant.place_object(0.012)
-    np.testing.assert_array_equal(at(plant, -80e3).piece_angles_rad, at(FingerPlant(ROBOT, 3), -80e3).piece_angles_rad)
+    np.testing.assert_array_equal(
+        at(plant, -80e3).piece_angles_rad, at(FingerPlant(ROBOT, 3), -80e3).piece_angles_rad
+    )
 
 
 @pytest.mark.parametrize('gap_m', [0.0, -0.01, math.nan, math.inf])

@@ -22,7 +22,9 @@ def changed_robot(**changes):
 
 
 def changed(parameters, group, **changes):
-    return parameters.model_copy(update={group: getattr(parameters, group).model_copy(update=changes)})
+    return parameters.model_copy(
+        update={group: getattr(parameters, group).model_copy(update=changes)}
+    )
 
 
 def bend_lengths_m(theta_deg, phi_deg):
@@ -57,9 +59,18 @@ def test_any_robot_file_with_bellows_makes_a_plant():
     content = ROBOT.model_dump()
     segments = []
     for i in range(3):
-        segment = {**content['segments'][0], 'name': f'part_{i}', 'sections': 6, 'rigid_length_m': 0.02}
+        segment = {
+            **content['segments'][0],
+            'name': f'part_{i}',
+            'sections': 6,
+            'rigid_length_m': 0.02,
+        }
         names = tuple(f'p{i}_b{k}' for k in range(4))
-        segment['actuators'] = {**segment['actuators'], 'names': names, 'angles_deg': (0.0, 90.0, 180.0, 270.0)}
+        segment['actuators'] = {
+            **segment['actuators'],
+            'names': names,
+            'angles_deg': (0.0, 90.0, 180.0, 270.0),
+        }
         segments.append(segment)
     content['segments'] = tuple(segments)
     content['channels'] = {f'p{i}_b{k}': 4 * i + k for i in range(3) for k in range(4)}
@@ -70,7 +81,9 @@ def test_any_robot_file_with_bellows_makes_a_plant():
 
 
 def tip_of_loaded(robot, parameters, payload_kg, pressure_pa=0.0):
-    plant = Plant(robot, changed(parameters, 'mechanics', gravity_m_s2=9.81, tip_payload_kg=payload_kg), 0)
+    plant = Plant(
+        robot, changed(parameters, 'mechanics', gravity_m_s2=9.81, tip_payload_kg=payload_kg), 0
+    )
     plant.set_valve_targets_pa(np.full(6, pressure_pa))
     plant.settle()
     return plant.true_tip()[:3, 3]
@@ -82,22 +95,37 @@ LIGHT = changed_robot(body_mass_kg=1e-3, disc={'mass_kg': 1e-3}, ring={'mass_kg'
 @pytest.mark.parametrize('pressure_pa', [-60e3, 0.0, 40e3])
 def test_a_small_weight_stretches_the_arm_by_force_over_stiffness(pressure_pa):
     weight_kg = 0.02
-    stretch = (tip_of_loaded(LIGHT, IDEAL, weight_kg, pressure_pa) - tip_of_loaded(LIGHT, IDEAL, 0.0, pressure_pa))[2]
+    stretch = (
+        tip_of_loaded(LIGHT, IDEAL, weight_kg, pressure_pa)
+        - tip_of_loaded(LIGHT, IDEAL, 0.0, pressure_pa)
+    )[2]
     slope_m_per_pa = Arm(ROBOT).curve.slopes(np.full(6, pressure_pa))[0]
-    compliance_m_per_n = 2 * slope_m_per_pa / (3 * 7.0e-4)  # two segments in series, three bellows side by side
+    compliance_m_per_n = (
+        2 * slope_m_per_pa / (3 * 7.0e-4)
+    )  # two segments in series, three bellows side by side
     assert stretch == pytest.approx(weight_kg * 9.81 * compliance_m_per_n, rel=0.02)
 
 
 def test_a_horizontal_arm_sags_like_a_beam_and_less_in_vacuum():
     """Cantilever of length l with a small weight F: F l^3 / (3 EI), EI = l k h^2 sum(cos^2) of the bellows' stiffness k per segment."""
-    level = LIGHT.model_copy(update={'base': LIGHT.base.model_copy(update={'rpy_deg': (0.0, 90.0, 0.0)})})
+    level = LIGHT.model_copy(
+        update={'base': LIGHT.base.model_copy(update={'rpy_deg': (0.0, 90.0, 0.0)})}
+    )
     weight_kg, sags = 0.005, []
     for pressure_pa in (-60e3, 0.0):
-        sag = np.linalg.norm(tip_of_loaded(level, IDEAL, weight_kg, pressure_pa) - tip_of_loaded(level, IDEAL, 0.0, pressure_pa))
+        sag = np.linalg.norm(
+            tip_of_loaded(level, IDEAL, weight_kg, pressure_pa)
+            - tip_of_loaded(level, IDEAL, 0.0, pressure_pa)
+        )
         curve = Arm(ROBOT).curve
-        segment_m, slope = curve.lengths(np.full(6, pressure_pa))[0], curve.slopes(np.full(6, pressure_pa))[0]
+        segment_m, slope = (
+            curve.lengths(np.full(6, pressure_pa))[0],
+            curve.slopes(np.full(6, pressure_pa))[0],
+        )
         bending_n_m2 = segment_m * 7.0e-4 / slope * 0.030**2 * 1.5
-        assert sag == pytest.approx(weight_kg * 9.81 * (2 * segment_m) ** 3 / (3 * bending_n_m2), rel=0.03)
+        assert sag == pytest.approx(
+            weight_kg * 9.81 * (2 * segment_m) ** 3 / (3 * bending_n_m2), rel=0.03
+        )
         sags.append(sag)
     assert sags[0] < 0.5 * sags[1]
 
@@ -160,7 +188,9 @@ def test_open_loop_errors_are_of_the_papers_order():
     arm, errors = Arm(ROBOT), []
     for seed in (1, 2):
         plant = Plant(ROBOT, PARAMETERS, seed)
-        errors += [move(plant, arm, bend_lengths_m(theta_deg, 30)) for theta_deg in (0, 40, 80, 120)]
+        errors += [
+            move(plant, arm, bend_lengths_m(theta_deg, 30)) for theta_deg in (0, 40, 80, 120)
+        ]
     assert 3e-3 < np.mean(errors) < 15e-3
 
 
@@ -192,14 +222,20 @@ def test_impossible_targets_are_refused_and_nothing_moves(targets):
 
 def test_sensors_read_with_offset_and_noise():
     plant = Plant(ROBOT, PARAMETERS, 1)
-    readings = np.array([plant.sensor_pressures_pa() for _ in range(2000)]) - plant.true_pressures_pa
+    readings = (
+        np.array([plant.sensor_pressures_pa() for _ in range(2000)]) - plant.true_pressures_pa
+    )
     assert readings.std(axis=0) == pytest.approx(np.full(6, 50.0), rel=0.08)
     assert 20 < np.abs(readings.mean(axis=0)).max() < 1000
 
 
 def test_an_unstable_plant_says_so():
     with pytest.raises(SimulationError, match='time_step_s'):
-        Plant(ROBOT, changed(IDEAL, 'mechanics', time_step_s=0.01, damping_time_s=1e-6, gravity_m_s2=9.81), 0)
+        Plant(
+            ROBOT,
+            changed(IDEAL, 'mechanics', time_step_s=0.01, damping_time_s=1e-6, gravity_m_s2=9.81),
+            0,
+        )
 
 
 def test_a_segment_that_would_have_to_twist_is_refused():
@@ -210,10 +246,22 @@ def test_a_segment_that_would_have_to_twist_is_refused():
 @pytest.mark.parametrize(
     ('robot', 'message'),
     [
-        (load_robot('modal_bellows'), 'modal_bellows cannot be simulated: segment bellows is of kind modal'),
-        (load_robot('squid_grasper'), 'squid_grasper cannot be simulated: segment grasper_1 is of kind tendon'),
-        (load_robot('four_piece_finger'), 'four_piece_finger cannot be simulated: .* of kind single_bend'),
-        (ROBOT.model_copy(update={'ring': None}), 'two_module_arm cannot be simulated: it has no ring'),
+        (
+            load_robot('modal_bellows'),
+            'modal_bellows cannot be simulated: segment bellows is of kind modal',
+        ),
+        (
+            load_robot('squid_grasper'),
+            'squid_grasper cannot be simulated: segment grasper_1 is of kind tendon',
+        ),
+        (
+            load_robot('four_piece_finger'),
+            'four_piece_finger cannot be simulated: .* of kind single_bend',
+        ),
+        (
+            ROBOT.model_copy(update={'ring': None}),
+            'two_module_arm cannot be simulated: it has no ring',
+        ),
     ],
 )
 def test_robot_that_cannot_be_simulated_is_named_with_the_reason(robot, message):

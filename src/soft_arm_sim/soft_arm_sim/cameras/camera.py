@@ -48,7 +48,14 @@ class VirtualCamera:
         SimulationError: If there is no OpenGL to render with.
     """
 
-    def __init__(self, robot: Robot, parameters: CameraParameters, jig: CalibrationJig, seed: int = 0, scene: mujoco.MjModel | None = None):
+    def __init__(
+        self,
+        robot: Robot,
+        parameters: CameraParameters,
+        jig: CalibrationJig,
+        seed: int = 0,
+        scene: mujoco.MjModel | None = None,
+    ):
         self.parameters, self._jig = parameters, jig
         image = parameters.image
         self._model = scene or build_scene(robot, parameters)
@@ -67,14 +74,22 @@ class VirtualCamera:
             SimulationError: If the jig has no such peg.
         """
         if not ON_THE_ARM <= peg < len(self._jig.pegs_m):
-            raise SimulationError(f'peg {peg}: the jig has pegs 0..{len(self._jig.pegs_m) - 1}; {ON_THE_ARM} puts the ring back on the arm')
+            raise SimulationError(
+                f'peg {peg}: the jig has pegs 0..{len(self._jig.pegs_m) - 1}; {ON_THE_ARM} puts the ring back on the arm'
+            )
         on_arm = peg == ON_THE_ARM
         group = self._model.geom_group
-        for name, visible, shown in (('ring_on_arm', on_arm, RING_GROUP), ('ring_on_peg', not on_arm, RING_GROUP), ('peg', not on_arm, 0)):
+        for name, visible, shown in (
+            ('ring_on_arm', on_arm, RING_GROUP),
+            ('ring_on_peg', not on_arm, RING_GROUP),
+            ('peg', not on_arm, 0),
+        ):
             group[self._model.geom(name).id] = shown if visible else HIDDEN_GROUP
         self._option.geomgroup[ARM_GROUP] = on_arm
         if not on_arm:
-            self._data.mocap_pos[0] = self._jig.pegs_m[peg] + self._jig.repeatability_m * self._random.standard_normal(3)
+            self._data.mocap_pos[0] = self._jig.pegs_m[
+                peg
+            ] + self._jig.repeatability_m * self._random.standard_normal(3)
 
     @property
     def ring_on_jig_m(self) -> np.ndarray:
@@ -131,18 +146,24 @@ class _Cells:
 
     def __init__(self, model, segment):
         n, bellows = segment.sections, segment.actuators
-        self._geoms = np.array([[model.geom(f'{name}_{i}').id for name in bellows.names] for i in range(n)])
+        self._geoms = np.array(
+            [[model.geom(f'{name}_{i}').id for name in bellows.names] for i in range(n)]
+        )
         self._slides, self._x, self._y = (
             [model.joint(f'{segment.name}_{joint}_{i}').qposadr[0] for i in range(count)]
             for joint, count in (('slide', n + 1), ('x', n), ('y', n))
         )
         self._cell_m = chain_rest_length_m(segment) / n
-        self._directions = bellows.centre_radius_m * np.stack((np.cos(bellows.angles_rad), np.sin(bellows.angles_rad)))
+        self._directions = bellows.centre_radius_m * np.stack(
+            (np.cos(bellows.angles_rad), np.sin(bellows.angles_rad))
+        )
 
     def stretch(self, model, qpos):
         slides = qpos[self._slides]
         share = np.full(len(slides), 0.5)
         share[[0, -1]] = 1.0
         axial = self._cell_m + (slides * share)[:-1] + (slides * share)[1:]
-        lengths = axial[:, None] - np.stack((qpos[self._x], qpos[self._y]), axis=1) @ self._directions
+        lengths = (
+            axial[:, None] - np.stack((qpos[self._x], qpos[self._y]), axis=1) @ self._directions
+        )
         model.geom_size[self._geoms, 1] = np.maximum(lengths / 2, 1e-4)

@@ -21,15 +21,23 @@ class DepthNoise:
     def __init__(self, noise: Noise, shape: tuple[int, int], seed: int):
         self._noise, self._random = noise, np.random.default_rng(seed)
         fields = [
-            gaussian_filter(self._random.standard_normal(shape, dtype=np.float32), noise.depth_correlation_px, mode='wrap')
+            gaussian_filter(
+                self._random.standard_normal(shape, dtype=np.float32),
+                noise.depth_correlation_px,
+                mode='wrap',
+            )
             for _ in range(FIELDS)
         ]
         self._axial = np.stack([f / f.std() for f in fields])
-        holes = gaussian_filter(self._random.standard_normal(shape, dtype=np.float32), noise.hole_size_px, mode='wrap')
+        holes = gaussian_filter(
+            self._random.standard_normal(shape, dtype=np.float32), noise.hole_size_px, mode='wrap'
+        )
         self._holes = holes < np.quantile(holes, noise.hole_share)
         self._chance = self._random.random(shape, dtype=np.float32)
         self._mix = self._random.random(shape, dtype=np.float32)
-        self._colour = np.clip(np.rint(noise.colour_sigma * self._random.standard_normal((*shape, 3))), -128, 127).astype(np.int8)
+        self._colour = np.clip(
+            np.rint(noise.colour_sigma * self._random.standard_normal((*shape, 3))), -128, 127
+        ).astype(np.int8)
 
     def depth(self, depth_m: np.ndarray) -> np.ndarray:
         """Reported depth in quanta (uint16, 0 = none) of exact depth [m], both (height, width)."""
@@ -59,13 +67,33 @@ class DepthNoise:
     def colour(self, rgb: np.ndarray) -> np.ndarray:
         """Noisy copy of a colour image, (height, width, 3) uint8."""
         result = np.empty_like(rgb)
-        _sense_colour(rgb.reshape(-1), self._colour.reshape(-1), self._random.integers(rgb.size), result.reshape(-1))
+        _sense_colour(
+            rgb.reshape(-1),
+            self._colour.reshape(-1),
+            self._random.integers(rgb.size),
+            result.reshape(-1),
+        )
         return result
 
 
 @njit(cache=True, nogil=True)
 def _sense_depth(
-    depth_m, axial, holes, chance, mix, shift, sigma, scale, quantum_m, nearest_m, farthest_m, border, step_m, flying, border_hole, result
+    depth_m,
+    axial,
+    holes,
+    chance,
+    mix,
+    shift,
+    sigma,
+    scale,
+    quantum_m,
+    nearest_m,
+    farthest_m,
+    border,
+    step_m,
+    flying,
+    border_hole,
+    result,
 ):
     height, width = depth_m.shape
     size = height * width

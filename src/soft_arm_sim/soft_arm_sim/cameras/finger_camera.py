@@ -13,7 +13,9 @@ from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import Distortion, FingerCameraParameters
 
 FINER = 2  # pinhole pixels for one of the sensor's, each way: a pixel sees an area, not a point
-UNDISTORT_STEPS = 40  # each divides the error by 3 or more for a lens that does not fold the picture
+UNDISTORT_STEPS = (
+    40  # each divides the error by 3 or more for a lens that does not fold the picture
+)
 
 
 class FingerCamera:
@@ -25,7 +27,8 @@ class FingerCamera:
         seed: Of the noise.
 
     Raises:
-        SimulationError: If the robot is no finger with painted lines, or there is no OpenGL to render with.
+        SimulationError: If the robot is no finger with painted lines, or there is no OpenGL to
+            render with.
     """
 
     def __init__(self, robot: Robot, parameters: FingerCameraParameters, seed: int = 0):
@@ -46,15 +49,25 @@ class FingerCamera:
         """The same without noise; depth [m], float32."""
         angles = np.asarray(piece_angles_rad, dtype=float)
         if angles.shape != (len(self._robot.segments),) or not np.isfinite(angles).all():
-            raise SimulationError(f'bends {angles} rad: give {len(self._robot.segments)} finite ones, one for each piece')
+            raise SimulationError(
+                f'bends {angles} rad: give {len(self._robot.segments)} finite ones, one for each piece'
+            )
         poses = body_poses(self._robot, angles)
         self._data.mocap_pos[:] = poses[:, :3, 3]
-        self._data.mocap_quat[:] = np.roll(Rotation.from_matrix(poses[:, :3, :3]).as_quat(), 1, axis=1)  # MuJoCo has w first
+        self._data.mocap_quat[:] = np.roll(
+            Rotation.from_matrix(poses[:, :3, :3]).as_quat(), 1, axis=1
+        )  # MuJoCo has w first
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_camlight(self._model, self._data)
         fine_rgb, fine_depth_m = self._view.draw(self._data)
-        # the mean over a sensor pixel's area, then where the lens puts it; depth is not mixed, its border has noise of its own
-        rgb = cv2.remap(cv2.blur(fine_rgb, (FINER, FINER), anchor=(0, 0)), self._maps[0], self._maps[1], cv2.INTER_LINEAR)
+        # the mean over a sensor pixel's area, then where the lens puts it; depth is not mixed, its
+        # border has noise of its own
+        rgb = cv2.remap(
+            cv2.blur(fine_rgb, (FINER, FINER), anchor=(0, 0)),
+            self._maps[0],
+            self._maps[1],
+            cv2.INTER_LINEAR,
+        )
         return rgb, cv2.remap(fine_depth_m, self._maps[2], self._maps[3], cv2.INTER_NEAREST)
 
     def close(self) -> None:
@@ -79,19 +92,31 @@ def _lens(parameters: FingerCameraParameters):
     """Where each sensor pixel lies in the finer pinhole picture (for its averaged colour: u, v; for depth: u, v), its matrix and size."""
     image = parameters.image
     v, u = np.mgrid[0 : image.height_px, 0 : image.width_px]
-    seen = np.column_stack([(u.ravel() - image.cx_px) / image.fx_px, (v.ravel() - image.cy_px) / image.fy_px])
+    seen = np.column_stack(
+        [(u.ravel() - image.cx_px) / image.fx_px, (v.ravel() - image.cy_px) / image.fy_px]
+    )
     rays = seen.copy()
     with np.errstate(over='ignore', invalid='ignore'):  # where it folds
         for _ in range(UNDISTORT_STEPS):
             missing = seen - distorted(rays, parameters.distortion)
             rays += missing
     if not np.abs(missing).max() * image.fx_px < 0.01:
-        raise SimulationError(f'the lens {parameters.distortion} folds the picture: give smaller coefficients')
+        raise SimulationError(
+            f'the lens {parameters.distortion} folds the picture: give smaller coefficients'
+        )
     straight = rays * (image.fx_px, image.fy_px)
     low, high = np.floor(straight.min(axis=0)) - 1, np.ceil(straight.max(axis=0)) + 1
     size = (FINER * (high - low)).astype(int) + 1
     fine = FINER * (straight - low)
-    pinhole = np.array([[FINER * image.fx_px, 0, -FINER * low[0]], [0, FINER * image.fy_px, -FINER * low[1]], [0, 0, 1.0]])
+    pinhole = np.array(
+        [
+            [FINER * image.fx_px, 0, -FINER * low[0]],
+            [0, FINER * image.fy_px, -FINER * low[1]],
+            [0, 0, 1.0],
+        ]
+    )
     u, v = (fine[:, i].reshape(image.height_px, image.width_px).astype(np.float32) for i in (0, 1))
-    middle = (FINER - 1) / 2  # cv2.blur with its anchor first: pixel i holds the mean of i .. i + FINER - 1
+    middle = (
+        FINER - 1
+    ) / 2  # cv2.blur with its anchor first: pixel i holds the mean of i .. i + FINER - 1
     return (u - middle, v - middle, u, v), pinhole, (int(size[0]), int(size[1]))

@@ -20,7 +20,13 @@ TILE_M = 0.08
 _GEOM = mujoco.mjtGeom
 
 
-def finger_scene(robot: Robot, parameters: FingerCameraParameters, width_px: int, height_px: int, camera_matrix: np.ndarray):
+def finger_scene(
+    robot: Robot,
+    parameters: FingerCameraParameters,
+    width_px: int,
+    height_px: int,
+    camera_matrix: np.ndarray,
+):
     """The scene, compiled: mocap bodies as `body_poses` orders them, and the camera `colour` of a pinhole picture.
 
     Args:
@@ -33,13 +39,19 @@ def finger_scene(robot: Robot, parameters: FingerCameraParameters, width_px: int
         SimulationError: If the robot file has no such finger.
     """
     if robot.cut_lines is None or any(s.kind != 'single_bend' for s in robot.segments):
-        raise SimulationError(f'robot {robot.name} is no finger of single_bend segments with cut_lines: add them to its file')
+        raise SimulationError(
+            f'robot {robot.name} is no finger of single_bend segments with cut_lines: add them to its file'
+        )
     spec = mujoco.MjSpec()
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = width_px, height_px
     visual.quality.offsamples, visual.quality.shadowsize = 0, 0
     visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
-    visual.headlight.ambient, visual.headlight.diffuse, visual.headlight.specular = [0.45] * 3, [0.0] * 3, [0.0] * 3
+    visual.headlight.ambient, visual.headlight.diffuse, visual.headlight.specular = (
+        [0.45] * 3,
+        [0.0] * 3,
+        [0.0] * 3,
+    )
     spec.stat.extent = 1.0
     _add_finger(spec, robot)
     _add_room(spec, robot)
@@ -50,7 +62,8 @@ def finger_scene(robot: Robot, parameters: FingerCameraParameters, width_px: int
 def body_poses(robot: Robot, piece_angles_rad: np.ndarray) -> np.ndarray:
     """Poses in the base frame of all slices, piece after piece, then of the bands at the pieces' ends: (n (SLICES + 1), 4, 4).
 
-    The pieces are arcs in their planes phi of the robot file; the end of one is the start of the next, as equations (5)-(6) have it.
+    The pieces are arcs in their planes phi of the robot file; the end of one is the start of the
+    next, as equations (5)-(6) have it.
     """
     shares = np.append((np.arange(SLICES) + 0.5) / SLICES, 1.0)
     slices, ends, start = [], [], np.eye(4)
@@ -70,11 +83,21 @@ def _add_finger(spec, robot: Robot):
         for k in range(SLICES):
             body = spec.worldbody.add_body(name=f'{segment.name}_{k}', mocap=True)
             size = [segment.body_radius_m, segment.body_radius_m, half]
-            body.add_geom(name=body.name, type=_GEOM.mjGEOM_BOX, size=size, rgba=BODY_COLOURS[(number + k // 2) % 2])
+            body.add_geom(
+                name=body.name,
+                type=_GEOM.mjGEOM_BOX,
+                size=size,
+                rgba=BODY_COLOURS[(number + k // 2) % 2],
+            )
     for segment in robot.segments:
         body = spec.worldbody.add_body(name=f'{segment.name}_line', mocap=True)
         half = segment.body_radius_m + PAINT_M
-        body.add_geom(name=body.name, type=_GEOM.mjGEOM_BOX, size=[half, half, lines.width_m / 2], rgba=[*lines.colour_rgb, 1])
+        body.add_geom(
+            name=body.name,
+            type=_GEOM.mjGEOM_BOX,
+            size=[half, half, lines.width_m / 2],
+            rgba=[*lines.colour_rgb, 1],
+        )
     width, depth, height = robot.base.flange_m
     thickness = max(height, 2 * lines.reference_offset_m + lines.width_m)
     spec.worldbody.add_geom(
@@ -98,7 +121,12 @@ def _add_room(spec, robot: Robot):
     for i in range(-8, 9):
         for k in range(-6, 7):
             colour = [0.66, 0.68, 0.70, 1] if (i + k) % 2 else [0.60, 0.61, 0.64, 1]
-            world.add_geom(type=_GEOM.mjGEOM_BOX, size=[TILE_M / 2, 0.01, TILE_M / 2], pos=[i * TILE_M, 0.3, k * TILE_M], rgba=colour)
+            world.add_geom(
+                type=_GEOM.mjGEOM_BOX,
+                size=[TILE_M / 2, 0.01, TILE_M / 2],
+                pos=[i * TILE_M, 0.3, k * TILE_M],
+                rgba=colour,
+            )
     clutter = (  # type, size, place, colour: some of it looks like paint
         (_GEOM.mjGEOM_BOX, [0.020, 0.01, 0.002], [0.10, 0.12, 0.03], [0.95, 0.36, 0.06, 1]),
         (_GEOM.mjGEOM_CYLINDER, [0.012, 0.03, 0], [-0.13, 0.10, 0.04], [0.20, 0.50, 0.28, 1]),
@@ -109,15 +137,23 @@ def _add_room(spec, robot: Robot):
         world.add_geom(type=shape, size=size, pos=place, rgba=colour)
     for x, z in ((-0.3, -0.25), (0.35, 0.2)):
         position = np.array([x, -0.4, z])
-        world.add_light(pos=position, dir=-position, castshadow=False, diffuse=[0.5] * 3, specular=[0.08] * 3)
+        world.add_light(
+            pos=position, dir=-position, castshadow=False, diffuse=[0.5] * 3, specular=[0.08] * 3
+        )
 
 
 def _add_camera(spec, T_base_optical, width_px, height_px, camera_matrix):
-    x, y, z, w = Rotation.from_matrix(T_base_optical[:3, :3] * [1, -1, -1]).as_quat()  # OpenGL looks along -z, y up
+    x, y, z, w = Rotation.from_matrix(
+        T_base_optical[:3, :3] * [1, -1, -1]
+    ).as_quat()  # OpenGL looks along -z, y up
     camera = spec.worldbody.add_camera(name='colour', pos=T_base_optical[:3, 3], quat=[w, x, y, z])
     pixel_m = 1e-6
     camera.resolution = [width_px, height_px]
     camera.sensor_size = [width_px * pixel_m, height_px * pixel_m]
     camera.focal_pixel = [camera_matrix[0, 0], camera_matrix[1, 1]]
-    # MuJoCo counts from the middle of the sensor, a camera matrix from the centre of the first pixel
-    camera.principal_pixel = [width_px / 2 - 0.5 - camera_matrix[0, 2], height_px / 2 - 0.5 - camera_matrix[1, 2]]
+    # MuJoCo counts from the middle of the sensor, a camera matrix from the centre of the first
+    # pixel
+    camera.principal_pixel = [
+        width_px / 2 - 0.5 - camera_matrix[0, 2],
+        height_px / 2 - 0.5 - camera_matrix[1, 2],
+    ]

@@ -28,7 +28,10 @@ class Offscreen:
         self.option = mujoco.MjvOption()
         self._near_m, self._far_m = model.vis.map.znear, model.vis.map.zfar
         self._camera = mujoco.MjvCamera()
-        self._camera.type, self._camera.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED, model.camera(camera).id
+        self._camera.type, self._camera.fixedcamid = (
+            mujoco.mjtCamera.mjCAMERA_FIXED,
+            model.camera(camera).id,
+        )
         self._model, self._scene = model, mujoco.MjvScene(model, MAX_GEOMS)
         for flag in (
             mujoco.mjtRndFlag.mjRND_SHADOW,
@@ -44,9 +47,19 @@ class Offscreen:
 
     def draw(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
         """Colour (h, w, 3) uint8 and depth along the optical axis [m], (h, w) float32, of bodies that stand as `data` says."""
-        mujoco.mjv_updateScene(self._model, data, self.option, None, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene)
+        mujoco.mjv_updateScene(
+            self._model,
+            data,
+            self.option,
+            None,
+            self._camera,
+            mujoco.mjtCatBit.mjCAT_ALL,
+            self._scene,
+        )
         rgb, inverse = self._read()
-        return rgb, self._near_m * self._far_m / (self._near_m + inverse * (self._far_m - self._near_m))
+        return rgb, self._near_m * self._far_m / (
+            self._near_m + inverse * (self._far_m - self._near_m)
+        )
 
     def geom_image(self) -> np.ndarray:
         """Which geom of the scene each pixel of the last picture shows, shape (h, w), -1 where there is none."""
@@ -54,7 +67,9 @@ class Offscreen:
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
         index = (self._read()[0].astype(np.int32) @ [1, 256, 65536]) - 1
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
-        geom_of = np.full(self._scene.ngeom + 2, -1)  # the last stands for "none", whose index is -1
+        geom_of = np.full(
+            self._scene.ngeom + 2, -1
+        )  # the last stands for "none", whose index is -1
         for drawn in self._scene.geoms[: self._scene.ngeom]:
             if drawn.objtype == mujoco.mjtObj.mjOBJ_GEOM:
                 geom_of[drawn.segid] = drawn.objid
@@ -72,7 +87,9 @@ class Offscreen:
         depth = np.empty((rectangle.height, rectangle.width), np.float32)
         mujoco.mjr_render(rectangle, self._scene, self._context)
         mujoco.mjr_readPixels(rgb, depth, rectangle, self._context)
-        return np.ascontiguousarray(rgb[::-1]), np.ascontiguousarray(depth[::-1])  # OpenGL counts rows from below
+        return np.ascontiguousarray(rgb[::-1]), np.ascontiguousarray(
+            depth[::-1]
+        )  # OpenGL counts rows from below
 
 
 def _open_gl(width_px: int, height_px: int):

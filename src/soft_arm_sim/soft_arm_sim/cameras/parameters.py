@@ -7,7 +7,14 @@ import numpy as np
 from pydantic import Field
 from scipy.spatial.transform import Rotation
 
-from soft_arm_physics.parameter_file import NotNegative, Positive, Share, Strict, Vector3, load_parameters
+from soft_arm_physics.parameter_file import (
+    NotNegative,
+    Positive,
+    Share,
+    Strict,
+    Vector3,
+    load_parameters,
+)
 
 CONFIG = Path(__file__).parents[1] / 'config'
 
@@ -111,7 +118,9 @@ def load_camera_parameters(path: str | Path = CONFIG / 'virtual_camera.yaml') ->
     return load_parameters(CameraParameters, path)
 
 
-def load_finger_camera_parameters(path: str | Path = CONFIG / 'finger_camera.yaml') -> FingerCameraParameters:
+def load_finger_camera_parameters(
+    path: str | Path = CONFIG / 'finger_camera.yaml',
+) -> FingerCameraParameters:
     """Read a file of the finger's camera; see `parameter_file.load_parameters` for errors."""
     return load_parameters(FingerCameraParameters, path)
 

@@ -1,7 +1,8 @@
 """Labelled RGB-D frames of the ring in scenes drawn at random, to train a segmenter on and to measure it with.
 
-Every frame is drawn from its own seed, so frame 17 is the same whatever was drawn before it. Training and held-out scenes share no
-seed, no family of textures, no shape of clutter beside boxes, no room colours and no direction of light.
+Every frame is drawn from its own seed, so frame 17 is the same whatever was drawn before it.
+Training and held-out scenes share no seed, no family of textures, no shape of clutter beside boxes,
+no room colours and no direction of light.
 """
 
 from dataclasses import dataclass
@@ -13,11 +14,17 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
 from soft_arm_sim.cameras.camera import HIDDEN_GROUP, ON_THE_ARM, VirtualCamera
-from soft_arm_sim.cameras.parameters import CameraParameters, load_calibration_jig, load_camera_parameters
+from soft_arm_sim.cameras.parameters import (
+    CameraParameters,
+    load_calibration_jig,
+    load_camera_parameters,
+)
 from soft_arm_sim.cameras.scene import ARM_GROUP, RING_GROUP, TABLE_Z_M, scene_spec
 
 CLUTTER = 16
-MIN_VIEW_ANGLE_DEG = 20.0  # nearer to its axis a ring shows its thin end only; no pose is taken from such a view
+MIN_VIEW_ANGLE_DEG = (
+    20.0  # nearer to its axis a ring shows its thin end only; no pose is taken from such a view
+)
 _GEOM = mujoco.mjtGeom
 
 
@@ -47,8 +54,12 @@ class Domain:
 _TRAINING_SHAPES = _GEOM.mjGEOM_BOX, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_CYLINDER
 _HELD_OUT_SHAPES = _GEOM.mjGEOM_BOX, _GEOM.mjGEOM_ELLIPSOID, _GEOM.mjGEOM_CAPSULE
 DOMAINS = {  # what is hard is more frequent in training
-    'training': Domain(1, _TRAINING_SHAPES, ('clouds', 'stripes'), (0.0, 0.5), 1, 0.5, (0.0, 0.5, 0.8)),
-    'held_out': Domain(2, _HELD_OUT_SHAPES, ('checks', 'dots'), (0.5, 1.0), -1, 0.35, (0.0, 0.3, 0.7)),
+    'training': Domain(
+        1, _TRAINING_SHAPES, ('clouds', 'stripes'), (0.0, 0.5), 1, 0.5, (0.0, 0.5, 0.8)
+    ),
+    'held_out': Domain(
+        2, _HELD_OUT_SHAPES, ('checks', 'dots'), (0.5, 1.0), -1, 0.35, (0.0, 0.3, 0.7)
+    ),
 }
 
 
@@ -92,14 +103,26 @@ class RandomScenes:
         parameters: Of the camera; its mounting is only where the room is built around.
     """
 
-    def __init__(self, robot: Robot, domain: str, seed: int = 0, parameters: CameraParameters | None = None):
+    def __init__(
+        self, robot: Robot, domain: str, seed: int = 0, parameters: CameraParameters | None = None
+    ):
         self._robot, self._domain, self._seed = robot, DOMAINS[domain], seed
         self.parameters = parameters or load_camera_parameters()
         spec = scene_spec(robot, self.parameters)
-        for i in range(CLUTTER):  # a turned geom off its body's origin: then its pose may change after compilation
-            spec.worldbody.add_geom(name=f'clutter_{i}', type=_GEOM.mjGEOM_BOX, size=[0.02] * 3, pos=[0.1, 0.1, 0.1], quat=[0.8, 0.6, 0, 0])
+        for i in range(
+            CLUTTER
+        ):  # a turned geom off its body's origin: then its pose may change after compilation
+            spec.worldbody.add_geom(
+                name=f'clutter_{i}',
+                type=_GEOM.mjGEOM_BOX,
+                size=[0.02] * 3,
+                pos=[0.1, 0.1, 0.1],
+                quat=[0.8, 0.6, 0, 0],
+            )
         self._model = spec.compile()
-        self._camera = VirtualCamera(robot, self.parameters, load_calibration_jig(), seed, self._model)
+        self._camera = VirtualCamera(
+            robot, self.parameters, load_calibration_jig(), seed, self._model
+        )
         self._data = mujoco.MjData(self._model)
         self._clutter = [self._model.geom(f'clutter_{i}').id for i in range(CLUTTER)]
         self._rings = [self._model.geom(name).id for name in ('ring_on_arm', 'ring_on_peg')]
@@ -134,9 +157,17 @@ class RandomScenes:
     def _pose_arm(self, rng) -> np.ndarray:
         qpos = np.zeros(self._model.nq)
         for segment in self._robot.segments:
-            n, bend, phi = segment.sections, rng.uniform(0, np.deg2rad(110)), rng.uniform(-np.pi, np.pi)
+            n, bend, phi = (
+                segment.sections,
+                rng.uniform(0, np.deg2rad(110)),
+                rng.uniform(-np.pi, np.pi),
+            )
             stretch_m = rng.uniform(-0.03, 0.06)
-            for names, value in (('slide', stretch_m / n), ('x', bend * np.cos(phi) / n), ('y', bend * np.sin(phi) / n)):
+            for names, value in (
+                ('slide', stretch_m / n),
+                ('x', bend * np.cos(phi) / n),
+                ('y', bend * np.sin(phi) / n),
+            ):
                 for i in range(n):
                     qpos[self._model.joint(f'{segment.name}_{names}_{i}').qposadr[0]] = value
         return qpos
@@ -150,7 +181,10 @@ class RandomScenes:
             self._data.qpos[:] = qpos
             mujoco.mj_kinematics(self._model, self._data)
             site = self._model.site('tip').id
-            T[:3, :3], T[:3, 3] = self._data.site_xmat[site].reshape(3, 3), self._data.site_xpos[site]
+            T[:3, :3], T[:3, 3] = (
+                self._data.site_xmat[site].reshape(3, 3),
+                self._data.site_xpos[site],
+            )
         else:
             turn = Rotation.random(random_state=rng)
             T[:3, :3], T[:3, 3] = turn.as_matrix(), rng.uniform(-0.1, 0.1, 3) + [0, 0, 0.2]
@@ -164,7 +198,9 @@ class RandomScenes:
         for _ in range(20):  # rings turned to the camera are rare enough
             T = self._camera_pose(rng, T_base_ring[:3, 3])
             sight = T_base_ring[:3, 3] - T[:3, 3]
-            if abs(sight @ T_base_ring[:3, 2]) < np.cos(np.deg2rad(MIN_VIEW_ANGLE_DEG)) * np.linalg.norm(sight):
+            if abs(sight @ T_base_ring[:3, 2]) < np.cos(
+                np.deg2rad(MIN_VIEW_ANGLE_DEG)
+            ) * np.linalg.norm(sight):
                 break
         self._model.cam_pos[self._camera_id] = T[:3, 3]
         x, y, z, w = Rotation.from_matrix(T[:3, :3] * [1, -1, -1]).as_quat()
@@ -174,9 +210,13 @@ class RandomScenes:
     def _camera_pose(self, rng, ring_m) -> np.ndarray:
         image, lower = self.parameters.image, 0.08
         pixel = rng.uniform(lower, 1 - lower, 2) * (image.width_px, image.height_px)
-        ray = np.array([(pixel[0] - image.cx_px) / image.fx_px, (pixel[1] - image.cy_px) / image.fy_px, 1.0])
+        ray = np.array(
+            [(pixel[0] - image.cx_px) / image.fx_px, (pixel[1] - image.cy_px) / image.fy_px, 1.0]
+        )
         roll = rng.uniform(-180, 180) if rng.random() < 0.2 else rng.normal(0, 12)
-        turn = Rotation.from_euler('yxz', [rng.uniform(-70, 70), np.clip(rng.normal(0, 20), -50, 50), roll], degrees=True)
+        turn = Rotation.from_euler(
+            'yxz', [rng.uniform(-70, 70), np.clip(rng.normal(0, 20), -50, 50), roll], degrees=True
+        )
         T = np.eye(4)
         T[:3, :3] = self._R_base_nominal @ turn.as_matrix()
         distance_m = np.exp(rng.uniform(np.log(0.3), np.log(0.75)))
@@ -193,7 +233,11 @@ class RandomScenes:
             model.geom_size[geom] = size
             model.geom_quat[geom] = Rotation.random(random_state=rng).as_quat()
             if occludes:
-                place = camera_m + rng.uniform(0.45, 0.85) * (ring_m - camera_m) + rng.uniform(-0.045, 0.045, 3)
+                place = (
+                    camera_m
+                    + rng.uniform(0.45, 0.85) * (ring_m - camera_m)
+                    + rng.uniform(-0.045, 0.045, 3)
+                )
             else:
                 place = ring_m + (0.07 + 2 * size.max() + rng.uniform(0, 0.35)) * _unit(rng)
             near = np.linalg.norm(place - camera_m) < 0.12 + 2 * size.max()
@@ -204,16 +248,27 @@ class RandomScenes:
         rgba, domain, ring_rgb = self._model.geom_rgba, self._domain, self._robot.ring.colour_rgb
         hues = domain.hues
         for geoms, saturation in ((self._room, 0.5), (self._clutter, 1.0)):
-            colours = [_hsv(rng.uniform(*hues), rng.uniform(0, saturation), rng.uniform(0.1, 1.0)) for _ in geoms]
+            colours = [
+                _hsv(rng.uniform(*hues), rng.uniform(0, saturation), rng.uniform(0.1, 1.0))
+                for _ in geoms
+            ]
             rgba[geoms, :3] = colours
-        tile = [_hsv(rng.uniform(*hues), rng.uniform(0, 0.6), rng.uniform(0.15, 1.0)) for _ in range(4)]
-        rgba[self._room, :3] = 0.15 * rgba[self._room, :3] + 0.85 * np.array(tile)[rng.integers(0, 4, len(self._room))]
+        tile = [
+            _hsv(rng.uniform(*hues), rng.uniform(0, 0.6), rng.uniform(0.15, 1.0)) for _ in range(4)
+        ]
+        rgba[self._room, :3] = (
+            0.15 * rgba[self._room, :3] + 0.85 * np.array(tile)[rng.integers(0, 4, len(self._room))]
+        )
         orange = rng.random(CLUTTER) < rng.choice(domain.orange)
         for geom in np.array(self._clutter)[orange]:
             rgba[geom, :3] = np.clip(ring_rgb + rng.normal(0, 0.08, 3), 0, 1)
         grey = rng.uniform(0.05, 0.35) if rng.random() < 0.8 else rng.uniform(0.3, 0.9)
-        rgba[self._arm, :3] = np.clip(grey * rng.uniform(0.8, 1.2, (len(self._arm), 1)) + rng.normal(0, 0.03, 3), 0, 1)
-        rgba[self._rings, :3] = np.clip(np.array(ring_rgb) * rng.uniform(0.65, 1.0) + rng.normal(0, 0.05, 3), 0, 1)
+        rgba[self._arm, :3] = np.clip(
+            grey * rng.uniform(0.8, 1.2, (len(self._arm), 1)) + rng.normal(0, 0.03, 3), 0, 1
+        )
+        rgba[self._rings, :3] = np.clip(
+            np.array(ring_rgb) * rng.uniform(0.65, 1.0) + rng.normal(0, 0.05, 3), 0, 1
+        )
 
     def _light(self, rng, T_base_optical) -> None:
         model = self._model
@@ -235,10 +290,22 @@ class RandomScenes:
         angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)
         inside = []
         for end in (-0.5, 0.5):
-            rim = np.column_stack([ring.radius_m * np.cos(angle), ring.radius_m * np.sin(angle), np.full(64, end * ring.height_m)])
+            rim = np.column_stack(
+                [
+                    ring.radius_m * np.cos(angle),
+                    ring.radius_m * np.sin(angle),
+                    np.full(64, end * ring.height_m),
+                ]
+            )
             x, y, z = (rim @ T_optical_ring[:3, :3].T + T_optical_ring[:3, 3]).T
             u, v = image.fx_px * x / z + image.cx_px, image.fy_px * y / z + image.cy_px
-            inside.append((u > -0.5) & (u < image.width_px - 0.5) & (v > -0.5) & (v < image.height_px - 0.5) & (z > 0))
+            inside.append(
+                (u > -0.5)
+                & (u < image.width_px - 0.5)
+                & (v > -0.5)
+                & (v < image.height_px - 0.5)
+                & (z > 0)
+            )
         return float(mask.sum() / max(alone, 1) * np.mean(inside))
 
 
@@ -256,13 +323,18 @@ def _texture(kind: str, shape: tuple[int, int], rng) -> np.ndarray:
     """A picture in -1..1."""
     v, u = np.mgrid[0 : shape[0], 0 : shape[1]] / shape[1]
     turn, period = rng.uniform(0, np.pi), rng.uniform(0.015, 0.12)
-    a, b = (u * np.cos(turn) + v * np.sin(turn)) / period, (v * np.cos(turn) - u * np.sin(turn)) / period
+    a, b = (
+        (u * np.cos(turn) + v * np.sin(turn)) / period,
+        (v * np.cos(turn) - u * np.sin(turn)) / period,
+    )
     if kind == 'stripes':
         return np.sign(np.sin(2 * np.pi * a))
     if kind == 'checks':
         return np.sign(np.sin(2 * np.pi * a) * np.sin(2 * np.pi * b))
     if kind == 'dots':
-        return np.where((a % 1 - 0.5) ** 2 + (b % 1 - 0.5) ** 2 < rng.uniform(0.03, 0.15), 1.0, -0.3)
+        return np.where(
+            (a % 1 - 0.5) ** 2 + (b % 1 - 0.5) ** 2 < rng.uniform(0.03, 0.15), 1.0, -0.3
+        )
     coarse = rng.normal(size=(8, 10)), rng.normal(size=(24, 32))
     field = sum(zoom(c, (shape[0] / c.shape[0], shape[1] / c.shape[1]), order=1) for c in coarse)
     return np.clip(field / 2, -1, 1)
@@ -272,7 +344,10 @@ def _textured(rgb, geoms, rings, kinds, rng) -> np.ndarray:
     """Textures on everything (faint on the ring), and a colourful far background where nothing was drawn; float 0..1."""
     shape, count = geoms.shape, int(geoms.max()) + 2  # the last stands for the background, -1
     patterns = np.stack([_texture(rng.choice(kinds), shape, rng) for _ in range(3)])
-    which, strength = rng.integers(0, 3, count), rng.uniform(0, 0.5, count) * (rng.random(count) < 0.6)
+    which, strength = (
+        rng.integers(0, 3, count),
+        rng.uniform(0, 0.5, count) * (rng.random(count) < 0.6),
+    )
     strength[[ring for ring in rings if ring < count]] = rng.uniform(0, 0.12)
     pattern = np.take_along_axis(patterns, which[geoms][None], axis=0)[0] * strength[geoms]
     base = np.where((geoms < 0)[..., None], rng.uniform(0.05, 0.9, 3), rgb / 255.0)
@@ -286,7 +361,9 @@ def _photograph(image, rng) -> np.ndarray:
     image = np.clip(image, 0, 1) ** np.exp(rng.normal(0, 0.15))
     scale = image.shape[1] / 640
     if rng.random() < 0.3:  # motion
-        image = uniform_filter1d(image, int(rng.integers(2, 2 + max(1, round(8 * scale)))), axis=int(rng.integers(2)))
+        image = uniform_filter1d(
+            image, int(rng.integers(2, 2 + max(1, round(8 * scale)))), axis=int(rng.integers(2))
+        )
     blur_px = scale * rng.choice([0.6, 1.0, 1.6])
     image = np.stack([gaussian_filter(image[..., i], blur_px) for i in range(3)], axis=-1)
     image = image + rng.normal(0, rng.uniform(0.004, 0.03), image.shape)

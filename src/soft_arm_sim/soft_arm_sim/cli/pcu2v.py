@@ -11,15 +11,30 @@ from soft_arm_sim.devices.modbus_server import RELEASE_S
 
 
 def _parser() -> CommandLine:
-    parser = CommandLine(prog='softarm sim pcu2v', description='Emulate a PCU2-V on Modbus TCP (unit id 1), with a finger on it.')
-    parser.add_argument('--port', type=port_or_any, default=5021, help='TCP port (0: any free one; default %(default)s)')
-    parser.add_argument('--host', default='127.0.0.1', help='address to listen on (default %(default)s)')
-    parser.add_robot('four_piece_finger')
-    parser.add_argument(
-        '--seed', type=seed_number, default=1, help='which finger: draws how it deviates from the robot file (default %(default)s)'
+    parser = CommandLine(
+        prog='softarm sim pcu2v',
+        description='Emulate a PCU2-V on Modbus TCP (unit id 1), with a finger on it.',
     )
     parser.add_argument(
-        '--object-gap-m', type=number_in(0.0, 10.0), help='distance from the straight finger to an object [m] (default: no object)'
+        '--port',
+        type=port_or_any,
+        default=5021,
+        help='TCP port (0: any free one; default %(default)s)',
+    )
+    parser.add_argument(
+        '--host', default='127.0.0.1', help='address to listen on (default %(default)s)'
+    )
+    parser.add_robot('four_piece_finger')
+    parser.add_argument(
+        '--seed',
+        type=seed_number,
+        default=1,
+        help='which finger: draws how it deviates from the robot file (default %(default)s)',
+    )
+    parser.add_argument(
+        '--object-gap-m',
+        type=number_in(0.0, 10.0),
+        help='distance from the straight finger to an object [m] (default: no object)',
     )
     parser.add_json()
     return parser
@@ -32,7 +47,12 @@ async def _serve(device, as_json: bool) -> None:
     await device.start()
     try:
         where = {'host': device.host, 'port': device.port}
-        print(json.dumps(where) if as_json else f'PCU2-V on {device.host}:{device.port}, unit id 1; Ctrl-C ends it', flush=True)
+        print(
+            json.dumps(where)
+            if as_json
+            else f'PCU2-V on {device.host}:{device.port}, unit id 1; Ctrl-C ends it',
+            flush=True,
+        )
         await stop.wait()
     finally:
         await device.stop(RELEASE_S)
@@ -44,7 +64,9 @@ def main(argv: list[str]) -> int:
 
 
 def _emulate(options) -> int:
-    from soft_arm_physics.finger_plant import FingerPlant  # SciPy: not before the arguments are checked
+    from soft_arm_physics.finger_plant import (
+        FingerPlant,
+    )  # SciPy: not before the arguments are checked
     from soft_arm_sim.devices.pcu2v import Pcu2v
 
     plant = FingerPlant(load_robot(options.robot), options.seed)

@@ -4,7 +4,14 @@ import struct
 from collections.abc import Collection
 from typing import Protocol
 
-ILLEGAL_FUNCTION, ILLEGAL_ADDRESS, ILLEGAL_VALUE, DEVICE_FAILURE, BUSY, NO_SUCH_UNIT = 1, 2, 3, 4, 6, 11
+ILLEGAL_FUNCTION, ILLEGAL_ADDRESS, ILLEGAL_VALUE, DEVICE_FAILURE, BUSY, NO_SUCH_UNIT = (
+    1,
+    2,
+    3,
+    4,
+    6,
+    11,
+)
 _MOST_READ, _MOST_WRITTEN, _MOST_WRITTEN_AND_READ = 125, 123, 121
 
 

@@ -1,7 +1,8 @@
 """Serves the registers of an emulated device over Modbus TCP, and lets its time pass.
 
-`ModbusDevice` belongs to an event loop; `DeviceThread` runs it in a thread of its own. The server is not pymodbus': that answers only
-the first of several requests in one segment, function codes that a device does not have, and writes with what is read back.
+`ModbusDevice` belongs to an event loop; `DeviceThread` runs it in a thread of its own. The server
+is not pymodbus': that answers only the first of several requests in one segment, function codes
+that a device does not have, and writes with what is read back.
 """
 
 import asyncio
@@ -21,11 +22,13 @@ _HEADER = struct.Struct('>HHHB')  # transaction, protocol (0), bytes that follow
 _LONGEST = 300  # bytes that may follow; Modbus allows 254, but a write of too many words deserves its answer
 _UNITS = 0, 1, 255  # 0 and 255 are what clients send that know no unit
 
-# A stall of the emulator's own process is not the host's silence: no more than this counts for one tick.
+# A stall of the emulator's own process is not the host's silence: no more than this counts for one
+# tick.
 LONGEST_TICK_S = 0.05
 
-# How long a device that is asked to end goes on serving a host that still uses it: a watchdog's time, in which the hold of a host that
-# was killed ends by itself, and time for a busy host to vent. A launch file signals all of its processes at once.
+# How long a device that is asked to end goes on serving a host that still uses it: a watchdog's
+# time, in which the hold of a host that was killed ends by itself, and time for a busy host to
+# vent. A launch file signals all of its processes at once.
 RELEASE_S = 1.0
 
 
@@ -45,7 +48,15 @@ class ModbusDevice(ABC):
         tick_period_s: Period of the device's own loop [s].
     """
 
-    def __init__(self, name: str, registers: Registers, functions: Collection[int], host: str, port: int, tick_period_s: float):
+    def __init__(
+        self,
+        name: str,
+        registers: Registers,
+        functions: Collection[int],
+        host: str,
+        port: int,
+        tick_period_s: float,
+    ):
         self.name, self.host, self.port = name, host, port
         self.failure: Exception | None = None  # of its own loop; then it serves no more
         self._registers, self._functions, self._tick_period_s = registers, functions, tick_period_s
@@ -117,7 +128,9 @@ class ModbusDevice(ABC):
         except Exception as error:
             self.failure = error
             _log.critical('%s: its loop broke off, it serves no more', self.name, exc_info=error)
-            await self._disconnect()  # frozen registers behind a dead watchdog would look like a device
+            await (
+                self._disconnect()
+            )  # frozen registers behind a dead watchdog would look like a device
             self.power_off()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -132,13 +145,21 @@ class ModbusDevice(ABC):
             self._connections.discard(task)
             writer.close()
 
-    async def _answer_requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer_requests(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         while True:
-            transaction, protocol, length, unit = _HEADER.unpack(await reader.readexactly(_HEADER.size))
+            transaction, protocol, length, unit = _HEADER.unpack(
+                await reader.readexactly(_HEADER.size)
+            )
             if protocol != 0 or not 2 <= length <= _LONGEST:
                 return  # this is no Modbus, and where another request would begin nobody knows
             pdu = await reader.readexactly(length - 1)
-            said = answer(self._registers, self._functions, pdu) if unit in _UNITS else refusal(pdu, NO_SUCH_UNIT)
+            said = (
+                answer(self._registers, self._functions, pdu)
+                if unit in _UNITS
+                else refusal(pdu, NO_SUCH_UNIT)
+            )
             writer.write(_HEADER.pack(transaction, 0, len(said) + 1, unit) + said)
             await writer.drain()
 
@@ -149,7 +170,9 @@ class DeviceThread:
     def __init__(self, device: ModbusDevice):
         self.device = device
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name=device.name, daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name=device.name, daemon=True
+        )
 
     def start(self, timeout_s: float = 5.0) -> None:
         """Listen and run; returns when the port is open.
@@ -171,13 +194,17 @@ class DeviceThread:
             SimulationError: If its loop broke off.
         """
         if self.device.failure is not None:
-            raise SimulationError(f'{self.device.name}: its loop broke off, it serves no more: {self.device.failure!r}')
+            raise SimulationError(
+                f'{self.device.name}: its loop broke off, it serves no more: {self.device.failure!r}'
+            )
 
     def stop(self, patience_s: float = 0.0, timeout_s: float = 5.0) -> None:
         """End the device as `ModbusDevice.stop` does, and the thread."""
         if not self._thread.is_alive():
             return
-        asyncio.run_coroutine_threadsafe(self.device.stop(patience_s), self._loop).result(patience_s + timeout_s)
+        asyncio.run_coroutine_threadsafe(self.device.stop(patience_s), self._loop).result(
+            patience_s + timeout_s
+        )
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout_s)
         self._loop.close()

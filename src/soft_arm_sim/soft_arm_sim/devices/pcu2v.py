@@ -1,7 +1,9 @@
 """Emulated PCU2-V, the pneumatic controller of the gripper: a Modbus TCP server with the finger's chamber behind it.
 
-No register map of the device is public: this one is assumed, the same as in pneumatic_driver/maps/pcu2v.yaml. Only that five values can
-be read and four of them written is known. `Pcu2vLogic` is the device without sockets and clocks; `Pcu2v` serves it and drives the plant.
+No register map of the device is public: this one is assumed, the same as in
+pneumatic_driver/maps/pcu2v.yaml. Only that five values can be read and four of them written is
+known. `Pcu2vLogic` is the device without sockets and clocks; `Pcu2v` serves it and drives the
+plant.
 """
 
 from typing import Protocol
@@ -27,7 +29,12 @@ class Plant(Protocol):
     """What the controller's valves and its sensor are connected to; called from the server's thread."""
 
     def advance(
-        self, dt_s: float, positive_target_pa: float, negative_target_pa: float, positive_trigger: bool, negative_trigger: bool
+        self,
+        dt_s: float,
+        positive_target_pa: float,
+        negative_target_pa: float,
+        positive_trigger: bool,
+        negative_trigger: bool,
     ) -> None:
         """Let time pass with these set points [Pa] gauge and valves."""
 
@@ -38,8 +45,9 @@ class Plant(Protocol):
 class Pcu2vLogic:
     """Registers and safety of the controller; pressures in counts of 100 Pa. Boot: both triggers off, targets 0.
 
-    A heartbeat other than 0 starts the watchdog: when the register then stands still for `WATCHDOG_MS`, everything goes back to its
-    state at boot. A client that never writes the heartbeat has no watchdog.
+    A heartbeat other than 0 starts the watchdog: when the register then stands still for
+    `WATCHDOG_MS`, everything goes back to its state at boot. A client that never writes the
+    heartbeat has no watchdog.
     """
 
     def __init__(self):
@@ -86,12 +94,20 @@ class Pcu2vLogic:
             return ILLEGAL_VALUE
         if after[HEARTBEAT] != self.heartbeat:
             self.silence_ms = 0
-        positive, negative, self.positive_target, self.negative_target, self.heartbeat = after[POSITIVE_TRIGGER:]
+        positive, negative, self.positive_target, self.negative_target, self.heartbeat = after[
+            POSITIVE_TRIGGER:
+        ]
         self.positive_trigger, self.negative_trigger = bool(positive), bool(negative)
         return 0
 
     def _settings(self) -> list[int]:
-        return [int(self.positive_trigger), int(self.negative_trigger), self.positive_target, self.negative_target, self.heartbeat]
+        return [
+            int(self.positive_trigger),
+            int(self.negative_trigger),
+            self.positive_target,
+            self.negative_target,
+            self.heartbeat,
+        ]
 
 
 class Pcu2v(ModbusDevice):
@@ -104,7 +120,9 @@ class Pcu2v(ModbusDevice):
         tick_period_s: Period of the controller's loop [s].
     """
 
-    def __init__(self, plant: Plant, host: str = '127.0.0.1', port: int = 5021, tick_period_s: float = 0.005):
+    def __init__(
+        self, plant: Plant, host: str = '127.0.0.1', port: int = 5021, tick_period_s: float = 0.005
+    ):
         self.plant, self.logic = plant, Pcu2vLogic()
         self._rest_s = 0.0
         super().__init__('pcu2v', self.logic, (3, 4, 6, 16), host, port, tick_period_s)

@@ -1,7 +1,7 @@
 """Emulated six-channel valve board: a Modbus TCP server with the behaviour of firmware/board_logic.c.
 
-`BoardLogic` is the firmware's logic, register for register and in whole numbers, free of sockets and clocks. `ValveBoard` serves it
-on a port and connects it to a plant.
+`BoardLogic` is the firmware's logic, register for register and in whole numbers, free of sockets
+and clocks. `ValveBoard` serves it on a port and connects it to a plant.
 """
 
 from typing import Protocol
@@ -15,7 +15,9 @@ CHANNELS = 6
 PA_PER_COUNT = 10
 VENT, HOLD, RUN = range(3)
 SETTINGS_START, SETTINGS_COUNT = 100, 24
-HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY = range(6, 13)  # settings after the six targets; key and holder are one block
+HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY = range(
+    6, 13
+)  # settings after the six targets; key and holder are one block
 HOLDER = KEY + 2
 HOLDER_WORDS = SETTINGS_COUNT - HOLDER
 MAP_ID = 0x5B06
@@ -57,8 +59,9 @@ def _int16(word: int) -> int:
 class BoardLogic:
     """Registers and safety of the board; pressures in counts of 10 Pa. Boot: vented, nothing enabled, nobody holds it.
 
-    A host claims the board with a key of its own before it may run it, and every write of it carries the next code of that key as the
-    heartbeat. Any other write vents a board that drives its valves, and latches a fault. Silence ends the hold.
+    A host claims the board with a key of its own before it may run it, and every write of it
+    carries the next code of that key as the heartbeat. Any other write vents a board that drives
+    its valves, and latches a fault. Silence ends the hold.
     """
 
     def __init__(self):
@@ -97,8 +100,12 @@ class BoardLogic:
 
     def _check_measurements(self, dt_ms: int) -> None:
         for k, pressure in enumerate(self.pressures):
-            self._over_ms[k] = min(self._over_ms[k] + dt_ms, _UINT16) if pressure > PRESSURE_LIMIT else 0
-            self._sensor_ms[k] = min(self._sensor_ms[k] + dt_ms, _UINT16) if pressure < -PRESSURE_LIMIT else 0
+            self._over_ms[k] = (
+                min(self._over_ms[k] + dt_ms, _UINT16) if pressure > PRESSURE_LIMIT else 0
+            )
+            self._sensor_ms[k] = (
+                min(self._sensor_ms[k] + dt_ms, _UINT16) if pressure < -PRESSURE_LIMIT else 0
+            )
             if self._over_ms[k] >= PRESSURE_LIMIT_MS:
                 self.faults |= 1 << k
             if self._sensor_ms[k] >= PRESSURE_LIMIT_MS:
@@ -114,15 +121,37 @@ class BoardLogic:
             if self.mode == VENT or not self.enable >> k & 1:
                 self.drives_pa[k] = 0
             elif self.mode == RUN:
-                self.drives_pa[k] += max(-step_pa, min(step_pa, target * PA_PER_COUNT - self.drives_pa[k]))
+                self.drives_pa[k] += max(
+                    -step_pa, min(step_pa, target * PA_PER_COUNT - self.drives_pa[k])
+                )
 
     def _state(self) -> list[int]:
         drives = [(drive_pa + 100_000) // PA_PER_COUNT for drive_pa in self.drives_pa]
-        status = (self.mode == RUN) | (self.mode == HOLD) << 1 | (self.faults != 0) << 2 | self.held << 3
-        return [*self.pressures, *drives, status, self.faults, self.uptime_ms // 1000, self.heartbeat, self.overruns, self.supply, MAP_ID]
+        status = (
+            (self.mode == RUN) | (self.mode == HOLD) << 1 | (self.faults != 0) << 2 | self.held << 3
+        )
+        return [
+            *self.pressures,
+            *drives,
+            status,
+            self.faults,
+            self.uptime_ms // 1000,
+            self.heartbeat,
+            self.overruns,
+            self.supply,
+            MAP_ID,
+        ]
 
     def _settings(self) -> list[int]:
-        own = [*self.targets, self.heartbeat, self.enable, self.mode, self.watchdog_ms, 0, self.slew_kpa_s]
+        own = [
+            *self.targets,
+            self.heartbeat,
+            self.enable,
+            self.mode,
+            self.watchdog_ms,
+            0,
+            self.slew_kpa_s,
+        ]
         return [*own, 0, 0, *self.holder]  # keys are never read back
 
     def read(self, address: int, count: int) -> list[int] | int:
@@ -184,7 +213,11 @@ class BoardLogic:
             return ILLEGAL_ADDRESS  # a part of the session
         if value not in _ALLOWED[index]:
             return ILLEGAL_VALUE
-        return DEVICE_FAILURE if index == MODE and value != VENT and (self.faults or not self.held) else 0
+        return (
+            DEVICE_FAILURE
+            if index == MODE and value != VENT and (self.faults or not self.held)
+            else 0
+        )
 
     def _set(self, index: int, value: int) -> None:
         if index < HEARTBEAT:
@@ -222,7 +255,14 @@ class ValveBoard(ModbusDevice):
         supply_pa: Supply pressure that the board measures [Pa] gauge.
     """
 
-    def __init__(self, plant: Plant, host: str = '127.0.0.1', port: int = 5020, tick_period_s: float = 0.005, supply_pa: float = 200e3):
+    def __init__(
+        self,
+        plant: Plant,
+        host: str = '127.0.0.1',
+        port: int = 5020,
+        tick_period_s: float = 0.005,
+        supply_pa: float = 200e3,
+    ):
         self.plant, self.logic, self.supply_pa = plant, BoardLogic(), supply_pa
         self._rest_s = 0.0
         super().__init__('valve_board', self.logic, (3, 4, 6, 16, 23), host, port, tick_period_s)
@@ -237,7 +277,9 @@ class ValveBoard(ModbusDevice):
         self._rest_s += dt_s
         dt_ms = int(self._rest_s * 1e3)
         self._rest_s -= dt_ms * 1e-3
-        counts = np.clip(np.rint(np.asarray(self.plant.sensor_pressures_pa()) / PA_PER_COUNT), -0x8000, 0x7FFF)
+        counts = np.clip(
+            np.rint(np.asarray(self.plant.sensor_pressures_pa()) / PA_PER_COUNT), -0x8000, 0x7FFF
+        )
         self.logic.tick(dt_ms, [int(c) for c in counts], int(self.supply_pa / PA_PER_COUNT))
         self.plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
 

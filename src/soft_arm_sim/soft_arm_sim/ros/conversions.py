@@ -15,14 +15,17 @@ from soft_arm_sim.cameras.parameters import Image
 from soft_arm_sim.devices.pcu2v import PA_PER_COUNT, Pcu2vLogic
 
 OPTICAL_FRAME = 'camera_color_optical_frame'
-# Of the D435i: the colour sensor lies 15 mm beside the camera's origin; an optical frame looks along its z.
+# Of the D435i: the colour sensor lies 15 mm beside the camera's origin; an optical frame looks
+# along its z.
 INNER_FRAMES = (
     ('camera_link', 'camera_color_frame', (0.0, 0.015, 0.0), (0.0, 0.0, 0.0, 1.0)),
     ('camera_color_frame', OPTICAL_FRAME, (0.0, 0.0, 0.0), (-0.5, 0.5, -0.5, 0.5)),
 )
 
 
-def image_message(pixels: np.ndarray, encoding: str, stamp, frame_id: str = OPTICAL_FRAME) -> ImageMessage:
+def image_message(
+    pixels: np.ndarray, encoding: str, stamp, frame_id: str = OPTICAL_FRAME
+) -> ImageMessage:
     """Image in an optical frame; `pixels` is (h, w, 3) uint8 for rgb8, (h, w) uint16 for 16UC1."""
     message = ImageMessage(
         header=Header(stamp=stamp, frame_id=frame_id),
@@ -36,7 +39,9 @@ def image_message(pixels: np.ndarray, encoding: str, stamp, frame_id: str = OPTI
     return message
 
 
-def camera_info_message(image: Image, stamp, distortion: Sequence[float] = (0.0,) * 5, frame_id: str = OPTICAL_FRAME) -> CameraInfo:
+def camera_info_message(
+    image: Image, stamp, distortion: Sequence[float] = (0.0,) * 5, frame_id: str = OPTICAL_FRAME
+) -> CameraInfo:
     """Camera info of a pinhole behind a lens: k1, k2, p1, p2, k3."""
     fx, fy, cx, cy = image.fx_px, image.fy_px, image.cx_px, image.cy_px
     return CameraInfo(
@@ -56,7 +61,9 @@ def pose_message(T: np.ndarray, frame: str, stamp) -> PoseStamped:
     message = PoseStamped(header=Header(stamp=stamp, frame_id=frame))
     position, orientation = message.pose.position, message.pose.orientation
     position.x, position.y, position.z = (float(v) for v in T[:3, 3])
-    orientation.x, orientation.y, orientation.z, orientation.w = (float(v) for v in Rotation.from_matrix(T[:3, :3]).as_quat())
+    orientation.x, orientation.y, orientation.z, orientation.w = (
+        float(v) for v in Rotation.from_matrix(T[:3, :3]).as_quat()
+    )
     return message
 
 
@@ -64,7 +71,9 @@ def inner_frame_messages(stamp) -> list[TransformStamped]:
     """Transforms between the camera's own frames."""
     messages = []
     for parent, child, xyz_m, q_xyzw in INNER_FRAMES:
-        message = TransformStamped(header=Header(stamp=stamp, frame_id=parent), child_frame_id=child)
+        message = TransformStamped(
+            header=Header(stamp=stamp, frame_id=parent), child_frame_id=child
+        )
         translation, rotation = message.transform.translation, message.transform.rotation
         translation.x, translation.y, translation.z = xyz_m
         rotation.x, rotation.y, rotation.z, rotation.w = q_xyzw

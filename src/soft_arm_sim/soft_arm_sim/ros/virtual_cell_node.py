@@ -1,8 +1,10 @@
 """The virtual gripper cell: an ABB controller, a PCU2-V with a finger behind it, and the camera that looks at the finger.
 
-In: Robot Web Services and Modbus TCP, both on 127.0.0.1; `~/place_object` is the operator's hand. Out: /finger_camera (names and encodings
-of orbbec_camera, depth aligned to colour). What the controller's valves and the finger truly do leaves only on `~/debug/gripper_truth`
-and `~/debug/piece_angles_truth`, for tests and reports. When a client falls silent the devices do what theirs would: see docs/safety.md.
+In: Robot Web Services and Modbus TCP, both on 127.0.0.1; `~/place_object` is the operator's hand.
+Out: /finger_camera (names and encodings of orbbec_camera, depth aligned to colour). What the
+controller's valves and the finger truly do leaves only on `~/debug/gripper_truth` and
+`~/debug/piece_angles_truth`, for tests and reports. When a client falls silent the devices do what
+theirs would: see docs/safety.md.
 """
 
 import math
@@ -28,7 +30,12 @@ from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.parameters import CONFIG, load_finger_camera_parameters
 from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread
 from soft_arm_sim.devices.pcu2v import Pcu2v
-from soft_arm_sim.ros.conversions import camera_info_message, gripper_state_message, image_message, piece_angles_message
+from soft_arm_sim.ros.conversions import (
+    camera_info_message,
+    gripper_state_message,
+    image_message,
+    piece_angles_message,
+)
 
 TRUTH_PERIOD_S = 0.01
 OPTICAL_FRAME = 'finger_camera_color_optical_frame'
@@ -41,29 +48,54 @@ class VirtualCellParameters:
 
     robot: str = parameter('four_piece_finger', 'robot file of the finger: shipped name or path')
     plant_seed: int = parameter(1, 'draws how this finger deviates from the robot file', minimum=0)
-    camera_file: str = parameter(str(CONFIG / 'finger_camera.yaml'), "intrinsics, lens, mounting and noise of the finger's camera")
-    modbus_port: int = parameter(5021, 'TCP port of the PCU2-V on 127.0.0.1', minimum=0, maximum=65535)
-    rws_port: int = parameter(8080, 'TCP port of the ABB controller on 127.0.0.1', minimum=0, maximum=65535)
-    control_port: int = parameter(0, "TCP port for the controller's faults and buttons on 127.0.0.1; 0: none", minimum=0, maximum=65535)
-    credentials_file: str = parameter('', 'whom the controller knows: as of abb_rws_bridge; empty: from the environment')
+    camera_file: str = parameter(
+        str(CONFIG / 'finger_camera.yaml'),
+        "intrinsics, lens, mounting and noise of the finger's camera",
+    )
+    modbus_port: int = parameter(
+        5021, 'TCP port of the PCU2-V on 127.0.0.1', minimum=0, maximum=65535
+    )
+    rws_port: int = parameter(
+        8080, 'TCP port of the ABB controller on 127.0.0.1', minimum=0, maximum=65535
+    )
+    control_port: int = parameter(
+        0,
+        "TCP port for the controller's faults and buttons on 127.0.0.1; 0: none",
+        minimum=0,
+        maximum=65535,
+    )
+    credentials_file: str = parameter(
+        '', 'whom the controller knows: as of abb_rws_bridge; empty: from the environment'
+    )
 
 
 class FingerCameraNode(Node):
     """/finger_camera/finger_camera: publishes frames as orbbec_camera does with depth_registration."""
 
     def __init__(self, camera: FingerCamera):
-        super().__init__('finger_camera', namespace='/finger_camera', use_global_arguments=False, start_parameter_services=False)
+        super().__init__(
+            'finger_camera',
+            namespace='/finger_camera',
+            use_global_arguments=False,
+            start_parameter_services=False,
+        )
         self._camera, self.meter = camera, RateMeter()
-        self._colour, self._depth = (self.create_publisher(Image, f'{name}/image_raw', qos.IMAGE) for name in ('color', 'depth'))
+        self._colour, self._depth = (
+            self.create_publisher(Image, f'{name}/image_raw', qos.IMAGE)
+            for name in ('color', 'depth')
+        )
         self._colour_info, self._depth_info = (
-            self.create_publisher(CameraInfo, f'{name}/camera_info', qos.STATE) for name in ('color', 'depth')
+            self.create_publisher(CameraInfo, f'{name}/camera_info', qos.STATE)
+            for name in ('color', 'depth')
         )
 
     def publish(self, piece_angles_rad) -> None:
         """Capture now and publish colour, depth and camera infos with one stamp."""
         stamp, parameters = self.get_clock().now().to_msg(), self._camera.parameters
         rgb, depth = self._camera.capture(piece_angles_rad)
-        info = camera_info_message(parameters.image, stamp, parameters.distortion.opencv, OPTICAL_FRAME)
+        info = camera_info_message(
+            parameters.image, stamp, parameters.distortion.opencv, OPTICAL_FRAME
+        )
         self._colour_info.publish(info)
         self._depth_info.publish(info)
         self._colour.publish(image_message(rgb, 'rgb8', stamp, OPTICAL_FRAME))
@@ -98,10 +130,14 @@ class VirtualCellNode(Node):
         self._angles = self.create_publisher(JointState, '~/debug/piece_angles_truth', qos.STATE)
         self.create_service(PlaceObject, '~/place_object', self._place_object)
         self._rate_hz = camera_parameters.image.rate_hz
-        self.create_timer(1.0 / self._rate_hz, lambda: self._camera_node.publish(self._plant.piece_angles_rad))
+        self.create_timer(
+            1.0 / self._rate_hz, lambda: self._camera_node.publish(self._plant.piece_angles_rad)
+        )
         self.create_timer(TRUTH_PERIOD_S, self._publish_truth)
         self._reporter = Reporter(self, f'{robot.name} seed {p.plant_seed}', self._status)
-        self.get_logger().info(f'PCU2-V on 127.0.0.1:{self._pcu2v.port}, ABB controller on 127.0.0.1:{abb.emulator.port}')
+        self.get_logger().info(
+            f'PCU2-V on 127.0.0.1:{self._pcu2v.port}, ABB controller on 127.0.0.1:{abb.emulator.port}'
+        )
 
     def destroy_node(self) -> None:
         """Serve the PCU2-V until its host has vented and left it; switch the devices off, free the camera."""
@@ -111,10 +147,14 @@ class VirtualCellNode(Node):
     def _publish_truth(self) -> None:
         self._server.check()
         stamp = self.get_clock().now().to_msg()
-        self._gripper.publish(gripper_state_message(self._plant.pressure_pa, self._pcu2v.logic, stamp))
+        self._gripper.publish(
+            gripper_state_message(self._plant.pressure_pa, self._pcu2v.logic, stamp)
+        )
         self._angles.publish(piece_angles_message(self._names, self._plant.piece_angles_rad, stamp))
 
-    def _place_object(self, request: PlaceObject.Request, response: PlaceObject.Response) -> PlaceObject.Response:
+    def _place_object(
+        self, request: PlaceObject.Request, response: PlaceObject.Response
+    ) -> PlaceObject.Response:
         try:
             self._plant.place_object(None if math.isnan(request.gap_m) else request.gap_m)
             response.success = True

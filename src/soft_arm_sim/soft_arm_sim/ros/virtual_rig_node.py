@@ -1,9 +1,10 @@
 """The virtual rig: the plant in real time behind its devices.
 
-Out: the D435i's topics under /camera/camera (30 Hz, names and encodings of realsense2_camera), its inner frames on /tf_static, a valve
-board on Modbus TCP (loopback). In: that board's registers; `~/place_ring` is the operator's hand. The plant's true tip leaves only
-on `~/debug/tip_truth`, for reports. Without commands the board's watchdog vents. A node that is told to end serves the board until its
-host has vented: a launch file tells all of its nodes at once.
+Out: the D435i's topics under /camera/camera (30 Hz, names and encodings of realsense2_camera), its
+inner frames on /tf_static, a valve board on Modbus TCP (loopback). In: that board's registers;
+`~/place_ring` is the operator's hand. The plant's true tip leaves only on `~/debug/tip_truth`, for
+reports. Without commands the board's watchdog vents. A node that is told to end serves the board
+until its host has vented: a launch file tells all of its nodes at once.
 """
 
 from contextlib import ExitStack
@@ -27,7 +28,12 @@ from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.parameters import CONFIG, load_calibration_jig, load_camera_parameters
 from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread
 from soft_arm_sim.devices.valve_board import ValveBoard
-from soft_arm_sim.ros.conversions import camera_info_message, image_message, inner_frame_messages, pose_message
+from soft_arm_sim.ros.conversions import (
+    camera_info_message,
+    image_message,
+    inner_frame_messages,
+    pose_message,
+)
 from soft_arm_sim.running_plant import RunningPlant
 
 TRUTH_PERIOD_S = 0.02
@@ -41,9 +47,13 @@ class VirtualRigParameters:
     robot: str = parameter('two_module_arm', 'shipped robot or path of a robot file')
     plant_file: str = parameter(str(SHIPPED), 'valves, sensors, material, mismatch')
     plant_seed: int = parameter(1, 'draws the mismatch of this arm', minimum=0)
-    camera_file: str = parameter(str(CONFIG / 'virtual_camera.yaml'), 'intrinsics, mounting and noise of the camera')
+    camera_file: str = parameter(
+        str(CONFIG / 'virtual_camera.yaml'), 'intrinsics, mounting and noise of the camera'
+    )
     jig_file: str = parameter(str(CONFIG / 'calibration_jig.yaml'), 'pegs that hold the ring')
-    modbus_port: int = parameter(5020, 'TCP port of the valve board on 127.0.0.1', minimum=0, maximum=65535)
+    modbus_port: int = parameter(
+        5020, 'TCP port of the valve board on 127.0.0.1', minimum=0, maximum=65535
+    )
 
 
 class CameraNode(Node):
@@ -51,7 +61,12 @@ class CameraNode(Node):
 
     def __init__(self, camera: VirtualCamera):
         # The arguments of this process name and place the virtual rig, not its camera.
-        super().__init__('camera', namespace='/camera', use_global_arguments=False, start_parameter_services=False)
+        super().__init__(
+            'camera',
+            namespace='/camera',
+            use_global_arguments=False,
+            start_parameter_services=False,
+        )
         self._camera, self.meter = camera, RateMeter()
         self._topics = [
             (
@@ -68,7 +83,9 @@ class CameraNode(Node):
         """Capture now and publish colour, depth and camera infos with one stamp."""
         stamp = self.get_clock().now().to_msg()
         frame = self._camera.capture(qpos)
-        for pixels, (images, infos, encoding) in zip((frame.rgb, frame.depth), self._topics, strict=True):
+        for pixels, (images, infos, encoding) in zip(
+            (frame.rgb, frame.depth), self._topics, strict=True
+        ):
             infos.publish(camera_info_message(self._camera.parameters.image, stamp))
             images.publish(image_message(pixels, encoding, stamp))
         self.meter.tick()
@@ -83,7 +100,10 @@ class VirtualRigNode(Node):
         robot = load_robot(parameters.robot)
         self._frame = robot.base.frame
         plant = Plant(robot, load_plant_parameters(parameters.plant_file), parameters.plant_seed)
-        camera_parameters, jig = load_camera_parameters(parameters.camera_file), load_calibration_jig(parameters.jig_file)
+        camera_parameters, jig = (
+            load_camera_parameters(parameters.camera_file),
+            load_calibration_jig(parameters.jig_file),
+        )
         with ExitStack() as devices:  # what has been opened is closed when the next cannot be
             self._camera = VirtualCamera(robot, camera_parameters, jig, parameters.plant_seed)
             devices.callback(self._camera.close)
@@ -103,7 +123,9 @@ class VirtualRigNode(Node):
         self.create_timer(1.0 / self._rate_hz, self._capture)
         self.create_timer(TRUTH_PERIOD_S, self._publish_truth)
         self._reporter = Reporter(self, f'{robot.name} seed {parameters.plant_seed}', self._status)
-        self.get_logger().info(f'{robot.name}, plant seed {parameters.plant_seed}, valve board on 127.0.0.1:{board.port}')
+        self.get_logger().info(
+            f'{robot.name}, plant seed {parameters.plant_seed}, valve board on 127.0.0.1:{board.port}'
+        )
 
     def destroy_node(self) -> None:
         """Serve the board until its host has vented and left it; close it, end the plant, free the camera."""
@@ -118,7 +140,9 @@ class VirtualRigNode(Node):
         stamp = self.get_clock().now().to_msg()
         self._truth.publish(pose_message(self._plant.snapshot().T_base_tip, self._frame, stamp))
 
-    def _place_ring(self, request: PlaceRing.Request, response: PlaceRing.Response) -> PlaceRing.Response:
+    def _place_ring(
+        self, request: PlaceRing.Request, response: PlaceRing.Response
+    ) -> PlaceRing.Response:
         try:
             self._camera.place_ring(request.peg)
             response.success = True

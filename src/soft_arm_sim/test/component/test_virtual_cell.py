@@ -33,7 +33,13 @@ TRUTH, ANGLES = '/virtual_cell/debug/gripper_truth', '/virtual_cell/debug/piece_
 
 
 def start(*parameters, **environment):
-    command = [sys.executable, '-c', START, '--ros-args', *(word for p in parameters for word in ('-p', p))]
+    command = [
+        sys.executable,
+        '-c',
+        START,
+        '--ros-args',
+        *(word for p in parameters for word in ('-p', p)),
+    ]
     known = {'ABB_RWS_USER': USER.user, 'ABB_RWS_PASSWORD': USER.password} | environment
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | known)
 
@@ -49,12 +55,27 @@ class Cell:
 
     def __init__(self):
         self.modbus_port, self.rws_port = free_port(), free_port()
-        self.process = start(f'modbus_port:={self.modbus_port}', f'rws_port:={self.rws_port}', 'plant_seed:=3')
-        self.node, self.executor, self.latest = rclpy.create_node('listener'), SingleThreadedExecutor(), {}
+        self.process = start(
+            f'modbus_port:={self.modbus_port}', f'rws_port:={self.rws_port}', 'plant_seed:=3'
+        )
+        self.node, self.executor, self.latest = (
+            rclpy.create_node('listener'),
+            SingleThreadedExecutor(),
+            {},
+        )
         self.executor.add_node(self.node)
-        topics = {f'{COLOUR}/image_raw': Image, f'{DEPTH}/image_raw': Image, f'{COLOUR}/camera_info': CameraInfo}
+        topics = {
+            f'{COLOUR}/image_raw': Image,
+            f'{DEPTH}/image_raw': Image,
+            f'{COLOUR}/camera_info': CameraInfo,
+        }
         for name, kind in (topics | {TRUTH: GripperState, ANGLES: JointState}).items():
-            self.node.create_subscription(kind, name, lambda message, name=name: self.latest.__setitem__(name, message), qos.SENSOR)
+            self.node.create_subscription(
+                kind,
+                name,
+                lambda message, name=name: self.latest.__setitem__(name, message),
+                qos.SENSOR,
+            )
 
     def until(self, condition):
         deadline = time.monotonic() + LIMIT_S
@@ -86,11 +107,16 @@ def cell(ros_domain):
 
 
 def test_the_camera_has_a_lens_and_depth_in_the_colours_pixels(cell):
-    colour, depth, info = (cell.latest[name] for name in (f'{COLOUR}/image_raw', f'{DEPTH}/image_raw', f'{COLOUR}/camera_info'))
+    colour, depth, info = (
+        cell.latest[name]
+        for name in (f'{COLOUR}/image_raw', f'{DEPTH}/image_raw', f'{COLOUR}/camera_info')
+    )
     assert (colour.encoding, depth.encoding) == ('rgb8', '16UC1')
     assert (colour.width, colour.height) == (depth.width, depth.height) == (info.width, info.height)
     assert any(info.d), 'its lens is told'
-    assert {m.header.frame_id for m in (colour, depth, info)} == {'finger_camera_color_optical_frame'}
+    assert {m.header.frame_id for m in (colour, depth, info)} == {
+        'finger_camera_color_optical_frame'
+    }
 
 
 def test_the_finger_bends_behind_its_controller_and_stops_at_an_object(cell):
@@ -128,7 +154,10 @@ def test_sigterm_ends_it_clean(cell):
 
 @pytest.mark.parametrize(
     ('parameters', 'environment', 'words'),
-    [(['robot:=two_module_arm'], {}, 'finger'), ([], {'ABB_RWS_PASSWORD': '', 'ABB_RWS_USER': ''}, 'credentials')],
+    [
+        (['robot:=two_module_arm'], {}, 'finger'),
+        ([], {'ABB_RWS_PASSWORD': '', 'ABB_RWS_USER': ''}, 'credentials'),
+    ],
 )
 def test_what_cannot_be_started_is_one_line_and_exit_code_2(parameters, environment, words):
     process = start(*parameters, **environment)
@@ -137,7 +166,9 @@ def test_what_cannot_be_started_is_one_line_and_exit_code_2(parameters, environm
 
 
 def test_a_port_in_use_is_one_line_and_exit_code_2():
-    with socket.create_server(('127.0.0.1', 0)) as taken:  # the second that is opened: the first is given back
+    with socket.create_server(
+        ('127.0.0.1', 0)
+    ) as taken:  # the second that is opened: the first is given back
         port = taken.getsockname()[1]
         process = start(f'modbus_port:={free_port()}', f'rws_port:={port}')
         stderr = process.communicate(timeout=LIMIT_S)[1]

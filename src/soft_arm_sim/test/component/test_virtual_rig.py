@@ -91,7 +91,13 @@ def test_colour_and_depth_are_as_realsense2_camera_publishes_them(rig):
     colour = listener.next(f'{COLOUR}/image_raw')[-1]
     depth = listener.next(f'{DEPTH}/image_raw')[-1]
     for image, encoding, step in ((colour, 'rgb8', 1920), (depth, '16UC1', 1280)):
-        assert (image.encoding, image.width, image.height, image.step, image.is_bigendian) == (encoding, 640, 480, step, 0)
+        assert (image.encoding, image.width, image.height, image.step, image.is_bigendian) == (
+            encoding,
+            640,
+            480,
+            step,
+            0,
+        )
         assert image.header.frame_id == 'camera_color_optical_frame'
         assert len(image.data) == 480 * step
     depths = np.frombuffer(depth.data, '<u2')
@@ -105,13 +111,23 @@ def test_infos_carry_the_intrinsics(rig):
     for name in (COLOUR, DEPTH):
         info = listener.next(f'{name}/camera_info')[-1]
         assert list(info.k) == [607.3, 0.0, 320.6, 0.0, 607.3, 241.2, 0.0, 0.0, 1.0]
-        assert (info.distortion_model, list(info.d), info.width, info.height) == ('plumb_bob', [0.0] * 5, 640, 480)
+        assert (info.distortion_model, list(info.d), info.width, info.height) == (
+            'plumb_bob',
+            [0.0] * 5,
+            640,
+            480,
+        )
         assert list(info.p)[:4] == [607.3, 0.0, 320.6, 0.0]
 
 
 def test_a_frameset_has_one_stamp_and_framesets_are_a_thirtieth_apart(rig):
     _, listener, _ = rig
-    names = [f'{COLOUR}/camera_info', f'{DEPTH}/camera_info', f'{COLOUR}/image_raw', f'{DEPTH}/image_raw']
+    names = [
+        f'{COLOUR}/camera_info',
+        f'{DEPTH}/camera_info',
+        f'{COLOUR}/image_raw',
+        f'{DEPTH}/image_raw',
+    ]
     listener.next(names[0], 30)
     stamps = [{seconds(m.header.stamp) for m in listener.messages[name]} for name in names]
     newest = [m.header.stamp for m in listener.messages[names[0]]]
@@ -140,7 +156,11 @@ def test_images_are_reliable_and_frames_latched(rig):
 
 def test_diagnostics_report_the_real_time_factor_and_the_rate(rig):
     _, listener, _ = rig
-    listener.until(lambda: any(s.name == 'virtual_rig' for m in listener.messages['/diagnostics'] for s in m.status))
+    listener.until(
+        lambda: any(
+            s.name == 'virtual_rig' for m in listener.messages['/diagnostics'] for s in m.status
+        )
+    )
     values = {v.key: float(v.value) for v in listener.next('/diagnostics')[-1].status[0].values}
     assert values['real_time_factor'] > 0.1 and values['camera_hz'] > 3
 
@@ -153,14 +173,21 @@ def test_the_valve_board_moves_the_arm_and_its_watchdog_vents(rig):
 
     with ModbusTcpClient('127.0.0.1', port=port, timeout=2) as client:
         rest_m = height_m()
-        assert listener.messages['/virtual_rig/debug/tip_truth'][-1].header.frame_id == 'soft_arm_base_link'
-        client.write_registers(112, [0, 0] + [0x7465] * 10, device_id=1)  # with this key the codes are 1, 6, 31..
+        assert (
+            listener.messages['/virtual_rig/debug/tip_truth'][-1].header.frame_id
+            == 'soft_arm_base_link'
+        )
+        client.write_registers(
+            112, [0, 0] + [0x7465] * 10, device_id=1
+        )  # with this key the codes are 1, 6, 31..
         code = 0
 
         def write(address, values, after=()):
             nonlocal code
             code = (5 * code + 1) % 65536
-            assert not client.write_registers(address, [*values, code, *after], device_id=1).isError()
+            assert not client.write_registers(
+                address, [*values, code, *after], device_id=1
+            ).isError()
 
         write(106, [], [0x3F, 2])  # enable, run; targets before that would be dropped
         write(100, [-9000 & 0xFFFF] * 6)
@@ -208,7 +235,11 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(rig):
 
 @pytest.mark.parametrize(
     'parameter, words',
-    [('robot:=nothing', ['nothing']), ('plant_seed:=-1', ['plant_seed', '-1']), ('camera_file:=/nowhere.yaml', ['/nowhere.yaml'])],
+    [
+        ('robot:=nothing', ['nothing']),
+        ('plant_seed:=-1', ['plant_seed', '-1']),
+        ('camera_file:=/nowhere.yaml', ['/nowhere.yaml']),
+    ],
 )
 def test_bad_parameters_are_one_line_and_exit_code_2(rig, parameter, words):
     process = start(parameter, 'modbus_port:=0')

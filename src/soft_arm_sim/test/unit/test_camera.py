@@ -9,7 +9,11 @@ from soft_arm_physics.plant_parameters import load_plant_parameters
 from soft_arm_sim.cameras.camera import ON_THE_ARM, VirtualCamera
 from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
 
-ROBOT, PARAMETERS, JIG = load_robot('two_module_arm'), load_camera_parameters(), load_calibration_jig()
+ROBOT, PARAMETERS, JIG = (
+    load_robot('two_module_arm'),
+    load_camera_parameters(),
+    load_calibration_jig(),
+)
 IMAGE, RING = PARAMETERS.image, ROBOT.ring
 
 
@@ -37,7 +41,9 @@ def points_in_base(depth_m, mask):
     """Back-projection of masked pixels by the camera's own intrinsics and true pose, shape (n, 3)."""
     v, u = np.nonzero(mask)
     z = depth_m[v, u]
-    optical = np.stack(((u - IMAGE.cx_px) / IMAGE.fx_px * z, (v - IMAGE.cy_px) / IMAGE.fy_px * z, z), axis=1)
+    optical = np.stack(
+        ((u - IMAGE.cx_px) / IMAGE.fx_px * z, (v - IMAGE.cy_px) / IMAGE.fy_px * z, z), axis=1
+    )
     T = PARAMETERS.mounting.T_base_optical
     return optical @ T[:3, :3].T + T[:3, 3]
 
@@ -47,19 +53,27 @@ def fitted_centre(points, axis, place):
     x = np.cross(axis, [0.3, 0.5, 0.7])
     x /= np.linalg.norm(x)
     across = np.stack((x, np.cross(axis, x)))
-    outer = points[np.abs(np.linalg.norm((points - place) @ across.T, axis=1) - RING.radius_m) < 0.8e-3]
+    outer = points[
+        np.abs(np.linalg.norm((points - place) @ across.T, axis=1) - RING.radius_m) < 0.8e-3
+    ]
     height = outer @ axis
     side = outer[np.abs(height - place @ axis) < RING.height_m / 2 - 0.3e-3]  # without the rims
     assert len(side) > 1500
     plane = side @ across.T
-    solution = np.linalg.lstsq(np.column_stack((2 * plane, np.ones(len(plane)))), (plane**2).sum(axis=1), rcond=None)[0]
+    solution = np.linalg.lstsq(
+        np.column_stack((2 * plane, np.ones(len(plane)))), (plane**2).sum(axis=1), rcond=None
+    )[0]
     centre = solution[:2]
-    return centre @ across + axis * (height.min() + height.max()) / 2, np.sqrt(solution[2] + centre @ centre)
+    return centre @ across + axis * (height.min() + height.max()) / 2, np.sqrt(
+        solution[2] + centre @ centre
+    )
 
 
 def test_ring_centre_back_projected_from_exact_depth_is_the_tip(camera, bent):
     truth, T = camera.capture_truth(bent.qpos), bent.true_tip()
-    centre, radius = fitted_centre(points_in_base(truth.depth_m, truth.ring_mask), T[:3, 2], T[:3, 3])
+    centre, radius = fitted_centre(
+        points_in_base(truth.depth_m, truth.ring_mask), T[:3, 2], T[:3, 3]
+    )
     assert truth.ring_mask.sum() > 2000
     assert np.linalg.norm(centre - T[:3, 3]) < 0.2e-3
     assert radius == pytest.approx(RING.radius_m, abs=0.05e-3)
@@ -68,12 +82,29 @@ def test_ring_centre_back_projected_from_exact_depth_is_the_tip(camera, bent):
 def test_depth_is_what_a_ray_meets(camera, bent):
     truth = camera.capture_truth(bent.qpos)
     T, model, data = PARAMETERS.mounting.T_base_optical, camera._model, camera._data
-    exact = [int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_MESH)]  # rays do not see the facets of drawn round shapes
+    exact = [
+        int(mujoco.mjtGeom.mjGEOM_BOX),
+        int(mujoco.mjtGeom.mjGEOM_MESH),
+    ]  # rays do not see the facets of drawn round shapes
     hit, compared = np.zeros(1, np.int32), 0
-    for u, v in np.random.default_rng(0).integers((4, 4), (IMAGE.width_px - 4, IMAGE.height_px - 4), (400, 2)):
+    for u, v in np.random.default_rng(0).integers(
+        (4, 4), (IMAGE.width_px - 4, IMAGE.height_px - 4), (400, 2)
+    ):
         ray = np.array([(u - IMAGE.cx_px) / IMAGE.fx_px, (v - IMAGE.cy_px) / IMAGE.fy_px, 1.0])
-        depth_m = mujoco.mj_ray(model, data, T[:3, 3], T[:3, :3] @ ray, np.array([1, 1, 1, 0, 0, 0], np.uint8), 1, -1, hit)
-        if np.ptp(truth.depth_m[v - 1 : v + 2, u - 1 : u + 2]) < 0.01 and model.geom_type[hit[0]] in exact:
+        depth_m = mujoco.mj_ray(
+            model,
+            data,
+            T[:3, 3],
+            T[:3, :3] @ ray,
+            np.array([1, 1, 1, 0, 0, 0], np.uint8),
+            1,
+            -1,
+            hit,
+        )
+        if (
+            np.ptp(truth.depth_m[v - 1 : v + 2, u - 1 : u + 2]) < 0.01
+            and model.geom_type[hit[0]] in exact
+        ):
             assert truth.depth_m[v, u] == pytest.approx(depth_m, abs=0.05e-3)
             compared += 1
     assert compared > 200
@@ -99,8 +130,14 @@ def test_the_ring_on_a_peg_is_whole_in_the_picture_and_where_the_jig_says(camera
     camera.place_ring(peg)
     truth = camera.capture_truth(bent.qpos)
     v, u = np.nonzero(truth.ring_mask)
-    assert min(u.min(), v.min()) > 5 and u.max() < IMAGE.width_px - 6 and v.max() < IMAGE.height_px - 6
-    centre, _ = fitted_centre(points_in_base(truth.depth_m, truth.ring_mask), np.array([0.0, 0.0, 1.0]), camera.ring_on_jig_m)
+    assert (
+        min(u.min(), v.min()) > 5 and u.max() < IMAGE.width_px - 6 and v.max() < IMAGE.height_px - 6
+    )
+    centre, _ = fitted_centre(
+        points_in_base(truth.depth_m, truth.ring_mask),
+        np.array([0.0, 0.0, 1.0]),
+        camera.ring_on_jig_m,
+    )
     assert np.linalg.norm(centre - camera.ring_on_jig_m) < 0.2e-3
     assert 0 < np.linalg.norm(camera.ring_on_jig_m - JIG.pegs_m[peg]) < 6 * JIG.repeatability_m
 
@@ -155,25 +192,39 @@ def test_axial_noise_grows_with_the_square_of_depth(camera, bent):
     noise = PARAMETERS.noise
     for low_m, high_m in ((0.42, 0.52), (0.95, 1.15)):
         here = flat(depth_m) & (depth_m > low_m) & (depth_m < high_m)
-        errors = np.concatenate([f[here & (f > 0)] * 1e-3 - depth_m[here & (f > 0)] * (1 + noise.depth_scale_error) for f in frames])
+        errors = np.concatenate(
+            [
+                f[here & (f > 0)] * 1e-3 - depth_m[here & (f > 0)] * (1 + noise.depth_scale_error)
+                for f in frames
+            ]
+        )
         scaled = errors / np.concatenate([depth_m[here & (f > 0)] ** 2 for f in frames])
         quantum = noise.depth_quantum_m / np.sqrt(12) / ((low_m + high_m) / 2) ** 2
         assert here.sum() > 1000
-        assert np.std(scaled) == pytest.approx(np.hypot(noise.depth_sigma_m_per_m2, quantum), rel=0.2)
+        assert np.std(scaled) == pytest.approx(
+            np.hypot(noise.depth_sigma_m_per_m2, quantum), rel=0.2
+        )
 
 
 def test_noise_is_correlated_over_neighbours_and_not_over_frames(camera, bent):
     depth_m = camera.capture_truth(bent.qpos).depth_m
     here = flat(depth_m) & (depth_m > 0.9)
-    first, second = (np.where(f > 0, f * 1e-3 - depth_m, 0.0) for f in (camera.capture(bent.qpos).depth for _ in range(2)))
+    first, second = (
+        np.where(f > 0, f * 1e-3 - depth_m, 0.0)
+        for f in (camera.capture(bent.qpos).depth for _ in range(2))
+    )
 
     def correlation(a, b, mask):
         return np.corrcoef(a[mask], b[mask])[0, 1]
 
     beside = here & np.roll(here, 2, axis=1)
     # two fields filtered with a Gaussian of width s correlate with exp(-d^2 / 4 s^2)
-    assert correlation(first, np.roll(first, 2, axis=1), beside) == pytest.approx(np.exp(-4 / 16), abs=0.12)
-    assert abs(correlation(first, np.roll(first, 16, axis=1), here & np.roll(here, 16, axis=1))) < 0.15
+    assert correlation(first, np.roll(first, 2, axis=1), beside) == pytest.approx(
+        np.exp(-4 / 16), abs=0.12
+    )
+    assert (
+        abs(correlation(first, np.roll(first, 16, axis=1), here & np.roll(here, 16, axis=1))) < 0.15
+    )
     assert abs(correlation(first, second, here)) < 0.15
 
 
@@ -192,7 +243,9 @@ def test_borders_fly_and_holes_are_zero(camera, bent):
     assert 0.3 < flying.mean() < 0.55
     inside = flat(truth.depth_m)
     assert (frame.depth[inside] == 0).mean() == pytest.approx(noise.hole_share, rel=0.5)
-    assert (frame.depth[border] == 0).mean() == pytest.approx(noise.hole_share + noise.border_hole_share, rel=0.3)
+    assert (frame.depth[border] == 0).mean() == pytest.approx(
+        noise.hole_share + noise.border_hole_share, rel=0.3
+    )
 
 
 def test_a_seed_repeats_its_noise(bent):

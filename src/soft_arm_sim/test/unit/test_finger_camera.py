@@ -29,7 +29,9 @@ def project(points_m):
     """Pixels (n, 2) of points in the finger's base frame through pinhole and lens, and their depth [m]."""
     T = np.linalg.inv(PARAMETERS.mounting.T_base_optical)
     optical = points_m @ T[:3, :3].T + T[:3, 3]
-    return cv2.projectPoints(optical, np.zeros(3), np.zeros(3), CAMERA, np.array(PARAMETERS.distortion.opencv))[0][:, 0], optical[:, 2]
+    return cv2.projectPoints(
+        optical, np.zeros(3), np.zeros(3), CAMERA, np.array(PARAMETERS.distortion.opencv)
+    )[0][:, 0], optical[:, 2]
 
 
 def line_points(angles, shares):
@@ -47,7 +49,10 @@ def test_paint_is_where_projection_says(camera, angles):
     red, green, blue = rgb[v, u].astype(int).T
     assert (red > 2 * green).all() and (red > 3 * blue).all()
     assert depth_m[v, u] == pytest.approx(depths_m, abs=2e-4)
-    inside = (line_points(angles, np.linspace(-0.8, 0.8, 9)) - 0.003 * body_poses(ROBOT, angles)[-4:, None, :3, 2]).reshape(-1, 3)
+    inside = (
+        line_points(angles, np.linspace(-0.8, 0.8, 9))
+        - 0.003 * body_poses(ROBOT, angles)[-4:, None, :3, 2]
+    ).reshape(-1, 3)
     u, v = np.rint(project(inside)[0]).astype(int).T
     assert (np.ptp(rgb[v, u].astype(int), axis=1) < 30).all()  # the body beside the paint is grey
 
@@ -67,13 +72,20 @@ def test_a_lines_middle_is_there_to_a_tenth_of_a_pixel(camera):
 def test_the_lens_is_in_the_picture():
     """A strong lens far from its axis moves the lines by pixels, to where OpenCV says."""
     lens = Distortion(k1=-0.32, k2=0.08, k3=0.0, p1=0.004, p2=-0.003)
-    aside = PARAMETERS.mounting.model_copy(update={'position_m': (0.075, -0.2, -0.01), 'look_at_m': (0.075, 0.0, -0.01)})
-    camera = FingerCamera(ROBOT, PARAMETERS.model_copy(update={'distortion': lens, 'mounting': aside}), 0)
+    aside = PARAMETERS.mounting.model_copy(
+        update={'position_m': (0.075, -0.2, -0.01), 'look_at_m': (0.075, 0.0, -0.01)}
+    )
+    camera = FingerCamera(
+        ROBOT, PARAMETERS.model_copy(update={'distortion': lens, 'mounting': aside}), 0
+    )
     rgb, _ = camera.capture_truth(VACUUM)
     camera.close()
     T = np.linalg.inv(aside.T_base_optical)
     optical = line_points(VACUUM, np.linspace(-0.8, 0.8, 9))[-1] @ T[:3, :3].T + T[:3, 3]
-    bent, straight = (cv2.projectPoints(optical, np.zeros(3), np.zeros(3), CAMERA, d)[0][:, 0] for d in (np.array(lens.opencv), None))
+    bent, straight = (
+        cv2.projectPoints(optical, np.zeros(3), np.zeros(3), CAMERA, d)[0][:, 0]
+        for d in (np.array(lens.opencv), None)
+    )
     assert np.linalg.norm(bent - straight, axis=1).min() > 10
     u, v = np.rint(bent).astype(int).T
     assert (rgb[v, u, 0] > 2 * rgb[v, u, 1].astype(int)).all()
@@ -88,7 +100,13 @@ tiny = st.floats(-0.01, 0.01)
 def test_the_lens_is_opencvs(k1, k2, k3, p1, p2, seed):
     rays = np.random.default_rng(seed).uniform(-0.5, 0.5, (20, 2))
     lens = Distortion(k1=k1, k2=k2, k3=k3, p1=p1, p2=p2)
-    expected = cv2.projectPoints(np.column_stack([rays, np.ones(20)]), np.zeros(3), np.zeros(3), np.eye(3), np.array(lens.opencv))[0][:, 0]
+    expected = cv2.projectPoints(
+        np.column_stack([rays, np.ones(20)]),
+        np.zeros(3),
+        np.zeros(3),
+        np.eye(3),
+        np.array(lens.opencv),
+    )[0][:, 0]
     assert distorted(rays, lens) == pytest.approx(expected, abs=1e-12)
 
 
@@ -100,10 +118,14 @@ def test_noise_is_on_both_and_repeats_with_its_seed(camera):
         frames.append(other.capture(BENT))
         other.close()
     assert all(np.array_equal(a, b) for a, b in zip(frames[0], frames[1], strict=True))
-    assert not np.array_equal(frames[0][0], frames[2][0]) and not np.array_equal(frames[0][1], frames[2][1])
+    assert not np.array_equal(frames[0][0], frames[2][0]) and not np.array_equal(
+        frames[0][1], frames[2][1]
+    )
     rgb, depth = frames[0]
     plain = (truth > 20).all(axis=2) & (truth < 235).all(axis=2)
-    assert np.std(rgb[plain].astype(float) - truth[plain]) == pytest.approx(NOISE.colour_sigma, rel=0.1)
+    assert np.std(rgb[plain].astype(float) - truth[plain]) == pytest.approx(
+        NOISE.colour_sigma, rel=0.1
+    )
     assert depth.dtype == np.uint16
     assert (depth == 0).mean() == pytest.approx(NOISE.hole_share, abs=0.01)
 
@@ -123,7 +145,11 @@ def test_pieces_are_the_kinematics_pieces():
             [s * np.cos(theta), c, s * np.sin(theta)],
             [-np.sin(theta), 0, np.cos(theta)],
         ]
-        piece[:3, 3] = segment.length_m / theta * np.array([c * (1 - np.cos(theta)), s * (1 - np.cos(theta)), np.sin(theta)])
+        piece[:3, 3] = (
+            segment.length_m
+            / theta
+            * np.array([c * (1 - np.cos(theta)), s * (1 - np.cos(theta)), np.sin(theta)])
+        )
         pose = pose @ piece
         assert end == pytest.approx(pose, abs=1e-12)
 

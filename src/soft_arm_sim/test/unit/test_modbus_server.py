@@ -92,12 +92,17 @@ def frame(transaction: int, pdu: bytes, unit: int = 1) -> bytes:
 
 
 def test_writes_are_echoed_as_modbus_demands(device):
-    writes = {'board': ['06 006E A55A', '06 0064 0005', '06 006D 00FA'], 'gripper': ['06 0003 0005', '06 0001 0001']}[device.name]
+    writes = {
+        'board': ['06 006E A55A', '06 0064 0005', '06 006D 00FA'],
+        'gripper': ['06 0003 0005', '06 0001 0001'],
+    }[device.name]
     with Client(device) as client:
         for text in writes:
             assert client.ask(bytes.fromhex(text)) == bytes.fromhex(text)
         address = {'board': '0064', 'gripper': '0003'}[device.name]
-        assert client.ask(bytes.fromhex(f'10 {address} 0001 02 0009')) == bytes.fromhex(f'10 {address} 0001')
+        assert client.ask(bytes.fromhex(f'10 {address} 0001 02 0009')) == bytes.fromhex(
+            f'10 {address} 0001'
+        )
         assert client.ask(bytes.fromhex(f'03 {address} 0001')) == bytes.fromhex('03 02 0009')
 
 
@@ -163,17 +168,32 @@ def test_functions_that_the_device_does_not_have_are_illegal(device):
     with Client(device) as client:
         for function in set(range(256)) - set(FUNCTIONS[device.name]):
             for rest in ('', '0000 0001', '0E 01 00'):
-                assert client.ask(bytes([function]) + bytes.fromhex(rest)) == bytes([function | 0x80, 1])
+                assert client.ask(bytes([function]) + bytes.fromhex(rest)) == bytes(
+                    [function | 0x80, 1]
+                )
 
 
 def test_units(device):
     with Client(device) as client:
-        for unit, answer in ((0, '03 02 0000'), (1, '03 02 0000'), (255, '03 02 0000'), (2, '83 0B'), (247, '83 0B')):
+        for unit, answer in (
+            (0, '03 02 0000'),
+            (1, '03 02 0000'),
+            (255, '03 02 0000'),
+            (2, '83 0B'),
+            (247, '83 0B'),
+        ):
             assert client.ask(bytes.fromhex('03 0000 0001'), unit) == bytes.fromhex(answer)
 
 
 @pytest.mark.parametrize(
-    'header', ['0001 0001 0006 01', '0001 0000 0001 01', '0001 0000 0000 01', '0001 0000 0200 01', '4745 5420 2F20 48']
+    'header',
+    [
+        '0001 0001 0006 01',
+        '0001 0000 0001 01',
+        '0001 0000 0000 01',
+        '0001 0000 0200 01',
+        '4745 5420 2F20 48',
+    ],
 )
 def test_what_is_no_modbus_ends_its_connection_and_no_other(device, header):
     with Client(device) as other, Client(device) as client:
@@ -194,7 +214,10 @@ def test_a_loop_that_breaks_off_ends_the_device_loudly(caplog):
         assert not thread.device.powered
         with pytest.raises(ConnectionRefusedError):
             Client(thread.device)
-        with pytest.raises(SimulationError, match=r"board: its loop broke off, it serves no more: IndexError\('a bug'\)"):
+        with pytest.raises(
+            SimulationError,
+            match=r"board: its loop broke off, it serves no more: IndexError\('a bug'\)",
+        ):
             thread.check()
     assert 'its loop broke off' in caplog.text
 
@@ -206,7 +229,9 @@ def test_a_device_that_is_told_to_end_serves_until_it_is_released(in_use):
     device, began_s = thread.device, time.monotonic()
     with Client(device) as client:
         device.in_use = in_use != 'not'
-        stopping = threading.Thread(target=thread.stop, args=(RELEASE_S if in_use != 'for ever' else 0.2,))
+        stopping = threading.Thread(
+            target=thread.stop, args=(RELEASE_S if in_use != 'for ever' else 0.2,)
+        )
         stopping.start()
         if in_use == 'for a while':
             for _ in range(20):

@@ -3,7 +3,12 @@ import yaml
 
 from soft_arm_physics.errors import SimulationError
 from soft_arm_physics.plant_parameters import SHIPPED, load_plant_parameters
-from soft_arm_sim.cameras.parameters import CONFIG, load_calibration_jig, load_camera_parameters, load_finger_camera_parameters
+from soft_arm_sim.cameras.parameters import (
+    CONFIG,
+    load_calibration_jig,
+    load_camera_parameters,
+    load_finger_camera_parameters,
+)
 
 LOADERS = {
     'two_module_arm.plant.yaml': load_plant_parameters,
@@ -34,8 +39,18 @@ def put(content, path, value):
         ('two_module_arm.plant.yaml', 'valve.lag', 0.2, ['valve.lag', 'unknown']),
         ('two_module_arm.plant.yaml', 'valve.lag_s', 0.0, ['valve.lag_s', 'greater than 0', '0.0']),
         ('two_module_arm.plant.yaml', 'valve.lag_s', float('nan'), ['valve.lag_s', 'finite']),
-        ('two_module_arm.plant.yaml', 'hysteresis.weights', [0.5, 0.4, 0.2], ['hysteresis', '1.100', 'below 1']),
-        ('two_module_arm.plant.yaml', 'hysteresis.weights', [0.5], ['hysteresis', '3 thresholds_pa', '1 weights']),
+        (
+            'two_module_arm.plant.yaml',
+            'hysteresis.weights',
+            [0.5, 0.4, 0.2],
+            ['hysteresis', '1.100', 'below 1'],
+        ),
+        (
+            'two_module_arm.plant.yaml',
+            'hysteresis.weights',
+            [0.5],
+            ['hysteresis', '3 thresholds_pa', '1 weights'],
+        ),
         ('two_module_arm.plant.yaml', 'mechanics.time_step_s', 0.1, ['time_step_s', '0.01']),
         ('finger_camera.yaml', 'distortion.k3', None, ['distortion.k3', 'missing']),
         ('virtual_camera.yaml', 'image.width_px', 10, ['image.width_px', '64']),
@@ -54,11 +69,15 @@ def test_a_bad_value_is_one_line_with_file_key_and_value(tmp_path, name, path, v
     assert all(word in message for word in [*words, str(file)]) and '\n' not in message
 
 
-@pytest.mark.parametrize('text, words', [(None, ['No such file']), ('a: [', ['not YAML']), ('', ['file'])])
+@pytest.mark.parametrize(
+    'text, words', [(None, ['No such file']), ('a: [', ['not YAML']), ('', ['file'])]
+)
 def test_an_unreadable_file_is_one_line(tmp_path, text, words):
     file = tmp_path / 'x.yaml'
     if text is not None:
         file.write_text(text)
     with pytest.raises(SimulationError) as caught:
         load_plant_parameters(file)
-    assert all(word in str(caught.value) for word in [*words, str(file)]) and '\n' not in str(caught.value)
+    assert all(word in str(caught.value) for word in [*words, str(file)]) and '\n' not in str(
+        caught.value
+    )

@@ -94,8 +94,12 @@ class Plant:
     def __init__(self):
         self.calls, self.on = [], threading.Event()
 
-    def advance(self, dt_s, positive_target_pa, negative_target_pa, positive_trigger, negative_trigger):
-        self.calls.append((positive_target_pa, negative_target_pa, positive_trigger, negative_trigger))
+    def advance(
+        self, dt_s, positive_target_pa, negative_target_pa, positive_trigger, negative_trigger
+    ):
+        self.calls.append(
+            (positive_target_pa, negative_target_pa, positive_trigger, negative_trigger)
+        )
         if positive_trigger or negative_trigger:
             self.on.set()
 
@@ -114,16 +118,23 @@ def server():
 
 def test_serves_the_registers_and_drives_the_plant(server):
     async def scenario():
-        async with AsyncModbusTcpClient('127.0.0.1', port=server.device.port, timeout=1, retries=0) as client:
+        async with AsyncModbusTcpClient(
+            '127.0.0.1', port=server.device.port, timeout=1, retries=0
+        ) as client:
             await client.write_registers(1, [1, 0, 500, 0])
             await asyncio.to_thread(server.device.plant.on.wait, 2.0)
-            words = [(await read(0, count=5)).registers for read in (client.read_holding_registers, client.read_input_registers)]
+            words = [
+                (await read(0, count=5)).registers
+                for read in (client.read_holding_registers, client.read_input_registers)
+            ]
             words.append((await client.read_holding_registers(0, count=5, device_id=255)).registers)
             refused = [
                 await client.write_register(2, 1),
                 await client.read_holding_registers(5, count=2),
                 await client.read_coils(0, count=1),
-                await client.readwrite_registers(read_address=0, read_count=1, write_address=3, values=[0]),
+                await client.readwrite_registers(
+                    read_address=0, read_count=1, write_address=3, values=[0]
+                ),
                 await client.read_holding_registers(0, device_id=7),
             ]
             return words, [answer.exception_code for answer in refused]
@@ -148,16 +159,23 @@ def test_port_in_use_is_one_clear_line(server):
 
 def test_command_says_where_it_listens_and_ends_on_sigterm():
     process = subprocess.Popen(
-        ['softarm', 'sim', 'pcu2v', '--port', '0', '--json'], stdout=subprocess.PIPE, text=True, env=os.environ | {'PYTHONUNBUFFERED': '1'}
+        ['softarm', 'sim', 'pcu2v', '--port', '0', '--json'],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {'PYTHONUNBUFFERED': '1'},
     )
     try:
         where = json.loads(process.stdout.readline())
         assert where['host'] == '127.0.0.1'
 
         async def bend():
-            async with AsyncModbusTcpClient(where['host'], port=where['port'], timeout=1, retries=0) as client:
+            async with AsyncModbusTcpClient(
+                where['host'], port=where['port'], timeout=1, retries=0
+            ) as client:
                 await client.write_registers(1, [1, 0, 800, 0])
-                while (pressure := (await client.read_holding_registers(0, count=1)).registers[0]) < 700:
+                while (
+                    pressure := (await client.read_holding_registers(0, count=1)).registers[0]
+                ) < 700:
                     await asyncio.sleep(0.02)
                 return pressure
 

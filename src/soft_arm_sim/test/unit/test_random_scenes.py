@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.cameras.random_scenes import DOMAINS, MIN_VIEW_ANGLE_DEG, RandomScenes, scaled_camera
+from soft_arm_sim.cameras.random_scenes import (
+    DOMAINS,
+    MIN_VIEW_ANGLE_DEG,
+    RandomScenes,
+    scaled_camera,
+)
 
 ROBOT = load_robot('two_module_arm')
 PARAMETERS = scaled_camera(0.25)
@@ -30,11 +35,17 @@ def test_mask_lies_where_the_pose_says(scenes):
     for number in range(12):
         frame = scenes.draw(number)
         centre, axis = frame.T_optical_ring[:3, 3], frame.T_optical_ring[:3, 2]
-        assert abs(axis @ centre) <= np.cos(np.deg2rad(MIN_VIEW_ANGLE_DEG)) * np.linalg.norm(centre) + 1e-9
+        assert (
+            abs(axis @ centre)
+            <= np.cos(np.deg2rad(MIN_VIEW_ANGLE_DEG)) * np.linalg.norm(centre) + 1e-9
+        )
         if frame.visible_share > 0.3:
             v, u = np.nonzero(frame.ring_mask)
             seen = np.array([u.mean(), v.mean()])
-            expected = centre[:2] / centre[2] * (image.fx_px, image.fy_px) + (image.cx_px, image.cy_px)
+            expected = centre[:2] / centre[2] * (image.fx_px, image.fy_px) + (
+                image.cx_px,
+                image.cy_px,
+            )
             assert np.linalg.norm(seen - expected) < 0.05 / centre[2] * image.fx_px
             depth_m = 1e-3 * frame.depth[frame.ring_mask].astype(float)
             assert abs(np.median(depth_m[depth_m > 0]) - centre[2]) < 0.06
@@ -52,7 +63,9 @@ def test_frames_without_a_ring_show_none(scenes):
 
 def test_held_out_scenes_share_nothing_that_was_promised():
     training, held_out = DOMAINS['training'], DOMAINS['held_out']
-    assert training.stream != held_out.stream and not set(training.textures) & set(held_out.textures)
+    assert training.stream != held_out.stream and not set(training.textures) & set(
+        held_out.textures
+    )
     assert len(set(training.shapes) & set(held_out.shapes)) == 1  # boxes
     assert training.hues[1] <= held_out.hues[0] and training.light_side != held_out.light_side
 
@@ -60,4 +73,6 @@ def test_held_out_scenes_share_nothing_that_was_promised():
 def test_scaled_camera_sees_the_same_rays():
     image, whole = PARAMETERS.image, scaled_camera(1.0).image
     assert (image.width_px, image.height_px) == (160, 120)
-    assert (0 - 0.5 - image.cx_px) / image.fx_px == pytest.approx((0 - 0.5 - whole.cx_px) / whole.fx_px)
+    assert (0 - 0.5 - image.cx_px) / image.fx_px == pytest.approx(
+        (0 - 0.5 - whole.cx_px) / whole.fx_px
+    )

@@ -46,8 +46,16 @@ def modules(count: int, channels: tuple[int, ...] = ()) -> Robot:
     first, content['segments'] = content['segments'][0], []
     for k in range(count):
         names = [f'm{k}_b{i}' for i in range(3)]
-        content['segments'].append({**first, 'name': f'm{k}', 'actuators': {**first['actuators'], 'names': names}})
-    content['channels'] = dict(zip([name for s in content['segments'] for name in s['actuators']['names']], channels, strict=False))
+        content['segments'].append(
+            {**first, 'name': f'm{k}', 'actuators': {**first['actuators'], 'names': names}}
+        )
+    content['channels'] = dict(
+        zip(
+            [name for s in content['segments'] for name in s['actuators']['names']],
+            channels,
+            strict=False,
+        )
+    )
     return Robot.model_validate(content)
 
 
@@ -68,7 +76,10 @@ def test_an_arm_of_one_module_leaves_the_other_channels_at_ambient():
             modules(3, tuple(range(9))),
             "'two_module_arm' has 9 chambers, register map valve_board has 6 channels: it needs a device with more",
         ),
-        (modules(1, (4, 5, 6)), 'uses channel 6, register map valve_board has 6 channels, 0 to 5: correct `channels` in the robot file'),
+        (
+            modules(1, (4, 5, 6)),
+            'uses channel 6, register map valve_board has 6 channels, 0 to 5: correct `channels` in the robot file',
+        ),
         (modules(2), 'does not say which channel each chamber hangs on'),
     ],
 )
@@ -87,7 +98,11 @@ def test_it_runs_with_the_wall_clock(running):
 def test_snapshot_belongs_to_one_moment(running):
     running.set_valve_targets_pa(np.array([96e3, -96e3, 0, 0, 96e3, -96e3]))
     snapshot = running.snapshot()
-    until(lambda: np.linalg.norm(running.snapshot().T_base_tip[:3, 3] - snapshot.T_base_tip[:3, 3]) > 5e-3)
+    until(
+        lambda: (
+            np.linalg.norm(running.snapshot().T_base_tip[:3, 3] - snapshot.T_base_tip[:3, 3]) > 5e-3
+        )
+    )
     assert np.abs(running.snapshot().qpos - snapshot.qpos).max() > 0.01
 
 

@@ -39,7 +39,9 @@ def code(logic: BoardLogic) -> int:
 def write(logic: BoardLogic, address: int, values: list[int]) -> int:
     """A write of the holder, from the heartbeat at the latest; settings in between stay as they are."""
     if address <= 106:
-        return logic.write(address, [*values, *logic.read(address, 7)[len(values) : 106 - address], code(logic)])
+        return logic.write(
+            address, [*values, *logic.read(address, 7)[len(values) : 106 - address], code(logic)]
+        )
     between = [KEY_OF_FAULTS if at == KEY else logic.read(at, 1)[0] for at in range(107, address)]
     return logic.write(106, [code(logic), *between, *values])
 
@@ -57,7 +59,9 @@ def beat(logic: BoardLogic) -> None:
     assert logic.write(106, [code(logic)]) == 0
 
 
-def run_for(logic: BoardLogic, duration_ms: int, pressures=STILL, supply=SUPPLY, alive=True) -> None:
+def run_for(
+    logic: BoardLogic, duration_ms: int, pressures=STILL, supply=SUPPLY, alive=True
+) -> None:
     for _ in range(0, duration_ms, 5):
         if alive:
             beat(logic)
@@ -215,13 +219,17 @@ def server():
 
 def test_serves_the_registers_and_moves_the_plant(server):
     async def scenario():
-        async with AsyncModbusTcpClient('127.0.0.1', port=server.device.port, timeout=1, retries=0) as client:
+        async with AsyncModbusTcpClient(
+            '127.0.0.1', port=server.device.port, timeout=1, retries=0
+        ) as client:
             assert (await client.read_input_registers(18, count=1)).registers == [MAP_ID]
             assert (await client.write_registers(112, [*KEYS, *HOLDER])).isError() is False
             logic = server.device.logic
             assert (await client.write_registers(106, [code(logic), 1, RUN])).isError() is False
             beat = code(logic)
-            answer = await client.readwrite_registers(read_address=0, read_count=19, write_address=100, values=[500, 0, 0, 0, 0, 0, beat])
+            answer = await client.readwrite_registers(
+                read_address=0, read_count=19, write_address=100, values=[500, 0, 0, 0, 0, 0, beat]
+            )
             refused = [
                 await client.write_registers(100, [20_000, 0, 0, 0, 0, 0, code(logic)]),
                 await client.read_holding_registers(50, count=1),
@@ -264,12 +272,17 @@ def test_a_held_board_that_is_told_to_end_serves_until_the_hold_has_ended(server
     write(server.device.logic, ENABLE, [63, RUN])
     write(server.device.logic, 100, [100] * 6)
     assert server.device.plant.moved.wait(1.0)
-    server.stop(RELEASE_S)  # the host is dead: the watchdog vents, and nobody holds the board any more
+    server.stop(
+        RELEASE_S
+    )  # the host is dead: the watchdog vents, and nobody holds the board any more
     assert server.device.logic.faults == FAULT_WATCHDOG and not server.device.plant.targets_pa.any()
 
 
 def test_port_in_use_is_one_clear_line(server):
     second = DeviceThread(ValveBoard(Plant(), port=server.device.port))
-    with pytest.raises(PortInUseError, match=f'cannot listen on 127.0.0.1:{server.device.port}, probably another program') as error:
+    with pytest.raises(
+        PortInUseError,
+        match=f'cannot listen on 127.0.0.1:{server.device.port}, probably another program',
+    ) as error:
         second.start()
     assert '\n' not in str(error.value)

@@ -21,7 +21,9 @@ class CameraWatch:
         self._first: np.ndarray | None = None
         self._corners: np.ndarray | None = None
         self._looks_moved = 0
-        self.shift_px: float | None = None  # median at the last look, None where the background does not tell
+        self.shift_px: float | None = (
+            None  # median at the last look, None where the background does not tell
+        )
 
     @property
     def moved(self) -> bool:
@@ -39,7 +41,9 @@ class CameraWatch:
             return
         now, found, _ = cv2.calcOpticalFlowPyrLK(self._first, grey, self._corners, None, **_WINDOW)
         back, again, _ = cv2.calcOpticalFlowPyrLK(grey, self._first, now, None, **_WINDOW)
-        same = (found & again)[:, 0].astype(bool) & (np.linalg.norm(back - self._corners, axis=-1)[:, 0] < THERE_AND_BACK_PX)
+        same = (found & again)[:, 0].astype(bool) & (
+            np.linalg.norm(back - self._corners, axis=-1)[:, 0] < THERE_AND_BACK_PX
+        )
         if same.sum() < MIN_TRACKED:
             self.shift_px = None
             return

@@ -11,11 +11,20 @@ from scipy.spatial.transform import Rotation
 from typing_extensions import TypedDict
 
 from soft_arm_description.calibration import made_by
-from soft_arm_description.yaml_file import Number, Word, YamlFileError, checked, read_yaml, write_yaml
+from soft_arm_description.yaml_file import (
+    Number,
+    Word,
+    YamlFileError,
+    checked,
+    read_yaml,
+    write_yaml,
+)
 from soft_arm_vision.errors import VisionError
 
 MIN_POINTS = 9
-MIN_SPREAD_M = 0.040  # second singular value of one set's points, about sqrt(9) times their spread across
+MIN_SPREAD_M = (
+    0.040  # second singular value of one set's points, about sqrt(9) times their spread across
+)
 MAX_RESIDUAL_M = 2.5e-3  # root mean square
 OUTLIER_FLOOR_M = 3e-3  # closer than this is never an outlier
 MAX_OUTLIER_SHARE = 0.2
@@ -83,8 +92,9 @@ class Mounting:
     def covariance_at(self, position_m: np.ndarray) -> np.ndarray:
         """What the calibration adds to the covariance (6, 6) of a pose seen at a place of the base frame [m], shape (3,).
 
-        A wrong rotation moves a place by `omega x (place - middle)`; a depth scale that the pose does not correct moves it along
-        `place - middle`. At the middle of the calibration's points both vanish.
+        A wrong rotation moves a place by `omega x (place - middle)`; a depth scale that the pose
+        does not correct moves it along `place - middle`. At the middle of the calibration's points
+        both vanish.
         """
         x, y, z = position_m - self.middle_m
         lever = np.eye(6)
@@ -118,16 +128,21 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
         place: Number of the place (peg) each point was measured at, shape (n,); None: each its own. Left out place by place.
 
     Raises:
-        CalibrationRefused: If there are too few points, they lie on a line, mirror each other, do not correspond, or fit badly.
+        CalibrationRefused: If there are too few points, they lie on a line, mirror each other, do
+            not correspond, or fit badly.
     """
     camera_m, base_m = np.asarray(camera_m, float), np.asarray(base_m, float)
     if camera_m.shape != base_m.shape or camera_m.ndim != 2 or camera_m.shape[1] != 3:
-        raise CalibrationRefused(f'camera points {camera_m.shape} and base points {base_m.shape}: give (n, 3) of each')
+        raise CalibrationRefused(
+            f'camera points {camera_m.shape} and base points {base_m.shape}: give (n, 3) of each'
+        )
     place = np.arange(len(camera_m)) if place is None else np.asarray(place)
     if not (np.isfinite(camera_m).all() and np.isfinite(base_m).all()):
         raise CalibrationRefused('a coordinate is not a number: measure that point again')
     if len(np.unique(place)) < MIN_POINTS:
-        raise CalibrationRefused(f'{len(np.unique(place))} places are too few: measure at least {MIN_POINTS}')
+        raise CalibrationRefused(
+            f'{len(np.unique(place))} places are too few: measure at least {MIN_POINTS}'
+        )
     spread_m = _spread_m(base_m, place)
     if spread_m < MIN_SPREAD_M:
         raise CalibrationRefused(
@@ -136,7 +151,9 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
         )
     scale = _scale(camera_m, base_m)
     if not 0.5 < scale < 2:
-        raise CalibrationRefused(f'the camera sees the points {scale:.3g} times as large as they are: check the units, both are in m')
+        raise CalibrationRefused(
+            f'the camera sees the points {scale:.3g} times as large as they are: check the units, both are in m'
+        )
     kept = np.ones(len(camera_m), bool)
     for _ in range(10):
         T = register(camera_m[kept], base_m[kept])
@@ -154,14 +171,31 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
             f'the camera sees the points {100 * (scale - 1):+.1f} % larger than they are, {100 * MAX_SCALE_ERROR:.0f} % is '
             'allowed: check the depth scale and the positions of the places'
         )
-    if share > MAX_OUTLIER_SHARE or rms > MAX_RESIDUAL_M or len(np.unique(place[kept])) < MIN_POINTS - 1:
+    if (
+        share > MAX_OUTLIER_SHARE
+        or rms > MAX_RESIDUAL_M
+        or len(np.unique(place[kept])) < MIN_POINTS - 1
+    ):
         raise CalibrationRefused(_why_bad(camera_m, base_m, place, residuals, kept, rms))
-    middle_m, covariance = _uncertainty(base_m[kept], transform(T, camera_m[kept]) - base_m[kept], place[kept], scale)
+    middle_m, covariance = _uncertainty(
+        base_m[kept], transform(T, camera_m[kept]) - base_m[kept], place[kept], scale
+    )
     left_out_m = _leave_one_out(camera_m[kept], base_m[kept], place[kept])
-    return Extrinsics(T, rms, left_out_m, middle_m, covariance, scale, int(kept.sum()), kept, residuals)
+    return Extrinsics(
+        T, rms, left_out_m, middle_m, covariance, scale, int(kept.sum()), kept, residuals
+    )
 
 
-def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: str, method: str, devices: str, fingerprint: str) -> None:
+def save(
+    path: Path,
+    extrinsics: Extrinsics,
+    *,
+    base_frame: str,
+    camera_frame: str,
+    method: str,
+    devices: str,
+    fingerprint: str,
+) -> None:
     """Write the calibration file (YAML), whole or not at all; devices: `virtual` or `real`."""
     T = extrinsics.T_base_camera
     content = {
@@ -171,7 +205,10 @@ def save(path: Path, extrinsics: Extrinsics, *, base_frame: str, camera_frame: s
         'robot_fingerprint': fingerprint,
         'base_frame': base_frame,
         'camera_frame': camera_frame,
-        'T_base_camera': {'position_m': _rounded(T[:3, 3]), 'q_xyzw': _rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9)},
+        'T_base_camera': {
+            'position_m': _rounded(T[:3, 3]),
+            'q_xyzw': _rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9),
+        },
         'points': extrinsics.points,
         'outliers': int((~extrinsics.kept).sum()),
         'residual_m': round(extrinsics.residual_m, 7),
@@ -212,7 +249,9 @@ def load(path: Path) -> Mounting:
     try:
         content = checked(read_yaml(path), _File)
     except OSError as error:
-        raise VisionError(f'extrinsics {path}: {error.strerror}; {made_by(path, "softarm calibrate extrinsics")}') from error
+        raise VisionError(
+            f'extrinsics {path}: {error.strerror}; {made_by(path, "softarm calibrate extrinsics")}'
+        ) from error
     except YamlFileError as error:
         raise VisionError(
             f'extrinsics {path}: not a calibration of camera -> base ({error}); run `softarm calibrate extrinsics`'
@@ -220,12 +259,18 @@ def load(path: Path) -> Mounting:
     position, q_xyzw = (np.array(content['T_base_camera'][key]) for key in ('position_m', 'q_xyzw'))
     middle_m, covariance = np.array(content['middle_m']), np.array(content['covariance_m_rad'])
     if abs(np.linalg.norm(q_xyzw) - 1) > 1e-3:
-        raise VisionError(f'extrinsics {path}: q_xyzw {q_xyzw} is no rotation, its norm is not 1; run `softarm calibrate extrinsics`')
+        raise VisionError(
+            f'extrinsics {path}: q_xyzw {q_xyzw} is no rotation, its norm is not 1; run `softarm calibrate extrinsics`'
+        )
     if not np.linalg.eigvalsh(covariance).min() > -1e-12:
-        raise VisionError(f'extrinsics {path}: covariance_m_rad is no 6 x 6 covariance at middle_m; run `softarm calibrate extrinsics`')
+        raise VisionError(
+            f'extrinsics {path}: covariance_m_rad is no 6 x 6 covariance at middle_m; run `softarm calibrate extrinsics`'
+        )
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = Rotation.from_quat(q_xyzw).as_matrix(), position
-    return Mounting(T, content['base_frame'], content['camera_frame'], middle_m, covariance, content['scale'])
+    return Mounting(
+        T, content['base_frame'], content['camera_frame'], middle_m, covariance, content['scale']
+    )
 
 
 def _rounded(values: np.ndarray, digits: int = 7) -> list[float]:
@@ -245,7 +290,9 @@ def _scale(camera_m: np.ndarray, base_m: np.ndarray) -> float:
 
 def _why_bad(camera_m, base_m, place, residuals, kept, rms) -> str:
     mirrored = camera_m * [1, 1, -1]
-    mirror = np.median(np.linalg.norm(transform(register(mirrored, base_m), mirrored) - base_m, axis=1))
+    mirror = np.median(
+        np.linalg.norm(transform(register(mirrored, base_m), mirrored) - base_m, axis=1)
+    )
     if mirror < 0.3 * np.median(residuals):
         return (
             'the two point sets are mirror images of each other: one frame is left-handed or an axis has the wrong sign '
@@ -271,7 +318,9 @@ def _swapped(camera_m, base_m, place) -> tuple[int, int] | None:
         for j in range(i):
             order = np.arange(len(places))
             order[[i, j]] = order[[j, i]]
-            residuals = np.linalg.norm(transform(register(camera, base[order]), camera) - base[order], axis=1)
+            residuals = np.linalg.norm(
+                transform(register(camera, base[order]), camera) - base[order], axis=1
+            )
             if residuals.max() < 2 * MAX_RESIDUAL_M:
                 return int(places[j]), int(places[i])
     return None
@@ -286,11 +335,13 @@ def _leave_one_out(camera_m, base_m, place) -> float:
     return float(np.sqrt(np.concatenate(squared).mean()))
 
 
-def _uncertainty(base_m: np.ndarray, error_m: np.ndarray, place: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
+def _uncertainty(
+    base_m: np.ndarray, error_m: np.ndarray, place: np.ndarray, scale: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Middle of the places (3,), and covariance (6, 6) of position there and of rotation, about the base frame's axes.
 
-    Points of one place may err together (the peg, the view), so that the places' mean errors count, not the points. What the scale
-    explains of them is no error of the pose.
+    Points of one place may err together (the peg, the view), so that the places' mean errors count,
+    not the points. What the scale explains of them is no error of the pose.
     """
     places = np.unique(place)
     mean_error_m = np.stack([error_m[place == p].mean(axis=0) for p in places])
@@ -300,5 +351,7 @@ def _uncertainty(base_m: np.ndarray, error_m: np.ndarray, place: np.ndarray, sca
     variance = np.square(mean_error_m - (scale - 1) * lever).sum() / (3 * n - 7)
     covariance = np.zeros((6, 6))
     covariance[:3, :3] = variance / n * np.eye(3)
-    covariance[3:, 3:] = variance * np.linalg.inv(np.square(lever).sum() * np.eye(3) - lever.T @ lever)
+    covariance[3:, 3:] = variance * np.linalg.inv(
+        np.square(lever).sum() * np.eye(3) - lever.T @ lever
+    )
     return at_m.mean(axis=0), covariance

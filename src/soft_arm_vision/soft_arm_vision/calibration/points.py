@@ -27,9 +27,13 @@ def read_jig(path: Path) -> np.ndarray:
     try:
         return np.array(checked(read_yaml(path), _Jig)['pegs_m']).reshape(-1, 3)
     except OSError as error:
-        raise VisionError(f"jig {path}: {error.strerror}; give the file with the pegs' places with --jig") from error
+        raise VisionError(
+            f"jig {path}: {error.strerror}; give the file with the pegs' places with --jig"
+        ) from error
     except YamlFileError as error:
-        raise VisionError(f'jig {path}: the key pegs_m must be a list of [x, y, z] in m ({error})') from error
+        raise VisionError(
+            f'jig {path}: the key pegs_m must be a list of [x, y, z] in m ({error})'
+        ) from error
 
 
 def read_correspondences(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -41,7 +45,9 @@ def read_correspondences(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray
     try:
         columns, rows = read_csv(path)
         need(columns, COLUMNS)
-        values = np.array([[row.number(name) for name in COLUMNS] for row in rows]).reshape(-1, len(COLUMNS))
+        values = np.array([[row.number(name) for name in COLUMNS] for row in rows]).reshape(
+            -1, len(COLUMNS)
+        )
         if (np.abs(values[:, 0]) > 1e6).any():
             raise CsvFileError('a place is beyond 1e6: number the places 0, 1, 2 ..')
     except OSError as error:

@@ -50,10 +50,28 @@ def _parser() -> CommandLine:
     parser.add_rig()
     parser.add_robot()
     parser.add_argument('--out', type=output_file(), help='write here instead')
-    parser.add_argument('--jig', type=input_file, help="YAML file with the ring's centre on each peg, pegs_m (default: the virtual rig's)")
-    parser.add_argument('--sets', type=positive_count, default=10, help='times that every peg is measured (default: %(default)s)')
-    parser.add_argument('--frames', type=positive_count, default=10, help='frames averaged at each peg (default: %(default)s)')
-    parser.add_argument('--points', type=input_file, help=f'CSV of correspondences measured elsewhere, columns {",".join(COLUMNS)}')
+    parser.add_argument(
+        '--jig',
+        type=input_file,
+        help="YAML file with the ring's centre on each peg, pegs_m (default: the virtual rig's)",
+    )
+    parser.add_argument(
+        '--sets',
+        type=positive_count,
+        default=10,
+        help='times that every peg is measured (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--frames',
+        type=positive_count,
+        default=10,
+        help='frames averaged at each peg (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--points',
+        type=input_file,
+        help=f'CSV of correspondences measured elsewhere, columns {",".join(COLUMNS)}',
+    )
     parser.add_json()
     return parser
 
@@ -65,10 +83,15 @@ def _measure(args, robot: Robot, devices: str) -> tuple[np.ndarray, np.ndarray, 
         raise VisionError(
             f'the places of the pegs of rig {args.rig!r} are not known: give them with --jig, or correspondences with --points'
         )
-    jig = args.jig or Path(str(importlib.resources.files('soft_arm_sim'))) / 'config' / 'calibration_jig.yaml'
+    jig = (
+        args.jig
+        or Path(str(importlib.resources.files('soft_arm_sim'))) / 'config' / 'calibration_jig.yaml'
+    )
     pegs_m = read_jig(jig)
     order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
-    from soft_arm_vision.ros.jig_session import JigSession  # ROS only where it is needed: --help and --points do without
+    from soft_arm_vision.ros.jig_session import (
+        JigSession,
+    )  # ROS only where it is needed: --help and --points do without
 
     centres_m = []
     with JigSession(ring_of(robot), virtual) as session:
@@ -97,7 +120,10 @@ def _measure(args, robot: Robot, devices: str) -> tuple[np.ndarray, np.ndarray, 
 
 def _report(result: extrinsics.Extrinsics, base_m, place, path: Path, as_json: bool) -> None:
     T = result.T_base_camera
-    by_place = {int(p): float(np.sqrt(np.mean(np.square(result.residuals_m[place == p])))) for p in np.unique(place)}
+    by_place = {
+        int(p): float(np.sqrt(np.mean(np.square(result.residuals_m[place == p]))))
+        for p in np.unique(place)
+    }
     if as_json:
         print(
             json.dumps(
@@ -116,18 +142,26 @@ def _report(result: extrinsics.Extrinsics, base_m, place, path: Path, as_json: b
             )
         )
         return
-    print(f'{"place":>5} {"x [mm]":>8} {"y [mm]":>8} {"z [mm]":>8} {"points":>7} {"residual [mm]":>14}')
+    print(
+        f'{"place":>5} {"x [mm]":>8} {"y [mm]":>8} {"z [mm]":>8} {"points":>7} {"residual [mm]":>14}'
+    )
     for p, residual_m in by_place.items():
         x_mm, y_mm, z_mm = 1e3 * base_m[place == p][0]
-        print(f'{p:5d} {x_mm:8.1f} {y_mm:8.1f} {z_mm:8.1f} {result.kept[place == p].sum():7d} {1e3 * residual_m:14.2f}')
+        print(
+            f'{p:5d} {x_mm:8.1f} {y_mm:8.1f} {z_mm:8.1f} {result.kept[place == p].sum():7d} {1e3 * residual_m:14.2f}'
+        )
     print(
         f'residual {1e3 * result.residual_m:.2f} mm rms, at places left out {1e3 * result.leave_one_out_m:.2f} mm; '
         f'{result.points} points kept, {(~result.kept).sum()} outliers'
     )
     place_mm, position_mm = _listed(1e3 * T[:3, 3], 1), _listed(1e3 * result.position_sigma_m, 2)
     rotation_deg = _listed(np.rad2deg(result.rotation_sigma_rad), 3)
-    print(f'camera at ({place_mm}) mm; sigma of position ({position_mm}) mm, of rotation ({rotation_deg}) deg')
-    print(f'the camera sees lengths {100 * (result.scale - 1):+.2f} % too long (not part of the pose)')
+    print(
+        f'camera at ({place_mm}) mm; sigma of position ({position_mm}) mm, of rotation ({rotation_deg}) deg'
+    )
+    print(
+        f'the camera sees lengths {100 * (result.scale - 1):+.2f} % too long (not part of the pose)'
+    )
     print(f'saved to {path}')
 
 

@@ -9,18 +9,26 @@ from soft_arm_vision.intrinsics import Intrinsics
 BORDER_PX = 2  # depth within this distance of the mask's edge is mixed with the background
 CELL_PX = 2
 REFERENCE_DEPTH_M = 0.47  # at which limits on depth's noise are stated
-MAX_LOCAL_RANGE_M = 0.012  # a 3 x 3 patch of the ring seen at 80 deg stays below this, a flying pixel does not
+MAX_LOCAL_RANGE_M = (
+    0.012  # a 3 x 3 patch of the ring seen at 80 deg stays below this, a flying pixel does not
+)
 
 
 def check_images(colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> None:
     """Raise VisionError unless colour is RGB (h, w, 3) uint8, depth (h, w) uint16 or float, and both are as large as the camera says."""
     shape = (intrinsics.height, intrinsics.width)
     if colour.shape != (*shape, 3) or depth.shape != shape:
-        raise VisionError(f'colour {colour.shape}, depth {depth.shape} and camera info {shape} differ in size: align depth to colour')
+        raise VisionError(
+            f'colour {colour.shape}, depth {depth.shape} and camera info {shape} differ in size: align depth to colour'
+        )
     if colour.dtype != np.uint8:
-        raise VisionError(f'colour is of {colour.dtype}, but 8-bit RGB is needed: set the camera to rgb8')
+        raise VisionError(
+            f'colour is of {colour.dtype}, but 8-bit RGB is needed: set the camera to rgb8'
+        )
     if depth.dtype != np.uint16 and depth.dtype.kind != 'f':
-        raise VisionError(f'depth is of {depth.dtype}, but 16-bit millimetres or metres are needed: set the camera to 16UC1 or 32FC1')
+        raise VisionError(
+            f'depth is of {depth.dtype}, but 16-bit millimetres or metres are needed: set the camera to 16UC1 or 32FC1'
+        )
 
 
 def depth_in_metres(depth: np.ndarray) -> np.ndarray:
@@ -38,8 +46,9 @@ def noise_growth(depth_m: float) -> float:
 def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     """Pixels of the mask whose depth can be trusted.
 
-    The mask's border is dropped (stereo mixes fore- and background there), and so are pixels whose neighbourhood spans a
-    jump of depth (flying pixels). Pixels without depth are ignored, they do not spoil their neighbours.
+    The mask's border is dropped (stereo mixes fore- and background there), and so are pixels whose
+    neighbourhood spans a jump of depth (flying pixels). Pixels without depth are ignored, they do
+    not spoil their neighbours.
 
     Args:
         mask: Instance mask, shape (h, w), bool.
@@ -49,7 +58,13 @@ def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
         Mask of the same shape.
     """
     kernel = np.ones((3, 3), np.uint8)
-    inside = cv2.erode(mask.astype(np.uint8), kernel, iterations=BORDER_PX, borderType=cv2.BORDER_CONSTANT, borderValue=1)
+    inside = cv2.erode(
+        mask.astype(np.uint8),
+        kernel,
+        iterations=BORDER_PX,
+        borderType=cv2.BORDER_CONSTANT,
+        borderValue=1,
+    )
     inside = inside.astype(bool) & (depth_m > 0)
     far = np.float32(1e3)
     nearest = cv2.erode(np.where(inside, depth_m, far), kernel)
@@ -57,7 +72,12 @@ def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     return inside & (farthest - nearest < MAX_LOCAL_RANGE_M)
 
 
-def back_project(pixels: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, offset: tuple[int, int] = (0, 0)) -> np.ndarray:
+def back_project(
+    pixels: np.ndarray,
+    depth_m: np.ndarray,
+    intrinsics: Intrinsics,
+    offset: tuple[int, int] = (0, 0),
+) -> np.ndarray:
     """Points of the selected pixels.
 
     Args:
@@ -75,21 +95,31 @@ def back_project(pixels: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
     return np.column_stack([xy, z])
 
 
-def back_project_cells(pixels: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, offset: tuple[int, int] = (0, 0)) -> np.ndarray:
+def back_project_cells(
+    pixels: np.ndarray,
+    depth_m: np.ndarray,
+    intrinsics: Intrinsics,
+    offset: tuple[int, int] = (0, 0),
+) -> np.ndarray:
     """Points of cells of 2 x 2 pixels, each the mean of its selected pixels.
 
-    Stereo depth errs alike over some pixels, so that little is lost; its rounding to millimetres is averaged. Voxels would instead
-    give a stray pixel beside the surface the weight of the many on it.
+    Stereo depth errs alike over some pixels, so that little is lost; its rounding to millimetres is
+    averaged. Voxels would instead give a stray pixel beside the surface the weight of the many on
+    it.
 
     Args:
-        pixels, depth_m, intrinsics, offset: As for `back_project`; of a cell at least half must be selected.
+        pixels, depth_m, intrinsics, offset: As for `back_project`; of a cell at least half must be
+        selected.
     """
     v, u = np.nonzero(pixels)
     columns = pixels.shape[1] // CELL_PX + 1
     cell = (v // CELL_PX) * columns + u // CELL_PX
     count = np.bincount(cell)
     used = np.flatnonzero(2 * count >= CELL_PX**2)
-    v_mean, u_mean, z = (np.bincount(cell, values)[used] / count[used] for values in (v, u, depth_m[v, u].astype(float)))
+    v_mean, u_mean, z = (
+        np.bincount(cell, values)[used] / count[used]
+        for values in (v, u, depth_m[v, u].astype(float))
+    )
     rays = intrinsics.rays(np.column_stack([u_mean + offset[1], v_mean + offset[0]]))
     return np.column_stack([rays * z[:, None], z])
 

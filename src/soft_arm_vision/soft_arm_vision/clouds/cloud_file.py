@@ -34,8 +34,20 @@ def read_cloud(path: Path) -> np.ndarray:
         raise VisionError(f'{path}: {error.strerror or error}') from error
     except _UnknownKind as error:
         raise VisionError(f'{path} is of a kind that is not read: {error}') from error
-    except (ValueError, KeyError, IndexError, TypeError, EOFError, SyntaxError, TokenError, MemoryError, OverflowError) as error:
-        raise VisionError(f'{path} is damaged: it is no {path.suffix.lower()[1:].upper()} file, or a part of it is missing') from error
+    except (
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        EOFError,
+        SyntaxError,
+        TokenError,
+        MemoryError,
+        OverflowError,
+    ) as error:
+        raise VisionError(
+            f'{path} is damaged: it is no {path.suffix.lower()[1:].upper()} file, or a part of it is missing'
+        ) from error
     points = np.asarray(points, float)
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) == 0:
@@ -61,8 +73,12 @@ def _read_pcd(path: Path) -> np.ndarray:
         header[key], position = values, end + 1
     fields, count = header['FIELDS'], int(header['POINTS'][0])
     counts = [int(c) for c in header.get('COUNT', ['1'] * len(fields))]
-    kinds = [f'<{kind.lower()}{size}' for kind, size in zip(header['TYPE'], header['SIZE'], strict=True)]
-    layout = np.dtype([(f, k, (c,)) if c > 1 else (f, k) for f, k, c in zip(fields, kinds, counts, strict=True)])
+    kinds = [
+        f'<{kind.lower()}{size}' for kind, size in zip(header['TYPE'], header['SIZE'], strict=True)
+    ]
+    layout = np.dtype(
+        [(f, k, (c,)) if c > 1 else (f, k) for f, k, c in zip(fields, kinds, counts, strict=True)]
+    )
     data, kind = content[position:], header['DATA'][0]
     if kind == 'ascii':
         first = [sum(counts[: fields.index(axis)]) for axis in 'xyz']
@@ -73,7 +89,9 @@ def _read_pcd(path: Path) -> np.ndarray:
     if kind != 'binary_compressed':
         raise _UnknownKind(f'DATA {shown(kind, plain=True)}')
     packed, unpacked = map(int, np.frombuffer(data, '<u4', 2))
-    if unpacked != layout.itemsize * count or unpacked > 300 * len(data):  # nothing is packed more densely
+    if unpacked != layout.itemsize * count or unpacked > 300 * len(
+        data
+    ):  # nothing is packed more densely
         raise ValueError(f'{unpacked} bytes')
     raw = np.zeros(unpacked, np.uint8)
     if _expand_lzf(np.frombuffer(data, np.uint8, packed, 8), raw) != unpacked:
@@ -135,5 +153,7 @@ def _read_ply(path: Path) -> np.ndarray:
         rows = content[end:].decode('ascii').splitlines()[:count]
         return np.loadtxt(rows, usecols=[names.index(axis) for axis in 'xyz'], ndmin=2)
     order = {'binary_little_endian': '<', 'binary_big_endian': '>'}[kind]
-    table = np.frombuffer(content, np.dtype([(n, order + t) for n, t in zip(names, types, strict=True)]), count, end)
+    table = np.frombuffer(
+        content, np.dtype([(n, order + t) for n, t in zip(names, types, strict=True)]), count, end
+    )
     return np.column_stack([table[axis] for axis in 'xyz'])

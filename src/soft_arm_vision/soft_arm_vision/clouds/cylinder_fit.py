@@ -1,8 +1,9 @@
 """Cylinders in point clouds: RANSAC on pairs of points with normals, and robust least squares.
 
-Hypotheses are handled as arrays (K of them at a time), never one by one. The number of hypotheses follows the share of
-inliers found so far, `k = lg(1 - P) / lg(1 - t^N)`. With noisy normals a pair of inliers often gives a bad cylinder,
-so that k is taken as a lower bound only: at least `MIN_HYPOTHESES`, and the best few are optimised before one is chosen.
+Hypotheses are handled as arrays (K of them at a time), never one by one. The number of hypotheses
+follows the share of inliers found so far, `k = lg(1 - P) / lg(1 - t^N)`. With noisy normals a pair
+of inliers often gives a bad cylinder, so that k is taken as a lower bound only: at least
+`MIN_HYPOTHESES`, and the best few are optimised before one is chosen.
 """
 
 import math
@@ -36,7 +37,9 @@ class Cylinders:
         return Cylinders(self.point[which], self.axis[which], self.radius[which])
 
 
-def required_hypotheses(inlier_share: float, sample_size: int, confidence: float = CONFIDENCE) -> int:
+def required_hypotheses(
+    inlier_share: float, sample_size: int, confidence: float = CONFIDENCE
+) -> int:
     """Hypotheses needed to draw one sample of inliers only: k = lg(1-P) / lg(1-t^N), rounded up."""
     good = min(max(inlier_share, 0.0), 1.0) ** sample_size
     if good <= 0.0:
@@ -46,11 +49,14 @@ def required_hypotheses(inlier_share: float, sample_size: int, confidence: float
     return math.ceil(math.log(1 - confidence) / math.log1p(-good))
 
 
-def surface_frame(points: np.ndarray, cylinders: Cylinders) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def surface_frame(
+    points: np.ndarray, cylinders: Cylinders
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points in the cylinders' coordinates.
 
     Returns:
-        Axial coordinate [m] from `cylinders.point` (K, n), outward unit normals (K, n, 3), signed distance to the surface [m] (K, n).
+        Axial coordinate [m] from `cylinders.point` (K, n), outward unit normals (K, n, 3), signed
+        distance to the surface [m] (K, n).
     """
     offset = points[None] - cylinders.point[:, None]
     axial = np.matmul(offset, cylinders.axis[:, :, None])[..., 0]
@@ -90,7 +96,9 @@ def tukey(residual: np.ndarray, cut: float | np.ndarray) -> np.ndarray:
     return np.square(np.clip(1 - np.square(residual / cut), 0, None))
 
 
-def seed_normals(points: np.ndarray, rng: np.random.Generator, viewpoint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def seed_normals(
+    points: np.ndarray, rng: np.random.Generator, viewpoint: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Normals by principal components at a random choice of points, turned to the viewpoint.
 
     Returns:
@@ -135,17 +143,29 @@ def hypothesise(
     gap = p2 - p1
     gap = gap - np.einsum('ni,ni->n', gap, axis)[:, None] * axis  # in the cross-section
     if radius_m is None:
-        radius = np.einsum('ni,ni->n', gap, n2 - n1) / np.maximum(np.einsum('ni,ni->n', n2 - n1, n2 - n1), 1e-9)
+        radius = np.einsum('ni,ni->n', gap, n2 - n1) / np.maximum(
+            np.einsum('ni,ni->n', n2 - n1, n2 - n1), 1e-9
+        )
     else:
         radius = np.full(len(p1), radius_m)
     disagreement = np.linalg.norm(gap - radius[:, None] * (n2 - n1), axis=1)
-    keep = (disagreement < 4 * threshold_m) & (radius >= radius_limits_m[0]) & (radius <= radius_limits_m[1])
+    keep = (
+        (disagreement < 4 * threshold_m)
+        & (radius >= radius_limits_m[0])
+        & (radius <= radius_limits_m[1])
+    )
     point = p1 - radius[:, None] * n1 + 0.5 * (gap - radius[:, None] * (n2 - n1))
     return Cylinders(point[keep], axis[keep], radius[keep])
 
 
 def optimise(
-    points: np.ndarray, cylinders: Cylinders, *, cut_m: float, iterations: int, viewpoint: np.ndarray | None, free_radius: bool = False
+    points: np.ndarray,
+    cylinders: Cylinders,
+    *,
+    cut_m: float,
+    iterations: int,
+    viewpoint: np.ndarray | None,
+    free_radius: bool = False,
 ) -> Cylinders:
     """Robust Gauss-Newton on axis, lateral position and, if free, radius, all cylinders at once.
 
@@ -157,10 +177,15 @@ def optimise(
         viewpoint: Camera position [m]; only the near side of the wall can be seen from it. None: all sides count.
         free_radius: Estimate the radius too.
     """
-    points, view = np.ascontiguousarray(points, float), _NOWHERE if viewpoint is None else np.asarray(viewpoint, float)
+    points, view = (
+        np.ascontiguousarray(points, float),
+        _NOWHERE if viewpoint is None else np.asarray(viewpoint, float),
+    )
     for _ in range(iterations):
         e1, e2 = perpendiculars(cylinders.axis)
-        middle, normal_matrix, pull = _normal_equations(points, cylinders.point, cylinders.axis, cylinders.radius, e1, e2, cut_m, view)
+        middle, normal_matrix, pull = _normal_equations(
+            points, cylinders.point, cylinders.axis, cylinders.radius, e1, e2, cut_m, view
+        )
         if not free_radius:
             normal_matrix, pull = normal_matrix[:, :4, :4], pull[:, :4]
         unknowns = normal_matrix.shape[1]
@@ -171,15 +196,27 @@ def optimise(
         step[:, 2:4] = np.clip(step[:, 2:4], -0.5, 0.5)
         axis = cylinders.axis + step[:, 2:3] * e1 + step[:, 3:4] * e2
         axis /= np.linalg.norm(axis, axis=1, keepdims=True)
-        point = cylinders.point + middle[:, None] * cylinders.axis + step[:, :1] * e1 + step[:, 1:2] * e2
-        radius = np.maximum(cylinders.radius + step[:, 4], 1e-4) if free_radius else cylinders.radius
+        point = (
+            cylinders.point
+            + middle[:, None] * cylinders.axis
+            + step[:, :1] * e1
+            + step[:, 1:2] * e2
+        )
+        radius = (
+            np.maximum(cylinders.radius + step[:, 4], 1e-4) if free_radius else cylinders.radius
+        )
         cylinders = Cylinders(point, axis, radius)
     return cylinders
 
 
-def msac_cost(points: np.ndarray, cylinders: Cylinders, threshold_m: float, viewpoint: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def msac_cost(
+    points: np.ndarray, cylinders: Cylinders, threshold_m: float, viewpoint: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Mean truncated squared distance in units of the threshold (K,), 0 best and 1 worst, and share of inliers (K,)."""
-    points, view = np.ascontiguousarray(points, float), _NOWHERE if viewpoint is None else np.asarray(viewpoint, float)
+    points, view = (
+        np.ascontiguousarray(points, float),
+        _NOWHERE if viewpoint is None else np.asarray(viewpoint, float),
+    )
     return _costs(points, cylinders.point, cylinders.axis, cylinders.radius, threshold_m, view)
 
 
@@ -203,13 +240,20 @@ def _normal_equations(points, point, axis, radius, e1, e2, cut_m, viewpoint):
     """Weighted means of the axial coordinate (K,), normal matrices (K, 5, 5) and right sides (K, 5): across, across, tilt, tilt, radius."""
     count = len(radius)
     middle, matrix, pull = np.zeros(count), np.zeros((count, 5, 5)), np.zeros((count, 5))
-    row, rows, weight, residual = np.ones(5), np.empty((len(points), 3)), np.empty(len(points)), np.empty(len(points))
+    row, rows, weight, residual = (
+        np.ones(5),
+        np.empty((len(points), 3)),
+        np.empty(len(points)),
+        np.empty(len(points)),
+    )
     for k in range(count):
         total = 0.0
         for i in range(len(points)):
             rows[i, 2], x, y, z, residual[i] = _frame(points[i], point[k], axis[k], radius[k])
             within = 1 - (residual[i] / cut_m) ** 2
-            weight[i] = within * within if within > 0 and _faces(x, y, z, points[i], viewpoint) else 0.0
+            weight[i] = (
+                within * within if within > 0 and _faces(x, y, z, points[i], viewpoint) else 0.0
+            )
             total += weight[i]
             middle[k] += weight[i] * rows[i, 2]
             rows[i, 0] = x * e1[k, 0] + y * e1[k, 1] + z * e1[k, 2]
@@ -218,7 +262,12 @@ def _normal_equations(points, point, axis, radius, e1, e2, cut_m, viewpoint):
         for i in range(len(points)):
             if weight[i] > 0:
                 arm = rows[i, 2] - middle[k]
-                row[0], row[1], row[2], row[3] = rows[i, 0], rows[i, 1], arm * rows[i, 0], arm * rows[i, 1]
+                row[0], row[1], row[2], row[3] = (
+                    rows[i, 0],
+                    rows[i, 1],
+                    arm * rows[i, 0],
+                    arm * rows[i, 1],
+                )
                 for a in range(5):
                     pull[k, a] += weight[i] * row[a] * residual[i]
                     for b in range(5):
@@ -240,7 +289,11 @@ def _frame(place, point, axis, radius):
 @njit(cache=True, nogil=True, forceinline=True)
 def _faces(x, y, z, place, viewpoint):
     """Whether a normal looks to the viewpoint; any does where that is not known (NaN)."""
-    towards = x * (viewpoint[0] - place[0]) + y * (viewpoint[1] - place[1]) + z * (viewpoint[2] - place[2])
+    towards = (
+        x * (viewpoint[0] - place[0])
+        + y * (viewpoint[1] - place[1])
+        + z * (viewpoint[2] - place[2])
+    )
     return not towards <= 0
 
 
@@ -283,7 +336,12 @@ def ransac_cylinder(
             best = (
                 block
                 if best is None
-                else Cylinders(*(np.concatenate([getattr(c, f) for c in (best, block)]) for f in ('point', 'axis', 'radius')))
+                else Cylinders(
+                    *(
+                        np.concatenate([getattr(c, f) for c in (best, block)])
+                        for f in ('point', 'axis', 'radius')
+                    )
+                )
             )
             costs = np.concatenate([costs, cost])
             order = np.argsort(costs)[:OPTIMISED]
@@ -295,7 +353,9 @@ def ransac_cylinder(
     if best is None:
         return None
     for cut in (2 * threshold_m, threshold_m):
-        best = optimise(scored, best, cut_m=cut, iterations=3, viewpoint=view, free_radius=radius_m is None)
+        best = optimise(
+            scored, best, cut_m=cut, iterations=3, viewpoint=view, free_radius=radius_m is None
+        )
     cost, share = msac_cost(scored, best, threshold_m, view)
     top = int(np.argmin(cost))
     return best[top : top + 1], float(share[top])

@@ -19,8 +19,13 @@ def rival(points: np.ndarray, residual: np.ndarray, threshold_m: float) -> str |
     own = _cost(residual[on], threshold_m)
     if own > MAX_SPREAD:
         return 'the points do not gather on the best wall'
-    for some in (on, np.ones(len(points), bool)):  # a belt of a ball is nearly a wall; the whole ball is not
-        if _cost(_off_sphere(points[some], threshold_m), threshold_m) < _cost(residual[some], threshold_m):
+    for some in (
+        on,
+        np.ones(len(points), bool),
+    ):  # a belt of a ball is nearly a wall; the whole ball is not
+        if _cost(_off_sphere(points[some], threshold_m), threshold_m) < _cost(
+            residual[some], threshold_m
+        ):
             return 'the best wall is rather a ball'
     if _cost(_off_two_planes(points[on], threshold_m), threshold_m) < own:
         return 'the best wall is rather flat, or an edge between two flat faces'

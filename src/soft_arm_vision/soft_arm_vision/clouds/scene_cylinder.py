@@ -6,9 +6,22 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from soft_arm_vision.clouds.cloud import voxel_filter
-from soft_arm_vision.clouds.cylinder_fit import Cylinders, optimise, perpendiculars, ransac_cylinder, surface_frame, tukey
+from soft_arm_vision.clouds.cylinder_fit import (
+    Cylinders,
+    optimise,
+    perpendiculars,
+    ransac_cylinder,
+    surface_frame,
+    tukey,
+)
 from soft_arm_vision.clouds.rival_shapes import rival
-from soft_arm_vision.clouds.scene_parts import MIN_PART, PART_GAP_M, connected_parts, noise_m, without_planes
+from soft_arm_vision.clouds.scene_parts import (
+    MIN_PART,
+    PART_GAP_M,
+    connected_parts,
+    noise_m,
+    without_planes,
+)
 from soft_arm_vision.errors import VisionError
 
 THRESHOLDS_M = (0.003, 0.01)  # of an inlier: three sigmas of the cloud's noise, within these
@@ -71,7 +84,12 @@ class _Wall:
 
 
 def find_cylinder(
-    points: np.ndarray, *, radius_m: float | None = None, height_m: float | None = None, viewpoint: np.ndarray | None = None, seed: int = 0
+    points: np.ndarray,
+    *,
+    radius_m: float | None = None,
+    height_m: float | None = None,
+    viewpoint: np.ndarray | None = None,
+    seed: int = 0,
 ) -> SceneCylinder:
     """Find the one cylinder of a cloud.
 
@@ -83,17 +101,24 @@ def find_cylinder(
         seed: Of the random choices.
 
     Raises:
-        VisionError: If there is none, if what there is does not determine it, if a pipe is seen from inside, if the radius is outside
+        VisionError: If there is none, if what there is does not determine it, if a pipe is seen
+            from inside, if the radius is outside
             `RADIUS_LIMITS_M`, or if the cloud is not in metres.
     """
     if radius_m is not None and not RADIUS_LIMITS_M[0] <= radius_m <= RADIUS_LIMITS_M[1]:
-        raise VisionError('radius {:.4g} m is outside [{:g}, {:g}] m, in which cylinders are sought'.format(radius_m, *RADIUS_LIMITS_M))
+        raise VisionError(
+            'radius {:.4g} m is outside [{:g}, {:g}] m, in which cylinders are sought'.format(
+                radius_m, *RADIUS_LIMITS_M
+            )
+        )
     if len(points) < MIN_PART:
         raise VisionError(f'the cloud has {len(points)} points, at least {MIN_PART} are needed')
     low, middle, high = np.percentile(points, (25, 50, 75), axis=0)
     across_m = 2 * float(np.linalg.norm(high - low))  # of its denser half: strays may be anywhere
     if across_m > LARGEST_M:
-        raise VisionError(f'the cloud is {across_m:.4g} m across, more than {LARGEST_M:g} m: scale it to metres (is it in millimetres?)')
+        raise VisionError(
+            f'the cloud is {across_m:.4g} m across, more than {LARGEST_M:g} m: scale it to metres (is it in millimetres?)'
+        )
     points = points[np.linalg.norm(points - middle, axis=1) < LARGEST_M]
     rng = np.random.default_rng(seed)
     sigma_m = noise_m(voxel_filter(points, VOXELS_M[0]), rng) or 0.0
@@ -101,16 +126,24 @@ def find_cylinder(
     thinned = voxel_filter(points, float(np.clip(1.5 * sigma_m, *VOXELS_M)))
     camera = np.zeros(3) if viewpoint is None else np.asarray(viewpoint, float)
     everything, found = cKDTree(points), []
-    parts = connected_parts(without_planes(thinned, rng, threshold_m), max(PART_GAP_M, 1.5 * threshold_m))
+    parts = connected_parts(
+        without_planes(thinned, rng, threshold_m), max(PART_GAP_M, 1.5 * threshold_m)
+    )
     for part in parts:
-        spacing_m = np.median(everything.query(part[rng.permutation(len(part))[:200]], k=5)[0][:, 4]) / np.sqrt(1.5)  # four around each
+        spacing_m = np.median(
+            everything.query(part[rng.permutation(len(part))[:200]], k=5)[0][:, 4]
+        ) / np.sqrt(1.5)  # four around each
         part = _Part(part, threshold_m, float(spacing_m), radius_m, camera)
         found += [(score, part, wall) for score, wall in _candidates(part, height_m, rng)]
     if not parts:
-        raise VisionError(f'no cylinder in {len(points)} points: without planes no part of {MIN_PART} points is left; come nearer, or crop')
+        raise VisionError(
+            f'no cylinder in {len(points)} points: without planes no part of {MIN_PART} points is left; come nearer, or crop'
+        )
     reason = f'none of their parts shows {360 // SECTORS * MIN_SECTORS} deg of a round wall'
     for _, part, wall in sorted(found, key=lambda f: -f[0]):
-        other = _pipe(part, wall, len(thinned)) or rival(part.points, _on_wall(part, wall)[2], part.threshold_m)
+        other = _pipe(part, wall, len(thinned)) or rival(
+            part.points, _on_wall(part, wall)[2], part.threshold_m
+        )
         if other is None:
             described = _described(part, wall)
             uncertain = _uncertain(described)
@@ -125,13 +158,20 @@ def _candidates(part: _Part, height_m: float | None, rng) -> list[tuple[float, _
     found = []
     for _ in range(TRIES):
         start = ransac_cylinder(
-            part.points, radius_m=part.radius_m, threshold_m=part.threshold_m, rng=rng, viewpoint=None, radius_limits_m=RADIUS_LIMITS_M
+            part.points,
+            radius_m=part.radius_m,
+            threshold_m=part.threshold_m,
+            rng=rng,
+            viewpoint=None,
+            radius_limits_m=RADIUS_LIMITS_M,
         )
         if start is None:
             continue
         wall = _refined(part, start[0])
         score = _covered(part, wall)
-        sound = RADIUS_LIMITS_M[0] <= wall.fit.radius[0] <= RADIUS_LIMITS_M[1] and score >= MIN_INLIER_SHARE * len(part.points)
+        sound = RADIUS_LIMITS_M[0] <= wall.fit.radius[0] <= RADIUS_LIMITS_M[
+            1
+        ] and score >= MIN_INLIER_SHARE * len(part.points)
         if sound and (height_m is None or 0.3 * height_m < _extent(part, wall)[1] < 1.5 * height_m):
             found.append((score, wall))
     return found
@@ -174,7 +214,11 @@ def _settled(part: _Part, wall: _Wall) -> _Wall:
         if on.sum() < 10:
             break
         # no farther than noise goes
-        cut = float(np.clip(TUKEY_SIGMAS * 1.4826 * np.median(np.abs(residual[on])), MIN_CUT_M, part.threshold_m))
+        cut = float(
+            np.clip(
+                TUKEY_SIGMAS * 1.4826 * np.median(np.abs(residual[on])), MIN_CUT_M, part.threshold_m
+            )
+        )
         jacobian = _jacobian(part, wall)
         weighted = jacobian * tukey(residual, cut)[:, None]
         step = np.linalg.lstsq(weighted.T @ jacobian, weighted.T @ residual)[0]
@@ -190,9 +234,15 @@ def _jacobian(part: _Part, wall: _Wall) -> np.ndarray:
     columns = [np.cos(angle), np.sin(angle), axial * np.cos(angle), axial * np.sin(angle)]
     if part.radius_m is None:
         columns.append(np.ones_like(axial))
-    if wall.thickness_m is not None:  # the outside stays where the radius is known, else the middle of the wall
+    if (
+        wall.thickness_m is not None
+    ):  # the outside stays where the radius is known, else the middle of the wall
         inside = _inside(part, wall)
-        columns.append(np.where(inside, -1.0, 0.0) if part.radius_m is not None else np.where(inside, -0.5, 0.5))
+        columns.append(
+            np.where(inside, -1.0, 0.0)
+            if part.radius_m is not None
+            else np.where(inside, -0.5, 0.5)
+        )
     return np.column_stack(columns)
 
 
@@ -203,7 +253,10 @@ def _moved(part: _Part, wall: _Wall, step: np.ndarray) -> _Wall:
     point = point + np.clip(step[0], -0.02, 0.02) * e1 + np.clip(step[1], -0.02, 0.02) * e2
     radius = max(radius + step[4], 1e-4) if part.radius_m is None else radius
     thickness_m = None if wall.thickness_m is None else wall.thickness_m + step[-1]
-    return _Wall(Cylinders(point[None], (tilted / np.linalg.norm(tilted))[None], np.array([radius])), thickness_m)
+    return _Wall(
+        Cylinders(point[None], (tilted / np.linalg.norm(tilted))[None], np.array([radius])),
+        thickness_m,
+    )
 
 
 def _inside(part: _Part, wall: _Wall) -> np.ndarray:
@@ -223,15 +276,26 @@ def _on_wall(part: _Part, wall: _Wall):
     axial, normal, residual = (found[0] for found in surface_frame(part.points, wall.fit))
     e1, e2 = perpendiculars(wall.fit.axis[0])
     if wall.thickness_m is not None:
-        outer, inner = (0.0, -wall.thickness_m) if part.radius_m is not None else (0.5 * wall.thickness_m, -0.5 * wall.thickness_m)
+        outer, inner = (
+            (0.0, -wall.thickness_m)
+            if part.radius_m is not None
+            else (0.5 * wall.thickness_m, -0.5 * wall.thickness_m)
+        )
         residual = residual - np.where(_inside(part, wall), inner, outer)
-    return axial, np.arctan2(normal @ e2, normal @ e1), residual, np.abs(residual) < part.threshold_m
+    return (
+        axial,
+        np.arctan2(normal @ e2, normal @ e1),
+        residual,
+        np.abs(residual) < part.threshold_m,
+    )
 
 
 def _covered(part: _Part, wall: _Wall) -> float:
     """Points on the wall, where no sector counts for more than twice the sixth fullest; 0 if too little of the circle is seen."""
     _, angle, _, on = _on_wall(part, wall)
-    sector = np.bincount(((angle[on] + np.pi) / (2 * np.pi) * SECTORS).astype(int) % SECTORS, minlength=SECTORS)
+    sector = np.bincount(
+        ((angle[on] + np.pi) / (2 * np.pi) * SECTORS).astype(int) % SECTORS, minlength=SECTORS
+    )
     least = np.sort(sector)[-MIN_SECTORS]  # of the fullest ones
     return float(np.minimum(sector, 2 * least).sum()) if least >= 5 else 0.0
 
@@ -241,7 +305,11 @@ def _extent(part: _Part, wall: _Wall) -> tuple[float, float, float]:
     axial, angle, _, on = _on_wall(part, wall)
     low, high = np.percentile(axial[on], (1.0, 99.0))
     sector = ((angle[on] + np.pi) / (2 * np.pi) * SECTORS).astype(int) % SECTORS
-    middles = [0.5 * np.sum(np.percentile(axial[on][sector == k], (2.0, 98.0))) for k in range(SECTORS) if (sector == k).sum() >= 10]
+    middles = [
+        0.5 * np.sum(np.percentile(axial[on][sector == k], (2.0, 98.0)))
+        for k in range(SECTORS)
+        if (sector == k).sum() >= 10
+    ]
     spread = float(np.std(middles) / np.sqrt(len(middles))) if len(middles) > 2 else high - low
     return 0.5 * (low + high), float(high - low), max(spread, VOXELS_M[0] / np.sqrt(12))
 

@@ -16,7 +16,9 @@ FACE_COSINE = 0.9  # 25 deg
 EVEN_RAD = 0.02  # scatter of normals below which a surface is flat, whatever turns
 PLANE_HYPOTHESES = 1000
 PLANES_REFINED = 8  # the best hypotheses, each to its end: the best of them at first may be a slanting cut through two things
-FOOT_M = 0.0045  # taken away around a plane besides 1.5 thresholds: there the depths of both are mixed
+FOOT_M = (
+    0.0045  # taken away around a plane besides 1.5 thresholds: there the depths of both are mixed
+)
 PART_GAP_M = 0.006
 MIN_PART = 100
 PARTS = 8
@@ -34,7 +36,9 @@ def noise_m(points: np.ndarray, rng: np.random.Generator) -> float | None:
     return float(np.median(scatter)) if len(scatter) >= 10 else None
 
 
-def plane_of(points: np.ndarray, rng: np.random.Generator, threshold_m: float = 0.003) -> tuple[np.ndarray, np.ndarray]:
+def plane_of(
+    points: np.ndarray, rng: np.random.Generator, threshold_m: float = 0.003
+) -> tuple[np.ndarray, np.ndarray]:
     """The plane with the most points: a point on it and its unit normal, (3,) each."""
     sample = points[rng.permutation(len(points))[:3000]]
     corners = sample[rng.integers(len(sample), size=(PLANE_HYPOTHESES, 3))]
@@ -43,7 +47,9 @@ def plane_of(points: np.ndarray, rng: np.random.Generator, threshold_m: float = 
     distance = np.abs(sample @ normals.T - np.einsum('ki,ki->k', corners[:, 0], normals))
     order = np.argsort(np.minimum(distance / threshold_m, 1).mean(axis=0))[:PLANES_REFINED]
     found = [_refined_plane(sample, corners[k, 0], normals[k], threshold_m) for k in order]
-    point, normal = min(found, key=lambda f: np.minimum(np.abs((sample - f[0]) @ f[1]) / threshold_m, 1).mean())
+    point, normal = min(
+        found, key=lambda f: np.minimum(np.abs((sample - f[0]) @ f[1]) / threshold_m, 1).mean()
+    )
     return _refined_plane(points, point, normal, threshold_m)
 
 
@@ -83,8 +89,9 @@ def _off_quadratic(offset: np.ndarray, normal: np.ndarray) -> np.ndarray:
 def _face(points, on, point, normal, rng) -> bool:
     """Whether what the plane holds is flat, and not a strip of a round wall or a cut through a body.
 
-    The surface's own normals, of small patches around some of the plane's points, must be the plane's, and must not turn evenly from place
-    to place: those of a strip do, and those of two strips of a hollow body's wall.
+    The surface's own normals, of small patches around some of the plane's points, must be the
+    plane's, and must not turn evenly from place to place: those of a strip do, and those of two
+    strips of a hollow body's wall.
     """
     tree, own, places = cKDTree(points), [], []
     for seed in rng.permutation(np.flatnonzero(on))[:PATCHES_MEASURED]:
@@ -116,7 +123,9 @@ def connected_parts(points: np.ndarray, gap_m: float) -> list[np.ndarray]:
     """Parts with gaps between them, largest first, (k, 3) each."""
     if len(points) == 0:
         return []
-    cells, cell = np.unique(np.floor((points - points.min(axis=0)) / gap_m), axis=0, return_inverse=True)
+    cells, cell = np.unique(
+        np.floor((points - points.min(axis=0)) / gap_m), axis=0, return_inverse=True
+    )
     beside = cKDTree(cells).query_pairs(1.0, p=np.inf, output_type='ndarray')
     graph = coo_array((np.ones(len(beside), bool), tuple(beside.T)), shape=(len(cells), len(cells)))
     owner = connected_components(graph, directed=False)[1][cell.ravel()]

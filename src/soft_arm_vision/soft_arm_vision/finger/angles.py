@@ -11,9 +11,15 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger.cut_lines import find_lines
 from soft_arm_vision.intrinsics import Intrinsics
 
-CAMERA_SIDES = {'minus_y': 1.0, 'plus_y': -1.0}  # where the camera stands: sign of the finger's y axis along its view
+CAMERA_SIDES = {
+    'minus_y': 1.0,
+    'plus_y': -1.0,
+}  # where the camera stands: sign of the finger's y axis along its view
 MIN_PLANE_POINTS = 50
-INLIER_SIGMAS, DEPTH_STEP_M = 3.0, 1e-3  # depth comes in such steps: within one, a median says nothing about noise
+INLIER_SIGMAS, DEPTH_STEP_M = (
+    3.0,
+    1e-3,
+)  # depth comes in such steps: within one, a median says nothing about noise
 
 
 @dataclass(frozen=True)
@@ -34,8 +40,8 @@ class FingerView:
 class FingerEye:
     """Measures bends from lines on rays and the plane of the finger's side, which it learns from the depth of all pictures.
 
-    Camera and mount stand still, so that plane is the same in every picture, while the depth of one picture of a small finger comes in
-    steps of 1 mm and tilts it by up to a degree.
+    Camera and mount stand still, so that plane is the same in every picture, while the depth of one
+    picture of a small finger comes in steps of 1 mm and tilts it by up to a degree.
 
     Args:
         robot: Robot file of the finger.
@@ -47,15 +53,28 @@ class FingerEye:
         VisionError: If the robot has no lines, or there is no such side.
     """
 
-    def __init__(self, robot: Robot, intrinsics: Intrinsics, camera_side: str = 'minus_y', memory: float = 1.0):
+    def __init__(
+        self,
+        robot: Robot,
+        intrinsics: Intrinsics,
+        camera_side: str = 'minus_y',
+        memory: float = 1.0,
+    ):
         if camera_side not in CAMERA_SIDES:
             raise VisionError(f'camera_side {camera_side!r} is none of {", ".join(CAMERA_SIDES)}')
         if robot.cut_lines is None:
             raise VisionError(f'robot {robot.name} has no cut_lines: add them to its file')
-        self.intrinsics, self._robot, self._sign, self._memory = intrinsics, robot, CAMERA_SIDES[camera_side], memory
+        self.intrinsics, self._robot, self._sign, self._memory = (
+            intrinsics,
+            robot,
+            CAMERA_SIDES[camera_side],
+            memory,
+        )
         self._normal_matrix, self._right_side = np.zeros((3, 3)), np.zeros(3)
 
-    def look(self, colour: np.ndarray, depth: np.ndarray, lines_px: np.ndarray | None = None) -> np.ndarray:
+    def look(
+        self, colour: np.ndarray, depth: np.ndarray, lines_px: np.ndarray | None = None
+    ) -> np.ndarray:
         """Find the lines in one picture, and learn where the finger's side is.
 
         Args:
@@ -81,16 +100,21 @@ class FingerEye:
     def view(self, lines_px: np.ndarray) -> FingerView:
         """The bends that lines (1 + n, 2, 2) of a picture show, in the plane learned so far."""
         plane = np.linalg.solve(self._normal_matrix, self._right_side)
-        ends_m = on_plane(self.intrinsics.rays(np.reshape(lines_px, (-1, 2))), plane).reshape(-1, 2, 3)
+        ends_m = on_plane(self.intrinsics.rays(np.reshape(lines_px, (-1, 2))), plane).reshape(
+            -1, 2, 3
+        )
         normal = plane / np.linalg.norm(plane)
         return FingerView(bends(ends_m, self._sign * normal), lines_px, float(np.arccos(normal[2])))
 
 
-def side_points(lines_px: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> tuple[np.ndarray, np.ndarray]:
+def side_points(
+    lines_px: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+) -> tuple[np.ndarray, np.ndarray]:
     """Depth of the finger's side between its cut lines, without what does not lie in its plane.
 
     Returns:
-        Rays (x/z, y/z, 1) (n, 3) and inverse depths 1/z [1/m] (n,): linear in the rays on a plane, and equally noisy everywhere.
+        Rays (x/z, y/z, 1) (n, 3) and inverse depths 1/z [1/m] (n,): linear in the rays on a plane,
+        and equally noisy everywhere.
 
     Raises:
         VisionError: If there is too little depth.
@@ -101,14 +125,18 @@ def side_points(lines_px: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsic
         cv2.fillConvexPoly(side, np.round(cv2.convexHull(corners)).astype(np.int32), 1)
     v, u = np.nonzero(side.astype(bool) & (depth_m > 0))
     if len(v) < MIN_PLANE_POINTS:
-        raise VisionError(f'{len(v)} pixels of the finger have depth, {MIN_PLANE_POINTS} are needed: is the camera too near for its depth?')
+        raise VisionError(
+            f'{len(v)} pixels of the finger have depth, {MIN_PLANE_POINTS} are needed: is the camera too near for its depth?'
+        )
     rays = np.column_stack([intrinsics.rays(np.column_stack([u, v])), np.ones(len(v))])
     inverse_depth = 1.0 / depth_m[v, u].astype(float)
     kept = np.ones(len(v), bool)
     for _ in range(4):
         plane = np.linalg.lstsq(rays[kept], inverse_depth[kept], rcond=None)[0]
         error = np.abs(rays @ plane - inverse_depth)
-        kept = error <= np.maximum(INLIER_SIGMAS * 1.4826 * np.median(error), DEPTH_STEP_M * inverse_depth**2)
+        kept = error <= np.maximum(
+            INLIER_SIGMAS * 1.4826 * np.median(error), DEPTH_STEP_M * inverse_depth**2
+        )
     return rays[kept], inverse_depth[kept]
 
 
@@ -132,8 +160,13 @@ def bends(ends_m: np.ndarray, y_axis: np.ndarray) -> np.ndarray:
     tangents /= np.linalg.norm(tangents, axis=1, keepdims=True)
     steps = np.diff(ends_m.mean(axis=1), axis=0)
     growth = np.concatenate([steps[:1], steps])
-    tangents *= np.where(np.einsum('ni,ni->n', tangents, growth) < 0, -1.0, 1.0)[:, None]  # towards the tip
-    return np.arctan2(np.cross(tangents[:-1], tangents[1:]) @ y_axis, np.einsum('ni,ni->n', tangents[:-1], tangents[1:]))
+    tangents *= np.where(np.einsum('ni,ni->n', tangents, growth) < 0, -1.0, 1.0)[
+        :, None
+    ]  # towards the tip
+    return np.arctan2(
+        np.cross(tangents[:-1], tangents[1:]) @ y_axis,
+        np.einsum('ni,ni->n', tangents[:-1], tangents[1:]),
+    )
 
 
 def draw_lines(colour: np.ndarray, view: FingerView) -> np.ndarray:
@@ -144,6 +177,13 @@ def draw_lines(colour: np.ndarray, view: FingerView) -> np.ndarray:
         if number:
             text = f'{np.degrees(view.piece_angles_rad[number - 1]):.1f}'
             cv2.putText(
-                picture, text, (max(ends[0], ends[1])[0] + 6, ends[0][1]), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 90, 0), 1, cv2.LINE_AA
+                picture,
+                text,
+                (max(ends[0], ends[1])[0] + 6, ends[0][1]),
+                cv2.FONT_HERSHEY_SIMPLEX,
+                0.4,
+                (0, 90, 0),
+                1,
+                cv2.LINE_AA,
             )
     return picture

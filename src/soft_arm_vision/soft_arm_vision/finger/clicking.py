@@ -31,7 +31,11 @@ class LineClicks:
     @property
     def lines_px(self) -> np.ndarray | None:
         """Pixels (1 + n_segments, 2, 2), None until all have been clicked."""
-        return np.array(self._clicks).reshape(-1, 2, 2) if len(self._clicks) == 2 * len(self._names) else None
+        return (
+            np.array(self._clicks).reshape(-1, 2, 2)
+            if len(self._clicks) == 2 * len(self._names)
+            else None
+        )
 
     def _on_click(self, event) -> None:
         if event.inaxes is not self._axes:
@@ -50,9 +54,13 @@ class LineClicks:
         for line in list(self._axes.lines):
             line.remove()
         for start in range(0, len(self._clicks), 2):
-            self._axes.plot(*np.transpose(self._clicks[start : start + 2]), '+-', color='C2' if start else 'C0')
+            self._axes.plot(
+                *np.transpose(self._clicks[start : start + 2]), '+-', color='C2' if start else 'C0'
+            )
         name = self._names[min(number, len(self._names) - 1)]
-        self._axes.set_title(f'{self._title}: {"end" if len(self._clicks) % 2 else "one end"} of the line of {name}')
+        self._axes.set_title(
+            f'{self._title}: {"end" if len(self._clicks) % 2 else "one end"} of the line of {name}'
+        )
         self._figure.canvas.draw_idle()
 
 
@@ -65,15 +73,24 @@ def click_records(records: list[PictureRecord], done: set[str], path: Path, robo
     from matplotlib import pyplot  # chooses the window system
 
     if pyplot.get_backend().lower() == 'agg':
-        raise VisionError('no display to click in: leave --click out, and give the lines with --clicks or let them be found')
+        raise VisionError(
+            'no display to click in: leave --click out, and give the lines with --clicks or let them be found'
+        )
     figure = pyplot.figure(figsize=(12, 9))
     for record in records:
         if record.colour.name in done:
             continue
-        session = LineClicks(figure, record.images()[0], f'{record.colour.name}, {record.pressure_pa / 1e3:.1f} kPa', robot)
+        session = LineClicks(
+            figure,
+            record.images()[0],
+            f'{record.colour.name}, {record.pressure_pa / 1e3:.1f} kPa',
+            robot,
+        )
         figure.show()
         figure.canvas.start_event_loop()
         if session.lines_px is None:
-            raise VisionError(f'the window was closed at {record.colour.name}: what was clicked before is in {path}')
+            raise VisionError(
+                f'the window was closed at {record.colour.name}: what was clicked before is in {path}'
+            )
         append_clicks(path, robot, record.colour.name, session.lines_px)
     pyplot.close(figure)

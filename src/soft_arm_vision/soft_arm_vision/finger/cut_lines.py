@@ -1,6 +1,7 @@
 """Where the painted lines of a finger are in a picture: the reference on its mount and one cut line at the end of every piece.
 
-A line is two points (u, v) of the picture as it came, distorted; they lie on the line's middle near its two ends.
+A line is two points (u, v) of the picture as it came, distorted; they lie on the line's middle near
+its two ends.
 """
 
 from dataclasses import dataclass
@@ -16,9 +17,14 @@ from soft_arm_vision.segmentation.colour_mask import colour_mask
 CUT_LENGTH = (0.7, 1.4)  # of the finger's width: how long a cut line may look
 REFERENCE_LENGTH = (0.7, 4.0)
 WIDEST = 3.0  # of the painted width
-STEP = (0.75, 1.15)  # of a piece's length: from one line's middle to the next one's; a chord is shorter than its arc
+STEP = (
+    0.75,
+    1.15,
+)  # of a piece's length: from one line's middle to the next one's; a chord is shorter than its arc
 MIN_AREA_PX = 12
-TRIMMED_SHARE = 0.12  # of a line's length at each end: corners are rounded and mixed with the background
+TRIMMED_SHARE = (
+    0.12  # of a line's length at each end: corners are rounded and mixed with the background
+)
 BESIDE_PX = 3
 OUTLIER_PX = 0.75  # a middle may be wrong by half a pixel where a line is nearly level
 MIN_PAINT = 0.06  # share of paint in a pixel below which it is noise
@@ -41,7 +47,9 @@ class _Stripe:
     corner: tuple[int, int]
 
 
-def find_lines(colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, robot: Robot) -> np.ndarray:
+def find_lines(
+    colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, robot: Robot
+) -> np.ndarray:
     """Ends of the reference line and of every cut line, base to tip.
 
     Args:
@@ -58,13 +66,21 @@ def find_lines(colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, 
     """
     paint, width_m = robot.cut_lines, 2 * robot.segments[0].body_radius_m
     focal = intrinsics.fx
-    references = _stripes(colour, depth_m, paint.reference_colour_rgb, focal, width_m, REFERENCE_LENGTH, paint.width_m)
+    references = _stripes(
+        colour, depth_m, paint.reference_colour_rgb, focal, width_m, REFERENCE_LENGTH, paint.width_m
+    )
     if not references:
-        raise LinesNotFound('the reference line is not in view: clear the view, or give the lines by clicks')
+        raise LinesNotFound(
+            'the reference line is not in view: clear the view, or give the lines by clicks'
+        )
     cuts = _stripes(colour, depth_m, paint.colour_rgb, focal, width_m, CUT_LENGTH, paint.width_m)
     steps_m = np.array([s.length_m for s in robot.segments])
     steps_m[0] += paint.reference_offset_m
-    chains = [(error, [reference, *chain]) for reference in references for error, chain in _chains(reference, cuts, steps_m, focal)]
+    chains = [
+        (error, [reference, *chain])
+        for reference in references
+        for error, chain in _chains(reference, cuts, steps_m, focal)
+    ]
     if not chains:
         raise LinesNotFound(
             f"{len(cuts)} stripes of the cut lines' colour are no chain of {len(steps_m)} lines from the reference to the tip: "
@@ -76,7 +92,9 @@ def find_lines(colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, 
 
 def _stripes(colour, depth_m, paint_rgb, focal, finger_m, lengths, line_m) -> list[_Stripe]:
     """Stripes of a colour that are as long and as thin as lines on the finger would be at their depth."""
-    mask = cv2.morphologyEx(colour_mask(colour, paint_rgb), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
+    mask = cv2.morphologyEx(
+        colour_mask(colour, paint_rgb), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8)
+    )
     count, labels, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
     found = []
     for label in range(1, count):
@@ -94,9 +112,14 @@ def _stripes(colour, depth_m, paint_rgb, focal, finger_m, lengths, line_m) -> li
         middle = points.mean(axis=0)
         spread, directions = np.linalg.eigh(np.cov((points - middle).T) + 1e-9 * np.eye(2))
         width_px, length_px = np.sqrt(12 * spread)  # of a filled rectangle
-        fits = lengths[0] <= length_px * at_m / focal / finger_m <= lengths[1] and width_px * at_m / focal <= WIDEST * line_m
+        fits = (
+            lengths[0] <= length_px * at_m / focal / finger_m <= lengths[1]
+            and width_px * at_m / focal <= WIDEST * line_m
+        )
         if fits and length_px > 3 * width_px:
-            found.append(_Stripe(middle, directions[:, 1], length_px, width_px, at_m, own, (int(x), int(y))))
+            found.append(
+                _Stripe(middle, directions[:, 1], length_px, width_px, at_m, own, (int(x), int(y)))
+            )
     return found
 
 
@@ -140,9 +163,13 @@ def _ends(colour: np.ndarray, stripe: _Stripe, intrinsics: Intrinsics) -> np.nda
     place = np.where(near, place, 0)
     total = np.bincount(place, weight)
     full = total > 0.5
-    middles = np.column_stack([np.bincount(place, weight * values)[full] / total[full] for values in (u, v)])
+    middles = np.column_stack(
+        [np.bincount(place, weight * values)[full] / total[full] for values in (u, v)]
+    )
     if len(middles) < 4:
-        raise LinesNotFound(f'a line of {stripe.length_px:.0f} px is too short to be measured: bring the camera nearer')
+        raise LinesNotFound(
+            f'a line of {stripe.length_px:.0f} px is too short to be measured: bring the camera nearer'
+        )
     return intrinsics.pixels(_straight(intrinsics.rays(middles), OUTLIER_PX / intrinsics.fx))
 
 
@@ -155,7 +182,9 @@ def _straight(points: np.ndarray, outlier: float) -> np.ndarray:
     through = points[second] - points[first]
     through /= np.linalg.norm(through, axis=1, keepdims=True)
     normals = np.column_stack([-through[:, 1], through[:, 0]])
-    distance = np.abs(points @ normals.T - np.einsum('ni,ni->n', points[first], normals))  # (points, lines)
+    distance = np.abs(
+        points @ normals.T - np.einsum('ni,ni->n', points[first], normals)
+    )  # (points, lines)
     best = np.argmin(np.minimum(distance, outlier).sum(axis=0))
     kept = distance[:, best] <= outlier
     centre = points[kept].mean(axis=0)

@@ -4,8 +4,8 @@
     pictures   pressure_pa,branch,colour,depth            PNG files beside the CSV: RGB, and aligned depth of 16 bits [mm]
     clicks     colour,line,u1_px,v1_px,u2_px,v2_px        line: reference (colour: all) or a piece's name
 
-Rows are in the order of measurement; branch is up or down. The pictures' camera is `camera.yaml` beside them, with the keys image and
-distortion of the virtual camera's file.
+Rows are in the order of measurement; branch is up or down. The pictures' camera is `camera.yaml`
+beside them, with the keys image and distortion of the virtual camera's file.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,14 @@ from typing_extensions import TypedDict
 
 from soft_arm_description.csv_file import CsvFileError, Row, need, read_csv
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import Number, YamlFileError, checked, read_yaml, shown, write_yaml
+from soft_arm_description.yaml_file import (
+    Number,
+    YamlFileError,
+    checked,
+    read_yaml,
+    shown,
+    write_yaml,
+)
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -39,12 +46,17 @@ class PictureRecord:
 
     def images(self) -> tuple[np.ndarray, np.ndarray]:
         """Colour (h, w, 3) uint8 RGB and depth (h, w) uint16 [mm]. Raises VisionError if a file is no such picture."""
-        colour, depth = cv2.imread(str(self.colour), cv2.IMREAD_COLOR), cv2.imread(str(self.depth), cv2.IMREAD_UNCHANGED)
+        colour, depth = (
+            cv2.imread(str(self.colour), cv2.IMREAD_COLOR),
+            cv2.imread(str(self.depth), cv2.IMREAD_UNCHANGED),
+        )
         for path, image in ((self.colour, colour), (self.depth, depth)):
             if image is None:
                 raise VisionError(f'{path}: no picture can be read: is the file there?')
         if depth.dtype != np.uint16 or depth.ndim != 2:
-            raise VisionError(f'{self.depth}: {depth.dtype} of shape {depth.shape}: depth must be one channel of 16 bits, in mm')
+            raise VisionError(
+                f'{self.depth}: {depth.dtype} of shape {depth.shape}: depth must be one channel of 16 bits, in mm'
+            )
         return cv2.cvtColor(colour, cv2.COLOR_BGR2RGB), depth
 
 
@@ -86,9 +98,14 @@ class PictureWriter:
         self._folder, self._count = folder, 0
         k1, k2, p1, p2, k3 = intrinsics.distortion or (0.0,) * 5
         image = {
-            name: getattr(intrinsics, name.rsplit('_', 1)[0]) for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')
+            name: getattr(intrinsics, name.rsplit('_', 1)[0])
+            for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')
         }
-        content = {'devices': devices, 'image': image, 'distortion': {'k1': k1, 'k2': k2, 'k3': k3, 'p1': p1, 'p2': p2}}
+        content = {
+            'devices': devices,
+            'image': image,
+            'distortion': {'k1': k1, 'k2': k2, 'k3': k3, 'p1': p1, 'p2': p2},
+        }
         write_yaml(folder / 'camera.yaml', content)
         self.path = folder / 'records.csv'
         self.path.write_text(','.join(PICTURE_COLUMNS) + '\n')
@@ -97,7 +114,9 @@ class PictureWriter:
         """Write one record: gauge pressure [Pa], way, colour RGB and depth [mm]. Raises VisionError if the folder takes no more."""
         files = f'{self._count:03d}_colour.png', f'{self._count:03d}_depth.png'
         self._count += 1
-        for name, image in zip(files, (cv2.cvtColor(colour, cv2.COLOR_RGB2BGR), depth), strict=True):
+        for name, image in zip(
+            files, (cv2.cvtColor(colour, cv2.COLOR_RGB2BGR), depth), strict=True
+        ):
             if not cv2.imwrite(str(self._folder / name), image):
                 raise VisionError(f'{self._folder / name}: cannot be written: is the disk full?')
         with open(self.path, 'a') as file:
@@ -161,7 +180,8 @@ def read_clicks(path: Path, robot: Robot) -> dict[str, np.ndarray]:
     """Read clicked lines.
 
     Returns:
-        For every clicked picture (name of its colour file) the lines' pixels (1 + n_segments, 2, 2), reference first.
+        For every clicked picture (name of its colour file) the lines' pixels (1 + n_segments, 2,
+        2), reference first.
 
     Raises:
         VisionError: If the file cannot be read, or a picture lacks a line.
@@ -173,7 +193,9 @@ def read_clicks(path: Path, robot: Robot) -> dict[str, np.ndarray]:
             line = row.one_of('line', *lines)
             ends = np.array([row.number(key) for key in CLICK_COLUMNS[2:]]).reshape(2, 2)
             if np.abs(ends).max() > 1e5 or np.linalg.norm(ends[1] - ends[0]) < 2.0:
-                raise CsvFileError(f'line {row.line}: the two clicks of {line} must be pixels at least 2 px apart: click its two ends')
+                raise CsvFileError(
+                    f'line {row.line}: the two clicks of {line} must be pixels at least 2 px apart: click its two ends'
+                )
             clicked.setdefault(row.texts['colour'], {})[line] = ends
     except CsvFileError as error:
         raise VisionError(f'{path}: {error}') from error
@@ -182,7 +204,9 @@ def read_clicks(path: Path, robot: Robot) -> dict[str, np.ndarray]:
     for picture, own in clicked.items():
         missing = [name for name in lines if name not in own | common]
         if missing:
-            raise VisionError(f'{path}: picture {shown(picture, plain=True)} lacks clicks on {missing[0]}: give all of {", ".join(lines)}')
+            raise VisionError(
+                f'{path}: picture {shown(picture, plain=True)} lacks clicks on {missing[0]}: give all of {", ".join(lines)}'
+            )
         found[picture] = np.stack([(common | own)[name] for name in lines])
     return found
 
@@ -193,7 +217,9 @@ def append_clicks(path: Path, robot: Robot, picture: str, lines_px: np.ndarray) 
     with open(path, 'a') as file:
         if new:
             file.write(','.join(CLICK_COLUMNS) + '\n')
-        for name, ends in zip([REFERENCE, *robot.segment_names], lines_px.reshape(-1, 4), strict=True):
+        for name, ends in zip(
+            [REFERENCE, *robot.segment_names], lines_px.reshape(-1, 4), strict=True
+        ):
             file.write(','.join([picture, name, *(f'{value:.2f}' for value in ends)]) + '\n')
 
 

@@ -50,8 +50,8 @@ class Detection:
 class RingDetector:
     """Segmentation, cloud and fit, started from the previous pose where there is one.
 
-    The two ends of a ring look alike. The axis is given the sign that agrees with the previous pose; without one, the sign
-    that agrees with `expected_axis`.
+    The two ends of a ring look alike. The axis is given the sign that agrees with the previous
+    pose; without one, the sign that agrees with `expected_axis`.
     """
 
     def __init__(self, ring: Ring, segmenter: Segmenter | None = None, seed: int = 0):
@@ -62,8 +62,12 @@ class RingDetector:
         self._previous_middle: np.ndarray | None = None
         self._missed = 0
 
-    @_LIBRARIES.wrap(limits=1, user_api='blas')  # a second thread would have little to do, but spin and take its core from the network
-    def detect(self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, expected_axis=None) -> Detection:
+    @_LIBRARIES.wrap(
+        limits=1, user_api='blas'
+    )  # a second thread would have little to do, but spin and take its core from the network
+    def detect(
+        self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, expected_axis=None
+    ) -> Detection:
         """Look for the ring in one frame.
 
         Args:
@@ -71,7 +75,8 @@ class RingDetector:
             depth: Aligned depth, shape (h, w): uint16 millimetres or float metres.
             intrinsics: Of both images.
             expected_axis: Function of the centre [m] (3,) that gives roughly the axis (3,), both in the optical frame; used for the
-                sign when no previous pose is known. None: the end that looks at the camera is taken as the ring's end.
+                sign when no previous pose is known. None: the end that looks at the camera is taken
+                as the ring's end.
         """
         try:
             cloud.check_images(colour, depth, intrinsics)
@@ -91,7 +96,9 @@ class RingDetector:
             lap('segment')
             rows, columns = instance.widened(ROOM_PX, shape)
             solid = cloud.solid_pixels(instance.mask_in(rows, columns), depth_m[rows, columns])
-            points = cloud.back_project_cells(solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start))
+            points = cloud.back_project_cells(
+                solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start)
+            )
             outline = outline_of(instance, depth_m, intrinsics)
             lap('cloud')
             try:
@@ -101,7 +108,10 @@ class RingDetector:
             except (FitRefused, np.linalg.LinAlgError) as refusal:
                 lap('fit')
                 if refused is None and counts_without_pose(instance.log_odds, refusal):
-                    refused = f'best candidate rejected: {str(refusal).removeprefix("bad fit: ")}', instance
+                    refused = (
+                        f'best candidate rejected: {str(refusal).removeprefix("bad fit: ")}',
+                        instance,
+                    )
                 continue
             fit = self._signed(fit, expected_axis)
             self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
@@ -116,13 +126,17 @@ class RingDetector:
         if self._previous is not None and len(points):
             moved = np.median(points, axis=0) - self._previous_middle
             radius = np.array([self._ring.radius_m])
-            before = Cylinders((self._previous.centre + moved)[None], self._previous.axis[None], radius)
+            before = Cylinders(
+                (self._previous.centre + moved)[None], self._previous.axis[None], radius
+            )
             with suppress(FitRefused):  # it may have moved too far
                 warm = fit_ring(points, before, self._ring, outline.pixel, outline)
             if warm is not None and _explained(warm) > STILL_AS_GOOD * _explained(self._previous):
                 return warm, True
         if start is None:
-            found = ransac_cylinder(cloud.voxel_filter(points, VOXEL_M), radius_m=self._ring.radius_m, rng=self._rng)
+            found = ransac_cylinder(
+                cloud.voxel_filter(points, VOXEL_M), radius_m=self._ring.radius_m, rng=self._rng
+            )
             if found is None:
                 raise TooVague(f'too few depth points: {len(points)} make no cylinder')
             start = found[0]
@@ -132,7 +146,9 @@ class RingDetector:
             if warm is None:
                 raise
             return warm, True
-        return (cold, False) if warm is None or _explained(cold) >= _explained(warm) else (warm, True)
+        return (
+            (cold, False) if warm is None or _explained(cold) >= _explained(warm) else (warm, True)
+        )
 
     def _signed(self, fit: RingFit, expected_axis) -> RingFit:
         if self._previous is not None:
@@ -154,12 +170,19 @@ def _explained(fit: RingFit) -> float:
 
 
 def _refuse_far(fit: RingFit, cylinder: Cylinders) -> None:
-    apart_m, most_m = float(np.linalg.norm(fit.centre - cylinder.point[0])), APART_M * cloud.noise_growth(fit.centre[2])
+    apart_m, most_m = (
+        float(np.linalg.norm(fit.centre - cylinder.point[0])),
+        APART_M * cloud.noise_growth(fit.centre[2]),
+    )
     if apart_m > most_m:
-        raise FitRefused(f'bad fit: {1e3 * apart_m:.1f} mm from where depth alone shows the ring, {1e3 * most_m:.1f} mm are allowed')
+        raise FitRefused(
+            f'bad fit: {1e3 * apart_m:.1f} mm from where depth alone shows the ring, {1e3 * most_m:.1f} mm are allowed'
+        )
 
 
-def draw_overlay(colour: np.ndarray, detection: Detection, ring: Ring, intrinsics: Intrinsics) -> np.ndarray:
+def draw_overlay(
+    colour: np.ndarray, detection: Detection, ring: Ring, intrinsics: Intrinsics
+) -> np.ndarray:
     """Copy of the colour image with the mask's contour, both rims and the axis, or the reason why there is none."""
     picture = colour.copy()
     if detection.instance is not None:
@@ -171,13 +194,30 @@ def draw_overlay(colour: np.ndarray, detection: Detection, ring: Ring, intrinsic
         )
         cv2.drawContours(picture, contours, -1, (0, 255, 0), 1)
     if detection.fit is None:
-        cv2.putText(picture, detection.reason, (8, 20), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 0, 0), 1, cv2.LINE_AA)
+        cv2.putText(
+            picture,
+            detection.reason,
+            (8, 20),
+            cv2.FONT_HERSHEY_SIMPLEX,
+            0.5,
+            (255, 0, 0),
+            1,
+            cv2.LINE_AA,
+        )
         return picture
     for end in (-0.5, 0.5):
-        rim = rim_points(detection.fit.centre + end * ring.height_m * detection.fit.axis, detection.fit.axis, ring.radius_m)
+        rim = rim_points(
+            detection.fit.centre + end * ring.height_m * detection.fit.axis,
+            detection.fit.axis,
+            ring.radius_m,
+        )
         pixels = intrinsics.pixels(rim[:, :2] / rim[:, 2:])
-        cv2.polylines(picture, [np.round(pixels).astype(np.int32)], True, (0, 0, 255), 1, cv2.LINE_AA)
-    axis = np.stack([detection.fit.centre, detection.fit.centre + ring.radius_m * detection.fit.axis])
+        cv2.polylines(
+            picture, [np.round(pixels).astype(np.int32)], True, (0, 0, 255), 1, cv2.LINE_AA
+        )
+    axis = np.stack(
+        [detection.fit.centre, detection.fit.centre + ring.radius_m * detection.fit.axis]
+    )
     tail, head = np.round(intrinsics.pixels(axis[:, :2] / axis[:, 2:])).astype(int).tolist()
     cv2.arrowedLine(picture, tail, head, (255, 0, 255), 2, cv2.LINE_AA)
     return picture

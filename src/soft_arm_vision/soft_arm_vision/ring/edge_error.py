@@ -14,14 +14,20 @@ import numpy as np
 
 from soft_arm_kinematics.backends.machine_code import njit
 
-CELL_PX = 8.0  # edge points this close, on one side, make one datum; further apart where there are many
+CELL_PX = (
+    8.0  # edge points this close, on one side, make one datum; further apart where there are many
+)
 MANY_POINTS = 300
 ROUNDING_PX2 = 1.0 / 12.0  # variance of one pixel's rounding
-# What follows describes residuals at the true pose, of network masks on scenes of the training domain.
+# What follows describes residuals at the true pose, of network masks on scenes of the training
+# domain.
 STRETCH_PX = 50.0  # over which a mask goes wrong alike
 ALL_ROUND_SHARE = 0.2  # of the slow part's variance that is alike all round
 SIZES_PX = 0.05 * 2.0 ** np.arange(7)  # of the slow part that are thought possible: 0.05 .. 3.2
-USUAL_SIZE_PX, SIZE_SPREAD = 0.6, np.log(2.0)  # log-normal: two masks in three are within a factor of two
+USUAL_SIZE_PX, SIZE_SPREAD = (
+    0.6,
+    np.log(2.0),
+)  # log-normal: two masks in three are within a factor of two
 BACKED_PX = 2.0  # error beside the arm: one such part is common to all of those edges, another to a stretch of them
 TAIL_CUT = 4.7  # Tukey's, in standard deviations; a narrower one would hold a pose where it is
 CUT_LIMITS_PX = (3.0, 6.0)
@@ -66,7 +72,16 @@ def edge_posterior(
         jacobian: Derivative of the model's edge by the unknowns [px], shape (n, 5).
         weight: 0..1, shape (n,).
     """
-    posterior = _posterior(hessian, gradient, pixels, normals, backed, residual_px, np.ascontiguousarray(jacobian), weight)
+    posterior = _posterior(
+        hessian,
+        gradient,
+        pixels,
+        normals,
+        backed,
+        residual_px,
+        np.ascontiguousarray(jacobian),
+        weight,
+    )
     return EdgePosterior(*posterior)
 
 
@@ -74,7 +89,9 @@ def edge_posterior(
 def _posterior(hessian, gradient, pixels, normals, backed, residual_px, jacobian, weight):
     """What `EdgePosterior` holds."""
     cell_px = CELL_PX * max(1.0, len(pixels) / MANY_POINTS)
-    place, side, beside_arm, rows, residual, total, scatter, lost = _cells(cell_px, pixels, normals, backed, residual_px, jacobian, weight)
+    place, side, beside_arm, rows, residual, total, scatter, lost = _cells(
+        cell_px, pixels, normals, backed, residual_px, jacobian, weight
+    )
     count = len(total)
     slow, fast = np.empty((count, count)), np.empty((count, count))
     for i in range(count):
@@ -84,12 +101,17 @@ def _posterior(hessian, gradient, pixels, normals, backed, residual_px, jacobian
             near = np.exp(-max(apart, cell_px / 3) / STRETCH_PX)
             alike = 0.5 + 0.5 * (side[i, 0] * side[j, 0] + side[i, 1] * side[j, 1])
             slow[i, j] = ALL_ROUND_SHARE + (1 - ALL_ROUND_SHARE) * near * alike * alike
-            fast[i, j] = beside_arm[i] * beside_arm[j] * BACKED_PX**2 * (1 + np.exp(-apart / STRETCH_PX))
+            fast[i, j] = (
+                beside_arm[i] * beside_arm[j] * BACKED_PX**2 * (1 + np.exp(-apart / STRETCH_PX))
+            )
         fast[i, i] += max(scatter, ROUNDING_PX2) / max(total[i], 1.0)
     white = np.linalg.inv(np.linalg.cholesky(fast))
     values, vectors = np.linalg.eigh(white @ slow @ white.T)
-    data = vectors.T @ (white @ np.column_stack((rows, residual)))  # independent of each other, with variances that are known
-    # a rejected point costs as much as a bad one that is kept; residuals that scatter more are less likely each
+    data = vectors.T @ (
+        white @ np.column_stack((rows, residual))
+    )  # independent of each other, with variances that are known
+    # a rejected point costs as much as a bad one that is kept; residuals that scatter more are less
+    # likely each
     outside = (REJECTED**2 * lost + np.log(max(scatter, ROUNDING_PX2) / ROUNDING_PX2)) * count
     known = np.array([0, 1, 3, 4])
     inner, pull = np.empty((4, 4)), gradient[known]
@@ -104,7 +126,13 @@ def _posterior(hessian, gradient, pixels, normals, backed, residual_px, jacobian
         all_known, slope = hessian + both[:5, :5], gradient + both[:5, 5]
         inverses[k] = np.linalg.inv(all_known)
         steps[k] = inverses[k] @ slope
-        cost = both[5, 5] + of_wall - slope @ steps[k] + outside + (np.log(SIZES_PX[k] / USUAL_SIZE_PX) / SIZE_SPREAD) ** 2
+        cost = (
+            both[5, 5]
+            + of_wall
+            - slope @ steps[k]
+            + outside
+            + (np.log(SIZES_PX[k] / USUAL_SIZE_PX) / SIZE_SPREAD) ** 2
+        )
         log_likelihood[k] = -0.5 * (np.log(variance).sum() + np.linalg.slogdet(all_known)[1] + cost)
     top = log_likelihood.max()
     share = np.exp(log_likelihood - top)
@@ -122,15 +150,19 @@ def _cells(cell_px, pixels, normals, backed, residual_px, jacobian, weight):
     """Cells of one side, of edges all beside the arm or none.
 
     Returns:
-        Means of place, side (a unit vector), whether beside the arm, Jacobian and residual; the weight in each; the residuals' variance
-        within them; and points left out for each that is used.
+        Means of place, side (a unit vector), whether beside the arm, Jacobian and residual; the
+        weight in each; the residuals' variance within them; and points left out for each that is
+        used.
     """
     used = np.flatnonzero(weight > 0.05)
     least = np.array([pixels[used, 0].min(), pixels[used, 1].min()])
     key = np.empty(len(used), np.int64)
     for k, i in enumerate(used):
         quadrant = int(np.arctan2(normals[i, 1], normals[i, 0]) * (2 / np.pi) + 0.5) % 4
-        cell_u, cell_v = int((pixels[i, 0] - least[0]) / cell_px), int((pixels[i, 1] - least[1]) / cell_px)
+        cell_u, cell_v = (
+            int((pixels[i, 0] - least[0]) / cell_px),
+            int((pixels[i, 1] - least[1]) / cell_px),
+        )
         key[k] = ((cell_u * 10_000 + cell_v) * 4 + quadrant) * 2 + backed[i]
     order = np.argsort(key)
     owner, count = np.empty(len(used), np.int64), 0
@@ -139,7 +171,10 @@ def _cells(cell_px, pixels, normals, backed, residual_px, jacobian, weight):
             count += 1
         owner[order[k]] = count
     count += 1
-    total, means = np.zeros(count), np.zeros((count, 11))  # place, side, whether beside the arm, Jacobian, residual
+    total, means = (
+        np.zeros(count),
+        np.zeros((count, 11)),
+    )  # place, side, whether beside the arm, Jacobian, residual
     for k, i in enumerate(used):
         cell, w = owner[k], weight[i]
         total[cell] += w

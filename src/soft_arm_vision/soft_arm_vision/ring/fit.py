@@ -13,7 +13,9 @@ from soft_arm_vision.ring.outline import Outline, OutlineResidual, outline_resid
 from soft_arm_vision.ring.wall import MIN_INLIER_SHARE, MIN_POINTS, RingWall
 
 START_POINTS, START_EDGES = 500, 150  # are enough to follow
-EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)  # Tukey's cut, step by step, depth alone at first; ends when converged
+EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (
+    1.5,
+)  # Tukey's cut, step by step, depth alone at first; ends when converged
 BELIEVED_SIGMA_PX = 0.3  # of an edge point while the outline is followed
 FAT_SIGMA_PX, MAX_FAT_PX = 1.0, 2.0  # of all of them together meanwhile
 BACKED_WEIGHT = 0.1  # of one beside the arm meanwhile
@@ -22,7 +24,9 @@ SIDE_STEPS = 2  # of them to tell which side of a fold is the right one
 FIRST_CUT_PX = 3.0
 CONVERGED_M, CONVERGED_RAD = 1e-4, 3e-3
 STILL_SIGMAS = 0.1
-EXTENT_SIGMA_M = 0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
+EXTENT_SIGMA_M = (
+    0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
+)
 MAX_BEYOND_M = 3e-3  # of the wall seen, past an end of the ring found
 EDGE_ON_SINE = np.sin(np.deg2rad(12.0))
 FOLD_TILTS = np.deg2rad((-3.0, 3.0))
@@ -30,7 +34,9 @@ EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
 TEMPER = 5.0  # nats that count as one between two sides of a fold: the outline's errors are known only so well
 MIN_EDGE_SHARE = 0.8  # less, and part of the outline is not the ring's
 USABLE_EDGE_SHARE = 0.3
-MAX_SIGMA_M = 1.0e-3  # a pose known worse is of no use to a controller that is to be right to a millimetre
+MAX_SIGMA_M = (
+    1.0e-3  # a pose known worse is of no use to a controller that is to be right to a millimetre
+)
 ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
 
 
@@ -55,11 +61,14 @@ class RingFit:
     depth_sigma_m: float
 
 
-def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, outline: Outline | None = None) -> RingFit:
+def fit_ring(
+    points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, outline: Outline | None = None
+) -> RingFit:
     """Refine a cylinder to the ring's pose.
 
     Args:
-        points: Of the ring's mask [m] in the optical frame, shape (n, 3), about one for each cell of `cloud.CELL_PX`; outliers are
+        points: Of the ring's mask [m] in the optical frame, shape (n, 3), about one for each cell
+            of `cloud.CELL_PX`; outliers are
             tolerated.
         start: One cylinder near the ring, of the ring's radius.
         ring: Its radius, height and thickness.
@@ -73,15 +82,22 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, out
     if len(points) < MIN_POINTS:
         raise TooVague(f'too few depth points: {len(points)}, at least {MIN_POINTS} are needed')
     wall = RingWall(points, ring, pixel)
-    start = optimise(points[:: max(1, len(points) // START_POINTS)], start, cut_m=6e-3, iterations=2, viewpoint=np.zeros(3))
+    start = optimise(
+        points[:: max(1, len(points) // START_POINTS)],
+        start,
+        cut_m=6e-3,
+        iterations=2,
+        viewpoint=np.zeros(3),
+    )
     centre, seen_height_m = wall.middle(start.point[0], start.axis[0])
     if not 0.3 * ring.height_m < seen_height_m < 1.5 * ring.height_m:
         raise FitRefused(
             f"bad fit: wall {1e3 * seen_height_m:.1f} mm high, the ring's is {1e3 * ring.height_m:.1f} mm. "
             "Check the ring's colour in the robot file and the scene behind it"
         )
-    # A start some degrees off leaves most of the outline on one side. Weighing it by its own scatter would then settle there: the
-    # outline is believed until all is still, and weighed afterwards.
+    # A start some degrees off leaves most of the outline on one side. Weighing it by its own
+    # scatter would then settle there: the outline is believed until all is still, and weighed
+    # afterwards.
     problem = _Problem(wall, outline, ring)
     state = problem.descend(centre, start.axis[0], EDGE_CUTS_PX)
     if outline is not None and state.edge_share >= USABLE_EDGE_SHARE:
@@ -90,18 +106,28 @@ def fit_ring(points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, out
             state = problem.both_sides(state)
     if wall.inlier_share < MIN_INLIER_SHARE:
         share, least = 100 * wall.inlier_share, 100 * MIN_INLIER_SHARE
-        raise FitRefused(f'bad fit: {share:.0f} % of the points lie on the ring, at least {least:.0f} % are needed')
+        raise FitRefused(
+            f'bad fit: {share:.0f} % of the points lie on the ring, at least {least:.0f} % are needed'
+        )
     if outline is not None and state.edge_share < MIN_EDGE_SHARE:
         share, least = 100 * state.edge_share, 100 * MIN_EDGE_SHARE
-        raise FitRefused(f"bad fit: {share:.0f} % of the mask's outline is the ring's, at least {least:.0f} % is needed")
+        raise FitRefused(
+            f"bad fit: {share:.0f} % of the mask's outline is the ring's, at least {least:.0f} % is needed"
+        )
     beyond_m = abs(wall.beyond(state.centre, state.axis))
     if beyond_m > MAX_BEYOND_M:
-        raise FitRefused(f'bad fit: the wall seen ends {1e3 * beyond_m:.1f} mm past the ring found, {1e3 * MAX_BEYOND_M:.1f} mm is allowed')
+        raise FitRefused(
+            f'bad fit: the wall seen ends {1e3 * beyond_m:.1f} mm past the ring found, {1e3 * MAX_BEYOND_M:.1f} mm is allowed'
+        )
     covariance = _covariance(state.covariance, state.axes)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
-        raise TooVague(f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, {1e3 * MAX_SIGMA_M:.1f} mm is allowed')
-    return RingFit(state.centre, state.axis, covariance, wall.inlier_share, state.edge_share, wall.sigma_m)
+        raise TooVague(
+            f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, {1e3 * MAX_SIGMA_M:.1f} mm is allowed'
+        )
+    return RingFit(
+        state.centre, state.axis, covariance, wall.inlier_share, state.edge_share, wall.sigma_m
+    )
 
 
 @dataclass(frozen=True)
@@ -123,7 +149,9 @@ class _Problem:
         self._wall, self._outline, self._ring = wall, outline, ring
         self._thinned = None if outline is None else outline.thinned(START_EDGES)
 
-    def descend(self, centre: np.ndarray, axis: np.ndarray, cuts_px: tuple[float | None, ...]) -> _State:
+    def descend(
+        self, centre: np.ndarray, axis: np.ndarray, cuts_px: tuple[float | None, ...]
+    ) -> _State:
         """Gauss-Newton, one step for each of the cuts or until it is still at the last one."""
         for cut_px in cuts_px:
             axes = *perpendiculars(axis), axis
@@ -136,14 +164,25 @@ class _Problem:
                 edge_share = float((weight > 0).mean()) if (weight > 0).sum() >= 12 else 0.0
                 if edge_share > 0:
                     weight = np.where(self._thinned.backed, BACKED_WEIGHT, 1.0) * weight
-                    information = weight * (len(self._outline.rays) / len(weight) / BELIEVED_SIGMA_PX**2)
-                    known, alike = jacobian.T * information, 1 / (information.sum() + 1 / FAT_SIGMA_PX**2)
-                    every = known.sum(axis=1)  # what they say alike may be the mask's error: too fat or too thin all round
+                    information = weight * (
+                        len(self._outline.rays) / len(weight) / BELIEVED_SIGMA_PX**2
+                    )
+                    known, alike = (
+                        jacobian.T * information,
+                        1 / (information.sum() + 1 / FAT_SIGMA_PX**2),
+                    )
+                    every = known.sum(
+                        axis=1
+                    )  # what they say alike may be the mask's error: too fat or too thin all round
                     hessian = hessian + known @ jacobian - alike * np.outer(every, every)
-                    gradient = gradient + known @ residual_px - alike * (information @ residual_px) * every
+                    gradient = (
+                        gradient + known @ residual_px - alike * (information @ residual_px) * every
+                    )
             if edge_share < USABLE_EDGE_SHARE:  # no rims to see: the wall's extent must do
                 hessian[2, 2] += 1 / EXTENT_SIGMA_M**2
-                gradient[2] += (self._wall.middle(centre, axis)[0] - centre) @ axis / EXTENT_SIGMA_M**2
+                gradient[2] += (
+                    (self._wall.middle(centre, axis)[0] - centre) @ axis / EXTENT_SIGMA_M**2
+                )
             covariance = np.linalg.inv(hessian + 1e-9 * np.trace(hessian) * np.eye(5))
             centre, axis, still = _moved(centre, axes, covariance @ gradient)
             if cut_px == cuts_px[-1] and still:
@@ -160,19 +199,28 @@ class _Problem:
             weight = tukey(residual_px, np.where(self._outline.backed, CUT_LIMITS_PX[1], cut_px))
             if (weight > 0).mean() < USABLE_EDGE_SHARE:
                 raise FitRefused("bad fit: the mask's outline is not the ring's")
-            normals = edge.gradient[:, :2] / np.linalg.norm(edge.gradient[:, :2], axis=1, keepdims=True)
+            normals = edge.gradient[:, :2] / np.linalg.norm(
+                edge.gradient[:, :2], axis=1, keepdims=True
+            )
             pixels, backed = self._outline.rays / self._outline.pixel, self._outline.backed
-            found = edge_posterior(hessian, gradient, pixels, normals, backed, residual_px, jacobian, weight)
+            found = edge_posterior(
+                hessian, gradient, pixels, normals, backed, residual_px, jacobian, weight
+            )
             centre, axis, _ = _moved(centre, axes, found.step)
-            cut_px = float(np.clip(TAIL_CUT * np.sqrt(found.size_px**2 + ROUNDING_PX2), *CUT_LIMITS_PX))
+            cut_px = float(
+                np.clip(TAIL_CUT * np.sqrt(found.size_px**2 + ROUNDING_PX2), *CUT_LIMITS_PX)
+            )
             if (np.abs(found.step) < STILL_SIGMAS * np.sqrt(np.diag(found.covariance))).all():
                 break
-        return _State(centre, axis, axes, found.covariance, float((weight > 0).mean()), found.log_evidence)
+        return _State(
+            centre, axis, axes, found.covariance, float((weight > 0).mean()), found.log_evidence
+        )
 
     def both_sides(self, state: _State) -> _State:
         """The best of this and other poses near the view in which an end is a line, with what all of them leave possible.
 
-        There the outline folds: an end turned a little to the camera looks like one turned away as much, and a descent stays in one.
+        There the outline folds: an end turned a little to the camera looks like one turned away as
+        much, and a descent stays in one.
         """
         ray, found = state.centre / np.linalg.norm(state.centre), [state]
         sine = state.axis @ ray
@@ -180,22 +228,30 @@ class _Problem:
         for tilt in FOLD_TILTS if abs(sine) < FOLD_TILTS[1] else (-np.arcsin(sine),):
             axis = np.cos(tilt) * flat / np.linalg.norm(flat) + np.sin(tilt) * ray
             with suppress(FitRefused):
-                found.append(self.weigh(self.descend(state.centre, axis, EDGE_ON_CUTS_PX), SIDE_STEPS))
+                found.append(
+                    self.weigh(self.descend(state.centre, axis, EDGE_ON_CUTS_PX), SIDE_STEPS)
+                )
         best = max(found, key=lambda f: f.log_evidence)
         share = np.array([np.exp((f.log_evidence - best.log_evidence) / TEMPER) for f in found])
         covariance = best.covariance.copy()
         for other, weight in zip(found, share / share.sum(), strict=True):
-            apart = np.concatenate([best.axes @ (other.centre - best.centre), best.axes[:2] @ (other.axis - best.axis)])
+            apart = np.concatenate(
+                [best.axes @ (other.centre - best.centre), best.axes[:2] @ (other.axis - best.axis)]
+            )
             covariance += weight * np.outer(apart, apart)
         if best is not state:
             final = self.weigh(best, FINAL_STEPS - SIDE_STEPS)
             best, covariance = final, covariance + final.covariance - best.covariance
         return replace(best, covariance=covariance)
 
-    def _edges(self, outline: Outline, centre: np.ndarray, axes) -> tuple[OutlineResidual, np.ndarray, np.ndarray]:
+    def _edges(
+        self, outline: Outline, centre: np.ndarray, axes
+    ) -> tuple[OutlineResidual, np.ndarray, np.ndarray]:
         """Residual of the outline, the same in pixels (n,), and its derivative by the five unknowns [px] (n, 5)."""
         ring, (e1, e2, axis) = self._ring, axes
-        edge = outline_residual(outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m)
+        edge = outline_residual(
+            outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m
+        )
         turned, g = cross(edge.contact - centre, edge.gradient), edge.gradient
         jacobian = np.column_stack([g @ e1, g @ e2, g @ axis, turned @ e2, -(turned @ e1)])
         return edge, edge.distance / outline.pixel, jacobian / outline.pixel

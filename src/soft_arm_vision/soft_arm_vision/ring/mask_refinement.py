@@ -12,7 +12,12 @@ AREA_FACTOR = 2.0  # a mask that changes by more was not refined but lost
 
 
 def refine(
-    mask: np.ndarray, row: int, column: int, rgb: np.ndarray, trust_per_px: float = TRUST_PER_PX, lost_px: float = 0.0
+    mask: np.ndarray,
+    row: int,
+    column: int,
+    rgb: np.ndarray,
+    trust_per_px: float = TRUST_PER_PX,
+    lost_px: float = 0.0,
 ) -> tuple[np.ndarray, int, int]:
     """Refined mask.
 
@@ -28,10 +33,18 @@ def refine(
     """
     height, width = rgb.shape[:2]
     top, left = max(row - ROOM_PX, 0), max(column - ROOM_PX, 0)
-    bottom, right = min(row + mask.shape[0] + ROOM_PX, height), min(column + mask.shape[1] + ROOM_PX, width)
+    bottom, right = (
+        min(row + mask.shape[0] + ROOM_PX, height),
+        min(column + mask.shape[1] + ROOM_PX, width),
+    )
     coarse = np.zeros((bottom - top, right - left), np.uint8)
-    coarse[row - top : row - top + mask.shape[0], column - left : column - left + mask.shape[1]] = mask
-    inside, outside = cv2.distanceTransform(coarse, cv2.DIST_L2, 3), cv2.distanceTransform(1 - coarse, cv2.DIST_L2, 3)
+    coarse[row - top : row - top + mask.shape[0], column - left : column - left + mask.shape[1]] = (
+        mask
+    )
+    inside, outside = (
+        cv2.distanceTransform(coarse, cv2.DIST_L2, 3),
+        cv2.distanceTransform(1 - coarse, cv2.DIST_L2, 3),
+    )
     signed = np.where(coarse > 0, inside - 0.5, 0.5 - outside) + lost_px
     window = cv2.GaussianBlur(rgb[top:bottom, left:right], (3, 3), 0)
     code = _colour_code(window)
@@ -40,7 +53,9 @@ def refine(
     if core.sum() < 20 or around.sum() < 20:
         return mask, row, column
     ours, theirs = _histogram(code[core]), _histogram(code[around])
-    odds = np.clip(np.log((ours + 1e-4) / (theirs + 1e-4)), -LIKELIHOOD_LIMIT, LIKELIHOOD_LIMIT)[code]
+    odds = np.clip(np.log((ours + 1e-4) / (theirs + 1e-4)), -LIKELIHOOD_LIMIT, LIKELIHOOD_LIMIT)[
+        code
+    ]
     refined = ((odds + trust_per_px * signed > 0) & (signed > -BAND_PX)).astype(np.uint8)
     refined = cv2.medianBlur(refined, 3)
     _, labels = cv2.connectedComponents(refined, connectivity=4)
@@ -59,7 +74,9 @@ def _colour_code(rgb: np.ndarray) -> np.ndarray:
     values = rgb.astype(np.float32) + 8.0  # dark pixels have no colour
     total = values.sum(axis=2)
     red, green = values[..., 0] / total, values[..., 1] / total
-    return np.minimum((red * BINS).astype(np.int32), BINS - 1) * BINS + np.minimum((green * BINS).astype(np.int32), BINS - 1)
+    return np.minimum((red * BINS).astype(np.int32), BINS - 1) * BINS + np.minimum(
+        (green * BINS).astype(np.int32), BINS - 1
+    )
 
 
 def _histogram(code: np.ndarray) -> np.ndarray:

@@ -20,7 +20,8 @@ SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
 MIN_SHOWN = 0.12  # rings of which a quarter is visible show more
 MAX_GOES_ON = 0.1  # of a find: more, and it is a piece of a can, whatever the network says
 MAX_SHOWN = 0.6  # more of a ring that shows says no more
-# log odds from which a find counts, by what the search for its pose came to; of the scenes they are fitted on four in five have no ring
+# log odds from which a find counts, by what the search for its pose came to; of the scenes they are
+# fitted on four in five have no ring
 WITH_POSE, VAGUE, WITHOUT_POSE = -2.0, -1.5, 1.0
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
 # what each term can speak for, however few the finds: the constant, and then as in `RingOdds`
@@ -48,10 +49,20 @@ class RingOdds:
 
     def may_be_ring(self, score: float, region: RingRegion) -> bool:
         """Whether a find of this score is a ring if it has a ring's pose."""
-        return region.shown >= MIN_SHOWN and region.goes_on <= MAX_GOES_ON and self.log_odds(score, region) >= WITH_POSE
+        return (
+            region.shown >= MIN_SHOWN
+            and region.goes_on <= MAX_GOES_ON
+            and self.log_odds(score, region) >= WITH_POSE
+        )
 
     def candidate(
-        self, find: Instance, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator
+        self,
+        find: Instance,
+        colour: np.ndarray,
+        depth_m: np.ndarray,
+        intrinsics: Intrinsics,
+        ring: Ring,
+        rng: np.random.Generator,
     ) -> Instance | None:
         """The ring that depth shows in a find (see `ring_region` for the arguments), or None where that is hardly one."""
         region = ring_region(find, colour, depth_m, intrinsics, ring, rng)
@@ -87,7 +98,9 @@ def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
     finds = list(finds)
     rings = sum(is_ring for _, _, is_ring in finds)
     if rings in (0, len(finds)):
-        raise VisionError(f'{rings} of {len(finds)} finds are rings: no odds follow from that; train the network further')
+        raise VisionError(
+            f'{rings} of {len(finds)} finds are rings: no odds follow from that; train the network further'
+        )
     terms = np.array([_terms(score, region) for score, region, _ in finds])
     sign = np.array([1.0 if is_ring else -1.0 for _, _, is_ring in finds])
 
@@ -104,5 +117,12 @@ def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
 
 def _terms(score: float, region: RingRegion) -> tuple[float, ...]:
     sure = min(max(score, SCORE_LIMITS[0]), SCORE_LIMITS[1])
-    seen = min(region.unexplained, 1.0), region.contradicted, min(region.shown, MAX_SHOWN), region.flatness, region.hidden, region.outlined
+    seen = (
+        min(region.unexplained, 1.0),
+        region.contradicted,
+        min(region.shown, MAX_SHOWN),
+        region.flatness,
+        region.hidden,
+        region.outlined,
+    )
     return 1.0, float(np.log(sure / (1 - sure))), *seen

@@ -1,7 +1,8 @@
 """The ring's outline in the picture against the outline of a solid cylinder.
 
-A ring is hollow but its outer outline is that of the solid cylinder, the convex hull of both projected rims. Depth locates the
-wall; the outline locates the rims, from which the centre along the axis follows, and it does not suffer from flying pixels.
+A ring is hollow but its outer outline is that of the solid cylinder, the convex hull of both
+projected rims. Depth locates the wall; the outline locates the rims, from which the centre along
+the axis follows, and it does not suffer from flying pixels.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,9 @@ OCCLUDER_GAP_M = 0.015
 FREE_GAP_M = 0.008
 BACKED_GAP_M = 0.1  # the arm begins less than this behind the edge
 _ANGLES = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-_RIM = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5  # polygon of the circle's mean radius
+_RIM = (
+    np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5
+)  # polygon of the circle's mean radius
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,11 @@ class Outline:
     def thinned(self, points: int) -> 'Outline':
         """About so many of its points, evenly spread."""
         step = max(1, len(self.rays) // points)
-        return Outline(np.ascontiguousarray(self.rays[::step]), np.ascontiguousarray(self.backed[::step]), self.pixel)
+        return Outline(
+            np.ascontiguousarray(self.rays[::step]),
+            np.ascontiguousarray(self.backed[::step]),
+            self.pixel,
+        )
 
 
 @dataclass(frozen=True)
@@ -62,27 +69,35 @@ class OutlineResidual:
 def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Outermost edges of a mask along every row and column, half-way between its last pixel and the next.
 
-    Edges on the window's border, and edges where something nearer begins (an occluder), are not the ring's own and are left out.
+    Edges on the window's border, and edges where something nearer begins (an occluder), are not the
+    ring's own and are left out.
 
     Args:
         mask: Shape (h, w), bool, in a window with some room around it.
         depth_m: Depth [m], 0 where there is none, shape (h, w).
 
     Returns:
-        Pixels (u, v), shape (n, 2), float, and where something lies close behind the edge, shape (n,), bool.
+        Pixels (u, v), shape (n, 2), float, and where something lies close behind the edge, shape
+        (n,), bool.
     """
     pixels, backed = [], []
     for transposed in (False, True):
         m, z = (mask.T, depth_m.T) if transposed else (mask, depth_m)
         columns = np.flatnonzero(m.any(axis=0))
         for side in (-1, 1):
-            rows = m[:, columns].argmax(axis=0) if side < 0 else len(m) - 1 - m[::-1, columns].argmax(axis=0)
+            rows = (
+                m[:, columns].argmax(axis=0)
+                if side < 0
+                else len(m) - 1 - m[::-1, columns].argmax(axis=0)
+            )
             own = (rows > 0) & (rows < len(m) - 1)
             rows, cols = rows[own], columns[own]
             outside = z[np.clip(rows + BESIDE_PX * side, 0, len(m) - 1), cols]
             inside = z[np.clip(rows - BESIDE_PX * side, 0, len(m) - 1), cols]
             step = np.where((outside > 0) & (inside > 0), outside - inside, np.inf)
-            beside = np.stack([z[np.clip(rows + far * side, 0, len(m) - 1), cols] for far in FREE_PX])
+            beside = np.stack(
+                [z[np.clip(rows + far * side, 0, len(m) - 1), cols] for far in FREE_PX]
+            )
             nearer = ((beside > 0) & (beside < inside - FREE_GAP_M)).any(axis=0)
             own = (step > -OCCLUDER_GAP_M) & ~(nearer & (step > BACKED_GAP_M))
             edge = np.column_stack([cols[own], rows[own] + 0.5 * side])
@@ -101,7 +116,11 @@ def outline_of(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) 
     """
     rows, columns = instance.widened(FREE_PX[-1] + 1, depth_m.shape)
     edges, backed = mask_edges(instance.mask_in(rows, columns), depth_m[rows, columns])
-    return Outline(intrinsics.rays(edges + (columns.start, rows.start)), backed, 2 / (intrinsics.fx + intrinsics.fy))
+    return Outline(
+        intrinsics.rays(edges + (columns.start, rows.start)),
+        backed,
+        2 / (intrinsics.fx + intrinsics.fy),
+    )
 
 
 def rim_points(centre: np.ndarray, axis: np.ndarray, radius_m: float) -> np.ndarray:
@@ -111,12 +130,18 @@ def rim_points(centre: np.ndarray, axis: np.ndarray, radius_m: float) -> np.ndar
 
 
 def outline_residual(
-    outline: Outline, centre: np.ndarray, axis: np.ndarray, radius_m: float, height_m: float, thickness_m: float
+    outline: Outline,
+    centre: np.ndarray,
+    axis: np.ndarray,
+    radius_m: float,
+    height_m: float,
+    thickness_m: float,
 ) -> OutlineResidual:
     """Distances of the edge points from the ring's edges in the picture.
 
-    Where the arm leaves the ring towards the camera it hides the far rim; the mask then ends at the inner edge of the near one.
-    Edge points with the arm beside them are therefore not compared with the far rim.
+    Where the arm leaves the ring towards the camera it hides the far rim; the mask then ends at the
+    inner edge of the near one. Edge points with the arm beside them are therefore not compared with
+    the far rim.
 
     Args:
         outline: Edge points.
@@ -131,7 +156,9 @@ def outline_residual(
     hull = cv2.convexHull(_project(rims).astype(np.float32), returnPoints=False)[:, 0]
     centre, axis = np.ascontiguousarray(centre, float), np.ascontiguousarray(axis, float)
     edges = _model_edges(rims, hull, centre, axis, 0.5 * height_m, 1 - thickness_m / radius_m)
-    return OutlineResidual(*_distances(outline.rays, outline.backed, _project(centre[None])[0], *edges))
+    return OutlineResidual(
+        *_distances(outline.rays, outline.backed, _project(centre[None])[0], *edges)
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -139,7 +166,10 @@ def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
     """Straight pieces of the ring's edges: their ends (m, 3) twice, and which of them are never and which only seen before the arm."""
     count = len(hull)
     start, end = np.empty((count + RIM_POINTS, 3)), np.empty((count + RIM_POINTS, 3))
-    never_backed, only_backed = np.zeros(count + RIM_POINTS, np.bool_), np.zeros(count + RIM_POINTS, np.bool_)
+    never_backed, only_backed = (
+        np.zeros(count + RIM_POINTS, np.bool_),
+        np.zeros(count + RIM_POINTS, np.bool_),
+    )
     which = -1  # end that the camera looks into
     for side in range(2):
         towards = half_height_m + (centre @ axis) * (1 - 2 * side)
@@ -148,12 +178,16 @@ def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
     for i in range(count):
         after = hull[(i + 1) % count]
         start[i], end[i] = rims[hull[i]], rims[after]
-        never_backed[i] = which >= 0 and hull[i] // RIM_POINTS == which and after // RIM_POINTS == which
+        never_backed[i] = (
+            which >= 0 and hull[i] // RIM_POINTS == which and after // RIM_POINTS == which
+        )
     if which >= 0:
         middle = centre + half_height_m * (1 - 2 * which) * axis
         for i in range(RIM_POINTS):
             first = middle + inner_share * (rims[which * RIM_POINTS + i] - middle)
-            second = middle + inner_share * (rims[which * RIM_POINTS + (i + 1) % RIM_POINTS] - middle)
+            second = middle + inner_share * (
+                rims[which * RIM_POINTS + (i + 1) % RIM_POINTS] - middle
+            )
             if (first - middle) @ first < 0 and (second - middle) @ second < 0:  # on the near half
                 start[count], end[count], only_backed[count] = first, second, True
                 count += 1
@@ -164,13 +198,23 @@ def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
 def _distances(rays, backed, inside, start, end, never_backed, only_backed):
     """For every point the piece nearest to it, of those that may be compared; see `OutlineResidual`."""
     pieces = len(start)
-    u0, v0, along_u, along_v, length = np.empty(pieces), np.empty(pieces), np.empty(pieces), np.empty(pieces), np.empty(pieces)
+    u0, v0, along_u, along_v, length = (
+        np.empty(pieces),
+        np.empty(pieces),
+        np.empty(pieces),
+        np.empty(pieces),
+        np.empty(pieces),
+    )
     for j in range(pieces):
         u0[j], v0[j] = start[j, 0] / start[j, 2], start[j, 1] / start[j, 2]
         du, dv = end[j, 0] / end[j, 2] - u0[j], end[j, 1] / end[j, 2] - v0[j]
         length[j] = max(np.sqrt(du * du + dv * dv), 1e-12)
         along_u[j], along_v[j] = du / length[j], dv / length[j]
-    distance, contact, gradient = np.empty(len(rays)), np.empty((len(rays), 3)), np.empty((len(rays), 3))
+    distance, contact, gradient = (
+        np.empty(len(rays)),
+        np.empty((len(rays), 3)),
+        np.empty((len(rays), 3)),
+    )
     for i in range(len(rays)):
         least, j, foot = np.inf, 0, 0.0
         for k in range(pieces):
@@ -181,11 +225,15 @@ def _distances(rays, backed, inside, start, end, never_backed, only_backed):
             squared = (u - t * along_u[k]) ** 2 + (v - t * along_v[k]) ** 2
             if squared < least:
                 least, j, foot = squared, k, t
-        outwards = 1.0 if along_v[j] * (u0[j] - inside[0]) - along_u[j] * (v0[j] - inside[1]) > 0 else -1.0
+        outwards = (
+            1.0 if along_v[j] * (u0[j] - inside[0]) - along_u[j] * (v0[j] - inside[1]) > 0 else -1.0
+        )
         normal_u, normal_v = outwards * along_v[j], -outwards * along_u[j]
         distance[i] = normal_u * (rays[i, 0] - u0[j]) + normal_v * (rays[i, 1] - v0[j])
         share = foot / length[j]
-        share = share * start[j, 2] / (end[j, 2] * (1 - share) + share * start[j, 2])  # from the picture to the edge in space
+        share = (
+            share * start[j, 2] / (end[j, 2] * (1 - share) + share * start[j, 2])
+        )  # from the picture to the edge in space
         for k in range(3):
             contact[i, k] = start[j, k] + share * (end[j, k] - start[j, k])
         z = contact[i, 2]

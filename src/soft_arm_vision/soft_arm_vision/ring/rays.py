@@ -18,13 +18,26 @@ INNER_SHARE = 0.95  # of the radius: so may those that pass its axis further off
 BORDER_PX = 2  # of a find, inside its border, where it may be wrong and depth is mixed
 MIN_INSIDE = 40  # rays of a find whose border can be left out
 ROOM_M = 3e-3  # within which a depth agrees, at the reference depth; grows with the square of depth, as the sensor's noise does
-STEPS = 6e-3, 6e-3, 6e-3, 0.25, 0.25  # [m], [rad] with which the search begins, at the reference depth
+STEPS = (
+    6e-3,
+    6e-3,
+    6e-3,
+    0.25,
+    0.25,
+)  # [m], [rad] with which the search begins, at the reference depth
 FLAT = 2e-3  # difference among six poses at which it ends
 MAX_EVALUATIONS = 240
 MUCH = 0.5  # left unexplained: where less is, another search hardly ever finds a better pose
 MAX_HIDDEN = 0.8  # share of a find that a thing before the ring may have
-SHARP, LEAST_LEFT = 0.5, 0.01  # share of the room that tells a ring's wall from a plane; what may be left of either
-PLANE_STEPS, PLANE_CUT, MIN_PLANE_SIGMA = 4, 4.0, 3e-4  # of a robust fit; cut in deviations, which are shares of the depth
+SHARP, LEAST_LEFT = (
+    0.5,
+    0.01,
+)  # share of the room that tells a ring's wall from a plane; what may be left of either
+PLANE_STEPS, PLANE_CUT, MIN_PLANE_SIGMA = (
+    4,
+    4.0,
+    3e-4,
+)  # of a robust fit; cut in deviations, which are shares of the depth
 
 
 @dataclass(frozen=True)
@@ -50,7 +63,8 @@ class RingRays:
     def unexplained(self, centre: np.ndarray, axis: np.ndarray) -> float:
         """Pixels that a ring there leaves unexplained, over those of the find.
 
-        In the find, those that end elsewhere than on the ring; around it, those that pass through it. What lies before the ring hides it.
+        In the find, those that end elsewhere than on the ring; around it, those that pass through
+        it. What lies before the ring hides it.
 
         Args:
             centre, axis: Its centre [m] and unit axis, (3,) each.
@@ -60,8 +74,9 @@ class RingRays:
     def settle(self, centre: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The pose near a first guess that leaves least unexplained: centre [m] and unit axis.
 
-        Simplex search (Nelder & Mead 1965) over three shifts and two tilts: where a ray leaves the ring there is no slope to follow. It is
-        begun anew where it ended, in the opposite directions, where much is left: it may have ended early.
+        Simplex search (Nelder & Mead 1965) over three shifts and two tilts: where a ray leaves the
+        ring there is no slope to follow. It is begun anew where it ended, in the opposite
+        directions, where much is left: it may have ended early.
         """
         for direction in (1, -1):
             axes = np.stack([*perpendiculars(axis), axis])
@@ -75,7 +90,8 @@ class RingRays:
     def without_hidden(self, centre: np.ndarray, axis: np.ndarray) -> tuple['RingRays', float]:
         """The rays without those of the find that something before a ring there keeps from it, and how large a share of the find those are.
 
-        A find often takes in a thing of the ring's colour that hides a part of it. All rays where too few would be left.
+        A find often takes in a thing of the ring's colour that hides a part of it. All rays where
+        too few would be left.
         """
         expected_m = ends_m(self.rays, centre, axis, self.ring)
         hidden = self.inside & np.isfinite(expected_m) & (self.depth_m < expected_m - self.room_m)
@@ -96,8 +112,16 @@ class RingRays:
         """How much less a wall that goes on beyond an end of a ring there leaves unexplained than the ring."""
         half_m, least = self.ring.height_m / 2, np.inf
         for further_m in (self.ring.height_m, 2 * self.ring.height_m):
-            taller = replace(self, ring=self.ring.model_copy(update={'height_m': 2 * half_m + further_m}))
-            least = min(least, *(taller.unexplained(centre + side * further_m / 2 * axis, axis) for side in (-1, 0, 1)))
+            taller = replace(
+                self, ring=self.ring.model_copy(update={'height_m': 2 * half_m + further_m})
+            )
+            least = min(
+                least,
+                *(
+                    taller.unexplained(centre + side * further_m / 2 * axis, axis)
+                    for side in (-1, 0, 1)
+                ),
+            )
         return self.unexplained(centre, axis) - least
 
     def _sharply_left(self, residual_m: np.ndarray) -> float:
@@ -105,10 +129,21 @@ class RingRays:
 
     def _arguments(self):
         ring = self.ring
-        return self.rays, self.depth_m, self.inside, self.weight, ring.radius_m, ring.thickness_m, ring.height_m / 2, self.room_m
+        return (
+            self.rays,
+            self.depth_m,
+            self.inside,
+            self.weight,
+            ring.radius_m,
+            ring.thickness_m,
+            ring.height_m / 2,
+            self.room_m,
+        )
 
 
-def ring_rays(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> RingRays | None:
+def ring_rays(
+    instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
+) -> RingRays | None:
     """Rays of a find, or None where it has no depth.
 
     Args:
@@ -125,41 +160,78 @@ def ring_rays(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, r
     rows, columns = instance.widened(BORDER_PX + 1, depth_m.shape)
     find = instance.mask_in(rows, columns).astype(np.uint8)
     square, known = np.ones((2 * BORDER_PX + 1,) * 2, np.uint8), depth_m[rows, columns] > 0
-    held = (cv2.erode(find, square, borderValue=1) > 0) & known  # at the picture's edge a ring may go on
+    held = (
+        cv2.erode(find, square, borderValue=1) > 0
+    ) & known  # at the picture's edge a ring may go on
     if held.sum() < MIN_INSIDE:
         held = (find > 0) & known
     v, u = np.nonzero(held)
     every = max(1, len(v) // INSIDE_RAYS)
     inside = v[::every] + rows.start, u[::every] + columns.start
-    reach = int(2 * np.hypot(ring.radius_m, ring.height_m / 2) / distance_m * max(intrinsics.fx, intrinsics.fy))
+    reach = int(
+        2
+        * np.hypot(ring.radius_m, ring.height_m / 2)
+        / distance_m
+        * max(intrinsics.fx, intrinsics.fy)
+    )
     free = depth_m > 0
     free[rows, columns] &= ~held
     rows, columns = instance.widened(reach, depth_m.shape)
-    stride = max(1, int(np.sqrt((rows.stop - rows.start) * (columns.stop - columns.start) / AROUND_RAYS)))
+    stride = max(
+        1, int(np.sqrt((rows.stop - rows.start) * (columns.stop - columns.start) / AROUND_RAYS))
+    )
     v, u = np.nonzero(free[rows, columns][::stride, ::stride])
     around = v * stride + rows.start, u * stride + columns.start
     chosen = tuple(np.concatenate(both) for both in zip(inside, around, strict=True))
     weight = np.repeat([every, float(stride**2)], [len(inside[0]), len(around[0])])
     rays, measured_m = intrinsics.ray_grid()[chosen].astype(float), depth_m[chosen].astype(float)
-    return RingRays(ring, rays, measured_m, np.arange(len(weight)) < len(inside[0]), weight, ROOM_M * noise_growth(distance_m))
+    return RingRays(
+        ring,
+        rays,
+        measured_m,
+        np.arange(len(weight)) < len(inside[0]),
+        weight,
+        ROOM_M * noise_growth(distance_m),
+    )
 
 
 def sure_ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
     """Depths [m] at which rays (n, 2) end on a ring even if it is a little elsewhere; infinite where they do not."""
     half_m, inner = ring.height_m / 2, 1 - INNER_SHARE**2
-    return _ends(np.ascontiguousarray(rays, float), centre, axis, ring.radius_m, ring.thickness_m, _sure_half_m(half_m), inner)
+    return _ends(
+        np.ascontiguousarray(rays, float),
+        centre,
+        axis,
+        ring.radius_m,
+        ring.thickness_m,
+        _sure_half_m(half_m),
+        inner,
+    )
 
 
 def ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
     """Depths [m] at which rays (n, 2) end on a ring; infinite where they do not."""
-    return _ends(np.ascontiguousarray(rays, float), centre, axis, ring.radius_m, ring.thickness_m, ring.height_m / 2, 0.0)
+    return _ends(
+        np.ascontiguousarray(rays, float),
+        centre,
+        axis,
+        ring.radius_m,
+        ring.thickness_m,
+        ring.height_m / 2,
+        0.0,
+    )
 
 
 def _plane_m(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     """Depths [m] of the plane that holds most of what was measured along rays (n, 2), shape (n,); its inverse depth is linear in them."""
-    rows, weight = np.column_stack([np.ones(len(rays)), rays]) * depth_m[:, None], np.ones(len(rays))
+    rows, weight = (
+        np.column_stack([np.ones(len(rays)), rays]) * depth_m[:, None],
+        np.ones(len(rays)),
+    )
     for _ in range(PLANE_STEPS):
-        share = rows @ np.linalg.lstsq(rows * weight[:, None], weight, rcond=None)[0]  # measured depth over the plane's
+        share = (
+            rows @ np.linalg.lstsq(rows * weight[:, None], weight, rcond=None)[0]
+        )  # measured depth over the plane's
         cut = PLANE_CUT * max(1.4826 * float(np.median(np.abs(share - 1))), MIN_PLANE_SIGMA)
         weight = np.maximum(1 - np.square((share - 1) / cut), 0)
     return depth_m / np.where(np.abs(share) > 1e-3, share, 1e-3)
@@ -184,8 +256,8 @@ def _ends(rays, centre, axis, radius_m, thickness_m, half_m, inner):
 def _end(ray, centre, axis, ahead, away, radius_m, thickness_m, half_m, inner):
     """Depth at which a ray ends on the ring's wall, if it passes the axis within the inner part of the radius; else infinity.
 
-    The centre lies `ahead` along the axis, and the root of `away` off it. The wall's near end counts where `inner` is 0: only then is
-    the whole ring asked for.
+    The centre lies `ahead` along the axis, and the root of `away` off it. The wall's near end
+    counts where `inner` is 0: only then is the whole ring asked for.
     """
     x, y = ray[0], ray[1]
     slant = x * axis[0] + y * axis[1] + axis[2]
@@ -212,17 +284,32 @@ def _end(ray, centre, axis, ahead, away, radius_m, thickness_m, half_m, inner):
 
 
 @njit(cache=True, nogil=True)
-def _unexplained(centre, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m):
+def _unexplained(
+    centre, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m
+):
     """`RingRays.unexplained`."""
     missing, total, ahead = 0.0, 0.0, centre @ axis
     away = centre @ centre - ahead * ahead
     for i in range(len(rays)):
         if inside[i]:
-            off = (depth_m[i] - _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m, 0.0)) / room_m
+            off = (
+                depth_m[i]
+                - _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m, 0.0)
+            ) / room_m
             missing += weight[i] * min(off * off, 1.0)
             total += weight[i]
         else:
-            end_m = _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, _sure_half_m(half_m), 1 - INNER_SHARE**2)
+            end_m = _end(
+                rays[i],
+                centre,
+                axis,
+                ahead,
+                away,
+                radius_m,
+                thickness_m,
+                _sure_half_m(half_m),
+                1 - INNER_SHARE**2,
+            )
             missing += weight[i] * min(max((depth_m[i] - end_m) / room_m, 0.0) ** 2, 1.0)
     return missing / max(total, 1.0)
 
@@ -231,23 +318,41 @@ def _unexplained(centre, axis, rays, depth_m, inside, weight, radius_m, thicknes
 def _moved(step, centre, axes):
     """Centre and unit axis after three shifts along `axes` [m] and two tilts of the last of them towards the others."""
     axis = axes[2] + step[3] * axes[0] + step[4] * axes[1]
-    return centre + step[0] * axes[0] + step[1] * axes[1] + step[2] * axes[2], axis / np.sqrt(axis @ axis)
+    return centre + step[0] * axes[0] + step[1] * axes[1] + step[2] * axes[2], axis / np.sqrt(
+        axis @ axis
+    )
 
 
 @njit(cache=True, nogil=True)
 def _cost(step, centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m):
     place, axis = _moved(step, centre, axes)
-    return _unexplained(place, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+    return _unexplained(
+        place, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m
+    )
 
 
 @njit(cache=True, nogil=True)
-def _simplex_search(centre, axes, steps, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m):
+def _simplex_search(
+    centre, axes, steps, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m
+):
     """Best five shifts and tilts, and their cost."""
     corners, costs = np.zeros((6, 5)), np.zeros(6)
     for i in range(6):
         if i:
             corners[i, i - 1] = steps[i - 1]
-        costs[i] = _cost(corners[i], centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+        costs[i] = _cost(
+            corners[i],
+            centre,
+            axes,
+            rays,
+            depth_m,
+            inside,
+            weight,
+            radius_m,
+            thickness_m,
+            half_m,
+            room_m,
+        )
     evaluations = 6
     while evaluations < MAX_EVALUATIONS:
         order = np.argsort(costs)
@@ -256,12 +361,36 @@ def _simplex_search(centre, axes, steps, rays, depth_m, inside, weight, radius_m
             break
         middle = corners[:5].sum(axis=0) / 5
         tried = middle + (middle - corners[5])
-        cost = _cost(tried, centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+        cost = _cost(
+            tried,
+            centre,
+            axes,
+            rays,
+            depth_m,
+            inside,
+            weight,
+            radius_m,
+            thickness_m,
+            half_m,
+            room_m,
+        )
         evaluations += 1
         if cost < costs[0] or cost >= costs[4]:  # further out, or back in on the better side
             factor = 2.0 if cost < costs[0] else (0.5 if cost < costs[5] else -0.5)
             other = middle + factor * (middle - corners[5])
-            other_cost = _cost(other, centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+            other_cost = _cost(
+                other,
+                centre,
+                axes,
+                rays,
+                depth_m,
+                inside,
+                weight,
+                radius_m,
+                thickness_m,
+                half_m,
+                room_m,
+            )
             evaluations += 1
             if other_cost < cost:
                 tried, cost = other, other_cost
@@ -270,7 +399,19 @@ def _simplex_search(centre, axes, steps, rays, depth_m, inside, weight, radius_m
             continue
         for i in range(1, 6):  # shrink towards the best
             corners[i] = 0.5 * (corners[0] + corners[i])
-            costs[i] = _cost(corners[i], centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m)
+            costs[i] = _cost(
+                corners[i],
+                centre,
+                axes,
+                rays,
+                depth_m,
+                inside,
+                weight,
+                radius_m,
+                thickness_m,
+                half_m,
+                room_m,
+            )
         evaluations += 5
     best = np.argmin(costs)
     return corners[best], costs[best]

@@ -1,6 +1,7 @@
 """How far what a network found has the ring's shape, and which pixels are the ring's: depth and edges against a cylinder of known size.
 
-Colour alone does not part a ring from an orange block in front of it, nor a ring from an orange can; depth does.
+Colour alone does not part a ring from an orange block in front of it, nor a ring from an orange
+can; depth does.
 """
 
 from dataclasses import dataclass
@@ -22,9 +23,14 @@ VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted
 INLIER_M = 3e-3  # at the reference depth: three deviations of the sensor's noise, which grows with the square of depth
 INLIER_LIMITS_M = (1.2e-3, 5e-3)
-RADIAL_ROOM_M = 4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
+RADIAL_ROOM_M = (
+    4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
+)
 MIN_POINTS = 30
-WELL_EXPLAINED, HARDLY_EXPLAINED = 0.2, 0.3  # share of faults below which no other pose is tried, above which RANSAC is tried again
+WELL_EXPLAINED, HARDLY_EXPLAINED = (
+    0.2,
+    0.3,
+)  # share of faults below which no other pose is tried, above which RANSAC is tried again
 SLIPPED = 0.03  # share of contradicted rays above which a pose is sought again
 HOPELESS = 1.0  # share of faults above which it is not
 DOUBTED = 0.1  # share of contradicted rays above which the place is not believed
@@ -69,7 +75,14 @@ class RingRegion:
 
     def instance(self, score: float, log_odds: float = np.inf) -> Instance:
         """The candidate with this mask; its place is left out where the ring may be a little elsewhere."""
-        return Instance(self.mask, self.row, self.column, score, None if self.contradicted > DOUBTED else self.cylinder, log_odds)
+        return Instance(
+            self.mask,
+            self.row,
+            self.column,
+            score,
+            None if self.contradicted > DOUBTED else self.cylinder,
+            log_odds,
+        )
 
 
 class _Pose(NamedTuple):
@@ -89,12 +102,21 @@ class _Pose(NamedTuple):
 
     def good(self, enough: float) -> bool:
         """Whether what can be seen of it has fewer faults than this."""
-        seen = self.free.unexplained(self.centre, self.axis) if self.hidden < MOSTLY_HIDDEN else self.unexplained
+        seen = (
+            self.free.unexplained(self.centre, self.axis)
+            if self.hidden < MOSTLY_HIDDEN
+            else self.unexplained
+        )
         return seen + self.contradicted < enough
 
 
 def ring_region(
-    instance: Instance, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring, rng: np.random.Generator
+    instance: Instance,
+    colour: np.ndarray,
+    depth_m: np.ndarray,
+    intrinsics: Intrinsics,
+    ring: Ring,
+    rng: np.random.Generator,
 ) -> RingRegion | None:
     """Ring in the depth of a find, or None where there is no wall of its radius near enough.
 
@@ -109,9 +131,19 @@ def ring_region(
     rays = ring_rays(instance, depth_m, intrinsics, ring)
     if rays is None:
         return None
-    best = _best_pose(None, WELL_EXPLAINED, _points(instance, depth_m, intrinsics), rays, depth_m, intrinsics, rng)
+    best = _best_pose(
+        None, WELL_EXPLAINED, _points(instance, depth_m, intrinsics), rays, depth_m, intrinsics, rng
+    )
     if instance.score >= SURE_SCORE and (best is None or not best.good(HARDLY_EXPLAINED)):
-        best = _best_pose(best, HARDLY_EXPLAINED, _every_point(instance, depth_m, intrinsics), rays, depth_m, intrinsics, rng)
+        best = _best_pose(
+            best,
+            HARDLY_EXPLAINED,
+            _every_point(instance, depth_m, intrinsics),
+            rays,
+            depth_m,
+            intrinsics,
+            rng,
+        )
     if best is None:
         return None
     if best.contradicted > SLIPPED and best.good(HOPELESS):
@@ -121,9 +153,22 @@ def ring_region(
     drawn = _drawn(*_pixels(best, depth_m, intrinsics, ring), colour)
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
     free = best.free
-    unexplained, flatness, goes_on = (measure(best.centre, best.axis) for measure in (free.unexplained, free.flatness, free.goes_on))
+    unexplained, flatness, goes_on = (
+        measure(best.centre, best.axis)
+        for measure in (free.unexplained, free.flatness, free.goes_on)
+    )
     outlined = _outlined(best, Instance(*drawn, instance.score), depth_m, intrinsics, ring)
-    return RingRegion(cylinder, unexplained, best.contradicted, best.shown, flatness, best.hidden, goes_on, outlined, *drawn)
+    return RingRegion(
+        cylinder,
+        unexplained,
+        best.contradicted,
+        best.shown,
+        flatness,
+        best.hidden,
+        goes_on,
+        outlined,
+        *drawn,
+    )
 
 
 def _best_pose(
@@ -148,19 +193,38 @@ def _best_pose(
     return best
 
 
-def _judged(centre: np.ndarray, axis: np.ndarray, rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Pose | None:
+def _judged(
+    centre: np.ndarray,
+    axis: np.ndarray,
+    rays: RingRays,
+    depth_m: np.ndarray,
+    intrinsics: Intrinsics,
+) -> _Pose | None:
     """The pose, or None out of view."""
     if centre[2] <= 0 or depth_m[_window(centre, depth_m.shape, intrinsics, rays.ring)].size == 0:
         return None
     contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, rays.ring)
-    return _Pose(centre, axis, rays.unexplained(centre, axis), *rays.without_hidden(centre, axis), contradicted, shown)
+    return _Pose(
+        centre,
+        axis,
+        rays.unexplained(centre, axis),
+        *rays.without_hidden(centre, axis),
+        contradicted,
+        shown,
+    )
 
 
-def _settled_on_more(pose: _Pose, rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Pose:
+def _settled_on_more(
+    pose: _Pose, rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics
+) -> _Pose:
     """The better of this pose and of the one near it that all pixels with the ring's depth make, in the find or not."""
     row, column, mask = _pixels(pose, depth_m, intrinsics, rays.ring)
     more = ring_rays(Instance(mask, row, column, 1.0), depth_m, intrinsics, rays.ring)
-    again = None if more is None else _judged(*more.settle(pose.centre, pose.axis), rays, depth_m, intrinsics)
+    again = (
+        None
+        if more is None
+        else _judged(*more.settle(pose.centre, pose.axis), rays, depth_m, intrinsics)
+    )
     return again if again is not None and again.faults < pose.faults else pose
 
 
@@ -170,7 +234,9 @@ def _points(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> 
     patch_m = depth_m[rows, columns]
     solid = cloud.solid_pixels(instance.mask, patch_m)
     if solid.sum() < THIN_PX:
-        solid = (cv2.erode(instance.mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0) & (patch_m > 0)
+        solid = (cv2.erode(instance.mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0) & (
+            patch_m > 0
+        )
     points = cloud.back_project(solid, patch_m, intrinsics, (instance.row, instance.column))
     if len(points) < THIN_PX:
         return points
@@ -180,22 +246,36 @@ def _points(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> 
 def _every_point(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
     """Points of the find to its very border, close enough together for the normals of a crescent."""
     patch_m = depth_m[instance.window]
-    points = cloud.back_project(instance.mask & (patch_m > 0), patch_m, intrinsics, (instance.row, instance.column))
+    points = cloud.back_project(
+        instance.mask & (patch_m > 0), patch_m, intrinsics, (instance.row, instance.column)
+    )
     return points[:: max(1, len(points) // MAX_POINTS)]
 
 
 def _walls(points: np.ndarray, ring: Ring) -> list[tuple[float, np.ndarray]]:
     """Radius, and the point from which a wall of it is seen from outside.
 
-    Of a ring seen from near its axis there is little but the far wall's inside: a near wall seen from behind.
+    Of a ring seen from near its axis there is little but the far wall's inside: a near wall seen
+    from behind.
     """
-    return [(ring.radius_m, np.zeros(3)), (ring.radius_m - ring.thickness_m, 2 * np.median(points, axis=0))]
+    return [
+        (ring.radius_m, np.zeros(3)),
+        (ring.radius_m - ring.thickness_m, 2 * np.median(points, axis=0)),
+    ]
 
 
-def _wall(points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator):
+def _wall(
+    points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator
+):
     """Centre and axis of the piece of wall of the ring's height that holds most points, seen from the viewpoint; or None."""
-    threshold_m = float(np.clip(INLIER_M * (np.median(points[:, 2]) / cloud.REFERENCE_DEPTH_M) ** 2, *INLIER_LIMITS_M))
-    found = ransac_cylinder(points, radius_m=radius_m, threshold_m=threshold_m, rng=rng, viewpoint=tuple(viewpoint))
+    threshold_m = float(
+        np.clip(
+            INLIER_M * (np.median(points[:, 2]) / cloud.REFERENCE_DEPTH_M) ** 2, *INLIER_LIMITS_M
+        )
+    )
+    found = ransac_cylinder(
+        points, radius_m=radius_m, threshold_m=threshold_m, rng=rng, viewpoint=tuple(viewpoint)
+    )
     if found is None:
         return None
     cylinder, _ = found
@@ -220,10 +300,15 @@ def _bounds(centre: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int
     return int(top), int(bottom), int(left), int(right)
 
 
-def _window(centre: np.ndarray, shape: tuple[int, int], intrinsics: Intrinsics, ring: Ring) -> tuple[slice, slice]:
+def _window(
+    centre: np.ndarray, shape: tuple[int, int], intrinsics: Intrinsics, ring: Ring
+) -> tuple[slice, slice]:
     """Rows and columns of the picture that a ring there may reach."""
     top, bottom, left, right = _bounds(centre, intrinsics, ring)
-    (top, bottom), (left, right) = np.clip((top, bottom), 0, shape[0]), np.clip((left, right), 0, shape[1])
+    (top, bottom), (left, right) = (
+        np.clip((top, bottom), 0, shape[0]),
+        np.clip((left, right), 0, shape[1]),
+    )
     return slice(int(top), int(bottom)), slice(int(left), int(right))
 
 
@@ -231,28 +316,42 @@ def _room_m(depth_m: float) -> np.float32:
     return np.float32(RADIAL_ROOM_M * cloud.noise_growth(depth_m))
 
 
-def _pixels(pose: _Pose, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int, int, np.ndarray]:
+def _pixels(
+    pose: _Pose, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
+) -> tuple[int, int, np.ndarray]:
     """First row and column of the window that a ring may reach, and its pixels in which the ring is seen."""
     window = _window(pose.centre, depth_m.shape, intrinsics, ring)
     measured, rays = depth_m[window], intrinsics.ray_grid()[window]
     expected = ends_m(rays.reshape(-1, 2), pose.centre, pose.axis, ring).reshape(measured.shape)
-    return window[0].start, window[1].start, (np.abs(measured - expected) < _room_m(pose.centre[2])) & (measured > 0)
+    return (
+        window[0].start,
+        window[1].start,
+        (np.abs(measured - expected) < _room_m(pose.centre[2])) & (measured > 0),
+    )
 
 
-def _drawn(row: int, column: int, mask: np.ndarray, colour: np.ndarray) -> tuple[np.ndarray, int, int]:
+def _drawn(
+    row: int, column: int, mask: np.ndarray, colour: np.ndarray
+) -> tuple[np.ndarray, int, int]:
     """The mask without empty rows and columns, its edge drawn by the colours, and its first row and column."""
     x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
     if width == 0:
         return np.zeros((0, 0), bool), 0, 0
-    return refine(mask[y : y + height, x : x + width], row + y, column + x, colour, TRUST_PER_PX, LOST_PX)
+    return refine(
+        mask[y : y + height, x : x + width], row + y, column + x, colour, TRUST_PER_PX, LOST_PX
+    )
 
 
-def _outlined(pose: _Pose, drawn: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> float:
+def _outlined(
+    pose: _Pose, drawn: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
+) -> float:
     """`RingRegion.outlined`."""
     outline = outline_of(drawn, depth_m, intrinsics)
     if len(outline.rays) == 0:
         return 0.0
-    off = outline_residual(outline, pose.centre, pose.axis, ring.radius_m, ring.height_m, ring.thickness_m).distance
+    off = outline_residual(
+        outline, pose.centre, pose.axis, ring.radius_m, ring.height_m, ring.thickness_m
+    ).distance
     return float((np.abs(off) < NEAR_PX * outline.pixel).mean())
 
 
@@ -268,5 +367,7 @@ def _rays_that_end_there(
     expected = sure_ends_m(intrinsics.rays(np.column_stack([u, v])), centre, axis, ring)
     room_m, hit, known = _room_m(centre[2]), np.isfinite(expected), measured > 0
     through = int(((measured > expected + 2 * room_m) & hit).sum())
-    reached = int(((np.abs(measured - np.where(hit, expected, 0)) < 2 * room_m) & hit & known).sum())
+    reached = int(
+        ((np.abs(measured - np.where(hit, expected, 0)) < 2 * room_m) & hit & known).sum()
+    )
     return through / (through + reached) if reached else 1.0, reached / max(int(hit.sum()), 1)

@@ -17,7 +17,9 @@ MAX_FITTED = 0.6
 CUT_SIGMAS = 4.0  # Tukey's
 MIN_POINTS = 60
 MIN_INLIER_SHARE = 0.4
-RELATED_CELLS = 4 * np.pi * (CORRELATION_PX / GRID_PX) ** 2  # sum of a cell's correlations with all around it
+RELATED_CELLS = (
+    4 * np.pi * (CORRELATION_PX / GRID_PX) ** 2
+)  # sum of a cell's correlations with all around it
 _KNOWN = np.ix_((0, 1, 3, 4), (0, 1, 3, 4))
 
 
@@ -33,7 +35,9 @@ class RingWall:
     def __init__(self, points: np.ndarray, ring: Ring, pixel: float):
         self._points, self._ring = points, ring
         self._rays = points / np.linalg.norm(points, axis=1, keepdims=True)
-        self._spread = np.square(points[:, 2] / REFERENCE_DEPTH_M) / self._rays[:, 2]  # depth is off by sigma, a point along its ray
+        self._spread = (
+            np.square(points[:, 2] / REFERENCE_DEPTH_M) / self._rays[:, 2]
+        )  # depth is off by sigma, a point along its ray
         cell = np.rint(points[:, :2] / points[:, 2:] / (GRID_PX * pixel)).astype(int)
         cell -= cell.min(axis=0)
         margin = int(4 * CORRELATION_PX / GRID_PX) + 1
@@ -41,12 +45,15 @@ class RingWall:
         self._cell = np.ravel_multi_index(tuple((cell + margin).T), self._shape)
         self.sigma_m, self.inlier_share = 1.5e-3, 0.0
 
-    def terms(self, centre: np.ndarray, axes, roughly: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def terms(
+        self, centre: np.ndarray, axes, roughly: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Part of the normal equations (5, 5), (5,) of the unknowns (across, across, along, tilt, tilt); estimates the noise anew.
 
-        Points are weighed as if they were independent; the normal matrix is the inverse of the covariance that the solution then has,
-        H^-1 M H^-1 with M = sum over pairs of J_i J_j / (sigma_i sigma_j) times their correlation. A Gaussian correlation is a
-        Gaussian kernel folded with itself, so that M is the square of the smoothed picture of J / sigma.
+        Points are weighed as if they were independent; the normal matrix is the inverse of the
+        covariance that the solution then has, H^-1 M H^-1 with M = sum over pairs of J_i J_j /
+        (sigma_i sigma_j) times their correlation. A Gaussian correlation is a Gaussian kernel
+        folded with itself, so that M is the square of the smoothed picture of J / sigma.
 
         Args:
             centre, axes: Pose: centre [m] (3,), and three unit vectors of which the last is the axis.
@@ -61,16 +68,25 @@ class RingWall:
         self.sigma_m, self.inlier_share = found_m, np.count_nonzero(weight) / len(weight)
         hessian, gradient = np.zeros((5, 5)), np.zeros(5)
         if roughly:
-            hessian[_KNOWN], gradient[[0, 1, 3, 4]] = independent / RELATED_CELLS, pull / RELATED_CELLS
+            hessian[_KNOWN], gradient[[0, 1, 3, 4]] = (
+                independent / RELATED_CELLS,
+                pull / RELATED_CELLS,
+            )
             return hessian, gradient
         weighted = rows * (weight / np.square(sigma))[:, None]
         steepness, spread = _influence(residual / sigma, weight, CUT_SIGMAS)
-        picture = _summed(self._cell, weighted, sigma, self._shape[0] * self._shape[1]).reshape(*self._shape, 4)
-        smooth = cv2.GaussianBlur(picture, (0, 0), CORRELATION_PX / GRID_PX, borderType=cv2.BORDER_CONSTANT).reshape(-1, 4)
+        picture = _summed(self._cell, weighted, sigma, self._shape[0] * self._shape[1]).reshape(
+            *self._shape, 4
+        )
+        smooth = cv2.GaussianBlur(
+            picture, (0, 0), CORRELATION_PX / GRID_PX, borderType=cv2.BORDER_CONSTANT
+        ).reshape(-1, 4)
         related = RELATED_CELLS * spread * smooth.T @ smooth
         related += 1e-9 * np.diag(np.diag(related))
         independent += 1e-9 * np.diag(np.diag(independent))
-        fitted = min(np.trace(np.linalg.solve(independent, related)) / weight.sum(), MAX_FITTED)  # share of the noise that the pose hides
+        fitted = min(
+            np.trace(np.linalg.solve(independent, related)) / weight.sum(), MAX_FITTED
+        )  # share of the noise that the pose hides
         turn = (1 - fitted) * np.linalg.solve(related, steepness * independent)
         hessian[_KNOWN], gradient[[0, 1, 3, 4]] = steepness * independent @ turn, turn.T @ pull
         return hessian, gradient
@@ -91,7 +107,9 @@ class RingWall:
         if on_wall.sum() < MIN_INLIER_SHARE * MIN_POINTS:
             return 0.0
         low, high = np.percentile(axial[on_wall], (2.0, 98.0))
-        return float(max(high - 0.5 * self._ring.height_m, 0) - max(-0.5 * self._ring.height_m - low, 0))
+        return float(
+            max(high - 0.5 * self._ring.height_m, 0) - max(-0.5 * self._ring.height_m - low, 0)
+        )
 
     def _frame(self, point, axis):
         cylinder = Cylinders(point[None], axis[None], np.array([self._ring.radius_m]))
@@ -103,8 +121,9 @@ def _normal_equations(points, rays, spread, centre, axes, radius_m, thickness_m,
     """Normal equations of points that are independent.
 
     Returns:
-        Derivatives of the points' distances by the four unknowns (n, 4); distances [m], Tukey's weights and noise [m] of each (n,);
-        noise at the reference depth, found anew [m]; and the equations, (4, 4) and (4,).
+        Derivatives of the points' distances by the four unknowns (n, 4); distances [m], Tukey's
+        weights and noise [m] of each (n,); noise at the reference depth, found anew [m]; and the
+        equations, (4, 4) and (4,).
     """
     rows, residual = np.empty((len(points), 4)), np.empty(len(points))
     scale, weight = np.empty(len(points)), np.zeros(len(points))
@@ -147,12 +166,14 @@ def _normal_equations(points, rays, spread, centre, axes, radius_m, thickness_m,
 def _influence(deviation: np.ndarray, weight: np.ndarray, cut: float) -> tuple[float, float]:
     """How a robust mean differs from a weighted one: slope of its influence over its weight, and variance of what pulls it.
 
-    A point near the cut pulls less the further off it is, so that the sum of pulls turns less with the pose than the weights say
-    (Huber & Ronchetti, Robust Statistics, 2009, section 7.6).
+    A point near the cut pulls less the further off it is, so that the sum of pulls turns less with
+    the pose than the weights say (Huber & Ronchetti, Robust Statistics, 2009, section 7.6).
     """
     squared = np.square(deviation / cut)
     slope = np.where(weight > 0, (1 - squared) * (1 - 5 * squared), 0.0).sum() / weight.sum()
-    return max(float(slope), 0.3), float(np.square(weight * deviation).sum() / np.square(weight).sum())
+    return max(float(slope), 0.3), float(
+        np.square(weight * deviation).sum() / np.square(weight).sum()
+    )
 
 
 @njit(cache=True, nogil=True)

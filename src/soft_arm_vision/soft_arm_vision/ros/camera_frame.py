@@ -12,11 +12,18 @@ from soft_arm_vision.ros.conversions import transform_message
 class CameraFrame:
     """Publishes base -> camera root on /tf_static such that the optical frame stands where the extrinsics say.
 
-    The camera publishes root -> optical itself; a frame has one parent only, so the root is the one that is placed. It is done once,
-    as soon as the camera's frames are known.
+    The camera publishes root -> optical itself; a frame has one parent only, so the root is the one
+    that is placed. It is done once, as soon as the camera's frames are known.
     """
 
-    def __init__(self, node: Node, T_base_camera: np.ndarray, base_frame: str, camera_frame: str, root_frame: str):
+    def __init__(
+        self,
+        node: Node,
+        T_base_camera: np.ndarray,
+        base_frame: str,
+        camera_frame: str,
+        root_frame: str,
+    ):
         self._node, self._T_base_camera = node, T_base_camera
         self._base, self._camera, self._root = base_frame, camera_frame, root_frame
         self._buffer = Buffer()
@@ -29,9 +36,15 @@ class CameraFrame:
             return
         found = self._buffer.lookup_transform(self._root, self._camera, Time()).transform
         T_root_camera = np.eye(4)
-        T_root_camera[:3, :3] = Rotation.from_quat([getattr(found.rotation, i) for i in 'xyzw']).as_matrix()
+        T_root_camera[:3, :3] = Rotation.from_quat(
+            [getattr(found.rotation, i) for i in 'xyzw']
+        ).as_matrix()
         T_root_camera[:3, 3] = [getattr(found.translation, i) for i in 'xyz']
         T_base_root = self._T_base_camera @ np.linalg.inv(T_root_camera)
-        self._broadcaster.sendTransform(transform_message(self._node.get_clock().now().to_msg(), self._base, self._root, T_base_root))
+        self._broadcaster.sendTransform(
+            transform_message(
+                self._node.get_clock().now().to_msg(), self._base, self._root, T_base_root
+            )
+        )
         self._timer.cancel()
         self._listener.unregister()

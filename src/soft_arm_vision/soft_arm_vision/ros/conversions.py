@@ -24,7 +24,9 @@ def pictures_of(colour: Image, depth: Image) -> tuple[np.ndarray, np.ndarray]:
             pictures.append(CvBridge().imgmsg_to_cv2(message, encoding))
         except (CvBridgeError, ValueError, TypeError, cv2.error) as error:
             size = f'{message.width} x {message.height} px, step {message.step}, {message.encoding[:20]!r}'
-            raise VisionError(f'{what} image of {size} cannot be read: {" ".join(str(error).split())[:120]}') from error
+            raise VisionError(
+                f'{what} image of {size} cannot be read: {" ".join(str(error).split())[:120]}'
+            ) from error
     return tuple(pictures)
 
 
@@ -36,8 +38,9 @@ def stamp_ns(stamp) -> int:
 def pose_in_base(fit: RingFit, mounting: Mounting) -> tuple[np.ndarray, np.ndarray]:
     """Pose of the ring in the base frame: T_base_tip (4, 4) and covariance (6, 6) of position and rotation about the base frame's axes.
 
-    The covariance holds the fit's and the camera calibration's; the latter is the same in every frame.
-    A ring does not show its rotation about its axis; the pose is the smallest turn that takes base z to the ring's axis, as one arc does.
+    The covariance holds the fit's and the camera calibration's; the latter is the same in every
+    frame. A ring does not show its rotation about its axis; the pose is the smallest turn that
+    takes base z to the ring's axis, as one arc does.
     """
     R = mounting.T_base_camera[:3, :3]
     axis = R @ fit.axis

@@ -8,7 +8,13 @@ COMPILING_S = 2.0  # at work on one pair: it is the first, and numba compiles
 
 
 def detector_status(
-    pair: NewestPair, frames: diagnostics.RateMeter, found: diagnostics.RateMeter, stale_s: float, what: str, trouble: str, logger
+    pair: NewestPair,
+    frames: diagnostics.RateMeter,
+    found: diagnostics.RateMeter,
+    stale_s: float,
+    what: str,
+    trouble: str,
+    logger,
 ):
     """Level, message and values.
 
@@ -34,7 +40,11 @@ def detector_status(
         logger.info(compiling, once=True)
         return diagnostics.WARN, f'{compiling}; {busy_s:.0f} s so far', values | {'ready': False}
     if frames.age_s is None or frames.age_s > SILENT_S:
-        return diagnostics.ERROR, pair.trouble or 'no pairs of colour and depth: is the camera running with align_depth?', values
+        return (
+            diagnostics.ERROR,
+            pair.trouble or 'no pairs of colour and depth: is the camera running with align_depth?',
+            values,
+        )
     if age_s is None or age_s > stale_s:
         return diagnostics.ERROR, f'{what} lost: {trouble}', values
     return diagnostics.OK, f'{what} in view', values

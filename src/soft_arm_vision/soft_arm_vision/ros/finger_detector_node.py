@@ -1,8 +1,9 @@
 """Node `finger_detector`: colour and aligned depth of a finger in, bends of its pieces out.
 
-In: `color/camera_info`, `color/image_raw`, `aligned_depth_to_color/image_raw` of a camera square to the bending plane. Out:
-`piece_angles` (JointState; one name for each piece, position its bend [rad]) with the image's stamp, for every pair in which all lines
-are seen; `~/debug/overlay` while someone listens. When lines are hidden nothing is published, and /diagnostics says which.
+In: `color/camera_info`, `color/image_raw`, `aligned_depth_to_color/image_raw` of a camera square to
+the bending plane. Out: `piece_angles` (JointState; one name for each piece, position its bend
+[rad]) with the image's stamp, for every pair in which all lines are seen; `~/debug/overlay` while
+someone listens. When lines are hidden nothing is published, and /diagnostics says which.
 """
 
 from dataclasses import dataclass
@@ -33,8 +34,12 @@ class FingerDetectorParameters:
     """Parameters of the node."""
 
     robot: str = parameter('four_piece_finger', 'name of a shipped robot or path of a robot file')
-    camera_side: str = parameter('minus_y', "side of the finger's base frame on which the camera stands: minus_y or plus_y")
-    stale_s: float = parameter(0.5, 'age of the newest bends that is an error [s]', minimum=0.05, maximum=10.0)
+    camera_side: str = parameter(
+        'minus_y', "side of the finger's base frame on which the camera stands: minus_y or plus_y"
+    )
+    stale_s: float = parameter(
+        0.5, 'age of the newest bends that is an error [s]', minimum=0.05, maximum=10.0
+    )
 
 
 class FingerDetectorNode(Node):
@@ -43,8 +48,14 @@ class FingerDetectorNode(Node):
     def __init__(self):
         super().__init__('finger_detector')
         given = parameters.declare(self, FingerDetectorParameters)
-        self._robot, self._side, self._stale_s = load_robot(given.robot), given.camera_side, given.stale_s
-        FingerEye(self._robot, NO_CAMERA, self._side)  # refuses bad parameters now, not with the first picture
+        self._robot, self._side, self._stale_s = (
+            load_robot(given.robot),
+            given.camera_side,
+            given.stale_s,
+        )
+        FingerEye(
+            self._robot, NO_CAMERA, self._side
+        )  # refuses bad parameters now, not with the first picture
         self._bridge, self._eye, self._trouble = CvBridge(), None, 'no camera info yet'
         self._found, self._frames = diagnostics.RateMeter(), diagnostics.RateMeter()
         self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
@@ -53,7 +64,9 @@ class FingerDetectorNode(Node):
         self._pair = NewestPair(self._on_pair)
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_info, qos.SENSOR)
         self.create_subscription(Image, 'color/image_raw', self._pair.put_colour, qos.SENSOR)
-        self.create_subscription(Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth, qos.SENSOR)
+        self.create_subscription(
+            Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth, qos.SENSOR
+        )
 
     def destroy_node(self):
         """Stop the thread, then the node."""
@@ -95,13 +108,29 @@ class FingerDetectorNode(Node):
         self._publish(colour_message.header, colour, view)
 
     def _publish(self, header, colour, view) -> None:
-        self._angles.publish(JointState(header=header, name=list(self._robot.segment_names), position=view.piece_angles_rad.tolist()))
+        self._angles.publish(
+            JointState(
+                header=header,
+                name=list(self._robot.segment_names),
+                position=view.piece_angles_rad.tolist(),
+            )
+        )
         self._found.tick()
         if self._overlay.get_subscription_count():
-            self._overlay.publish(self._bridge.cv2_to_imgmsg(draw_lines(colour, view), 'rgb8', header))
+            self._overlay.publish(
+                self._bridge.cv2_to_imgmsg(draw_lines(colour, view), 'rgb8', header)
+            )
 
     def _status(self):
-        return detector_status(self._pair, self._frames, self._found, self._stale_s, 'finger', self._trouble, self.get_logger())
+        return detector_status(
+            self._pair,
+            self._frames,
+            self._found,
+            self._stale_s,
+            'finger',
+            self._trouble,
+            self.get_logger(),
+        )
 
 
 def main(args=None) -> int:

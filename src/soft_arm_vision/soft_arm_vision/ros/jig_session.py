@@ -46,7 +46,12 @@ class JigSession:
     def __enter__(self) -> 'JigSession':
         self._context = rclpy.Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node('calibrate_extrinsics', context=self._context, enable_rosout=False, start_parameter_services=False)
+        self._node = rclpy.create_node(
+            'calibrate_extrinsics',
+            context=self._context,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._devices = DeviceWatch(self._node, ARM_EMULATION)
@@ -94,7 +99,11 @@ class JigSession:
             VisionError: If the rig does not do it.
         """
         future = self._place.call_async(PlaceRing.Request(peg=peg))
-        self._spin_until(future.done, SERVICE_S, f'the virtual rig did not answer place_ring within {SERVICE_S:.0f} s')
+        self._spin_until(
+            future.done,
+            SERVICE_S,
+            f'the virtual rig did not answer place_ring within {SERVICE_S:.0f} s',
+        )
         if not future.result().success:
             raise VisionError(f'peg {peg}: {future.result().message}')
 
@@ -137,7 +146,9 @@ class JigSession:
         """
         cameras = self._node.count_publishers(f'{CAMERA}/color/camera_info')
         if cameras > 1:
-            raise VisionError(f'{cameras} nodes publish {CAMERA}/color/camera_info: end all but the camera that is calibrated')
+            raise VisionError(
+                f'{cameras} nodes publish {CAMERA}/color/camera_info: end all but the camera that is calibrated'
+            )
         if mismatch := self._devices.mismatch(rig, devices):
             raise VisionError(mismatch)
 
@@ -155,7 +166,9 @@ class JigSession:
         deadline = time.monotonic() + START_RIG_S
         while not self._place.wait_for_service(timeout_sec=0.5):
             if self._rig.poll() is not None:
-                raise VisionError(f'the virtual rig ended with exit code {self._rig.returncode}; its message stands above')
+                raise VisionError(
+                    f'the virtual rig ended with exit code {self._rig.returncode}; its message stands above'
+                )
             if time.monotonic() > deadline:
                 raise VisionError(f'the virtual rig did not start within {START_RIG_S:.0f} s')
 
@@ -173,7 +186,9 @@ class JigSession:
             detection = Detection(None, str(error))
         self._results.put((stamp_ns(colour.header.stamp), detection))
 
-    def _spin_until(self, done: Callable[[], bool], limit_s: float, message: str | Callable[[], str]) -> None:
+    def _spin_until(
+        self, done: Callable[[], bool], limit_s: float, message: str | Callable[[], str]
+    ) -> None:
         deadline = time.monotonic() + limit_s
         while not done():
             if time.monotonic() > deadline:

@@ -50,11 +50,17 @@ class NewestPair:
     def trouble(self) -> str | None:
         """Why there are no pairs, if images come but do not match."""
         with self._changed:
-            colour, depth = (next(reversed(self._waiting[kind]), None) for kind in ('colour', 'depth'))
+            colour, depth = (
+                next(reversed(self._waiting[kind]), None) for kind in ('colour', 'depth')
+            )
         if colour is None and depth is None:
             return None
         if colour is None or depth is None:
-            return 'only colour images come: is align_depth on?' if depth is None else 'only depth images come'
+            return (
+                'only colour images come: is align_depth on?'
+                if depth is None
+                else 'only depth images come'
+            )
         return f'stamps of colour and depth differ by {abs(colour - depth) / 1e6:.0f} ms: turn enable_sync on'
 
     def close(self) -> None:

@@ -32,12 +32,16 @@ from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 class RingDetectorParameters:
     """Parameters of the node."""
 
-    robot: str = parameters.parameter('two_module_arm', 'name of a shipped robot or path of a robot file')
+    robot: str = parameters.parameter(
+        'two_module_arm', 'name of a shipped robot or path of a robot file'
+    )
     rig: str = parameters.parameter('virtual', 'whose calibration/<rig>/extrinsics.yaml is used')
     extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
     segmenter: str = parameters.parameter('colour', 'how the ring is found: colour or yolact')
     camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
-    stale_s: float = parameters.parameter(0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0)
+    stale_s: float = parameters.parameter(
+        0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0
+    )
 
 
 SAY_EVERY_S = 5.0
@@ -51,9 +55,16 @@ class RingDetectorNode(Node):
         super().__init__('ring_detector')
         given = parameters.declare(self, RingDetectorParameters)
         self._ring, self._stale_s = ring_of(load_robot(given.robot)), given.stale_s
-        path = Path(given.extrinsics_file) if given.extrinsics_file else calibration_path(given.rig, 'extrinsics')
+        path = (
+            Path(given.extrinsics_file)
+            if given.extrinsics_file
+            else calibration_path(given.rig, 'extrinsics')
+        )
         self._mounting = extrinsics.load(check_devices(path, given.rig))
-        self._base_frame, self._camera_frame = self._mounting.base_frame, self._mounting.camera_frame
+        self._base_frame, self._camera_frame = (
+            self._mounting.base_frame,
+            self._mounting.camera_frame,
+        )
         segmenter = make_segmenter(given.segmenter, self._ring)
         self._detector, self._caution = RingDetector(self._ring, segmenter), segmenter.caution
         if self._caution is not None:
@@ -64,12 +75,20 @@ class RingDetectorNode(Node):
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
         self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
         self._tf = TransformBroadcaster(self)
-        self._camera = CameraFrame(self, self._mounting.T_base_camera, self._base_frame, self._camera_frame, given.camera_root_frame)
+        self._camera = CameraFrame(
+            self,
+            self._mounting.T_base_camera,
+            self._base_frame,
+            self._camera_frame,
+            given.camera_root_frame,
+        )
         self._reporter = diagnostics.Reporter(self, given.robot, self._status)
         self._pair = NewestPair(self._on_pair)
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_info, qos.SENSOR)
         self.create_subscription(Image, 'color/image_raw', self._pair.put_colour, qos.SENSOR)
-        self.create_subscription(Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth, qos.SENSOR)
+        self.create_subscription(
+            Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth, qos.SENSOR
+        )
 
     def destroy_node(self):
         """Stop the thread, then the node."""
@@ -87,7 +106,9 @@ class RingDetectorNode(Node):
     def _check_frame(self, message: CameraInfo | Image) -> None:
         frame = message.header.frame_id
         if frame != self._camera_frame:
-            raise VisionError(f'images are in frame {frame[:60]!r}, the extrinsics in {self._camera_frame!r}: calibrate this camera')
+            raise VisionError(
+                f'images are in frame {frame[:60]!r}, the extrinsics in {self._camera_frame!r}: calibrate this camera'
+            )
 
     def _refuse(self, reason: VisionError) -> None:
         """Say once in a while why a message was left out."""
@@ -111,7 +132,9 @@ class RingDetectorNode(Node):
         detection = self._detector.detect(colour, depth, intrinsics, self._expected_axis)
         if self._overlay.get_subscription_count():
             picture = draw_overlay(colour, detection, self._ring, intrinsics)
-            self._overlay.publish(self._bridge.cv2_to_imgmsg(picture, 'rgb8', colour_message.header))
+            self._overlay.publish(
+                self._bridge.cv2_to_imgmsg(picture, 'rgb8', colour_message.header)
+            )
         self._trouble = detection.reason
         self._until_look = (self._until_look or LOOK_EVERY_FRAMES) - 1
         if self._until_look == 0:
@@ -123,7 +146,9 @@ class RingDetectorNode(Node):
 
     def _publish(self, stamp, fit) -> None:
         T_base_tip, covariance = conversions.pose_in_base(fit, self._mounting)
-        transform = conversions.transform_message(stamp, self._base_frame, 'soft_arm_tip_by_vision', T_base_tip)
+        transform = conversions.transform_message(
+            stamp, self._base_frame, 'soft_arm_tip_by_vision', T_base_tip
+        )
         self._pose.publish(conversions.pose_message(transform.header, T_base_tip, covariance))
         self._tf.sendTransform(transform)
         self._found.tick()
@@ -134,7 +159,13 @@ class RingDetectorNode(Node):
 
     def _status(self):
         level, message, values = detector_status(
-            self._pair, self._frames, self._found, self._stale_s, 'ring', self._trouble, self.get_logger()
+            self._pair,
+            self._frames,
+            self._found,
+            self._stale_s,
+            'ring',
+            self._trouble,
+            self.get_logger(),
         )
         if self._caution is not None:
             level, message = max(level, diagnostics.WARN), f'{message}; {self._caution}'

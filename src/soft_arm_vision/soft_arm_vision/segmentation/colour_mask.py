@@ -10,7 +10,9 @@ MIN_SATURATION = 110  # of 255
 MIN_VALUE = 40  # of 255
 
 
-def hue_apart_deg(first_rgb: tuple[float, float, float], second_rgb: tuple[float, float, float]) -> float:
+def hue_apart_deg(
+    first_rgb: tuple[float, float, float], second_rgb: tuple[float, float, float]
+) -> float:
     """Between the hues of two paints, 0..1 each."""
     turn = colorsys.rgb_to_hsv(*first_rgb)[0] - colorsys.rgb_to_hsv(*second_rgb)[0]
     return 360 * abs((turn + 0.5) % 1 - 0.5)
@@ -28,7 +30,10 @@ def colour_mask(colour: np.ndarray, paint_rgb: tuple[float, float, float]) -> np
     hue = 180 * colorsys.rgb_to_hsv(*paint_rgb)[0]  # OpenCV's hue: half degrees
     mask = np.zeros(hsv.shape[:2], np.uint8)
     for turn in (-180, 0, 180):  # hue is a circle
-        low, high = max(hue - HUE_TOLERANCE_DEG / 2 + turn, 0), min(hue + HUE_TOLERANCE_DEG / 2 + turn, 179)
+        low, high = (
+            max(hue - HUE_TOLERANCE_DEG / 2 + turn, 0),
+            min(hue + HUE_TOLERANCE_DEG / 2 + turn, 179),
+        )
         if low <= high:
             mask |= cv2.inRange(hsv, (low, MIN_SATURATION, MIN_VALUE), (high, 255, 255))
     return mask

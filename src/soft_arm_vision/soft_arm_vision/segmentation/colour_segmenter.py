@@ -19,8 +19,8 @@ LARGEST = 5  # regions that are looked at
 class ColourSegmenter:
     """Ring by its colour, its depth and its size; looks first where its caller stopped last, then in the whole picture.
 
-    Each region of the ring's colour is a candidate. After them come the rings that depth shows in pieces of these regions: something else
-    of that colour may lie beside the ring in the picture.
+    Each region of the ring's colour is a candidate. After them come the rings that depth shows in
+    pieces of these regions: something else of that colour may lie beside the ring in the picture.
     """
 
     DEPTH_RANGE_M = (0.15, 2.0)
@@ -31,22 +31,40 @@ class ColourSegmenter:
         self._ring, self._odds = ring, shipped_odds()
         self._last: Instance | None = None
 
-    def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> Iterator[Instance]:
+    def segment(
+        self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+    ) -> Iterator[Instance]:
         """See `Segmenter.segment`."""
-        windows, tried, rng = [tuple(slice(0, size) for size in depth_m.shape)], set(), np.random.default_rng(0)
-        if self._last is not None and all(s.stop <= w.stop for s, w in zip(self._last.window, windows[0], strict=True)):
+        windows, tried, rng = (
+            [tuple(slice(0, size) for size in depth_m.shape)],
+            set(),
+            np.random.default_rng(0),
+        )
+        if self._last is not None and all(
+            s.stop <= w.stop for s, w in zip(self._last.window, windows[0], strict=True)
+        ):
             windows.insert(0, self._last.widened(self.MARGIN_PX, depth_m.shape))
         self._last = None
         for window in windows:
             mask = self._coloured(colour[window], depth_m[window])
             for parted in (False, True):
-                for piece in _largest(solid_pixels(mask, depth_m[window]) if parted else mask, window):
+                for piece in _largest(
+                    solid_pixels(mask, depth_m[window]) if parted else mask, window
+                ):
                     place = parted, piece.row, piece.column, piece.mask.shape
                     if place in tried or _cut(piece, window, depth_m.shape):
                         continue
                     tried.add(place)
-                    found = self._odds.candidate(piece, colour, depth_m, intrinsics, self._ring, rng) if parted else piece
-                    score = 0.0 if found is None else plausibility(self._ring, found, depth_m, intrinsics)
+                    found = (
+                        self._odds.candidate(piece, colour, depth_m, intrinsics, self._ring, rng)
+                        if parted
+                        else piece
+                    )
+                    score = (
+                        0.0
+                        if found is None
+                        else plausibility(self._ring, found, depth_m, intrinsics)
+                    )
                     if score > 0:
                         self._last = replace(found, score=score)
                         yield self._last
@@ -54,7 +72,9 @@ class ColourSegmenter:
 
     def _coloured(self, colour, depth_m) -> np.ndarray:
         low, high = self.DEPTH_RANGE_M
-        out_of_range = (depth_m > 0) & ((depth_m < low) | (depth_m > high))  # holes of the depth stay in
+        out_of_range = (depth_m > 0) & (
+            (depth_m < low) | (depth_m > high)
+        )  # holes of the depth stay in
         return (colour_mask(colour, self._ring.colour_rgb) > 0) & ~out_of_range
 
 
@@ -63,9 +83,17 @@ def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Instance
     _, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
     for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:LARGEST]:
         x, y, w, h, _ = stats[label]
-        yield Instance(labels[y : y + h, x : x + w] == label, int(window[0].start + y), int(window[1].start + x), NO_OPINION)
+        yield Instance(
+            labels[y : y + h, x : x + w] == label,
+            int(window[0].start + y),
+            int(window[1].start + x),
+            NO_OPINION,
+        )
 
 
 def _cut(instance: Instance, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:
     """Whether the instance ends where the window does, but not the image: the ring has left the window."""
-    return any(s.start == w.start > 0 or s.stop == w.stop < size for s, w, size in zip(instance.window, window, shape, strict=True))
+    return any(
+        s.start == w.start > 0 or s.stop == w.stop < size
+        for s, w, size in zip(instance.window, window, shape, strict=True)
+    )

@@ -31,19 +31,32 @@ class Instance:
     @property
     def window(self) -> tuple[slice, slice]:
         """Rows and columns of the window in the whole image."""
-        return slice(self.row, self.row + self.mask.shape[0]), slice(self.column, self.column + self.mask.shape[1])
+        return slice(self.row, self.row + self.mask.shape[0]), slice(
+            self.column, self.column + self.mask.shape[1]
+        )
 
     def widened(self, by_px: int, shape: tuple[int, int]) -> tuple[slice, slice]:
         """The window with room on each side, inside an image of this shape."""
-        return tuple(slice(max(0, s.start - by_px), min(size, s.stop + by_px)) for s, size in zip(self.window, shape, strict=True))
+        return tuple(
+            slice(max(0, s.start - by_px), min(size, s.stop + by_px))
+            for s, size in zip(self.window, shape, strict=True)
+        )
 
     def mask_in(self, rows: slice, columns: slice) -> np.ndarray:
         """The mask in a larger window, bool."""
         v, u = self.window
-        return np.pad(self.mask, ((v.start - rows.start, rows.stop - v.stop), (u.start - columns.start, columns.stop - u.stop)))
+        return np.pad(
+            self.mask,
+            (
+                (v.start - rows.start, rows.stop - v.stop),
+                (u.start - columns.start, columns.stop - u.stop),
+            ),
+        )
 
 
-def plausibility(ring: Ring, instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> float:
+def plausibility(
+    ring: Ring, instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics
+) -> float:
     """0 for a size that no view of the ring has at that depth, else how much of a side view is seen.
 
     Args:
@@ -61,6 +74,8 @@ def plausibility(ring: Ring, instance: Instance, depth_m: np.ndarray, intrinsics
     side_m2 = 2 * ring.radius_m * ring.height_m
     seen_m2 = area_px * metres_per_px**2
     diagonal_m = np.hypot(2 * ring.radius_m, ring.height_m)
-    if max(instance.mask.shape) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (np.pi * ring.radius_m**2 + side_m2):
+    if max(instance.mask.shape) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (
+        np.pi * ring.radius_m**2 + side_m2
+    ):
         return 0.0
     return 0.0 if seen_m2 < 0.15 * side_m2 else float(min(1.0, seen_m2 / side_m2))

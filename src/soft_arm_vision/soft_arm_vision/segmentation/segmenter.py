@@ -18,12 +18,15 @@ class Segmenter(Protocol):
     """Finds rings. One that is doubtful says so by its log odds.
 
     Attributes:
-        caution: Why it may miss this ring wherever it is, in one line; None for a ring that it is made for.
+        caution: Why it may miss this ring wherever it is, in one line; None for a ring that it is
+            made for.
     """
 
     caution: str | None
 
-    def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> Iterator[Instance]:
+    def segment(
+        self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+    ) -> Iterator[Instance]:
         """Segment one frame: candidates, best first, each computed when it is asked for. The caller stops at the one that it accepts.
 
         Args:
@@ -40,7 +43,9 @@ def ring_of(robot: Robot) -> Ring:
         VisionError: If it has none.
     """
     if robot.ring is None:
-        raise VisionError(f'robot {robot.name} has no ring, so there is none to find: add the key ring to its file, or use two_module_arm')
+        raise VisionError(
+            f'robot {robot.name} has no ring, so there is none to find: add the key ring to its file, or use two_module_arm'
+        )
     return robot.ring
 
 
@@ -48,7 +53,8 @@ def make_segmenter(name: str, ring: Ring) -> Segmenter:
     """Segmenter by name, 'colour' or 'yolact'.
 
     Raises:
-        VisionError: If there is no such segmenter, its network cannot be read, or the ring has no colour to look for.
+        VisionError: If there is no such segmenter, its network cannot be read, or the ring has no
+            colour to look for.
     """
     if name == 'colour':
         if not is_coloured(ring.colour_rgb):

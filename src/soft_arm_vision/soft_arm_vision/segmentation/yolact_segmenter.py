@@ -36,15 +36,23 @@ class YolactSegmenter:
     def __init__(self, ring: Ring, network: ExportedYolact | None = None, seed: int = 0):
         self._ring, self.network, self._seed = ring, network or ExportedYolact(), seed
         if RING_CLASS not in self.network.classes:
-            raise VisionError(f'the network finds {", ".join(self.network.classes)}, but no {RING_CLASS!r}: train one with that class')
+            raise VisionError(
+                f'the network finds {", ".join(self.network.classes)}, but no {RING_CLASS!r}: train one with that class'
+            )
         self.caution = _caution(self.network.card.get('ring_colour_rgb'), ring)
         self._class = self.network.classes.index(RING_CLASS)
         if 'odds' not in self.network.card:
-            raise VisionError('the card of the network has no odds: train it with `softarm train ring-segmenter`')
+            raise VisionError(
+                'the card of the network has no odds: train it with `softarm train ring-segmenter`'
+            )
         self._odds = RingOdds(**self.network.card['odds'])
-        self.network.detect(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32))  # the first picture takes ten times as long
+        self.network.detect(
+            np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32)
+        )  # the first picture takes ten times as long
 
-    def segment(self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> Iterator[Instance]:
+    def segment(
+        self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+    ) -> Iterator[Instance]:
         """See `Segmenter.segment`."""
         found, prototypes = self.network.detect(colour, depth_m)
         rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
@@ -59,7 +67,9 @@ class YolactSegmenter:
 
 
 def _caution(trained_rgb: tuple[float, float, float] | None, ring: Ring) -> str | None:
-    if trained_rgb is None or (is_coloured(ring.colour_rgb) and hue_apart_deg(trained_rgb, ring.colour_rgb) < SAME_HUE_DEG):
+    if trained_rgb is None or (
+        is_coloured(ring.colour_rgb) and hue_apart_deg(trained_rgb, ring.colour_rgb) < SAME_HUE_DEG
+    ):
         return None
     return (
         f'the network knows rings of colour_rgb {tuple(trained_rgb)}; this one, {tuple(ring.colour_rgb)}, may never be found: '

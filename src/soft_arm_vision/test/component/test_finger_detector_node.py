@@ -28,32 +28,57 @@ class Graph:
 
     def __init__(self):
         rclpy.init(args=['--ros-args', '-r', '__ns:=/gripper'])
-        self.probe, self.node = rclpy.create_node('probe', use_global_arguments=False), FingerDetectorNode()
+        self.probe, self.node = (
+            rclpy.create_node('probe', use_global_arguments=False),
+            FingerDetectorNode(),
+        )
         self.executor = SingleThreadedExecutor()
         for node in (self.probe, self.node):
             self.executor.add_node(node)
         self.angles, self.status, self.overlays, self.sent = [], [], [], 0
-        self.probe.create_subscription(JointState, '/gripper/piece_angles', self.angles.append, qos.STATE)
-        self.probe.create_subscription(DiagnosticArray, '/diagnostics', lambda m: self.status.extend(m.status), qos.STATE)
+        self.probe.create_subscription(
+            JointState, '/gripper/piece_angles', self.angles.append, qos.STATE
+        )
+        self.probe.create_subscription(
+            DiagnosticArray, '/diagnostics', lambda m: self.status.extend(m.status), qos.STATE
+        )
         self.info = self.probe.create_publisher(CameraInfo, '/gripper/color/camera_info', qos.STATE)
         self.colour = self.probe.create_publisher(Image, '/gripper/color/image_raw', qos.IMAGE)
-        self.depth = self.probe.create_publisher(Image, '/gripper/aligned_depth_to_color/image_raw', qos.IMAGE)
+        self.depth = self.probe.create_publisher(
+            Image, '/gripper/aligned_depth_to_color/image_raw', qos.IMAGE
+        )
 
     def until(self, condition, each=lambda: None):
         end_s, next_s = time.monotonic() + DEADLINE_S, 0.0
         while not condition():
-            assert time.monotonic() < end_s, f'not within {DEADLINE_S} s: {[s.message for s in self.status[-2:]]}'
+            assert time.monotonic() < end_s, (
+                f'not within {DEADLINE_S} s: {[s.message for s in self.status[-2:]]}'
+            )
             if time.monotonic() > next_s:
                 next_s = time.monotonic() + 0.1
                 each()
             self.executor.spin_once(timeout_sec=0.05)
 
-    def send(self, colour, depth, colour_encoding='rgb8', depth_encoding='16UC1', image=PARAMETERS.image):
+    def send(
+        self, colour, depth, colour_encoding='rgb8', depth_encoding='16UC1', image=PARAMETERS.image
+    ):
         self.sent += 1
         stamp = Time(nanoseconds=self.sent * 100_000_000).to_msg()
-        self.info.publish(camera_info_message(image, stamp, PARAMETERS.distortion.opencv, 'finger_camera_optical_frame'))
-        self.colour.publish(image_message(np.ascontiguousarray(colour), colour_encoding, stamp, 'finger_camera_optical_frame'))
-        self.depth.publish(image_message(np.ascontiguousarray(depth), depth_encoding, stamp, 'finger_camera_optical_frame'))
+        self.info.publish(
+            camera_info_message(
+                image, stamp, PARAMETERS.distortion.opencv, 'finger_camera_optical_frame'
+            )
+        )
+        self.colour.publish(
+            image_message(
+                np.ascontiguousarray(colour), colour_encoding, stamp, 'finger_camera_optical_frame'
+            )
+        )
+        self.depth.publish(
+            image_message(
+                np.ascontiguousarray(depth), depth_encoding, stamp, 'finger_camera_optical_frame'
+            )
+        )
 
     def close(self):
         self.executor.shutdown()
@@ -66,7 +91,11 @@ class Graph:
 def graph(ros_domain):
     graph = Graph()
     try:
-        graph.until(lambda: all(topic.get_subscription_count() for topic in (graph.info, graph.colour, graph.depth)))
+        graph.until(
+            lambda: all(
+                topic.get_subscription_count() for topic in (graph.info, graph.colour, graph.depth)
+            )
+        )
         yield graph
     finally:
         graph.close()
@@ -92,10 +121,15 @@ def test_bends_have_the_images_stamp_and_the_pieces_names(graph, frame):
 def test_hidden_lines_stop_the_bends_and_are_told_and_come_back(graph, frame):
     graph.until(lambda: graph.angles, each=lambda: graph.send(*frame))
     hidden = np.full_like(frame[0], 90), frame[1]
-    graph.until(lambda: graph.status and 'reference line is not in view' in graph.status[-1].message, each=lambda: graph.send(*hidden))
+    graph.until(
+        lambda: graph.status and 'reference line is not in view' in graph.status[-1].message,
+        each=lambda: graph.send(*hidden),
+    )
     before = len(graph.angles)
     graph.send(*hidden)
-    graph.until(lambda: graph.status[-1].message == 'finger in view', each=lambda: graph.send(*frame))
+    graph.until(
+        lambda: graph.status[-1].message == 'finger in view', each=lambda: graph.send(*frame)
+    )
     assert len(graph.angles) > before
 
 
@@ -114,18 +148,24 @@ def test_garbage_is_left_out_with_a_reason_and_survived(graph, frame):
     for changes in ({'fx_px': np.nan}, {'cx_px': np.inf}, {'width_px': 0}):
         graph.node._trouble = None
         image = PARAMETERS.image.model_copy(update=changes)
-        graph.until(lambda: graph.node._trouble, each=lambda image=image: graph.send(*frame, image=image))
+        graph.until(
+            lambda: graph.node._trouble, each=lambda image=image: graph.send(*frame, image=image)
+        )
     graph.angles.clear()
     graph.until(lambda: graph.angles, each=lambda: graph.send(*frame))
 
 
 def test_an_overlay_is_drawn_for_a_listener(graph, frame):
-    graph.probe.create_subscription(Image, '/gripper/finger_detector/debug/overlay', graph.overlays.append, qos.SENSOR)
+    graph.probe.create_subscription(
+        Image, '/gripper/finger_detector/debug/overlay', graph.overlays.append, qos.SENSOR
+    )
     graph.until(lambda: graph.overlays, each=lambda: graph.send(*frame))
     assert (CvBridge().imgmsg_to_cv2(graph.overlays[0], 'rgb8') != frame[0]).any()
 
 
-@pytest.mark.parametrize('setting, words', [('camera_side:=left', 'minus_y'), ('robot:=modal_bellows', 'cut_lines')])
+@pytest.mark.parametrize(
+    'setting, words', [('camera_side:=left', 'minus_y'), ('robot:=modal_bellows', 'cut_lines')]
+)
 def test_bad_parameters_stop_the_node(ros_domain, setting, words):
     rclpy.init(args=['--ros-args', '-p', setting])
     try:

@@ -33,8 +33,19 @@ class Graph:
     """The node, a probe that plays the camera, and what it heard."""
 
     def __init__(self, extrinsics_file):
-        rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm', '-p', f'extrinsics_file:={extrinsics_file}'])
-        self.probe, self.node = rclpy.create_node('probe', use_global_arguments=False), RingDetectorNode()
+        rclpy.init(
+            args=[
+                '--ros-args',
+                '-r',
+                '__ns:=/soft_arm',
+                '-p',
+                f'extrinsics_file:={extrinsics_file}',
+            ]
+        )
+        self.probe, self.node = (
+            rclpy.create_node('probe', use_global_arguments=False),
+            RingDetectorNode(),
+        )
         self.executor = SingleThreadedExecutor()
         for node in (self.probe, self.node):
             self.executor.add_node(node)
@@ -46,15 +57,21 @@ class Graph:
             (DiagnosticArray, '/diagnostics', qos.STATE, lambda m: self.status.extend(m.status)),
         ):
             self.probe.create_subscription(kind, topic, store, profile)
-        self.info = self.probe.create_publisher(CameraInfo, '/soft_arm/color/camera_info', qos.STATE)
+        self.info = self.probe.create_publisher(
+            CameraInfo, '/soft_arm/color/camera_info', qos.STATE
+        )
         self.colour = self.probe.create_publisher(Image, '/soft_arm/color/image_raw', qos.IMAGE)
-        self.depth = self.probe.create_publisher(Image, '/soft_arm/aligned_depth_to_color/image_raw', qos.IMAGE)
+        self.depth = self.probe.create_publisher(
+            Image, '/soft_arm/aligned_depth_to_color/image_raw', qos.IMAGE
+        )
         self.bridge, self.sent = CvBridge(), 0
 
     def until(self, condition, each=lambda: None):
         end_s, next_s = time.monotonic() + DEADLINE_S, 0.0
         while not condition():
-            assert time.monotonic() < end_s, f'not within {DEADLINE_S} s: {len(self.poses)} poses, {[s.message for s in self.status[-2:]]}'
+            assert time.monotonic() < end_s, (
+                f'not within {DEADLINE_S} s: {len(self.poses)} poses, {[s.message for s in self.status[-2:]]}'
+            )
             if time.monotonic() > next_s:
                 next_s = time.monotonic() + 0.1
                 each()
@@ -64,8 +81,23 @@ class Graph:
         """Publish one frameset; its stamp [ns]."""
         self.sent += 1
         stamp_ns = self.sent * 100_000_000
-        info = CameraInfo(width=frame.intrinsics.width, height=frame.intrinsics.height, distortion_model='plumb_bob', d=[0.0] * 5)
-        info.k = [frame.intrinsics.fx, 0.0, frame.intrinsics.cx, 0.0, frame.intrinsics.fy, frame.intrinsics.cy, 0.0, 0.0, 1.0]
+        info = CameraInfo(
+            width=frame.intrinsics.width,
+            height=frame.intrinsics.height,
+            distortion_model='plumb_bob',
+            d=[0.0] * 5,
+        )
+        info.k = [
+            frame.intrinsics.fx,
+            0.0,
+            frame.intrinsics.cx,
+            0.0,
+            frame.intrinsics.fy,
+            frame.intrinsics.cy,
+            0.0,
+            0.0,
+            1.0,
+        ]
         depth = frame.depth if depth is None else depth
         colour = self.bridge.cv2_to_imgmsg(frame.colour, 'rgb8')
         depth = self.bridge.cv2_to_imgmsg(depth, '16UC1' if depth.dtype == np.uint16 else '32FC1')
@@ -89,10 +121,16 @@ def graph(tmp_path):
     points = np.random.default_rng(0).uniform(-0.1, 0.1, (20, 3)) + CENTRE
     solved = extrinsics.solve(points, extrinsics.transform(T_BASE_CAMERA, points))
     about = {'method': 'test', 'devices': 'virtual', 'fingerprint': 'test'}
-    extrinsics.save(tmp_path / 'e.yaml', solved, base_frame='soft_arm_base_link', camera_frame=FRAME, **about)
+    extrinsics.save(
+        tmp_path / 'e.yaml', solved, base_frame='soft_arm_base_link', camera_frame=FRAME, **about
+    )
     graph = Graph(tmp_path / 'e.yaml')
     try:
-        graph.until(lambda: all(topic.get_subscription_count() for topic in (graph.info, graph.colour, graph.depth)))
+        graph.until(
+            lambda: all(
+                topic.get_subscription_count() for topic in (graph.info, graph.colour, graph.depth)
+            )
+        )
         yield graph
     finally:
         graph.close()
@@ -108,13 +146,18 @@ def test_pose_is_in_the_base_frame_with_the_images_stamp(graph, render_ring):
     position = message.pose.pose.position
     np.testing.assert_allclose([position.x, position.y, position.z], truth, atol=1e-3)
     orientation = message.pose.pose.orientation
-    axis = Rotation.from_quat([orientation.x, orientation.y, orientation.z, orientation.w]).apply([0, 0, 1])
+    axis = Rotation.from_quat([orientation.x, orientation.y, orientation.z, orientation.w]).apply(
+        [0, 0, 1]
+    )
     assert axis @ T_BASE_CAMERA[:3, :3] @ frame.axis > 0.999
     covariance = np.reshape(message.pose.covariance, (6, 6))
     assert np.all(np.linalg.eigvalsh(covariance) > 0)
     assert axis @ covariance[3:, 3:] @ axis > 1  # the rotation about the axis is not known
     transform = graph.tf[0]
-    assert (transform.header.frame_id, transform.child_frame_id) == ('soft_arm_base_link', 'soft_arm_tip_by_vision')
+    assert (transform.header.frame_id, transform.child_frame_id) == (
+        'soft_arm_base_link',
+        'soft_arm_tip_by_vision',
+    )
     np.testing.assert_allclose(transform.transform.translation.x, position.x)
 
 
@@ -122,7 +165,10 @@ def test_lost_ring_stops_the_pose_says_why_and_comes_back(graph, render_ring):
     seen, lost = render_ring(CENTRE, AXIS), render_ring(CENTRE, AXIS, ring_present=False)
     graph.until(lambda: graph.poses, each=lambda: graph.send(seen))
     first_lost_ns = graph.send(lost)
-    graph.until(lambda: graph.status and graph.status[-1].message == 'ring lost: no ring in view', each=lambda: graph.send(lost))
+    graph.until(
+        lambda: graph.status and graph.status[-1].message == 'ring lost: no ring in view',
+        each=lambda: graph.send(lost),
+    )
     assert all(Time.from_msg(pose.header.stamp).nanoseconds < first_lost_ns for pose in graph.poses)
     graph.until(lambda: graph.status[-1].message == 'ring in view', each=lambda: graph.send(seen))
 
@@ -130,7 +176,10 @@ def test_lost_ring_stops_the_pose_says_why_and_comes_back(graph, render_ring):
 def test_colour_and_depth_of_different_times_are_never_paired(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
     graph.until(
-        lambda: graph.status and 'stamps of colour and depth differ by 30 ms' in graph.status[-1].message,
+        lambda: (
+            graph.status
+            and 'stamps of colour and depth differ by 30 ms' in graph.status[-1].message
+        ),
         each=lambda: graph.send(frame, depth_delay_s=0.03),
     )
     assert not graph.poses
@@ -140,9 +189,15 @@ def test_depth_100_ms_late_is_named_after_good_frames_and_recovers(graph, render
     frame = render_ring(CENTRE, AXIS)
     graph.until(lambda: graph.poses, each=lambda: graph.send(frame))
     while_good = len(graph.poses)
-    graph.until(lambda: graph.status and 'differ by 130 ms' in graph.status[-1].message, each=lambda: graph.send(frame, depth_delay_s=0.13))
+    graph.until(
+        lambda: graph.status and 'differ by 130 ms' in graph.status[-1].message,
+        each=lambda: graph.send(frame, depth_delay_s=0.13),
+    )
     graph.poses.clear()
-    graph.until(lambda: graph.poses and graph.status[-1].message == 'ring in view', each=lambda: graph.send(frame))
+    graph.until(
+        lambda: graph.poses and graph.status[-1].message == 'ring in view',
+        each=lambda: graph.send(frame),
+    )
     assert while_good > 0
 
 
@@ -152,11 +207,19 @@ def test_camera_that_restarts_is_missed_and_found_again(graph, render_ring):
     graph.until(lambda: 'is the camera running' in graph.status[-1].message)
     graph.sent = 0  # its clock begins anew
     graph.poses.clear()
-    graph.until(lambda: graph.poses and graph.status[-1].message == 'ring in view', each=lambda: graph.send(frame))
+    graph.until(
+        lambda: graph.poses and graph.status[-1].message == 'ring in view',
+        each=lambda: graph.send(frame),
+    )
 
 
 @pytest.mark.parametrize(
-    ('fault', 'message'), [('not a number', 'no ring in view'), ('half the size', 'differ in size'), ('none', 'no ring in view')]
+    ('fault', 'message'),
+    [
+        ('not a number', 'no ring in view'),
+        ('half the size', 'differ in size'),
+        ('none', 'no ring in view'),
+    ],
 )
 def test_bad_depth_is_named_gives_no_pose_and_is_survived(graph, render_ring, fault, message):
     frame = render_ring(CENTRE, AXIS)
@@ -165,7 +228,10 @@ def test_bad_depth_is_named_gives_no_pose_and_is_survived(graph, render_ring, fa
         'half the size': np.ascontiguousarray(frame.depth[::2, ::2]),
         'none': np.zeros_like(frame.depth),
     }[fault]
-    graph.until(lambda: graph.status and message in graph.status[-1].message, each=lambda: graph.send(frame, depth=bad))
+    graph.until(
+        lambda: graph.status and message in graph.status[-1].message,
+        each=lambda: graph.send(frame, depth=bad),
+    )
     assert not graph.poses
     graph.until(lambda: graph.poses, each=lambda: graph.send(frame))
 
@@ -203,7 +269,10 @@ def garbage(frame):
         yield info, images()
     info = CameraInfo(**good)
     info.header.frame_id = FRAME
-    yield info, images(colour=image_message(frame.colour.astype(np.float32), '32FC3', Time().to_msg()))
+    yield (
+        info,
+        images(colour=image_message(frame.colour.astype(np.float32), '32FC3', Time().to_msg())),
+    )
     yield info, images(colour=Image(encoding='rgb8'), depth=Image(encoding='16UC1'))
     yield info, images(depth=bridge.cv2_to_imgmsg(frame.colour, 'rgb8'))
     yield info, images(depth=bridge.cv2_to_imgmsg(frame.colour[..., 0].copy(), 'mono8'))
@@ -222,12 +291,16 @@ def test_garbage_is_left_out_with_a_reason_and_survived(graph, render_ring):
         graph.node._trouble = None
 
         def send(sent=(info, colour, depth)):
-            for publisher, message in zip((graph.info, graph.colour, graph.depth), sent, strict=True):
+            for publisher, message in zip(
+                (graph.info, graph.colour, graph.depth), sent, strict=True
+            ):
                 publisher.publish(message)
 
         graph.until(lambda: graph.node._trouble, each=send)
         if number:  # the first may meet the camera info before
-            assert colour.header.stamp not in [pose.header.stamp for pose in graph.poses], f'{number}: {graph.node._trouble}'
+            assert colour.header.stamp not in [pose.header.stamp for pose in graph.poses], (
+                f'{number}: {graph.node._trouble}'
+            )
         assert graph.node._trouble.count('\n') == 0 and len(graph.node._trouble) <= 300
     graph.poses.clear()
     graph.until(lambda: graph.poses and graph.node._trouble is None, each=lambda: graph.send(frame))
@@ -242,19 +315,25 @@ def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
         box[y : y + rng.integers(20, 80), x : x + rng.integers(20, 80)] = True
         frame.colour[box & ~frame.visible] = rng.integers(30, 200)
     graph.node._watch.look(frame.colour)
-    moved = dataclasses.replace(frame, colour=np.roll(frame.colour, 6, axis=1), depth=np.roll(frame.depth, 6, axis=1))
+    moved = dataclasses.replace(
+        frame, colour=np.roll(frame.colour, 6, axis=1), depth=np.roll(frame.depth, 6, axis=1)
+    )
     graph.node._until_look = 1
     for _ in range(5):
         graph.node._watch.look(moved.colour)
     assert graph.node._watch.moved
-    graph.until(lambda: graph.status and 'the camera has moved' in graph.status[-1].message, each=lambda: graph.send(moved))
+    graph.until(
+        lambda: graph.status and 'the camera has moved' in graph.status[-1].message,
+        each=lambda: graph.send(moved),
+    )
     assert not graph.poses
 
 
 def test_camera_that_was_not_calibrated_gives_no_pose(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
     graph.until(
-        lambda: graph.status and "images are in frame 'other'" in graph.status[-1].message, each=lambda: graph.send(frame, frame_id='other')
+        lambda: graph.status and "images are in frame 'other'" in graph.status[-1].message,
+        each=lambda: graph.send(frame, frame_id='other'),
     )
     assert not graph.poses
 
@@ -277,7 +356,9 @@ def test_cameras_frames_hang_in_the_base_frame(graph):
 
 def test_overlay_is_drawn_on_demand(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
-    graph.probe.create_subscription(Image, '/soft_arm/ring_detector/debug/overlay', graph.overlays.append, qos.SENSOR)
+    graph.probe.create_subscription(
+        Image, '/soft_arm/ring_detector/debug/overlay', graph.overlays.append, qos.SENSOR
+    )
     graph.until(lambda: graph.overlays, each=lambda: graph.send(frame))
     assert (graph.overlays[0].width, graph.overlays[0].encoding) == (640, 'rgb8')
 

@@ -9,17 +9,29 @@ def room(seed=0):
     """A picture with corners: overlapping boxes of random grey."""
     rng, picture = np.random.default_rng(seed), np.full((480, 640, 3), 128, np.uint8)
     for _ in range(60):
-        x, y, w, h = rng.integers(0, 600), rng.integers(0, 440), rng.integers(20, 120), rng.integers(20, 120)
+        x, y, w, h = (
+            rng.integers(0, 600),
+            rng.integers(0, 440),
+            rng.integers(20, 120),
+            rng.integers(20, 120),
+        )
         picture[y : y + h, x : x + w] = rng.integers(0, 255)
     return cv2.GaussianBlur(picture, (0, 0), 1.0)
 
 
 def noisy(picture, seed):
-    return np.clip(picture + np.random.default_rng(seed).normal(0, 3, picture.shape), 0, 255).astype(np.uint8)
+    return np.clip(
+        picture + np.random.default_rng(seed).normal(0, 3, picture.shape), 0, 255
+    ).astype(np.uint8)
 
 
 def shifted(picture, dx, dy):
-    return cv2.warpAffine(picture, np.array([[1, 0, dx], [0, 1, dy]], float), (640, 480), borderMode=cv2.BORDER_REPLICATE)
+    return cv2.warpAffine(
+        picture,
+        np.array([[1, 0, dx], [0, 1, dy]], float),
+        (640, 480),
+        borderMode=cv2.BORDER_REPLICATE,
+    )
 
 
 def look(watch, pictures):

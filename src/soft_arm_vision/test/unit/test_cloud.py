@@ -13,9 +13,14 @@ CAMERA = Intrinsics(64, 48, 60.0, 61.0, 31.5, 23.0)
 def test_points_project_back_onto_their_pixels():
     depth_m = np.linspace(0.3, 0.8, 48 * 64).reshape(48, 64).astype(np.float32)
     points = back_project(np.ones((48, 64), bool), depth_m, CAMERA)
-    u, v = CAMERA.fx * points[:, 0] / points[:, 2] + CAMERA.cx, CAMERA.fy * points[:, 1] / points[:, 2] + CAMERA.cy
+    u, v = (
+        CAMERA.fx * points[:, 0] / points[:, 2] + CAMERA.cx,
+        CAMERA.fy * points[:, 1] / points[:, 2] + CAMERA.cy,
+    )
     np.testing.assert_allclose(u.reshape(48, 64), np.tile(np.arange(64), (48, 1)), atol=1e-4)
-    np.testing.assert_allclose(v.reshape(48, 64), np.tile(np.arange(48)[:, None], (1, 64)), atol=1e-4)
+    np.testing.assert_allclose(
+        v.reshape(48, 64), np.tile(np.arange(48)[:, None], (1, 64)), atol=1e-4
+    )
 
 
 def test_window_of_the_image_gives_the_same_points():
@@ -23,7 +28,9 @@ def test_window_of_the_image_gives_the_same_points():
     window = np.zeros((48, 64), bool)
     window[10:20, 30:50] = True
     whole = back_project(window, depth_m, CAMERA)
-    np.testing.assert_array_equal(whole, back_project(window[10:20, 30:50], depth_m[10:20, 30:50], CAMERA, (10, 30)))
+    np.testing.assert_array_equal(
+        whole, back_project(window[10:20, 30:50], depth_m[10:20, 30:50], CAMERA, (10, 30))
+    )
 
 
 def test_distorted_ray_is_the_undistorted_one():
@@ -76,5 +83,8 @@ def test_voxel_filter_keeps_the_mean_and_thins(seed, size_m):
 
 
 def test_voxel_filter_averages_a_cell():
-    np.testing.assert_allclose(voxel_filter(np.array([[0.0, 0, 0], [1e-3, 0, 0], [0.5, 0, 0]]), 2e-3), [[5e-4, 0, 0], [0.5, 0, 0]])
+    np.testing.assert_allclose(
+        voxel_filter(np.array([[0.0, 0, 0], [1e-3, 0, 0], [0.5, 0, 0]]), 2e-3),
+        [[5e-4, 0, 0], [0.5, 0, 0]],
+    )
     assert voxel_filter(np.empty((0, 3)), 2e-3).shape == (0, 3)

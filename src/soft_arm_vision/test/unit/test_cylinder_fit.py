@@ -21,7 +21,9 @@ def wall(rng, *, n=2000, sigma_m=0.0, outliers=0.0, height_m=0.024, radius_m=RAD
     """Half a wall about y through (0, 0, 0.45), seen from the origin."""
     angle = rng.uniform(-1.3, 1.3, n)
     r = radius_m + rng.normal(0, sigma_m, n)
-    points = np.column_stack([r * np.sin(angle), rng.uniform(-height_m / 2, height_m / 2, n), 0.45 - r * np.cos(angle)])
+    points = np.column_stack(
+        [r * np.sin(angle), rng.uniform(-height_m / 2, height_m / 2, n), 0.45 - r * np.cos(angle)]
+    )
     spoilt = rng.random(n) < outliers
     points[spoilt] = rng.uniform((-0.05, -0.02, 0.40), (0.05, 0.02, 0.52), (spoilt.sum(), 3))
     return points
@@ -31,9 +33,14 @@ def angle_deg(a, b):
     return np.degrees(np.arccos(min(1.0, abs(a @ b))))
 
 
-@pytest.mark.parametrize(('share', 'size', 'expected'), [(0.6, 2, 16), (0.6, 3, 29), (0.6, 5, 86), (0.5, 3, 52), (0.8, 7, 30)])
+@pytest.mark.parametrize(
+    ('share', 'size', 'expected'),
+    [(0.6, 2, 16), (0.6, 3, 29), (0.6, 5, 86), (0.5, 3, 52), (0.8, 7, 30)],
+)
 def test_iterations_are_the_papers(share, size, expected):
-    assert abs(required_hypotheses(share, size, 0.999) - expected) <= 1  # the table is rounded, k is rounded up
+    assert (
+        abs(required_hypotheses(share, size, 0.999) - expected) <= 1
+    )  # the table is rounded, k is rounded up
 
 
 def test_iterations_at_the_ends():
@@ -58,7 +65,10 @@ def test_known_radius_with_outliers(seed):
 def test_free_radius():
     rng = np.random.default_rng(3)
     found, _ = ransac_cylinder(
-        wall(rng, sigma_m=3e-4, outliers=0.2, radius_m=0.039, height_m=0.06), radius_m=None, rng=rng, radius_limits_m=(0.01, 0.2)
+        wall(rng, sigma_m=3e-4, outliers=0.2, radius_m=0.039, height_m=0.06),
+        radius_m=None,
+        rng=rng,
+        radius_limits_m=(0.01, 0.2),
     )
     assert found.radius[0] == pytest.approx(0.039, abs=5e-4)
     assert angle_deg(found.axis[0], np.array([0, 1, 0])) < 1.0
@@ -66,7 +76,9 @@ def test_free_radius():
 
 def test_noise_makes_no_cylinder_of_the_known_radius():
     rng = np.random.default_rng(0)
-    found = ransac_cylinder(rng.uniform(-0.3, 0.3, (1500, 3)) + [0, 0, 0.8], radius_m=RADIUS_M, rng=rng)
+    found = ransac_cylinder(
+        rng.uniform(-0.3, 0.3, (1500, 3)) + [0, 0, 0.8], radius_m=RADIUS_M, rng=rng
+    )
     assert found is None or found[1] < 0.2
     assert ransac_cylinder(np.zeros((5, 3)), radius_m=RADIUS_M, rng=rng) is None
 
@@ -86,7 +98,9 @@ def test_optimisation_of_many_is_that_of_each():
 
 def test_exact_wall_is_found_exactly_with_its_radius():
     rng = np.random.default_rng(2)
-    start = Cylinders(np.array([[2e-3, 0, 0.452]]), np.array([[0.05, 0.9987, 0.0]]), np.array([0.047]))
+    start = Cylinders(
+        np.array([[2e-3, 0, 0.452]]), np.array([[0.05, 0.9987, 0.0]]), np.array([0.047])
+    )
     fit = optimise(wall(rng), start, cut_m=0.02, iterations=12, viewpoint=None, free_radius=True)
     assert fit.radius[0] == pytest.approx(RADIUS_M, abs=1e-7)
     assert angle_deg(fit.axis[0], np.array([0, 1, 0])) < 1e-3

@@ -11,7 +11,13 @@ from soft_arm_vision.calibration.points import COLUMNS, read_jig
 from soft_arm_vision.cli.calibrate_extrinsics import main
 from soft_arm_vision.errors import VisionError
 
-PEGS_M = np.array([[x, y, 0.22 + x + 0.02 * ((i + j) % 2)] for i, x in enumerate((-0.06, 0, 0.06)) for j, y in enumerate((-0.05, 0, 0.05))])
+PEGS_M = np.array(
+    [
+        [x, y, 0.22 + x + 0.02 * ((i + j) % 2)]
+        for i, x in enumerate((-0.06, 0, 0.06))
+        for j, y in enumerate((-0.05, 0, 0.05))
+    ]
+)
 PLACE = np.tile(np.arange(9), 10)
 
 
@@ -20,14 +26,20 @@ def setup(seed=0, sigma_m=4e-4):
     T = np.eye(4)
     T[:3, :3], T[:3, 3] = Rotation.random(random_state=seed).as_matrix(), rng.uniform(-0.4, 0.4, 3)
     base_m = PEGS_M[PLACE]
-    return T, extrinsics.transform(np.linalg.inv(T), base_m) + rng.normal(0, sigma_m, base_m.shape), base_m
+    return (
+        T,
+        extrinsics.transform(np.linalg.inv(T), base_m) + rng.normal(0, sigma_m, base_m.shape),
+        base_m,
+    )
 
 
 @pytest.mark.parametrize('seed', range(5))
 def test_pose_is_found_and_its_uncertainty_is_honest(seed):
     T, camera_m, base_m = setup(seed)
     found = extrinsics.solve(camera_m, base_m, PLACE)
-    at_middle = extrinsics.transform(found.T_base_camera @ np.linalg.inv(T), base_m.mean(axis=0)[None])[0] - base_m.mean(axis=0)
+    at_middle = extrinsics.transform(
+        found.T_base_camera @ np.linalg.inv(T), base_m.mean(axis=0)[None]
+    )[0] - base_m.mean(axis=0)
     turn = Rotation.from_matrix(found.T_base_camera[:3, :3] @ T[:3, :3].T).as_rotvec()
     assert np.all(np.abs(at_middle) < 4 * found.position_sigma_m)
     assert np.all(np.abs(turn) < 4 * found.rotation_sigma_rad)
@@ -38,7 +50,9 @@ def test_pose_is_found_and_its_uncertainty_is_honest(seed):
 
 def test_exact_points_give_the_exact_pose():
     T, camera_m, base_m = setup(3, sigma_m=0)
-    np.testing.assert_allclose(extrinsics.solve(camera_m, base_m, PLACE).T_base_camera, T, atol=1e-12)
+    np.testing.assert_allclose(
+        extrinsics.solve(camera_m, base_m, PLACE).T_base_camera, T, atol=1e-12
+    )
 
 
 def test_outliers_are_left_out():
@@ -54,16 +68,28 @@ def test_covariance_of_a_calibrated_place_is_that_of_many_calibrations(tmp_path,
     rng, place_m, squared = np.random.default_rng(5), np.array([0.09, -0.07, 0.31]), []
     for seed in range(60):
         T, camera_m, base_m = setup(seed)
-        camera_m = scale * (camera_m + rng.normal(0, common_m, (9, 3))[PLACE])  # what errs alike at one peg, every time
+        camera_m = scale * (
+            camera_m + rng.normal(0, common_m, (9, 3))[PLACE]
+        )  # what errs alike at one peg, every time
         solved = extrinsics.solve(camera_m, base_m, PLACE)
-        extrinsics.save(tmp_path / 'e.yaml', solved, base_frame='a', camera_frame='b', method='test', devices='virtual', fingerprint='test')
+        extrinsics.save(
+            tmp_path / 'e.yaml',
+            solved,
+            base_frame='a',
+            camera_frame='b',
+            method='test',
+            devices='virtual',
+            fingerprint='test',
+        )
         mounting = extrinsics.load(tmp_path / 'e.yaml')
         seen_m = scale * extrinsics.transform(np.linalg.inv(T), place_m[None])
         off_m = extrinsics.transform(mounting.T_base_camera, seen_m)[0] - place_m
         turn = Rotation.from_matrix(mounting.T_base_camera[:3, :3] @ T[:3, :3].T).as_rotvec()
         error = np.concatenate([off_m, turn])
         squared.append(error @ np.linalg.solve(mounting.covariance_at(place_m), error))
-    assert 4.5 < np.mean(squared) < 8.5  # six, and a little more for a variance taken from nine places
+    assert (
+        4.5 < np.mean(squared) < 8.5
+    )  # six, and a little more for a variance taken from nine places
     assert np.mean(np.array(squared) > 20) < 0.08
 
 
@@ -96,7 +122,10 @@ def nan(camera_m, base_m):
         (lambda c, b: (c, b * [1, 0, 0]), 'nearly on a line'),
         (swap_pegs, 'places 2 and 5 correspond better the other way round'),
         (nan, 'not a number'),
-        (lambda c, b: (c + np.random.default_rng(0).normal(0, 8e-3, c.shape), b), 'bad fit: residual'),
+        (
+            lambda c, b: (c + np.random.default_rng(0).normal(0, 8e-3, c.shape), b),
+            'bad fit: residual',
+        ),
         (lambda c, b: (c, b[:50]), r'give \(n, 3\) of each'),
     ],
 )
@@ -119,20 +148,46 @@ def write_points(path, camera_m, base_m):
 def test_command_saves_what_it_can_load(tmp_path, capsys):
     T, camera_m, base_m = setup(6)
     out = tmp_path / 'extrinsics.yaml'
-    assert main(['--points', str(write_points(tmp_path / 'points.csv', camera_m, base_m)), '--out', str(out), '--json']) == 0
+    assert (
+        main(
+            [
+                '--points',
+                str(write_points(tmp_path / 'points.csv', camera_m, base_m)),
+                '--out',
+                str(out),
+                '--json',
+            ]
+        )
+        == 0
+    )
     answer = json.loads(capsys.readouterr().out)
     loaded = extrinsics.load(out)
     np.testing.assert_allclose(loaded.T_base_camera, answer['T_base_camera'], atol=1e-6)
     assert np.linalg.norm(loaded.T_base_camera[:3, 3] - T[:3, 3]) < 1e-3
-    assert (loaded.base_frame, loaded.camera_frame) == ('soft_arm_base_link', 'camera_color_optical_frame')
-    np.testing.assert_allclose(np.sqrt(np.diag(loaded.covariance)[:3]), answer['position_sigma_m'], rtol=1e-3)
+    assert (loaded.base_frame, loaded.camera_frame) == (
+        'soft_arm_base_link',
+        'camera_color_optical_frame',
+    )
+    np.testing.assert_allclose(
+        np.sqrt(np.diag(loaded.covariance)[:3]), answer['position_sigma_m'], rtol=1e-3
+    )
 
 
 def test_bad_set_leaves_the_old_file(tmp_path, capsys):
     _, camera_m, base_m = setup(6)
     out = tmp_path / 'extrinsics.yaml'
     out.write_text('old')
-    assert main(['--points', str(write_points(tmp_path / 'points.csv', camera_m * [1, 1, -1], base_m)), '--out', str(out)]) == 2
+    assert (
+        main(
+            [
+                '--points',
+                str(write_points(tmp_path / 'points.csv', camera_m * [1, 1, -1], base_m)),
+                '--out',
+                str(out),
+            ]
+        )
+        == 2
+    )
     error = capsys.readouterr().err
     assert re.fullmatch(r'softarm calibrate extrinsics: .*mirror.*\n', error)
     assert out.read_text() == 'old'

@@ -21,7 +21,9 @@ SHAPE = np.array([0.22, 0.24, 0.22, 0.18])
 
 def intrinsics_of(parameters):
     i = parameters.image
-    return Intrinsics(i.width_px, i.height_px, i.fx_px, i.fy_px, i.cx_px, i.cy_px, parameters.distortion.opencv)
+    return Intrinsics(
+        i.width_px, i.height_px, i.fx_px, i.fy_px, i.cx_px, i.cy_px, parameters.distortion.opencv
+    )
 
 
 INTRINSICS = intrinsics_of(PARAMETERS)
@@ -36,7 +38,10 @@ def camera():
 
 
 def measure(parameters, angles, robot=ROBOT, side='minus_y', intrinsics=None):
-    camera, eye = FingerCamera(robot, parameters, 1), FingerEye(robot, intrinsics or intrinsics_of(parameters), side)
+    camera, eye = (
+        FingerCamera(robot, parameters, 1),
+        FingerEye(robot, intrinsics or intrinsics_of(parameters), side),
+    )
     lines = [eye.look(*camera.capture(a)) for a in angles]
     camera.close()
     return np.array([eye.view(seen).piece_angles_rad for seen in lines])
@@ -50,11 +55,21 @@ def test_undistortion_undoes_the_lens(k1, k2, k3, p1, p2, seed):
     pixels = lens.pixels(rays)
     assert lens.rays(pixels) == pytest.approx(rays, abs=1e-8)
     matrix = np.array([[600.0, 0, 321.0], [0, 590.0, 242.0], [0, 0, 1.0]])
-    expected = cv2.projectPoints(np.column_stack([rays, np.ones(30)]), np.zeros(3), np.zeros(3), matrix, np.array([k1, k2, p1, p2, k3]))
+    expected = cv2.projectPoints(
+        np.column_stack([rays, np.ones(30)]),
+        np.zeros(3),
+        np.zeros(3),
+        matrix,
+        np.array([k1, k2, p1, p2, k3]),
+    )
     assert pixels == pytest.approx(expected[0][:, 0], abs=1e-9)
 
 
-@given(st.integers(0, 10_000), st.lists(st.floats(-0.7, 0.7), min_size=4, max_size=4), st.lists(st.booleans(), min_size=5, max_size=5))
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.floats(-0.7, 0.7), min_size=4, max_size=4),
+    st.lists(st.booleans(), min_size=5, max_size=5),
+)
 def test_bends_come_back_from_lines_in_any_plane(seed, angles, swapped):
     """Whichever end of a line comes first and however the finger stands; seen from the other side they have the other sign."""
     assume(abs(np.cumsum(angles)).max() < 2.5)
@@ -76,12 +91,16 @@ def test_rays_meet_the_plane(seed, a, b, depth_m):
     rays = np.random.default_rng(seed).uniform(-0.4, 0.4, (10, 2))
     plane = np.array([a, b, 1.0]) / depth_m
     points = on_plane(rays, plane)
-    assert points @ plane == pytest.approx(np.ones(10)) and points[:, :2] / points[:, 2:] == pytest.approx(rays)
+    assert points @ plane == pytest.approx(np.ones(10)) and points[:, :2] / points[
+        :, 2:
+    ] == pytest.approx(rays)
 
 
 def test_bends_are_measured_to_a_quarter_of_a_degree():
     draw = np.random.default_rng(7)
-    angles = np.array([SHAPE * draw.uniform(-0.9, 1.3) * (1 + 0.15 * draw.standard_normal(4)) for _ in range(20)])
+    angles = np.array(
+        [SHAPE * draw.uniform(-0.9, 1.3) * (1 + 0.15 * draw.standard_normal(4)) for _ in range(20)]
+    )
     errors = np.rad2deg(measure(PARAMETERS, angles) - angles)
     assert np.sqrt(np.mean(errors**2)) < 0.13 and np.abs(errors).max() < 0.5
     assert abs(errors.sum(axis=1).mean()) < 0.25
@@ -89,18 +108,25 @@ def test_bends_are_measured_to_a_quarter_of_a_degree():
 
 def test_a_strong_lens_matters_and_is_undone():
     lens = Distortion(k1=-0.45, k2=0.12, k3=0.0, p1=0.004, p2=-0.003)
-    aside = PARAMETERS.mounting.model_copy(update={'position_m': (0.035, -0.2, -0.005), 'look_at_m': (0.035, 0.0, -0.005)})
+    aside = PARAMETERS.mounting.model_copy(
+        update={'position_m': (0.035, -0.2, -0.005), 'look_at_m': (0.035, 0.0, -0.005)}
+    )
     parameters = PARAMETERS.model_copy(update={'distortion': lens, 'mounting': aside})
     angles = [-0.9 * SHAPE, -0.6 * SHAPE, -0.3 * SHAPE]
     undone = np.rad2deg(measure(parameters, angles) - angles)
-    ignored = np.rad2deg(measure(parameters, angles, intrinsics=Intrinsics(640, 480, 610.0, 610.0, 322.4, 238.7)) - angles)
+    ignored = np.rad2deg(
+        measure(parameters, angles, intrinsics=Intrinsics(640, 480, 610.0, 610.0, 322.4, 238.7))
+        - angles
+    )
     assert np.abs(undone).max() < 0.8 and np.abs(ignored.sum(axis=1)).max() > 2.0
     assert np.abs(undone.sum(axis=1)).max() < 0.7
 
 
 def test_from_the_other_side_the_bends_have_the_same_sign():
     behind = PARAMETERS.mounting.model_copy(update={'position_m': (0.005, 0.2, 0.025)})
-    parameters = PARAMETERS.model_copy(update={'mounting': behind})  # the wall of the scene stands behind the camera
+    parameters = PARAMETERS.model_copy(
+        update={'mounting': behind}
+    )  # the wall of the scene stands behind the camera
     measured = measure(parameters, [SHAPE, -0.5 * SHAPE], side='plus_y')
     assert np.rad2deg(measured) == pytest.approx(np.rad2deg([SHAPE, -0.5 * SHAPE]), abs=0.6)
     assert np.rad2deg(measure(parameters, [SHAPE])) == pytest.approx(np.rad2deg([-SHAPE]), abs=0.6)
@@ -116,7 +142,11 @@ def test_the_plane_gets_better_with_pictures(camera):
         alone.append(own.view(own.look(*frame)).tilt_rad)
         lines = eye.look(*frame)
     tilt_rad = np.arccos(true_normal[2])
-    assert abs(eye.view(lines).tilt_rad - tilt_rad) < np.deg2rad(0.4) < np.abs(np.array(alone) - tilt_rad).max()
+    assert (
+        abs(eye.view(lines).tilt_rad - tilt_rad)
+        < np.deg2rad(0.4)
+        < np.abs(np.array(alone) - tilt_rad).max()
+    )
 
 
 @pytest.mark.parametrize('brightness', [0.45, 1.15])
@@ -124,7 +154,9 @@ def test_light_does_not_move_the_lines(camera, brightness):
     rgb, depth = camera.capture(0.7 * SHAPE)
     depth_m = depth * np.float32(1e-3)
     lit = np.clip(rgb * brightness, 0, 255).astype(np.uint8)
-    moved = find_lines(lit, depth_m, INTRINSICS, ROBOT) - find_lines(rgb, depth_m, INTRINSICS, ROBOT)
+    moved = find_lines(lit, depth_m, INTRINSICS, ROBOT) - find_lines(
+        rgb, depth_m, INTRINSICS, ROBOT
+    )
     assert np.abs(moved).max() < 0.5
 
 
@@ -141,16 +173,29 @@ def test_a_hidden_line_is_told(camera, line, words):
 def test_other_stripes_of_that_paint_are_no_lines(camera, length, distance):
     """In place of the tip's line, one of wrong length, or at a wrong distance from the one before."""
     rgb, depth = camera.capture(0.7 * SHAPE)
-    depth_m = np.full(depth.shape, np.median(depth[200:240, 300:340]) * np.float32(1e-3))  # nothing is told by depth
+    depth_m = np.full(
+        depth.shape, np.median(depth[200:240, 300:340]) * np.float32(1e-3)
+    )  # nothing is told by depth
     lines = find_lines(rgb, depth_m, INTRINSICS, ROBOT)
-    paint, before, tip = rgb[tuple(np.rint(lines[4].mean(axis=0)).astype(int)[::-1])].tolist(), lines[3].mean(axis=0), lines[4].mean(axis=0)
+    paint, before, tip = (
+        rgb[tuple(np.rint(lines[4].mean(axis=0)).astype(int)[::-1])].tolist(),
+        lines[3].mean(axis=0),
+        lines[4].mean(axis=0),
+    )
     hidden = cv2.line(rgb.copy(), *np.rint(lines[4]).astype(int).tolist(), (90, 90, 90), 16)
-    middle, half = before + distance * (tip - before), 0.5 * length * 1.25 * (lines[4, 1] - lines[4, 0])
+    middle, half = (
+        before + distance * (tip - before),
+        0.5 * length * 1.25 * (lines[4, 1] - lines[4, 0]),
+    )
 
     def with_stripe(middle, half):
-        return cv2.line(hidden.copy(), *np.rint([middle - half, middle + half]).astype(int).tolist(), paint, 4)
+        return cv2.line(
+            hidden.copy(), *np.rint([middle - half, middle + half]).astype(int).tolist(), paint, 4
+        )
 
-    find_lines(with_stripe(tip, 0.5 * 1.25 * (lines[4, 1] - lines[4, 0])), depth_m, INTRINSICS, ROBOT)
+    find_lines(
+        with_stripe(tip, 0.5 * 1.25 * (lines[4, 1] - lines[4, 0])), depth_m, INTRINSICS, ROBOT
+    )
     with pytest.raises(LinesNotFound, match='chain of 4'):
         find_lines(with_stripe(middle, half), depth_m, INTRINSICS, ROBOT)
 
@@ -163,10 +208,14 @@ def test_clicks_take_the_place_of_detection(camera):
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     clicked = found + np.stack([2 * along, -2 * along], axis=1)
     grey = np.full_like(frame[0], 128)  # nothing could be found in this
-    assert eye.view(eye.look(grey, frame[1], clicked)).piece_angles_rad == pytest.approx(eye.view(found).piece_angles_rad, abs=2e-3)
+    assert eye.view(eye.look(grey, frame[1], clicked)).piece_angles_rad == pytest.approx(
+        eye.view(found).piece_angles_rad, abs=2e-3
+    )
     across = np.column_stack([-along[:, 1], along[:, 0]])
     clicked[2, 0] += 0.5 * across[2]
-    assert abs(eye.view(clicked).piece_angles_rad - eye.view(found).piece_angles_rad)[1] == pytest.approx(0.5 / 56, rel=0.5)
+    assert abs(eye.view(clicked).piece_angles_rad - eye.view(found).piece_angles_rad)[
+        1
+    ] == pytest.approx(0.5 / 56, rel=0.5)
 
 
 def test_an_overlay_shows_the_lines(camera):

@@ -16,7 +16,10 @@ def test_true_pose_explains_the_edges(render_ring, ring):
     for axis in ([0.1, 1, 0.0], [0.3, 1, 0.5], [-0.5, -1, 0.4], [1, 0.2, -0.4]):
         frame = render_ring([0.03, -0.02, 0.45], axis, noise=0)
         outline = outline_of(frame)
-        pixels = outline_residual(outline, frame.centre, frame.axis, *shape(ring)).distance / outline.pixel
+        pixels = (
+            outline_residual(outline, frame.centre, frame.axis, *shape(ring)).distance
+            / outline.pixel
+        )
         assert np.mean(np.abs(pixels) < 1.0) > 0.93, axis
         assert abs(np.mean(pixels[np.abs(pixels) < 1.0])) < 0.08, axis
 
@@ -34,13 +37,22 @@ def test_edges_point_back_when_the_ring_moves(render_ring, ring):
 
 def test_gradient_is_the_derivative(ring):
     rays = np.array([[0.12, 0.0], [-0.11, 0.01], [0.02, 0.045], [0.03, -0.05]])
-    outline, centre, axis = Outline(rays, np.zeros(4, bool), 1 / 600), np.array([0.01, 0.0, 0.45]), np.array([0.2, 0.95, 0.1])
+    outline, centre, axis = (
+        Outline(rays, np.zeros(4, bool), 1 / 600),
+        np.array([0.01, 0.0, 0.45]),
+        np.array([0.2, 0.95, 0.1]),
+    )
     axis /= np.linalg.norm(axis)
     at = outline_residual(outline, centre, axis, *shape(ring))
     for step in np.eye(3) * 1e-5:
         after = outline_residual(outline, centre + step, axis, *shape(ring))
         before = outline_residual(outline, centre - step, axis, *shape(ring))
-        np.testing.assert_allclose((before.distance - after.distance) / 2e-5, at.gradient @ step / 1e-5, rtol=0.03, atol=0.03)
+        np.testing.assert_allclose(
+            (before.distance - after.distance) / 2e-5,
+            at.gradient @ step / 1e-5,
+            rtol=0.03,
+            atol=0.03,
+        )
 
 
 def test_edges_lie_between_pixels_and_leave_occluders_out():

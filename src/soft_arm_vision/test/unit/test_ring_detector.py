@@ -34,12 +34,21 @@ def study(render_ring, ring):
         axis = np.array([np.sin(bend) * np.cos(lean), np.cos(bend) * np.cos(lean), np.sin(lean)])
         detector = RingDetector(ring, seed=seed)
         for number in range(2):
-            frame = render_ring(centre + number * np.array([4e-3, -3e-3, 2e-3]), axis, seed=2 * seed + number)
+            frame = render_ring(
+                centre + number * np.array([4e-3, -3e-3, 2e-3]), axis, seed=2 * seed + number
+            )
             detection = detect(detector, frame)
             assert detection.fit is not None, detection.reason
             error = detection.fit.centre - frame.centre
             normalised = error @ np.linalg.solve(detection.fit.covariance[:3, :3], error)
-            rows.append((np.linalg.norm(error), axis_error_deg(detection.fit, frame), normalised, detection.warm))
+            rows.append(
+                (
+                    np.linalg.norm(error),
+                    axis_error_deg(detection.fit, frame),
+                    normalised,
+                    detection.warm,
+                )
+            )
     return np.array(rows)
 
 
@@ -53,7 +62,9 @@ def test_axis_is_found(study):
 
 
 def test_covariance_is_honest(study):
-    assert 1.5 < study[:, 2].mean() < 4.0  # three degrees of freedom: 3 if it were exact; these masks are better than a network's
+    assert (
+        1.5 < study[:, 2].mean() < 4.0
+    )  # three degrees of freedom: 3 if it were exact; these masks are better than a network's
 
 
 def test_second_frame_starts_from_the_first(study):
@@ -64,7 +75,9 @@ def test_metres_and_millimetres_give_the_same(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
     first = detect(RingDetector(ring), frame).fit
     second = detect(RingDetector(ring), frame, depth=(frame.depth / 1000).astype(np.float32)).fit
-    np.testing.assert_allclose(first.centre, second.centre, atol=5e-5)  # rounding moves a few points to the next voxel
+    np.testing.assert_allclose(
+        first.centre, second.centre, atol=5e-5
+    )  # rounding moves a few points to the next voxel
 
 
 def test_nan_and_holes_are_survived(render_ring, ring):
@@ -116,7 +129,10 @@ def test_faults_have_a_reason_and_no_pose(render_ring, ring, fault, reason):
 def test_reason_says_what_is_wrong_with_the_best_candidate(render_ring, ring):
     frame = render_ring(CENTRE, AXIS, ring=ring.model_copy(update={'height_m': 0.06}), arm=False)
     reason = detect(RingDetector(ring), frame).reason
-    assert re.match(r"best candidate rejected: wall \d+\.\d mm high, the ring's is 24\.0 mm\. Check the ring's colour", reason), reason
+    assert re.match(
+        r"best candidate rejected: wall \d+\.\d mm high, the ring's is 24\.0 mm\. Check the ring's colour",
+        reason,
+    ), reason
 
 
 @pytest.mark.parametrize(
@@ -137,7 +153,9 @@ def test_images_of_another_kind_are_named(render_ring, ring, part, kind, reason)
 
 def test_images_without_pixels_are_named(render_ring, ring):
     nothing = {'colour': np.zeros((0, 0, 3), np.uint8), 'depth': np.zeros((0, 0), np.uint16)}
-    assert 'differ in size' in detect(RingDetector(ring), render_ring(CENTRE, AXIS), **nothing).reason
+    assert (
+        'differ in size' in detect(RingDetector(ring), render_ring(CENTRE, AXIS), **nothing).reason
+    )
 
 
 def test_recovers_after_a_loss(render_ring, ring):
@@ -153,8 +171,12 @@ def test_recovers_after_a_loss(render_ring, ring):
 @pytest.mark.parametrize('sign', [1, -1])
 def test_sign_follows_the_hint_and_then_the_previous_pose(render_ring, ring, sign):
     frame, detector = render_ring(CENTRE, AXIS), RingDetector(ring)
-    first = detector.detect(frame.colour, frame.depth, frame.intrinsics, lambda _: sign * frame.axis).fit
-    second = detector.detect(frame.colour, frame.depth, frame.intrinsics, lambda _: -sign * frame.axis).fit
+    first = detector.detect(
+        frame.colour, frame.depth, frame.intrinsics, lambda _: sign * frame.axis
+    ).fit
+    second = detector.detect(
+        frame.colour, frame.depth, frame.intrinsics, lambda _: -sign * frame.axis
+    ).fit
     assert sign * first.axis @ frame.axis > 0.99
     assert sign * second.axis @ frame.axis > 0.99
 
@@ -166,13 +188,20 @@ def test_arc_tells_the_ends_apart(bend_deg):
     tip = np.array([radius_m * (1 - np.cos(bend)), 0, straight_m + radius_m * np.sin(bend)])
     T_base_camera = np.array([[0, 0, 1, 0.1], [1, 0, 0, -0.4], [0, 1, 0, 0.2], [0, 0, 0, 1.0]])
     centre = T_base_camera[:3, :3].T @ (tip - T_base_camera[:3, 3])
-    assert T_base_camera[:3, :3] @ expected_axis(centre, T_base_camera) @ [np.sin(bend), 0, np.cos(bend)] > 0.5
+    assert (
+        T_base_camera[:3, :3]
+        @ expected_axis(centre, T_base_camera)
+        @ [np.sin(bend), 0, np.cos(bend)]
+        > 0.5
+    )
 
 
 def test_overlay_marks_the_ring(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
     detection = detect(RingDetector(ring), frame)
-    changed = np.any(draw_overlay(frame.colour, detection, ring, frame.intrinsics) != frame.colour, axis=2)
+    changed = np.any(
+        draw_overlay(frame.colour, detection, ring, frame.intrinsics) != frame.colour, axis=2
+    )
     rows, columns = np.nonzero(changed)
     assert abs(rows.mean() - (240 + 607.3 * CENTRE[1] / CENTRE[2])) < 40
     assert abs(columns.mean() - (320 + 607.3 * CENTRE[0] / CENTRE[2])) < 40
@@ -184,7 +213,9 @@ def test_overlay_lies_where_the_lens_shows_the_ring(render_ring, ring):
     detection = detect(RingDetector(ring), frame)
     picture = draw_overlay(frame.colour, detection, ring, lens)
     rims = np.argwhere(picture[..., 2].astype(int) > picture[..., 0] + 60)[:, ::-1]
-    borders = np.argwhere(cv2.morphologyEx(frame.visible.astype(np.uint8), cv2.MORPH_GRADIENT, np.ones((3, 3))) > 0)[:, ::-1]
+    borders = np.argwhere(
+        cv2.morphologyEx(frame.visible.astype(np.uint8), cv2.MORPH_GRADIENT, np.ones((3, 3))) > 0
+    )[:, ::-1]
     assert len(rims) > 20
     outermost = [rims[:, 0].max(), rims[:, 1].max()], [borders[:, 0].max(), borders[:, 1].max()]
     np.testing.assert_allclose(*outermost, atol=3)
@@ -194,7 +225,9 @@ class Told:
     """A segmenter that gives one find, and says where depth shows the ring."""
 
     def __init__(self, ring, instance, centre, axis):
-        cylinder = Cylinders(np.asarray(centre)[None], np.asarray(axis)[None], np.array([ring.radius_m]))
+        cylinder = Cylinders(
+            np.asarray(centre)[None], np.asarray(axis)[None], np.array([ring.radius_m])
+        )
         self._instance = replace(instance, cylinder=cylinder)
 
     def segment(self, colour, depth_m, intrinsics):
@@ -207,13 +240,20 @@ def test_mask_too_fat_or_too_thin_all_round_does_not_move_the_ring(render_ring, 
     frame = render_ring([0.02, -0.01, 0.57], axis, arm=False)
     square, mask = np.ones((3, 3), np.uint8), frame.visible.astype(np.uint8)
     mask = mask if fat_px == 0 else (cv2.dilate if fat_px > 0 else cv2.erode)(mask, square)
-    told = Told(ring, Instance(mask > 0, 0, 0, 1.0), frame.centre + [0.001, 0.0, -0.002], frame.axis + [0.03, 0.0, 0.03])
+    told = Told(
+        ring,
+        Instance(mask > 0, 0, 0, 1.0),
+        frame.centre + [0.001, 0.0, -0.002],
+        frame.axis + [0.03, 0.0, 0.03],
+    )
     found = detect(RingDetector(ring, told), frame)
     assert found.fit is not None, found.reason
     assert np.linalg.norm(found.fit.centre - frame.centre) < 0.8e-3
 
 
-@pytest.mark.parametrize(('log_odds', 'hidden', 'counts'), [(-1.9, False, True), (-1.9, True, False), (2.0, True, True)])
+@pytest.mark.parametrize(
+    ('log_odds', 'hidden', 'counts'), [(-1.9, False, True), (-1.9, True, False), (2.0, True, True)]
+)
 def test_doubtful_find_counts_with_a_pose_only(render_ring, ring, log_odds, hidden, counts):
     frame = render_ring(CENTRE, AXIS, occluder=(300, 420) if hidden else None)
     mask = frame.visible & (np.arange(640) < 310) if hidden else frame.visible
@@ -234,7 +274,16 @@ def test_ring_after_a_doubtful_find_without_a_pose_is_found(render_ring, ring):
 def test_pose_far_from_where_depth_alone_shows_the_ring_is_refused(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
     found = detect(RingDetector(ring), frame)
-    near = detect(RingDetector(ring, Told(ring, found.instance, frame.centre + [0, 0, 0.002], frame.axis)), frame)
+    near = detect(
+        RingDetector(ring, Told(ring, found.instance, frame.centre + [0, 0, 0.002], frame.axis)),
+        frame,
+    )
     assert near.fit is not None and np.linalg.norm(near.fit.centre - frame.centre) < 1e-3
-    far = detect(RingDetector(ring, Told(ring, found.instance, frame.centre + [0, 0, 0.008], frame.axis)), frame)
-    assert far.fit is None and 'mm from where depth alone shows the ring, 5.0 mm are allowed' in far.reason
+    far = detect(
+        RingDetector(ring, Told(ring, found.instance, frame.centre + [0, 0, 0.008], frame.axis)),
+        frame,
+    )
+    assert (
+        far.fit is None
+        and 'mm from where depth alone shows the ring, 5.0 mm are allowed' in far.reason
+    )

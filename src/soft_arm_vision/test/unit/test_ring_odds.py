@@ -7,11 +7,40 @@ from soft_arm_vision.errors import FitRefused, TooVague, VisionError
 from soft_arm_vision.ring.odds import RingOdds, counts_without_pose, fit_odds
 from soft_arm_vision.ring.region import RingRegion
 
-ODDS = RingOdds(constant=-5.0, score=0.8, unexplained=-9.0, contradicted=-7.0, shown=6.0, flatness=-3.0, hidden=-4.0, outlined=5.0)
+ODDS = RingOdds(
+    constant=-5.0,
+    score=0.8,
+    unexplained=-9.0,
+    contradicted=-7.0,
+    shown=6.0,
+    flatness=-3.0,
+    hidden=-4.0,
+    outlined=5.0,
+)
 
 
-def region(unexplained=0.1, contradicted=0.0, shown=0.4, flatness=-1.0, hidden=0.0, goes_on=-0.3, outlined=0.9):
-    return RingRegion(None, unexplained, contradicted, shown, flatness, hidden, goes_on, outlined, np.ones((1, 1), bool), 0, 0)
+def region(
+    unexplained=0.1,
+    contradicted=0.0,
+    shown=0.4,
+    flatness=-1.0,
+    hidden=0.0,
+    goes_on=-0.3,
+    outlined=0.9,
+):
+    return RingRegion(
+        None,
+        unexplained,
+        contradicted,
+        shown,
+        flatness,
+        hidden,
+        goes_on,
+        outlined,
+        np.ones((1, 1), bool),
+        0,
+        0,
+    )
 
 
 def test_fit_finds_the_odds_that_finds_were_drawn_with():
@@ -20,12 +49,36 @@ def test_fit_finds_the_odds_that_finds_were_drawn_with():
     for _ in range(4000):
         score, drawn = (
             rng.uniform(0.05, 0.95),
-            region(*(rng.uniform(*limits) for limits in ((0, 0.6), (0, 0.3), (0, 0.6), (-2, 1), (0, 0.8), (-1, 0), (0.2, 1)))),
+            region(
+                *(
+                    rng.uniform(*limits)
+                    for limits in (
+                        (0, 0.6),
+                        (0, 0.3),
+                        (0, 0.6),
+                        (-2, 1),
+                        (0, 0.8),
+                        (-1, 0),
+                        (0.2, 1),
+                    )
+                )
+            ),
         )
         finds.append((score, drawn, rng.random() < 1 / (1 + np.exp(-ODDS.log_odds(score, drawn)))))
     found = fit_odds(finds)
-    for name in ('constant', 'score', 'unexplained', 'contradicted', 'shown', 'flatness', 'hidden', 'outlined'):
-        assert getattr(found, name) == pytest.approx(getattr(ODDS, name), abs=0.25 * max(1, abs(getattr(ODDS, name))))
+    for name in (
+        'constant',
+        'score',
+        'unexplained',
+        'contradicted',
+        'shown',
+        'flatness',
+        'hidden',
+        'outlined',
+    ):
+        assert getattr(found, name) == pytest.approx(
+            getattr(ODDS, name), abs=0.25 * max(1, abs(getattr(ODDS, name)))
+        )
 
 
 def test_finds_that_a_line_parts_give_finite_odds():
@@ -47,7 +100,9 @@ def test_finds_that_a_line_parts_give_finite_odds():
     ],
 )
 def test_whatever_speaks_against_a_ring_lowers_its_odds(score, seen):
-    assert ODDS.log_odds(score, seen) < ODDS.log_odds(0.9, region()) and ODDS.may_be_ring(0.9, region())
+    assert ODDS.log_odds(score, seen) < ODDS.log_odds(0.9, region()) and ODDS.may_be_ring(
+        0.9, region()
+    )
 
 
 @pytest.mark.parametrize('seen', [region(shown=0.1), region(goes_on=0.2)])

@@ -37,7 +37,10 @@ def test_ring_through_which_the_camera_sees_is_none(ring, render_ring):
     find, intrinsics = find_of(piece), frame.intrinsics
     hidden = depth_in_metres(np.where(frame.visible & ~piece, np.uint16(300), frame.depth))
     through = depth_in_metres(np.where(frame.visible & ~piece, np.uint16(900), frame.depth))
-    before, behind = (ring_rays(find, depth_m, intrinsics, ring).unexplained(frame.centre, frame.axis) for depth_m in (hidden, through))
+    before, behind = (
+        ring_rays(find, depth_m, intrinsics, ring).unexplained(frame.centre, frame.axis)
+        for depth_m in (hidden, through)
+    )
     assert before < 0.2 < 0.8 < behind
 
 
@@ -58,7 +61,10 @@ def test_near_end_of_the_wall_is_the_rings(ring, render_ring):
     ends = ends_m(rays, frame.centre, frame.axis, ring)
     measured = depth_in_metres(frame.depth)[frame.visible]
     known = measured > 0
-    assert np.isfinite(ends[known]).mean() > 0.9 and np.median(np.abs(ends - measured)[known & np.isfinite(ends)]) < 2e-3
+    assert (
+        np.isfinite(ends[known]).mean() > 0.9
+        and np.median(np.abs(ends - measured)[known & np.isfinite(ends)]) < 2e-3
+    )
 
 
 @pytest.mark.parametrize('half', [-1, 1])
@@ -66,9 +72,16 @@ def test_plane_explains_a_board_better_and_a_ring_worse(ring, render_ring, half)
     frame = render_ring(CENTRE, AXIS, arm=False)
     piece = frame.visible & (half * (np.arange(frame.visible.shape[1])[None] - 347) > 0)
     depth_m = depth_in_metres(frame.depth)
-    assert ring_rays(find_of(piece), depth_m, frame.intrinsics, ring).flatness(frame.centre, frame.axis) < -0.8
+    assert (
+        ring_rays(find_of(piece), depth_m, frame.intrinsics, ring).flatness(
+            frame.centre, frame.axis
+        )
+        < -0.8
+    )
     v, u = np.indices(depth_m.shape)
-    board_m = np.float32(0.45 + 1e-4 * (u - 320) + 2e-4 * (v - 240)) + np.random.default_rng(0).normal(0, 1e-3, depth_m.shape)
+    board_m = np.float32(0.45 + 1e-4 * (u - 320) + 2e-4 * (v - 240)) + np.random.default_rng(
+        0
+    ).normal(0, 1e-3, depth_m.shape)
     rays = ring_rays(find_of(piece), board_m.astype(np.float32), frame.intrinsics, ring)
     assert rays.flatness(*rays.settle(frame.centre, frame.axis)) > 0
 
@@ -79,7 +92,12 @@ def test_what_something_before_the_ring_hides_is_told_from_what_does_not_fit(rin
     rays = rays_of(frame, free, ring)
     kept, hidden = rays.without_hidden(frame.centre, frame.axis)
     assert hidden == pytest.approx((free & ~frame.visible).sum() / free.sum(), abs=0.1)
-    assert rays.unexplained(frame.centre, frame.axis) > 0.3 > 0.2 > kept.unexplained(frame.centre, frame.axis)
+    assert (
+        rays.unexplained(frame.centre, frame.axis)
+        > 0.3
+        > 0.2
+        > kept.unexplained(frame.centre, frame.axis)
+    )
     behind, share = rays.without_hidden(frame.centre + [0, 0, 0.03], frame.axis)
     assert share > 0.8 and behind is rays
 

@@ -14,7 +14,14 @@ CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
 
 
 def region_of(frame, mask, ring, seed=0):
-    return ring_region(find_of(mask), frame.colour, depth_in_metres(frame.depth), frame.intrinsics, ring, np.random.default_rng(seed))
+    return ring_region(
+        find_of(mask),
+        frame.colour,
+        depth_in_metres(frame.depth),
+        frame.intrinsics,
+        ring,
+        np.random.default_rng(seed),
+    )
 
 
 def may_be_ring(region):
@@ -24,12 +31,18 @@ def may_be_ring(region):
 
 def is_ring(region):
     """The same, whatever becomes of its pose."""
-    return may_be_ring(region) and RingOdds(**ExportedYolact().card['odds']).log_odds(1.0, region) >= WITHOUT_POSE
+    return (
+        may_be_ring(region)
+        and RingOdds(**ExportedYolact().card['odds']).log_odds(1.0, region) >= WITHOUT_POSE
+    )
 
 
 def whole(region, shape):
     mask = np.zeros(shape, bool)
-    mask[region.row : region.row + region.mask.shape[0], region.column : region.column + region.mask.shape[1]] = region.mask
+    mask[
+        region.row : region.row + region.mask.shape[0],
+        region.column : region.column + region.mask.shape[1],
+    ] = region.mask
     return mask
 
 
@@ -66,7 +79,14 @@ def test_piece_of_a_wall_that_ends_where_a_ring_would_go_on_is_no_ring(ring, ren
     u = np.arange(frame.visible.shape[1])[None]
     piece = frame.visible & (np.abs(u - 347) < 20)
     depth = np.where(frame.visible & ~piece, np.uint16(900), frame.depth)
-    region = ring_region(find_of(piece), frame.colour, depth_in_metres(depth), frame.intrinsics, ring, np.random.default_rng(0))
+    region = ring_region(
+        find_of(piece),
+        frame.colour,
+        depth_in_metres(depth),
+        frame.intrinsics,
+        ring,
+        np.random.default_rng(0),
+    )
     assert not may_be_ring(region) and region.outlined < 0.6
 
 
@@ -81,7 +101,17 @@ def test_flat_thing_is_no_ring(ring, render_ring):
 def test_no_depth_no_region(ring, render_ring):
     frame = render_ring(CENTRE, AXIS)
     blind = np.zeros(frame.visible.shape, np.float32)
-    assert ring_region(find_of(frame.visible), frame.colour, blind, frame.intrinsics, ring, np.random.default_rng(0)) is None
+    assert (
+        ring_region(
+            find_of(frame.visible),
+            frame.colour,
+            blind,
+            frame.intrinsics,
+            ring,
+            np.random.default_rng(0),
+        )
+        is None
+    )
 
 
 def test_window_of_a_ring_lies_where_the_lens_shows_it(ring, render_ring):
@@ -89,6 +119,11 @@ def test_window_of_a_ring_lies_where_the_lens_shows_it(ring, render_ring):
     frame = render_ring([0.33, 0.23, 0.75], [0.1, 1, 0.1], intrinsics=lens, arm=False)
     rows, columns = _window(frame.centre, frame.visible.shape, lens, ring)
     v, u = np.nonzero(frame.visible)
-    outside = rows.start - v.min(), v.max() + 1 - rows.stop, columns.start - u.min(), u.max() + 1 - columns.stop
+    outside = (
+        rows.start - v.min(),
+        v.max() + 1 - rows.stop,
+        columns.start - u.min(),
+        u.max() + 1 - columns.stop,
+    )
     assert max(outside) <= 0
     assert rows.stop - rows.start < 1.3 * (2 * ring.radius_m) / 0.75 * lens.fy

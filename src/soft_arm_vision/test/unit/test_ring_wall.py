@@ -9,7 +9,10 @@ from soft_arm_vision.errors import FitRefused
 from soft_arm_vision.ring.wall import CORRELATION_PX, GRID_PX, RingWall
 
 RING, PIXEL = load_robot('two_module_arm').ring, 1 / 607.3
-CENTRE, AXES = np.array([0.01, -0.02, 0.47]), (np.array([0.96, -0.28, 0.0]), np.array([0.0, 0.0, -1.0]), np.array([0.28, 0.96, 0.0]))
+CENTRE, AXES = (
+    np.array([0.01, -0.02, 0.47]),
+    (np.array([0.96, -0.28, 0.0]), np.array([0.0, 0.0, -1.0]), np.array([0.28, 0.96, 0.0])),
+)
 KNOWN = [0, 1, 3, 4]
 
 
@@ -33,7 +36,9 @@ def fitted(wall, steps=6):
         axis /= np.linalg.norm(axis)
         e1 = AXES[0] - AXES[0] @ axis * axis
         e1 /= np.linalg.norm(e1)
-        hessian, gradient = wall.terms(CENTRE + off[0] * AXES[0] + off[1] * AXES[1], (e1, np.cross(axis, e1), axis))
+        hessian, gradient = wall.terms(
+            CENTRE + off[0] * AXES[0] + off[1] * AXES[1], (e1, np.cross(axis, e1), axis)
+        )
         covariance = np.linalg.inv(hessian[np.ix_(KNOWN, KNOWN)])
         off = off + covariance @ gradient[KNOWN]
     return off, covariance
@@ -44,8 +49,12 @@ def test_exact_points_give_the_exact_pose_from_a_pose_beside_it():
     for roughly in (True, False):
         hessian, gradient = wall.terms(CENTRE + 1e-3 * AXES[1], AXES, roughly)
         step = np.linalg.solve(hessian[np.ix_(KNOWN, KNOWN)], gradient[KNOWN])
-        assert step[1] == pytest.approx(-1e-3, abs=3e-4 if roughly else 6e-4) and abs(step[0]) < 3e-4
-        assert not hessian[2].any() and gradient[2] == 0  # a wall says nothing of the place along its axis
+        assert (
+            step[1] == pytest.approx(-1e-3, abs=3e-4 if roughly else 6e-4) and abs(step[0]) < 3e-4
+        )
+        assert (
+            not hessian[2].any() and gradient[2] == 0
+        )  # a wall says nothing of the place along its axis
     off, _ = fitted(wall)
     assert np.abs(off[:2]).max() < 2e-5 and np.abs(off[2:]).max() < 1e-3
 

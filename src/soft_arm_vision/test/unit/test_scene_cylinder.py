@@ -22,7 +22,11 @@ def scene(rng, *, radius_m=0.04, sigma_m=3e-4, table=True, box=True):
     angle, height = rng.uniform(-1.3, 1.3, 6000), rng.uniform(0, 0.08, 6000)
     parts = [np.column_stack([radius_m * np.sin(angle), height, -radius_m * np.cos(angle)])]
     if table:
-        parts.append(np.column_stack([rng.uniform(-0.4, 0.4, 20000), np.zeros(20000), rng.uniform(-0.3, 0.3, 20000)]))
+        parts.append(
+            np.column_stack(
+                [rng.uniform(-0.4, 0.4, 20000), np.zeros(20000), rng.uniform(-0.3, 0.3, 20000)]
+            )
+        )
     if box:
         side = rng.uniform(0, 0.1, (2, 4000))
         parts.append(np.column_stack([0.15 + side[0], side[1], np.full(4000, 0.05)]))
@@ -46,7 +50,9 @@ def test_cylinder_of_a_scene(radius_m, table):
 
 
 def test_covariance_of_a_scene_covers_the_error(monkeypatch):
-    monkeypatch.setattr(scene_cylinder, 'SYSTEMATIC_SPACINGS', 0.0)  # no camera here errs by part of a pixel
+    monkeypatch.setattr(
+        scene_cylinder, 'SYSTEMATIC_SPACINGS', 0.0
+    )  # no camera here errs by part of a pixel
     squared = []
     for seed in range(12):
         points, centre, axis = scene(np.random.default_rng(seed), table=False, box=False)
@@ -64,7 +70,9 @@ def test_height_refuses_what_is_much_higher():
 
 def test_no_cylinder_on_an_empty_table():
     rng = np.random.default_rng(0)
-    table = np.column_stack([rng.uniform(-0.4, 0.4, 20000), rng.normal(0, 5e-4, 20000), rng.uniform(0.5, 1, 20000)])
+    table = np.column_stack(
+        [rng.uniform(-0.4, 0.4, 20000), rng.normal(0, 5e-4, 20000), rng.uniform(0.5, 1, 20000)]
+    )
     with pytest.raises(VisionError, match='no cylinder'):
         find_cylinder(table)
 
@@ -106,7 +114,9 @@ def test_hollow_body_is_told_from_its_outside_and_its_inside():
     outside, inside = rng.uniform(-1.55, 1.55, 4000), rng.uniform(np.pi - 1.55, np.pi + 1.55, 3000)
     angle, radius = np.concatenate([outside, inside]), np.repeat([0.04, 0.036], [4000, 3000])
     height = np.concatenate([rng.uniform(0, 0.08, 4000), rng.uniform(0.04, 0.08, 3000)])
-    points = np.column_stack([radius * np.sin(angle), height, 0.7 - radius * np.cos(angle)]) + rng.normal(0, 3e-4, (7000, 3))
+    points = np.column_stack(
+        [radius * np.sin(angle), height, 0.7 - radius * np.cos(angle)]
+    ) + rng.normal(0, 3e-4, (7000, 3))
     found = find_cylinder(points)
     assert found.thickness_m == pytest.approx(0.004, abs=3e-4)
     assert found.radius_m == pytest.approx(0.038, abs=2e-4)
@@ -119,15 +129,22 @@ def test_strips_of_a_hollow_wall_are_not_taken_for_planes(seed):
     rng = np.random.default_rng(seed)
     outside, inside = rng.uniform(-1.5, 1.5, 2500), rng.uniform(1.6, 4.6, 1500)
     angle, radius_m = np.concatenate([outside, inside]), np.repeat([0.04, 0.037], [2500, 1500])
-    points = np.column_stack([radius_m * np.sin(angle), rng.uniform(0, 0.09, 4000), -radius_m * np.cos(angle)])
+    points = np.column_stack(
+        [radius_m * np.sin(angle), rng.uniform(0, 0.09, 4000), -radius_m * np.cos(angle)]
+    )
     points += rng.normal(0, 6e-4, points.shape)
     assert len(without_planes(points, rng, 0.003)) == len(points)
-    flat = np.column_stack([rng.uniform(0, 0.1, 4000), rng.uniform(0, 0.09, 4000), rng.normal(0, 1e-3, 4000)])
+    flat = np.column_stack(
+        [rng.uniform(0, 0.1, 4000), rng.uniform(0, 0.09, 4000), rng.normal(0, 1e-3, 4000)]
+    )
     assert len(without_planes(flat, rng, 0.003)) < 0.02 * len(flat)
     assert len(without_planes(flat * [1, 1, 0], rng, 0.003)) == 0  # without any noise
 
 
-@pytest.mark.parametrize('place_m', [[-4.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 0.0, 65.0], [-3e3, 2e4, 1e5], [0.0, -1e9, 0.0]])
+@pytest.mark.parametrize(
+    'place_m',
+    [[-4.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 0.0, 65.0], [-3e3, 2e4, 1e5], [0.0, -1e9, 0.0]],
+)
 def test_strays_change_nothing(place_m):
     points, centre, axis = scene(np.random.default_rng(0))
     rng = np.random.default_rng(1)
@@ -140,7 +157,9 @@ def test_strays_change_nothing(place_m):
 def test_many_far_strays_are_not_taken_for_millimetres():
     points, _, _ = scene(np.random.default_rng(0))
     strays = np.random.default_rng(1).uniform(-300, 300, (len(points) // 5, 3))
-    assert find_cylinder(np.concatenate([points, strays]), seed=1).radius_m == pytest.approx(0.04, abs=3e-4)
+    assert find_cylinder(np.concatenate([points, strays]), seed=1).radius_m == pytest.approx(
+        0.04, abs=3e-4
+    )
 
 
 def test_pieces_of_a_pipe_seen_from_inside_are_refused():
@@ -149,7 +168,9 @@ def test_pieces_of_a_pipe_seen_from_inside_are_refused():
     for turn in np.radians([0, 120, 240]):
         angle, height = turn + rng.uniform(-0.6, 0.6, 6000), rng.uniform(0.3, 0.5, 6000)
         radius_m = 0.188 + 0.02 * np.cos(3 * (angle - turn))
-        patches.append(np.column_stack([radius_m * np.cos(angle), radius_m * np.sin(angle), height]))
+        patches.append(
+            np.column_stack([radius_m * np.cos(angle), radius_m * np.sin(angle), height])
+        )
     with pytest.raises(VisionError, match='seen from its inside, as that of a pipe'):
         find_cylinder(np.concatenate(patches) + rng.normal(0, 1e-3, (18000, 3)))
 
@@ -157,7 +178,9 @@ def test_pieces_of_a_pipe_seen_from_inside_are_refused():
 def test_wall_all_about_the_origin_is_found_without_a_viewpoint():
     rng = np.random.default_rng(0)
     angle, height = rng.uniform(-np.pi, np.pi, 8000), rng.uniform(-0.05, 0.05, 8000)
-    points = np.column_stack([0.04 * np.cos(angle), 0.04 * np.sin(angle), height]) + rng.normal(0, 3e-4, (8000, 3))
+    points = np.column_stack([0.04 * np.cos(angle), 0.04 * np.sin(angle), height]) + rng.normal(
+        0, 3e-4, (8000, 3)
+    )
     assert find_cylinder(points).radius_m == pytest.approx(0.04, abs=3e-4)
 
 
@@ -185,7 +208,9 @@ def test_cloud_in_millimetres_says_so():
         find_cylinder(1e3 * scene(np.random.default_rng(0))[0])
 
 
-@pytest.mark.skipif(not MUG.is_file(), reason=f'the real cloud {MUG.name} is not beside this checkout')
+@pytest.mark.skipif(
+    not MUG.is_file(), reason=f'the real cloud {MUG.name} is not beside this checkout'
+)
 def test_mug_of_a_real_scene(capsys, tmp_path):
     cloud, path, rng = read_cloud(MUG), tmp_path / 'crop.npy', np.random.default_rng(0)
     near = (np.abs(cloud[:, 0]) < 0.25) & (cloud[:, 2] < 1.3)
@@ -203,15 +228,24 @@ def test_mug_of_a_real_scene(capsys, tmp_path):
 def test_reads_ply_pcd_and_npy(tmp_path):
     np.save(tmp_path / 'a.npy', np.vstack([POINTS, [np.nan, 0, 0]]))
     header = 'ply\nformat {} 1.0\nelement vertex 3\nproperty uchar red\nproperty float x\nproperty float y\nproperty float z\nend_header\n'
-    (tmp_path / 'a.ply').write_text(header.format('ascii') + '\n'.join(f'7 {x} {y} {z}' for x, y, z in POINTS))
+    (tmp_path / 'a.ply').write_text(
+        header.format('ascii') + '\n'.join(f'7 {x} {y} {z}' for x, y, z in POINTS)
+    )
     table = np.zeros(3, np.dtype([('red', 'u1'), ('xyz', '<f4', (3,))]))
     table['xyz'] = POINTS
-    (tmp_path / 'b.ply').write_bytes(header.format('binary_little_endian').encode() + table.tobytes())
+    (tmp_path / 'b.ply').write_bytes(
+        header.format('binary_little_endian').encode() + table.tobytes()
+    )
     pcd = 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 3\nHEIGHT 1\nPOINTS 3\nDATA {}\n'
-    (tmp_path / 'a.pcd').write_text(pcd.format('ascii') + '\n'.join(f'{x} {y} {z}' for x, y, z in POINTS))
+    (tmp_path / 'a.pcd').write_text(
+        pcd.format('ascii') + '\n'.join(f'{x} {y} {z}' for x, y, z in POINTS)
+    )
     (tmp_path / 'b.pcd').write_bytes(pcd.format('binary').encode() + POINTS.astype('<f4').tobytes())
     columns = POINTS.T.astype('<f4').tobytes()
-    packed = b''.join(bytes([len(columns[i : i + 32]) - 1]) + columns[i : i + 32] for i in range(0, len(columns), 32))
+    packed = b''.join(
+        bytes([len(columns[i : i + 32]) - 1]) + columns[i : i + 32]
+        for i in range(0, len(columns), 32)
+    )
     sizes = np.array([len(packed), len(columns)], '<u4').tobytes()
     (tmp_path / 'c.pcd').write_bytes(pcd.format('binary_compressed').encode() + sizes + packed)
     for name in ('a.npy', 'a.ply', 'b.ply', 'a.pcd', 'b.pcd', 'c.pcd'):

@@ -27,7 +27,9 @@ def overlap(frame, instance):
 def test_exposure_is_tolerated(render_ring, ring, exposure):
     frame = render_ring(CENTRE, AXIS)
     colour = np.clip(frame.colour * exposure, 0, 255).astype(np.uint8)
-    found = next(ColourSegmenter(ring).segment(colour, depth_in_metres(frame.depth), frame.intrinsics))
+    found = next(
+        ColourSegmenter(ring).segment(colour, depth_in_metres(frame.depth), frame.intrinsics)
+    )
     assert overlap(frame, found) > 0.93
 
 
@@ -45,7 +47,10 @@ def test_no_ring_and_things_of_its_colour(render_ring, ring):
 def test_ring_of_another_colour_is_not_one(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
     swapped = np.ascontiguousarray(frame.colour[:, :, ::-1])
-    assert list(ColourSegmenter(ring).segment(swapped, depth_in_metres(frame.depth), frame.intrinsics)) == []
+    assert (
+        list(ColourSegmenter(ring).segment(swapped, depth_in_metres(frame.depth), frame.intrinsics))
+        == []
+    )
 
 
 @pytest.mark.parametrize('shift_m', [0.03, 0.055, 0.3])
@@ -53,7 +58,9 @@ def test_ring_that_jumps_out_of_the_window_is_found_whole(render_ring, ring, shi
     segmenter = ColourSegmenter(ring)
     for x in (-0.15, -0.15 + shift_m):
         frame = render_ring([x, 0, 0.47], AXIS)
-        found = next(segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics))
+        found = next(
+            segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics)
+        )
     assert overlap(frame, found) > 0.93
 
 
@@ -87,15 +94,25 @@ def test_unknown_segmenter(ring):
         make_segmenter('magic', ring)
 
 
-@pytest.mark.parametrize('rgb', [(0.5, 0.5, 0.5), (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.6, 0.5, 0.5), (0.1, 0.0, 0.0)])
+@pytest.mark.parametrize(
+    'rgb', [(0.5, 0.5, 0.5), (1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (0.6, 0.5, 0.5), (0.1, 0.0, 0.0)]
+)
 def test_ring_without_a_colour_is_refused(ring, rgb):
     with pytest.raises(VisionError, match='grey, white or black.*paint the ring'):
         make_segmenter('colour', ring.model_copy(update={'colour_rgb': rgb}))
 
 
 def test_network_says_which_rings_it_does_not_know(ring):
-    assert make_segmenter('yolact', ring).caution is None and make_segmenter('colour', ring).caution is None
+    assert (
+        make_segmenter('yolact', ring).caution is None
+        and make_segmenter('colour', ring).caution is None
+    )
     for rgb in ((0.1, 0.3, 0.9), (0.1, 0.8, 0.2), (0.6, 0.6, 0.6)):
         other = ring.model_copy(update={'colour_rgb': rgb})
-        assert 'may never be found: use segmenter:=colour' in make_segmenter('yolact', other).caution
-    assert make_segmenter('yolact', ring.model_copy(update={'colour_rgb': (0.9, 0.1, 0.1)})).caution is None
+        assert (
+            'may never be found: use segmenter:=colour' in make_segmenter('yolact', other).caution
+        )
+    assert (
+        make_segmenter('yolact', ring.model_copy(update={'colour_rgb': (0.9, 0.1, 0.1)})).caution
+        is None
+    )

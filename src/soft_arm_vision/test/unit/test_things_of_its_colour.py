@@ -43,12 +43,16 @@ class Scene:
     def frame(self, centre, axis, **things):
         """Frame of the ring with some things, given by place and turn; the ring's centre, and which share of it is seen."""
         for name in THINGS:
-            place, turn = things.get(name.replace(' ', '_'), (np.array([0.0, 0.0, -5.0]), Rotation.identity()))
+            place, turn = things.get(
+                name.replace(' ', '_'), (np.array([0.0, 0.0, -5.0]), Rotation.identity())
+            )
             number = self._model.body(name).mocapid[0]
             data = self.camera._data
             data.mocap_pos[number] = self._in_base(place)
             data.mocap_quat[number] = self._q_wxyz(turn)
-        self.camera.move_jig(self._in_base(centre), self._q_wxyz(Rotation.align_vectors([axis], [[0, 0, 1]])[0]))
+        self.camera.move_jig(
+            self._in_base(centre), self._q_wxyz(Rotation.align_vectors([axis], [[0, 0, 1]])[0])
+        )
         frame = self.camera.capture(self._qpos)
         seen = (self.camera.geom_image() == self._ring).sum()
         whole = (self.camera.geom_image_of_group(self._qpos, RING_GROUP) == self._ring).sum()
@@ -69,17 +73,30 @@ def beside(scene, rng, thing, gap_m, frames):
         centre = np.array([rng.uniform(-0.05, 0.05), rng.uniform(-0.05, 0.05), 0.47])
         axis = np.array([rng.normal(0, 0.3), 1.0, rng.normal(0, 0.3)])
         away_m = ROBOT.ring.radius_m + 0.04 + rng.uniform(*gap_m)
-        place = centre + [rng.choice([-1, 1]) * away_m, rng.uniform(-0.03, 0.03), rng.uniform(-0.03, 0.03)]
-        yield scene.frame(centre, axis, **{thing: (place, Rotation.from_rotvec(rng.normal(0, 0.2, 3)))})
+        place = centre + [
+            rng.choice([-1, 1]) * away_m,
+            rng.uniform(-0.03, 0.03),
+            rng.uniform(-0.03, 0.03),
+        ]
+        yield scene.frame(
+            centre, axis, **{thing: (place, Rotation.from_rotvec(rng.normal(0, 0.2, 3)))}
+        )
 
 
 def hidden_for_two(scene, rng):
     """A block comes beside a ring that moves slowly; after that a card hides the ring for two frames; the block stays."""
-    begin, side, gap_m = np.array([rng.uniform(-0.03, 0.03), 0.0, 0.47]), rng.choice([-1, 1]), rng.uniform(0.01, 0.04)
+    begin, side, gap_m = (
+        np.array([rng.uniform(-0.03, 0.03), 0.0, 0.47]),
+        rng.choice([-1, 1]),
+        rng.uniform(0.01, 0.04),
+    )
     for number in range(14):
         centre, things = begin + [0.002 * number, 0.001 * number, 0.0], {}
         if number >= 3:
-            things['block'] = centre + [side * (ROBOT.ring.radius_m + 0.04 + gap_m), 0.0, 0.0], Rotation.from_rotvec([0.1, 0.2, 0.1])
+            things['block'] = (
+                centre + [side * (ROBOT.ring.radius_m + 0.04 + gap_m), 0.0, 0.0],
+                Rotation.from_rotvec([0.1, 0.2, 0.1]),
+            )
         if 5 <= number < 7:
             things['card'] = centre - [0.0, 0.0, 0.1], Rotation.identity()
         yield scene.frame(centre, [0.2, 1.0, 0.2], **things)
@@ -107,7 +124,9 @@ def sequences():
     return frames
 
 
-@pytest.mark.parametrize('name', ['block', 'deep block', 'block 0.2 m away', 'hidden for two frames', 'sleeve'])
+@pytest.mark.parametrize(
+    'name', ['block', 'deep block', 'block 0.2 m away', 'hidden for two frames', 'sleeve']
+)
 @pytest.mark.parametrize('segmenter', ['colour', 'yolact'])
 def test_ring_is_found_wherever_it_is_visible(sequences, segmenter, name):
     fresh = 'block' in name
@@ -115,10 +134,17 @@ def test_ring_is_found_wherever_it_is_visible(sequences, segmenter, name):
     detector, found, wrong = RingDetector(ROBOT.ring, segment), [], []
     for frame, centre, share in sequences[name]:
         if fresh:
-            detector = RingDetector(ROBOT.ring, make_segmenter('colour', ROBOT.ring) if segmenter == 'colour' else segment)
+            detector = RingDetector(
+                ROBOT.ring,
+                make_segmenter('colour', ROBOT.ring) if segmenter == 'colour' else segment,
+            )
         detection = detector.detect(frame.rgb, frame.depth, drawn_intrinsics())
         if detection.fit is not None:
-            wrong += [detection.fit.centre] if np.linalg.norm(detection.fit.centre - centre) > RIGHT_M else []
+            wrong += (
+                [detection.fit.centre]
+                if np.linalg.norm(detection.fit.centre - centre) > RIGHT_M
+                else []
+            )
         if share >= VISIBLE:
             found.append(detection.fit is not None)
     assert not wrong

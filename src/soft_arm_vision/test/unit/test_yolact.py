@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from soft_arm_vision.segmentation.yolact.anchors import NEUTRAL, AnchorLayout, corners, decode, encode, intersection_over_union, match
+from soft_arm_vision.segmentation.yolact.anchors import (
+    NEUTRAL,
+    AnchorLayout,
+    corners,
+    decode,
+    encode,
+    intersection_over_union,
+    match,
+)
 from soft_arm_vision.segmentation.yolact.detection import assemble, fast_nms, find
 from soft_arm_vision.segmentation.yolact.planes import planes
 
@@ -24,10 +32,15 @@ def test_anchors_cover_the_picture_level_by_level():
 
 def test_anchors_suit_every_box_of_a_ring():
     rng = np.random.default_rng(0)
-    size, ratio = np.exp(rng.uniform(np.log(26), np.log(110), 500)), np.exp(rng.uniform(np.log(0.5), np.log(2), 500))
+    size, ratio = (
+        np.exp(rng.uniform(np.log(26), np.log(110), 500)),
+        np.exp(rng.uniform(np.log(0.5), np.log(2), 500)),
+    )
     half = 0.5 * size[:, None] * np.column_stack([np.sqrt(ratio), 1 / np.sqrt(ratio)])
     centre = rng.uniform(60, 180, (500, 2))
-    overlap = intersection_over_union(corners(LAYOUT.boxes()), np.concatenate([centre - half, centre + half], axis=1)).max(axis=0)
+    overlap = intersection_over_union(
+        corners(LAYOUT.boxes()), np.concatenate([centre - half, centre + half], axis=1)
+    ).max(axis=0)
     assert (overlap > 0.5).mean() > 0.98
 
 
@@ -47,18 +60,29 @@ def test_overlap_of_boxes():
 
 def test_every_instance_has_an_anchor_and_the_rest_is_background_or_neutral():
     anchors = LAYOUT.boxes()
-    boxes = np.array([[100, 100, 103, 160.0], [20, 20, 70, 45]])  # no anchor overlaps the first by half
+    boxes = np.array(
+        [[100, 100, 103, 160.0], [20, 20, 70, 45]]
+    )  # no anchor overlaps the first by half
     labels, instance = match(anchors, boxes, np.array([1, 0]))
     assert set(instance[labels > 0]) == {0, 1}
-    assert set(labels[(labels > 0) & (instance == 0)]) == {2} and set(labels[(labels > 0) & (instance == 1)]) == {1}
+    assert set(labels[(labels > 0) & (instance == 0)]) == {2} and set(
+        labels[(labels > 0) & (instance == 1)]
+    ) == {1}
     overlap = intersection_over_union(corners(anchors), boxes).max(axis=1)
-    assert (overlap[labels == 0] < 0.3).all() and ((overlap[labels == NEUTRAL] >= 0.3) & (overlap[labels == NEUTRAL] < 0.5)).all()
+    assert (overlap[labels == 0] < 0.3).all() and (
+        (overlap[labels == NEUTRAL] >= 0.3) & (overlap[labels == NEUTRAL] < 0.5)
+    ).all()
     assert (match(anchors, np.zeros((0, 4)), np.zeros(0, int))[0] == 0).all()
 
 
 def test_fast_nms_lets_a_suppressed_box_suppress():
     boxes = np.array([[0, 0, 10, 10], [0, 3, 10, 13], [0, 6, 10, 16], [50, 50, 60, 60.0]])
-    assert fast_nms(boxes).tolist() == [True, False, False, True]  # the third overlaps only the second by half
+    assert fast_nms(boxes).tolist() == [
+        True,
+        False,
+        False,
+        True,
+    ]  # the third overlaps only the second by half
 
 
 def test_instances_of_two_classes_do_not_suppress_each_other():
@@ -67,7 +91,9 @@ def test_instances_of_two_classes_do_not_suppress_each_other():
     scores[:, 0] = 9
     scores[500], scores[501], scores[502] = [0, 5, -9], [0, -9, 6], [0, 4, -9]
     boxes = encode(np.tile([40, 40, 90, 80.0], (len(anchors), 1)), anchors)
-    found = find(boxes, scores, np.arange(len(anchors))[:, None] * np.ones((1, 4)), anchors, LAYOUT, 0.5)
+    found = find(
+        boxes, scores, np.arange(len(anchors))[:, None] * np.ones((1, 4)), anchors, LAYOUT, 0.5
+    )
     assert found.classes.tolist() == [1, 0]
     assert found.coefficients[:, 0].tolist() == [501, 500]
     np.testing.assert_allclose(found.boxes, np.tile([40, 40, 90, 80], (2, 1)), atol=0.1)
@@ -78,7 +104,9 @@ def test_instances_of_two_classes_do_not_suppress_each_other():
 def test_assembled_mask_lies_where_the_prototype_does(shape):
     v, u = np.mgrid[0:60, 0:80]
     prototypes = np.stack([np.hypot(u - 30, v - 20), np.ones((60, 80))]).astype(np.float32)
-    mask, row, column = assemble(prototypes, np.array([-1.0, 8.0]), np.array([60, 40, 200, 140.0]), LAYOUT, shape)
+    mask, row, column = assemble(
+        prototypes, np.array([-1.0, 8.0]), np.array([60, 40, 200, 140.0]), LAYOUT, shape
+    )
     scale = shape[0] / 60
     rows, columns = np.nonzero(mask)
     centre = np.array([rows.mean() + row, columns.mean() + column])
@@ -88,7 +116,9 @@ def test_assembled_mask_lies_where_the_prototype_does(shape):
 
 def test_mask_ends_at_its_box():
     prototypes = np.ones((1, 60, 80), np.float32)
-    mask, row, column = assemble(prototypes, np.ones(1), np.array([100, 100, 140, 120.0]), LAYOUT, (240, 320))
+    mask, row, column = assemble(
+        prototypes, np.ones(1), np.array([100, 100, 140, 120.0]), LAYOUT, (240, 320)
+    )
     assert (row, column) == (99, 99) and mask.shape == (22, 42) and mask.all()
 
 
@@ -100,7 +130,11 @@ def test_planes_show_colour_nearness_and_the_slopes_of_a_surface():
     assert found.shape == (6, 60, 80)
     np.testing.assert_allclose(found[:3, 5, 5], [0, 1, -1])
     assert found[3, 10, 10] == pytest.approx(0.4 / depth_m[10, 10]) and found[3, 31, 41] == 0
-    np.testing.assert_allclose(found[4:, 20, 20], [0.0005 * 300 / depth_m[20, 20], -0.001 * 300 / depth_m[20, 20]], rtol=1e-3)
+    np.testing.assert_allclose(
+        found[4:, 20, 20],
+        [0.0005 * 300 / depth_m[20, 20], -0.001 * 300 / depth_m[20, 20]],
+        rtol=1e-3,
+    )
     assert (found[4:, 31, 41] == 0).all() and np.isfinite(found).all()
     assert planes(picture).shape == (3, 60, 80)
 

@@ -35,7 +35,9 @@ def test_ring_is_found_with_its_edge(segmenter, render_ring):
 
 def test_no_ring(segmenter, render_ring):
     frame = render_ring(CENTRE, AXIS, ring_present=False)
-    assert list(segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics)) == []
+    assert (
+        list(segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics)) == []
+    )
     dark = np.zeros_like(frame.colour)
     assert list(segmenter.segment(dark, depth_in_metres(frame.depth), frame.intrinsics)) == []
 
@@ -69,7 +71,12 @@ def test_finds_of_labelled_pictures_are_the_ring_or_not(ring, render_ring):
 
 def test_card_belongs_to_the_network(tmp_path):
     card = ExportedYolact().card
-    assert SHIPPED.stat().st_size < 12e6 and card['classes'] == ['ring'] and 'command' in card and 'metrics' in card
+    assert (
+        SHIPPED.stat().st_size < 12e6
+        and card['classes'] == ['ring']
+        and 'command' in card
+        and 'metrics' in card
+    )
     for name in (SHIPPED.name, SHIPPED.with_suffix('.json').name):
         shutil.copy(SHIPPED.parent / name, tmp_path / name)
     with (tmp_path / SHIPPED.name).open('ab') as file:
@@ -84,7 +91,9 @@ def test_card_belongs_to_the_network(tmp_path):
 def test_low_ring_is_found(ring, render_ring):
     low = ring.model_copy(update={'height_m': 0.006})
     frame = render_ring([0.01, 0.0, 0.3], AXIS, ring=low, seed=1)
-    detection = RingDetector(low, make_segmenter('yolact', low)).detect(frame.colour, frame.depth, frame.intrinsics)
+    detection = RingDetector(low, make_segmenter('yolact', low)).detect(
+        frame.colour, frame.depth, frame.intrinsics
+    )
     assert detection.fit is not None, detection.reason
     assert np.linalg.norm(detection.fit.centre - frame.centre) < 1e-3
 

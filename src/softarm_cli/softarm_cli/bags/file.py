@@ -11,7 +11,12 @@ from typing import NotRequired
 from mcap.exceptions import McapError
 from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
-from rosbags.interfaces import Connection, ConnectionExtRosbag2, MessageDefinition, MessageDefinitionFormat
+from rosbags.interfaces import (
+    Connection,
+    ConnectionExtRosbag2,
+    MessageDefinition,
+    MessageDefinitionFormat,
+)
 from rosbags.rosbag2 import Reader, ReaderError
 from rosbags.rosbag2.metadata import parse_qos
 from typing_extensions import TypedDict
@@ -19,7 +24,17 @@ from typing_extensions import TypedDict
 from soft_arm_description.yaml_file import YamlFileError, checked, read_yaml
 from softarm_cli.errors import BagError
 
-_BROKEN = (ReaderError, McapError, OSError, ValueError, TypeError, KeyError, AssertionError, struct.error, sqlite3.Error)
+_BROKEN = (
+    ReaderError,
+    McapError,
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AssertionError,
+    struct.error,
+    sqlite3.Error,
+)
 
 
 class _Topic(TypedDict):
@@ -61,7 +76,9 @@ class Bag:
         self.start_ns, self.duration_s = source.start_time, source.duration * 1e-9
         self.message_count = source.message_count
 
-    def messages(self, connections: Collection[Connection] = ()) -> Iterator[tuple[Connection, int, bytes]]:
+    def messages(
+        self, connections: Collection[Connection] = ()
+    ) -> Iterator[tuple[Connection, int, bytes]]:
         """Give connection, stamp of the recording [ns] and bytes of each message in order; no connections: of all.
 
         Raises:
@@ -87,7 +104,9 @@ def open_bag(bag: Path) -> Iterator[Bag]:
     """
     bag = Path(bag)
     if not bag.exists():
-        raise BagError(f'there is no bag {bag}: give the folder that was recorded, which holds metadata.yaml')
+        raise BagError(
+            f'there is no bag {bag}: give the folder that was recorded, which holds metadata.yaml'
+        )
     try:
         source, is_cut = _source(bag)
         source.open()
@@ -141,7 +160,9 @@ class _CutMcap:
                 MessageDefinition(MessageDefinitionFormat.MSG, schemas[key].data.decode()),
                 '',
                 counts[key],
-                ConnectionExtRosbag2('cdr', parse_qos(channel.metadata.get('offered_qos_profiles', ''))),
+                ConnectionExtRosbag2(
+                    'cdr', parse_qos(channel.metadata.get('offered_qos_profiles', ''))
+                ),
                 self,
             )
             for number, (key, channel) in enumerate(channels.items(), 1)

@@ -1,8 +1,9 @@
 """Replaying bags, so that no replay drives a rig by accident.
 
-What moves something (`command_topics`) is left out unless it is asked for, and so are ROS's own topics. Nothing is sent where it could
-meet a rig: not under a name that somebody publishes already, no command that somebody hears, and nothing under its own name while a
-driver runs. The graph is looked at before the first message and twice a second during the replay.
+What moves something (`command_topics`) is left out unless it is asked for, and so are ROS's own
+topics. Nothing is sent where it could meet a rig: not under a name that somebody publishes already,
+no command that somebody hears, and nothing under its own name while a driver runs. The graph is
+looked at before the first message and twice a second during the replay.
 """
 
 import logging
@@ -64,7 +65,9 @@ def choose(bag: Bag, replay: Replay) -> tuple[list, dict[str, str]]:
     held = [connection.topic for connection in bag.connections]
     unknown = sorted(set(replay.topics) - set(held))
     if unknown:
-        raise BagError(f'{bag.path} holds no topic {unknown[0]}; {nearest(unknown[0], held, f"softarm bag info {bag.path} lists all")}')
+        raise BagError(
+            f'{bag.path} holds no topic {unknown[0]}; {nearest(unknown[0], held, f"softarm bag info {bag.path} lists all")}'
+        )
     sent, left_out = [], {}
     for connection in bag.connections:
         topic = connection.topic
@@ -79,7 +82,9 @@ def choose(bag: Bag, replay: Replay) -> tuple[list, dict[str, str]]:
         else:
             sent.append(connection)
     if not sent:
-        raise BagError(f'{bag.path} holds nothing but {", ".join(left_out)}: name what is to be sent with --topics')
+        raise BagError(
+            f'{bag.path} holds nothing but {", ".join(left_out)}: name what is to be sent with --topics'
+        )
     return sent, left_out
 
 
@@ -90,7 +95,9 @@ def obstacle(graph: Graph, sent: list, replay: Replay) -> str | None:
             return f'the driver {driver} runs, and a replay beside it could move its arm: end it, {_ELSEWHERE}'
     for connection in sent:
         topic = replay.sent_as(connection.topic)
-        if is_command(connection.topic, connection.msgtype) and (hearers := graph.subscribers(topic)):
+        if is_command(connection.topic, connection.msgtype) and (
+            hearers := graph.subscribers(topic)
+        ):
             return f'the command {topic} is heard by {", ".join(hearers)}, which may move something: end that node, {_ELSEWHERE}'
         if publishers := graph.publishers(topic):
             return f'{topic} is published by {", ".join(publishers)} already: end that node, choose others with --topics, {_ELSEWHERE}'
@@ -114,7 +121,8 @@ def play(
         on_message: Called after each message with its time since the first [s], as recorded.
 
     Raises:
-        BagError: If the bag cannot be read, or may not be played into this graph; what was sent before stays sent.
+        BagError: If the bag cannot be read, or may not be played into this graph; what was sent
+            before stays sent.
     """
     stop = stop or threading.Event()
     with open_bag(bag) as opened:
@@ -123,7 +131,9 @@ def play(
             graph.discover()
             _refuse(graph, sent, replay)
             on_start(left_out)
-            publishers = {connection.id: _publisher(graph, connection, replay) for connection in sent}
+            publishers = {
+                connection.id: _publisher(graph, connection, replay) for connection in sent
+            }
             _wait_for_hearers(graph, [p for p in publishers.values() if p is not None])
             count = _send(graph, opened, sent, publishers, replay, stop, on_message)
             for publisher in filter(None, publishers.values()):
@@ -131,7 +141,15 @@ def play(
             return count
 
 
-def _send(graph: Graph, bag: Bag, sent: list, publishers: dict, replay: Replay, stop: threading.Event, on_message) -> int:
+def _send(
+    graph: Graph,
+    bag: Bag,
+    sent: list,
+    publishers: dict,
+    replay: Replay,
+    stop: threading.Event,
+    on_message,
+) -> int:
     started_s, first_ns, count, looked_s = time.monotonic(), None, 0, time.monotonic()
     for connection, stamp_ns, raw in bag.messages(sent):
         first_ns = stamp_ns if first_ns is None else first_ns
@@ -164,8 +182,15 @@ def _refuse(graph: Graph, sent: list, replay: Replay) -> None:
 
 def _drivers(graph: Graph) -> list[str]:
     """Nodes that obey commands: they hear one, and can be activated."""
-    can_be_activated = {name.rpartition('/')[0] for name, kind in graph.services().items() if kind == _CHANGE_STATE}
-    hearers = {node for topic, kind in graph.topics().items() if is_command(topic, kind) for node in graph.subscribers(topic)}
+    can_be_activated = {
+        name.rpartition('/')[0] for name, kind in graph.services().items() if kind == _CHANGE_STATE
+    }
+    hearers = {
+        node
+        for topic, kind in graph.topics().items()
+        if is_command(topic, kind)
+        for node in graph.subscribers(topic)
+    }
     return sorted(hearers & can_be_activated)
 
 
@@ -177,7 +202,9 @@ def _publisher(graph: Graph, connection, replay: Replay):
     if offered and offered[0].durability == QosDurability.TRANSIENT_LOCAL:
         profile.durability = DurabilityPolicy.TRANSIENT_LOCAL
     try:
-        return graph.node.create_publisher(message_class(connection.msgtype), replay.sent_as(connection.topic), profile)
+        return graph.node.create_publisher(
+            message_class(connection.msgtype), replay.sent_as(connection.topic), profile
+        )
     except MessageTypeError as error:
         _log.warning('%s is not replayed: %s', connection.topic, error)
         return None

@@ -13,7 +13,13 @@ from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
 from softarm_cli.graph.graph import nearest
 
-PRESSURES, COMMANDS, VISION, TARGET, TRUTH = 'pressures', 'pressure_command', 'ring_pose', 'target', 'debug/tip_truth'
+PRESSURES, COMMANDS, VISION, TARGET, TRUTH = (
+    'pressures',
+    'pressure_command',
+    'ring_pose',
+    'target',
+    'debug/tip_truth',
+)
 _CHAMBERS_TYPE, _TF_TYPE = 'soft_arm_msgs/msg/ChamberPressures', 'tf2_msgs/msg/TFMessage'
 _TIP_BY_MODEL = 'tip_by_model'  # the frame's name, after the arm's prefix
 _STYLES = {'model': '-', 'vision': '.', 'truth': '--'}
@@ -53,7 +59,9 @@ def panels(bag: Bag, topics: Collection[str] = ()) -> list[Panel]:
     """
     found = _named(bag, topics) if topics else _standard(bag)
     if not found:
-        raise BagError(f'{bag.path} holds neither pressures nor a tip: name what is to be drawn with --topics')
+        raise BagError(
+            f'{bag.path} holds neither pressures nor a tip: name what is to be drawn with --topics'
+        )
     return found
 
 
@@ -72,7 +80,15 @@ def draw(found: list[Panel], name: str, out: Path) -> None:
     axes = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
     for axis, panel in zip(axes, found, strict=True):
         for line in panel.lines:
-            axis.plot(line.times_s, line.values, line.style, label=line.label, linewidth=1.0, markersize=2.0, color=f'C{line.colour}')
+            axis.plot(
+                line.times_s,
+                line.values,
+                line.style,
+                label=line.label,
+                linewidth=1.0,
+                markersize=2.0,
+                color=f'C{line.colour}',
+            )
         axis.set_title(panel.title, loc='left', fontsize='medium')
         axis.set_ylabel(panel.unit)
         axis.grid(alpha=0.3)
@@ -86,16 +102,26 @@ def draw(found: list[Panel], name: str, out: Path) -> None:
 
 def _standard(bag: Bag) -> list[Panel]:
     topics = {connection.topic: connection.msgtype for connection in bag.connections}
-    measured = [topic for topic, kind in topics.items() if topic.endswith(f'/{PRESSURES}') and kind == _CHAMBERS_TYPE]
+    measured = [
+        topic
+        for topic, kind in topics.items()
+        if topic.endswith(f'/{PRESSURES}') and kind == _CHAMBERS_TYPE
+    ]
     frames = [topic for topic, kind in topics.items() if topic.endswith('/tf') and kind == _TF_TYPE]
     vision = next((topic for topic in topics if topic.endswith(f'/{VISION}')), None)
     tips = {
         'model': _series(bag, frames, _tip_by_model),
         'vision': _series(bag, [vision], lambda message: message.pose.pose.position),
-        'truth': _series(bag, [t for t in topics if t.endswith(f'/{TRUTH}')], lambda message: message.pose.position),
+        'truth': _series(
+            bag,
+            [t for t in topics if t.endswith(f'/{TRUTH}')],
+            lambda message: message.pose.position,
+        ),
     }
     tips = {name: series for name, series in tips.items() if len(series[0])}
-    target = _series(bag, [(vision or '').removesuffix(VISION) + TARGET], lambda message: message.pose.position)
+    target = _series(
+        bag, [(vision or '').removesuffix(VISION) + TARGET], lambda message: message.pose.position
+    )
     found = [_pressure_panel(bag, topic) for topic in measured]
     found += [_tip_panel(tips, target), Panel('tip error', 'distance [mm]', _errors(tips, target))]
     return [panel for panel in found if panel.lines]
@@ -106,7 +132,11 @@ def _pressure_panel(bag: Bag, measured: str) -> Panel:
     for colour, (chamber, (times_s, values_pa)) in enumerate(_chambers(bag, measured).items()):
         lines.append(Line(f'{chamber} measured', times_s, values_pa * 1e-3, '-', colour))
         if chamber in given:
-            lines.append(Line(f'{chamber} commanded', given[chamber][0], given[chamber][1] * 1e-3, ':', colour))
+            lines.append(
+                Line(
+                    f'{chamber} commanded', given[chamber][0], given[chamber][1] * 1e-3, ':', colour
+                )
+            )
     return Panel(f'{measured}, and commands', 'gauge pressure [kPa]', lines)
 
 
@@ -125,14 +155,27 @@ def _tip_panel(tips: dict, target: tuple) -> Panel:
 def _errors(tips: dict, target: tuple) -> list[Line]:
     lines = []
     reference = 'truth' if 'truth' in tips else 'vision'
-    for name in (name for name in ('vision', 'model') if name in tips and name != reference and reference in tips):
-        lines.append(Line(f'{name} to {reference}', *_distance_mm(tips[name], tips[reference]), '-', len(lines)))
+    for name in (
+        name
+        for name in ('vision', 'model')
+        if name in tips and name != reference and reference in tips
+    ):
+        lines.append(
+            Line(
+                f'{name} to {reference}',
+                *_distance_mm(tips[name], tips[reference]),
+                '-',
+                len(lines),
+            )
+        )
     if reference in tips and len(target[0]):
         times_s, points_m = tips[reference]
         newest = np.searchsorted(target[0], times_s, side='right') - 1
         known = newest >= 0
         distance_m = np.linalg.norm(points_m[known] - target[1][newest[known]], axis=1)
-        lines.append(Line(f'{reference} to the target', times_s[known], 1e3 * distance_m, '-', len(lines)))
+        lines.append(
+            Line(f'{reference} to the target', times_s[known], 1e3 * distance_m, '-', len(lines))
+        )
     return lines
 
 
@@ -149,15 +192,23 @@ def _named(bag: Bag, topics: Collection[str]) -> list[Panel]:
     found = []
     for topic in topics:
         if topic not in held:
-            raise BagError(f'{bag.path} holds no topic {topic}; {nearest(topic, held, f"softarm bag info {bag.path} lists all")}')
+            raise BagError(
+                f'{bag.path} holds no topic {topic}; {nearest(topic, held, f"softarm bag info {bag.path} lists all")}'
+            )
         series: dict[str, list] = {}
         for time_s, message in _read(bag, [topic]):
             for name, value in _numbers(message):
                 series.setdefault(name, []).append((time_s, value))
         if not series:
             raise BagError(f'{topic} holds no numbers that can be drawn')
-        more = f' (first {_MOST_LINES} of {len(series)} numbers)' if len(series) > _MOST_LINES else ''
-        lines = [Line(name, *np.array(rows).T, '-', i) for i, (name, rows) in enumerate(series.items()) if i < _MOST_LINES]
+        more = (
+            f' (first {_MOST_LINES} of {len(series)} numbers)' if len(series) > _MOST_LINES else ''
+        )
+        lines = [
+            Line(name, *np.array(rows).T, '-', i)
+            for i, (name, rows) in enumerate(series.items())
+            if i < _MOST_LINES
+        ]
         found.append(Panel(f'{topic}{more}', 'value, in the unit of its field', lines))
     return found
 
@@ -167,7 +218,9 @@ def _numbers(value, name: str = '') -> Iterator[tuple[str, float]]:
     if isinstance(value, (bool, int, float, np.number)):
         yield name, float(value)
     elif isinstance(value, np.ndarray) and value.ndim == 1:
-        for i, number in enumerate(value[:_MOST_LINES].tolist() if value.dtype.kind in 'iuf' else ()):
+        for i, number in enumerate(
+            value[:_MOST_LINES].tolist() if value.dtype.kind in 'iuf' else ()
+        ):
             yield f'{name}[{i}]', float(number)
     elif isinstance(value, list):
         for i, entry in enumerate(value[:_MOST_LINES]):
@@ -189,13 +242,22 @@ def _chambers(bag: Bag, topic: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 def _series(bag: Bag, topics: Collection[str | None], point) -> tuple[np.ndarray, np.ndarray]:
     """Times [s] (n,) and points [m] (n, 3) in order; `point` takes one from a message, or None."""
-    rows = [(time_s, p.x, p.y, p.z) for time_s, m in _read(bag, topics) if (p := point(m)) is not None]
+    rows = [
+        (time_s, p.x, p.y, p.z) for time_s, m in _read(bag, topics) if (p := point(m)) is not None
+    ]
     table = np.array(sorted(rows)).reshape(-1, 4)
     return table[:, 0], table[:, 1:]
 
 
 def _tip_by_model(message):
-    return next((t.transform.translation for t in message.transforms if t.child_frame_id.endswith(_TIP_BY_MODEL)), None)
+    return next(
+        (
+            t.transform.translation
+            for t in message.transforms
+            if t.child_frame_id.endswith(_TIP_BY_MODEL)
+        ),
+        None,
+    )
 
 
 def _read(bag: Bag, topics: Collection[str | None]) -> Iterator[tuple[float, object]]:
@@ -205,15 +267,22 @@ def _read(bag: Bag, topics: Collection[str | None]) -> Iterator[tuple[float, obj
         return
     store = get_typestore(Stores.ROS2_JAZZY)
     for connection in connections:
-        if connection.msgtype not in store.types and connection.msgdef.format == MessageDefinitionFormat.MSG:
+        if (
+            connection.msgtype not in store.types
+            and connection.msgdef.format == MessageDefinitionFormat.MSG
+        ):
             known = get_types_from_msg(connection.msgdef.data, connection.msgtype)
-            store.register({name: fields for name, fields in known.items() if name not in store.types})
+            store.register(
+                {name: fields for name, fields in known.items() if name not in store.types}
+            )
     first_ns = bag.start_ns
     for connection, recorded_ns, raw in bag.messages(connections):
         try:
             message = store.deserialize_cdr(raw, connection.msgtype)
         except Exception as error:  # whatever a damaged message makes of the decoder
-            raise BagError(f'{connection.topic} in {bag.path} cannot be decoded: {type(error).__name__}') from error
+            raise BagError(
+                f'{connection.topic} in {bag.path} cannot be decoded: {type(error).__name__}'
+            ) from error
         header = getattr(message, 'header', None)
         stamp_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec if header else 0
         yield ((stamp_ns or recorded_ns) - first_ns) * 1e-9, message

@@ -1,6 +1,7 @@
 """Recording topics as rosbag2 folders (MCAP) that `ros2 bag` reads, without rosbag2 installed.
 
-Messages are taken from DDS and written as bytes, never decoded. Their definitions and type hashes come from the packages' share folders.
+Messages are taken from DDS and written as bytes, never decoded. Their definitions and type hashes
+come from the packages' share folders.
 """
 
 import logging
@@ -16,7 +17,14 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
-from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
+from rosbags.interfaces import (
+    Qos,
+    QosDurability,
+    QosHistory,
+    QosLiveliness,
+    QosReliability,
+    QosTime,
+)
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
 from softarm_cli.errors import BagError, MessageTypeError
@@ -35,7 +43,8 @@ _log = logging.getLogger(__name__)
 class Recorder:
     """Records topics from `start` to `stop`, on a node and threads of its own beside whatever the process runs.
 
-    Only what is published after a topic was found is in the bag: finding takes up to 3 s after a publisher starts.
+    Only what is published after a topic was found is in the bag: finding takes up to 3 s after a
+    publisher starts.
     """
 
     def __init__(self):
@@ -51,7 +60,9 @@ class Recorder:
     @property
     def topics(self) -> list[str]:
         """Names of the topics found so far."""
-        return sorted(name for name, subscription in self._subscriptions.items() if subscription is not None)
+        return sorted(
+            name for name, subscription in self._subscriptions.items() if subscription is not None
+        )
 
     def start(self, topics: Iterable[str] | None, out: Path, images: bool = False) -> None:
         """Begin to record.
@@ -67,7 +78,9 @@ class Recorder:
         self._wanted, self._images = None if topics is None else frozenset(topics), images
         out = Path(out)
         if out.exists():
-            raise BagError(f'{out} exists already: give another folder with -o, so that no recording is lost')
+            raise BagError(
+                f'{out} exists already: give another folder with -o, so that no recording is lost'
+            )
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             self._writer = Writer(out, version=_BAG_VERSION, storage_plugin=StoragePlugin.MCAP)
@@ -76,13 +89,21 @@ class Recorder:
             raise BagError(f'cannot write the bag {out}: {error}') from error
         self._context = Context()
         rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node('bag_recorder', context=self._context, enable_rosout=False, start_parameter_services=False)
+        self._node = Node(
+            'bag_recorder',
+            context=self._context,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._scan()
         self._node.create_timer(_SCAN_S, self._scan)
         self._stopping = threading.Event()
-        self._threads = [threading.Thread(target=self._spin, name='bag spin'), threading.Thread(target=self._write, name='bag write')]
+        self._threads = [
+            threading.Thread(target=self._spin, name='bag spin'),
+            threading.Thread(target=self._write, name='bag write'),
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -103,7 +124,11 @@ class Recorder:
         self._context.try_shutdown()
         if self._failed is not None:
             raise BagError(f'the bag is incomplete: {self._failed}') from self._failed
-        return {'topics': self.topics, 'message_count': self.message_count, 'byte_count': self.byte_count}
+        return {
+            'topics': self.topics,
+            'message_count': self.message_count,
+            'byte_count': self.byte_count,
+        }
 
     def _spin(self) -> None:
         while not self._stopping.is_set():
@@ -118,11 +143,15 @@ class Recorder:
                 self._subscriptions[name] = self._subscribe(name, types[0], offered)
 
     def _is_wanted(self, name: str, type_name: str) -> bool:
-        if type_name == _IMAGE and self._images and '/debug/' not in name:  # a debug image is drawn only while it is heard
+        if (
+            type_name == _IMAGE and self._images and '/debug/' not in name
+        ):  # a debug image is drawn only while it is heard
             return True
         if self._wanted is not None:
             return name in self._wanted
-        return type_name not in (_IMAGE, _CLOUD) and '/_' not in name  # hidden topics are left out, as by ros2 bag
+        return (
+            type_name not in (_IMAGE, _CLOUD) and '/_' not in name
+        )  # hidden topics are left out, as by ros2 bag
 
     def _subscribe(self, name: str, type_name: str, offered: list[QoSProfile]):
         try:
@@ -130,7 +159,9 @@ class Recorder:
         except MessageTypeError as error:
             _log.warning('%s is not recorded: %s', name, error)
             return None
-        self._queue.put((self._add, (name, type_name, definition, [_bag_qos(qos) for qos in offered])))
+        self._queue.put(
+            (self._add, (name, type_name, definition, [_bag_qos(qos) for qos in offered]))
+        )
         return self._node.create_subscription(
             kind,
             name,
@@ -149,9 +180,13 @@ class Recorder:
                 except OSError as error:
                     self._failed = error
 
-    def _add(self, name: str, type_name: str, definition: tuple[str, str], offered: list[Qos]) -> None:
+    def _add(
+        self, name: str, type_name: str, definition: tuple[str, str], offered: list[Qos]
+    ) -> None:
         text, type_hash = definition
-        self._connections[name] = self._writer.add_connection(name, type_name, msgdef=text, rihs01=type_hash, offered_qos_profiles=offered)
+        self._connections[name] = self._writer.add_connection(
+            name, type_name, msgdef=text, rihs01=type_hash, offered_qos_profiles=offered
+        )
 
     def _append(self, name: str, stamp_ns: int, raw: bytes) -> None:
         self._writer.write(self._connections[name], stamp_ns, raw)

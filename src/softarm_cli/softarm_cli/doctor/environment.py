@@ -12,7 +12,16 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from softarm_cli.shared_memory import stale_files
 
-_LIBRARIES = ('numpy', 'scipy', 'numba', 'pydantic', 'pymodbus', 'mujoco', 'opencv-python-headless', 'rosbags')
+_LIBRARIES = (
+    'numpy',
+    'scipy',
+    'numba',
+    'pydantic',
+    'pymodbus',
+    'mujoco',
+    'opencv-python-headless',
+    'rosbags',
+)
 _PACKAGES = (
     'soft_arm_msgs',
     'soft_arm_node_kit',
@@ -31,7 +40,9 @@ _PACKAGES = (
     'tf2_ros',
     'cv_bridge',
 )
-_RENDER = 'import mujoco; context = mujoco.GLContext(64, 64); context.make_current(); context.free()'
+_RENDER = (
+    'import mujoco; context = mujoco.GLContext(64, 64); context.make_current(); context.free()'
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,11 @@ def check_environment() -> list[Check]:
 def _python() -> Check:
     found = f'{sys.version.split()[0]} at {sys.executable}'
     good = (3, 11) <= sys.version_info[:2] <= (3, 13)
-    return Check('Python', found, None if good else 'use Python 3.11, 3.12 or 3.13: make setup PYTHON=/path/to/python3.12')
+    return Check(
+        'Python',
+        found,
+        None if good else 'use Python 3.11, 3.12 or 3.13: make setup PYTHON=/path/to/python3.12',
+    )
 
 
 def _library(name: str) -> Check:
@@ -64,7 +79,11 @@ def _library(name: str) -> Check:
 def _ros() -> Check:
     distribution = os.environ.get('ROS_DISTRO', '')
     if distribution != 'jazzy':
-        return Check('ROS', distribution or 'not set', 'run: . ./env.sh (on a ROS machine after sourcing /opt/ros/jazzy/setup.bash)')
+        return Check(
+            'ROS',
+            distribution or 'not set',
+            'run: . ./env.sh (on a ROS machine after sourcing /opt/ros/jazzy/setup.bash)',
+        )
     try:
         return Check('ROS', f'jazzy from PyPI wheels, rclpy {version("ros-jazzy-rclpy")}')
     except NotInstalledError:
@@ -75,9 +94,15 @@ def _graphics() -> Check:
     """Rendering without a display, in a process of its own: a broken driver may crash it."""
     backend = os.environ.get('MUJOCO_GL', 'not set')
     try:
-        result = subprocess.run([sys.executable, '-c', _RENDER], capture_output=True, text=True, timeout=60, check=False)
+        result = subprocess.run(
+            [sys.executable, '-c', _RENDER], capture_output=True, text=True, timeout=60, check=False
+        )
     except subprocess.TimeoutExpired:
-        return Check('OpenGL', f'MUJOCO_GL={backend}: no answer within 60 s', 'check the graphics driver, or try MUJOCO_GL=osmesa')
+        return Check(
+            'OpenGL',
+            f'MUJOCO_GL={backend}: no answer within 60 s',
+            'check the graphics driver, or try MUJOCO_GL=osmesa',
+        )
     if result.returncode == 0:
         return Check('OpenGL', f'renders without a display, MUJOCO_GL={backend}')
     reason = (result.stderr.strip().splitlines() or [f'exit code {result.returncode}'])[-1]
@@ -89,18 +114,27 @@ def _graphics() -> Check:
 
 
 def _dds() -> Check:
-    domain, reach = os.environ.get('ROS_DOMAIN_ID', '0'), os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
+    domain, reach = (
+        os.environ.get('ROS_DOMAIN_ID', '0'),
+        os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET'),
+    )
     profile = os.environ.get('FASTRTPS_DEFAULT_PROFILES_FILE', '')
     found = f'domain {domain}, reaches {reach}, profile {profile or "of the vendor"}'
     if profile and not Path(profile).is_file():
-        return Check('DDS', found, f'{profile} does not exist: unset FASTRTPS_DEFAULT_PROFILES_FILE and source env.sh again')
+        return Check(
+            'DDS',
+            found,
+            f'{profile} does not exist: unset FASTRTPS_DEFAULT_PROFILES_FILE and source env.sh again',
+        )
     return Check('DDS', found)
 
 
 def _built() -> Check:
     missing = [name for name in _PACKAGES if not _is_built(name)]
     if missing:
-        return Check('packages', f'missing: {", ".join(missing)}', 'run: make build, then . ./env.sh')
+        return Check(
+            'packages', f'missing: {", ".join(missing)}', 'run: make build, then . ./env.sh'
+        )
     return Check('packages', f'all {len(_PACKAGES)} built and sourced')
 
 

@@ -22,7 +22,12 @@ _SAMPLE_S = 2.5  # two diagnostics of each node
 _BUSY_SHARE = 0.15  # of a core; what is left to a node that computes on a busy machine
 _RECENT_S = 600.0
 _LONGEST_MESSAGE = 200
-_LEVELS = {DiagnosticStatus.OK: 'ok', DiagnosticStatus.WARN: 'warning', DiagnosticStatus.ERROR: 'error', DiagnosticStatus.STALE: 'stale'}
+_LEVELS = {
+    DiagnosticStatus.OK: 'ok',
+    DiagnosticStatus.WARN: 'warning',
+    DiagnosticStatus.ERROR: 'error',
+    DiagnosticStatus.STALE: 'stale',
+}
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,13 @@ class System:
 SYSTEMS = (
     System(
         'arm',
-        ('pneumatic_driver', 'forward_kinematics', 'inverse_kinematics', 'ring_detector', 'tip_controller'),
+        (
+            'pneumatic_driver',
+            'forward_kinematics',
+            'inverse_kinematics',
+            'ring_detector',
+            'tip_controller',
+        ),
         ('/camera/camera',),
         {
             'pressures': 50.0,
@@ -99,8 +110,14 @@ _REMEDIES = (
         'look at the debug overlay of ring_detector: light, what covers the ring, things of its colour, ring of the robot file',
     ),
     (r'slower than real time', 'end other programs, or use a machine with more cores'),
-    (r'vented: no commands', 'nothing, if no goal is running: the driver vents until the next command'),
-    (r'driver lost|driver is inactive|inactive', 'see what the driver says, clear the cause, and run: softarm node activate {driver}'),
+    (
+        r'vented: no commands',
+        'nothing, if no goal is running: the driver vents until the next command',
+    ),
+    (
+        r'driver lost|driver is inactive|inactive',
+        'see what the driver says, clear the cause, and run: softarm node activate {driver}',
+    ),
 )
 
 
@@ -129,7 +146,10 @@ class Topic:
         """Whether the rate is missing or off by more than a fifth."""
         if self.expected_hz is None:
             return False
-        return self.rate_hz is None or abs(self.rate_hz - self.expected_hz) > _TOLERANCE * self.expected_hz
+        return (
+            self.rate_hz is None
+            or abs(self.rate_hz - self.expected_hz) > _TOLERANCE * self.expected_hz
+        )
 
 
 @dataclass(frozen=True)
@@ -170,7 +190,13 @@ class Report:
                 elif process.exit_code is None and _is_stopped(process.pid):
                     yield _stopped(process.name, process.pid)
         last = self.last_launch
-        if not self.nodes and last and last.cause and not last.is_running and time.time() - last.ended_s < _RECENT_S:
+        if (
+            not self.nodes
+            and last
+            and last.cause
+            and not last.is_running
+            and time.time() - last.ended_s < _RECENT_S
+        ):
             yield Finding(
                 f'nothing runs: the last launch ended {time.time() - last.ended_s:.0f} s ago because {last.cause}',
                 'Mend that and launch again',
@@ -178,15 +204,31 @@ class Report:
 
     def _missing(self) -> Iterator[Finding]:
         running = {node.name for node in self.nodes}
-        named = {p.name for launch in self.launches for p in launch.processes if p.has_died or _is_stopped(p.pid)}
+        named = {
+            p.name
+            for launch in self.launches
+            for p in launch.processes
+            if p.has_died or _is_stopped(p.pid)
+        }
         declared = {p.name for launch in self.launches for p in launch.processes}
         for system, namespace in self.systems():
             expected = {f'{namespace}/{name}' for name in system.nodes}
-            lacking = sorted((expected & declared or expected) - running)  # a launch may leave some out
-            for name in (n for n in [*lacking, *(o for o in system.others if o not in running)] if n not in named):
+            lacking = sorted(
+                (expected & declared or expected) - running
+            )  # a launch may leave some out
+            for name in (
+                n
+                for n in [*lacking, *(o for o in system.others if o not in running)]
+                if n not in named
+            ):
                 of = f' (started by {_PUBLISHED_BY[name]})' if name in _PUBLISHED_BY else ''
-                again = _again(self.launches[0]) if len(self.launches) == 1 else f'Run: {system.launch}'
-                yield Finding(f'node {name}{of} is missing: the {system.name} in {namespace or "/"} needs it', again)
+                again = (
+                    _again(self.launches[0]) if len(self.launches) == 1 else f'Run: {system.launch}'
+                )
+                yield Finding(
+                    f'node {name}{of} is missing: the {system.name} in {namespace or "/"} needs it',
+                    again,
+                )
 
     def systems(self) -> list[tuple[System, str]]:
         """Return each system of which two nodes run, with its namespace."""
@@ -195,7 +237,9 @@ class Report:
             namespace, _, own = name.rpartition('/')
             for i, system in enumerate(SYSTEMS):
                 found[i, namespace] += own in system.nodes
-        return [(SYSTEMS[i], namespace) for (i, namespace), count in sorted(found.items()) if count >= 2]
+        return [
+            (SYSTEMS[i], namespace) for (i, namespace), count in sorted(found.items()) if count >= 2
+        ]
 
     def _doubled(self) -> Iterator[Finding]:
         by_name = defaultdict(list)
@@ -204,7 +248,11 @@ class Report:
         for name, same in by_name.items():
             if len(same) > 1:
                 pids = [node.pid for node in same if node.pid is not None]
-                end = f'run: kill -INT {max(pids)}' if pids else 'end the one that does not belong here'
+                end = (
+                    f'run: kill -INT {max(pids)}'
+                    if pids
+                    else 'end the one that does not belong here'
+                )
                 yield Finding(
                     f'node {name} runs {len(same)} times ({", ".join(node.where for node in same)}): both act, and results are garbage',
                     f'Keep one; to end the newest, {end}' if pids else end.capitalize(),
@@ -218,7 +266,8 @@ class Report:
         for device, names in users.items():
             if len(names) > 1:
                 yield Finding(
-                    f'{" and ".join(sorted(names))} both drive the device at {device}', 'End one of them before anything is commanded'
+                    f'{" and ".join(sorted(names))} both drive the device at {device}',
+                    'End one of them before anything is commanded',
                 )
 
     def _deaf(self) -> Iterator[Finding]:
@@ -235,7 +284,10 @@ class Report:
                 )
             else:
                 where = f' (pid {pid})' if pid else ''
-                yield Finding(f'node {name}{where} runs, but does not answer', 'End the launch by Ctrl-C and launch again')
+                yield Finding(
+                    f'node {name}{where} runs, but does not answer',
+                    'End the launch by Ctrl-C and launch again',
+                )
 
     def _diagnosed(self) -> Iterator[Finding]:
         for name, status in sorted(self.diagnostics.items()):
@@ -249,23 +301,49 @@ class Report:
     def _driver_for(self, name: str) -> str:
         """The driver that a node belongs to: itself, or the one in its namespace."""
         namespace = name.rpartition('/')[0]
-        return name if name in self.states else next((n for n in self.states if n.rpartition('/')[0] == namespace), 'NAME')
+        return (
+            name
+            if name in self.states
+            else next((n for n in self.states if n.rpartition('/')[0] == namespace), 'NAME')
+        )
 
     def _inactive(self) -> Iterator[Finding]:
-        reported = {f'/{name}' for name, status in self.diagnostics.items() if status.level == DiagnosticStatus.ERROR}
+        reported = {
+            f'/{name}'
+            for name, status in self.diagnostics.items()
+            if status.level == DiagnosticStatus.ERROR
+        }
         for name, state in sorted(self.states.items()):
             if state not in ('active', NO_ANSWER) and name not in reported:
                 yield Finding(
-                    f'the driver {name} is {state}: it obeys no command', f'When nobody can be hurt, run: softarm node activate {name}'
+                    f'the driver {name} is {state}: it obeys no command',
+                    f'When nobody can be hurt, run: softarm node activate {name}',
                 )
 
     def _slow_topics(self) -> Iterator[Finding]:
-        troubled = {f'/{name}' for name, status in self.diagnostics.items() if status.level != DiagnosticStatus.OK} | set(self.deaf)
-        wrong = [topic for topic in self.topics if topic.is_wrong and topic.publishers]  # of another its node is missing
-        for topic in (topic for topic in wrong if topic.rate_hz is None and not troubled.intersection(topic.publishers)):
+        troubled = {
+            f'/{name}'
+            for name, status in self.diagnostics.items()
+            if status.level != DiagnosticStatus.OK
+        } | set(self.deaf)
+        wrong = [
+            topic for topic in self.topics if topic.is_wrong and topic.publishers
+        ]  # of another its node is missing
+        for topic in (
+            topic
+            for topic in wrong
+            if topic.rate_hz is None and not troubled.intersection(topic.publishers)
+        ):
             by = ' and '.join(topic.publishers)
-            yield Finding(f'{topic.name} is silent, though {by} runs', f'Run: softarm topic echo {topic.name}; then launch again')
-        slow = [f'{topic.name} at {hz(topic.rate_hz)} of {topic.expected_hz:g}' for topic in wrong if topic.rate_hz is not None]
+            yield Finding(
+                f'{topic.name} is silent, though {by} runs',
+                f'Run: softarm topic echo {topic.name}; then launch again',
+            )
+        slow = [
+            f'{topic.name} at {hz(topic.rate_hz)} of {topic.expected_hz:g}'
+            for topic in wrong
+            if topic.rate_hz is not None
+        ]
         if slow:
             load, cores = os.getloadavg()[0], os.cpu_count() or 1
             why, remedy = (
@@ -282,7 +360,10 @@ def look() -> Report:
         graph.discover()
         diagnostics: dict[str, DiagnosticStatus] = {}
         graph.node.create_subscription(
-            DiagnosticArray, '/diagnostics', lambda array: diagnostics.update({s.name: s for s in array.status}), QoSProfile(depth=100)
+            DiagnosticArray,
+            '/diagnostics',
+            lambda array: diagnostics.update({s.name: s for s in array.status}),
+            QoSProfile(depth=100),
         )
         nodes = graph.nodes()
         known = Report(nodes, {}, [], [], {}, [], None)
@@ -298,11 +379,18 @@ def look() -> Report:
         used_s = {node.pid: _cpu_s(node.pid) for node in nodes if node.pid}
         graph.spin(_SAMPLE_S)
         busy = {pid: (_cpu_s(pid) - before_s) / _SAMPLE_S for pid, before_s in used_s.items()}
-        topics = [Topic(n, _rate(arrivals.get(n, [])), expected[n], tuple(graph.publishers(n))) for n in sorted(expected)]
+        topics = [
+            Topic(n, _rate(arrivals.get(n, [])), expected[n], tuple(graph.publishers(n)))
+            for n in sorted(expected)
+        ]
         states = lifecycle_states(graph)
-        deaf = sorted({*deaf_nodes(graph), *(name for name, state in states.items() if state == NO_ANSWER)})
+        deaf = sorted(
+            {*deaf_nodes(graph), *(name for name, state in states.items() if state == NO_ANSWER)}
+        )
     domain = int(os.environ.get('ROS_DOMAIN_ID') or 0)
-    return Report(nodes, states, deaf, topics, diagnostics, running_launches(domain), last_launch(), busy)
+    return Report(
+        nodes, states, deaf, topics, diagnostics, running_launches(domain), last_launch(), busy
+    )
 
 
 def remedy(message: str, driver: str) -> str:
@@ -313,17 +401,23 @@ def remedy(message: str, driver: str) -> str:
         driver: Full name of the driver of that system.
     """
     if 'softarm ' in message or re.search(
-        r': (add|calibrate|check|choose|clear|correct|end|free|give|make|measure|run|see|set|start|stop|use|write)\b', message
+        r': (add|calibrate|check|choose|clear|correct|end|free|give|make|measure|run|see|set|start|stop|use|write)\b',
+        message,
     ):
         return 'do as it says'
-    found = next((what for pattern, what in _REMEDIES if re.search(pattern, message)), 'see docs/runbook.md, "When something is wrong"')
+    found = next(
+        (what for pattern, what in _REMEDIES if re.search(pattern, message)),
+        'see docs/runbook.md, "When something is wrong"',
+    )
     return found.format(driver=driver)
 
 
 def one_line(message: str) -> str:
     """Return a message as one line without dumps of bytes, at most 200 characters."""
     text = re.sub(
-        r'(?:\b(?:0x)?[0-9a-fA-F]{2}[\s,:]+){8,}(?:0x)?[0-9a-fA-F]{2}\b|\b[0-9a-fA-F]{32,}\b', '(bytes)', ' '.join(message.split())
+        r'(?:\b(?:0x)?[0-9a-fA-F]{2}[\s,:]+){8,}(?:0x)?[0-9a-fA-F]{2}\b|\b[0-9a-fA-F]{32,}\b',
+        '(bytes)',
+        ' '.join(message.split()),
     )
     return text if len(text) <= _LONGEST_MESSAGE else f'{text[: _LONGEST_MESSAGE - 3]}...'
 
@@ -342,7 +436,10 @@ def _again(launch: Launch) -> str:
 
 
 def _stopped(name: str, pid: int) -> Finding:
-    return Finding(f'node {name} (pid {pid}) is stopped by a signal, and does nothing', f'Run: kill -CONT {pid}')
+    return Finding(
+        f'node {name} (pid {pid}) is stopped by a signal, and does nothing',
+        f'Run: kill -CONT {pid}',
+    )
 
 
 def _is_idle(message: str) -> bool:
@@ -350,9 +447,17 @@ def _is_idle(message: str) -> bool:
 
 
 def _listen(graph: Graph, name: str, kind: str, arrivals: list[float]) -> None:
-    best_effort = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)  # hears every publisher
+    best_effort = QoSProfile(
+        depth=10, reliability=ReliabilityPolicy.BEST_EFFORT
+    )  # hears every publisher
     try:
-        graph.node.create_subscription(message_class(kind), name, lambda _raw: arrivals.append(time.monotonic()), best_effort, raw=True)
+        graph.node.create_subscription(
+            message_class(kind),
+            name,
+            lambda _raw: arrivals.append(time.monotonic()),
+            best_effort,
+            raw=True,
+        )
     except MessageTypeError:
         return  # a type that is not installed here: listed, without a rate
 

@@ -57,10 +57,19 @@ class Graph:
 
     def __enter__(self):
         self._context = Context()
-        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO, domain_id=self.domain)
+        rclpy.init(
+            args=[],
+            context=self._context,
+            signal_handler_options=SignalHandlerOptions.NO,
+            domain_id=self.domain,
+        )
         self.name = f'/_softarm_{os.getpid()}'  # a leading underscore hides it from lists
         self.node = Node(
-            self.name[1:], context=self._context, enable_rosout=False, start_parameter_services=False, use_global_arguments=False
+            self.name[1:],
+            context=self._context,
+            enable_rosout=False,
+            start_parameter_services=False,
+            use_global_arguments=False,
         )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
@@ -88,8 +97,9 @@ class Graph:
     def discover(self) -> None:
         """Wait until whoever runs has been found.
 
-        That is 3.5 s after this object joined the graph, and longer on a busy machine: until nothing new has come for half a second
-        and every node is known with its publishers, or 10 s more.
+        That is 3.5 s after this object joined the graph, and longer on a busy machine: until
+        nothing new has come for half a second and every node is known with its publishers, or 10 s
+        more.
         """
         self.spin(self._born_s + DISCOVERY_S - time.monotonic())
         end_s, before, now = time.monotonic() + _LONGEST_S, None, self._shape()
@@ -105,7 +115,8 @@ class Graph:
         """Return full name and type of a topic, as soon as somebody publishes it.
 
         Raises:
-            GraphError: If nobody does within the time that discovery takes; the message names the nearest.
+            GraphError: If nobody does within the time that discovery takes; the message names the
+                nearest.
         """
         full = f'/{name.lstrip("/")}'
         deadline_s = self._born_s + DISCOVERY_S - time.monotonic()
@@ -113,7 +124,9 @@ class Graph:
             if full in self.topics():
                 heard_by = ', '.join(self.subscribers(full))
                 raise GraphError(f'nobody publishes {full}; it is heard by {heard_by or "nobody"}')
-            raise GraphError(f'there is no topic {full}; {nearest(full, self.topics(), "softarm topic list shows all")}')
+            raise GraphError(
+                f'there is no topic {full}; {nearest(full, self.topics(), "softarm topic list shows all")}'
+            )
         return full, self.topics()[full]
 
     def publishers(self, topic: str) -> list[str]:
@@ -136,19 +149,34 @@ class Graph:
 
     def nodes(self) -> list[RunningNode]:
         """Return every node that is not hidden, doubled ones as often as they run, by name."""
-        own = next((bytes(i.endpoint_gid) for i in self._node_endpoints() if self._full(i) == self.name), b'')
+        own = next(
+            (bytes(i.endpoint_gid) for i in self._node_endpoints() if self._full(i) == self.name),
+            b'',
+        )
         found = {(self._full(i), bytes(i.endpoint_gid)) for i in self._node_endpoints()}
         nodes = [_running_node(name, gid, own) for name, gid in found]
-        without_endpoint = {_join(space, name) for name, space in self.node.get_node_names_and_namespaces()}
-        nodes += [RunningNode(name, None) for name in without_endpoint - {name for name, _ in found}]
-        return sorted((n for n in nodes if not _is_hidden(n.name)), key=lambda n: (n.name, n.pid or 0))
+        without_endpoint = {
+            _join(space, name) for name, space in self.node.get_node_names_and_namespaces()
+        }
+        nodes += [
+            RunningNode(name, None) for name in without_endpoint - {name for name, _ in found}
+        ]
+        return sorted(
+            (n for n in nodes if not _is_hidden(n.name)), key=lambda n: (n.name, n.pid or 0)
+        )
 
     def _shape(self):
-        return self.node.get_topic_names_and_types(), self.node.get_service_names_and_types(), len(self._node_endpoints())
+        return (
+            self.node.get_topic_names_and_types(),
+            self.node.get_service_names_and_types(),
+            len(self._node_endpoints()),
+        )
 
     def _unknown_nodes(self) -> Counter:
         """Nodes of which only the name has come yet."""
-        names = Counter(_join(space, name) for name, space in self.node.get_node_names_and_namespaces())
+        names = Counter(
+            _join(space, name) for name, space in self.node.get_node_names_and_namespaces()
+        )
         return names - Counter(self._full(info) for info in self._node_endpoints())
 
     def _node_endpoints(self):
@@ -177,7 +205,9 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
     """Return a hint at the known names that are most like one, or else the given text."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    close += [k for k in known if k.rsplit('/', 1)[-1] == name.rsplit('/', 1)[-1] and k not in close][:3]
+    close += [
+        k for k in known if k.rsplit('/', 1)[-1] == name.rsplit('/', 1)[-1] and k not in close
+    ][:3]
     return f'did you mean {" or ".join(close)}?' if close else otherwise
 
 

@@ -11,14 +11,19 @@ MOST_ENTRIES = 128  # of a list that is shown; images have a million
 def plain(value, most: int = MOST_ENTRIES):
     """Return a message or field as dicts, lists and scalars; a longer list than `most` is cut and says so at its end."""
     if hasattr(value, 'get_fields_and_field_types'):
-        return {name: plain(getattr(value, name), most) for name in value.get_fields_and_field_types()}
+        return {
+            name: plain(getattr(value, name), most) for name in value.get_fields_and_field_types()
+        }
     if isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
         return value
     if isinstance(value, bytes) and len(value) == 1:
         return value[0]  # the type `byte`
-    entries = [plain(entry if isinstance(entry, (bytes, str)) else _scalar(entry), most) for entry in value[:most]]
+    entries = [
+        plain(entry if isinstance(entry, (bytes, str)) else _scalar(entry), most)
+        for entry in value[:most]
+    ]
     return [*entries, f'.. {len(value)} in all'] if len(value) > most else entries
 
 
@@ -37,7 +42,9 @@ def field(message, path: str):
         if hasattr(value, 'get_fields_and_field_types'):
             known = list(value.get_fields_and_field_types())
             if name not in known:
-                raise FieldError(f'there is no field {name!r} in {path!r}; there are: {", ".join(known)}')
+                raise FieldError(
+                    f'there is no field {name!r} in {path!r}; there are: {", ".join(known)}'
+                )
             value = getattr(value, name)
         elif not isinstance(value, (str, bool, int, float)) and name.isdecimal() and len(name) < 10:
             if int(name) >= len(value):

@@ -39,5 +39,7 @@ def message_definition(type_name: str) -> tuple[str, str]:
             parts.append(f'MSG: {other_package}/{other}\n{path.read_text()}')
     except (PackageNotFoundError, OSError) as error:
         raise MessageTypeError(f'type {type_name} has no definition here: {error}') from error
-    type_hash = next(e['hash_string'] for e in description['type_hashes'] if e['type_name'] == type_name)
+    type_hash = next(
+        e['hash_string'] for e in description['type_hashes'] if e['type_name'] == type_name
+    )
     return f'\n{"=" * 80}\n'.join(parts), type_hash

@@ -10,7 +10,9 @@ _LONGEST = 255
 def graph_name(text: str) -> str:
     """Name of a node or namespace, with or without a leading slash."""
     if not _NAME.fullmatch(text) or len(text) > _LONGEST:
-        raise argparse.ArgumentTypeError(f'{text[:60]!r} is no name in ROS: use letters, digits, _ and /')
+        raise argparse.ArgumentTypeError(
+            f'{text[:60]!r} is no name in ROS: use letters, digits, _ and /'
+        )
     return text
 
 

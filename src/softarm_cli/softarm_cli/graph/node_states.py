@@ -19,8 +19,13 @@ _GET_PARAMETER_TYPES = 'rcl_interfaces/srv/GetParameterTypes'
 
 def lifecycle_states(graph: Graph) -> dict[str, str]:
     """Return the state of every lifecycle node by its name, such as `active`, or `no answer` within four seconds."""
-    answers = _ask(graph, GetState, (name for name, kind in graph.services().items() if kind == _GET_STATE))
-    return {name: NO_ANSWER if answer is None else answer.current_state.label for name, answer in answers.items()}
+    answers = _ask(
+        graph, GetState, (name for name, kind in graph.services().items() if kind == _GET_STATE)
+    )
+    return {
+        name: NO_ANSWER if answer is None else answer.current_state.label
+        for name, answer in answers.items()
+    }
 
 
 def deaf_nodes(graph: Graph) -> list[str]:
@@ -36,12 +41,18 @@ def lifecycle_node(graph: Graph, name: str) -> str:
     Raises:
         GraphError: If there is none or more than one.
     """
-    known = sorted(service.rpartition('/')[0] for service, kind in graph.services().items() if kind == _GET_STATE)
+    known = sorted(
+        service.rpartition('/')[0]
+        for service, kind in graph.services().items()
+        if kind == _GET_STATE
+    )
     found = [node for node in known if node == name or node.endswith(f'/{name}')]
     if len(found) > 1:
         raise GraphError(f'{name} is the name of {" and ".join(found)}: give the full name')
     if not found:
-        raise GraphError(f'there is no node {name} with a lifecycle; {nearest(name, known, "there are: " + (", ".join(known) or "none"))}')
+        raise GraphError(
+            f'there is no node {name} with a lifecycle; {nearest(name, known, "there are: " + (", ".join(known) or "none"))}'
+        )
     return found[0]
 
 
@@ -53,13 +64,21 @@ def change_state(graph: Graph, name: str, wanted: str) -> str:
     """
     state = lifecycle_states(graph).get(name, NO_ANSWER)
     steps = {
-        ('unconfigured', 'active'): (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE),
+        ('unconfigured', 'active'): (
+            Transition.TRANSITION_CONFIGURE,
+            Transition.TRANSITION_ACTIVATE,
+        ),
         ('unconfigured', 'inactive'): (Transition.TRANSITION_CONFIGURE,),
         ('inactive', 'active'): (Transition.TRANSITION_ACTIVATE,),
         ('active', 'inactive'): (Transition.TRANSITION_DEACTIVATE,),
     }
     for step in steps.get((state, wanted), ()):
-        if not _call(graph, ChangeState, f'{name}/change_state', ChangeState.Request(transition=Transition(id=step))).success:
+        if not _call(
+            graph,
+            ChangeState,
+            f'{name}/change_state',
+            ChangeState.Request(transition=Transition(id=step)),
+        ).success:
             break
     return lifecycle_states(graph).get(name, NO_ANSWER)
 
@@ -89,10 +108,16 @@ def _ask(graph: Graph, kind: type, services: Iterable[str]) -> dict:
     for service in services:
         client = graph.node.create_client(kind, service)
         futures[service.rpartition('/')[0]] = (client, service)
-    graph.spin_until(lambda: all(client.service_is_ready() for client, _ in futures.values()), ANSWER_S)
-    futures = {name: (client, client.call_async(kind.Request())) for name, (client, _) in futures.items()}
+    graph.spin_until(
+        lambda: all(client.service_is_ready() for client, _ in futures.values()), ANSWER_S
+    )
+    futures = {
+        name: (client, client.call_async(kind.Request())) for name, (client, _) in futures.items()
+    }
     graph.spin_until(lambda: all(future.done() for _, future in futures.values()), ANSWER_S)
-    answers = {name: future.result() if future.done() else None for name, (_, future) in futures.items()}
+    answers = {
+        name: future.result() if future.done() else None for name, (_, future) in futures.items()
+    }
     for client, _ in futures.values():
         graph.node.destroy_client(client)
     return answers

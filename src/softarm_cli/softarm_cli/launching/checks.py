@@ -15,7 +15,8 @@ def check(processes: list[Process]) -> None:
     """Refuse what cannot run.
 
     Raises:
-        LaunchError: If a parameter of a node of this workspace has a value that it will refuse, or a node of the same name
+        LaunchError: If a parameter of a node of this workspace has a value that it will refuse, or
+            a node of the same name
             already runs in the same ROS domain.
     """
     for process in processes:
@@ -57,16 +58,21 @@ def _domain(environment: dict[str, str]) -> str:
 def _running_nodes() -> dict[tuple[str, str], int]:
     """Process ids by node name and domain, of this user's nodes on this machine.
 
-    The command lines are read instead of the ROS graph, which knows a killed node for another 20 s, and hears of a new one late.
+    The command lines are read instead of the ROS graph, which knows a killed node for another 20 s,
+    and hears of a new one late.
     """
     found = {}
     for entry in Path('/proc').glob('[0-9]*'):
         try:
             words = (entry / 'cmdline').read_text(errors='replace').split('\0')
-            remaps = dict(word.split(':=', 1) for word in words if word.startswith(('__node:=', '__ns:=')))
+            remaps = dict(
+                word.split(':=', 1) for word in words if word.startswith(('__node:=', '__ns:='))
+            )
             if '__node' in remaps:
                 variables = (entry / 'environ').read_text(errors='replace').split('\0')
-                domain = _domain(dict(variable.split('=', 1) for variable in variables if '=' in variable))
+                domain = _domain(
+                    dict(variable.split('=', 1) for variable in variables if '=' in variable)
+                )
                 found[_full_name(remaps), domain] = int(entry.name)
         except OSError:
             continue  # it has ended, or belongs to somebody else

@@ -1,7 +1,8 @@
 """What an XML launch file asks for: its arguments, and the processes with their command lines.
 
-Reads the part of ROS 2's XML launch format that this workspace uses, with the meaning that `ros2 launch` (Jazzy) gives it: an include
-is not a scope, a group is; a node's parameters are passed as files, later ones win. Anything else is refused by name and line.
+Reads the part of ROS 2's XML launch format that this workspace uses, with the meaning that `ros2
+launch` (Jazzy) gives it: an include is not a scope, a group is; a node's parameters are passed as
+files, later ones win. Anything else is refused by name and line.
 """
 
 import math
@@ -19,7 +20,15 @@ from softarm_cli.launching import substitutions
 from softarm_cli.launching.xml import Element, LaunchError, read, where
 
 _CONDITIONS = {'if', 'unless'}
-_PROCESS = {'output', 'respawn', 'respawn_delay', 'respawn_max_retries', 'on_exit', 'launch-prefix', 'cwd'}
+_PROCESS = {
+    'output',
+    'respawn',
+    'respawn_delay',
+    'respawn_max_retries',
+    'on_exit',
+    'launch-prefix',
+    'cwd',
+}
 _OUTPUTS = ('screen', 'log', 'both')
 _NAME = '[A-Za-z_][A-Za-z0-9_]*'
 _NAME_RULE = 'letters, digits and _, a letter first'
@@ -89,7 +98,9 @@ def describe(path: Path, given: dict[str, str], scratch: Path) -> Description:
     declared = declared_arguments(path)
     undeclared = sorted(set(given) - set(declared))
     if undeclared:
-        raise LaunchError(f'{where(path)}: argument {undeclared[0]!r} is not declared; declared: {", ".join(sorted(declared)) or "none"}')
+        raise LaunchError(
+            f'{where(path)}: argument {undeclared[0]!r} is not declared; declared: {", ".join(sorted(declared)) or "none"}'
+        )
     reader = _Reader(scratch)
     reader.variables.update(given)
     reader.file(path)
@@ -122,7 +133,9 @@ class _Reader:
     def file(self, path: Path) -> None:
         path = path.resolve()
         if path in self._files:
-            raise LaunchError(f'{where(path)} includes itself: {" -> ".join(p.name for p in [*self._files, path])}')
+            raise LaunchError(
+                f'{where(path)} includes itself: {" -> ".join(p.name for p in [*self._files, path])}'
+            )
         self._files.append(path)
         root = read(path)
         root.check({'version'}, set(self._actions))
@@ -132,7 +145,12 @@ class _Reader:
     def _run(self, elements: list[Element]) -> None:
         for element in elements:
             listing = self._scratch is None
-            if listing and element.tag in ('node', 'executable', 'push_ros_namespace', 'push-ros-namespace'):
+            if listing and element.tag in (
+                'node',
+                'executable',
+                'push_ros_namespace',
+                'push-ros-namespace',
+            ):
                 continue
             if listing or self._holds(element):
                 self._actions[element.tag](element)
@@ -147,7 +165,9 @@ class _Reader:
 
     def _expand(self, element: Element, text: str) -> str:
         try:
-            return substitutions.expand(text, self.variables, self._environment, str(element.file.parent))
+            return substitutions.expand(
+                text, self.variables, self._environment, str(element.file.parent)
+            )
         except substitutions.SubstitutionError as error:
             raise element.error(str(error)) from error
 
@@ -166,7 +186,9 @@ class _Reader:
     def _boolean(self, element: Element, name: str, value: str) -> bool:
         known = {'true': True, '1': True, 'false': False, '0': False}
         if value.strip().lower() not in known:
-            raise element.error(f'{name}={value!r} of <{element.tag}> is neither true, 1, false nor 0')
+            raise element.error(
+                f'{name}={value!r} of <{element.tag}> is neither true, 1, false nor 0'
+            )
         return known[value.strip().lower()]
 
     def _arg(self, element: Element) -> None:
@@ -176,13 +198,19 @@ class _Reader:
             choice.check({'value'})
         choices = tuple(choice.required('value') for choice in element.children)
         default = element.attributes.get('default')
-        self.description.arguments.setdefault(name, Argument(name, default, element.attributes.get('description', ''), choices))
+        self.description.arguments.setdefault(
+            name, Argument(name, default, element.attributes.get('description', ''), choices)
+        )
         if name not in self.variables:
             if default is None and self._scratch is not None:
-                raise element.error(f'argument {name!r} has no default: give {name}:=VALUE ({element.attributes.get("description", "")})')
+                raise element.error(
+                    f'argument {name!r} has no default: give {name}:=VALUE ({element.attributes.get("description", "")})'
+                )
             self.variables[name] = self._expand(element, default or '')
         if choices and self._scratch is not None and self.variables[name] not in choices:
-            raise element.error(f'argument {name!r} is {self.variables[name]!r}; choose from: {", ".join(choices)}')
+            raise element.error(
+                f'argument {name!r} is {self.variables[name]!r}; choose from: {", ".join(choices)}'
+            )
 
     def _let(self, element: Element) -> None:
         element.check({'name', 'value'} | _CONDITIONS)
@@ -212,7 +240,9 @@ class _Reader:
     def _ros_namespace(self, element: Element) -> str:
         namespace = self._value(element, 'namespace', '')
         if namespace.strip('/') and not re.fullmatch(f'/?{_NAME}(/{_NAME})*/?', namespace):
-            raise element.error(f'namespace {namespace!r} is none of ROS: {_NAME_RULE}; parts are separated by /')
+            raise element.error(
+                f'namespace {namespace!r} is none of ROS: {_NAME_RULE}; parts are separated by /'
+            )
         return namespace
 
     def _set_env(self, element: Element) -> None:
@@ -232,7 +262,10 @@ class _Reader:
         self._add(element, self._value(element, 'name', os.path.basename(command[0])), command)
 
     def _node(self, element: Element) -> None:
-        element.check({'pkg', 'exec', 'name', 'namespace', 'args', 'ros_args'} | _PROCESS | _CONDITIONS, {'param', 'remap', 'env'})
+        element.check(
+            {'pkg', 'exec', 'name', 'namespace', 'args', 'ros_args'} | _PROCESS | _CONDITIONS,
+            {'param', 'remap', 'env'},
+        )
         executable = self._value(element, 'exec')
         namespace = self._inside(self._namespace, self._ros_namespace(element))
         name = self._value(element, 'name', '')
@@ -253,7 +286,12 @@ class _Reader:
             if child.tag == 'remap':
                 child.check({'from', 'to'})
                 ros_arguments += ['-r', f'{self._value(child, "from")}:={self._value(child, "to")}']
-        command = [self._find(element, executable), *self._words(element, 'args'), '--ros-args', *ros_arguments]
+        command = [
+            self._find(element, executable),
+            *self._words(element, 'args'),
+            '--ros-args',
+            *ros_arguments,
+        ]
         self._add(
             element,
             executable,
@@ -273,12 +311,16 @@ class _Reader:
                 raise element.error(f'parameter file {self._beside(element, path)} does not exist')
             return path
         if element.attributes.get('type', 'str') != 'str':
-            raise element.error(f'type={element.attributes["type"]!r} is not known; the only one is str, without it the value says')
+            raise element.error(
+                f'type={element.attributes["type"]!r} is not known; the only one is str, without it the value says'
+            )
         text = self._value(element, 'value')
         value = text if 'type' in element.attributes else self._by_yaml_rules(element, text)
         parameters[element.required('name')] = value
         path = self._scratch / f'launch_params_{len(list(self._scratch.iterdir()))}.yaml'
-        path.write_text(yaml.safe_dump({who: {'ros__parameters': {element.required('name'): value}}}))
+        path.write_text(
+            yaml.safe_dump({who: {'ros__parameters': {element.required('name'): value}}})
+        )
         return str(path)
 
     def _by_yaml_rules(self, element: Element, text: str):
@@ -289,7 +331,9 @@ class _Reader:
             value = None if '$(' in element.attributes['value'] else text
         kinds = {type(one) for one in value} if isinstance(value, list) else {type(value)}
         if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
-            raise element.error(f'value={text!r} is by YAML rules no value of a parameter: give type="str", or a list of one kind')
+            raise element.error(
+                f'value={text!r} is by YAML rules no value of a parameter: give type="str", or a list of one kind'
+            )
         return value
 
     def _find(self, element: Element, executable: str) -> str:
@@ -309,7 +353,9 @@ class _Reader:
         if output not in _OUTPUTS:
             raise element.error(f'output={output!r} is not one of: {", ".join(_OUTPUTS)}')
         if element.attributes.get('on_exit', 'shutdown') != 'shutdown':
-            raise element.error(f'on_exit={element.attributes["on_exit"]!r} is not known; the only one is shutdown')
+            raise element.error(
+                f'on_exit={element.attributes["on_exit"]!r} is not known; the only one is shutdown'
+            )
         self.description.processes.append(
             Process(
                 name=f'{name}-{len(self.description.processes) + 1}',
@@ -317,15 +363,21 @@ class _Reader:
                 environment=environment,
                 output=output,
                 respawn=self._boolean(element, 'respawn', self._value(element, 'respawn', 'false')),
-                respawn_delay_s=self._number(element, 'respawn_delay', '0', float, 'a number of seconds, 0 or more', 0.0),
-                respawn_max_retries=self._number(element, 'respawn_max_retries', '-1', int, 'a whole number', -math.inf),
+                respawn_delay_s=self._number(
+                    element, 'respawn_delay', '0', float, 'a number of seconds, 0 or more', 0.0
+                ),
+                respawn_max_retries=self._number(
+                    element, 'respawn_max_retries', '-1', int, 'a whole number', -math.inf
+                ),
                 shutdown_on_exit='on_exit' in element.attributes,
                 directory=self._value(element, 'cwd', '') or None,
                 **node,
             )
         )
 
-    def _number(self, element: Element, name: str, default: str, kind: type, what: str, least: float):
+    def _number(
+        self, element: Element, name: str, default: str, kind: type, what: str, least: float
+    ):
         text = self._value(element, name, default)
         try:
             value = kind(text)
@@ -339,7 +391,9 @@ class _Reader:
     def _beside(element: Element, path: str | Path) -> str:
         """A path as seen from the launch file's folder, where it lies in it."""
         folder = element.file.parent
-        return str(Path(path).relative_to(folder)) if Path(path).is_relative_to(folder) else str(path)
+        return (
+            str(Path(path).relative_to(folder)) if Path(path).is_relative_to(folder) else str(path)
+        )
 
     @staticmethod
     def _inside(outer: str, inner: str) -> str:
@@ -353,17 +407,26 @@ def find_executable(package: str, executable: str) -> str:
     """Path of a package's executable.
 
     Raises:
-        LookupError: If the package or the executable is not there; the message names those that are.
+        LookupError: If the package or the executable is not there; the message names those that
+            are.
     """
     try:
         prefix = get_package_prefix(package)
     except (PackageNotFoundError, ValueError) as error:
-        raise LookupError(f'package {package!r} is not found on {socket.gethostname()}: {how_to_get(package)}') from error
+        raise LookupError(
+            f'package {package!r} is not found on {socket.gethostname()}: {how_to_get(package)}'
+        ) from error
     folder = Path(prefix) / 'lib' / package
     path = folder / executable
     if not (path.is_file() and os.access(path, os.X_OK)):
-        present = sorted(p.name for p in folder.iterdir() if os.access(p, os.X_OK)) if folder.is_dir() else []
-        raise LookupError(f'package {package!r} has no executable {executable!r}; it has: {", ".join(present) or "none"}')
+        present = (
+            sorted(p.name for p in folder.iterdir() if os.access(p, os.X_OK))
+            if folder.is_dir()
+            else []
+        )
+        raise LookupError(
+            f'package {package!r} has no executable {executable!r}; it has: {", ".join(present) or "none"}'
+        )
     return str(path)
 
 

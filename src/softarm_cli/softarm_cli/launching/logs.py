@@ -82,14 +82,20 @@ class Launch:
 
 def running_launches(domain: int) -> list[Launch]:
     """Return the launches of this user that run in a ROS domain."""
-    found = [read_launch(folder) for folder in _folders() if _launch_environment(folder) is not None]
+    found = [
+        read_launch(folder) for folder in _folders() if _launch_environment(folder) is not None
+    ]
     return [launch for launch in found if launch.domain == domain]
 
 
 def last_launch() -> Launch | None:
     """Return the newest launch, which may have ended."""
     folders = _folders()
-    return read_launch(max(folders, key=lambda f: (f / 'launch.log').stat().st_mtime)) if folders else None
+    return (
+        read_launch(max(folders, key=lambda f: (f / 'launch.log').stat().st_mtime))
+        if folders
+        else None
+    )
 
 
 def read_launch(folder: Path) -> Launch:
@@ -109,7 +115,12 @@ def read_launch(folder: Path) -> Launch:
             if label is not None:
                 died = match.re is _DIED
                 node = _node_name(_words(match[4])) if died else processes[label].node
-                processes[label] = replace(processes[label], node=node, exit_code=int(match[3]) if died else 0, ended_s=float(match[1]))
+                processes[label] = replace(
+                    processes[label],
+                    node=node,
+                    exit_code=int(match[3]) if died else 0,
+                    ended_s=float(match[1]),
+                )
         elif match := _SAID.match(line):
             if match[1] in processes and match[2].strip():
                 processes[match[1]] = replace(processes[match[1]], last_words=match[2].strip())
@@ -120,11 +131,22 @@ def read_launch(folder: Path) -> Launch:
     environment = _launch_environment(folder)
     command = shlex.join(_command_line(_launch_pid(folder))[1:]) if environment is not None else ''
     domain = None if environment is None else int(environment.get('ROS_DOMAIN_ID') or 0)
-    return Launch(_spoken(command), tuple(processes.values()), environment is not None, interrupted, domain, cause, ended_s)
+    return Launch(
+        _spoken(command),
+        tuple(processes.values()),
+        environment is not None,
+        interrupted,
+        domain,
+        cause,
+        ended_s,
+    )
 
 
 def _folders() -> list[Path]:
-    root = Path(os.environ.get('ROS_LOG_DIR') or Path(os.environ.get('ROS_HOME') or Path.home() / '.ros') / 'log')
+    root = Path(
+        os.environ.get('ROS_LOG_DIR')
+        or Path(os.environ.get('ROS_HOME') or Path.home() / '.ros') / 'log'
+    )
     return [path.parent for path in root.glob('*/launch.log') if not path.parent.is_symlink()]
 
 
@@ -152,13 +174,21 @@ def _launch_environment(folder: Path) -> dict[str, str] | None:
 
 def _command_line(pid: int) -> list[str]:
     try:
-        return Path(f'/proc/{pid}/cmdline').read_bytes().decode(errors='replace').rstrip('\0').split('\0')
+        return (
+            Path(f'/proc/{pid}/cmdline')
+            .read_bytes()
+            .decode(errors='replace')
+            .rstrip('\0')
+            .split('\0')
+        )
     except OSError:
         return []
 
 
 def _node_name(words: list[str]) -> str | None:
-    remapped = dict(word.split(':=', 1) for word in words if word.startswith(('__node:=', '__ns:=')))
+    remapped = dict(
+        word.split(':=', 1) for word in words if word.startswith(('__node:=', '__ns:='))
+    )
     if '__node' not in remapped:
         return None
     return f'{remapped.get("__ns", "").rstrip("/")}/{remapped["__node"]}'

@@ -1,6 +1,7 @@
 """Runs the processes of a launch description: prefixes their output, restarts them, ends them in order.
 
-Every process leads a group of its own, and signals go to the group, so nothing that a node starts is left behind.
+Every process leads a group of its own, and signals go to the group, so nothing that a node starts
+is left behind.
 """
 
 import asyncio
@@ -25,10 +26,11 @@ _libc = ctypes.CDLL(None)
 def run(processes: list[Process]) -> int:
     """Run until every process has ended, or SIGINT or SIGTERM ends them; return the exit code.
 
-    What happens when a process ends is said in the launch file, as for `ros2 launch`: on_exit="shutdown" ends the others,
-    respawn="true" starts it again, neither leaves it ended. The exit code is 0 after SIGINT or SIGTERM and when all have ended,
-    1 when a process that the others need has ended or cannot be started, and 2 when a node's configuration is wrong: a node says
-    so by its exit code 2, is not started again, and ends the others.
+    What happens when a process ends is said in the launch file, as for `ros2 launch`:
+    on_exit="shutdown" ends the others, respawn="true" starts it again, neither leaves it ended. The
+    exit code is 0 after SIGINT or SIGTERM and when all have ended, 1 when a process that the others
+    need has ended or cannot be started, and 2 when a node's configuration is wrong: a node says so
+    by its exit code 2, is not started again, and ends the others.
     """
     with _Log() as log:
         return asyncio.run(_Launch(processes, log).run())
@@ -38,8 +40,14 @@ class _Log:
     """The screen, and launch.log in a folder of its own."""
 
     def __enter__(self):
-        root = os.environ.get('ROS_LOG_DIR') or Path(os.environ.get('ROS_HOME') or Path.home() / '.ros') / 'log'
-        folder = Path(root) / f'{time.strftime("%Y-%m-%d-%H-%M-%S")}-{socket.gethostname()}-{os.getpid()}'
+        root = (
+            os.environ.get('ROS_LOG_DIR')
+            or Path(os.environ.get('ROS_HOME') or Path.home() / '.ros') / 'log'
+        )
+        folder = (
+            Path(root)
+            / f'{time.strftime("%Y-%m-%d-%H-%M-%S")}-{socket.gethostname()}-{os.getpid()}'
+        )
         folder.mkdir(parents=True, exist_ok=True)
         self._file = (folder / 'launch.log').open('w')
         self.line(f'[INFO] [launch]: All log files can be found below {folder}')
@@ -70,13 +78,17 @@ class _Launch:
             loop.add_signal_handler(number, self._on_signal, number)
         await asyncio.gather(*(self._keep(process) for process in self._processes))
         if self._cause:
-            self._log.line(f'[ERROR] [launch]: ended because {self._cause}'[:_MOST_CHARACTERS], stream=sys.stderr)
+            self._log.line(
+                f'[ERROR] [launch]: ended because {self._cause}'[:_MOST_CHARACTERS],
+                stream=sys.stderr,
+            )
         return self._code
 
     def _on_signal(self, number):
         if not self._stopping.is_set():
             self._log.line(
-                f'[WARNING] [launch]: user interrupted with {signal.Signals(number).name}: ending every process', stream=sys.stderr
+                f'[WARNING] [launch]: user interrupted with {signal.Signals(number).name}: ending every process',
+                stream=sys.stderr,
             )
             self._stopping.set()
 
@@ -88,14 +100,21 @@ class _Launch:
             if self._stopping.is_set():
                 return
             if process.node and code == _CONFIGURATION_IS_WRONG:
-                self._end_all(_CONFIGURATION_IS_WRONG, f'{process.node} cannot run: {self._last_words(process)}')
+                self._end_all(
+                    _CONFIGURATION_IS_WRONG,
+                    f'{process.node} cannot run: {self._last_words(process)}',
+                )
             elif process.shutdown_on_exit:
                 words = f': {self._last_words(process)}' if code > 0 else ''
-                self._end_all(1, f'{process.node or process.name}, which the others need, {_how(code)}{words}')
+                self._end_all(
+                    1, f'{process.node or process.name}, which the others need, {_how(code)}{words}'
+                )
             if not process.respawn:
                 return
             if started > process.respawn_max_retries >= 0:
-                text = f'[ERROR] [{process.name}]: has ended {started} times and is not started again'
+                text = (
+                    f'[ERROR] [{process.name}]: has ended {started} times and is not started again'
+                )
                 self._log.line(text, stream=sys.stderr)
                 return
             await self._stops_within(process.respawn_delay_s)
@@ -130,7 +149,9 @@ class _Launch:
             return None
         self._log.line(f'[INFO] [{process.name}]: process started with pid [{child.pid}]')
         copies = [
-            asyncio.create_task(self._copy(process, child.stdout, process.output != 'log', sys.stdout)),
+            asyncio.create_task(
+                self._copy(process, child.stdout, process.output != 'log', sys.stdout)
+            ),
             asyncio.create_task(self._copy(process, child.stderr, True, sys.stderr)),
         ]
         ended = asyncio.create_task(child.wait())
@@ -146,8 +167,13 @@ class _Launch:
 
     async def _end(self, process: Process, child, ended) -> None:
         if process.node and not _handles_signals(child.pid):
-            _signal_group(child.pid, signal.SIGTERM)  # still importing: SIGINT would only make a traceback
-        for number, following in ((signal.SIGINT, signal.SIGTERM), (signal.SIGTERM, signal.SIGKILL)):
+            _signal_group(
+                child.pid, signal.SIGTERM
+            )  # still importing: SIGINT would only make a traceback
+        for number, following in (
+            (signal.SIGINT, signal.SIGTERM),
+            (signal.SIGTERM, signal.SIGKILL),
+        ):
             _signal_group(child.pid, number)
             await asyncio.wait([ended], timeout=_ESCALATION_S)
             if ended.done():
@@ -175,17 +201,27 @@ class _Launch:
 
     def _report(self, process: Process, child) -> None:
         if child.returncode == 0:
-            self._log.line(f'[INFO] [{process.name}]: process has finished cleanly [pid {child.pid}]')
+            self._log.line(
+                f'[INFO] [{process.name}]: process has finished cleanly [pid {child.pid}]'
+            )
         elif self._stopping.is_set() and child.returncode in (-signal.SIGINT, -signal.SIGTERM):
-            self._log.line(f'[INFO] [{process.name}]: process was ended by {signal.Signals(-child.returncode).name} [pid {child.pid}]')
+            self._log.line(
+                f'[INFO] [{process.name}]: process was ended by {signal.Signals(-child.returncode).name} [pid {child.pid}]'
+            )
         else:
             how = f"pid {child.pid}, exit code {child.returncode}, cmd '{shlex.join(process.command)}'"
-            self._log.line(f'[ERROR] [{process.name}]: process has died [{how}].', stream=sys.stderr)
+            self._log.line(
+                f'[ERROR] [{process.name}]: process has died [{how}].', stream=sys.stderr
+            )
 
 
 def _how(code: int | None) -> str:
     """How a process ended, from its exit code."""
-    return f'was killed by {signal.Signals(-code).name}' if code < 0 else f'ended with exit code {code}'
+    return (
+        f'was killed by {signal.Signals(-code).name}'
+        if code < 0
+        else f'ended with exit code {code}'
+    )
 
 
 def _handles_signals(pid: int) -> bool:
@@ -194,7 +230,9 @@ def _handles_signals(pid: int) -> bool:
         status = Path(f'/proc/{pid}/status').read_text()
     except FileNotFoundError:
         return True
-    caught = int(next(line.split()[1] for line in status.splitlines() if line.startswith('SigCgt:')), 16)
+    caught = int(
+        next(line.split()[1] for line in status.splitlines() if line.startswith('SigCgt:')), 16
+    )
     return bool(caught >> (signal.SIGTERM - 1) & 1)
 
 

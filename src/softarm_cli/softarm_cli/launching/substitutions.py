@@ -4,7 +4,11 @@ import re
 import shlex
 import subprocess
 
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
+from ament_index_python.packages import (
+    PackageNotFoundError,
+    get_package_prefix,
+    get_package_share_directory,
+)
 
 _KNOWN = 'var, env, find-pkg-share, find-pkg-prefix, dirname, command'
 _COMMAND_S = 60.0
@@ -14,7 +18,9 @@ class SubstitutionError(ValueError):
     """A substitution that is not known or has no value."""
 
 
-def expand(text: str, variables: dict[str, str], environment: dict[str, str], directory: str) -> str:
+def expand(
+    text: str, variables: dict[str, str], environment: dict[str, str], directory: str
+) -> str:
     """The text with every $(...) replaced, innermost first.
 
     Args:
@@ -23,8 +29,14 @@ def expand(text: str, variables: dict[str, str], environment: dict[str, str], di
         environment: Environment variables, for $(env NAME [DEFAULT]).
         directory: Folder of the launch file, for $(dirname).
     """
-    while (end := text.find(')', text.find('$('))) >= 0 and (start := text.rfind('$(', 0, end)) >= 0:
-        text = text[:start] + _value(text[start + 2 : end], variables, environment, directory) + text[end + 1 :]
+    while (end := text.find(')', text.find('$('))) >= 0 and (
+        start := text.rfind('$(', 0, end)
+    ) >= 0:
+        text = (
+            text[:start]
+            + _value(text[start + 2 : end], variables, environment, directory)
+            + text[end + 1 :]
+        )
     if '$(' in text:
         raise SubstitutionError(f'{text!r} lacks a closing parenthesis')
     return text
@@ -46,7 +58,9 @@ def split(text: str) -> list[str]:
                 kept.append(text[start : i + 1])
     if depth:
         raise SubstitutionError(f'{text!r} lacks a closing parenthesis')
-    return [re.sub('\0(\\d+)\0', lambda match: kept[int(match[1])], word) for word in shlex.split(plain)]
+    return [
+        re.sub('\0(\\d+)\0', lambda match: kept[int(match[1])], word) for word in shlex.split(plain)
+    ]
 
 
 def _value(inside: str, variables, environment, directory) -> str:
@@ -62,7 +76,9 @@ def _value(inside: str, variables, environment, directory) -> str:
             return variables[name]
         case 'env', [name, *default]:
             if name not in environment and not default:
-                raise SubstitutionError(f'environment variable {name!r} is not set and $(env {name}) gives no default')
+                raise SubstitutionError(
+                    f'environment variable {name!r} is not set and $(env {name}) gives no default'
+                )
             return environment.get(name, default[0].strip('\'"') if default else '')
         case 'find-pkg-share', [package]:
             return _of_package(get_package_share_directory, package)
@@ -77,9 +93,13 @@ def _output(quoted: str) -> str:
     """What a command line, one quoted word, writes to stdout."""
     try:
         [line] = shlex.split(quoted)
-        result = subprocess.run(shlex.split(line), capture_output=True, text=True, check=True, timeout=_COMMAND_S)
+        result = subprocess.run(
+            shlex.split(line), capture_output=True, text=True, check=True, timeout=_COMMAND_S
+        )
     except subprocess.CalledProcessError as error:
-        raise SubstitutionError((error.stderr.strip().splitlines() or [f'{line}: exit code {error.returncode}'])[-1]) from error
+        raise SubstitutionError(
+            (error.stderr.strip().splitlines() or [f'{line}: exit code {error.returncode}'])[-1]
+        ) from error
     except (ValueError, OSError, subprocess.TimeoutExpired) as error:
         raise SubstitutionError(f'$(command{quoted}): {error}') from error
     return result.stdout
@@ -89,4 +109,6 @@ def _of_package(look_up, package: str) -> str:
     try:
         return look_up(package)
     except (PackageNotFoundError, ValueError) as error:
-        raise SubstitutionError(f'package {package!r} is not found: source env.sh, or install it') from error
+        raise SubstitutionError(
+            f'package {package!r} is not found: source env.sh, or install it'
+        ) from error

@@ -38,7 +38,9 @@ class Element:
         """Refuse what this tag does not know."""
         for name in self.attributes:
             if name not in attributes:
-                raise self.error(f'unknown attribute {name!r} of <{self.tag}>; known: {", ".join(sorted(attributes))}')
+                raise self.error(
+                    f'unknown attribute {name!r} of <{self.tag}>; known: {", ".join(sorted(attributes))}'
+                )
         for child in self.children:
             if child.tag not in children:
                 known = f'known: {", ".join(sorted(children))}' if children else 'it takes none'
@@ -89,4 +91,6 @@ class _Handler(xml.sax.ContentHandler):
 
     def characters(self, content):
         if content.strip():
-            raise LaunchError(f'{where(self._path)}:{self._locator.getLineNumber()}: text {content.strip()!r} outside any attribute')
+            raise LaunchError(
+                f'{where(self._path)}:{self._locator.getLineNumber()}: text {content.strip()!r} outside any attribute'
+            )

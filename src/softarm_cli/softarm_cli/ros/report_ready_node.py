@@ -1,7 +1,8 @@
 """Node `report_ready`: says when every node of a launch works, until then who is waited for, and ends with the launch.
 
-In: `/diagnostics`. A node works when its report is OK, or WARN without the value `ready: False`. Two processes that report under one
-name, before all nodes work, and a node that has not run for a minute end this node with exit code 1; the launch file ends the rest.
+In: `/diagnostics`. A node works when its report is OK, or WARN without the value `ready: False`.
+Two processes that report under one name, before all nodes work, and a node that has not run for a
+minute end this node with exit code 1; the launch file ends the rest.
 """
 
 import math
@@ -27,7 +28,9 @@ _MOST_CHARACTERS = 300
 class ReportReadyParameters:
     """Parameters of the node."""
 
-    nodes: list[str] = parameter(description='nodes that must work; names relative to the namespace of this one')
+    nodes: list[str] = parameter(
+        description='nodes that must work; names relative to the namespace of this one'
+    )
     what: str = parameter(description='what the launch runs, for the line that says so')
     hint: str = parameter('', 'what to try then')
 
@@ -62,7 +65,10 @@ class ReportReadyNode(Node):
 
     def _look(self) -> None:
         now_s = time.monotonic()
-        self._readiness.see({f'{space.rstrip("/")}/{name}' for name, space in self.get_node_names_and_namespaces()}, now_s)
+        self._readiness.see(
+            {f'{space.rstrip("/")}/{name}' for name, space in self.get_node_names_and_namespaces()},
+            now_s,
+        )
         if gone := self._readiness.gone(now_s):
             raise LaunchError(f'{gone[0]} has not run for a minute: its error stands above')
         if self._is_ready:
@@ -83,7 +89,9 @@ class ReportReadyNode(Node):
     def _tell_ready(self, now_s: float) -> None:
         hint = f' Try: {self._settings.hint}' if self._settings.hint else ''
         nodes = '1 node' if self._nodes == 1 else f'{self._nodes} nodes'
-        self.get_logger().info(f'ready: {self._settings.what}, {nodes}, {now_s - self._start_s:.1f} s.{hint}')
+        self.get_logger().info(
+            f'ready: {self._settings.what}, {nodes}, {now_s - self._start_s:.1f} s.{hint}'
+        )
         self._remarks_due_s = now_s + _SETTLED_S
 
     def _watch(self, now_s: float) -> None:
@@ -102,7 +110,9 @@ class ReportReadyNode(Node):
 def _report(status: DiagnosticStatus) -> Report:
     values = {pair.key: pair.value for pair in status.values}
     works = status.level in (OK, WARN) and values.get('ready') != 'False'
-    return Report(values.get('pid', ''), works, '' if works and status.level == OK else status.message)
+    return Report(
+        values.get('pid', ''), works, '' if works and status.level == OK else status.message
+    )
 
 
 def main() -> int:

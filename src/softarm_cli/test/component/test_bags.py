@@ -22,7 +22,12 @@ from softarm_cli.graph.graph import Graph
 from softarm_cli.graph.message_types import message_definition
 from system_testing.small_graph import DEADLINE_S, SpinningNode, publisher
 
-COMMAND, PRESSURES, TRUTH, ROSOUT = '/soft_arm/pressure_command', '/soft_arm/pressures', '/virtual_rig/debug/tip_truth', '/rosout'
+COMMAND, PRESSURES, TRUTH, ROSOUT = (
+    '/soft_arm/pressure_command',
+    '/soft_arm/pressures',
+    '/virtual_rig/debug/tip_truth',
+    '/rosout',
+)
 RING = '/soft_arm/ring_pose'
 COUNT, PERIOD_NS = 20, 20_000_000
 HEARS = {COMMAND: ChamberPressures, PRESSURES: ChamberPressures}
@@ -38,18 +43,30 @@ def write_bag(path, count=COUNT):
 
         def add(topic, kind):
             text, type_hash = message_definition(kind)
-            return writer.add_connection(topic, kind, msgdef=text, rihs01=type_hash, offered_qos_profiles=[])
+            return writer.add_connection(
+                topic, kind, msgdef=text, rihs01=type_hash, offered_qos_profiles=[]
+            )
 
         chambers = 'soft_arm_msgs/msg/ChamberPressures'
         links = {topic: add(topic, chambers) for topic in (COMMAND, PRESSURES)}
-        truth, ring = add(TRUTH, 'geometry_msgs/msg/PoseStamped'), add(RING, 'geometry_msgs/msg/PoseWithCovarianceStamped')
+        truth, ring = (
+            add(TRUTH, 'geometry_msgs/msg/PoseStamped'),
+            add(RING, 'geometry_msgs/msg/PoseWithCovarianceStamped'),
+        )
         add(ROSOUT, 'rcl_interfaces/msg/Log')
         for number in range(count):
             stamp_ns = 1000 * 10**9 + number * PERIOD_NS
             for link in links.values():
-                message = ChamberPressures(header=header(number), names=['m1_b1', 'm1_b2'], pressures_pa=[1e3 * number, -5e3])
+                message = ChamberPressures(
+                    header=header(number),
+                    names=['m1_b1', 'm1_b2'],
+                    pressures_pa=[1e3 * number, -5e3],
+                )
                 writer.write(link, stamp_ns, serialize_message(message))
-            pose, seen = PoseStamped(header=header(number)), PoseWithCovarianceStamped(header=header(number))
+            pose, seen = (
+                PoseStamped(header=header(number)),
+                PoseWithCovarianceStamped(header=header(number)),
+            )
             pose.pose.position.x, seen.pose.pose.position.x = 0.01, 0.012
             writer.write(truth, stamp_ns, serialize_message(pose))
             writer.write(ring, stamp_ns, serialize_message(seen))
@@ -76,11 +93,19 @@ def test_a_command_that_somebody_hears_is_refused(bag, capsys):
         assert main(['play', str(bag), '--topics', COMMAND]) == 2
     assert driver.heard[COMMAND] == []
     error = capsys.readouterr().err
-    assert f'{COMMAND} is heard by /soft_arm/my_driver' in error and '--namespace' in error and error.count('\n') == 1
+    assert (
+        f'{COMMAND} is heard by /soft_arm/my_driver' in error
+        and '--namespace' in error
+        and error.count('\n') == 1
+    )
 
 
 def test_commands_that_nobody_hears_are_sent(bag):
-    with SpinningNode('listener', 'soft_arm', hears={f'/replay{PRESSURES}': ChamberPressures, COMMAND: ChamberPressures}) as listener:
+    with SpinningNode(
+        'listener',
+        'soft_arm',
+        hears={f'/replay{PRESSURES}': ChamberPressures, COMMAND: ChamberPressures},
+    ) as listener:
         assert play(bag, Replay(commands=True, namespace='replay', rate=100.0)) == 4 * COUNT
         listener.wait_for(f'/replay{PRESSURES}', COUNT)
     assert listener.heard[COMMAND] == []
@@ -111,8 +136,15 @@ def test_a_topic_with_a_publisher_is_refused(graph, bag):
 
 
 def test_nothing_is_sent_under_its_own_name_beside_a_driver(graph, bag):
-    with SpinningNode('pneumatic_driver', 'left', hears={'/left/pressure_command': ChamberPressures}, lifecycle=True):
-        assert graph.spin_until(lambda: refusal(graph, bag, topics=(PRESSURES,)) is not None, DEADLINE_S)
+    with SpinningNode(
+        'pneumatic_driver',
+        'left',
+        hears={'/left/pressure_command': ChamberPressures},
+        lifecycle=True,
+    ):
+        assert graph.spin_until(
+            lambda: refusal(graph, bag, topics=(PRESSURES,)) is not None, DEADLINE_S
+        )
         assert 'the driver /left/pneumatic_driver runs' in refusal(graph, bag, topics=(PRESSURES,))
         assert refusal(graph, bag, namespace='replay', commands=True) is None
         assert '/left/pneumatic_driver' in refusal(graph, bag, topics=(COMMAND,))
@@ -124,14 +156,18 @@ def test_a_driver_that_starts_ends_the_replay(tmp_path):
 
     def replay():
         try:
-            play(slow, Replay(topics=(PRESSURES,), rate=0.1), on_start=lambda left_out: entered.set())
+            play(
+                slow, Replay(topics=(PRESSURES,), rate=0.1), on_start=lambda left_out: entered.set()
+            )
         except BagError as error:
             raised.append(error)
 
     thread = threading.Thread(target=replay)
     thread.start()
     assert entered.wait(DEADLINE_S)
-    with SpinningNode('pneumatic_driver', 'soft_arm', hears={COMMAND: ChamberPressures}, lifecycle=True):
+    with SpinningNode(
+        'pneumatic_driver', 'soft_arm', hears={COMMAND: ChamberPressures}, lifecycle=True
+    ):
         thread.join(DEADLINE_S)
     assert not thread.is_alive() and 'pneumatic_driver' in str(raised[0])
 
@@ -166,7 +202,11 @@ def test_a_plot_shows_pressures_tip_and_error_in_their_units(bag):
     lines = {line.label: line for panel in (pressures, tip, error, poses) for line in panel.lines}
     assert lines['m1_b1 measured'].values[-1] == pytest.approx(COUNT - 1)  # kPa
     assert lines['m1_b2 commanded'].values == pytest.approx(np.full(COUNT, -5.0))
-    assert lines['m1_b1 measured'].colour == lines['m1_b1 commanded'].colour != lines['m1_b2 measured'].colour
+    assert (
+        lines['m1_b1 measured'].colour
+        == lines['m1_b1 commanded'].colour
+        != lines['m1_b2 measured'].colour
+    )
     assert lines['x by vision'].values == pytest.approx(np.full(COUNT, 12.0))  # mm
     assert lines['vision to truth'].values == pytest.approx(np.full(COUNT, 2.0))
     assert lines['pose.position.x'].times_s[-1] == pytest.approx((COUNT - 1) * 0.02)

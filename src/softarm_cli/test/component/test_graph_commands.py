@@ -26,7 +26,11 @@ def small_graph(ros_domain):
             node.create_publisher(DiagnosticArray, '/diagnostics', 10),
         )
         message = ChamberPressures(names=['m1_b1', 'm1_b2'], pressures_pa=[1.5e3, float('nan')])
-        fault = DiagnosticStatus(level=DiagnosticStatus.ERROR, name='left/pneumatic_driver', message='link lost: ' + '0f ' * 900)
+        fault = DiagnosticStatus(
+            level=DiagnosticStatus.ERROR,
+            name='left/pneumatic_driver',
+            message='link lost: ' + '0f ' * 900,
+        )
         node.create_timer(0.02, lambda: pressures.publish(message))
         node.create_timer(0.5, lambda: status.publish(DiagnosticArray(status=[fault])))
 
@@ -48,8 +52,12 @@ def test_echo_prints_yaml_and_json(small_graph, capsys):
     assert topic_command.main(['echo', 'left/pressures', '--once']) == 0
     message = yaml.safe_load(capsys.readouterr().out.removesuffix('---\n'))
     assert message['names'] == ['m1_b1', 'm1_b2'] and message['pressures_pa'][0] == 1500.0
-    assert topic_command.main(['echo', PRESSURES, '-n', '2', '--field', 'pressures_pa', '--json']) == 0
-    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == 2 * [[1500.0, None]]
+    assert (
+        topic_command.main(['echo', PRESSURES, '-n', '2', '--field', 'pressures_pa', '--json']) == 0
+    )
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == 2 * [
+        [1500.0, None]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -73,14 +81,21 @@ def test_hz_and_silence(small_graph, capsys):
     assert topic_command.main(['hz', PRESSURES, '-n', '2', '--json']) == 0
     rates = [json.loads(line)['rate_hz'] for line in capsys.readouterr().out.splitlines()]
     assert len(rates) == 2 and all(25.0 < rate < 60.0 for rate in rates)
-    assert topic_command.main(['echo', '/left/pneumatic_driver/transition_event', '--timeout', '1']) == 1
+    assert (
+        topic_command.main(['echo', '/left/pneumatic_driver/transition_event', '--timeout', '1'])
+        == 1
+    )
     assert 'nothing came' in capsys.readouterr().err
 
 
 def test_topics_and_nodes_are_listed(small_graph, capsys):
     assert topic_command.main(['list', '--json']) == 0
     listed = json.loads(capsys.readouterr().out)[PRESSURES]
-    assert listed == {'type': 'soft_arm_msgs/msg/ChamberPressures', 'publishers': ['/left/pneumatic_driver'], 'subscribers': []}
+    assert listed == {
+        'type': 'soft_arm_msgs/msg/ChamberPressures',
+        'publishers': ['/left/pneumatic_driver'],
+        'subscribers': [],
+    }
     assert node_command.main(['list', '--json']) == 0
     nodes = json.loads(capsys.readouterr().out)
     assert [node['name'] for node in nodes].count('/left/tip_controller') == 2

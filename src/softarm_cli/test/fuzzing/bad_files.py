@@ -21,7 +21,9 @@ YAML_TRAPS = {
     'list': b'[1, 2, 3]\n',
     'duplicate key': b'name: a\nname: b\n',
     'alias bomb': b'a: &a [x, x, x, x, x, x, x, x, x]\n'
-    + b''.join(b'%c: &%c [%s]\n' % (98 + i, 98 + i, b', '.join([b'*%c' % (97 + i)] * 9)) for i in range(9)),
+    + b''.join(
+        b'%c: &%c [%s]\n' % (98 + i, 98 + i, b', '.join([b'*%c' % (97 + i)] * 9)) for i in range(9)
+    ),
     'recursion': b'&a [*a]\n',
     'large': b'# ' + b'x' * 1_100_000 + b'\nname: a\n',
     'long value': b'name: ' + b'x' * 900_000 + b'\n',
@@ -80,7 +82,9 @@ def changed(content, rng: random.Random):
             case 5:
                 holder[key] = str(holder[key])
             case 6:
-                holder[key] = copy.deepcopy(rng.choice([node for node in _nodes(content) if node is not content] or [None]))
+                holder[key] = copy.deepcopy(
+                    rng.choice([node for node in _nodes(content) if node is not content] or [None])
+                )
             case _:
                 holder[key] = copy.deepcopy(rng.choice(VALUES))
     return content
@@ -98,7 +102,9 @@ def changed_yaml(valid: bytes, rng: random.Random) -> bytes:
     """A valid YAML file with values changed, or its text."""
     if rng.random() < 0.15:
         return changed_text(valid, rng)
-    return yaml.dump(changed(yaml.safe_load(valid), rng), Dumper=_NoAliases, allow_unicode=True, sort_keys=False).encode()
+    return yaml.dump(
+        changed(yaml.safe_load(valid), rng), Dumper=_NoAliases, allow_unicode=True, sort_keys=False
+    ).encode()
 
 
 def changed_json(valid: bytes, rng: random.Random) -> bytes:

@@ -11,7 +11,24 @@ from soft_arm_description.command_line import CommandLine
 from softarm_cli import softarm
 
 GROUPS = {'softarm.commands': (), **{f'softarm.{name}': (name,) for name in softarm._GROUPS}}
-NO_NUMBERS = 'nan', 'inf', '-inf', '1e300', '-1e300', '', ' ', 'x', '1,5', '0x10', '²', '9' * 5000, 'é\u202e\U0001f600', '--', '1e999', '\0'
+NO_NUMBERS = (
+    'nan',
+    'inf',
+    '-inf',
+    '1e300',
+    '-1e300',
+    '',
+    ' ',
+    'x',
+    '1,5',
+    '0x10',
+    '²',
+    '9' * 5000,
+    'é\u202e\U0001f600',
+    '--',
+    '1e999',
+    '\0',
+)
 NO_PATHS = (
     '',
     ' ',
@@ -26,8 +43,30 @@ NO_PATHS = (
     '/proc/self/mem',
     '~',
 )
-NO_ROBOTS = *NO_PATHS, '/dev/null', 'two_module_arm.yaml', 'TWO_MODULE_ARM', '../robots/two_module_arm', __file__
-NO_RIGS = '', ' ', '..', '.', '/', 'virtual/', 'moon', '../virtual', 'x' * 5000, 'é\u202e\U0001f600\n', '\0', '-', '_', 'VIRTUAL'
+NO_ROBOTS = (
+    *NO_PATHS,
+    '/dev/null',
+    'two_module_arm.yaml',
+    'TWO_MODULE_ARM',
+    '../robots/two_module_arm',
+    __file__,
+)
+NO_RIGS = (
+    '',
+    ' ',
+    '..',
+    '.',
+    '/',
+    'virtual/',
+    'moon',
+    '../virtual',
+    'x' * 5000,
+    'é\u202e\U0001f600\n',
+    '\0',
+    '-',
+    '_',
+    'VIRTUAL',
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +83,12 @@ class _Seen(Exception):  # noqa: N818
 
 def commands() -> list[Command]:
     """All of them."""
-    return [found for group, words in GROUPS.items() for point in sorted(entry_points(group=group)) for found in _of(point, words)]
+    return [
+        found
+        for group, words in GROUPS.items()
+        for point in sorted(entry_points(group=group))
+        for found in _of(point, words)
+    ]
 
 
 def _of(point, words: tuple[str, ...]) -> Iterator[Command]:
@@ -64,8 +108,17 @@ def _of(point, words: tuple[str, ...]) -> Iterator[Command]:
 
 
 def _below(parser: CommandLine, words: tuple[str, ...]) -> Iterator[Command]:
-    nested = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    yield Command(words, tuple(a for a in parser._actions if not isinstance(a, (argparse._HelpAction, argparse._SubParsersAction))))
+    nested = [
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+    ]
+    yield Command(
+        words,
+        tuple(
+            a
+            for a in parser._actions
+            if not isinstance(a, (argparse._HelpAction, argparse._SubParsersAction))
+        ),
+    )
     for action in nested:
         for name, child in action.choices.items():
             yield from _below(child, (*words, name))
@@ -80,13 +133,24 @@ def refused(command: Command, rng: random.Random) -> list[str]:
 
 def _good(arguments: tuple[argparse.Action, ...]) -> dict[argparse.Action, list[str]]:
     """Values of what must be given: of their kind, and of nothing that exists but this file and its folder."""
-    return {a: [_good_value(a)] * _count(a) for a in arguments if a.required or not a.option_strings and a.nargs not in ('?', '*')}
+    return {
+        a: [_good_value(a)] * _count(a)
+        for a in arguments
+        if a.required or not a.option_strings and a.nargs not in ('?', '*')
+    }
 
 
 def _good_value(argument: argparse.Action) -> str:
     if argument.choices:
         return str(next(iter(argument.choices)))
-    for value in ('1', '0.01', __file__, str(Path(__file__).parent), 'nowhere_yet.png', 'nowhere_yet'):
+    for value in (
+        '1',
+        '0.01',
+        __file__,
+        str(Path(__file__).parent),
+        'nowhere_yet.png',
+        'nowhere_yet',
+    ):
         try:
             (argument.type or str)(value)
         except (argparse.ArgumentTypeError, ValueError):
@@ -100,12 +164,23 @@ def _count(argument: argparse.Action) -> int:
 
 
 def _words(given: dict[argparse.Action, list[str]]) -> list[str]:
-    options = [word for a, values in given.items() if a.option_strings for word in (a.option_strings[-1], *values)]
-    return [*(word for a, values in given.items() if not a.option_strings for word in values), *options]
+    options = [
+        word
+        for a, values in given.items()
+        if a.option_strings
+        for word in (a.option_strings[-1], *values)
+    ]
+    return [
+        *(word for a, values in given.items() if not a.option_strings for word in values),
+        *options,
+    ]
 
 
 def _unknown(command: Command, given, rng) -> list[str]:
-    return [*_words(given), rng.choice(('--nothing', '-Z', '--' + 'x' * 5000, '--é', '--\n', '--robott=1'))]
+    return [
+        *_words(given),
+        rng.choice(('--nothing', '-Z', '--' + 'x' * 5000, '--é', '--\n', '--robott=1')),
+    ]
 
 
 def _cut(command: Command, given, rng) -> list[str]:

@@ -131,15 +131,27 @@ def _cloud(kind: str) -> bytes:
     points = np.random.default_rng(0).normal(size=(8, 3)).astype('<f4')
     if kind == 'ply':
         properties = ''.join(f'property float {axis}\n' for axis in 'xyz')
-        return f'ply\nformat binary_little_endian 1.0\nelement vertex 8\n{properties}end_header\n'.encode() + points.tobytes()
+        return (
+            f'ply\nformat binary_little_endian 1.0\nelement vertex 8\n{properties}end_header\n'.encode()
+            + points.tobytes()
+        )
     head = 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 8\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 8\n'
     if kind == 'ascii':
-        return (head + 'DATA ascii\n' + '\n'.join(' '.join(map(str, p)) for p in points.tolist()) + '\n').encode()
+        return (
+            head + 'DATA ascii\n' + '\n'.join(' '.join(map(str, p)) for p in points.tolist()) + '\n'
+        ).encode()
     if kind == 'binary':
         return (head + 'DATA binary\n').encode() + points.tobytes()
     columns = points.T.tobytes()  # as literals of LZF, 32 bytes at a time
-    packed = b''.join(bytes([len(columns[i : i + 32]) - 1]) + columns[i : i + 32] for i in range(0, len(columns), 32))
-    return (head + 'DATA binary_compressed\n').encode() + np.array([len(packed), len(columns)], '<u4').tobytes() + packed
+    packed = b''.join(
+        bytes([len(columns[i : i + 32]) - 1]) + columns[i : i + 32]
+        for i in range(0, len(columns), 32)
+    )
+    return (
+        (head + 'DATA binary_compressed\n').encode()
+        + np.array([len(packed), len(columns)], '<u4').tobytes()
+        + packed
+    )
 
 
 def _npy() -> bytes:
@@ -158,9 +170,13 @@ def loaders() -> dict[str, Loader]:
         return calibration_path('virtual', name).read_bytes()
 
     found = {
-        f'robot {name}': Loader(path.read_bytes(), _robot, (RobotFileError, KinematicsError)) for name, path in shipped_robots().items()
+        f'robot {name}': Loader(path.read_bytes(), _robot, (RobotFileError, KinematicsError))
+        for name, path in shipped_robots().items()
     }
-    found |= {f'map {name}': Loader(path.read_bytes(), load_map, (PneumaticDriverError,)) for name, path in shipped_maps().items()}
+    found |= {
+        f'map {name}': Loader(path.read_bytes(), load_map, (PneumaticDriverError,))
+        for name, path in shipped_maps().items()
+    }
     for model, file in (
         (camera_parameters.CameraParameters, 'virtual_camera'),
         (camera_parameters.FingerCameraParameters, 'finger_camera'),
@@ -173,15 +189,41 @@ def loaders() -> dict[str, Loader]:
 
             return load_parameters(model, path)
 
-        found[f'world {file}'] = Loader((CONFIG / f'{file}.yaml').read_bytes(), read, (SimulationError,))
-    cloud = lambda name: Loader(_cloud(name), read_cloud, (VisionError,), changed_text, 'c.ply' if name == 'ply' else 'c.pcd')  # noqa: E731
+        found[f'world {file}'] = Loader(
+            (CONFIG / f'{file}.yaml').read_bytes(), read, (SimulationError,)
+        )
+    cloud = lambda name: Loader(  # noqa: E731
+        _cloud(name),
+        read_cloud,
+        (VisionError,),
+        changed_text,
+        'c.ply' if name == 'ply' else 'c.pcd',
+    )
     return found | {
-        'pressure_length': Loader(calibration('pressure_length'), lambda p: load_curve(p, arm).lengths(np.zeros(6)), (KinematicsError,)),
-        'pressure_bend': Loader(calibration('pressure_bend'), lambda p: with_calibrated_bends(finger, p), (KinematicsError,)),
+        'pressure_length': Loader(
+            calibration('pressure_length'),
+            lambda p: load_curve(p, arm).lengths(np.zeros(6)),
+            (KinematicsError,),
+        ),
+        'pressure_bend': Loader(
+            calibration('pressure_bend'),
+            lambda p: with_calibrated_bends(finger, p),
+            (KinematicsError,),
+        ),
         'extrinsics': Loader(calibration('extrinsics'), extrinsics.load, (VisionError,)),
-        'dynamics': Loader(calibration('dynamics'), lambda p: dynamics.load_dynamics(p, arm.kinematic_fingerprint), (ControlError,)),
-        'free_closing': Loader(calibration('free_closing'), lambda p: free_closing.load(p, finger), (ControlError,)),
-        'jig': Loader((CONFIG / 'calibration_jig.yaml').read_bytes(), calibration_points.read_jig, (VisionError,)),
+        'dynamics': Loader(
+            calibration('dynamics'),
+            lambda p: dynamics.load_dynamics(p, arm.kinematic_fingerprint),
+            (ControlError,),
+        ),
+        'free_closing': Loader(
+            calibration('free_closing'), lambda p: free_closing.load(p, finger), (ControlError,)
+        ),
+        'jig': Loader(
+            (CONFIG / 'calibration_jig.yaml').read_bytes(),
+            calibration_points.read_jig,
+            (VisionError,),
+        ),
         'camera': Loader(
             b'image: {width_px: 64, height_px: 48, fx_px: 60.0, fy_px: 60.0, cx_px: 32.0, cy_px: 24.0}\n'
             b'distortion: {k1: 0.0, k2: 0.0, k3: 0.0, p1: 0.0, p2: 0.0}\n',
@@ -189,9 +231,17 @@ def loaders() -> dict[str, Loader]:
             (VisionError,),
         ),
         'credentials': Loader(b'user: me\npassword: secret\n', _private, (ConfigurationError,)),
-        'launch': Loader(_LAUNCH, lambda p: describe(p, {}, p.parent), (LaunchError,), changed_text, 'a.launch.xml'),
+        'launch': Loader(
+            _LAUNCH,
+            lambda p: describe(p, {}, p.parent),
+            (LaunchError,),
+            changed_text,
+            'a.launch.xml',
+        ),
         'lengths': Loader(
-            _csv('chamber,pressure_pa,length_m,branch', *(f'm1_b1,{k}e3,0.1{k},up' for k in range(6))),
+            _csv(
+                'chamber,pressure_pa,length_m,branch', *(f'm1_b1,{k}e3,0.1{k},up' for k in range(6))
+            ),
             read_points,
             (KinematicsError,),
             changed_text,
@@ -209,7 +259,10 @@ def loaders() -> dict[str, Loader]:
             changed_text,
         ),
         'correspondences': Loader(
-            _csv(','.join(calibration_points.COLUMNS), *(f'{k},0.1,0.2,0.{k},0.1,0.2,0.3' for k in range(5))),
+            _csv(
+                ','.join(calibration_points.COLUMNS),
+                *(f'{k},0.1,0.2,0.{k},0.1,0.2,0.3' for k in range(5)),
+            ),
             calibration_points.read_correspondences,
             (VisionError,),
             changed_text,
@@ -221,7 +274,11 @@ def loaders() -> dict[str, Loader]:
             changed_text,
         ),
         'clicks': Loader(
-            _csv('colour,line,u1_px,v1_px,u2_px,v2_px', 'all,reference,1,2,3,40', *(f'a.png,{s},1,2,30,4' for s in finger.segment_names)),
+            _csv(
+                'colour,line,u1_px,v1_px,u2_px,v2_px',
+                'all,reference,1,2,3,40',
+                *(f'a.png,{s},1,2,30,4' for s in finger.segment_names),
+            ),
             lambda p: finger_records.read_clicks(p, finger),
             (VisionError,),
             changed_text,
@@ -231,8 +288,16 @@ def loaders() -> dict[str, Loader]:
         'cloud pcd compressed': cloud('compressed'),
         'cloud ply': cloud('ply'),
         'cloud npy': Loader(_npy(), read_cloud, (VisionError,), changed_text, 'c.npy'),
-        'labels': Loader(json.dumps(_COCO).encode(), _labels, (VisionError,), changed_json, 'instances.json'),
-        'network card': Loader(exported.SHIPPED.with_suffix('.json').read_bytes(), _network, (VisionError,), changed_json, 'n.json'),
+        'labels': Loader(
+            json.dumps(_COCO).encode(), _labels, (VisionError,), changed_json, 'instances.json'
+        ),
+        'network card': Loader(
+            exported.SHIPPED.with_suffix('.json').read_bytes(),
+            _network,
+            (VisionError,),
+            changed_json,
+            'n.json',
+        ),
         'bag metadata': Loader(_BAG, _bag, (BagError,)),
     }
 

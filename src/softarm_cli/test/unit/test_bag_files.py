@@ -19,20 +19,28 @@ BAG = ROOT / 'src' / 'soft_arm_vision' / 'test' / 'data' / 'virtual_rig_bag'
 TRUTH = '/virtual_rig/debug/tip_truth'
 CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
 PAGE = (ROOT / 'docs' / 'interfaces.md').read_text()
-OBEYING = [*ROOT.glob('src/pneumatic_driver/*/ros/*.py'), *ROOT.glob('src/soft_arm_kinematics/*/ros/limb_states_node.py')]
+OBEYING = [
+    *ROOT.glob('src/pneumatic_driver/*/ros/*.py'),
+    *ROOT.glob('src/soft_arm_kinematics/*/ros/limb_states_node.py'),
+]
 
 
 def obeyed():
     """(type, name) of the topics that drivers and limbs subscribe to."""
     pattern = r"create_subscription\((\w+), '(\w+)'"
-    return sorted({match for source in OBEYING for match in re.findall(pattern, source.read_text())})
+    return sorted(
+        {match for source in OBEYING for match in re.findall(pattern, source.read_text())}
+    )
 
 
 def test_whatever_a_driver_obeys_is_a_command_and_on_the_page():
     assert ('ChamberPressures', 'pressure_command') in obeyed()
     listed = re.search(r'(?ms)^Commands: .*?\n\n', PAGE)[0]
     for kind, name in obeyed():
-        assert is_command(f'/any/namespace/{name}', f'soft_arm_msgs/msg/{kind}') and f'`{name}`' in listed
+        assert (
+            is_command(f'/any/namespace/{name}', f'soft_arm_msgs/msg/{kind}')
+            and f'`{name}`' in listed
+        )
 
 
 @pytest.mark.parametrize(
@@ -64,13 +72,26 @@ def test_what_a_killed_recorder_left_is_read_up_to_the_cut(tmp_path, capsys):
     with Writer(tmp_path / 'whole', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         link = writer.add_connection('/words', 'std_msgs/msg/String', typestore=store)
         for number in range(40):  # more than a chunk, which is 1 MiB
-            writer.write(link, 10**9 + number * 10**7, store.serialize_cdr(text(f'{number} ' + 'x' * 100_000), link.msgtype))
-        shutil.copytree(tmp_path / 'whole', tmp_path / 'cut')  # as it stands when the recorder is killed now
+            writer.write(
+                link,
+                10**9 + number * 10**7,
+                store.serialize_cdr(text(f'{number} ' + 'x' * 100_000), link.msgtype),
+            )
+        shutil.copytree(
+            tmp_path / 'whole', tmp_path / 'cut'
+        )  # as it stands when the recorder is killed now
     (tmp_path / 'cut' / 'metadata.yaml').unlink(missing_ok=True)
     with open_bag(tmp_path / 'cut') as bag:
-        assert bag.is_cut and [connection.msgtype for connection in bag.connections] == ['std_msgs/msg/String']
-        words = [store.deserialize_cdr(raw, connection.msgtype).data.split()[0] for connection, _, raw in bag.messages()]
-    assert bag.message_count == len(words) and words == [str(number) for number in range(len(words))]
+        assert bag.is_cut and [connection.msgtype for connection in bag.connections] == [
+            'std_msgs/msg/String'
+        ]
+        words = [
+            store.deserialize_cdr(raw, connection.msgtype).data.split()[0]
+            for connection, _, raw in bag.messages()
+        ]
+    assert bag.message_count == len(words) and words == [
+        str(number) for number in range(len(words))
+    ]
     assert 10 <= len(words) < 40 and bag.duration_s == pytest.approx((len(words) - 1) * 0.01)
     assert main(['info', str(tmp_path / 'cut')]) == 0
     assert 'was cut off' in capsys.readouterr().err
@@ -99,12 +120,21 @@ def test_a_damaged_bag_is_refused_in_one_line(tmp_path, command, content, messag
 
 def test_a_plot_of_the_truth_is_written_and_said(tmp_path, capsys):
     assert main(['plot', str(BAG), '-o', str(tmp_path / 'p.png')]) == 0
-    assert (tmp_path / 'p.png').read_bytes().startswith(b'\x89PNG') and str(tmp_path / 'p.png') in capsys.readouterr().out
+    assert (tmp_path / 'p.png').read_bytes().startswith(b'\x89PNG') and str(
+        tmp_path / 'p.png'
+    ) in capsys.readouterr().out
     assert main(['plot', str(BAG), '-o', str(tmp_path / 'p.png'), '--topics', '/nothing']) == 2
 
 
 @pytest.mark.parametrize(
-    'arguments', [['--namespace', '1x'], ['--namespace', ''], ['--topics', 'a b'], ['--domain', '233'], ['--rate', '0']]
+    'arguments',
+    [
+        ['--namespace', '1x'],
+        ['--namespace', ''],
+        ['--topics', 'a b'],
+        ['--domain', '233'],
+        ['--rate', '0'],
+    ],
 )
 def test_names_that_are_none_are_refused_before_anything_is_joined(arguments, capsys):
     assert main(['play', str(BAG), *arguments]) == 2

@@ -24,10 +24,21 @@ def now_s():
     return datetime.now().timestamp()
 
 
-def report(names=ARM, deaf=(), topics=(), diagnostics=None, processes=(), pids=None, last=None, running=True, state='active'):
+def report(
+    names=ARM,
+    deaf=(),
+    topics=(),
+    diagnostics=None,
+    processes=(),
+    pids=None,
+    last=None,
+    running=True,
+    state='active',
+):
     nodes = [RunningNode(name, (pids or {}).get(name, 100 + i)) for i, name in enumerate(names)]
     statuses = {
-        n: SimpleNamespace(level=level, name=n, message=text, hardware_id=link) for n, (level, text, link) in (diagnostics or {}).items()
+        n: SimpleNamespace(level=level, name=n, message=text, hardware_id=link)
+        for n, (level, text, link) in (diagnostics or {}).items()
     }
     launches = [Launch(COMMAND, tuple(processes), True, False, 0)] if running else []
     states = {name: state for name in names if name.endswith('_driver')}
@@ -47,19 +58,29 @@ def test_a_killed_node_is_named_with_its_signal_and_not_blamed_on_the_load():
     names = [name for name in ARM if 'tip_controller' not in name]
     died = LaunchedProcess('tip_controller-5', 7, '/left/tip_controller', -9, now_s() - 3.0)
     [line] = lines(report(names, processes=[died]))
-    assert line.startswith('/left/tip_controller was killed by signal 9 (SIGKILL) 3 s ago') and COMMAND in line and 'load' not in line
+    assert (
+        line.startswith('/left/tip_controller was killed by signal 9 (SIGKILL) 3 s ago')
+        and COMMAND in line
+        and 'load' not in line
+    )
 
 
 def test_a_missing_node_is_named():
     [line] = lines(report([name for name in ARM if 'ring_detector' not in name]))
     assert 'node /left/ring_detector is missing' in line and COMMAND in line
     [line] = lines(report(ARM[:-1], running=False))
-    assert '/camera/camera (started by virtual_rig or realsense2_camera) is missing' in line and 'softarm launch' in line
+    assert (
+        '/camera/camera (started by virtual_rig or realsense2_camera) is missing' in line
+        and 'softarm launch' in line
+    )
 
 
 def test_a_doubled_node_is_named_with_its_processes():
     [line] = lines(report([*ARM, '/left/tip_controller']))
-    assert 'node /left/tip_controller runs 2 times (pid 104, pid 106)' in line and 'kill -INT 106' in line
+    assert (
+        'node /left/tip_controller runs 2 times (pid 104, pid 106)' in line
+        and 'kill -INT 106' in line
+    )
 
 
 def test_a_deaf_node_is_told_from_a_stopped_one():
@@ -68,9 +89,13 @@ def test_a_deaf_node_is_told_from_a_stopped_one():
         sleeper.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED)
         pids = {'/left/ring_detector': sleeper.pid}
-        deaf, stopped = lines(report(deaf=['/left/tip_controller', '/left/ring_detector'], pids=pids))
+        deaf, stopped = lines(
+            report(deaf=['/left/tip_controller', '/left/ring_detector'], pids=pids)
+        )
         unheard = LaunchedProcess('ring_detector-3', sleeper.pid, '/left/ring_detector')
-        [hidden] = lines(report([name for name in ARM if 'ring_detector' not in name], processes=[unheard]))
+        [hidden] = lines(
+            report([name for name in ARM if 'ring_detector' not in name], processes=[unheard])
+        )
     finally:
         sleeper.kill()
         sleeper.communicate()
@@ -83,20 +108,38 @@ def test_diagnostics_are_one_line_each_with_a_remedy():
     found = lines(
         report(
             diagnostics={
-                'left/pneumatic_driver': (ERROR, f'link lost: no answer within 0.2 s\nlast frames: {frame}', 'tcp a:1'),
+                'left/pneumatic_driver': (
+                    ERROR,
+                    f'link lost: no answer within 0.2 s\nlast frames: {frame}',
+                    'tcp a:1',
+                ),
                 'left/tip_controller': (WARN, 'ring lost: check that nothing covers it', ''),
                 'left/ring_detector': (OK, 'ring in view', ''),
             }
         )
     )
     driver, controller = found
-    assert 'link lost: no answer within 0.2 s' in driver and 'check power, cable' in driver.lower() and len(driver) < 300
+    assert (
+        'link lost: no answer within 0.2 s' in driver
+        and 'check power, cable' in driver.lower()
+        and len(driver) < 300
+    )
     assert '\n' not in driver and 'f0 f1' not in driver
     assert 'check that nothing covers it' in controller
 
 
 def test_a_node_that_compiles_is_waited_for():
-    [line] = lines(report(diagnostics={'left/inverse_kinematics': (WARN, 'compiling the solver, about 60 s the first time', '')}))
+    [line] = lines(
+        report(
+            diagnostics={
+                'left/inverse_kinematics': (
+                    WARN,
+                    'compiling the solver, about 60 s the first time',
+                    '',
+                )
+            }
+        )
+    )
     assert 'Wait' in line
 
 
@@ -111,9 +154,15 @@ def test_an_inactive_driver_is_told_with_the_command_that_activates_it():
 def test_two_drivers_of_one_device_are_named():
     drives = (OK, 'active', 'tcp 127.0.0.1:5020')
     [line] = lines(
-        report([*ARM, '/right/pneumatic_driver'], diagnostics={'left/pneumatic_driver': drives, 'right/pneumatic_driver': drives})
+        report(
+            [*ARM, '/right/pneumatic_driver'],
+            diagnostics={'left/pneumatic_driver': drives, 'right/pneumatic_driver': drives},
+        )
     )
-    assert '/left/pneumatic_driver and /right/pneumatic_driver both drive the device at tcp 127.0.0.1:5020' in line
+    assert (
+        '/left/pneumatic_driver and /right/pneumatic_driver both drive the device at tcp 127.0.0.1:5020'
+        in line
+    )
 
 
 def test_a_silent_topic_is_named_unless_its_node_says_why():
@@ -123,7 +172,11 @@ def test_a_silent_topic_is_named_unless_its_node_says_why():
     ]
     [line] = lines(report(topics=topics))
     assert '/left/ring_pose is silent, though /left/ring_detector runs' in line
-    [line] = lines(report(topics=topics, diagnostics={'left/ring_detector': (ERROR, 'ring lost: too dark', '')}))
+    [line] = lines(
+        report(
+            topics=topics, diagnostics={'left/ring_detector': (ERROR, 'ring lost: too dark', '')}
+        )
+    )
     assert 'ring lost: too dark' in line
 
 
@@ -133,7 +186,10 @@ def test_bytes_are_left_out_of_a_message():
 
 
 def test_what_a_launch_leaves_out_is_not_missing():
-    declared = [LaunchedProcess(f'{name}-1', 1, f'/left/{name}') for name in ('pneumatic_driver', 'forward_kinematics')]
+    declared = [
+        LaunchedProcess(f'{name}-1', 1, f'/left/{name}')
+        for name in ('pneumatic_driver', 'forward_kinematics')
+    ]
     names = ['/left/pneumatic_driver', '/left/forward_kinematics', '/camera/camera']
     assert lines(report(names, processes=declared)) == []
 
@@ -150,7 +206,10 @@ def test_a_launch_log_tells_how_its_processes_ended(tmp_path, monkeypatch):
     assert (driver.name, driver.exit_code, driver.has_died) == ('/left/driver', 1, True)
     assert 'ended with exit code 1' in driver.end and 'no board at 1.2.3.4' in driver.end
     [line] = lines(report([], running=False, last=found))
-    assert line.startswith('nothing runs: the last launch ended 0 s ago because driver-1') and 'no board at 1.2.3.4' in line
+    assert (
+        line.startswith('nothing runs: the last launch ended 0 s ago because driver-1')
+        and 'no board at 1.2.3.4' in line
+    )
 
 
 @pytest.mark.parametrize('code, words', [(-11, 'signal 11 (SIGSEGV)'), (1, 'exit code 1')])

@@ -26,7 +26,14 @@ LAUNCH = Path(__file__).parents[4] / 'launch'
     ],
 )
 def test_a_bad_argument_starts_nothing(file, argument, message):
-    command = [sys.executable, '-m', 'softarm_cli.softarm', 'launch', str(LAUNCH / f'{file}.launch.xml'), argument]
+    command = [
+        sys.executable,
+        '-m',
+        'softarm_cli.softarm',
+        'launch',
+        str(LAUNCH / f'{file}.launch.xml'),
+        argument,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (2, '')
     assert message in done.stderr and done.stderr.count('\n') == 1 and len(done.stderr) <= 301

@@ -39,7 +39,11 @@ def launch(tmp_path):
 
 
 def arguments_after(process, flag):
-    return [value for name, value in zip(process.command, process.command[1:], strict=False) if name == flag]
+    return [
+        value
+        for name, value in zip(process.command, process.command[1:], strict=False)
+        if name == flag
+    ]
 
 
 def test_a_node_gets_name_namespace_remaps_and_arguments(launch, package):
@@ -68,13 +72,26 @@ def test_parameters_go_to_this_node_with_yaml_types_and_later_ones_last(launch, 
         </node>""").processes
     first, *files = arguments_after(process, '--params-file')
     assert first == str(tmp_path / 'all.yaml')
-    loaded = [yaml.safe_load(Path(file).read_text())['/arm/driver']['ros__parameters'] for file in files]
-    assert loaded == [{'rate_hz': 50.0}, {'on': True}, {'label': '7'}, {'words': 'a b'}, {'text': '1'}, {'mail': '@b'}]
+    loaded = [
+        yaml.safe_load(Path(file).read_text())['/arm/driver']['ros__parameters'] for file in files
+    ]
+    assert loaded == [
+        {'rate_hz': 50.0},
+        {'on': True},
+        {'label': '7'},
+        {'words': 'a b'},
+        {'text': '1'},
+        {'mail': '@b'},
+    ]
 
 
 def test_parameters_of_a_node_without_a_name_go_to_any(launch, package):
-    [process] = launch('<node pkg="demo" exec="talker"><param name="x" value="1"/></node>').processes
-    assert list(yaml.safe_load(Path(arguments_after(process, '--params-file')[0]).read_text())) == ['/**']
+    [process] = launch(
+        '<node pkg="demo" exec="talker"><param name="x" value="1"/></node>'
+    ).processes
+    assert list(yaml.safe_load(Path(arguments_after(process, '--params-file')[0]).read_text())) == [
+        '/**'
+    ]
 
 
 def test_groups_are_scopes_and_includes_are_not(launch, package, tmp_path):
@@ -107,7 +124,9 @@ def test_groups_are_scopes_and_includes_are_not(launch, package, tmp_path):
     assert processes[4].command == ('echo', 'yes')
 
 
-@pytest.mark.parametrize('value, started', [('true', ['yes']), ('1', ['yes']), ('False', ['no']), ('0', ['no'])])
+@pytest.mark.parametrize(
+    'value, started', [('true', ['yes']), ('1', ['yes']), ('False', ['no']), ('0', ['no'])]
+)
 def test_conditions(launch, value, started):
     body = '<arg name="on"/><executable cmd="yes" if="$(var on)"/><executable cmd="no" unless="$(var on)"/>'
     assert [p.command[0] for p in launch(body, on=value).processes] == started
@@ -118,7 +137,13 @@ def test_process_attributes(launch):
         on_exit="shutdown" output="both" cwd="/tmp"><env name="A" value="b"/></executable>"""
     [process] = launch(body).processes
     assert process.command == ('nice', '-n', '5', 'yes')
-    assert (process.respawn, process.respawn_delay_s, process.shutdown_on_exit, process.output, process.directory) == (
+    assert (
+        process.respawn,
+        process.respawn_delay_s,
+        process.shutdown_on_exit,
+        process.output,
+        process.directory,
+    ) == (
         True,
         0.5,
         True,
@@ -130,7 +155,9 @@ def test_process_attributes(launch):
 
 
 def test_declared_arguments_are_listed_without_values(tmp_path):
-    (tmp_path / 'inner.launch.xml').write_text('<launch><arg name="deep" description="from the include"/></launch>')
+    (tmp_path / 'inner.launch.xml').write_text(
+        '<launch><arg name="deep" description="from the include"/></launch>'
+    )
     path = tmp_path / 'a.launch.xml'
     path.write_text("""<launch><arg name="needed"/><arg name="rig" default="virtual"><choice value="virtual"/><choice value="lab"/></arg>
       <group if="$(var needed)"><include file="$(dirname)/inner.launch.xml"/></group><node pkg="not_there" exec="x"/></launch>""")
@@ -149,13 +176,41 @@ def test_declared_arguments_are_listed_without_values(tmp_path):
         ('<node pkg="demo"/>', {}, ":2: <node> lacks the attribute 'exec'"),
         ('<node pkg="demo" exec="talkr"/>', {}, "no executable 'talkr'; it has: talker"),
         ('<node pkg="dem" exec="talker"/>', {}, "package 'dem' is not found"),
-        ('<node pkg="demo" exec="talker"><parameter name="x" value="1"/></node>', {}, 'unknown tag <parameter> inside <node>'),
-        ('<node pkg="demo" exec="talker"><param name="x" from="y"/></node>', {}, 'either name and value, or from'),
-        ('<node pkg="demo" exec="talker"><param from="/nowhere.yaml"/></node>', {}, '/nowhere.yaml does not exist'),
-        ('<node pkg="demo" exec="talker"><param name="x" value="null"/></node>', {}, "value='null' is by YAML rules no value"),
-        ('<node pkg="demo" exec="talker"><param name="x" value="[1, 2.5]"/></node>', {}, 'a list of one kind'),
-        ('<arg name="a" default="@b"/><node pkg="demo" exec="talker"><param name="x" value="$(var a)"/></node>', {}, 'type="str"'),
-        ('<executable cmd="echo $(var x)"/>', {}, ":2: launch configuration 'x' is not declared; declared: none"),
+        (
+            '<node pkg="demo" exec="talker"><parameter name="x" value="1"/></node>',
+            {},
+            'unknown tag <parameter> inside <node>',
+        ),
+        (
+            '<node pkg="demo" exec="talker"><param name="x" from="y"/></node>',
+            {},
+            'either name and value, or from',
+        ),
+        (
+            '<node pkg="demo" exec="talker"><param from="/nowhere.yaml"/></node>',
+            {},
+            '/nowhere.yaml does not exist',
+        ),
+        (
+            '<node pkg="demo" exec="talker"><param name="x" value="null"/></node>',
+            {},
+            "value='null' is by YAML rules no value",
+        ),
+        (
+            '<node pkg="demo" exec="talker"><param name="x" value="[1, 2.5]"/></node>',
+            {},
+            'a list of one kind',
+        ),
+        (
+            '<arg name="a" default="@b"/><node pkg="demo" exec="talker"><param name="x" value="$(var a)"/></node>',
+            {},
+            'type="str"',
+        ),
+        (
+            '<executable cmd="echo $(var x)"/>',
+            {},
+            ":2: launch configuration 'x' is not declared; declared: none",
+        ),
         ('<executable cmd="echo $(eval 1 + 1)"/>', {}, r'unknown substitution \$\(eval'),
         ('<executable cmd="echo $(env SOFT_ARM_NOT_SET)"/>', {}, 'SOFT_ARM_NOT_SET'),
         ('<executable cmd="echo" if="maybe"/>', {}, "if='maybe' of <executable> is neither"),
@@ -165,15 +220,27 @@ def test_declared_arguments_are_listed_without_values(tmp_path):
         ('<executable cmd="echo" respawn_delay="soon"/>', {}, 'not a number of seconds'),
         ('<executable cmd="echo" respawn_delay="-1"/>', {}, 'not a number of seconds'),
         ('<executable cmd="echo" respawn_max_retries="2.5"/>', {}, 'not a whole number'),
-        ('<group><push_ros_namespace namespace="a b"/></group>', {}, "namespace 'a b' is none of ROS"),
+        (
+            '<group><push_ros_namespace namespace="a b"/></group>',
+            {},
+            "namespace 'a b' is none of ROS",
+        ),
         ('<node pkg="demo" exec="talker" namespace="1a"/>', {}, "namespace '1a' is none of ROS"),
         ('<node pkg="demo" exec="talker" name="a-b"/>', {}, "name 'a-b' of a node is none of ROS"),
         ('<node pkg="rviz2" exec="rviz2"/>', {}, 'sudo apt-get install ros-jazzy-rviz2'),
         ('<node pkg="soft_arm_sim" exec="virtual_rig"/>', {}, 'run: make build'),
-        ('<executable cmd="echo $(command \'sh -c &quot;echo no such robot >&amp;2; exit 3&quot;\')"/>', {}, ':2: no such robot'),
+        (
+            '<executable cmd="echo $(command \'sh -c &quot;echo no such robot >&amp;2; exit 3&quot;\')"/>',
+            {},
+            ':2: no such robot',
+        ),
         ('<executable cmd="echo $(command \'/nowhere\')"/>', {}, '/nowhere'),
         ('<arg name="x"/>', {}, "argument 'x' has no default: give x:=VALUE"),
-        ('<arg name="x"><choice value="a"/></arg>', {'x': 'b'}, "argument 'x' is 'b'; choose from: a"),
+        (
+            '<arg name="x"><choice value="a"/></arg>',
+            {'x': 'b'},
+            "argument 'x' is 'b'; choose from: a",
+        ),
         ('<arg name="x" default=""/>', {'y': '1'}, "argument 'y' is not declared; declared: x"),
         ('<include file="$(dirname)/none.xml"/>', {}, 'none.xml does not exist'),
         ('<include file="$(dirname)/test.launch.xml"/>', {}, 'includes itself'),
@@ -208,7 +275,12 @@ def test_a_nodes_full_name_and_values(launch, package):
         launch("""<push_ros_namespace namespace="/arm"/><node pkg="demo" exec="talker" name="driver"><param name="port" value="7"/></node>
         <node pkg="demo" exec="talker" name="top" namespace="/"/>""").processes
     )
-    assert (one.node, one.package, one.parameters, two.node) == ('/arm/driver', 'demo', {'port': 7}, '/top')
+    assert (one.node, one.package, one.parameters, two.node) == (
+        '/arm/driver',
+        'demo',
+        {'port': 7},
+        '/top',
+    )
 
 
 def test_splitting_keeps_substitutions_and_quotes_whole():

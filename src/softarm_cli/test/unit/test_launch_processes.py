@@ -20,7 +20,9 @@ class Running:
         self._changed = threading.Condition()
         command = [sys.executable, '-m', 'softarm_cli.softarm', 'launch', str(path), *arguments]
         environment = {**os.environ, 'ROS_LOG_DIR': str(path.parent)}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        )
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
@@ -32,7 +34,9 @@ class Running:
 
     def wait_for(self, text, count=1):
         with self._changed:
-            assert self._changed.wait_for(lambda: sum(text in line for line in self.lines) >= count, DEADLINE_S), self.lines
+            assert self._changed.wait_for(
+                lambda: sum(text in line for line in self.lines) >= count, DEADLINE_S
+            ), self.lines
 
     def end(self, number=signal.SIGINT):
         self.process.send_signal(number)
@@ -44,7 +48,11 @@ class Running:
         return code
 
     def pid(self, name):
-        return int(next(line for line in self.lines if f'[{name}]: process started' in line).split('[')[-1].rstrip(']'))
+        return int(
+            next(line for line in self.lines if f'[{name}]: process started' in line)
+            .split('[')[-1]
+            .rstrip(']')
+        )
 
     def text(self):
         return '\n'.join(self.lines)
@@ -57,7 +65,9 @@ def node(tmp_path, monkeypatch):
     for folder in ('share/ament_index/resource_index/packages', 'lib/demo'):
         (prefix / folder).mkdir(parents=True)
     (prefix / 'share/ament_index/resource_index/packages/demo').touch()
-    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{prefix}{os.pathsep}{os.environ["AMENT_PREFIX_PATH"]}')
+    monkeypatch.setenv(
+        'AMENT_PREFIX_PATH', f'{prefix}{os.pathsep}{os.environ["AMENT_PREFIX_PATH"]}'
+    )
 
     def make(source):
         path = prefix / 'lib/demo/node'
@@ -103,7 +113,9 @@ def wait_until_dead(pid):
 
 
 def test_runs_to_the_end_with_prefixed_output(launch):
-    running = launch('<executable name="greeter" cmd="sh -c \'echo hello; echo oops >&amp;2\'" output="screen"/>')
+    running = launch(
+        '<executable name="greeter" cmd="sh -c \'echo hello; echo oops >&amp;2\'" output="screen"/>'
+    )
     assert running.code() == 0
     assert '[greeter-1] hello' in running.lines
     assert '[greeter-1] oops' in running.lines
@@ -119,7 +131,9 @@ def test_stdout_goes_only_to_the_log_unless_the_screen_is_asked_for(launch, tmp_
 
 
 def test_a_death_is_reported_and_leaves_the_others_running(launch):
-    running = launch('<executable name="dies" cmd="sh -c \'exit 3\'"/><executable name="lives" cmd="sleep 1000"/>')
+    running = launch(
+        '<executable name="dies" cmd="sh -c \'exit 3\'"/><executable name="lives" cmd="sleep 1000"/>'
+    )
     running.wait_for('[dies-1]: process has died')
     assert 'exit code 3' in running.text()
     assert running.process.poll() is None
@@ -127,22 +141,32 @@ def test_a_death_is_reported_and_leaves_the_others_running(launch):
 
 
 def test_on_exit_shutdown_ends_the_others(launch):
-    running = launch('<executable cmd="true" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>')
+    running = launch(
+        '<executable cmd="true" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>'
+    )
     assert running.code() == 1
     assert '[lives-2]: process was ended by SIGINT' in running.text()
-    assert running.lines[-1].endswith('ended because true-1, which the others need, ended with exit code 0')
+    assert running.lines[-1].endswith(
+        'ended because true-1, which the others need, ended with exit code 0'
+    )
 
 
 def test_a_killed_process_that_the_others_need_is_named(launch):
-    running = launch('<executable name="driver" cmd="sleep 1000" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>')
+    running = launch(
+        '<executable name="driver" cmd="sleep 1000" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>'
+    )
     running.wait_for('[lives-2]: process started')
     os.kill(running.pid('driver-1'), signal.SIGKILL)
     assert running.code() == 1
-    assert running.lines[-1].endswith('ended because driver-1, which the others need, was killed by SIGKILL')
+    assert running.lines[-1].endswith(
+        'ended because driver-1, which the others need, was killed by SIGKILL'
+    )
 
 
 def test_restarts_are_counted(launch):
-    running = launch('<executable name="again" cmd="false" respawn="true" respawn_max_retries="2"/><executable cmd="sleep 1000"/>')
+    running = launch(
+        '<executable name="again" cmd="false" respawn="true" respawn_max_retries="2"/><executable cmd="sleep 1000"/>'
+    )
     running.wait_for('[again-1]: has ended 3 times and is not started again')
     assert running.end() == 0
     assert sum('[again-1]: process started' in line for line in running.lines) == 3
@@ -150,9 +174,14 @@ def test_restarts_are_counted(launch):
 
 def test_a_wrong_configuration_ends_the_launch_and_is_not_tried_again(launch, node):
     name = node('import sys; print("segmenter x is unknown", file=sys.stderr); sys.exit(2)')
-    running = launch(f'<node pkg="demo" exec="{name}" name="sees" namespace="arm" respawn="true"/><executable cmd="sleep 1000"/>')
+    running = launch(
+        f'<node pkg="demo" exec="{name}" name="sees" namespace="arm" respawn="true"/><executable cmd="sleep 1000"/>'
+    )
     assert running.code() == 2
-    assert sum('process started' in line for line in running.lines if 'sees' in line or name in line) == 1
+    assert (
+        sum('process started' in line for line in running.lines if 'sees' in line or name in line)
+        == 1
+    )
     assert running.lines[-1].endswith('ended because /arm/sees cannot run: segmenter x is unknown')
 
 
@@ -173,7 +202,10 @@ def test_a_second_launch_of_the_same_nodes_is_refused(launch, node, monkeypatch)
     second = launch(body)
     assert second.code() == 2
     assert second.lines == [second.lines[0]]
-    assert f'/arm/driver already runs in ROS domain 91 (pid {first.pid(f"{name}-1")})' in second.lines[0]
+    assert (
+        f'/arm/driver already runs in ROS domain 91 (pid {first.pid(f"{name}-1")})'
+        in second.lines[0]
+    )
     for name, domain in (('other', '91'), ('driver', '92')):
         monkeypatch.setenv('ROS_DOMAIN_ID', domain)
         other = launch(body.replace('driver', name))
@@ -190,7 +222,9 @@ def test_respawn(launch):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_reaches_the_whole_group_as_sigint(launch, number):
     script = "trap 'echo interrupted; exit 0' INT; sleep 1000 &amp; echo child $!; wait; wait"
-    running = launch(f'<executable name="parent" cmd="bash -c &quot;{script}&quot;" output="screen"/>')
+    running = launch(
+        f'<executable name="parent" cmd="bash -c &quot;{script}&quot;" output="screen"/>'
+    )
     running.wait_for('child')
     child = int(next(line for line in running.lines if '[parent-1] child' in line).split()[-1])
     assert running.end(number) == 0
@@ -209,7 +243,9 @@ def test_who_ignores_signals_is_killed_in_the_end(launch):
 
 
 def test_a_launcher_that_is_killed_leaves_nothing(launch):
-    running = launch('<executable name="orphan" cmd="bash -c \'echo mine $$; exec sleep 1000\'" output="screen"/>')
+    running = launch(
+        '<executable name="orphan" cmd="bash -c \'echo mine $$; exec sleep 1000\'" output="screen"/>'
+    )
     running.wait_for('[orphan-1] mine')
     pid = int(next(line for line in running.lines if '[orphan-1] mine' in line).split()[-1])
     running.process.kill()
@@ -223,7 +259,8 @@ def test_what_cannot_be_started_is_an_error(launch):
 
 
 @pytest.mark.parametrize(
-    'arguments, message', [(['x=1'], "'x=1' is not of the form NAME:=VALUE"), (['x:=1'], "argument 'x' is not declared")]
+    'arguments, message',
+    [(['x=1'], "'x=1' is not of the form NAME:=VALUE"), (['x:=1'], "argument 'x' is not declared")],
 )
 def test_bad_arguments_start_nothing(launch, arguments, message):
     running = launch('<executable cmd="sleep 1000"/>', *arguments)

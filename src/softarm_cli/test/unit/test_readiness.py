@@ -11,7 +11,10 @@ def two():
 
 
 def test_nodes_that_have_not_reported_are_missing(two):
-    assert two.missing(0.0) == {'/arm/driver': 'has not reported yet', '/arm/ik': 'has not reported yet'}
+    assert two.missing(0.0) == {
+        '/arm/driver': 'has not reported yet',
+        '/arm/ik': 'has not reported yet',
+    }
     two.add('/arm/driver', GOOD, 1.0)
     two.add('/somebody/else', GOOD, 1.0)
     assert list(two.missing(1.0)) == ['/arm/ik']

@@ -43,12 +43,16 @@ def test_a_new_rig_has_the_lab_s_parameters_with_their_comments_and_a_guide(fold
     commands = ['calibrate curve --data lengths.csv', 'calibrate extrinsics', 'calibrate dynamics']
     for text in (guide, out):
         places = [text.index(f'softarm {command} --rig bench_2') for command in commands]
-        assert places == sorted(places) and 'softarm launch launch/rig.launch.xml rig:=bench_2' in text
+        assert (
+            places == sorted(places) and 'softarm launch launch/rig.launch.xml rig:=bench_2' in text
+        )
 
 
 def test_a_new_rig_is_launched_with_its_own_parameters(folders, tmp_path):
     assert rig_command.main(['new', 'twin', '--from', 'virtual']) == 0
-    (folders[0] / 'config' / 'twin' / 'pneumatic_driver.yaml').write_text('/**:\n  ros__parameters: {host: 10.9.8.7}\n')
+    (folders[0] / 'config' / 'twin' / 'pneumatic_driver.yaml').write_text(
+        '/**:\n  ros__parameters: {host: 10.9.8.7}\n'
+    )
     processes = describe(folders[0] / 'sim.launch.xml', {'rig': 'twin'}, tmp_path).processes
     [driver] = [process for process in processes if process.name.startswith('pneumatic_driver')]
     assert str(folders[0] / 'config' / 'twin' / 'pneumatic_driver.yaml') in driver.command
@@ -57,11 +61,17 @@ def test_a_new_rig_is_launched_with_its_own_parameters(folders, tmp_path):
 
 def test_each_missing_calibration_is_one_line_with_its_command(folders):
     assert rig_command.main(['new', 'bench_2']) == 0
-    with pytest.raises(KinematicsError, match='make it with `softarm calibrate curve --robot FILE --rig bench_2`'):
+    with pytest.raises(
+        KinematicsError, match='make it with `softarm calibrate curve --robot FILE --rig bench_2`'
+    ):
         load_arm('two_module_arm', 'bench_2')
-    with pytest.raises(VisionError, match='make it with `softarm calibrate extrinsics --robot FILE --rig bench_2`'):
+    with pytest.raises(
+        VisionError, match='make it with `softarm calibrate extrinsics --robot FILE --rig bench_2`'
+    ):
         extrinsics.load(loadable('bench_2', 'extrinsics'))
-    with pytest.raises(ControlError, match='make it with `softarm calibrate dynamics --robot FILE --rig bench_2`'):
+    with pytest.raises(
+        ControlError, match='make it with `softarm calibrate dynamics --robot FILE --rig bench_2`'
+    ):
         load_dynamics(loadable('bench_2', 'dynamics'), '')
     with pytest.raises(calibration.CalibrationError, match='softarm rig new NAME'):
         load_arm('two_module_arm', 'bench_9')
@@ -73,7 +83,10 @@ def test_a_rig_with_an_own_robot_keeps_its_file(folders, capsys):
     assert own.read_text() == (ROBOTS / 'four_piece_finger.yaml').read_text()
     out = capsys.readouterr().out
     assert f'softarm calibrate finger --live --rig hand --robot {own}' in out
-    assert f'launch/cell.launch.xml rig:=hand emulated:=false rws_port:=80 modbus_port:=502 robot:={own}' in out
+    assert (
+        f'launch/cell.launch.xml rig:=hand emulated:=false rws_port:=80 modbus_port:=502 robot:={own}'
+        in out
+    )
 
 
 def test_the_list_says_what_is_there_and_what_is_not(folders, capsys):
@@ -85,7 +98,10 @@ def test_the_list_says_what_is_there_and_what_is_not(folders, capsys):
     assert set(listed) == {'bench_2', 'lab', 'virtual'}
     assert listed['virtual']['missing'] == {} and listed['virtual']['devices'] == 'virtual'
     assert listed['bench_2']['missing']['dynamics'] == 'softarm calibrate dynamics --rig bench_2'
-    assert 'measured on virtual devices' in listed['bench_2']['refused']['extrinsics'] and 'extrinsics' in listed['bench_2']['missing']
+    assert (
+        'measured on virtual devices' in listed['bench_2']['refused']['extrinsics']
+        and 'extrinsics' in listed['bench_2']['missing']
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,11 +111,16 @@ def test_the_list_says_what_is_there_and_what_is_not(folders, capsys):
         (['../lab'], "'../lab' is not a name of a rig"),
         (['Bench 2'], 'is not a name of a rig'),
         (['x' * 41], 'is not a name of a rig'),
-        (['b', '--from', 'nowhere'], "there is no rig 'nowhere' to begin with; there are: lab, virtual"),
+        (
+            ['b', '--from', 'nowhere'],
+            "there is no rig 'nowhere' to begin with; there are: lab, virtual",
+        ),
         (['b', '--robot', 'no_such_robot'], 'no_such_robot'),
     ],
 )
-def test_what_cannot_be_made_is_refused_in_one_line_and_nothing_is_made(folders, arguments, message, capsys):
+def test_what_cannot_be_made_is_refused_in_one_line_and_nothing_is_made(
+    folders, arguments, message, capsys
+):
     before = sorted(path for folder in folders for path in folder.rglob('*'))
     assert rig_command.main(['new', *arguments]) == 2
     error = capsys.readouterr().err

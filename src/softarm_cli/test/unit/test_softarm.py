@@ -7,7 +7,12 @@ import pytest
 
 
 def softarm(*arguments):
-    result = subprocess.run([sys.executable, '-m', 'softarm_cli.softarm', *arguments], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [sys.executable, '-m', 'softarm_cli.softarm', *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     return result.returncode, result.stdout, result.stderr
 
 
@@ -37,8 +42,17 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
 
 
 def test_a_reader_that_goes_away_is_no_error_to_tell():
-    command = [sys.executable, '-m', 'softarm_cli.softarm', 'run', 'soft_arm_description', 'robot_urdf']
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = [
+        sys.executable,
+        '-m',
+        'softarm_cli.softarm',
+        'run',
+        'soft_arm_description',
+        'robot_urdf',
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         process.stdout.close()
         assert process.stderr.read() == ''
         assert process.wait(60) == 1

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 VARIANCES = (0.1, 0.2)  # SSD's scaling of centre and size
-POSITIVE_IOU, NEGATIVE_IOU = 0.5, 0.3  # between them an anchor is neither: it half stands for an instance
+POSITIVE_IOU, NEGATIVE_IOU = (
+    0.5,
+    0.3,
+)  # between them an anchor is neither: it half stands for an instance
 NEUTRAL, BACKGROUND = -1, 0
 
 
@@ -39,24 +42,37 @@ class AnchorLayout:
 
     def boxes(self) -> np.ndarray:
         """All anchors as (centre u, centre v, width, height), level by level, row by row, ratio fastest, then octave; shape (n, 4)."""
-        levels, octaves, root = [], np.repeat(self.octaves, len(self.ratios)), np.sqrt(np.tile(self.ratios, len(self.octaves)))
-        for (rows, columns), stride, size in zip(self.level_shapes(), self.strides_px, self.sizes_px, strict=True):
+        levels, octaves, root = (
+            [],
+            np.repeat(self.octaves, len(self.ratios)),
+            np.sqrt(np.tile(self.ratios, len(self.octaves))),
+        )
+        for (rows, columns), stride, size in zip(
+            self.level_shapes(), self.strides_px, self.sizes_px, strict=True
+        ):
             v, u = np.mgrid[0:rows, 0:columns]
             centres = (np.stack([u, v], axis=-1) + 0.5) * stride
             sizes = size * octaves[:, None] * np.column_stack([root, 1 / root])
-            level = np.concatenate(np.broadcast_arrays(centres[:, :, None], sizes[None, None]), axis=-1)
+            level = np.concatenate(
+                np.broadcast_arrays(centres[:, :, None], sizes[None, None]), axis=-1
+            )
             levels.append(level.reshape(-1, 4))
         return np.concatenate(levels).astype(np.float32)
 
 
 def corners(boxes: np.ndarray) -> np.ndarray:
     """(centre, size) boxes as (left, top, right, bottom), shape (n, 4)."""
-    return np.concatenate([boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., :2] + boxes[..., 2:] / 2], axis=-1)
+    return np.concatenate(
+        [boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., :2] + boxes[..., 2:] / 2], axis=-1
+    )
 
 
 def intersection_over_union(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Of every corner box in a (n, 4) with every one in b (m, 4), shape (n, m)."""
-    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    low, high = (
+        np.maximum(a[:, None, :2], b[None, :, :2]),
+        np.minimum(a[:, None, 2:], b[None, :, 2:]),
+    )
     overlap = np.prod(np.clip(high - low, 0, None), axis=-1)
     area_a, area_b = (np.prod(np.clip(x[:, 2:] - x[:, :2], 0, None), axis=-1) for x in (a, b))
     return overlap / np.maximum(area_a[:, None] + area_b[None] - overlap, 1e-9)
@@ -66,7 +82,9 @@ def encode(boxes: np.ndarray, anchors: np.ndarray) -> np.ndarray:
     """Corner boxes relative to anchors (centre, size), each (n, 4)."""
     centre, size = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
     shift = (centre - anchors[:, :2]) / (VARIANCES[0] * anchors[:, 2:])
-    return np.concatenate([shift, np.log(np.maximum(size, 1e-3) / anchors[:, 2:]) / VARIANCES[1]], axis=1)
+    return np.concatenate(
+        [shift, np.log(np.maximum(size, 1e-3) / anchors[:, 2:]) / VARIANCES[1]], axis=1
+    )
 
 
 def decode(relative: np.ndarray, anchors: np.ndarray) -> np.ndarray:
@@ -76,7 +94,9 @@ def decode(relative: np.ndarray, anchors: np.ndarray) -> np.ndarray:
     return corners(np.concatenate([centre, size], axis=1))
 
 
-def match(anchors: np.ndarray, boxes: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def match(
+    anchors: np.ndarray, boxes: np.ndarray, classes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Which labelled instance each anchor stands for.
 
     Args:
@@ -85,14 +105,17 @@ def match(anchors: np.ndarray, boxes: np.ndarray, classes: np.ndarray) -> tuple[
         classes: Class index of each instance, shape (m,).
 
     Returns:
-        Label of each anchor, 1 + class, `BACKGROUND` or `NEUTRAL`, and its instance's index (0 where there is none); (n,) each.
+        Label of each anchor, 1 + class, `BACKGROUND` or `NEUTRAL`, and its instance's index (0
+        where there is none); (n,) each.
     """
     labels, instance = np.full(len(anchors), BACKGROUND), np.zeros(len(anchors), int)
     if len(boxes) == 0:
         return labels, instance
     overlap = intersection_over_union(corners(anchors), boxes)
     instance, best = overlap.argmax(axis=1), overlap.max(axis=1)
-    for k in np.argsort(overlap.max(axis=0)):  # every instance gets its best anchor; the better the later
+    for k in np.argsort(
+        overlap.max(axis=0)
+    ):  # every instance gets its best anchor; the better the later
         forced = overlap[:, k].argmax()
         instance[forced], best[forced] = k, 1.0
     labels[best >= NEGATIVE_IOU] = NEUTRAL

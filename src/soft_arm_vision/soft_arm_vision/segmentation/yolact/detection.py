@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout, decode, intersection_over_union
+from soft_arm_vision.segmentation.yolact.anchors import (
+    AnchorLayout,
+    decode,
+    intersection_over_union,
+)
 
 CONSIDERED = 200  # best anchors of each class
 NMS_IOU = 0.5
@@ -31,7 +35,12 @@ class Found:
 
 
 def find(
-    boxes: np.ndarray, scores: np.ndarray, coefficients: np.ndarray, anchors: np.ndarray, layout: AnchorLayout, min_score: float
+    boxes: np.ndarray,
+    scores: np.ndarray,
+    coefficients: np.ndarray,
+    anchors: np.ndarray,
+    layout: AnchorLayout,
+    min_score: float,
 ) -> Found:
     """Instances of one picture from raw predictions.
 
@@ -41,7 +50,9 @@ def find(
         layout: Input size.
         min_score: Least probability of a class.
     """
-    odds = scores[:, 1:].max(axis=1) - scores[:, 0]  # one class against the background alone: at least those of the probability
+    odds = (
+        scores[:, 1:].max(axis=1) - scores[:, 0]
+    )  # one class against the background alone: at least those of the probability
     likely = np.flatnonzero(odds >= np.log(min_score / (1 - min_score)))
     shifted = np.exp(scores[likely] - scores[likely].max(axis=1, keepdims=True))
     probability = np.zeros((len(scores), scores.shape[1] - 1), np.float32)
@@ -49,12 +60,21 @@ def find(
     kept = []
     for which in range(probability.shape[1]):
         candidates = likely[probability[likely, which] >= min_score]
-        candidates = candidates[np.argsort(-probability[candidates, which], kind='stable')][:CONSIDERED]
+        candidates = candidates[np.argsort(-probability[candidates, which], kind='stable')][
+            :CONSIDERED
+        ]
         corner_boxes = decode(boxes[candidates], anchors[candidates])
         corner_boxes = np.clip(corner_boxes, 0, [layout.width_px, layout.height_px] * 2)
         stays = fast_nms(corner_boxes)
         anchor = candidates[stays]
-        kept.append((probability[anchor, which], np.full(len(anchor), which), corner_boxes[stays], coefficients[anchor]))
+        kept.append(
+            (
+                probability[anchor, which],
+                np.full(len(anchor), which),
+                corner_boxes[stays],
+                coefficients[anchor],
+            )
+        )
     parts = [np.concatenate(part) for part in zip(*kept, strict=True)]
     order = np.argsort(-parts[0], kind='stable')[:MAX_INSTANCES]
     return Found(*(part[order] for part in parts))
@@ -68,7 +88,9 @@ def fast_nms(boxes: np.ndarray) -> np.ndarray:
     return overlap.max(axis=0) <= NMS_IOU
 
 
-def mask_logits(prototypes: np.ndarray, coefficients: np.ndarray, box: np.ndarray, stride_px: int = 4) -> tuple[np.ndarray, int, int]:
+def mask_logits(
+    prototypes: np.ndarray, coefficients: np.ndarray, box: np.ndarray, stride_px: int = 4
+) -> tuple[np.ndarray, int, int]:
     """Mask of one instance inside its box, as logits: positive is inside.
 
     Args:
@@ -82,13 +104,20 @@ def mask_logits(prototypes: np.ndarray, coefficients: np.ndarray, box: np.ndarra
     """
     _, height, width = prototypes.shape
     left, top = np.maximum(np.floor(box[:2] / stride_px).astype(int) - MASK_MARGIN_PX, 0)
-    right, bottom = np.minimum(np.ceil(box[2:] / stride_px).astype(int) + MASK_MARGIN_PX, (width, height))
+    right, bottom = np.minimum(
+        np.ceil(box[2:] / stride_px).astype(int) + MASK_MARGIN_PX, (width, height)
+    )
     window = prototypes[:, top:bottom, left:right]
     return np.tensordot(coefficients, window, axes=1), int(top), int(left)
 
 
 def assemble(
-    prototypes: np.ndarray, coefficients: np.ndarray, box: np.ndarray, layout: AnchorLayout, shape: tuple[int, int], stride_px: int = 4
+    prototypes: np.ndarray,
+    coefficients: np.ndarray,
+    box: np.ndarray,
+    layout: AnchorLayout,
+    shape: tuple[int, int],
+    stride_px: int = 4,
 ) -> tuple[np.ndarray, int, int]:
     """Mask of one instance in the whole picture's pixels.
 
@@ -101,12 +130,17 @@ def assemble(
     sx, sy = shape[1] / layout.width_px, shape[0] / layout.height_px
     left_px, top_px, right_px, bottom_px = box * (sx, sy, sx, sy)
     first_row, first_column = max(int(top_px - sy), 0), max(int(left_px - sx), 0)
-    last_row, last_column = min(int(np.ceil(bottom_px + sy)), shape[0]), min(int(np.ceil(right_px + sx)), shape[1])
+    last_row, last_column = (
+        min(int(np.ceil(bottom_px + sy)), shape[0]),
+        min(int(np.ceil(right_px + sx)), shape[1]),
+    )
     # centre of pixel p lies at (p + 0.5) / (stride * scale) - 0.5 among the cells
     u = (np.arange(first_column, last_column) + 0.5) / (stride_px * sx) - 0.5 - left
     v = (np.arange(first_row, last_row) + 0.5) / (stride_px * sy) - 0.5 - top
     if len(u) == 0 or len(v) == 0:
         return np.zeros((0, 0), bool), 0, 0
     maps = np.meshgrid(u.astype(np.float32), v.astype(np.float32))
-    fine = cv2.remap(logits.astype(np.float32), *maps, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    fine = cv2.remap(
+        logits.astype(np.float32), *maps, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+    )
     return fine > 0, first_row, first_column

@@ -62,14 +62,22 @@ class ExportedYolact:
             content = path.read_bytes()
         except (OSError, YamlFileError) as error:
             why = getattr(error, 'strerror', None) or error
-            raise VisionError(f'network {path} with its card {path.with_suffix(".json").name} cannot be read: {why}') from error
+            raise VisionError(
+                f'network {path} with its card {path.with_suffix(".json").name} cannot be read: {why}'
+            ) from error
         if len(card['layout']['strides_px']) != len(card['layout']['sizes_px']):
-            raise VisionError(f'network {path}: its card has not as many strides_px as sizes_px: the card is damaged')
+            raise VisionError(
+                f'network {path}: its card has not as many strides_px as sizes_px: the card is damaged'
+            )
         found = hashlib.sha256(content).hexdigest()
         if found != card['sha256']:
-            raise VisionError(f'network {path} has checksum {found[:12]}.., its card says {card["sha256"][:12]}..: the file is damaged')
+            raise VisionError(
+                f'network {path} has checksum {found[:12]}.., its card says {card["sha256"][:12]}..: the file is damaged'
+            )
         self.card, self.classes = card, tuple(card['classes'])
-        self.layout = AnchorLayout(**{k: tuple(v) if isinstance(v, list) else v for k, v in card['layout'].items()})
+        self.layout = AnchorLayout(
+            **{k: tuple(v) if isinstance(v, list) else v for k, v in card['layout'].items()}
+        )
         self._anchors = self.layout.boxes()
         self._network = _session(content)
 
@@ -80,7 +88,9 @@ class ExportedYolact:
         seen = planes(small, reduced_depth(depth_m, size_px) if self.card['depth'] else None)
         return tuple(part[0] for part in self._network.run(OUTPUTS, {INPUT: seen[None]}))
 
-    def detect(self, rgb: np.ndarray, depth_m: np.ndarray, min_score: float | None = None) -> tuple[Found, np.ndarray]:
+    def detect(
+        self, rgb: np.ndarray, depth_m: np.ndarray, min_score: float | None = None
+    ) -> tuple[Found, np.ndarray]:
         """Instances and prototypes of one picture.
 
         Args:
@@ -92,7 +102,9 @@ class ExportedYolact:
         least = self.card['min_score'] if min_score is None else min_score
         return find(boxes, scores, coefficients, self._anchors, self.layout, least), prototypes
 
-    def mask(self, found: Found, prototypes: np.ndarray, i: int, shape: tuple[int, int]) -> tuple[np.ndarray, int, int]:
+    def mask(
+        self, found: Found, prototypes: np.ndarray, i: int, shape: tuple[int, int]
+    ) -> tuple[np.ndarray, int, int]:
         """Mask of instance i in a picture of the given (h, w), with its first row and column."""
         return assemble(prototypes, found.coefficients[i], found.boxes[i], self.layout, shape)
 
@@ -100,5 +112,7 @@ class ExportedYolact:
 def _session(content: bytes) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = THREADS
-    options.add_session_config_entry('session.force_spinning_stop', '1')  # after a picture its threads would keep a core busy
+    options.add_session_config_entry(
+        'session.force_spinning_stop', '1'
+    )  # after a picture its threads would keep a core busy
     return onnxruntime.InferenceSession(content, options, providers=['CPUExecutionProvider'])

@@ -62,7 +62,11 @@ class Output:
 
 
 def _convolution(inputs: int, outputs: int, stride: int = 1, size: int = 3) -> nn.Sequential:
-    return nn.Sequential(nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False),
+        nn.BatchNorm2d(outputs),
+        nn.ReLU(inplace=True),
+    )
 
 
 class _Block(nn.Module):
@@ -71,9 +75,17 @@ class _Block(nn.Module):
     def __init__(self, inputs: int, outputs: int, stride: int):
         super().__init__()
         self.first = _convolution(inputs, outputs, stride)
-        self.second = nn.Sequential(nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs))
+        self.second = nn.Sequential(
+            nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs)
+        )
         same = stride == 1 and inputs == outputs
-        self.shortcut = nn.Identity() if same else nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+        self.shortcut = (
+            nn.Identity()
+            if same
+            else nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
+            )
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """Residual sum."""
@@ -88,7 +100,12 @@ class Backbone(nn.Module):
         self.stem = _convolution(planes, widths[0], 2)
         self.stages = nn.ModuleList()
         for inputs, outputs, depth in zip(widths, widths[1:], depths, strict=False):
-            self.stages.append(nn.Sequential(_Block(inputs, outputs, 2), *(_Block(outputs, outputs, 1) for _ in range(depth - 1))))
+            self.stages.append(
+                nn.Sequential(
+                    _Block(inputs, outputs, 2),
+                    *(_Block(outputs, outputs, 1) for _ in range(depth - 1)),
+                )
+            )
 
     def forward(self, x: Tensor) -> list[Tensor]:
         """C3, C4 and C5."""
@@ -105,15 +122,22 @@ class Pyramid(nn.Module):
     def __init__(self, inputs: tuple[int, ...], channels: int):
         super().__init__()
         self.lateral = nn.ModuleList(nn.Conv2d(i, channels, 1) for i in inputs)
-        self.smooth = nn.ModuleList(nn.Sequential(nn.Conv2d(channels, channels, 3, 1, 1), nn.ReLU(inplace=True)) for _ in inputs)
+        self.smooth = nn.ModuleList(
+            nn.Sequential(nn.Conv2d(channels, channels, 3, 1, 1), nn.ReLU(inplace=True))
+            for _ in inputs
+        )
 
     def forward(self, stages: list[Tensor]) -> list[Tensor]:
         """P3, P4 and P5."""
         above, levels = None, []
-        for lateral, smooth, stage in zip(reversed(self.lateral), reversed(self.smooth), reversed(stages), strict=True):
+        for lateral, smooth, stage in zip(
+            reversed(self.lateral), reversed(self.smooth), reversed(stages), strict=True
+        ):
             x = lateral(stage)
             if above is not None:
-                x = x + functional.interpolate(above, size=x.shape[-2:], mode='bilinear', align_corners=False)
+                x = x + functional.interpolate(
+                    above, size=x.shape[-2:], mode='bilinear', align_corners=False
+                )
             above = x
             levels.insert(0, smooth(x))
         return levels
@@ -125,11 +149,17 @@ class Protonet(nn.Module):
     def __init__(self, channels: int, prototypes: int):
         super().__init__()
         self.coarse = nn.Sequential(nn.Conv2d(channels, channels, 3, 1, 1), nn.ReLU(inplace=True))
-        self.fine = nn.Sequential(nn.Conv2d(channels, channels, 3, 1, 1), nn.ReLU(inplace=True), nn.Conv2d(channels, prototypes, 1))
+        self.fine = nn.Sequential(
+            nn.Conv2d(channels, channels, 3, 1, 1),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(channels, prototypes, 1),
+        )
 
     def forward(self, finest: Tensor) -> Tensor:
         """Prototypes, (b, k, h / 4, w / 4)."""
-        doubled = functional.interpolate(self.coarse(finest), scale_factor=2, mode='bilinear', align_corners=False)
+        doubled = functional.interpolate(
+            self.coarse(finest), scale_factor=2, mode='bilinear', align_corners=False
+        )
         return functional.relu(self.fine(doubled))
 
 
@@ -148,7 +178,10 @@ class Head(nn.Module):
         """Each as (b, cells x anchors, ...)."""
         x = self.shared(level)
         parts = (self.boxes(x), self.scores(x), torch.tanh(self.coefficients(x)))
-        return tuple(p.permute(0, 2, 3, 1).reshape(p.shape[0], -1, size) for p, size in zip(parts, self.sizes, strict=True))
+        return tuple(
+            p.permute(0, 2, 3, 1).reshape(p.shape[0], -1, size)
+            for p, size in zip(parts, self.sizes, strict=True)
+        )
 
 
 class Yolact(nn.Module):
@@ -174,7 +207,10 @@ class Yolact(nn.Module):
     def forward(self, pictures: Tensor) -> Output:
         """Raw predictions."""
         levels = self.pyramid(self.backbone(pictures))
-        boxes, scores, coefficients = (torch.cat(parts, dim=1) for parts in zip(*(self.head(level) for level in levels), strict=True))
+        boxes, scores, coefficients = (
+            torch.cat(parts, dim=1)
+            for parts in zip(*(self.head(level) for level in levels), strict=True)
+        )
         semantic = self.semantic(levels[0]) if self.training else None
         return Output(boxes, scores, coefficients, self.protonet(levels[0]), semantic)
 
@@ -189,8 +225,8 @@ def load_weights(path: Path, sha256: str | None = None) -> Yolact:
     """Network of a file, ready for inference.
 
     Args:
-        path: File of `save_weights`. Only tensors and plain values are accepted from it, never code.
-        sha256: What the file's SHA-256 must be; None: anything.
+        path: File of `save_weights`. Only tensors and plain values are accepted from it, never
+            code. sha256: What the file's SHA-256 must be; None: anything.
 
     Raises:
         VisionError: If the file is another one or holds no network.
@@ -199,15 +235,31 @@ def load_weights(path: Path, sha256: str | None = None) -> Yolact:
         raise VisionError(f'there are no weights {path}')
     found = checksum(path)
     if sha256 is not None and found != sha256:
-        raise VisionError(f'weights {path} have checksum {found[:12]}.., {sha256[:12]}.. is expected: the file is damaged or another one')
+        raise VisionError(
+            f'weights {path} have checksum {found[:12]}.., {sha256[:12]}.. is expected: the file is damaged or another one'
+        )
     try:
         content = torch.load(path, map_location='cpu', weights_only=True)
         config = content['config']
         layout = AnchorLayout(**{k: _tuples(v) for k, v in config['layout'].items()})
-        network = Yolact(YolactConfig(**{k: _tuples(v) for k, v in config.items() if k != 'layout'}, layout=layout))
+        network = Yolact(
+            YolactConfig(
+                **{k: _tuples(v) for k, v in config.items() if k != 'layout'}, layout=layout
+            )
+        )
         network.load_state_dict(content['weights'])
-    except (pickle.UnpicklingError, RuntimeError, KeyError, TypeError, AttributeError, EOFError, ValueError) as error:
-        raise VisionError(f'{path} holds no YOLACT weights: {str(error).splitlines()[0]}') from error
+    except (
+        pickle.UnpicklingError,
+        RuntimeError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        ValueError,
+    ) as error:
+        raise VisionError(
+            f'{path} holds no YOLACT weights: {str(error).splitlines()[0]}'
+        ) from error
     return network.eval()
 
 

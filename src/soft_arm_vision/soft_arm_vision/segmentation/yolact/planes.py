@@ -1,6 +1,7 @@
 """What the network sees of a picture: its colours and, where it was made for them, its depth and how the depth slopes.
 
-Colour alone parts a ring badly from an orange block before it; the slopes tell a wall that curves from one that is flat.
+Colour alone parts a ring badly from an orange block before it; the slopes tell a wall that curves
+from one that is flat.
 """
 
 import cv2
@@ -11,7 +12,9 @@ from soft_arm_kinematics.backends.machine_code import njit
 MEAN, DEVIATION = 118.0, 60.0  # of a grey value; pictures are brought to about -1..1
 NEAR_M = 0.4  # the plane of depth is this over the depth: nothing known (0) looks like what is far
 STEP_PX = 3  # between the depths that a slope is of
-FOCAL_PX = 300.0  # roughly the camera's at the network's size: slopes are about those of the surface
+FOCAL_PX = (
+    300.0  # roughly the camera's at the network's size: slopes are about those of the surface
+)
 MAX_SLOPE = 2.0
 
 COLOUR_PLANES, DEPTH_PLANES = 3, 3
@@ -32,7 +35,9 @@ def planes(picture: np.ndarray, depth_m: np.ndarray | None = None) -> np.ndarray
     Returns:
         Shape (3, h, w), or (6, h, w) with depth; float32.
     """
-    found = np.empty((COLOUR_PLANES + (0 if depth_m is None else DEPTH_PLANES), *picture.shape[:2]), np.float32)
+    found = np.empty(
+        (COLOUR_PLANES + (0 if depth_m is None else DEPTH_PLANES), *picture.shape[:2]), np.float32
+    )
     _colour_planes(picture, found)
     if depth_m is not None:
         _depth_planes(depth_m, found[3], found[4], found[5])
@@ -45,12 +50,19 @@ def _colour_planes(picture, found):
     for v in range(height):
         for c in range(3):
             for u in range(width):
-                found[c, v, u] = (np.float32(picture[v, u, c]) - np.float32(MEAN)) * np.float32(1 / DEVIATION)
+                found[c, v, u] = (np.float32(picture[v, u, c]) - np.float32(MEAN)) * np.float32(
+                    1 / DEVIATION
+                )
 
 
-def _depth_planes(depth_m: np.ndarray, nearness: np.ndarray, along_u: np.ndarray, along_v: np.ndarray) -> None:
+def _depth_planes(
+    depth_m: np.ndarray, nearness: np.ndarray, along_u: np.ndarray, along_v: np.ndarray
+) -> None:
     known = (depth_m > 0).astype(np.float32)
-    total, count = (cv2.boxFilter(part, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT) for part in (depth_m, known))
+    total, count = (
+        cv2.boxFilter(part, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+        for part in (depth_m, known)
+    )
     smooth_m = known * total / np.maximum(count, 1)
     np.divide(np.float32(NEAR_M), np.where(depth_m > 0, depth_m, np.float32(np.inf)), out=nearness)
     _slopes(smooth_m, along_u, along_v)
@@ -62,8 +74,14 @@ def _slopes(smooth_m, along_u, along_v):
     for v in range(height):
         for u in range(width):
             z = smooth_m[v, u]
-            left, right = smooth_m[v, u - STEP_PX] if u >= STEP_PX else 0, smooth_m[v, u + STEP_PX] if u + STEP_PX < width else 0
-            up, down = smooth_m[v - STEP_PX, u] if v >= STEP_PX else 0, smooth_m[v + STEP_PX, u] if v + STEP_PX < height else 0
+            left, right = (
+                smooth_m[v, u - STEP_PX] if u >= STEP_PX else 0,
+                smooth_m[v, u + STEP_PX] if u + STEP_PX < width else 0,
+            )
+            up, down = (
+                smooth_m[v - STEP_PX, u] if v >= STEP_PX else 0,
+                smooth_m[v + STEP_PX, u] if v + STEP_PX < height else 0,
+            )
             along_u[v, u] = _slope(left, z, right)
             along_v[v, u] = _slope(up, z, down)
 
