@@ -177,11 +177,11 @@ def loaders() -> dict[str, Loader]:
         f'map {name}': Loader(path.read_bytes(), load_map, (PneumaticDriverError,))
         for name, path in shipped_maps().items()
     }
-    for model, file in (
-        (camera_parameters.CameraParameters, 'virtual_camera'),
-        (camera_parameters.FingerCameraParameters, 'finger_camera'),
-        (camera_parameters.CalibrationJig, 'calibration_jig'),
-        (plant_parameters.PlantParameters, 'two_module_arm.plant'),
+    for model, path in (
+        (camera_parameters.CameraParameters, CONFIG / 'virtual_camera.yaml'),
+        (camera_parameters.FingerCameraParameters, CONFIG / 'finger_camera.yaml'),
+        (camera_parameters.CalibrationJig, CONFIG / 'calibration_jig.yaml'),
+        (plant_parameters.PlantParameters, plant_parameters.SHIPPED),
     ):
 
         def read(path, model=model):
@@ -189,9 +189,7 @@ def loaders() -> dict[str, Loader]:
 
             return load_parameters(model, path)
 
-        found[f'world {file}'] = Loader(
-            (CONFIG / f'{file}.yaml').read_bytes(), read, (SimulationError,)
-        )
+        found[f'world {path.stem}'] = Loader(path.read_bytes(), read, (SimulationError,))
     cloud = lambda name: Loader(  # noqa: E731
         _cloud(name),
         read_cloud,
