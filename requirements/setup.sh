@@ -37,6 +37,7 @@ need 'command -v c++ || command -v g++ || command -v clang++' g++
 need '[ -f "$("$python" -c "import sysconfig; print(sysconfig.get_path(\"include\"))")/Python.h" ]' "python$version-dev"
 need '"$python" -c "import venv, ensurepip"' "python$version-venv"
 need '"$python" requirements/check_gl.py' libegl1 libegl-mesa0 libgl1 libopengl0 libgl1-mesa-dri
+need 'ldconfig -p | grep -F libusb-1.0.so.0' libusb-1.0-0   # open3d
 [ -z "$site" ] || need 'command -v colcon' python3-colcon-common-extensions
 if [ -n "$missing" ]; then
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -49,7 +50,7 @@ fi
 
 # Another interpreter or another folder: scripts and paths inside .venv and install would point to the old one.
 if [ -d .venv ] && [ "$(head -1 .venv/stamp 2>/dev/null)" != "$place" ]; then rm -rf .venv build install log; fi
-echo "setup: Python $version packages into .venv (about 1.1 GB, a few minutes the first time)"
+echo "setup: Python $version packages into .venv (about 1.8 GB, a few minutes the first time)"
 "$python" -m venv $site .venv
 echo "$place" >.venv/stamp
 .venv/bin/pip install --disable-pip-version-check --require-hashes -r "$lock"
