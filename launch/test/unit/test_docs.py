@@ -1,4 +1,4 @@
-"""docs/interfaces.md says everything the sources offer: messages, topics, services, actions, parameters, executables, commands."""
+"""Hold the pages of interfaces and of safety against the sources and the tests."""
 
 import re
 from importlib.metadata import entry_points
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / 'docs' / 'interfaces.md').read_text()
-SAFETY = (ROOT / 'docs' / 'safety.md').read_text()
+PAGE = (ROOT / 'docs' / 'reference' / 'interfaces.md').read_text()
+SAFETY = (ROOT / 'docs' / 'explanation' / 'safety.md').read_text()
 NODE_SOURCES = [
     p
     for p in ROOT.glob('src/*/*/ros/*.py')
@@ -70,7 +70,7 @@ def test_something_was_found():
 )
 def test_is_on_the_page(name):
     assert re.search(rf'[`/]{re.escape(name.removeprefix("~/"))}[`, ]', PAGE), (
-        f'{name} is missing in docs/interfaces.md'
+        f'{name} is missing in docs/reference/interfaces.md'
     )
 
 
@@ -91,7 +91,7 @@ def test_every_test_that_the_safety_page_names_exists(file, name, begins):
 def test_every_fault_has_one_row_with_a_test(fault):
     rows = re.findall(rf'(?m)^\| {fault} \|.*$', SAFETY)
     assert len(rows) == 1 and re.search(r'test_\w+\.py::test_', rows[0]), (
-        f'{fault} has no test in docs/safety.md'
+        f'{fault} has no test in docs/explanation/safety.md'
     )
 
 

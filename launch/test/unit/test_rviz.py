@@ -8,7 +8,7 @@ import yaml
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted((ROOT / 'src/soft_arm_description/rviz').glob('*.rviz'))
-PAGE = (ROOT / 'docs/interfaces.md').read_text()
+PAGE = (ROOT / 'docs/reference/interfaces.md').read_text()
 
 
 def displays(path):
@@ -29,7 +29,7 @@ def test_every_topic_is_documented(path):
     assert len(topics(path)) > 4
     for topic in topics(path):
         name = re.sub('^/(soft_arm|gripper|abb)/', '', topic)
-        assert f'`{name}`' in PAGE, f'{topic} is not in docs/interfaces.md'
+        assert f'`{name}`' in PAGE, f'{topic} is not in docs/reference/interfaces.md'
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)

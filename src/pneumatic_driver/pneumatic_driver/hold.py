@@ -1,4 +1,4 @@
-"""One host's hold on a device: who commands is part of the protocol (docs/adr/0016-who-commands-is-part-of-the-protocol.md).
+"""One host's hold on a device: who commands is part of the protocol (docs/explanation/adr/0016-who-commands-is-part-of-the-protocol.md).
 
 A host claims the device with a random key, which nobody can read back, and its name, which
 everybody can read. From then on every write of it carries the next code of that key as its

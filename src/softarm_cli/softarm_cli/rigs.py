@@ -215,7 +215,7 @@ def _guide(name: str, robot: Robot, file: str) -> str:
         [
             f'Calibrations of the rig {name}. Make them in this order; `softarm rig list` shows which are there.',
             '',
-            f'1. Read docs/safety.md. Write the addresses of the devices into `{_config(name)}`.',
+            f'1. Read docs/explanation/safety.md. Write the addresses of the devices into `{_config(name)}`.',
             *(steps or [f'Robot {robot.name} needs no calibration.']),
             f'{len(steps) + 2}. `{launch_command(name, robot, file)}`',
             '',

@@ -13,7 +13,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = CommandLine(
         prog='softarm vent',
         description='Ask every valve of the arm that runs in this ROS domain for ambient pressure. Nothing moves again until the driver is '
-        'activated. This is no emergency stop: see docs/safety.md.',
+        'activated. This is no emergency stop: see docs/explanation/safety.md.',
     )
     add_namespace(parser, 'soft_arm')
     parser.add_argument(

@@ -4,7 +4,7 @@ In: Robot Web Services and Modbus TCP, both on 127.0.0.1; `~/place_object` is th
 Out: /finger_camera (names and encodings of orbbec_camera, depth aligned to colour). What the
 controller's valves and the finger truly do leaves only on `~/debug/gripper_truth` and
 `~/debug/piece_angles_truth`, for tests and reports. When a client falls silent the devices do what
-theirs would: see docs/safety.md.
+theirs would: see docs/explanation/safety.md.
 """
 
 import math

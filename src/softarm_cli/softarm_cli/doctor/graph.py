@@ -407,7 +407,7 @@ def remedy(message: str, driver: str) -> str:
         return 'do as it says'
     found = next(
         (what for pattern, what in _REMEDIES if re.search(pattern, message)),
-        'see docs/runbook.md, "When something is wrong"',
+        'see docs/how-to/runbook.md, "When something is wrong"',
     )
     return found.format(driver=driver)
 

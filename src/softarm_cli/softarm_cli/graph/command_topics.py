@@ -1,4 +1,4 @@
-"""Which topics move something. A replay leaves them out unless it is asked for them; docs/interfaces.md lists those of this workspace."""
+"""Which topics move something: a replay leaves them out (docs/reference/interfaces.md, "Topics")."""
 
 # Types of set points, each with the names under which it is a measurement and not a command.
 _SET_POINTS = {

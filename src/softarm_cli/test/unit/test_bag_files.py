@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[4]
 BAG = ROOT / 'src' / 'soft_arm_vision' / 'test' / 'data' / 'virtual_rig_bag'
 TRUTH = '/virtual_rig/debug/tip_truth'
 CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
-PAGE = (ROOT / 'docs' / 'interfaces.md').read_text()
+PAGE = (ROOT / 'docs' / 'reference' / 'interfaces.md').read_text()
 OBEYING = [
     *ROOT.glob('src/pneumatic_driver/*/ros/*.py'),
     *ROOT.glob('src/soft_arm_kinematics/*/ros/limb_states_node.py'),
