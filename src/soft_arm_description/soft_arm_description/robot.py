@@ -58,6 +58,12 @@ class Base(Strict):
             )
         return self
 
+    @property
+    def frame_prefix(self) -> str:
+        """Prefix of all the robot's frames, links and joints: `left_arm_` for the base frame `left_arm_base_link`."""
+        stem = self.frame.removesuffix('base_link')
+        return stem if stem != self.frame else f'{self.frame}_'
+
 
 class Ring(Strict):
     """Positioning ring, a cylinder of known radius about the tip's z axis, centred on the tip frame's origin."""
@@ -127,7 +133,7 @@ class Robot(Strict):
         frames = [
             self.base.frame,
             self.base.parent_frame,
-            *(['soft_arm_ring'] if self.ring else []),
+            *([f'{self.base.frame_prefix}ring'] if self.ring else []),
             *self.tip_frames,
         ]
         for what, names in (

@@ -42,3 +42,12 @@ def test_command(capsys):
     assert ElementTree.fromstring(capsys.readouterr().out.encode()).get('name') == 'two_module_arm'
     assert main(['missing']) == 2
     assert capsys.readouterr().err.count('\n') == 1
+
+
+def test_every_name_begins_with_the_prefix_of_the_base_frame():
+    robot = load_robot('two_module_arm')
+    base = robot.base.model_copy(update={'frame': 'left_arm_base_link'})
+    tree = ElementTree.fromstring(robot_urdf(robot.model_copy(update={'base': base})))
+    names = [element.get('name') for element in [*tree.findall('link'), *tree.findall('joint')]]
+    assert len(names) > 60 and all(name.startswith('left_arm_') for name in names)
+    assert robot.base.model_copy(update={'frame': 'finger'}).frame_prefix == 'finger_'

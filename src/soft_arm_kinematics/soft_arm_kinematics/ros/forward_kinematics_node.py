@@ -91,7 +91,7 @@ class ForwardKinematicsNode(Node):
 
     def _publish(self, actuation: np.ndarray, stamp) -> None:
         base, poses = self._robot.base.frame, self._arm.segment_poses(actuation)
-        prefix = base.removesuffix('base_link')
+        prefix = self._robot.base.frame_prefix
         frames = [f'{prefix}{name}_tip' for name in self._robot.segment_names] + [
             f'{prefix}tip_by_model'
         ]

@@ -20,9 +20,12 @@ def test_all_four_limbs_have_their_joints_and_tips():
     limbs.bend('camera_1', -1.0, 0.5, 0.59)
     limbs.bend('grasper_2', 1.2, 0.0, 0.295)
     values = dict(zip(limbs.joint_names, limbs.joint_values(), strict=True))
-    assert values['camera_1_000_turn'] == 0.5 and values['camera_1_001_bend'] == pytest.approx(-0.1)
+    assert values['squid_camera_camera_1_000_turn'] == 0.5 and values[
+        'squid_camera_camera_1_001_bend'
+    ] == pytest.approx(-0.1)
     assert (
-        values['grasper_2_001_bend'] == pytest.approx(0.12) and values['grasper_1_001_bend'] == 0.0
+        values['squid_grasper_grasper_2_001_bend'] == pytest.approx(0.12)
+        and values['squid_grasper_grasper_1_001_bend'] == 0.0
     )
     tips = {child: T for _, child, T in limbs.tip_frames()}
     assert set(tips) == {'squid_camera_frame', 'squid_light_frame'}

@@ -118,7 +118,9 @@ def test_urdf_chain_of_every_kind_follows_the_robot(name):
         for segment, pose in zip(
             arm.robot.segment_names, arm.segment_poses(actuation), strict=True
         ):
-            assert poses[f'soft_arm_{segment}_end'] == pytest.approx(pose, abs=1e-12)
+            assert poses[f'{arm.robot.base.frame_prefix}{segment}_end'] == pytest.approx(
+                pose, abs=1e-12
+            )
         for frame in arm.robot.tip_frames:
             assert poses[frame] == pytest.approx(pose, abs=1e-12)
 

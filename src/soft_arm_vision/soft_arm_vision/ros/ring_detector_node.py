@@ -54,7 +54,9 @@ class RingDetectorNode(Node):
     def __init__(self):
         super().__init__('ring_detector')
         given = parameters.declare(self, RingDetectorParameters)
-        self._ring, self._stale_s = ring_of(load_robot(given.robot)), given.stale_s
+        robot = load_robot(given.robot)
+        self._ring, self._stale_s = ring_of(robot), given.stale_s
+        self._tip_frame = f'{robot.base.frame_prefix}tip_by_vision'
         path = (
             Path(given.extrinsics_file)
             if given.extrinsics_file
@@ -147,7 +149,7 @@ class RingDetectorNode(Node):
     def _publish(self, stamp, fit) -> None:
         T_base_tip, covariance = conversions.pose_in_base(fit, self._mounting)
         transform = conversions.transform_message(
-            stamp, self._base_frame, 'soft_arm_tip_by_vision', T_base_tip
+            stamp, self._base_frame, self._tip_frame, T_base_tip
         )
         self._pose.publish(conversions.pose_message(transform.header, T_base_tip, covariance))
         self._tf.sendTransform(transform)
