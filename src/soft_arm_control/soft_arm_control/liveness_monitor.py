@@ -9,7 +9,7 @@ import math
 LATE_PERIODS = 3.0  # a tick this much later than the last is a stall
 
 
-class OwnStalls:
+class LoopStallMonitor:
     """Watches the ticks of one loop; all times are on one clock [s]."""
 
     def __init__(self, period_s: float):

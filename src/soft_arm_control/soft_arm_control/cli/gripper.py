@@ -4,7 +4,7 @@ import json
 import math
 
 from soft_arm_control.errors import ControlError
-from soft_arm_control.grasping.grasp import Evidence
+from soft_arm_control.grasping.gripper import Evidence
 from soft_arm_description.command_line import CommandLine, number_in
 
 EVIDENCE = {

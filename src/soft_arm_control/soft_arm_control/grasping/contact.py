@@ -8,7 +8,7 @@ from collections import deque
 
 import numpy as np
 
-from soft_arm_control.grasping.free_closing import FreeClosing
+from soft_arm_control.grasping.no_load_reference import NoLoadReference
 
 WINDOW_PA = 12.0e3  # rise over which rates are compared ..
 LONGEST_S = 1.0  # .. but no longer than this
@@ -29,7 +29,7 @@ class ContactDetector:
         by_pressure, by_shape: Whether each has shown a contact.
     """
 
-    def __init__(self, free: FreeClosing):
+    def __init__(self, free: NoLoadReference):
         self._free = free
         self._window: deque[tuple[float, float, float]] = (
             deque()

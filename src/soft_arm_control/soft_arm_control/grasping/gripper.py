@@ -13,8 +13,8 @@ import numpy as np
 
 from soft_arm_control.errors import DriverLostError, GoalError
 from soft_arm_control.grasping.contact import ContactDetector
-from soft_arm_control.grasping.free_closing import FreeClosing
-from soft_arm_control.own_stalls import OwnStalls
+from soft_arm_control.grasping.no_load_reference import NoLoadReference
+from soft_arm_control.liveness_monitor import LoopStallMonitor
 
 PERIOD_S = 0.02
 SHAPE_LAG_S, SHAPE_WAIT_S = (
@@ -114,7 +114,7 @@ class Gripper:
 
     def __init__(
         self,
-        free: FreeClosing,
+        free: NoLoadReference,
         limits_pa: tuple[float, float],
         settings: GraspSettings = GraspSettings(),
     ):
@@ -122,7 +122,7 @@ class Gripper:
         self._pressure_pa: float | None = None
         self._bends_rad: np.ndarray | None = None
         self._pressure_s = self._shape_s = -math.inf
-        self._stalls = OwnStalls(PERIOD_S)
+        self._stalls = LoopStallMonitor(PERIOD_S)
         self._inactive_s: float | None = None
         self._goal: GraspGoal | ReleaseGoal | None = None
         self._phase, self._start_s, self._phase_s, self._inside_s = 'idle', 0.0, 0.0, None

@@ -6,7 +6,7 @@ import numpy as np
 
 from soft_arm_control.errors import CalibrationError
 from soft_arm_control.grasping.contact import ContactDetector
-from soft_arm_control.grasping.free_closing import GRID_PA, FreeClosing
+from soft_arm_control.grasping.no_load_reference import GRID_PA, NoLoadReference
 
 _SMOOTH_S = 0.2
 _DEGREE = 5  # of the bends over the pressure: cubic, and what hysteresis and lag add
@@ -28,7 +28,7 @@ class Closing:
     bends_rad: np.ndarray  # (m, pieces)
 
 
-def identify(closings: list[Closing]) -> FreeClosing:
+def identify(closings: list[Closing]) -> NoLoadReference:
     """Mean of closings in free air, and limits from how far single ones are from it.
 
     Raises:
@@ -50,7 +50,7 @@ def identify(closings: list[Closing]) -> FreeClosing:
         )
     grid_pa = np.linspace(low_pa, high_pa, 1 + round((high_pa - low_pa) / GRID_PA))
     time_constants_s = np.median([_time_constants_s(c, grid_pa) for c in closings], axis=0)
-    free = FreeClosing(grid_pa, time_constants_s, _bends_rad(closings, grid_pa), np.inf, np.inf)
+    free = NoLoadReference(grid_pa, time_constants_s, _bends_rad(closings, grid_pa), np.inf, np.inf)
     seen = [watch(free, closing) for closing in closings]
     return replace(
         free,
@@ -97,7 +97,7 @@ def _bends_rad(closings: list[Closing], grid_pa: np.ndarray) -> np.ndarray:
     )
 
 
-def watch(free: FreeClosing, closing: Closing) -> ContactDetector:
+def watch(free: NoLoadReference, closing: Closing) -> ContactDetector:
     """A detector that has seen a whole recorded closing."""
     detector = ContactDetector(free)
     for stamp_s, bends_rad in zip(closing.shape_times_s, closing.bends_rad, strict=True):

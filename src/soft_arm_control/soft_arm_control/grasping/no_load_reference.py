@@ -31,7 +31,7 @@ _REMEDY = 'make it with `softarm calibrate grasp`'
 
 
 @dataclass(frozen=True, eq=False)
-class FreeClosing:
+class NoLoadReference:
     """The free finger on the way from vacuum to its highest pressure, and how far from it nothing has been touched yet.
 
     Attributes:
@@ -57,7 +57,7 @@ class FreeClosing:
         return float(np.interp(pressure_pa, self.pressures_pa, self.bends_rad.sum(axis=1)))
 
 
-def from_robot(robot: Robot) -> FreeClosing:
+def from_robot(robot: Robot) -> NoLoadReference:
     """What the robot file says: bends without time constants.
 
     Raises:
@@ -73,7 +73,9 @@ def from_robot(robot: Robot) -> FreeClosing:
         np.polynomial.Polynomial(s.theta_coefficients_rad)(pressures_pa / s.pressure_unit_pa)
         for s in robot.segments
     ]
-    return FreeClosing(pressures_pa, None, np.stack(bends_rad, axis=1), np.inf, NOMINAL_DEFICIT_RAD)
+    return NoLoadReference(
+        pressures_pa, None, np.stack(bends_rad, axis=1), np.inf, NOMINAL_DEFICIT_RAD
+    )
 
 
 class _Values(TypedDict):
@@ -89,7 +91,7 @@ class _File(TypedDict):
     values: _Values
 
 
-def load(path: Path, robot: Robot) -> FreeClosing:
+def load(path: Path, robot: Robot) -> NoLoadReference:
     """Read a file and check that it was made for this robot.
 
     Raises:
@@ -118,7 +120,7 @@ def load(path: Path, robot: Robot) -> FreeClosing:
         raise CalibrationError(
             made_for_another(Path(path), made_for, f'{robot.name} {robot.kinematic_fingerprint}')
         )
-    return FreeClosing(
+    return NoLoadReference(
         pressures_pa,
         time_constants_s,
         np.array(bends_rad),
@@ -128,7 +130,7 @@ def load(path: Path, robot: Robot) -> FreeClosing:
 
 
 def save(
-    path: Path, free: FreeClosing, robot: Robot, rate_pa_s: float, closings: int, devices: str
+    path: Path, free: NoLoadReference, robot: Robot, rate_pa_s: float, closings: int, devices: str
 ) -> None:
     """Write a file with date, method, devices (`virtual` or `real`) and the robot's fingerprint."""
     values = {name: np.round(value, 6).tolist() for name, value in vars(free).items()}

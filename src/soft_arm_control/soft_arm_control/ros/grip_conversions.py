@@ -5,7 +5,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from soft_arm_control.errors import GoalError, MessageError
-from soft_arm_control.grasping.grasp import (
+from soft_arm_control.grasping.gripper import (
     EndState,
     Evidence,
     GraspGoal,

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from soft_arm_control.errors import DriverLostError, GoalError, TakenError
-from soft_arm_control.grasping.grasp import (
+from soft_arm_control.grasping.gripper import (
     EndState,
     GraspGoal,
     Gripper,

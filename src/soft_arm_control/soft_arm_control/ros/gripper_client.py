@@ -1,6 +1,6 @@
 """Sends one goal to a running gripper cell, for `softarm gripper`."""
 
-from soft_arm_control.grasping.grasp import Evidence
+from soft_arm_control.grasping.gripper import Evidence
 from soft_arm_control.ros.program_client import ProgramClient
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.srv import PlaceObject

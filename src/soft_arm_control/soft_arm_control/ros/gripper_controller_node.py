@@ -15,8 +15,8 @@ from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from soft_arm_control.grasping import free_closing
-from soft_arm_control.grasping.grasp import PERIOD_S, GraspSettings, Gripper, GripStatus, Outcome
+from soft_arm_control.grasping import no_load_reference
+from soft_arm_control.grasping.gripper import PERIOD_S, GraspSettings, Gripper, GripStatus, Outcome
 from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_control.ros.conversions import recent_s
 from soft_arm_control.ros.grip_server import GripServer
@@ -55,17 +55,17 @@ class GripperControllerParameters:
 
 
 class GripperControllerNode(Node):
-    """Translates; `soft_arm_control.grasping.grasp.Gripper` grips."""
+    """Translates; `soft_arm_control.grasping.gripper.Gripper` grips."""
 
     def __init__(self):
         super().__init__('gripper_controller')
         p = declare(self, GripperControllerParameters)
         self._robot, path = load_robot(p.robot), loadable(p.rig, 'free_closing')
-        free = free_closing.from_robot(
+        free = no_load_reference.from_robot(
             load_arm(p.robot, p.rig).robot
         )  # with the bends of `softarm calibrate finger`, where there are any
         if path.exists():
-            free = free_closing.load(path, self._robot)
+            free = no_load_reference.load(path, self._robot)
         self._calibrated = free.time_constants_s is not None
         self._gripper = Gripper(
             free,

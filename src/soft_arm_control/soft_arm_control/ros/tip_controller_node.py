@@ -24,9 +24,9 @@ from visualization_msgs.msg import Marker
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.goal_server import GoalServer
 from soft_arm_control.ros.unusable_messages import UnusableMessages
+from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.controller import Outcome, Status, TipController
 from soft_arm_control.tip.dynamics import load_dynamics
-from soft_arm_control.tip.valves import PERIOD_S
 from soft_arm_description.calibration import loadable
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures
@@ -166,7 +166,7 @@ class TipControllerNode(Node):
                 values[f'image_to_command_p{percent}_s'] = float(
                     np.percentile(self._latencies_s, percent)
                 )
-        values['known_configurations'] = len(self._controller.error_map)
+        values['known_configurations'] = len(self._controller.residual_model)
         values['ignored_messages'] = self._ignored.count
         values['last_goal'] = self._problem or 'none failed'
         if lacking := self._lacking():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_control.tip.dynamics import Dynamics
-from soft_arm_control.tip.error_map import ErrorMap
+from soft_arm_control.tip.residual_model import ResidualModel
 from soft_arm_kinematics.arm import Arm
 
 
@@ -43,17 +43,22 @@ class _Sample:
     pressures_pa: np.ndarray  # effective: lagged, with creep
 
 
-class TipEstimator:
+class BiasFilter:
     """Model error of the tip, tracked image by image."""
 
     def __init__(
         self,
         arm: Arm,
-        error_map: ErrorMap,
+        residual_model: ResidualModel,
         dynamics: Dynamics,
         settings: EstimatorSettings = EstimatorSettings(),
     ):
-        self._arm, self._map, self._dynamics, self._settings = arm, error_map, dynamics, settings
+        self._arm, self._map, self._dynamics, self._settings = (
+            arm,
+            residual_model,
+            dynamics,
+            settings,
+        )
         self._lagged_pa = self._crept_pa = np.zeros(arm.n_actuators)
         self._history: deque[_Sample] = deque()
         self._rest_m = np.zeros(3)

@@ -23,7 +23,7 @@ OFFSET_LIMIT_PA = 8.0e3  # a valve further off than this is defective, not inacc
 RESTING_PA = 500.0  # wanted and reference this near: the move is over
 
 
-class ValveShaper:
+class CommandShaper:
     """Turns wanted pressures into commands for all chambers, once every `PERIOD_S`."""
 
     def __init__(self, dynamics: Dynamics, limits_pa: np.ndarray, start_pa: np.ndarray):

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from soft_arm_control.errors import DriverLostError, GoalError, RingError
-from soft_arm_control.own_stalls import OwnStalls
+from soft_arm_control.liveness_monitor import LoopStallMonitor
+from soft_arm_control.tip.bias_filter import BiasFilter
+from soft_arm_control.tip.command_shaper import PERIOD_S, REFERENCE_TIME_CONSTANT_S, CommandShaper
+from soft_arm_control.tip.differential_ik import differential_ik
 from soft_arm_control.tip.dynamics import Dynamics
-from soft_arm_control.tip.error_map import ErrorMap
-from soft_arm_control.tip.estimator import TipEstimator
 from soft_arm_control.tip.goal import Goal
-from soft_arm_control.tip.tracking import solve_lengths
-from soft_arm_control.tip.valves import PERIOD_S, REFERENCE_TIME_CONSTANT_S, ValveShaper
+from soft_arm_control.tip.residual_model import ResidualModel
 from soft_arm_kinematics.arm import Arm
 
 HELD_WITHIN_PA = 4.0e3  # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum
@@ -87,15 +87,15 @@ class TipController:
         self, arm: Arm, dynamics: Dynamics, settings: ControllerSettings = ControllerSettings()
     ):
         self._arm, self._dynamics, self._settings = arm, dynamics, settings
-        self.error_map = ErrorMap(np.mean(arm.length_limits_m, axis=0))
-        self.estimator = TipEstimator(arm, self.error_map, dynamics)
+        self.residual_model = ResidualModel(np.mean(arm.length_limits_m, axis=0))
+        self.estimator = BiasFilter(arm, self.residual_model, dynamics)
         self._preview_s = (
             dynamics.mechanical_lag_s + dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
         )
         self._pressures_s = self._image_s = self._ring_s = -np.inf
-        self._stalls = OwnStalls(PERIOD_S)
+        self._stalls = LoopStallMonitor(PERIOD_S)
         self._measured_pa: np.ndarray | None = None
-        self._valves: ValveShaper | None = None
+        self._valves: CommandShaper | None = None
         self._applied_pa: np.ndarray | None = None
         self._inactive_s: float | None = None  # since when the driver is known to be inactive
         self._lengths_m: np.ndarray | None = None
@@ -186,7 +186,7 @@ class TipController:
         ):
             self.estimator.remember()
         if self._valves is None:
-            self._valves = ValveShaper(
+            self._valves = CommandShaper(
                 self._dynamics, self._arm.pressure_limits_pa, self._measured_pa
             )
         self._goal, self._reached, self._start_s = goal, False, now_s
@@ -244,7 +244,7 @@ class TipController:
             start_m = np.where(
                 goal.free, self._lengths_m, arm.lengths(np.clip(held_pa, *arm.pressure_limits_pa))
             )
-            lengths_m, short_m = solve_lengths(
+            lengths_m, short_m = differential_ik(
                 arm,
                 start_m,
                 target_m - self.estimator.error_m(start_m),

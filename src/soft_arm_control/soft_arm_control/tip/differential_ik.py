@@ -11,7 +11,7 @@ NULL_SHARE = (
 )
 
 
-def solve_lengths(
+def differential_ik(
     arm: Arm,
     start_m: np.ndarray,
     target_m: np.ndarray,

@@ -3,8 +3,8 @@
 import numpy as np
 
 from soft_arm_control.errors import GoalError, OutsideWorkspaceError
+from soft_arm_control.tip.differential_ik import differential_ik
 from soft_arm_control.tip.goal import Goal
-from soft_arm_control.tip.tracking import solve_lengths
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.arm import Arm
 
@@ -112,7 +112,7 @@ def _checked_lengths(arm, lengths_m):
 def _solve(arm, start_m, point_m, free):
     lengths_m, off_m = start_m, np.inf
     for _ in range(ROUNDS):
-        lengths_m, off_m = solve_lengths(
+        lengths_m, off_m = differential_ik(
             arm, lengths_m, point_m, start_m, arm.length_limits_m, free, ITERATIONS
         )
         if off_m < REACHED_M / 10:

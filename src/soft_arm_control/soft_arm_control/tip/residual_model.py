@@ -29,7 +29,7 @@ class ErrorMapSettings:
     same_m: float = 0.001  # a place this near the newest, in every length, is the same one
 
 
-class ErrorMap:
+class ResidualModel:
     """Model error of the tip [m], base frame, as a function of the lengths."""
 
     def __init__(

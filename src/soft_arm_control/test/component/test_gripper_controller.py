@@ -14,7 +14,7 @@ from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 
-from soft_arm_control.grasping.grasp import PERIOD_S
+from soft_arm_control.grasping.gripper import PERIOD_S
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.msg import ChamberPressures, GripperState

@@ -22,7 +22,7 @@ from std_srvs.srv import Trigger
 from soft_arm_control.cli import move, vent
 from soft_arm_control.ros.conversions import target_marker
 from soft_arm_control.ros.goal_server import IK_TIMEOUT_S
-from soft_arm_control.tip.valves import PERIOD_S
+from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, IkSolution, TipTarget

@@ -3,14 +3,14 @@ import functools
 import numpy as np
 import pytest
 
-from soft_arm_control.grasping.free_closing import from_robot
-from soft_arm_control.grasping.free_closing_fit import Closing, identify
-from soft_arm_control.grasping.grasp import PERIOD_S as FINGER_PERIOD_S
-from soft_arm_control.grasping.grasp import GraspGoal, GraspSettings, Gripper, ReleaseGoal
+from soft_arm_control.grasping.gripper import PERIOD_S as FINGER_PERIOD_S
+from soft_arm_control.grasping.gripper import GraspGoal, GraspSettings, Gripper, ReleaseGoal
+from soft_arm_control.grasping.no_load_fit import Closing, identify
+from soft_arm_control.grasping.no_load_reference import from_robot
+from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.controller import TipController
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal import Goal
-from soft_arm_control.tip.valves import PERIOD_S
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm
 from soft_arm_physics.finger_plant import FingerPlant

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from soft_arm_control.tip.error_map import ErrorMap
-from soft_arm_control.tip.estimator import TipEstimator
+from soft_arm_control.tip.bias_filter import BiasFilter
+from soft_arm_control.tip.residual_model import ResidualModel
 
 ERROR = np.array([0.004, -0.003, 0.006])
 R = (3e-4) ** 2 * np.eye(3)
@@ -10,7 +10,7 @@ R = (3e-4) ** 2 * np.eye(3)
 
 @pytest.fixture
 def estimator(arm, dynamics):
-    return TipEstimator(arm, ErrorMap(arm.length_limits_m.mean(axis=0)), dynamics)
+    return BiasFilter(arm, ResidualModel(arm.length_limits_m.mean(axis=0)), dynamics)
 
 
 def pressures_at(t_s):
@@ -109,8 +109,8 @@ def test_old_and_repeated_images_are_not_used(estimator, arm):
 
 
 def test_remembering_changes_nothing_here_and_helps_there(arm, dynamics):
-    known = ErrorMap(arm.length_limits_m.mean(axis=0))
-    estimator = TipEstimator(arm, known, dynamics)
+    known = ResidualModel(arm.length_limits_m.mean(axis=0))
+    estimator = BiasFilter(arm, known, dynamics)
     here_pa = feed(estimator, arm, 2.0, 0.06)
     here_m = arm.lengths(here_pa)
     before_m = estimator.error_m(here_m)
@@ -124,8 +124,8 @@ def test_remembering_changes_nothing_here_and_helps_there(arm, dynamics):
     ('stop_s', 'at_rest'), [(0.4, True), (0.7, False), (0.95, False), (1.2, False), (2.0, True)]
 )
 def test_only_an_arm_at_rest_is_remembered(arm, dynamics, stop_s, at_rest):
-    known = ErrorMap(arm.length_limits_m.mean(axis=0))
-    estimator = TipEstimator(arm, known, dynamics)
+    known = ResidualModel(arm.length_limits_m.mean(axis=0))
+    estimator = BiasFilter(arm, known, dynamics)
     feed(estimator, arm, stop_s, 0.06)
     estimator.remember()
     assert estimator.at_rest == at_rest and len(known) == at_rest

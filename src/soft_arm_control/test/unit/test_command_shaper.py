@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from soft_arm_control.tip.valves import PERIOD_S, ValveShaper
+from soft_arm_control.tip.command_shaper import PERIOD_S, CommandShaper
 
 LIMITS = np.array([[-96e3] * 2, [96e3] * 2])
 
@@ -34,7 +34,7 @@ def run(shaper, valve, wanted_pa, duration_s):
 
 def test_a_large_step_arrives_near_the_rate_limit_without_overshoot(dynamics):
     wanted_pa = np.array([60e3, -30e3])
-    seen = run(ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics), wanted_pa, 1.5)
+    seen = run(CommandShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics), wanted_pa, 1.5)
     arrived_s = PERIOD_S * np.flatnonzero(np.abs(seen - wanted_pa).max(axis=1) > 0.02 * 60e3)[-1]
     assert (
         arrived_s < 60e3 / 150e3 + 0.25
@@ -44,13 +44,13 @@ def test_a_large_step_arrives_near_the_rate_limit_without_overshoot(dynamics):
 
 def test_chambers_arrive_together(dynamics):
     seen = run(
-        ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics), np.array([60e3, -30e3]), 0.3
+        CommandShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics), np.array([60e3, -30e3]), 0.3
     )
     assert seen[-1, 1] / seen[-1, 0] == pytest.approx(-0.5, abs=0.01)
 
 
 def test_commands_stay_inside_the_limits_and_the_reference_waits_for_the_valve(dynamics):
-    shaper, valve = ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics)
+    shaper, valve = CommandShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics)
     for _ in range(100):
         command_pa = shaper.step(np.array([95e3, 96e3]), valve.pressure_pa)
         assert (command_pa <= LIMITS[1]).all() and (command_pa >= LIMITS[0]).all()
@@ -64,13 +64,16 @@ def test_commands_stay_inside_the_limits_and_the_reference_waits_for_the_valve(d
 def test_the_valves_gain_and_offset_are_taken_off(dynamics, gain, offset_pa):
     wanted_pa = np.array([50e3, -50e3])
     seen = run(
-        ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics, gain, offset_pa), wanted_pa, 4.0
+        CommandShaper(dynamics, LIMITS, np.zeros(2)),
+        Valve(dynamics, gain, offset_pa),
+        wanted_pa,
+        4.0,
     )
     assert np.abs(seen[-1] - wanted_pa).max() < 60.0
 
 
 def test_rests_only_after_the_move(dynamics):
-    shaper, valve = ValveShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics)
+    shaper, valve = CommandShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics)
     run(shaper, valve, np.array([60e3, 0.0]), 0.2)
     assert not shaper.resting
     run(shaper, valve, np.array([60e3, 0.0]), 1.0)

@@ -65,9 +65,9 @@ def test_reaches_holds_and_remembers(loop):
     assert status.outcome is Outcome.REACHED and 0.2 < status.settle_s < 3.0
     assert loop.run(1.0).phase == 'hold'
     assert loop.errors_m(loop.arm.tip_from_lengths(MIDDLE), 0.3) < 1e-3
-    assert len(loop.controller.error_map) == 0
+    assert len(loop.controller.residual_model) == 0
     loop.controller.start(loop.goal(MIDDLE + 0.01 * (np.arange(6) > 2)), loop.now_s)
-    assert len(loop.controller.error_map) == 1
+    assert len(loop.controller.residual_model) == 1
 
 
 def test_goals_streamed_while_the_arm_moves_teach_nothing(arm, make_loop):
@@ -80,7 +80,7 @@ def test_goals_streamed_while_the_arm_moves_teach_nothing(arm, make_loop):
             loop.goal(MIDDLE + 0.02 * np.append(np.zeros(3), np.cos(phases))), loop.now_s
         )
         loop.run(0.1)
-    assert len(loop.controller.error_map) == 1  # of the rest before the first
+    assert len(loop.controller.residual_model) == 1  # of the rest before the first
 
 
 def test_goals_streamed_to_one_place_do_not_push_out_what_was_learnt_elsewhere(make_loop):
@@ -91,7 +91,7 @@ def test_goals_streamed_to_one_place_do_not_push_out_what_was_learnt_elsewhere(m
     for _ in range(30):
         loop.controller.start(loop.goal(lengths_m), loop.now_s)
         loop.run(0.1)
-    assert len(loop.controller.error_map) == 2
+    assert len(loop.controller.residual_model) == 2
 
 
 def test_a_ring_that_this_arm_cannot_have_ends_and_refuses_goals(make_loop):
@@ -150,7 +150,7 @@ def test_open_loop_teaches_nothing_and_needs_no_camera(loop):
     loop.controller.start(loop.goal(MIDDLE, open_loop=True), loop.now_s)
     assert loop.until_end().outcome is Outcome.REACHED
     loop.controller.start(loop.goal(MIDDLE, open_loop=True), loop.now_s)
-    assert len(loop.controller.error_map) == 0
+    assert len(loop.controller.residual_model) == 0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soft_arm_control.tip.tracking import solve_lengths
+from soft_arm_control.tip.differential_ik import differential_ik
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm
 
@@ -23,7 +23,7 @@ def test_reaches_a_nearby_target_and_leaves_held_actuators_alone(share, towards,
     start_m = lengths(share)
     goal_m = np.where(free, start_m + 0.1 * (lengths(towards) - start_m), start_m)
     target_m = ARM.tip_from_lengths(goal_m)
-    found_m, off_m = solve_lengths(
+    found_m, off_m = differential_ik(
         ARM, start_m, target_m, start_m, ARM.length_limits_m, free, iterations=8
     )
     assert off_m < 2e-4
@@ -34,7 +34,7 @@ def test_reaches_a_nearby_target_and_leaves_held_actuators_alone(share, towards,
 @settings(max_examples=30)
 @given(shares, st.lists(st.floats(-1, 1), min_size=3, max_size=3))
 def test_never_leaves_the_limits(share, target_m):
-    found_m, _ = solve_lengths(
+    found_m, _ = differential_ik(
         ARM, lengths(share), np.array(target_m), lengths(share), ARM.length_limits_m, FREE
     )
     assert (found_m >= ARM.length_limits_m[0]).all() and (found_m <= ARM.length_limits_m[1]).all()
@@ -47,7 +47,7 @@ def test_the_null_space_leads_to_the_preferred_lengths():
     )
     target_m, found_m = ARM.tip_from_lengths(start_m), start_m
     for _ in range(60):
-        found_m, off_m = solve_lengths(
+        found_m, off_m = differential_ik(
             ARM, found_m, target_m, preferred_m, ARM.length_limits_m, FREE
         )
     assert off_m < 1e-6
@@ -59,12 +59,12 @@ def test_an_unreachable_target_is_approached_and_left_without_windup():
     near_m = ARM.tip_from_lengths(start_m)
     found_m = start_m
     for _ in range(50):
-        found_m, off_m = solve_lengths(
+        found_m, off_m = differential_ik(
             ARM, found_m, np.array([0.0, 0.0, 0.6]), start_m, ARM.length_limits_m, FREE
         )
     assert (
         abs(off_m - (0.6 - 2 * ARM.length_limits_m[1, 0])) < 1e-3
     )  # straight and as long as it gets
     for _ in range(5):
-        found_m, off_m = solve_lengths(ARM, found_m, near_m, start_m, ARM.length_limits_m, FREE)
+        found_m, off_m = differential_ik(ARM, found_m, near_m, start_m, ARM.length_limits_m, FREE)
     assert off_m < 1e-4

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from soft_arm_control.errors import CalibrationError, DriverLostError, GoalError
-from soft_arm_control.grasping.free_closing import from_robot, load, save
-from soft_arm_control.grasping.free_closing_fit import identify
-from soft_arm_control.grasping.grasp import EndState, Evidence, Outcome
+from soft_arm_control.grasping.gripper import EndState, Evidence, Outcome
+from soft_arm_control.grasping.no_load_fit import identify
+from soft_arm_control.grasping.no_load_reference import from_robot, load, save
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.cli import calibrate_grasp
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from soft_arm_control.own_stalls import LATE_PERIODS, OwnStalls
+from soft_arm_control.liveness_monitor import LATE_PERIODS, LoopStallMonitor
 
 PERIOD_S = 0.02
 
@@ -10,7 +10,7 @@ PERIOD_S = 0.02
 @pytest.fixture
 def stalls():
     """A loop that ran for a second and then stood still for 0.7 s."""
-    stalls = OwnStalls(PERIOD_S)
+    stalls = LoopStallMonitor(PERIOD_S)
     for k in range(51):
         stalls.tick(k * PERIOD_S)
     return stalls

@@ -1,6 +1,6 @@
 import numpy as np
 
-from soft_arm_control.tip.error_map import ErrorMap, ErrorMapSettings
+from soft_arm_control.tip.residual_model import ErrorMapSettings, ResidualModel
 
 MIDDLE = np.full(6, 0.13)
 
@@ -12,11 +12,11 @@ def error_m(lengths_m):
 
 
 def test_knows_nothing_at_first():
-    assert (ErrorMap(MIDDLE).at(MIDDLE + 0.02) == 0.0).all()
+    assert (ResidualModel(MIDDLE).at(MIDDLE + 0.02) == 0.0).all()
 
 
 def test_gives_back_what_it_was_told_and_what_lies_between():
-    known, rng = ErrorMap(MIDDLE), np.random.default_rng(1)
+    known, rng = ResidualModel(MIDDLE), np.random.default_rng(1)
     places = MIDDLE + rng.uniform(-0.04, 0.04, (25, 6))
     for place in places:
         known.add(place, error_m(place))
@@ -27,7 +27,7 @@ def test_gives_back_what_it_was_told_and_what_lies_between():
 
 
 def test_carries_a_trend_to_the_next_target():
-    known, direction = ErrorMap(MIDDLE), np.array([-1, -1, -1, -0.5, 1, -0.5]) * 0.01
+    known, direction = ResidualModel(MIDDLE), np.array([-1, -1, -1, -0.5, 1, -0.5]) * 0.01
     for k in range(6):
         known.add(MIDDLE + k * direction, error_m(MIDDLE + k * direction))
     following = MIDDLE + 6 * direction
@@ -38,7 +38,7 @@ def test_carries_a_trend_to_the_next_target():
 
 
 def test_forgets_the_oldest_beyond_its_capacity():
-    known = ErrorMap(MIDDLE, ErrorMapSettings(capacity=3))
+    known = ResidualModel(MIDDLE, ErrorMapSettings(capacity=3))
     for k in range(5):
         known.add(MIDDLE + 0.02 * k, np.full(3, 1e-3 * k))
     assert len(known) == 3

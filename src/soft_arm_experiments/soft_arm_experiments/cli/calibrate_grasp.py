@@ -10,9 +10,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from soft_arm_control.errors import ControlError, ExperimentError
-from soft_arm_control.grasping.free_closing import save
-from soft_arm_control.grasping.free_closing_fit import identify
-from soft_arm_control.grasping.grasp import GraspSettings
+from soft_arm_control.grasping.gripper import GraspSettings
+from soft_arm_control.grasping.no_load_fit import identify
+from soft_arm_control.grasping.no_load_reference import save
 from soft_arm_description.calibration import REAL, CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, seed_number, whole_number_in
 from soft_arm_description.robot import RobotFileError, load_robot

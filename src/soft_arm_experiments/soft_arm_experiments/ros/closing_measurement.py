@@ -15,8 +15,8 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from soft_arm_control.errors import ExperimentError, MessageError
-from soft_arm_control.grasping.free_closing_fit import Closing
-from soft_arm_control.grasping.grasp import PERIOD_S, GraspSettings
+from soft_arm_control.grasping.gripper import PERIOD_S, GraspSettings
+from soft_arm_control.grasping.no_load_fit import Closing
 from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_control.ros.conversions import stamp_s
 from soft_arm_description.robot import Robot

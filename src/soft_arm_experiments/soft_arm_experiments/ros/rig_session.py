@@ -19,7 +19,7 @@ from sensor_msgs.msg import CameraInfo
 
 from soft_arm_control.errors import ExperimentError, MessageError
 from soft_arm_control.ros import conversions
-from soft_arm_control.tip.valves import PERIOD_S
+from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, TipTarget

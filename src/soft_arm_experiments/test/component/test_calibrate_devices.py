@@ -11,7 +11,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from soft_arm_control.grasping.free_closing import from_robot
+from soft_arm_control.grasping.no_load_reference import from_robot
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description import calibration
 from soft_arm_description.robot import load_robot
@@ -126,7 +126,7 @@ def rigs(tmp_path, monkeypatch):
     monkeypatch.setattr(calibrate_dynamics, 'identify', lambda *_: (TRUTH, {}))
     monkeypatch.setattr(dynamics_measurement, 'REST_S', 0.05)
     monkeypatch.setattr(closing_measurement.ClosingMeasurement, 'close_once', lambda *_: None)
-    monkeypatch.setattr(calibrate_grasp, 'identify', lambda _: measured_free_closing())
+    monkeypatch.setattr(calibrate_grasp, 'identify', lambda _: measured_no_load_reference())
     return tmp_path
 
 
@@ -137,7 +137,7 @@ def load_arm_curve():
     return CURVE.read_text()
 
 
-def measured_free_closing():
+def measured_no_load_reference():
     free = from_robot(load_robot('four_piece_finger'))
     return type(free)(free.pressures_pa, 0.1 + 0.0 * free.pressures_pa, free.bends_rad, 0.1, 0.1)
 

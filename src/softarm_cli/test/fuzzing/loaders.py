@@ -14,7 +14,7 @@ from fuzzing.bad_files import changed_json, changed_text, changed_yaml
 from pneumatic_driver.errors import PneumaticDriverError
 from pneumatic_driver.register_map import load_map, shipped_maps
 from soft_arm_control.errors import ControlError
-from soft_arm_control.grasping import free_closing
+from soft_arm_control.grasping import no_load_reference
 from soft_arm_control.tip import dynamics
 from soft_arm_description.calibration import calibration_path
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
@@ -215,7 +215,9 @@ def loaders() -> dict[str, Loader]:
             (ControlError,),
         ),
         'free_closing': Loader(
-            calibration('free_closing'), lambda p: free_closing.load(p, finger), (ControlError,)
+            calibration('free_closing'),
+            lambda p: no_load_reference.load(p, finger),
+            (ControlError,),
         ),
         'jig': Loader(
             (CONFIG / 'calibration_jig.yaml').read_bytes(),
