@@ -27,9 +27,10 @@ format: ## rewrite the sources in the house format
 	@$(WITH_ENV) ruff check --fix . ; ruff format .
 
 test: build lint
-test: ## run every check and test: unit, component (one node), system (the whole virtual rig)
+test: ## run every check and test: unit, component (one node), system (the whole virtual rig); branch coverage of the first two
 	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
-	  pytest $(wildcard src/*/test/unit underlay/*/test launch/test/unit) $(wildcard src/*/test/component) $(wildcard launch/test/system)
+	  pytest --cov --cov-report=term --cov-report=html:out/coverage $(wildcard src/*/test/unit underlay/*/test launch/test/unit) $(wildcard src/*/test/component) && \
+	  pytest $(wildcard launch/test/system)
 
 clients: build
 clients: ## let public clients of others talk to the emulated controllers; they are put into .venv/clients and nowhere else
