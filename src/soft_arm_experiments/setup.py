@@ -26,6 +26,7 @@ setup(
         ],
         'softarm.calibrate': [
             'dynamics = soft_arm_experiments.cli.calibrate_dynamics:main',
+            'extrinsics = soft_arm_experiments.cli.calibrate_extrinsics:main',
             'finger = soft_arm_experiments.cli.calibrate_finger:main',
             'grasp = soft_arm_experiments.cli.calibrate_grasp:main',
         ],
@@ -34,6 +35,11 @@ setup(
             'bend = soft_arm_experiments.cli.experiment:bend',
             'deflection = soft_arm_experiments.cli.experiment:deflection',
             'ring = soft_arm_experiments.cli.experiment_ring:main',
+        ],
+        'softarm.vision': [
+            'draw = soft_arm_experiments.cli.vision_draw:main',
+            'evaluate = soft_arm_experiments.cli.vision_evaluate:main',
+            'extract = soft_arm_experiments.cli.vision_extract:main',
         ],
         'softarm.train': ['ring-segmenter = soft_arm_experiments.cli.train_ring_segmenter:main'],
     },

@@ -23,9 +23,6 @@ setup(
             'finger_detector = soft_arm_vision.ros.finger_detector_node:main',
             'ring_detector = soft_arm_vision.ros.ring_detector_node:main',
         ],
-        'softarm.calibrate': [
-            'extrinsics = soft_arm_vision.cli.calibrate_extrinsics:main',
-        ],
-        'softarm.commands': ['vision = soft_arm_vision.cli.vision:main'],
+        'softarm.vision': ['fit = soft_arm_vision.cli.fit_cylinder:main'],
     },
 )

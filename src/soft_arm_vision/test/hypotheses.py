@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.candidate import Instance
 
 
 def find_of(mask: np.ndarray) -> Instance:

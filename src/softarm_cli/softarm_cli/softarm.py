@@ -2,7 +2,8 @@
 
 A package offers a command by an entry point in its setup.py, `name = module:main`, where
 `main(argv)` returns the exit code: in group `softarm.commands` for `softarm NAME`, in
-`softarm.calibrate`, `.experiment`, `.bench`, `.train` and `.sim` for `softarm GROUP NAME`.
+`softarm.calibrate`, `.experiment`, `.bench`, `.train`, `.sim` and `.vision` for
+`softarm GROUP NAME`.
 """
 
 import ast
@@ -18,6 +19,7 @@ _GROUPS = {
     'bench': 'measure how fast something is',
     'train': 'train a network',
     'sim': 'run one emulated device alone',
+    'vision': 'fit a cylinder to a cloud, evaluate a recorded bag, make labelled data sets',
 }
 
 

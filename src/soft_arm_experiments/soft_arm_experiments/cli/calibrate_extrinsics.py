@@ -1,6 +1,5 @@
 """`softarm calibrate extrinsics`: where the camera stands, from a ring measured on the nine pegs of a jig."""
 
-import importlib.resources
 import json
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from tqdm import tqdm
 from soft_arm_description.calibration import VIRTUAL, CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, input_file, output_file, positive_count
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
+from soft_arm_sim.cameras.parameters import load_calibration_jig
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.points import COLUMNS, read_correspondences, read_jig
 from soft_arm_vision.errors import VisionError
@@ -83,15 +83,9 @@ def _measure(args, robot: Robot, devices: str) -> tuple[np.ndarray, np.ndarray, 
         raise VisionError(
             f'the places of the pegs of rig {args.rig!r} are not known: give them with --jig, or correspondences with --points'
         )
-    jig = (
-        args.jig
-        or Path(str(importlib.resources.files('soft_arm_sim'))) / 'config' / 'calibration_jig.yaml'
-    )
-    pegs_m = read_jig(jig)
+    pegs_m = read_jig(args.jig) if args.jig else np.array(load_calibration_jig().pegs_m)
     order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
-    from soft_arm_vision.ros.jig_session import (
-        JigSession,
-    )  # ROS only where it is needed: --help and --points do without
+    from soft_arm_experiments.ros.jig_session import JigSession  # --help and --points need no ROS
 
     centres_m = []
     with JigSession(ring_of(robot), virtual) as session:

@@ -20,7 +20,7 @@ from soft_arm_experiments.vision.cramer_rao import centre_bound_m
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import Detection, RingDetector
-from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.candidate import Instance
 from soft_arm_vision.segmentation.segmenter import Segmenter, make_segmenter
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
@@ -30,7 +30,7 @@ DRAWN_AT_ONCE = 50  # frames, 92 MB
 
 def masks_and_poses(options, ring: Ring) -> dict:
     """Figures by name; options: frames, seed, segmenter and robot."""
-    from soft_arm_experiments.vision.data_factory import (
+    from soft_arm_experiments.vision.synthetic_data import (
         drawn_intrinsics,
         ring_samples,
     )  # OpenGL and MuJoCo: only where they are needed

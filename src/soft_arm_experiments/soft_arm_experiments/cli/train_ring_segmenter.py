@@ -186,7 +186,7 @@ def _command(options) -> str:
 
 
 def _drawn(options) -> Path:
-    from soft_arm_experiments.vision.data_factory import write_ring_set
+    from soft_arm_experiments.vision.synthetic_data import write_ring_set
 
     folder = _drawn_folder(options.out, load_robot(options.robot), options.frames, options.seed)
     if not (folder / coco.LABELS).is_file():
@@ -215,7 +215,7 @@ def _odds(network: Path, options) -> dict[str, float]:
 
     from tqdm import tqdm
 
-    from soft_arm_vision.ring.odds import fit_odds
+    from soft_arm_vision.ring.verification import fit_odds
 
     firsts = range(0, ODDS_FRAMES, ODDS_BLOCK)
     with ProcessPoolExecutor(options.threads, get_context('spawn')) as pool:
@@ -232,8 +232,8 @@ def _odds(network: Path, options) -> dict[str, float]:
 
 def _finds(network: Path, robot: str, seed: int, first: int) -> list:
     """Those of one block of frames, as `fit_odds` takes them."""
-    from soft_arm_experiments.training.labelled_finds import labelled_finds
-    from soft_arm_experiments.vision.data_factory import drawn_intrinsics, ring_samples
+    from soft_arm_experiments.training.labelled_detections import labelled_finds
+    from soft_arm_experiments.vision.synthetic_data import drawn_intrinsics, ring_samples
     from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
     samples = ring_samples(

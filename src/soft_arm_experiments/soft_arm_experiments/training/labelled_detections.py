@@ -9,8 +9,8 @@ from soft_arm_experiments.vision.accuracy import MIN_VISIBLE_SHARE, instance_ove
 from soft_arm_experiments.vision.coco import Sample
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.region import RingRegion, ring_region
-from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.ring.pose_hypothesis import RingRegion, ring_region
+from soft_arm_vision.segmentation.candidate import Instance
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 from soft_arm_vision.segmentation.yolact_segmenter import MAX_FINDS
 

@@ -19,8 +19,8 @@ from soft_arm_vision.segmentation.yolact.anchors import (
     intersection_over_union,
     match,
 )
+from soft_arm_vision.segmentation.yolact.input_channels import planes, reduced_depth
 from soft_arm_vision.segmentation.yolact.network import YolactConfig
-from soft_arm_vision.segmentation.yolact.planes import planes, reduced_depth
 
 PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
 MIN_BOX_PX = 4.0  # smaller boxes make the losses explode

@@ -8,7 +8,7 @@ from scipy import stats
 from soft_arm_vision.clouds.cylinder_fit import perpendiculars
 from soft_arm_vision.ring.detector import Detection
 from soft_arm_vision.ring.fit import RingFit
-from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.candidate import Instance
 
 MATCHING_IOU = 0.5
 MIN_VISIBLE_SHARE = 0.25

@@ -19,7 +19,7 @@ from soft_arm_physics.errors import SimulationError
 from soft_arm_sim.cameras.random_scenes import RandomScenes, scaled_camera
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.segmentation.yolact.planes import reduced_depth
+from soft_arm_vision.segmentation.yolact.input_channels import reduced_depth
 
 RING_CLASSES = ('ring',)
 RINGLESS_SHARE = 0.3

@@ -6,8 +6,8 @@ import pytest
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
+from soft_arm_experiments.cli import vision_evaluate, vision_extract
 from soft_arm_experiments.vision.bag_frames import find_topics, read_frames, read_poses
-from soft_arm_vision.cli import vision
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 
@@ -29,7 +29,7 @@ def test_bag_is_read_whole():
 def test_evaluation_finds_the_ring_and_is_the_same_again(capsys):
     answers = []
     for _ in range(2):
-        assert vision.main(['evaluate', str(BAG), '--json']) == 0
+        assert vision_evaluate.main([str(BAG), '--json']) == 0
         answers.append(json.loads(capsys.readouterr().out))
     first, second = answers
     assert first['frames'] == 6 and first['poses'] >= 5
@@ -41,7 +41,7 @@ def test_evaluation_finds_the_ring_and_is_the_same_again(capsys):
 
 
 def test_no_bag(tmp_path, capsys):
-    assert vision.main(['evaluate', str(tmp_path / 'none')]) == 2
+    assert vision_evaluate.main([str(tmp_path / 'none')]) == 2
     error = capsys.readouterr().err
     assert 'No such file or folder' in error and error.count('\n') == 1
 
@@ -155,7 +155,7 @@ def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True):
 
 def test_default_recording_without_images_is_evaluated_by_its_poses(tmp_path, capsys):
     bag, plot = recorded(tmp_path / 'bag', (0.0, 0.001, 0.0)), tmp_path / 'errors.png'
-    assert vision.main(['evaluate', str(bag), '--json', '--plot', str(plot)]) == 0
+    assert vision_evaluate.main([str(bag), '--json', '--plot', str(plot)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found['topics'] == {
         'ring_pose': '/soft_arm/ring_pose',
@@ -166,24 +166,26 @@ def test_default_recording_without_images_is_evaluated_by_its_poses(tmp_path, ca
         0.001, abs=1e-6
     )  # the truth is taken at the pose's stamp
     assert plot.read_bytes().startswith(b'\x89PNG')
-    assert vision.main(['evaluate', str(bag)]) == 0
-    assert 'taken: ring_pose /soft_arm/ring_pose' in capsys.readouterr().out
+    assert vision_evaluate.main([str(bag)]) == 0
+    assert 'topics: ring_pose /soft_arm/ring_pose' in capsys.readouterr().out
 
 
 def test_what_a_bag_lacks_is_named_with_the_command_that_records_it(tmp_path, capsys):
     nothing = written(tmp_path / 'nothing', [('/chatter', 'std_msgs/msg/String', b'', 10**9)])
     no_truth = recorded(tmp_path / 'no_truth', truth=False)
-    for arguments, words in (
-        (['evaluate', str(nothing)], 'softarm bag record --images -o FOLDER'),
+    for command, arguments, words in (
+        (vision_evaluate, [str(nothing)], 'softarm bag record --images -o FOLDER'),
         (
-            ['evaluate', str(no_truth), '--plot', str(tmp_path / 'a.png')],
+            vision_evaluate,
+            [str(no_truth), '--plot', str(tmp_path / 'a.png')],
             'holds no true pose of the ring',
         ),
         (
-            ['extract', str(no_truth), str(tmp_path / 'set')],
+            vision_extract,
+            [str(no_truth), str(tmp_path / 'set')],
             'softarm bag record --images -o FOLDER',
         ),
     ):
-        assert vision.main(arguments) == 2
+        assert command.main(arguments) == 2
         error = capsys.readouterr().err
         assert words in error and error.count('\n') == 1

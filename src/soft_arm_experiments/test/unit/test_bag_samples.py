@@ -2,15 +2,15 @@ from pathlib import Path
 
 import numpy as np
 
+from soft_arm_experiments.cli import vision_extract
 from soft_arm_experiments.vision import coco
 from soft_arm_experiments.vision.bag_frames import read_frames
-from soft_arm_vision.cli import vision
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 
 
 def test_frames_of_a_bag_become_a_set_to_train_on(tmp_path, capsys):
-    assert vision.main(['extract', str(BAG), str(tmp_path / 'set'), '--every', '2']) == 0
+    assert vision_extract.main([str(BAG), str(tmp_path / 'set'), '--every', '2']) == 0
     assert 'softarm train ring-segmenter --data' in capsys.readouterr().out
     samples, frames = list(coco.read(tmp_path / 'set', ('ring',))), list(read_frames(BAG))[::2]
     assert len(samples) == 3
@@ -22,11 +22,11 @@ def test_frames_of_a_bag_become_a_set_to_train_on(tmp_path, capsys):
 
 
 def test_labels_of_a_labelling_tool_are_kept(tmp_path, capsys):
-    arguments = ['extract', str(BAG), str(tmp_path / 'set'), '--labels', 'none']
-    assert vision.main(arguments) == 0
+    arguments = [str(BAG), str(tmp_path / 'set'), '--labels', 'none']
+    assert vision_extract.main(arguments) == 0
     samples = list(coco.read(tmp_path / 'set', ('ring',)))
     assert len(samples) == 6 and all(len(sample.masks) == 0 for sample in samples)
     capsys.readouterr()
-    assert vision.main(arguments) == 2
+    assert vision_extract.main(arguments) == 2
     error = capsys.readouterr().err
     assert 'already holds a data set' in error and error.count('\n') == 1

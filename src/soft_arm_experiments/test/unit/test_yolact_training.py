@@ -22,6 +22,7 @@ from soft_arm_vision.clouds.cloud import depth_in_metres  # noqa: E402
 from soft_arm_vision.errors import VisionError  # noqa: E402
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout  # noqa: E402
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact  # noqa: E402
+from soft_arm_vision.segmentation.yolact.input_channels import planes  # noqa: E402
 from soft_arm_vision.segmentation.yolact.network import (  # noqa: E402
     Output,
     Yolact,
@@ -29,7 +30,6 @@ from soft_arm_vision.segmentation.yolact.network import (  # noqa: E402
     load_weights,
     save_weights,
 )
-from soft_arm_vision.segmentation.yolact.planes import planes  # noqa: E402
 
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
 CONFIG = YolactConfig(

@@ -10,7 +10,7 @@ from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cloud import noise_growth
 from soft_arm_vision.clouds.cylinder_fit import perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.candidate import Instance
 
 INSIDE_RAYS, AROUND_RAYS = 300, 700  # of the find and around it
 AXIAL_ROOM_M = 3e-3  # at the ring's ends, a quarter of a low ring's height: rays that end there may pass one that is a little elsewhere

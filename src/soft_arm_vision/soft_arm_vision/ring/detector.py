@@ -14,10 +14,10 @@ from soft_arm_vision.clouds.cylinder_fit import Cylinders, ransac_cylinder
 from soft_arm_vision.errors import FitRefused, TooVague, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.fit import RingFit, fit_ring
-from soft_arm_vision.ring.odds import counts_without_pose
 from soft_arm_vision.ring.outline import outline_of, rim_points
+from soft_arm_vision.ring.verification import counts_without_pose
+from soft_arm_vision.segmentation.candidate import Instance
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
-from soft_arm_vision.segmentation.instance import Instance
 from soft_arm_vision.segmentation.segmenter import Segmenter
 
 VOXEL_M = 0.002

@@ -13,7 +13,7 @@ import numpy as np
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cylinder_fit import perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.candidate import Instance
 
 RIM_POINTS = 72
 BESIDE_PX = 4  # depth nearer to an edge than this is mixed

@@ -14,10 +14,16 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds import cloud
 from soft_arm_vision.clouds.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
 from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring.depth_samples import (
+    AXIAL_ROOM_M,
+    RingRays,
+    ends_m,
+    ring_rays,
+    sure_ends_m,
+)
 from soft_arm_vision.ring.mask_refinement import refine
 from soft_arm_vision.ring.outline import outline_of, outline_residual
-from soft_arm_vision.ring.rays import AXIAL_ROOM_M, RingRays, ends_m, ring_rays, sure_ends_m
-from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.candidate import Instance
 
 VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from soft_arm_description.robot import Ring
 from soft_arm_vision.errors import TooVague, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.region import RingRegion, ring_region
-from soft_arm_vision.segmentation.instance import Instance, plausibility
+from soft_arm_vision.ring.pose_hypothesis import RingRegion, ring_region
+from soft_arm_vision.segmentation.candidate import Instance, plausibility
 
 SHIPPED_CARD = Path(__file__).parents[1] / 'segmentation/yolact/weights/ring_segmenter.json'
 NO_OPINION = 0.5  # score of a find of which only the colour is known

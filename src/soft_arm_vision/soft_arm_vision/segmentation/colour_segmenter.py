@@ -9,9 +9,9 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cloud import solid_pixels
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.odds import NO_OPINION, shipped_odds
+from soft_arm_vision.ring.verification import NO_OPINION, shipped_odds
+from soft_arm_vision.segmentation.candidate import Instance, plausibility
 from soft_arm_vision.segmentation.colour_mask import colour_mask
-from soft_arm_vision.segmentation.instance import Instance, plausibility
 
 LARGEST = 5  # regions that are looked at
 

@@ -8,9 +8,9 @@ import numpy as np
 from soft_arm_description.robot import Ring, Robot
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.segmentation.candidate import Instance
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
-from soft_arm_vision.segmentation.instance import Instance
 from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 
 

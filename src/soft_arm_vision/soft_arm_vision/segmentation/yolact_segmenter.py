@@ -7,9 +7,9 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.odds import RingOdds
+from soft_arm_vision.ring.verification import RingOdds
+from soft_arm_vision.segmentation.candidate import Instance
 from soft_arm_vision.segmentation.colour_mask import hue_apart_deg, is_coloured
-from soft_arm_vision.segmentation.instance import Instance
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from finds import find_of
+from hypotheses import find_of
 
 from soft_arm_vision.clouds.cloud import depth_in_metres
-from soft_arm_vision.ring.rays import ends_m, ring_rays
+from soft_arm_vision.ring.depth_samples import ends_m, ring_rays
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
 

@@ -1,14 +1,10 @@
-import json
-import re
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.extrinsics import CalibrationRefused
-from soft_arm_vision.calibration.points import COLUMNS, read_jig
-from soft_arm_vision.cli.calibrate_extrinsics import main
+from soft_arm_vision.calibration.points import read_jig
 from soft_arm_vision.errors import VisionError
 
 PEGS_M = np.array(
@@ -135,78 +131,6 @@ def test_bad_sets_are_refused_with_one_line(spoil, message):
     with pytest.raises(CalibrationRefused, match=message) as refusal:
         extrinsics.solve(camera_m, base_m, PLACE[: len(camera_m)])
     assert '\n' not in str(refusal.value)
-
-
-def write_points(path, camera_m, base_m):
-    rows = [','.join(COLUMNS)]
-    for place, base, camera in zip(PLACE, base_m, camera_m, strict=True):
-        rows.append(','.join(repr(float(value)) for value in (place, *base, *camera)))
-    path.write_text('\n'.join(rows))
-    return path
-
-
-def test_command_saves_what_it_can_load(tmp_path, capsys):
-    T, camera_m, base_m = setup(6)
-    out = tmp_path / 'extrinsics.yaml'
-    assert (
-        main(
-            [
-                '--points',
-                str(write_points(tmp_path / 'points.csv', camera_m, base_m)),
-                '--out',
-                str(out),
-                '--json',
-            ]
-        )
-        == 0
-    )
-    answer = json.loads(capsys.readouterr().out)
-    loaded = extrinsics.load(out)
-    np.testing.assert_allclose(loaded.T_base_camera, answer['T_base_camera'], atol=1e-6)
-    assert np.linalg.norm(loaded.T_base_camera[:3, 3] - T[:3, 3]) < 1e-3
-    assert (loaded.base_frame, loaded.camera_frame) == (
-        'soft_arm_base_link',
-        'camera_color_optical_frame',
-    )
-    np.testing.assert_allclose(
-        np.sqrt(np.diag(loaded.covariance)[:3]), answer['position_sigma_m'], rtol=1e-3
-    )
-
-
-def test_bad_set_leaves_the_old_file(tmp_path, capsys):
-    _, camera_m, base_m = setup(6)
-    out = tmp_path / 'extrinsics.yaml'
-    out.write_text('old')
-    assert (
-        main(
-            [
-                '--points',
-                str(write_points(tmp_path / 'points.csv', camera_m * [1, 1, -1], base_m)),
-                '--out',
-                str(out),
-            ]
-        )
-        == 2
-    )
-    error = capsys.readouterr().err
-    assert re.fullmatch(r'softarm calibrate extrinsics: .*mirror.*\n', error)
-    assert out.read_text() == 'old'
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'message'),
-    [
-        (['--points', '/nowhere.csv'], 'No such file'),
-        (['--rig', 'moon'], "rig 'moon' is not known"),
-        (['--sets', '0'], 'at least 1'),
-        (['--rig', 'lab'], 'give them with --jig'),
-        (['--robot', 'teapot'], 'teapot'),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys):
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error and error.count('\n') == 1
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from finds import find_of
+from hypotheses import find_of
 
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.odds import WITHOUT_POSE, RingOdds
-from soft_arm_vision.ring.region import _window, ring_region
+from soft_arm_vision.ring.pose_hypothesis import _window, ring_region
+from soft_arm_vision.ring.verification import WITHOUT_POSE, RingOdds
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])

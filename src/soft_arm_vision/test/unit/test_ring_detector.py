@@ -9,7 +9,7 @@ import pytest
 from soft_arm_vision.clouds.cylinder_fit import Cylinders
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import RingDetector, draw_overlay
-from soft_arm_vision.segmentation.instance import Instance
+from soft_arm_vision.segmentation.candidate import Instance
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.47]), np.array([0.3, 1, 0.2])
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from tabletop import tabletop
 
-from soft_arm_vision.cli import vision
+from soft_arm_vision.cli import fit_cylinder
 from soft_arm_vision.clouds import scene_cylinder
 from soft_arm_vision.clouds.cloud_file import read_cloud
 from soft_arm_vision.clouds.scene_cylinder import find_cylinder
@@ -190,7 +190,7 @@ def test_radius_outside_the_limits_is_named_so(radius_m, capsys, tmp_path):
     with pytest.raises(VisionError, match=r'is outside \[0.005, 0.3\] m'):
         find_cylinder(points, radius_m=radius_m)
     np.save(path, points)
-    assert vision.main(['fit', str(path), '--radius-m', str(radius_m)]) == 2
+    assert fit_cylinder.main([str(path), '--radius-m', str(radius_m)]) == 2
     assert 'must be at' in capsys.readouterr().err
 
 
@@ -219,7 +219,7 @@ def test_mug_of_a_real_scene(capsys, tmp_path):
     _, normal = plane_of(cloud[::10], np.random.default_rng(0))
     for crop in (cloud, cloud[near], cloud[about], np.concatenate([strays, cloud])):
         np.save(path, crop)
-        assert vision.main(['fit', str(path), '--json']) == 0
+        assert fit_cylinder.main([str(path), '--json']) == 0
         found = json.loads(capsys.readouterr().out)
         assert 0.038 < found['radius_m'] < 0.040
         assert np.degrees(np.arccos(abs(np.array(found['axis']) @ normal))) < 1.0
@@ -263,11 +263,11 @@ def test_reads_ply_pcd_and_npy(tmp_path):
 )
 def test_bad_clouds_are_one_line(tmp_path, capsys, name, content, message):
     (tmp_path / name).write_bytes(content)
-    assert vision.main(['fit', str(tmp_path / name)]) == 2
+    assert fit_cylinder.main([str(tmp_path / name)]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count('\n') == 1
 
 
 def test_missing_cloud(capsys, tmp_path):
-    assert vision.main(['fit', str(tmp_path / 'none.pcd')]) == 2
+    assert fit_cylinder.main([str(tmp_path / 'none.pcd')]) == 2
     assert 'No such file' in capsys.readouterr().err

@@ -2,8 +2,6 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_experiments.cli import bench_vision, experiment_ring
-from soft_arm_vision.cli import vision
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
@@ -68,25 +66,6 @@ def test_ring_that_jumps_out_of_the_window_is_found_whole(render_ring, ring, shi
 def test_robot_without_a_ring_is_named(robot):
     with pytest.raises(VisionError, match=f'robot {robot} has no ring.*add the key ring'):
         ring_of(load_robot(robot))
-
-
-@pytest.mark.parametrize(
-    'command',
-    [
-        (bench_vision, ['--frames', '1', '--fits', '1']),
-        (vision, ['extract', 'BAG', 'FOLDER']),
-        (vision, ['evaluate', 'BAG']),
-        (vision, ['draw', 'FOLDER', '--frames', '1']),
-        (experiment_ring, ['--places', '1']),
-    ],
-)
-def test_commands_refuse_a_robot_without_a_ring(command, tmp_path, capsys):
-    module, arguments = command
-    paths = {'BAG': str(tmp_path), 'FOLDER': str(tmp_path / 'set')}
-    arguments = [paths.get(argument, argument) for argument in arguments]
-    assert module.main([*arguments, '--robot', 'squid_grasper']) == 2
-    error = capsys.readouterr().err
-    assert 'ring' in error and error.count('\n') == 1
 
 
 def test_unknown_segmenter(ring):

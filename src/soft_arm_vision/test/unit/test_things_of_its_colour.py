@@ -6,15 +6,23 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
-from soft_arm_experiments.vision.data_factory import drawn_intrinsics
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.parameters import load_calibration_jig
 from soft_arm_sim.cameras.random_scenes import scaled_camera
 from soft_arm_sim.cameras.scene import RING_GROUP, scene_spec
+from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import make_segmenter
 
 ROBOT, CAMERA = load_robot('two_module_arm'), scaled_camera(1.0)
+INTRINSICS = Intrinsics(
+    CAMERA.image.width_px,
+    CAMERA.image.height_px,
+    CAMERA.image.fx_px,
+    CAMERA.image.fy_px,
+    CAMERA.image.cx_px,
+    CAMERA.image.cy_px,
+)
 T_BASE_CAMERA = CAMERA.mounting.T_base_optical
 VISIBLE = 0.25  # share of the ring from which a frame counts
 RIGHT_M = 3e-3  # a pose further off is wrong; the worst that may be given is known to 1 mm
@@ -138,7 +146,7 @@ def test_ring_is_found_wherever_it_is_visible(sequences, segmenter, name):
                 ROBOT.ring,
                 make_segmenter('colour', ROBOT.ring) if segmenter == 'colour' else segment,
             )
-        detection = detector.detect(frame.rgb, frame.depth, drawn_intrinsics())
+        detection = detector.detect(frame.rgb, frame.depth, INTRINSICS)
         if detection.fit is not None:
             wrong += (
                 [detection.fit.centre]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from soft_arm_vision.errors import FitRefused, TooVague, VisionError
-from soft_arm_vision.ring.odds import RingOdds, counts_without_pose, fit_odds
-from soft_arm_vision.ring.region import RingRegion
+from soft_arm_vision.ring.pose_hypothesis import RingRegion
+from soft_arm_vision.ring.verification import RingOdds, counts_without_pose, fit_odds
 
 ODDS = RingOdds(
     constant=-5.0,

@@ -12,8 +12,8 @@ from soft_arm_vision.segmentation.yolact.anchors import (
     intersection_over_union,
     match,
 )
-from soft_arm_vision.segmentation.yolact.detection import assemble, fast_nms, find
-from soft_arm_vision.segmentation.yolact.planes import planes
+from soft_arm_vision.segmentation.yolact.input_channels import planes
+from soft_arm_vision.segmentation.yolact.postprocessing import assemble, fast_nms, find
 
 LAYOUT = AnchorLayout()
 

@@ -2,13 +2,10 @@
 
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from soft_arm_experiments.training.labelled_finds import labelled_finds
-from soft_arm_experiments.vision.coco import Sample
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.detector import RingDetector
@@ -54,19 +51,6 @@ def test_pose_from_its_mask(segmenter, ring, render_ring):
     detection = RingDetector(ring, segmenter).detect(frame.colour, frame.depth, frame.intrinsics)
     assert detection.fit is not None, detection.reason
     assert np.linalg.norm(detection.fit.centre - frame.centre) < 1e-3
-
-
-def test_finds_of_labelled_pictures_are_the_ring_or_not(ring, render_ring):
-    frame = render_ring(CENTRE, AXIS)
-    shown = Sample(frame.colour, frame.visible[None], np.zeros(1, int), frame.depth, np.ones(1))
-    unlabelled = replace(shown, masks=shown.masks[:0], classes=shown.classes[:0])
-    hidden = replace(shown, visible_share=np.array([0.1]))
-    truths = {}
-    for name, sample in (('shown', shown), ('unlabelled', unlabelled), ('hidden', hidden)):
-        finds = list(labelled_finds(ExportedYolact(), ring, [sample], frame.intrinsics, 0.5))
-        truths[name] = [is_ring for _, _, is_ring in finds]
-    assert truths['shown'][0] and not any(truths['unlabelled']) and truths['hidden'] == []
-    assert len(truths['unlabelled']) == len(truths['shown'])
 
 
 def test_card_belongs_to_the_network(tmp_path):

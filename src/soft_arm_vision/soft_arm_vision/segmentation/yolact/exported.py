@@ -13,8 +13,8 @@ from typing_extensions import TypedDict
 from soft_arm_description.yaml_file import YamlFileError, read_json
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
-from soft_arm_vision.segmentation.yolact.detection import Found, assemble, find
-from soft_arm_vision.segmentation.yolact.planes import planes, reduced_depth
+from soft_arm_vision.segmentation.yolact.input_channels import planes, reduced_depth
+from soft_arm_vision.segmentation.yolact.postprocessing import Found, assemble, find
 
 INPUT = 'picture'
 OUTPUTS = ['boxes', 'scores', 'coefficients', 'prototypes']

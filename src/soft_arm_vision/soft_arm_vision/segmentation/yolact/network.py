@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
-from soft_arm_vision.segmentation.yolact.planes import COLOUR_PLANES, DEPTH_PLANES
+from soft_arm_vision.segmentation.yolact.input_channels import COLOUR_PLANES, DEPTH_PLANES
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,60 @@
+"""`softarm vision draw`: render a labelled data set of the ring with the virtual camera."""
+
+from soft_arm_description.command_line import (
+    CommandLine,
+    number_in,
+    output_folder,
+    positive_count,
+    seed_number,
+)
+from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_vision.errors import VisionError
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; returns the exit code."""
+    parser = CommandLine(
+        prog='softarm vision draw',
+        description='Render a labelled data set of the ring with the virtual camera.',
+    )
+    parser.add_argument('folder', type=output_folder)
+    parser.add_robot()
+    parser.add_argument(
+        '--domain',
+        choices=('training', 'held_out'),
+        default='held_out',
+        help='family of scenes (default: %(default)s)',
+    )
+    parser.add_argument('--frames', type=positive_count, default=200, help='(default: %(default)s)')
+    parser.add_argument('--seed', type=seed_number, default=0, help='(default: %(default)s)')
+    parser.add_argument(
+        '--scale',
+        type=number_in(0.1, 4.0),
+        default=1.0,
+        help="image size relative to the camera's (default: %(default)s)",
+    )
+    parser.add_argument(
+        '--ringless-share',
+        type=number_in(0.0, 1.0),
+        default=0.3,
+        help='share of the frames that show no ring (default: %(default)s)',
+    )
+    return parser.answer(argv, _draw, VisionError, RobotFileError)
+
+
+def _draw(options) -> int:
+    from soft_arm_experiments.vision.synthetic_data import write_ring_set  # OpenGL and MuJoCo
+    from soft_arm_vision.segmentation.segmenter import ring_of
+
+    ring_of(load_robot(options.robot))
+    count = write_ring_set(
+        options.folder,
+        options.robot,
+        options.domain,
+        options.frames,
+        seed=options.seed,
+        scale=options.scale,
+        ringless_share=options.ringless_share,
+    )
+    print(f'{count} frames in {options.folder}')
+    return 0

@@ -1,0 +1,90 @@
+"""`softarm vision evaluate`: detect the ring in a recorded bag and compare with the true poses."""
+
+import json
+import sys
+
+import numpy as np
+from tqdm import tqdm
+
+from soft_arm_description.calibration import CalibrationError, loadable
+from soft_arm_description.command_line import CommandLine, input_file, input_path, plot_file
+from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_vision.errors import VisionError
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; returns the exit code."""
+    parser = CommandLine(
+        prog='softarm vision evaluate',
+        description='Detect the ring in a recorded bag; compare with the truth of a virtual rig.',
+    )
+    parser.add_argument(
+        'bag',
+        type=input_path,
+        help='folder of a bag; topics are found by type and usual names, in any namespace',
+    )
+    parser.add_robot()
+    parser.add_rig()
+    parser.add_argument('--extrinsics', type=input_file, help='another extrinsics file')
+    parser.add_argument(
+        '--segmenter', default='colour', help='colour or yolact (default: %(default)s)'
+    )
+    parser.add_argument(
+        '--plot',
+        type=plot_file,
+        metavar='FILE',
+        help='draw the error over time: .png, .pdf or .svg',
+    )
+    parser.add_json()
+    return parser.answer(argv, _evaluate, VisionError, RobotFileError, CalibrationError)
+
+
+def _evaluate(options) -> int:
+    # Slow to import: after the arguments are checked.
+    from soft_arm_experiments.vision.bag_evaluation import draw_errors, evaluate
+    from soft_arm_vision.calibration import extrinsics
+    from soft_arm_vision.ring.detector import RingDetector
+    from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+
+    ring = ring_of(load_robot(options.robot))
+    mounting = extrinsics.load(options.extrinsics or loadable(options.rig, 'extrinsics'))
+    segmenter = make_segmenter(options.segmenter, ring)
+    if segmenter.caution is not None:
+        print(f'softarm vision: {segmenter.caution}', file=sys.stderr)
+    detector = RingDetector(ring, segmenter)
+    with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+        report = evaluate(options.bag, detector, mounting.T_base_camera, bar.update)
+    if options.plot is not None:
+        draw_errors(report, options.plot)
+    if options.json:
+        plain = {k: v for k, v in vars(report).items() if not isinstance(v, np.ndarray)}
+        print(json.dumps(plain))
+    else:
+        _print(report)
+    return 0
+
+
+def _print(report) -> None:
+    print('topics: ' + ', '.join(f'{role} {topic}' for role, topic in report.topics.items()))
+    if 'colour' not in report.topics:
+        print(
+            'no images in the bag: the poses are those of the recording '
+            '(softarm bag record --images records the images too)'
+        )
+    print(
+        f'{report.poses} poses in {report.frames} frames; '
+        f'{report.recorded_s:.1f} s recorded, {report.computed_s:.1f} s computed'
+    )
+    for reason, count in report.reasons.items():
+        print(f'  {count:4d}  {reason}')
+    errors = report.errors
+    if errors is None:
+        print('the bag holds no true poses')
+    elif errors['centre_mean_m'] is not None:
+        mean_mm, p95_mm = 1e3 * errors['centre_mean_m'], 1e3 * errors['centre_p95_m']
+        print(f'centre {mean_mm:.3f} mm mean, {p95_mm:.3f} mm p95')
+        print(f'axis {np.degrees(errors["axis_mean_rad"]):.2f} deg mean')
+        print(
+            f'normalised squared error of the centre {errors["normalised_mean"]:.1f} '
+            f'(3 if the covariance is right), chi-square test p = {errors["chi2_p"]:.3f}'
+        )

@@ -1,0 +1,71 @@
+"""`softarm vision extract`: make a labelled data set from a recorded bag, for training."""
+
+import sys
+
+from tqdm import tqdm
+
+from soft_arm_description.command_line import (
+    CommandLine,
+    input_path,
+    output_folder,
+    positive_count,
+)
+from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_vision.errors import VisionError
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; returns the exit code."""
+    parser = CommandLine(
+        prog='softarm vision extract',
+        description='Make a labelled data set from a recorded bag, for training.',
+    )
+    parser.add_argument(
+        'bag', type=input_path, help='folder of a bag with colour, aligned depth and camera info'
+    )
+    parser.add_argument(
+        'folder', type=output_folder, help='where images and instances.json (COCO) are written'
+    )
+    parser.add_robot()
+    parser.add_argument(
+        '--labels',
+        default='colour',
+        choices=('colour', 'yolact', 'none'),
+        help='segmenter that proposes the masks; none: write all frames without masks, '
+        'for a labelling tool (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--every', type=positive_count, default=1, metavar='N', help='take every N-th frame'
+    )
+    return parser.answer(argv, _extract, VisionError, RobotFileError)
+
+
+def _extract(options) -> int:
+    # Slow to import: after the arguments are checked.
+    from soft_arm_experiments.vision import coco
+    from soft_arm_experiments.vision.bag_samples import bag_samples
+    from soft_arm_vision.ring.detector import RingDetector
+    from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+    from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
+
+    if (options.folder / coco.LABELS).exists():
+        raise VisionError(
+            f'{options.folder} already holds a data set: give another folder, '
+            'so that no labels are lost'
+        )
+    ring, detector = ring_of(load_robot(options.robot)), None
+    if options.labels != 'none':
+        detector = RingDetector(ring, make_segmenter(options.labels, ring))
+    info = {
+        'description': f'frames of the bag {options.bag.name}',
+        'robot': options.robot,
+        'labels': options.labels,
+    }
+    with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
+        samples = bag_samples(options.bag, detector, options.every, bar.update)
+        count = coco.write(options.folder, samples, (RING_CLASS,), info)
+    print(
+        f'{count} frames in {options.folder}; '
+        f'train on them with: softarm train ring-segmenter --data {options.folder}'
+    )
+    return 0
