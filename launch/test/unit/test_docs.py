@@ -30,8 +30,8 @@ INTERFACES = sorted(
     for p in (ROOT / 'src' / 'soft_arm_msgs').glob('*/*')
     if p.suffix in ('.msg', '.srv', '.action')
 )
-TOPICS = found(r"create_(?:publisher|subscription|service)\(\w+, '([^']+)'", NODE_SOURCES)
-ACTIONS = found(r"ActionServer\(\w+, \w+, '([^']+)'", NODE_SOURCES)
+TOPICS = found(r"create_(?:publisher|subscription|service)\(\s*\w+, '([^']+)'", NODE_SOURCES)
+ACTIONS = found(r"ActionServer\(\s*\w+, \w+, '([^']+)'", NODE_SOURCES)
 PARAMETERS = found(r'(?m)^    (\w+): [\w\[\]]+ = (?:parameters\.)?parameter\(', PARAMETER_SOURCES)
 EXECUTABLES = sorted(
     f'{e.value.split(".")[0]}/{e.name}'

@@ -33,7 +33,7 @@ RECORDED = (
     '/soft_arm/ring_pose',
     '/soft_arm/configuration',
     '/soft_arm/target',
-    '/virtual_rig/debug/tip_truth',
+    '/soft_arm/virtual_rig/debug/tip_truth',
     '/camera/camera/color/camera_info',
     '/diagnostics',
     '/tf',

@@ -153,11 +153,14 @@ class JigSession:
             raise VisionError(mismatch)
 
     def _find_rig(self) -> None:
-        self._place = self._node.create_client(PlaceRing, '/virtual_rig/place_ring')
+        self._place = self._node.create_client(PlaceRing, '/soft_arm/virtual_rig/place_ring')
         if self._place.wait_for_service(timeout_sec=FIND_RIG_S):
             return
         self._rig = subprocess.Popen(
-            ['softarm', 'run', 'soft_arm_sim', 'virtual_rig', '--ros-args', '-p', 'modbus_port:=0'],
+            [
+                *('softarm', 'run', 'soft_arm_sim', 'virtual_rig', '--ros-args'),
+                *('-r', '__ns:=/soft_arm', '-p', 'modbus_port:=0'),
+            ],
             start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -27,7 +27,7 @@ from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
 
 NAMESPACE = 'soft_arm'
-TRUTH_TOPIC = '/virtual_rig/debug/tip_truth'
+TRUTH_TOPIC = 'virtual_rig/debug/tip_truth'
 
 
 @dataclass

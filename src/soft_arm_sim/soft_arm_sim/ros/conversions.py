@@ -15,11 +15,11 @@ from soft_arm_sim.cameras.parameters import Image
 from soft_arm_sim.devices.pcu2v import PA_PER_COUNT, Pcu2vLogic
 
 OPTICAL_FRAME = 'camera_color_optical_frame'
-# Of the D435i: the colour sensor lies 15 mm beside the camera's origin; an optical frame looks
-# along its z.
-INNER_FRAMES = (
-    ('camera_link', 'camera_color_frame', (0.0, 0.015, 0.0), (0.0, 0.0, 0.0, 1.0)),
-    ('camera_color_frame', OPTICAL_FRAME, (0.0, 0.0, 0.0), (-0.5, 0.5, -0.5, 0.5)),
+# Frames of the D435i after the camera's name: the colour sensor lies 15 mm beside the camera's
+# origin; an optical frame looks along its z.
+_INNER_FRAMES = (
+    ('link', 'color_frame', (0.0, 0.015, 0.0), (0.0, 0.0, 0.0, 1.0)),
+    ('color_frame', 'color_optical_frame', (0.0, 0.0, 0.0), (-0.5, 0.5, -0.5, 0.5)),
 )
 
 
@@ -67,12 +67,13 @@ def pose_message(T: np.ndarray, frame: str, stamp) -> PoseStamped:
     return message
 
 
-def inner_frame_messages(stamp) -> list[TransformStamped]:
-    """Transforms between the camera's own frames."""
+def inner_frame_messages(camera_name: str, stamp) -> list[TransformStamped]:
+    """Transforms between the camera's own frames, which begin with its name as those of realsense2_camera do."""
     messages = []
-    for parent, child, xyz_m, q_xyzw in INNER_FRAMES:
+    for parent, child, xyz_m, q_xyzw in _INNER_FRAMES:
         message = TransformStamped(
-            header=Header(stamp=stamp, frame_id=parent), child_frame_id=child
+            header=Header(stamp=stamp, frame_id=f'{camera_name}_{parent}'),
+            child_frame_id=f'{camera_name}_{child}',
         )
         translation, rotation = message.transform.translation, message.transform.rotation
         translation.x, translation.y, translation.z = xyz_m

@@ -1,6 +1,6 @@
 """The virtual rig: the plant in real time behind its devices.
 
-Out: the D435i's topics under /camera/camera (30 Hz, names and encodings of realsense2_camera), its
+Out: the D435i's topics under /camera/<camera_name> (30 Hz, names and encodings of realsense2_camera), its
 inner frames on /tf_static, a valve board on Modbus TCP (loopback). In: that board's registers;
 `~/place_ring` is the operator's hand. The plant's true tip leaves only on `~/debug/tip_truth`, for
 reports. Without commands the board's watchdog vents. A node that is told to end serves the board
@@ -48,8 +48,9 @@ class VirtualRigParameters:
     plant_file: str = parameter(str(SHIPPED), 'valves, sensors, material, mismatch')
     plant_seed: int = parameter(1, 'draws the mismatch of this arm', minimum=0)
     camera_file: str = parameter(
-        str(CONFIG / 'virtual_camera.yaml'), 'intrinsics, mounting and noise of the camera'
+        '', 'YAML file with the intrinsics, mounting and noise of the camera; empty: a D435i'
     )
+    camera_name: str = parameter('camera', 'name of the camera, with which its frames begin')
     jig_file: str = parameter(str(CONFIG / 'calibration_jig.yaml'), 'pegs that hold the ring')
     modbus_port: int = parameter(
         5020, 'TCP port of the valve board on 127.0.0.1', minimum=0, maximum=65535
@@ -57,27 +58,28 @@ class VirtualRigParameters:
 
 
 class CameraNode(Node):
-    """/camera/camera: publishes frames as realsense2_camera does with align_depth and enable_sync."""
+    """/camera/<name>: publishes frames as realsense2_camera does with align_depth and enable_sync."""
 
-    def __init__(self, camera: VirtualCamera):
+    def __init__(self, camera: VirtualCamera, name: str):
         # The arguments of this process name and place the virtual rig, not its camera.
         super().__init__(
-            'camera',
+            name,
             namespace='/camera',
             use_global_arguments=False,
             start_parameter_services=False,
         )
         self._camera, self.meter = camera, RateMeter()
+        self._optical_frame = f'{name}_color_optical_frame'
         self._topics = [
             (
-                self.create_publisher(Image, f'~/{name}/image_raw', qos.IMAGE),
-                self.create_publisher(CameraInfo, f'~/{name}/camera_info', qos.STATE),
+                self.create_publisher(Image, f'~/{stream}/image_raw', qos.IMAGE),
+                self.create_publisher(CameraInfo, f'~/{stream}/camera_info', qos.STATE),
                 encoding,
             )
-            for name, encoding in (('color', 'rgb8'), ('aligned_depth_to_color', '16UC1'))
+            for stream, encoding in (('color', 'rgb8'), ('aligned_depth_to_color', '16UC1'))
         ]
         self._tf = StaticTransformBroadcaster(self)
-        self._tf.sendTransform(inner_frame_messages(self.get_clock().now().to_msg()))
+        self._tf.sendTransform(inner_frame_messages(name, self.get_clock().now().to_msg()))
 
     def publish(self, qpos) -> None:
         """Capture now and publish colour, depth and camera infos with one stamp."""
@@ -86,8 +88,12 @@ class CameraNode(Node):
         for pixels, (images, infos, encoding) in zip(
             (frame.rgb, frame.depth), self._topics, strict=True
         ):
-            infos.publish(camera_info_message(self._camera.parameters.image, stamp))
-            images.publish(image_message(pixels, encoding, stamp))
+            infos.publish(
+                camera_info_message(
+                    self._camera.parameters.image, stamp, frame_id=self._optical_frame
+                )
+            )
+            images.publish(image_message(pixels, encoding, stamp, self._optical_frame))
         self.meter.tick()
 
 
@@ -101,7 +107,7 @@ class VirtualRigNode(Node):
         self._frame = robot.base.frame
         plant = Plant(robot, load_plant_parameters(parameters.plant_file), parameters.plant_seed)
         camera_parameters, jig = (
-            load_camera_parameters(parameters.camera_file),
+            load_camera_parameters(parameters.camera_file or CONFIG / 'virtual_camera.yaml'),
             load_calibration_jig(parameters.jig_file),
         )
         with ExitStack() as devices:  # what has been opened is closed when the next cannot be
@@ -114,7 +120,7 @@ class VirtualRigNode(Node):
             self._server = DeviceThread(board)
             self._server.start()
             devices.callback(self._server.stop, RELEASE_S)
-            self._camera_node = CameraNode(self._camera)
+            self._camera_node = CameraNode(self._camera, parameters.camera_name)
             devices.callback(self._camera_node.destroy_node)
             self._devices = devices.pop_all()
         self._truth = self.create_publisher(PoseStamped, '~/debug/tip_truth', qos.STATE)

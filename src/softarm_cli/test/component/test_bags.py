@@ -25,7 +25,7 @@ from system_testing.small_graph import DEADLINE_S, SpinningNode, publisher
 COMMAND, PRESSURES, TRUTH, ROSOUT = (
     '/soft_arm/pressure_command',
     '/soft_arm/pressures',
-    '/virtual_rig/debug/tip_truth',
+    '/soft_arm/virtual_rig/debug/tip_truth',
     '/rosout',
 )
 RING = '/soft_arm/ring_pose'

@@ -15,7 +15,7 @@ from softarm_cli.errors import BagError
 from softarm_cli.graph.command_topics import is_command
 
 ROOT = Path(__file__).parents[4]
-BAG = ROOT / 'src' / 'soft_arm_vision' / 'test' / 'data' / 'virtual_rig_bag'
+BAG = ROOT / 'src' / 'soft_arm_experiments' / 'test' / 'data' / 'virtual_rig_bag'
 TRUTH = '/virtual_rig/debug/tip_truth'
 CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
 PAGE = (ROOT / 'docs' / 'reference' / 'interfaces.md').read_text()
@@ -27,7 +27,7 @@ OBEYING = [
 
 def obeyed():
     """(type, name) of the topics that drivers and limbs subscribe to."""
-    pattern = r"create_subscription\((\w+), '(\w+)'"
+    pattern = r"create_subscription\(\s*(\w+), '(\w+)'"
     return sorted(
         {match for source in OBEYING for match in re.findall(pattern, source.read_text())}
     )
