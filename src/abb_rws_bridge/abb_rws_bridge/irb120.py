@@ -1,4 +1,4 @@
-"""ABB IRB 120-3/0.58: geometry, limits, speeds, forward and inverse kinematics, URDF.
+"""ABB IRB 120-3/0.58: geometry, limits, speeds, forward kinematics, URDF.
 
 Numbers: ABB data sheet ROB0149EN_D (May 2012) and product specification 3HAC035960. Base frame: z
 up, x forwards; the `tool0` frame stands on the flange with z out of it.
@@ -61,80 +61,6 @@ def forward_kinematics(joints_rad: np.ndarray) -> np.ndarray:
     return link_poses(joints_rad)[-1]
 
 
-def joint_solutions(pose: np.ndarray) -> np.ndarray:
-    """Every set of joint angles within the limits that reaches a pose of `tool0`, shape (n, 6) [rad]; n is 0 out of reach.
-
-    The wrist axes meet in one point, so the arm is solved for that point and the wrist for what is
-    left of the rotation. With axis 5 straight, axes 4 and 6 turn about one line; their sum is then
-    given to axis 6. Axes 4 and 6 are also given a whole turn away where their limits allow it.
-
-    Args:
-        pose: T_base_tool0, shape (4, 4) [m].
-    """
-    flange = pose[:3, :3] @ _FLANGE_TO_TOOL0.T
-    x, y, z = pose[:3, 3] - flange @ ORIGINS_M[5]
-    upper_m, (fore_x_m, fore_z_m) = ORIGINS_M[2][2], (ORIGINS_M[4][0], ORIGINS_M[3][2])
-    fore_m, fore_angle = math.hypot(fore_x_m, fore_z_m), math.atan2(fore_x_m, fore_z_m)
-    height_m = z - ORIGINS_M[1][2]
-    bend = (x * x + y * y + height_m**2 - upper_m**2 - fore_m**2) / (2 * upper_m * fore_m)
-    found = []
-    if abs(bend) <= 1.0:
-        for q1, reach_m in (
-            (math.atan2(y, x), math.hypot(x, y)),
-            (math.atan2(-y, -x), -math.hypot(x, y)),
-        ):
-            for elbow in (math.acos(bend), -math.acos(bend)):
-                q2 = math.atan2(reach_m, height_m) - math.atan2(
-                    fore_m * math.sin(elbow), upper_m + fore_m * math.cos(elbow)
-                )
-                arm = np.array([q1, q2, elbow - fore_angle])
-                found += [np.array([*arm, *wrist]) for wrist in _wrist_solutions(arm, flange)]
-    turned = [
-        q + 2 * math.pi * np.array([0, 0, 0, i, 0, j])
-        for q in map(_wrapped, found)
-        for i in (-1, 0, 1)
-        for j in (-1, 0, 1)
-    ]
-    kept = [q for q in turned if np.all(q >= LIMITS_RAD[:, 0]) and np.all(q <= LIMITS_RAD[:, 1])]
-    return np.array(kept).reshape(-1, 6)
-
-
-def _wrist_solutions(arm_rad: np.ndarray, flange: np.ndarray) -> list[tuple[float, float, float]]:
-    turn = _rotation(AXES[0], arm_rad[0]) @ _rotation(AXES[1], arm_rad[1] + arm_rad[2])
-    m = turn.T @ flange  # Rx(q4) Ry(q5) Rx(q6)
-    sine = math.hypot(m[0, 1], m[0, 2])
-    if sine < 1e-9:
-        return [(0.0, math.atan2(sine, m[0, 0]), math.atan2(m[2, 1], m[1, 1]))]
-    q4, q5, q6 = (
-        math.atan2(m[1, 0], -m[2, 0]),
-        math.atan2(sine, m[0, 0]),
-        math.atan2(m[0, 1], m[0, 2]),
-    )
-    return [(q4, q5, q6), (q4 + math.pi, -q5, q6 + math.pi)]
-
-
-def _wrapped(joints_rad: np.ndarray) -> np.ndarray:
-    return (joints_rad + math.pi) % (2 * math.pi) - math.pi
-
-
-def inverse_kinematics(pose: np.ndarray, near_rad: np.ndarray) -> np.ndarray:
-    """The joint angles that reach a pose of `tool0` and are nearest to others, shape (6,) [rad].
-
-    Args:
-        pose: T_base_tool0, shape (4, 4) [m].
-        near_rad: Joint angles to stay near to, shape (6,) [rad].
-
-    Raises:
-        ConfigurationError: If the robot cannot reach the pose within its limits.
-    """
-    solutions = joint_solutions(pose)
-    if not len(solutions):
-        raise ConfigurationError(
-            f'position {np.round(pose[:3, 3], 4).tolist()} m with this orientation is out of reach'
-        )
-    return solutions[np.argmin(np.linalg.norm(solutions - np.asarray(near_rad), axis=1))]
-
-
 def check_joints(joints_rad) -> np.ndarray:
     """The joint angles as an array, shape (6,), if the robot can take them.
 
@@ -151,13 +77,6 @@ def check_joints(joints_rad) -> np.ndarray:
                 f'{name} = {math.degrees(value):.2f} deg is outside [{low_deg:.0f}, {high_deg:.0f}] deg: nothing was sent'
             )
     return joints
-
-
-def move_duration_s(start_rad: np.ndarray, goal_rad: np.ndarray, speed_ratio: float = 1.0) -> float:
-    """Shortest time of a joint move at the data sheet's speeds times `speed_ratio` [s]; acceleration not counted."""
-    return (
-        float(np.max(np.abs(np.subtract(goal_rad, start_rad)) / MAXIMUM_SPEED_RAD_S)) / speed_ratio
-    )
 
 
 def urdf(prefix: str = 'abb_') -> str:

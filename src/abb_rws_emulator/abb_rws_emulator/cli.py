@@ -8,7 +8,7 @@ import signal
 import ssl
 import sys
 
-from abb_rws_emulator.control import ControlPort
+from abb_rws_emulator.control_port import ControlPort
 from abb_rws_emulator.http.server import Emulator, Options
 from soft_arm_description.command_line import (
     CommandLine,
@@ -17,7 +17,11 @@ from soft_arm_description.command_line import (
     port_or_any,
     positive_count,
 )
-from soft_arm_physics.errors import SimulationError
+
+
+class BadOption(ValueError):
+    """Options that do not fit together."""
+
 
 FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
 """What every ABB controller is delivered with; the emulator has them too, so that any client can be pointed at it."""
@@ -81,13 +85,13 @@ def _parser() -> CommandLine:
 
 def _options(arguments: argparse.Namespace) -> Options:
     if (arguments.user is None) != (arguments.password is None):
-        raise SimulationError('--user and --password belong together: give both or none')
+        raise BadOption('--user and --password belong together: give both or none')
     if '' in (arguments.user, arguments.password):
-        raise SimulationError('--user and --password must not be empty')
+        raise BadOption('--user and --password must not be empty')
     if not re.fullmatch(r'[A-Za-z0-9.:_%-]{1,253}', arguments.host):
-        raise SimulationError(f'--host {arguments.host[:60]!r} must be an address or a host name')
+        raise BadOption(f'--host {arguments.host[:60]!r} must be an address or a host name')
     if arguments.tls_key and not arguments.tls_certificate:
-        raise SimulationError('--tls-key needs --tls-certificate: give both or none')
+        raise BadOption('--tls-key needs --tls-certificate: give both or none')
     tls = None
     if arguments.tls_certificate:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -96,9 +100,7 @@ def _options(arguments: argparse.Namespace) -> Options:
     if arguments.robotware and not re.fullmatch(
         r'[0-9]{1,3}\.[0-9]{1,3}[0-9A-Za-z.+-]{0,40}', arguments.robotware
     ):
-        raise SimulationError(
-            f'--robotware {arguments.robotware[:60]!r} must be a version such as 8.1'
-        )
+        raise BadOption(f'--robotware {arguments.robotware[:60]!r} must be a version such as 8.1')
     return Options(
         users,
         arguments.host,
@@ -143,7 +145,7 @@ def _say(as_json: bool, host: str, port: int, control_port: int | None) -> None:
 
 def main(argv: list[str]) -> int:
     """Run until SIGINT or SIGTERM; 2 for bad input."""
-    return _parser().answer(argv, _emulate, SimulationError)
+    return _parser().answer(argv, _emulate, BadOption)
 
 
 def _emulate(arguments: argparse.Namespace) -> int:

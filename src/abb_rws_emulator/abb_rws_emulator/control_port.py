@@ -13,7 +13,7 @@ from dataclasses import fields
 import numpy as np
 from aiohttp import web
 
-from abb_rws_bridge import irb120
+from abb_rws_emulator.controller import irb120
 from abb_rws_emulator.faults import Faults
 from abb_rws_emulator.http.server import Emulator
 
@@ -136,7 +136,7 @@ def _pause_s(value: float) -> float:
 
 
 def _place(emulator: Emulator, joints_deg: list[float]) -> None:
-    emulator.controller.robot.place(irb120.check_joints(np.deg2rad(joints_deg)))
+    emulator.controller.robot.place(irb120.in_range(np.deg2rad(joints_deg)))
 
 
 def _steal(emulator: Emulator, domain: str, holder: str | None = 'FlexPendant') -> None:

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from contextlib import AsyncExitStack
 
-from abb_rws_emulator.control import ControlPort
+from abb_rws_emulator.control_port import ControlPort
 from abb_rws_emulator.http.server import Emulator, Options
 
 

@@ -2,8 +2,8 @@
 
 import re
 
-from abb_rws_emulator.controller import rapid_values
-from abb_rws_emulator.http import refusals
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller import rapid_literals
 
 _WHOLE = re.compile(r'[0-9]{1,10}')
 
@@ -20,6 +20,6 @@ def decimal(text: str | None) -> float:
         Refused: If the text is none.
     """
     try:
-        return rapid_values.number(text or '')
-    except rapid_values.NoValue as error:
+        return rapid_literals.number(text or '')
+    except rapid_literals.InvalidLiteral as error:
         raise refusals.invalid(str(error)) from None

@@ -23,7 +23,7 @@ from tf2_msgs.msg import TFMessage
 
 from abb_rws_bridge import irb120
 from rws_testing.cell import USER
-from rws_testing.peer import Peer
+from rws_testing.emulator_process import EmulatorProcess
 from soft_arm_msgs.action import MoveJoints
 from soft_arm_msgs.msg import ControllerEvent, ControllerState, IoSignals
 from soft_arm_msgs.srv import GetRapidData, SetIo, SetRapidData, SetSpeedRatio
@@ -139,7 +139,7 @@ class Operator:
         self.wait(result.done, 15.0, 'the result')
         return result.result().result
 
-    def begin_slow_move(self, peer: Peer):
+    def begin_slow_move(self, peer: EmulatorProcess):
         """A move of 6 s that is under way; its handle and the future of its result."""
         self.start()
         self.motors_on()
@@ -167,7 +167,7 @@ class Operator:
 
 @pytest.fixture(scope='module')
 def shared_peer():
-    running = Peer()
+    running = EmulatorProcess()
     yield running
     running.end()
 
@@ -480,7 +480,7 @@ def test_every_transition_under_a_fault_ends_in_time_and_the_diagnostics_do_not_
 
 @pytest.mark.parametrize(('number', 'generation'), [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
 def test_a_signal_during_a_move_stops_the_robot_and_logs_out(number, generation):
-    peer = Peer(0, '--generation', str(generation))
+    peer = EmulatorProcess(0, '--generation', str(generation))
     running = Operator(f'/mortal_{os.getpid()}', peer.port, generation=generation)
     try:
         running.begin_slow_move(peer)
@@ -498,13 +498,13 @@ def test_a_signal_during_a_move_stops_the_robot_and_logs_out(number, generation)
 
 
 def test_configure_fails_where_nobody_is_and_works_when_somebody_is():
-    peer = Peer()
+    peer = EmulatorProcess()
     peer.end()
     running = Operator(f'/lonely_{os.getpid()}', peer.port, connect_timeout_s=2.0)
     try:
         assert running.transition(CONFIGURE) is False
         assert running.state() == 'unconfigured'
-        successor = Peer(peer.port)
+        successor = EmulatorProcess(peer.port)
         try:
             running.start()
         finally:

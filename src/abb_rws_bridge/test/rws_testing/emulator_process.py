@@ -9,7 +9,7 @@ import urllib.request
 from rws_testing.cell import USER
 
 
-class Peer:
+class EmulatorProcess:
     """The process; `end` kills it."""
 
     def __init__(self, port: int = 0, *more: str):

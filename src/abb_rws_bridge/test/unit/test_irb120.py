@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from abb_rws_bridge import irb120, mapping
 from abb_rws_bridge.errors import ConfigurationError
+from abb_rws_emulator.controller import irb120 as emulated
 
 # joint angles [deg], position of tool0 [mm], quaternion w x y z
 CHECKS = [
@@ -21,14 +22,6 @@ CHECKS = [
         (0.021432, 0.514601, 0.761545, 0.393417),
     ),
 ]
-DH = [
-    (0, -90, 290, 0),
-    (270, 0, 0, -90),
-    (70, -90, 0, 0),
-    (0, 90, 302, 0),
-    (0, -90, 0, 0),
-    (0, 0, 72, 180),
-]  # a mm, alpha, d mm, offset
 
 
 @pytest.mark.parametrize(('degrees', 'position_mm', 'q_wxyz'), CHECKS)
@@ -38,31 +31,17 @@ def test_forward_kinematics_check_values(degrees, position_mm, q_wxyz):
     np.testing.assert_allclose(mapping.q_wxyz(pose[:3, :3]), q_wxyz, atol=2e-6)
 
 
-def dh_pose(joints_rad):
-    pose = np.eye(4)
-    for q, (a, alpha, d, offset) in zip(joints_rad, DH, strict=True):
-        ct, st_, ca, sa = (
-            math.cos(q + math.radians(offset)),
-            math.sin(q + math.radians(offset)),
-            math.cos(math.radians(alpha)),
-            math.sin(math.radians(alpha)),
-        )
-        pose = pose @ np.array(
-            [
-                [ct, -st_ * ca, st_ * sa, a / 1000 * ct],
-                [st_, ct * ca, -ct * sa, a / 1000 * st_],
-                [0, sa, ca, d / 1000],
-                [0, 0, 0, 1],
-            ]
-        )
-    return pose
-
-
 @given(st.tuples(*(st.floats(low, high) for low, high in irb120.LIMITS_RAD)))
-def test_agrees_with_the_denavit_hartenberg_form(joints_rad):
-    np.testing.assert_allclose(
-        irb120.forward_kinematics(joints_rad), dh_pose(joints_rad), atol=1e-12
-    )
+def test_the_emulated_robot_which_shares_no_code_has_the_same_kinematics(joints_rad):
+    pose = irb120.forward_kinematics(joints_rad)
+    np.testing.assert_allclose(pose, emulated.tool_pose(joints_rad), atol=1e-12)
+    for found_rad in emulated.all_joint_angles(pose):
+        np.testing.assert_allclose(irb120.forward_kinematics(found_rad), pose, atol=1e-9)
+
+
+def test_the_emulated_robot_has_the_same_limits_and_speeds():
+    np.testing.assert_allclose(irb120.LIMITS_RAD, emulated.RANGE_RAD)
+    np.testing.assert_allclose(irb120.MAXIMUM_SPEED_RAD_S, emulated.SPEED_RAD_S)
 
 
 @pytest.mark.parametrize('joint', range(6))
@@ -82,15 +61,6 @@ def test_what_is_not_a_number_is_refused(bad):
         irb120.check_joints([0, 0, bad, 0, 0, 0])
     with pytest.raises(ConfigurationError, match='5 joint angles'):
         irb120.check_joints([0] * 5)
-
-
-def test_the_slowest_axis_sets_the_time_of_a_move():
-    assert irb120.move_duration_s(np.zeros(6), np.deg2rad([125, 0, 0, 0, 0, 0])) == pytest.approx(
-        0.5
-    )
-    assert irb120.move_duration_s(
-        np.zeros(6), np.deg2rad([125, 0, 0, 0, 0, 420]), speed_ratio=0.5
-    ) == pytest.approx(2.0)
 
 
 def test_urdf_moves_as_the_kinematics_do():
@@ -120,32 +90,6 @@ def test_urdf_moves_as_the_kinematics_do():
         if j.get('type') == 'revolute'
     ]
     np.testing.assert_allclose(limits, irb120.LIMITS_RAD, atol=1e-6)
-
-
-@given(st.lists(st.floats(0.01, 0.99), min_size=6, max_size=6))
-def test_inverse_kinematics_finds_the_joints_it_came_from_among_solutions_that_all_reach_the_pose(
-    shares,
-):
-    low, high = irb120.LIMITS_RAD.T
-    joints = low + np.array(shares) * (high - low)
-    pose = irb120.forward_kinematics(joints)
-    solutions = irb120.joint_solutions(pose)
-    for solution in solutions:
-        np.testing.assert_allclose(irb120.forward_kinematics(solution), pose, atol=1e-9)
-    if (
-        abs(np.sin(joints[4])) > 1e-3
-    ):  # otherwise axes 4 and 6 share one turn and any split of it is right
-        np.testing.assert_allclose(irb120.inverse_kinematics(pose, joints), joints, atol=1e-6)
-
-
-def test_a_straight_wrist_is_solved_and_what_is_out_of_reach_is_said():
-    pose = irb120.forward_kinematics(np.deg2rad([10, 20, -30, 40, 0, 50]))
-    solution = irb120.inverse_kinematics(pose, np.zeros(6))
-    np.testing.assert_allclose(irb120.forward_kinematics(solution), pose, atol=1e-9)
-    assert solution[3] + solution[5] == pytest.approx(np.deg2rad(90))
-    pose[0, 3] = 2.0
-    with pytest.raises(ConfigurationError, match='out of reach'):
-        irb120.inverse_kinematics(pose, np.zeros(6))
 
 
 def test_everything_that_is_drawn_has_a_colour():

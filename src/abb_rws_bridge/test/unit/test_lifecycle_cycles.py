@@ -15,7 +15,7 @@ from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.rws2 import RWS2
 from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER
-from rws_testing.peer import Peer
+from rws_testing.emulator_process import EmulatorProcess
 
 pytestmark = pytest.mark.real_time
 
@@ -50,7 +50,7 @@ def held() -> tuple[int, int, int]:
 
 @pytest.mark.parametrize(('generation', 'dialect'), [(1, RWS1), (2, RWS2)])
 def test_fifty_cycles_with_a_fault_in_each_leave_nothing(generation, dialect):
-    peer = Peer(0, '--generation', str(generation))
+    peer = EmulatorProcess(0, '--generation', str(generation))
     endpoint = Endpoint('127.0.0.1', peer.port, timeout_s=0.3, interval_s=0.005)
     changed = threading.Condition()
 

@@ -15,7 +15,7 @@ from abb_rws_bridge.monitor import LOST, UP, Monitor
 from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER
-from rws_testing.peer import Peer
+from rws_testing.emulator_process import EmulatorProcess
 
 pytestmark = pytest.mark.real_time
 
@@ -24,7 +24,7 @@ DETECT_S = 1.0
 
 @pytest.fixture
 def peer():
-    running = Peer()
+    running = EmulatorProcess()
     yield running
     running.end()
 
@@ -76,7 +76,7 @@ def test_a_killed_controller_is_reported_at_once_and_found_again_when_it_is_back
     with linked(peer.port) as (link, wait):
         peer.end()
         assert wait(lambda: link.known.link == LOST, 2.0) < DETECT_S
-        successor = Peer(peer.port)
+        successor = EmulatorProcess(peer.port)
         try:
             wait(lambda: link.known.link == UP and link.known.ready, 3.0)
             assert link.sessions_used == 2

@@ -1,8 +1,8 @@
 """The configuration database: domains, types and instances with their attributes; what the emulated cell shows of it."""
 
-from abb_rws_bridge import irb120
-from abb_rws_emulator.controller.cell import SignalState
-from abb_rws_emulator.http import refusals
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller import irb120
+from abb_rws_emulator.controller.gripper_cell import SignalState
 
 Instance = dict[str, str]
 DOMAINS = ('EIO', 'MMC', 'MOC', 'PROC', 'SIO', 'SYS')
@@ -11,7 +11,7 @@ DOMAINS = ('EIO', 'MMC', 'MOC', 'PROC', 'SIO', 'SYS')
 def _robot() -> dict[str, dict[str, list[Instance]]]:
     """The IRB 120 as the motion and system domains describe it; angles in rad, names of attributes as the controller spells them."""
     joints = [f'rob1_{axis}' for axis in range(1, 7)]
-    bounds = {name: limits for name, limits in zip(joints, irb120.LIMITS_RAD, strict=True)}
+    bounds = {name: limits for name, limits in zip(joints, irb120.RANGE_RAD, strict=True)}
     frame = {
         'base_frame_pos_x': '0',
         'base_frame_pos_y': '0',

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from abb_rws_emulator.http import refusals
+from abb_rws_emulator import refusals
 
 ROOTS = {
     'HOME': '/hd0a/IRB120/HOME',

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from abb_rws_emulator.controller import rapid_values
-from abb_rws_emulator.controller.rapid_values import NoValue, Shape
-from abb_rws_emulator.http import refusals
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller import rapid_literals
+from abb_rws_emulator.controller.rapid_literals import InvalidLiteral, Shape
 
 LARGEST_TEXT, MOST_NAMES, MOST_DATA = 1 << 20, 10_000, 100_000
 # every part of these is taken once and for all (++, *+), so that no text makes them begin again
@@ -94,7 +94,7 @@ def load(text: str, file: str = '') -> Module:
             data = _DATA.match(text, head.end())
             declarations.append(_declaration(head, data))
             scalars += (
-                0 if declarations[-1] is None else rapid_values.size_of(declarations[-1].shape)
+                0 if declarations[-1] is None else rapid_literals.size_of(declarations[-1].shape)
             )
         else:
             kind = head.group(4).upper()
@@ -116,18 +116,18 @@ def _declaration(head: re.Match, data: re.Match | None) -> Declaration | None:
     sizes, literal = data.groups()
     try:
         dimensions = tuple(map(_dimension, sizes.split(','))) if sizes else ()
-        shape = rapid_values.shape_of(data_type, dimensions, literal)
+        shape = rapid_literals.shape_of(data_type, dimensions, literal)
         value = (
-            rapid_values.first_value(shape)
+            rapid_literals.first_value(shape)
             if literal is None
-            else rapid_values.parse(literal, shape)
+            else rapid_literals.parse(literal, shape)
         )
-    except NoValue:  # an expression, which only a running program could tell the value of
+    except InvalidLiteral:  # an expression, which only a running program could tell the value of
         return None
     return Declaration(name, _SYMBOL_TYPES[kind], data_type, dimensions, shape, value)
 
 
 def _dimension(text: str) -> int:
     if not re.fullmatch(r'[1-9]\d{0,5}', text.strip(), re.ASCII):
-        raise NoValue(f'{text[:20]!r} is no dimension')
+        raise InvalidLiteral(f'{text[:20]!r} is no dimension')
     return int(text)

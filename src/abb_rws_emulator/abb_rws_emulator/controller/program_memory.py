@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from abb_rws_emulator.controller import rapid_values
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller import rapid_literals
 from abb_rws_emulator.controller.program import MOST_DATA, MOST_NAMES, Declaration, Module
-from abb_rws_emulator.controller.rapid_values import NoValue
-from abb_rws_emulator.http import refusals
+from abb_rws_emulator.controller.rapid_literals import InvalidLiteral
 
 TASK = 'T_ROB1'
 MOST_MODULES, MOST_TEXT = 200, 16 << 20
@@ -84,7 +84,7 @@ class ProgramMemory:
         value, shape = self.values[found], self.declarations[found].shape
         for index in _indices(path, self.declarations[found]):
             value, shape = value[index], shape[index]
-        return rapid_values.text(value, shape)
+        return rapid_literals.text(value, shape)
 
     def write(self, path: str, literal: str | None) -> str:
         """Write a variable or an element of it; full path of the variable.
@@ -100,8 +100,8 @@ class ProgramMemory:
         for index in indices:
             shape = shape[index]
         try:
-            value = rapid_values.parse(literal or '', shape)
-        except NoValue as error:
+            value = rapid_literals.parse(literal or '', shape)
+        except InvalidLiteral as error:
             raise refusals.invalid(
                 f'Value does not match the type of the symbol: {error}'
             ) from None

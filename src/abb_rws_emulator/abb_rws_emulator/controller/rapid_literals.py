@@ -43,7 +43,7 @@ _TOKEN = re.compile(
 )
 
 
-class NoValue(ValueError):
+class InvalidLiteral(ValueError):
     """A text that is no value of the type; the message says why."""
 
 
@@ -54,16 +54,16 @@ class _Reader:
     def take(self) -> re.Match:
         match = _TOKEN.match(self._text, self._place)
         if match is None:
-            raise NoValue(f'{self._text[self._place : self._place + 20]!r} begins no value')
+            raise InvalidLiteral(f'{self._text[self._place : self._place + 20]!r} begins no value')
         self._place = match.end()
         self.parts += match.group(1) is None
         if self.parts > LARGEST_VALUE:
-            raise NoValue(f'a value has at most {LARGEST_VALUE} parts')
+            raise InvalidLiteral(f'a value has at most {LARGEST_VALUE} parts')
         return match
 
     def expect(self, character: str) -> None:
         if self.take().group(1) != character:
-            raise NoValue(f'{character} is missing')
+            raise InvalidLiteral(f'{character} is missing')
 
     def at_end(self) -> bool:
         return self._place == len(self._text)
@@ -73,12 +73,12 @@ def parse(text: str, shape: Shape):
     """The value of a literal.
 
     Raises:
-        NoValue: If it is no literal of this shape, or out of the type's range.
+        InvalidLiteral: If it is no literal of this shape, or out of the type's range.
     """
     reader = _Reader(text)
     value = _read(reader, shape)
     if not reader.at_end():
-        raise NoValue('something follows the value')
+        raise InvalidLiteral('something follows the value')
     return value
 
 
@@ -97,26 +97,26 @@ def _scalar(match: re.Match, kind: str):
     _, quoted, boolean, numeral = match.groups()
     if kind == 'string' and quoted:
         if len(quoted[1:-1].replace('""', '"').replace('\\\\', '\\')) > LONGEST_STRING:
-            raise NoValue(f'a string has at most {LONGEST_STRING} characters')
+            raise InvalidLiteral(f'a string has at most {LONGEST_STRING} characters')
         if not quoted.isprintable():
-            raise NoValue('a string holds printable characters only')
+            raise InvalidLiteral('a string holds printable characters only')
         return quoted
     if kind == 'bool' and boolean:
         return boolean.upper() == 'TRUE'
     if kind in ('num', 'dnum') and numeral:
         return number(numeral, kind)
-    raise NoValue(f'{match.group().strip()[:20]!r} is no {kind}')
+    raise InvalidLiteral(f'{match.group().strip()[:20]!r} is no {kind}')
 
 
 def number(text: str, kind: str = 'num') -> float:
     """The value of a numeral.
 
     Raises:
-        NoValue: If it is none, or out of the type's range.
+        InvalidLiteral: If it is none, or out of the type's range.
     """
     match = _TOKEN.fullmatch(text)
     if match is None or match.group(4) is None:
-        raise NoValue(f'{text[:20]!r} is no number')
+        raise InvalidLiteral(f'{text[:20]!r} is no number')
     digits = match.group(4)
     base = {'0x': 16, '0o': 8, '0b': 2}.get(digits.lstrip('+-')[:2].lower())
     try:
@@ -124,7 +124,7 @@ def number(text: str, kind: str = 'num') -> float:
     except OverflowError:
         value = float('inf')
     if not abs(value) <= (LARGEST_NUM if kind == 'num' else 1.7976931348623157e308):
-        raise NoValue(f'{digits[:20]} is out of the range of {kind}')
+        raise InvalidLiteral(f'{digits[:20]} is out of the range of {kind}')
     return value
 
 
@@ -132,20 +132,20 @@ def shape_of(data_type: str, dimensions: tuple[int, ...], literal: str | None) -
     """The shape of a variable: by its type, or by its first literal where the type is a program's own.
 
     Raises:
-        NoValue: If neither tells it, or there are too many elements.
+        InvalidLiteral: If neither tells it, or there are too many elements.
     """
     shape = TYPES.get(data_type)
     if shape is None and literal is None:
-        raise NoValue(f'{data_type} is no type that is known here')
+        raise InvalidLiteral(f'{data_type} is no type that is known here')
     if shape is None:
         return _guess(_Reader(literal), 0)
     if len(dimensions) > 3:
-        raise NoValue('an array has one to three dimensions')
+        raise InvalidLiteral('an array has one to three dimensions')
     size = size_of(shape)
     for dimension in reversed(dimensions):
         size *= dimension
         if size > LARGEST_VALUE:
-            raise NoValue(f'a value has at most {LARGEST_VALUE} parts')
+            raise InvalidLiteral(f'a value has at most {LARGEST_VALUE} parts')
         shape = (shape,) * dimension
     return shape
 
@@ -160,12 +160,12 @@ def _guess(reader: _Reader, depth: int) -> Shape:
     if bracket is None:
         return 'string' if quoted else 'bool' if boolean else 'num'
     if bracket != '[' or depth == _DEEPEST:
-        raise NoValue(f'{match.group()!r} begins no value')
+        raise InvalidLiteral(f'{match.group()!r} begins no value')
     shapes = [_guess(reader, depth + 1)]
     while (following := reader.take().group(1)) == ',':
         shapes.append(_guess(reader, depth + 1))
     if following != ']':
-        raise NoValue('] is missing')
+        raise InvalidLiteral('] is missing')
     return tuple(shapes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from abb_rws_bridge import irb120
+from abb_rws_emulator.controller import irb120
 
 HOME_RAD = np.deg2rad([0.0, 0.0, 0.0, 0.0, 30.0, 0.0])
 
@@ -22,7 +22,6 @@ class Robot:
         self._clock = clock
         self._start_rad, self._goal_rad = HOME_RAD.copy(), HOME_RAD.copy()
         self._began_s, self._duration_s = clock(), 0.0
-        self._ratio = 1.0
 
     @property
     def joints_rad(self) -> np.ndarray:
@@ -42,16 +41,13 @@ class Robot:
     def move_to(self, goal_rad: np.ndarray, speed_ratio: float) -> None:
         """Begin a move from where the joints are now; at ratio 0 the robot stands until it is given another."""
         now_rad = self.joints_rad
-        self._start_rad, self._goal_rad, self._began_s = (
-            now_rad,
-            np.asarray(goal_rad, dtype=float),
-            self._clock(),
-        )
-        self._ratio = speed_ratio
-        at_full_s = irb120.move_duration_s(now_rad, self._goal_rad)
-        self._duration_s = (
-            0.0 if at_full_s == 0.0 else math.inf if speed_ratio <= 0.0 else at_full_s / speed_ratio
-        )
+        self._start_rad, self._goal_rad = now_rad, np.asarray(goal_rad, dtype=float)
+        self._began_s = self._clock()
+        fastest_s = float(np.max(np.abs(self._goal_rad - now_rad) / irb120.SPEED_RAD_S))
+        if fastest_s == 0.0:
+            self._duration_s = 0.0
+        else:
+            self._duration_s = fastest_s / speed_ratio if speed_ratio > 0.0 else math.inf
 
     def change_speed(self, speed_ratio: float) -> None:
         """Go on at another speed ratio."""
@@ -81,10 +77,10 @@ class Robot:
             tool: T_tool0_tool, shape (4, 4) [m]; None: tool0.
             reference: T_base_reference, in which the pose is told, shape (4, 4) [m]; None: the base.
         """
-        pose = irb120.forward_kinematics(self.joints_rad)
+        pose = irb120.tool_pose(self.joints_rad)
         pose = pose if tool is None else pose @ tool
         pose = pose if reference is None else np.linalg.inv(reference) @ pose
-        values = [*(1000.0 * pose[:3, 3]), *quaternion_wxyz(pose[:3, :3])]
+        values = [*(1000.0 * pose[:3, 3]), *irb120.quaternion(pose[:3, :3])]
         return dict(zip(('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4'), map(_text, values), strict=True))
 
     def configuration(self) -> dict[str, str]:
@@ -100,24 +96,3 @@ class Robot:
 
 def _text(value: float) -> str:
     return f'{value:.6g}' if abs(value) > 1e-9 else '0'
-
-
-def quaternion_wxyz(m: np.ndarray) -> tuple[float, float, float, float]:
-    """Quaternion of a rotation matrix by its largest component, the sign as ABB writes it (w >= 0)."""
-    squares = [
-        1 + m[0, 0] + m[1, 1] + m[2, 2],
-        1 + m[0, 0] - m[1, 1] - m[2, 2],
-        1 - m[0, 0] + m[1, 1] - m[2, 2],
-        1 - m[0, 0] - m[1, 1] + m[2, 2],
-    ]
-    largest = int(np.argmax(squares))
-    s = 2.0 * math.sqrt(squares[largest])
-    x, y, z = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
-    a, b, c = m[0, 1] + m[1, 0], m[0, 2] + m[2, 0], m[1, 2] + m[2, 1]
-    q = [
-        (s / 4, x / s, y / s, z / s),
-        (x / s, s / 4, a / s, b / s),
-        (y / s, a / s, s / 4, c / s),
-        (z / s, b / s, c / s, s / 4),
-    ][largest]
-    return q if q[0] >= 0 else tuple(-part for part in q)

@@ -21,24 +21,24 @@ Part = Callable[[str, int], int]
 """From a name and the places where the part may begin to those where it may end."""
 
 
-class BadPattern(ValueError):
+class InvalidPattern(ValueError):
     """An expression that cannot be read, or is too long."""
 
 
-class NamePattern:
+class SymbolPattern:
     """An expression that names are searched for.
 
     Raises:
-        BadPattern: If it cannot be read.
+        InvalidPattern: If it cannot be read.
     """
 
     def __init__(self, pattern: str):
         if len(pattern) > LONGEST_PATTERN:
-            raise BadPattern(f'an expression has at most {LONGEST_PATTERN} characters')
+            raise InvalidPattern(f'an expression has at most {LONGEST_PATTERN} characters')
         self._rest, self._depth = pattern.lower(), 0
         self._whole = self._alternatives()
         if self._rest:
-            raise BadPattern('a ) closes nothing')
+            raise InvalidPattern('a ) closes nothing')
 
     def found_in(self, name: str) -> bool:
         """Does any part of a name match."""
@@ -73,7 +73,7 @@ class NamePattern:
         if first == '$':
             return lambda name, places: places & 1 << len(name)
         if first in '*+?{':
-            raise BadPattern(f'nothing stands in front of {first}')
+            raise InvalidPattern(f'nothing stands in front of {first}')
         if first == '.':
             return _step(lambda _character: True)
         return _step(
@@ -83,27 +83,27 @@ class NamePattern:
     def _group(self) -> Part:
         self._rest, self._depth = self._rest.removeprefix('?:'), self._depth + 1
         if self._depth > _DEEPEST:
-            raise BadPattern(f'groups stand at most {_DEEPEST} deep')
+            raise InvalidPattern(f'groups stand at most {_DEEPEST} deep')
         inner = self._alternatives()
         if not self._rest.startswith(')'):
-            raise BadPattern('a ( is not closed')
+            raise InvalidPattern('a ( is not closed')
         self._rest, self._depth = self._rest[1:], self._depth - 1
         return inner
 
     def _escaped(self) -> Callable[[str], bool]:
         if not self._rest:
-            raise BadPattern('nothing follows the last \\')
+            raise InvalidPattern('nothing follows the last \\')
         letter, self._rest = self._rest[0], self._rest[1:]
         if letter in _CLASSES:
             return _CLASSES[letter].__contains__
         if letter.isalnum():
-            raise BadPattern(f'\\{letter} is not known')
+            raise InvalidPattern(f'\\{letter} is not known')
         return letter.__eq__
 
     def _set(self) -> Callable[[str], bool]:
         body = re.match(r'(\^?)(\]?[^\]]*+)\]', self._rest)
         if body is None:
-            raise BadPattern('a [ is not closed')
+            raise InvalidPattern('a [ is not closed')
         self._rest = self._rest[body.end() :]
         text, known, place = body.group(2), set(), 0
         while place < len(text):
@@ -139,7 +139,7 @@ class NamePattern:
             return part
         self._rest = self._rest.removeprefix('?')  # as few as possible finds the same names
         if self._rest[:1] in ('*', '+', '?'):
-            raise BadPattern('a part is repeated twice')
+            raise InvalidPattern('a part is repeated twice')
         return _repeat(part, least, most)
 
 

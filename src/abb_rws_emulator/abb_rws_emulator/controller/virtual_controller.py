@@ -9,18 +9,16 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from abb_rws_bridge import irb120
-from abb_rws_bridge.errors import ConfigurationError
-from abb_rws_emulator.controller import cell, program
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller import gripper_cell, irb120, program
 from abb_rws_emulator.controller.configuration import Configuration
 from abb_rws_emulator.controller.file_store import FileStore
 from abb_rws_emulator.controller.program import Module
 from abb_rws_emulator.controller.program_memory import ProgramMemory
 from abb_rws_emulator.controller.remote_privilege import RemotePrivilege
 from abb_rws_emulator.controller.robot import Robot
-from abb_rws_emulator.http import refusals
-from abb_rws_emulator.http.beside import beside
-from abb_rws_emulator.http.request_values import decimal
+from abb_rws_emulator.request_numbers import decimal
+from abb_rws_emulator.worker_thread import in_worker_thread
 
 LOG_LENGTH = 1000
 CYCLES = ('forever', 'asis', 'once', 'oncedone')
@@ -55,8 +53,8 @@ class VirtualController:
         self.booting = self._door_open = False
         self.active_tasks = {'T_ROB1': True}
         self.pointer_at = ('Module1', 'main', 9)
-        self.memory = ProgramMemory(map(program.load, cell.MODULE_TEXTS.values()))
-        self.signals = cell.signals()
+        self.memory = ProgramMemory(map(program.load, gripper_cell.MODULE_TEXTS.values()))
+        self.signals = gripper_cell.signals()
         self.masters: dict[str, str | None] = dict.fromkeys(
             ('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid')
         )
@@ -67,7 +65,7 @@ class VirtualController:
         self.motion_changes = self.structure_changes = 1
         self.restarts = self.works = 0
         self.clock_offset = timedelta()
-        self.settings = dict(cell.SETTINGS)
+        self.settings = dict(gripper_cell.SETTINGS)
         self.configuration = Configuration(self.signals)
         self.queues: dict[str, object] = {}
         self.event_log: list[tuple[int, int, int, str, str]] = []
@@ -255,11 +253,11 @@ class VirtualController:
 
     def _begin_move(self) -> None:
         """The paper's program: MoveAbsJ to J_Orientation_Target."""
-        declared = self.memory.declarations.get(cell.TARGET_SYMBOL)
+        declared = self.memory.declarations.get(gripper_cell.TARGET_SYMBOL)
         if declared is None or declared.data_type != 'jointtarget' or declared.dimensions:
             return  # another program, which moves nothing
-        goal_rad = np.deg2rad(self.memory.values[cell.TARGET_SYMBOL][0])
-        if np.any(goal_rad < irb120.LIMITS_RAD[:, 0]) or np.any(goal_rad > irb120.LIMITS_RAD[:, 1]):
+        goal_rad = np.deg2rad(self.memory.values[gripper_cell.TARGET_SYMBOL][0])
+        if np.any(goal_rad < irb120.RANGE_RAD[:, 0]) or np.any(goal_rad > irb120.RANGE_RAD[:, 1]):
             self.log(50027)
             self._end_program()
             return
@@ -332,7 +330,7 @@ class VirtualController:
         Raises:
             Refused: If the text is no module.
         """
-        return await beside(program.load, text, file)
+        return await in_worker_thread(program.load, text, file)
 
     def load_program(self, session: str, modules: list[Module], replace_old: bool) -> None:
         """Load the modules of a program, instead of those there are or beside them."""
@@ -380,9 +378,9 @@ class VirtualController:
             self.on_change(f'/rw/rapid/symbol/data/RAPID/{found};value')
 
     def _tell_in_position(self, arrived: bool) -> None:
-        declared = self.memory.declarations.get(cell.IN_POSITION_SYMBOL)
+        declared = self.memory.declarations.get(gripper_cell.IN_POSITION_SYMBOL)
         if declared is not None and declared.shape == 'num' and declared.symbol_type != 'con':
-            self._write_symbol(cell.IN_POSITION_SYMBOL, '1' if arrived else '0')
+            self._write_symbol(gripper_cell.IN_POSITION_SYMBOL, '1' if arrived else '0')
 
     def require_edit(self, session: str) -> None:
         """Refuse who may not write to the program."""
@@ -447,7 +445,7 @@ class VirtualController:
 
     # signals
 
-    def find_signal(self, path: str) -> cell.SignalState | None:
+    def find_signal(self, path: str) -> gripper_cell.SignalState | None:
         """Signal by network/device/name or by name alone."""
         if path in self.signals:
             return self.signals[path]
@@ -489,8 +487,8 @@ class VirtualController:
     def place(self, joints_rad: np.ndarray) -> None:
         """Put the robot somewhere, as a virtual controller can."""
         try:
-            self.robot.place(irb120.check_joints(joints_rad))
-        except ConfigurationError:
+            self.robot.place(irb120.in_range(joints_rad))
+        except irb120.OutOfReach:
             raise refusals.out_of_reach() from None
         self.motion_changes += 1
 
@@ -506,7 +504,7 @@ class VirtualController:
             self.robot.joints_rad
             + np.clip(axes, -1000.0, 1000.0) / 1000.0 * JOG_STEP_RAD[increment]
         )
-        self.robot.move_to(np.clip(wanted, *irb120.LIMITS_RAD.T), 0.1)
+        self.robot.move_to(np.clip(wanted, *irb120.RANGE_RAD.T), 0.1)
         self.motion_changes += 1
 
     def begin_work(self) -> str:
@@ -518,7 +516,7 @@ class VirtualController:
 
     def log(self, code: int) -> None:
         """Add an entry."""
-        kind, title = cell.EVENT_TEXTS[code]
+        kind, title = gripper_cell.EVENT_TEXTS[code]
         stamp = datetime.now(UTC).strftime('%Y-%m-%d T  %H:%M:%S')
         self._logged += 1
         self.event_log.append((self._logged, kind, code, stamp, title))

@@ -11,10 +11,10 @@ MOST_CONNECTIONS, LARGEST_REQUEST, LARGEST_BACKLOG = 256, 16 << 20, 1 << 20
 SWEEP_S = 0.25
 
 
-class Peer(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One connection: passes on what comes to the HTTP protocol behind it, and knows until when what must have come."""
 
-    def __init__(self, http: asyncio.Protocol, peers: 'Peers'):
+    def __init__(self, http: asyncio.Protocol, peers: 'Connections'):
         self._http, self._peers = http, peers
         self.transport: asyncio.Transport | None = None
         self.deadline_s: float | None = None
@@ -38,11 +38,11 @@ class Peer(asyncio.Protocol):
             return
         self._http.data_received(data)
 
-    def request_is_whole(self, *, endless: bool = False) -> None:
+    def request_received(self, *, endless: bool = False) -> None:
         """From now on we are waited for; `endless` is a WebSocket, which may send for ever."""
         self.deadline_s, self._counting = None, not endless
 
-    def request_is_answered(self) -> None:
+    def response_sent(self) -> None:
         """From now on another request is waited for."""
         self._idle, self._bytes, self.deadline_s = True, 0, self._peers.clock() + self._peers.idle_s
 
@@ -71,7 +71,7 @@ class Peer(asyncio.Protocol):
         self._http.connection_lost(exception)
 
 
-class Peers:
+class Connections:
     """All connections of a server."""
 
     def __init__(
@@ -84,9 +84,9 @@ class Peers:
     ):
         self.clock = clock
         self.request_s, self.idle_s, self.take_s = request_s, idle_s, take_s
-        self._open: dict[Peer, None] = {}
+        self._open: dict[Connection, None] = {}
 
-    def add(self, peer: Peer) -> None:
+    def add(self, peer: Connection) -> None:
         """A new connection; where there are too many, the one whose deadline comes first goes."""
         self._open[peer] = None
         if len(self._open) > MOST_CONNECTIONS:
@@ -95,7 +95,7 @@ class Peers:
             ]
             min(waiting, key=lambda other: other.deadline_s, default=peer).transport.abort()
 
-    def discard(self, peer: Peer) -> None:
+    def discard(self, peer: Connection) -> None:
         """A connection is gone."""
         self._open.pop(peer, None)
 

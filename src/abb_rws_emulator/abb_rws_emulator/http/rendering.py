@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from abb_rws_emulator.http.beside import beside
-from abb_rws_emulator.http.refusals import Refused
+from abb_rws_emulator.refusals import Refused
+from abb_rws_emulator.worker_thread import in_worker_thread
 
 XHTML = 'application/xhtml+xml'
 LONG_LIST = 200
@@ -77,7 +77,9 @@ async def response(reply: Reply, style: Format) -> web.Response:
             status=reply.status, headers={'Content-Type': style.content_type} | located
         )
     content = (
-        body(reply, style) if len(reply.items) < LONG_LIST else await beside(body, reply, style)
+        body(reply, style)
+        if len(reply.items) < LONG_LIST
+        else await in_worker_thread(body, reply, style)
     )
     return web.Response(
         status=reply.status, body=content, headers={'Content-Type': style.content_type} | located

@@ -14,18 +14,18 @@ from dataclasses import dataclass
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
+from abb_rws_emulator import refusals
 from abb_rws_emulator.controller.file_store import LARGEST_BYTES
 from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.faults import Faults
-from abb_rws_emulator.http import refusals, rendering
+from abb_rws_emulator.http import rendering
 from abb_rws_emulator.http.addresses import canonical
-from abb_rws_emulator.http.beside import beside
-from abb_rws_emulator.http.peers import LARGEST_BACKLOG, Peer, Peers
-from abb_rws_emulator.http.refusals import Refused
-from abb_rws_emulator.http.request_values import whole
+from abb_rws_emulator.http.connections import LARGEST_BACKLOG, Connection, Connections
 from abb_rws_emulator.http.routing import ROUTES, Call
 from abb_rws_emulator.http.sessions import Sessions
 from abb_rws_emulator.http.subscriptions import Group, Subscriptions
+from abb_rws_emulator.refusals import Refused
+from abb_rws_emulator.request_numbers import whole
 from abb_rws_emulator.resources import access as access_resources
 from abb_rws_emulator.resources import configuration as configuration_resources
 from abb_rws_emulator.resources import files as file_resources
@@ -37,6 +37,7 @@ from abb_rws_emulator.resources import program as program_resources
 from abb_rws_emulator.resources import queue as queue_resources
 from abb_rws_emulator.resources import rapid as rapid_resources
 from abb_rws_emulator.resources import system as system_resources
+from abb_rws_emulator.worker_thread import in_worker_thread
 
 _log = logging.getLogger(__name__)
 _AUTHORITY = re.compile(r'[A-Za-z0-9.:_\[\]-]{1,255}')
@@ -120,7 +121,7 @@ class Emulator:
         self.requests = self.written = self.failures = 0
         self.writes: deque[str] = deque(maxlen=WRITES_KEPT)
         self.port = options.port
-        self.peers = Peers(clock)
+        self.connections = Connections(clock)
         self._runner: web.AppRunner | None = None
         self._listener: asyncio.Server | None = None
         self._restarting = False
@@ -135,7 +136,7 @@ class Emulator:
         await self._runner.setup()
         await self._listen()
         self._keep(self._tick())
-        self._keep(self.peers.sweep())
+        self._keep(self.connections.sweep())
         return self
 
     async def __aexit__(self, *_exception) -> None:
@@ -150,10 +151,10 @@ class Emulator:
         tls = (
             {}
             if self.options.tls is None
-            else {'ssl': self.options.tls, 'ssl_handshake_timeout': self.peers.request_s}
+            else {'ssl': self.options.tls, 'ssl_handshake_timeout': self.connections.request_s}
         )
         self._listener = await asyncio.get_running_loop().create_server(
-            lambda: Peer(self._runner.server(), self.peers),
+            lambda: Connection(self._runner.server(), self.connections),
             self.options.host,
             self.port,
             reuse_address=True,
@@ -199,7 +200,7 @@ class Emulator:
 
     def cut_connections(self) -> None:
         """Abort every TCP connection."""
-        self.peers.cut()
+        self.connections.cut()
 
     def _session_ended(self, session: str) -> None:
         self.controller.forget_session(session)
@@ -211,16 +212,16 @@ class Emulator:
         self.requests += 1
         if request.transport is None:  # it is gone already
             return web.Response(status=503)
-        peer = request.transport.get_protocol()
+        connection = request.transport.get_protocol()
         try:
-            return await self.faults.apply(request, lambda: self._guarded(request, peer))
+            return await self.faults.apply(request, lambda: self._guarded(request, connection))
         finally:
-            peer.request_is_answered()
+            connection.response_sent()
 
-    async def _guarded(self, request: web.Request, peer: Peer) -> web.StreamResponse:
+    async def _guarded(self, request: web.Request, connection: Connection) -> web.StreamResponse:
         """Whatever a request makes of us, it gets an answer that a controller gives."""
         try:
-            return await self._authenticated(request, peer)
+            return await self._authenticated(request, connection)
         except (
             web.HTTPException
         ) as refused:  # of the HTTP library: too large, no WebSocket handshake
@@ -234,7 +235,9 @@ class Emulator:
                 refusals.invalid('The request cannot be understood'), self._style(request)
             )
 
-    async def _authenticated(self, request: web.Request, peer: Peer) -> web.StreamResponse:
+    async def _authenticated(
+        self, request: web.Request, connection: Connection
+    ) -> web.StreamResponse:
         session = self.sessions.known(request.cookies.get(SESSION_COOKIE))
         opened = False
         if session is None:
@@ -245,12 +248,12 @@ class Emulator:
                     return web.Response(status=403)
                 return self._challenge(stale)
             if request.path.startswith('/poll/'):  # clients exist that come back with digest only
-                return await self._poll(request, peer, user)
+                return await self._poll(request, connection, user)
             session = self.sessions.open(user)
             if session is None:
                 return web.Response(status=503)
             opened = True
-        answer = await self._answer(request, peer, session)
+        answer = await self._answer(request, connection, session)
         if opened and not answer.prepared:
             # two cookies; only the first is the session, the second is new with each TCP connection
             answer.headers.add('Set-Cookie', f'{SESSION_COOKIE}={session}; path=/; httponly')
@@ -270,10 +273,12 @@ class Emulator:
         )
         return web.Response(status=401, headers={'WWW-Authenticate': header})
 
-    async def _answer(self, request: web.Request, peer: Peer, session: str) -> web.StreamResponse:
+    async def _answer(
+        self, request: web.Request, connection: Connection, session: str
+    ) -> web.StreamResponse:
         style = self._style(request)
         try:
-            return await self._dispatch(request, peer, session, style)
+            return await self._dispatch(request, connection, session, style)
         except Refused as refused:
             return rendering.refusal(refused, style)
 
@@ -293,7 +298,7 @@ class Emulator:
         )
 
     async def _dispatch(
-        self, request: web.Request, peer: Peer, session: str, style: rendering.Format
+        self, request: web.Request, connection: Connection, session: str, style: rendering.Format
     ) -> web.StreamResponse:
         path = re.sub(
             r'^/https?://[^/]*', '', urllib.parse.unquote(request.path)
@@ -302,9 +307,9 @@ class Emulator:
             self.sessions.end(session)
             return web.Response(status=204)
         if path.startswith('/poll/'):
-            return await self._poll(request, peer, self._user_of(session), session)
+            return await self._poll(request, connection, self._user_of(session), session)
         content = await request.read()
-        peer.request_is_whole()
+        connection.request_received()
         if path.startswith('/subscription'):
             return await self._subscription(request, session, content)
         return await rendering.response(
@@ -421,11 +426,13 @@ class Emulator:
         write = self.subscriptions.initial
         many = len(group.paths) > LONG_GROUP
         return (
-            await beside(write, group, base, poll_url) if many else write(group, base, poll_url)
+            await in_worker_thread(write, group, base, poll_url)
+            if many
+            else write(group, base, poll_url)
         ).encode()
 
     async def _poll(
-        self, request: web.Request, peer: Peer, user: str, session: str | None = None
+        self, request: web.Request, connection: Connection, user: str, session: str | None = None
     ) -> web.StreamResponse:
         """The WebSocket of a group: for its session, or without one for its user."""
         group = self.subscriptions.groups.get(whole(request.path.rpartition('/')[2]))
@@ -435,22 +442,22 @@ class Emulator:
         offered = request.headers.get('Sec-WebSocket-Protocol', '')
         if self.options.generation == 2 and protocol not in offered:
             return web.Response(status=400)
-        silent_peer = self.options.generation == 2
+        forbids_sending = self.options.generation == 2
         socket = web.WebSocketResponse(
             protocols=(protocol,),
-            heartbeat=None if silent_peer else PING_S,
-            autoping=not silent_peer,
+            heartbeat=None if forbids_sending else PING_S,
+            autoping=not forbids_sending,
             autoclose=False,
             compress=False,
         )
-        peer.request_is_whole(endless=True)
+        connection.request_received(endless=True)
         try:
             await socket.prepare(request)
         except ConnectionError:  # cut while it was being opened
             return web.Response(status=503)
         group.sockets.append(socket)
         try:
-            said_goodbye = await self._listen_to(socket, silent_peer)
+            said_goodbye = await self._listen_to(socket, forbids_sending)
         finally:
             group.sockets.remove(socket)
         if (
@@ -461,7 +468,7 @@ class Emulator:
             await socket.close()
         return socket
 
-    async def _listen_to(self, socket: web.WebSocketResponse, silent_peer: bool) -> bool:
+    async def _listen_to(self, socket: web.WebSocketResponse, forbids_sending: bool) -> bool:
         """Wait for the end; did the client close the WebSocket as it should."""
         while True:
             message = await socket.receive()
@@ -469,7 +476,7 @@ class Emulator:
                 return True
             if message.type in (WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
                 return False
-            if silent_peer:
+            if forbids_sending:
                 await socket.close(
                     code=WSCloseCode.POLICY_VIOLATION, message=b'Client cannot send data.'
                 )
@@ -518,7 +525,7 @@ async def _fields(content: bytes) -> dict[str, list[str]]:
     """
     if len(content) > LARGEST_FORM:
         raise Refused(413, -1073445879, f'A form has at most {LARGEST_FORM} bytes')
-    return _parsed(content) if len(content) < 10_000 else await beside(_parsed, content)
+    return _parsed(content) if len(content) < 10_000 else await in_worker_thread(_parsed, content)
 
 
 def _parsed(content: bytes) -> dict[str, list[str]]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from abb_rws_emulator.controller.rapid_values import size_of
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller.rapid_literals import size_of
 from abb_rws_emulator.controller.virtual_controller import VirtualController
-from abb_rws_emulator.http import refusals
 from abb_rws_emulator.http.addresses import canonical
 from abb_rws_emulator.http.rendering import Item, list_item, page
-from abb_rws_emulator.http.request_values import whole
+from abb_rws_emulator.request_numbers import whole
 from abb_rws_emulator.resources.rapid import execution_text
 
 PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}

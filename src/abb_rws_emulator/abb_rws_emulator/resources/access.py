@@ -1,6 +1,6 @@
 """Mastership, users, remote privilege in manual mode, and the write access of RobotWare 8, in RWS 1.0 form."""
 
-from abb_rws_emulator.http import refusals
+from abb_rws_emulator import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
 from abb_rws_emulator.http.routing import Call, one, route
 

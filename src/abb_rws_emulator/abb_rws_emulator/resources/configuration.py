@@ -3,9 +3,9 @@
 import re
 from urllib.parse import quote
 
+from abb_rws_emulator import refusals
 from abb_rws_emulator.controller.configuration import Instance
 from abb_rws_emulator.controller.file_store import normal_path
-from abb_rws_emulator.http import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
 from abb_rws_emulator.http.routing import Call, one, route
 

@@ -2,8 +2,8 @@
 
 import re
 
+from abb_rws_emulator import refusals
 from abb_rws_emulator.controller.file_store import ROOTS, normal_path
-from abb_rws_emulator.http import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
 from abb_rws_emulator.http.routing import Call, route
 

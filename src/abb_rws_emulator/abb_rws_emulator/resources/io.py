@@ -1,10 +1,10 @@
 """I/O signals, networks and devices, in RWS 1.0 form."""
 
-from abb_rws_emulator.controller import cell
-from abb_rws_emulator.http import refusals
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller import gripper_cell
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
-from abb_rws_emulator.http.request_values import whole
 from abb_rws_emulator.http.routing import Call, one, route
+from abb_rws_emulator.request_numbers import whole
 
 SIGNALS_A_PAGE = 100
 
@@ -25,7 +25,7 @@ def _signals(call: Call) -> Reply:
     return Reply(tuple(map(_list_item, listed)), 'signals', links=links)
 
 
-def _list_item(signal: cell.SignalState) -> Item:
+def _list_item(signal: gripper_cell.SignalState) -> Item:
     value = int(signal.value) if signal.value == int(signal.value) else signal.value
     return Item(
         'ios-signal-li',
@@ -35,7 +35,7 @@ def _list_item(signal: cell.SignalState) -> Item:
     )
 
 
-def signal_fields(signal: cell.SignalState) -> dict[str, str]:
+def signal_fields(signal: gripper_cell.SignalState) -> dict[str, str]:
     """Fields of a signal; in a list the value is a number, alone it is text."""
     return {
         'name': signal.name,
@@ -101,7 +101,7 @@ def _search(call: Call) -> Reply:
     return Reply(tuple(map(_list_item, found)), 'signals')
 
 
-def _matches(signal: cell.SignalState, form: dict[str, str], suffix: str) -> bool:
+def _matches(signal: gripper_cell.SignalState, form: dict[str, str], suffix: str) -> bool:
     network, device, _ = signal.path.split('/')
     told = {
         'device': device,

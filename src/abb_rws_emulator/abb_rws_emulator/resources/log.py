@@ -1,11 +1,11 @@
 """The event log, in RWS 1.0 form."""
 
+from abb_rws_emulator import refusals
 from abb_rws_emulator.controller.file_store import normal_path
 from abb_rws_emulator.controller.virtual_controller import LOG_LENGTH
-from abb_rws_emulator.http import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
-from abb_rws_emulator.http.request_values import whole
 from abb_rws_emulator.http.routing import Call, one, route
+from abb_rws_emulator.request_numbers import whole
 
 DOMAINS = (
     'Common',

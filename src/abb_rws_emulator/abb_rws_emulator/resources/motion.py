@@ -6,15 +6,12 @@ millimetres and degrees.
 
 import numpy as np
 
-from abb_rws_bridge import irb120, mapping
-from abb_rws_bridge.errors import BadResponse, ConfigurationError
-from abb_rws_emulator.controller import rapid_values
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller import irb120, rapid_literals
 from abb_rws_emulator.controller.program_memory import TASK
-from abb_rws_emulator.controller.robot import quaternion_wxyz
-from abb_rws_emulator.http import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
-from abb_rws_emulator.http.request_values import decimal
 from abb_rws_emulator.http.routing import Call, one, route
+from abb_rws_emulator.request_numbers import decimal
 
 EXTERNAL_AXES = {f'eax_{axis}': '9E+09' for axis in 'abcdef'}
 COORDINATES = ('base', 'world', 'word', 'tool', 'wobj')  # ABB's own reference spells World so, too
@@ -283,7 +280,7 @@ def _act_on_unit(call: Call) -> Reply:
     if call.action in ('CalcJointsFromPose', 'JointsFromCartesian'):
         return _joints(_solve(form, _vector(form, 'old_rob_joints', 6)))
     if call.action == 'AllJointSolutions':
-        solutions = irb120.joint_solutions(_flange_pose(form))
+        solutions = irb120.all_joint_angles(_flange_pose(form))
         if not len(solutions):
             raise refusals.out_of_reach()
         return Reply(
@@ -294,26 +291,24 @@ def _act_on_unit(call: Call) -> Reply:
             'ROB_1',
         )
     if call.action == 'CalcPoseFromJoints':
-        return _pose(irb120.forward_kinematics(_vector(form, 'rob_joints', 6)) @ _tool(form), 1.0)
+        return _pose(irb120.tool_pose(_vector(form, 'rob_joints', 6)) @ _tool(form), 1.0)
     if call.action == 'CalcRobTFromJoints':  # asked in degrees, answered in millimetres
-        return _pose(irb120.forward_kinematics(np.deg2rad(_vector(form, 'curr_joints', 6))), 1000.0)
+        return _pose(irb120.tool_pose(np.deg2rad(_vector(form, 'curr_joints', 6))), 1000.0)
     raise refusals.invalid()
 
 
 def _vector(form: dict[str, str], name: str, size: int) -> np.ndarray:
     try:
-        return np.array(rapid_values.parse(form.get(name, ''), ('num',) * size))
-    except rapid_values.NoValue as error:
+        return np.array(rapid_literals.parse(form.get(name, ''), ('num',) * size))
+    except rapid_literals.InvalidLiteral as error:
         raise refusals.invalid(f'{name}: {error}') from None
 
 
 def _frame(position: np.ndarray, q_wxyz: np.ndarray) -> np.ndarray:
-    result = np.eye(4)
     try:
-        result[:3, :3], result[:3, 3] = mapping.rotation(q_wxyz), position
-    except BadResponse:
-        raise refusals.invalid('Quaternion is not normalised') from None
-    return result
+        return irb120.frame(position, q_wxyz)
+    except ValueError as error:
+        raise refusals.invalid(str(error)) from None
 
 
 def _tool(form: dict[str, str]) -> np.ndarray:
@@ -330,8 +325,8 @@ def _flange_pose(form: dict[str, str]) -> np.ndarray:
 
 def _solve(form: dict[str, str], near_rad: np.ndarray) -> np.ndarray:
     try:
-        return irb120.inverse_kinematics(_flange_pose(form), near_rad)
-    except ConfigurationError:
+        return irb120.nearest_joint_angles(_flange_pose(form), near_rad)
+    except irb120.OutOfReach:
         raise refusals.out_of_reach() from None
 
 
@@ -350,7 +345,7 @@ def _joints(joints_rad: np.ndarray) -> Reply:
 
 def _pose(pose: np.ndarray, unit: float) -> Reply:
     names = ('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4')
-    values = (*(unit * pose[:3, 3]), *quaternion_wxyz(pose[:3, :3]))
+    values = (*(unit * pose[:3, 3]), *irb120.quaternion(pose[:3, :3]))
     return one(
         'ms-robtarget',
         'ROB_1',

@@ -1,6 +1,6 @@
 """Panel: controller state, operation mode, speed, restart, in RWS 1.0 form."""
 
-from abb_rws_emulator.http import refusals
+from abb_rws_emulator import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
 from abb_rws_emulator.http.routing import Call, one, route
 

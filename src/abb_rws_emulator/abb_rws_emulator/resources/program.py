@@ -3,15 +3,15 @@
 import re
 import urllib.parse
 
+from abb_rws_emulator import refusals
 from abb_rws_emulator.controller.file_store import normal_path
 from abb_rws_emulator.controller.program import Module
 from abb_rws_emulator.controller.program_memory import MOST_MODULES
-from abb_rws_emulator.http import refusals
-from abb_rws_emulator.http.beside import beside
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
-from abb_rws_emulator.http.request_values import whole
 from abb_rws_emulator.http.routing import Call, one, route
+from abb_rws_emulator.request_numbers import whole
 from abb_rws_emulator.resources.rapid import task_of
+from abb_rws_emulator.worker_thread import in_worker_thread
 
 
 @route('GET', '/rw/rapid/modules')
@@ -64,7 +64,7 @@ async def _read(call: Call) -> Reply:
 
 
 async def _text(module: Module, text: str) -> Reply:
-    quoted = await beside(urllib.parse.quote, text)
+    quoted = await in_worker_thread(urllib.parse.quote, text)
     fields = {
         'change-count': str(module.changes),
         'module-text': quoted,

@@ -4,10 +4,10 @@ from collections import deque
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from abb_rws_emulator.http import refusals
+from abb_rws_emulator import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
-from abb_rws_emulator.http.request_values import whole
 from abb_rws_emulator.http.routing import Call, one, route
+from abb_rws_emulator.request_numbers import whole
 
 LARGEST_QUEUE, LARGEST_MESSAGE, MOST_QUEUES, MOST_MESSAGES, LONGEST_FIELD = (
     32767,

@@ -2,15 +2,15 @@
 
 import time
 
-from abb_rws_emulator.controller import rapid_values
-from abb_rws_emulator.controller.name_pattern import BadPattern, NamePattern
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller import rapid_literals
 from abb_rws_emulator.controller.program import Declaration
+from abb_rws_emulator.controller.symbol_pattern import InvalidPattern, SymbolPattern
 from abb_rws_emulator.controller.virtual_controller import VirtualController
-from abb_rws_emulator.http import refusals
-from abb_rws_emulator.http.beside import beside
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
-from abb_rws_emulator.http.request_values import whole
 from abb_rws_emulator.http.routing import Call, one, route
+from abb_rws_emulator.request_numbers import whole
+from abb_rws_emulator.worker_thread import in_worker_thread
 
 LONGEST_SEARCH_S = 2.0
 
@@ -267,8 +267,8 @@ def _validate(call: Call) -> Reply:
         (call.form.get('datatype') or call.form.get('dattyp') or '').lower(),
     )
     try:
-        rapid_values.parse(literal, rapid_values.shape_of(kind, (), literal))
-    except rapid_values.NoValue as error:
+        rapid_literals.parse(literal, rapid_literals.shape_of(kind, (), literal))
+    except rapid_literals.InvalidLiteral as error:
         raise refusals.invalid(f'Value does not match the type: {error}') from None
     return NOTHING
 
@@ -308,15 +308,17 @@ async def _search_symbols(call: Call) -> Reply:
     if call.action not in ('search-symbol', 'search-symbols') or not call.form:
         raise refusals.invalid()
     try:
-        pattern = NamePattern(call.form.get('regexp', ''))
-    except BadPattern as error:
+        pattern = SymbolPattern(call.form.get('regexp', ''))
+    except InvalidPattern as error:
         raise refusals.invalid(f'regexp: {error}') from None
-    items = await beside(_found, dict(call.controller.memory.declarations), call.form, pattern)
+    items = await in_worker_thread(
+        _found, dict(call.controller.memory.declarations), call.form, pattern
+    )
     return Reply(items, 'symbols')
 
 
 def _found(
-    declarations: dict[str, Declaration], form: dict[str, str], pattern: NamePattern
+    declarations: dict[str, Declaration], form: dict[str, str], pattern: SymbolPattern
 ) -> tuple[Item, ...]:
     """What a search finds; carried out beside the event loop, because there may be thousands of names."""
     block = (form.get('blockurl') or form.get('task') or 'RAPID').removeprefix('RAPID').strip('/')

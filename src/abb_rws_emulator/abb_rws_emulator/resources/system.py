@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime
 
+from abb_rws_emulator import refusals
 from abb_rws_emulator.controller.file_store import ROOTS, normal_path
-from abb_rws_emulator.controller.return_codes import RETURN_CODES
-from abb_rws_emulator.http import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
-from abb_rws_emulator.http.request_values import whole
 from abb_rws_emulator.http.routing import Call, one, route
+from abb_rws_emulator.request_numbers import whole
+from abb_rws_emulator.return_codes import RETURN_CODES
 
 OPTIONS = ('616-1 PC Interface', '709-1 DeviceNet Master/Slave', 'English')
 DEVICES = {'HW_DEVICES': 'Hardware devices', 'SW_RESOURCES': 'Software resources'}

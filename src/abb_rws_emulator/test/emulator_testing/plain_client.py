@@ -1,4 +1,4 @@
-"""A client that is not ours: plain requests with credentials, answers as they come."""
+"""A plain HTTP client for tests of the emulator: it sends requests with credentials and returns the responses as they are."""
 
 import asyncio
 import re
@@ -20,8 +20,8 @@ START = {
 }
 
 
-class Stranger:
-    """Answers the digest challenge of every request by itself and keeps no cookie unless told."""
+class PlainClient:
+    """Answers the digest challenge of every request; its session decides whether cookies are kept."""
 
     def __init__(self, port: int, http: aiohttp.ClientSession):
         self.base, self.http = f'http://127.0.0.1:{port}', http
@@ -64,6 +64,15 @@ def serve(work, generation: int = 1, keep_cookies: bool = True, **options):
                 }
             )
             async with aiohttp.ClientSession(cookie_jar=jar, headers=auth) as http:
-                await work(emulator, Stranger(emulator.port, http))
+                await work(emulator, PlainClient(emulator.port, http))
 
     asyncio.run(run())
+
+
+async def until(condition, deadline_s: float = 5.0) -> None:
+    """Wait for a condition that another task makes true."""
+    clock = asyncio.get_running_loop().time
+    end_s = clock() + deadline_s
+    while not condition():
+        assert clock() < end_s, f'not within {deadline_s} s'
+        await asyncio.sleep(0.005)

@@ -1,8 +1,8 @@
-"""An emulated controller in a process of its own that tells how long its event loop was kept from its work.
+"""An emulated controller in a process of its own that measures how long its event loop was blocked.
 
-Run as a module: it prints its port, and then for every line that comes in the longest time between
-two beats of its loop since the line before, as processor time of this process [s]. How busy the
-machine is does not come into it.
+Run as a module, it prints its port. Then, for every line on standard input, it prints the longest
+time between two passes of its loop since the line before [s]. This is processor time of the
+process, so that the load of the machine does not count.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ import time
 from pathlib import Path
 
 from abb_rws_emulator.http.server import Emulator, Options
-from rws_testing.stranger import PASSWORD, USER
+from emulator_testing.plain_client import PASSWORD, USER
 
 BEAT_S = 0.002
 
 
-class Pulse:
+class StallMeter:
     """The process; `end` kills it."""
 
     def __init__(self):
@@ -26,7 +26,7 @@ class Pulse:
             [str(Path(__file__).parents[1]), *os.environ.get('PYTHONPATH', '').split(os.pathsep)]
         )
         self._process = subprocess.Popen(
-            [sys.executable, '-m', 'rws_testing.pulse'],
+            [sys.executable, '-m', 'emulator_testing.stall_meter'],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -35,7 +35,7 @@ class Pulse:
         self.port = int(self._process.stdout.readline())
 
     def longest_stall_s(self) -> float:
-        """Since it was asked last."""
+        """Return the longest time that the loop was blocked since the last call [s]."""
         self._process.stdin.write('\n')
         self._process.stdin.flush()
         return float(self._process.stdout.readline())

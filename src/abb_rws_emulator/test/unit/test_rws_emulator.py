@@ -1,6 +1,5 @@
-"""The emulated controller as a stranger sees it: plain HTTP and WebSocket, no client of ours."""
+"""The emulated controller as any client sees it, over plain HTTP and WebSocket."""
 
-import asyncio
 import json
 import re
 
@@ -9,16 +8,14 @@ import numpy as np
 import pytest
 
 from abb_rws_emulator import cli
-from abb_rws_emulator.control import ControlPort
-from abb_rws_emulator.controller.cell import IN_POSITION_SYMBOL
+from abb_rws_emulator.control_port import ControlPort
+from abb_rws_emulator.controller.gripper_cell import IN_POSITION_SYMBOL
 from abb_rws_emulator.controller.robot import Robot
 from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.faults import Faults
 from abb_rws_emulator.http.sessions import Sessions
 from abb_rws_emulator.http.subscriptions import PERIOD_S
-from rws_testing.cell import until
-from rws_testing.stranger import PASSWORD, START, USER, serve
-from soft_arm_experiments.cell.rws_figures import figures
+from emulator_testing.plain_client import PASSWORD, START, USER, serve, until
 
 pytestmark = pytest.mark.real_time
 
@@ -355,13 +352,3 @@ def test_bad_input_is_one_line_and_exit_code_2(argv, capsys):
     assert cli.main(argv) == 2
     told = capsys.readouterr().err
     assert len(told.strip().splitlines()) == 1 and len(told) <= 300
-
-
-def test_figures_of_the_bench():
-    told = asyncio.run(figures(watch_s=2.0, soak_minutes=0.05))
-    assert told['controller_sessions_used'] == 1 and told['leaks'] == []
-    assert (
-        told['frozen_peer_detect_s'] < 1.0
-        and told['joint_state_age_p99_s'] < 1.0
-        and told['joint_state_rate_hz'] > 5.0
-    )

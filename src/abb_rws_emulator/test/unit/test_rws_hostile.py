@@ -9,14 +9,13 @@ import urllib.parse
 import aiohttp
 import pytest
 
-from abb_rws_emulator.controller.name_pattern import BadPattern, NamePattern
-from abb_rws_emulator.controller.rapid_values import NoValue, parse, shape_of, text
+from abb_rws_emulator.controller.rapid_literals import InvalidLiteral, parse, shape_of, text
+from abb_rws_emulator.controller.symbol_pattern import InvalidPattern, SymbolPattern
 from abb_rws_emulator.http import server, sessions
-from abb_rws_emulator.http.peers import MOST_CONNECTIONS
+from abb_rws_emulator.http.connections import MOST_CONNECTIONS
 from abb_rws_emulator.http.routing import ROUTES
-from rws_testing.cell import until
-from rws_testing.pulse import Pulse
-from rws_testing.stranger import START, Stranger, authorization, nonce_of, serve
+from emulator_testing.plain_client import START, PlainClient, authorization, nonce_of, serve, until
+from emulator_testing.stall_meter import StallMeter
 
 pytestmark = pytest.mark.real_time
 
@@ -66,7 +65,7 @@ def test_a_group_is_known_to_its_own_session_only():
     async def work(emulator, ask):
         _, headers, _ = await ask('POST', '/subscription', SIGNAL)
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
-            other = Stranger(emulator.port, http)
+            other = PlainClient(emulator.port, http)
             more = SIGNAL | {'1': '/rw/iosystem/signals/DO_02;state'}
             for method, target, form in (
                 ('GET', '/subscription/1', None),
@@ -284,7 +283,7 @@ def test_a_defect_of_ours_is_a_refusal_and_is_logged(monkeypatch, caplog):
 
 @pytest.fixture(scope='module')
 def pulse():
-    running = Pulse()
+    running = StallMeter()
     yield running
     running.end()
 
@@ -326,7 +325,7 @@ def test_no_request_keeps_the_others_waiting(pulse, case):
     async def work():
         jar = aiohttp.CookieJar(unsafe=True)
         async with aiohttp.ClientSession(cookie_jar=jar) as http:
-            ask = Stranger(pulse.port, http)
+            ask = PlainClient(pulse.port, http)
             await ask('GET', '/rw/system')
             pulse.longest_stall_s()
             if kind == 'module':
@@ -424,7 +423,9 @@ SLOW = {
 @pytest.mark.parametrize('case', SLOW)
 def test_a_slow_connection_is_closed(case):
     async def work(emulator, ask):
-        emulator.peers.request_s = emulator.peers.idle_s = emulator.peers.take_s = 0.2
+        emulator.connections.request_s = emulator.connections.idle_s = (
+            emulator.connections.take_s
+        ) = 0.2
         await ask('PUT', '/fileservice/$TEMP/big', b'x' * (8 << 20))
         emulator.cut_connections()
         cookie = f'-http-session-={next(iter(emulator.sessions.table))}'.encode()
@@ -434,8 +435,8 @@ def test_a_slow_connection_is_closed(case):
             await asyncio.get_running_loop().sock_sendall(
                 slow, sent % cookie if b'%s' in sent else sent
             )
-            await until(lambda: emulator.peers._open)
-            await until(lambda: not emulator.peers._open, 5.0)
+            await until(lambda: emulator.connections._open)
+            await until(lambda: not emulator.connections._open, 5.0)
 
     serve(work)
 
@@ -448,7 +449,7 @@ def test_one_connection_too_many_costs_one_that_waits():
             for _ in range(MOST_CONNECTIONS + 20)
         ]
         assert (await ask('GET', '/rw/system'))[0] == 200
-        await until(lambda: len(emulator.peers._open) <= MOST_CONNECTIONS)
+        await until(lambda: len(emulator.connections._open) <= MOST_CONNECTIONS)
         for _, writer in idle:
             writer.close()
 
@@ -539,7 +540,7 @@ def test_a_value_is_told_as_the_controller_writes_it(data_type, literal, told):
     ],
 )
 def test_a_value_that_is_none_of_its_type_is_refused(data_type, literal):
-    with pytest.raises(NoValue):
+    with pytest.raises(InvalidLiteral):
         parse(literal, shape_of(data_type, (), literal or '0'))
 
 
@@ -610,12 +611,12 @@ def test_the_pose_of_a_tool_needs_a_tool():
     ],
 )
 def test_names_are_found_by_expressions(pattern, name, found):
-    assert NamePattern(pattern).found_in(name) is found
+    assert SymbolPattern(pattern).found_in(name) is found
 
 
 @pytest.mark.parametrize(
     'pattern', ['(', ')', '[', '*', 'a**', '\\', r'(a)\1', '(((((a)))))', '(?=a)', 'a' * 101]
 )
 def test_an_expression_that_is_none_is_refused(pattern):
-    with pytest.raises(BadPattern):
-        NamePattern(pattern)
+    with pytest.raises(InvalidPattern):
+        SymbolPattern(pattern)

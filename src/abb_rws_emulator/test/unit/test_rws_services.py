@@ -6,12 +6,11 @@ import urllib.parse
 import numpy as np
 import pytest
 
-from abb_rws_bridge import irb120
-from abb_rws_emulator.controller import cell, program
+from abb_rws_emulator.controller import gripper_cell, irb120, program
 from abb_rws_emulator.controller.file_store import normal_path
 from abb_rws_emulator.controller.program_memory import ProgramMemory
-from abb_rws_emulator.http.refusals import Refused
-from rws_testing.stranger import START, serve
+from abb_rws_emulator.refusals import Refused
+from emulator_testing.plain_client import START, serve
 
 pytestmark = pytest.mark.real_time
 
@@ -186,7 +185,7 @@ def test_files_are_listed_copied_renamed_and_deleted():
 def test_kinematics_of_the_controller_is_that_of_the_robot():
     async def work(_emulator, ask):
         joints = np.deg2rad([10, -20, 30, 40, 50, 60])
-        pose = irb120.forward_kinematics(joints)
+        pose = irb120.tool_pose(joints)
         address = '/rw/motionsystem/mechunits/ROB_1?json=1&action='
         tool = {'tool_frame_position': '[0,0,0]', 'tool_frame_orientation': '[1,0,0,0]'}
         there = {
@@ -226,9 +225,9 @@ def test_jogging_needs_manual_mode_and_the_enabling_device_and_stays_within_the_
         controller.enabling_device(True)
         assert (await ask('POST', '/rw/motionsystem?action=jog', jog))[0] == 204
         assert 0.0 < controller.robot._goal_rad[0] <= 0.01
-        controller.robot.place(irb120.LIMITS_RAD[:, 1])
+        controller.robot.place(irb120.RANGE_RAD[:, 1])
         assert (await ask('POST', '/rw/motionsystem?action=jog', jog))[0] == 204
-        assert controller.robot._goal_rad[0] <= irb120.LIMITS_RAD[0, 1]
+        assert controller.robot._goal_rad[0] <= irb120.RANGE_RAD[0, 1]
         controller.enabling_device(False)
         assert controller.control_state == 'guardstop'
 
@@ -326,6 +325,6 @@ def test_robotware_8_has_one_write_access_instead_of_masterships():
 
 
 def test_every_module_of_the_cell_is_one():
-    assert [program.load(text).name for text in cell.MODULE_TEXTS.values()] == list(
-        cell.MODULE_TEXTS
+    assert [program.load(text).name for text in gripper_cell.MODULE_TEXTS.values()] == list(
+        gripper_cell.MODULE_TEXTS
     )

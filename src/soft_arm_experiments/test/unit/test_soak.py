@@ -1,23 +1,41 @@
-"""Random faults, seeded, in the short form (T20); the long form is `softarm bench cell`."""
+"""The emulated ABB controller and its client under random faults, in the short form of `softarm bench cell`."""
 
 import asyncio
 
 import pytest
 
-from rws_testing.cell import client, emulator
+from abb_rws_bridge.controller import Controller
+from abb_rws_bridge.credentials import Credentials
+from abb_rws_bridge.rws1 import RWS1
+from abb_rws_bridge.rws2 import RWS2
+from abb_rws_bridge.session import Endpoint
+from abb_rws_emulator.http.server import Emulator, Options
+from soft_arm_experiments.cell.rws_figures import figures
 from soft_arm_experiments.cell.rws_soak import soak
 
 pytestmark = pytest.mark.real_time
+USER = Credentials('operator', 'secret')
 
 
-@pytest.mark.parametrize(('generation', 'seed'), [(1, 1), (2, 2)])
-def test_nothing_is_left_behind_and_the_state_is_the_controllers(generation, seed):
+@pytest.mark.parametrize(('generation', 'dialect', 'seed'), [(1, RWS1, 1), (2, RWS2, 2)])
+def test_no_session_is_left_behind_and_the_monitored_state_is_that_of_the_controller(
+    generation, dialect, seed
+):
     async def run():
-        async with emulator(generation) as running:
-            controller = client(running, interval_s=0.01, timeout_s=0.3)
+        options = Options({USER.user: USER.password}, generation=generation)
+        async with Emulator(options) as emulator:
+            endpoint = Endpoint('127.0.0.1', emulator.port, interval_s=0.01, timeout_s=0.3)
+            controller = Controller(endpoint, USER, dialect)
             await controller.__aenter__()
-            return await soak(running, controller, 6.0, seed)
+            return await soak(emulator, controller, 6.0, seed)
 
     report = asyncio.run(run())
     assert report.leaks == []
     assert len(report.faults) >= 6 and report.calls >= 8
+
+
+def test_figures_of_the_bench():
+    told = asyncio.run(figures(watch_s=2.0, soak_minutes=0.05))
+    assert told['controller_sessions_used'] == 1 and told['leaks'] == []
+    assert told['frozen_peer_detect_s'] < 1.0
+    assert told['joint_state_age_p99_s'] < 1.0 and told['joint_state_rate_hz'] > 5.0
