@@ -5,7 +5,8 @@ Services: `vent` from any state (an active node becomes inactive), `clear_faults
 Configure connects and verifies, activate enables; deactivate, cleanup, shutdown, an error, SIGTERM and SIGINT vent. Without a command
 for command_timeout_s the board is vented, and the next command moves the arm again. After link loss or a fault of the board the node
 becomes inactive and stays vented. It activates itself again only with `auto_recover` (for the virtual rig: on a real rig nobody
-should be surprised by an arm that comes back), and never after `vent`. A command that is not acceptable is refused as a whole.
+should be surprised by an arm that comes back), and never after `vent`. A command that is not acceptable is refused as a whole. One
+source at a time is obeyed: as long as its commands are fresh, those of any other are refused (see command_arbiter.py).
 """
 
 import time
@@ -16,6 +17,7 @@ from std_srvs.srv import Trigger
 
 from pneumatic_driver.board import Board
 from pneumatic_driver.channels import ChannelMap
+from pneumatic_driver.command_arbiter import CommandArbiter
 from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, PneumaticDriverError
@@ -45,6 +47,7 @@ class PneumaticDriverNode(DriverLifecycleNode):
         p = declare(self, parameters)
         self._log_bridge = LogBridge('pneumatic_driver', self.get_logger())
         self._refused, self._notices, self._published = 0, [], None
+        self._arbiter = CommandArbiter(p.command_timeout_s)
         device = device(
             load_map(p.map).with_link(p.host, p.port, p.serial_device), p.accept_unverified_map
         )
@@ -83,7 +86,11 @@ class PneumaticDriverNode(DriverLifecycleNode):
     def _on_command(self, message: ChamberPressures) -> None:
         try:
             self._check_age(message.header.stamp)
-            self._driver.command(self._channels.to_channels(message.names, message.pressures_pa))
+            targets = self._channels.to_channels(message.names, message.pressures_pa)
+            now_s = time.monotonic()
+            self._arbiter.check(message.source, now_s)
+            self._driver.command(targets)
+            self._arbiter.accepted(message.source, now_s)
         except CommandError as error:
             self._refused += 1
             self.get_logger().error(f'pressure_command refused: {error}', throttle_duration_sec=1.0)

@@ -1,9 +1,11 @@
 """Between messages and plain values; the only place where both meet."""
 
 import math
+import os
 
 import numpy as np
 from geometry_msgs.msg import Point, PoseWithCovarianceStamped, Vector3
+from rclpy.node import Node
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker
 
@@ -87,10 +89,13 @@ def shown(names) -> str:
     return f'[{", ".join(list(names)[:8])}{", .." if len(names) > 8 else ""}]'[:100]
 
 
-def pressures_message(pressures_pa: np.ndarray, robot: Robot, stamp) -> ChamberPressures:
-    """Command or measurement of all chambers."""
+def command_message(pressures_pa, robot: Robot, node: Node) -> ChamberPressures:
+    """Command of all chambers [Pa], stamped now, with this node and its process as the source."""
     return ChamberPressures(
-        header=Header(stamp=stamp), names=list(robot.chambers), pressures_pa=pressures_pa.tolist()
+        header=Header(stamp=node.get_clock().now().to_msg()),
+        names=list(robot.chambers),
+        pressures_pa=[float(p) for p in pressures_pa],
+        source=f'{node.get_fully_qualified_name()} {os.getpid()}',
     )
 
 

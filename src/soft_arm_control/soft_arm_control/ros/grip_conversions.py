@@ -2,7 +2,6 @@
 
 import numpy as np
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header
 
 from soft_arm_control.errors import GoalError, MessageError
 from soft_arm_control.grasping.gripper import (
@@ -16,7 +15,7 @@ from soft_arm_control.grasping.gripper import (
 from soft_arm_control.ros.conversions import IMPOSSIBLE_PA, number, shown
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import Grasp, Release
-from soft_arm_msgs.msg import ChamberPressures, GripperState
+from soft_arm_msgs.msg import GripperState
 
 ERROR_CODES = {
     Outcome.DONE: Grasp.Result.NONE,
@@ -83,13 +82,6 @@ def bends_from_msg(message: JointState, robot: Robot) -> np.ndarray:
             f'no finite bend of every piece of {robot.name} in {shown(message.name)}: check the finger detector'
         )
     return bends_rad
-
-
-def command_message(pressure_pa: float, robot: Robot, stamp) -> ChamberPressures:
-    """Command of the one chamber."""
-    return ChamberPressures(
-        header=Header(stamp=stamp), names=list(robot.chambers), pressures_pa=[pressure_pa]
-    )
 
 
 def grasp_goal(

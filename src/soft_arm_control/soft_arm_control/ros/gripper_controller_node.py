@@ -18,7 +18,7 @@ from sensor_msgs.msg import JointState
 from soft_arm_control.grasping import no_load_reference
 from soft_arm_control.grasping.gripper import PERIOD_S, GraspSettings, Gripper, GripStatus, Outcome
 from soft_arm_control.ros import grip_conversions as conversions
-from soft_arm_control.ros.conversions import recent_s
+from soft_arm_control.ros.conversions import command_message, recent_s
 from soft_arm_control.ros.grip_server import GripServer
 from soft_arm_control.ros.unusable_messages import UnusableMessages
 from soft_arm_description.calibration import loadable
@@ -128,9 +128,7 @@ class GripperControllerNode(Node):
         now = self.get_clock().now()
         command_pa, status = self._gripper.step(now.nanoseconds * 1e-9)
         if command_pa is not None:
-            self._command.publish(
-                conversions.command_message(command_pa, self._robot, now.to_msg())
-            )
+            self._command.publish(command_message([command_pa], self._robot, self))
             self._rates['command_hz'].tick()
         if status.outcome is not None:
             self._note(status)

@@ -139,9 +139,7 @@ class TipControllerNode(Node):
         self._status = status
 
     def _publish(self, pressures_pa: np.ndarray, now) -> None:
-        self._command.publish(
-            conversions.pressures_message(pressures_pa, self._arm.robot, now.to_msg())
-        )
+        self._command.publish(conversions.command_message(pressures_pa, self._arm.robot, self))
         self._rates['command_hz'].tick()
         if self._unanswered_stamp_s is not None:
             self._latencies_s.append(

@@ -18,7 +18,7 @@ from soft_arm_control.errors import ExperimentError, MessageError
 from soft_arm_control.grasping.gripper import PERIOD_S, GraspSettings
 from soft_arm_control.grasping.no_load_fit import Closing
 from soft_arm_control.ros import grip_conversions as conversions
-from soft_arm_control.ros.conversions import stamp_s
+from soft_arm_control.ros.conversions import command_message, stamp_s
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import qos
@@ -140,11 +140,7 @@ class ClosingMeasurement:
         pressure_pa = min(
             self._settings.open_pa + self._settings.rate_pa_s * elapsed_s, self._top_pa
         )
-        self._command.publish(
-            conversions.command_message(
-                pressure_pa, self._robot, self._node.get_clock().now().to_msg()
-            )
-        )
+        self._command.publish(command_message([pressure_pa], self._robot, self._node))
 
     def _on_command(self, _message: ChamberPressures) -> None:
         if self._command is None:

@@ -243,11 +243,7 @@ class RigSession:
             self._command = self._command or self.node.create_publisher(
                 ChamberPressures, 'pressure_command', qos.COMMAND
             )
-            self._command.publish(
-                conversions.pressures_message(
-                    command_pa, self._robot, self.node.get_clock().now().to_msg()
-                )
-            )
+            self._command.publish(conversions.command_message(command_pa, self._robot, self.node))
         elif self._command is not None:
             self.node.destroy_publisher(self._command)
             self._command = None

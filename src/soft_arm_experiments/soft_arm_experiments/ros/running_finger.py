@@ -11,6 +11,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, Image
 
+from soft_arm_control.ros.conversions import command_message
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import qos
@@ -158,11 +159,7 @@ class RunningFinger:
 
     def _send(self) -> None:
         if self._target_pa is not None:
-            message = ChamberPressures(
-                names=list(self._robot.chambers), pressures_pa=[self._target_pa]
-            )
-            message.header.stamp = self._node.get_clock().now().to_msg()
-            self._command.publish(message)
+            self._command.publish(command_message([self._target_pa], self._robot, self._node))
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         given = dict(zip(message.names, message.pressures_pa, strict=False))
