@@ -96,9 +96,9 @@ def test_four_limbs_move_and_carry_viewpoint_and_light(started):
         phi_rad=[0.5, 0.0],
         ell_m=[0.59, 0.6],
     )
-    limbs.bend('camera_1', 0.8, 0.5, 0.59)
-    limbs.bend('light_1', -0.3, 0.0, 0.6)
-    values = limbs.joint_values().tolist()
+    limbs.bend([('camera_1', 0.8, 0.5, 0.59)])
+    limbs.bend([('light_1', -0.3, 0.0, 0.6)])
+    values = limbs.joint_values.tolist()
 
     def arrived():
         states = heard.messages['/squid/joint_states']

@@ -92,9 +92,7 @@ def bent_tip_m():
     """Somewhere well inside the workspace."""
     arm = load_arm()
     low_m, high_m = arm.length_limits_m
-    return arm.tip_from_lengths(
-        low_m + (high_m - low_m) * np.array([0.35, 0.2, 0.2, 0.35, 0.3, 0.3])
-    )
+    return arm.tip(low_m + (high_m - low_m) * np.array([0.35, 0.2, 0.2, 0.35, 0.3, 0.3]))
 
 
 def test_the_virtual_rig_takes_every_argument_of_the_real_one():

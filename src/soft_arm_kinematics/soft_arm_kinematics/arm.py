@@ -1,15 +1,16 @@
-"""An arm: segments of any kind in series, from a robot file and a pressure-to-length curve, to poses and Jacobians.
+"""An arm: segments of any kind in series, from a robot file to poses and Jacobians.
 
 Every arm takes actuation vectors: the coordinates of `Robot.actuation` in their order (lengths [m],
-pressures [Pa] or theta, phi [rad] and ell [m]). An arm whose segments all have bellows also takes
-arcs, and pressures through its curve; its actuation is its lengths.
+pressures [Pa] or theta, phi [rad] and ell [m]). A `BellowsArm`, whose segments all have bellows, has
+lengths as its actuation and a curve that turns pressures into lengths and back.
 """
 
 import hashlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from soft_arm_description.calibration import VIRTUAL, devices_of, loadable
 from soft_arm_description.robot import Robot, load_robot
@@ -19,6 +20,7 @@ from soft_arm_kinematics.calibration.pressure_length import (
     curve_of_robot_file,
     load_curve,
 )
+from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError, OtherRobotError
 from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.segments.segment_maps import segment_map
@@ -30,13 +32,11 @@ _log = logging.getLogger(__name__)
 class Arm:
     """Forward kinematics of a robot; all methods broadcast over leading shapes, SI units, robot-file order.
 
-    Poses are `T_base_tip` in the arm's base frame (z along the straight arm); `arcs` are (...,
-    n_segments, 3) as in `pcc`.
+    Poses are `T_base_tip` in the arm's base frame (z along the straight arm); arcs are
+    (..., n_segments, 3) as in `pcc`.
 
-    Errors: every method that takes actuation, lengths or arcs raises KinematicsError where the last
-    axes are wrong or a value is not finite, and where the arm has no bellows but the method needs
-    them; every one that takes pressures or gives them raises CurveError outside the calibrated
-    range.
+    Errors: every method that takes actuation raises KinematicsError if the last axis has the wrong
+    size or a value is not finite.
 
     Sources: products of the segments' transforms: soft arm with 3-D vision, section 2 (bellows);
     gripper digital twin, (4)-(8) (single bends); modal kinematics, (1)-(9) (modal); squid limbs
@@ -48,23 +48,16 @@ class Arm:
         maps: `segment_maps` of the segments.
         columns: For each segment, the places of its coordinates in the actuation vector.
         rigid_lengths_m: Rigid end [m] of every segment.
-        actuation_limits: (2, n) lowest and highest value of each coordinate, in its unit.
-        has_bellows: Whether all segments have bellows. The following exist only where it is True.
-        curve: Pressure-to-length curve; None otherwise.
-        length_limits_m: (2, n) shortest and longest length [m] that the robot file and the curve both allow; = actuation_limits.
-        pressure_limits_pa: (2, n) pressures [Pa] of those lengths; of the robot file otherwise.
         closing_twists: Convention of every segment.
-        arcs_from_lengths_matrix: (3 n_segments, n), arcs = matrix @ lengths.
-        lengths_from_arcs_matrix: (n, 3 n_segments), lengths = matrix @ arcs.
+        actuation_limits: (2, n) lowest and highest value of each coordinate, in its unit.
+        pressure_limits_pa: (2, chambers) lowest and highest pressure of each chamber [Pa].
+        actuation_name, actuation_unit: What an actuation vector holds, for messages.
     """
 
-    def __init__(self, robot: Robot, curve: PressureLengthCurve | None = None):
-        """Make an arm; without a curve the points in the robot file are used.
+    actuation_name, actuation_unit = 'actuation', 'SI units'
 
-        Raises:
-            KinematicsError: If the curve has other chambers than the robot, or leaves no length
-                inside the robot's limits.
-        """
+    def __init__(self, robot: Robot):
+        """Make an arm of a robot; `make_arm` makes a `BellowsArm` where the robot is one."""
         self.robot = robot
         names = [c.name for c in robot.actuation]
         self.n_segments, self.n_actuators = len(robot.segments), len(names)
@@ -76,42 +69,6 @@ class Arm:
         self.rigid_lengths_m = np.array([s.rigid_length_m for s in robot.segments])
         self.actuation_limits = np.array([(c.low, c.high) for c in robot.actuation]).T
         self.pressure_limits_pa = robot.pressure_limits_pa
-        self.has_bellows = all(s.kind == 'bellows' for s in robot.segments)
-        self.curve = None
-        if self.has_bellows:
-            self._add_lengths(curve or curve_of_robot_file(robot))
-        elif curve is not None:
-            raise KinematicsError(
-                f'robot {robot.name} has segments without bellows: give it no pressure-to-length curve'
-            )
-
-    def _add_lengths(self, curve):
-        robot, self.curve = self.robot, curve
-        if curve.chambers != robot.chambers:
-            raise KinematicsError(
-                f'curve of {curve.chambers}: the robot {robot.name} has {robot.chambers}; calibrate this robot'
-            )
-        self.arcs_from_lengths_matrix = np.zeros((3 * self.n_segments, self.n_actuators))
-        self.lengths_from_arcs_matrix = np.zeros((self.n_actuators, 3 * self.n_segments))
-        for i, (part, columns) in enumerate(zip(self.maps, self.columns, strict=True)):
-            rows = slice(3 * i, 3 * i + 3)
-            self.arcs_from_lengths_matrix[rows, columns] = part.arcs_matrix
-            self.lengths_from_arcs_matrix[columns, rows] = part.lengths_matrix
-        low = np.maximum(robot.length_limits_m[0], curve.length_range_m[0])
-        high = np.minimum(robot.length_limits_m[1], curve.length_range_m[1])
-        low = np.maximum(
-            low, curve.lengths(np.clip(robot.pressure_limits_pa[0], *curve.pressure_range_pa))
-        )
-        high = np.minimum(
-            high, curve.lengths(np.clip(robot.pressure_limits_pa[1], *curve.pressure_range_pa))
-        )
-        if not (low < high).all():
-            name = robot.chambers[int(np.argmin(high - low))]
-            raise KinematicsError(
-                f'the curve of {name} lies outside its length limits: calibrate again'
-            )
-        self.length_limits_m = self.actuation_limits = np.stack([low, high])
-        self.pressure_limits_pa = curve.pressures(self.length_limits_m)
 
     @property
     def fingerprint(self) -> str:
@@ -124,10 +81,16 @@ class Arm:
         return hashlib.sha256(b''.join(numbers)).hexdigest()[:16]
 
     @property
+    def base_pose(self) -> np.ndarray:
+        """T_parent_base (4, 4) [m]: where the base stands in its parent frame, from the robot file."""
+        base, pose = self.robot.base, np.eye(4)
+        pose[:3, :3] = Rotation.from_euler('xyz', base.rpy_deg, degrees=True).as_matrix()
+        pose[:3, 3] = base.position_m
+        return pose
+
+    @property
     def rest_actuation(self) -> np.ndarray:
         """Actuation (n,) at ambient pressure, bend 0 and the middle of the length limits of a tendon segment, inside the limits."""
-        if self.has_bellows:
-            return np.clip(self.robot.rest_lengths_m, *self.actuation_limits)
         middle = self.actuation_limits.mean(axis=0)
         rest = [middle[i] if c.unit == 'm' else 0.0 for i, c in enumerate(self.robot.actuation)]
         for s, columns in zip(self.robot.segments, self.columns, strict=True):
@@ -137,9 +100,41 @@ class Arm:
                     rest[k] = rest_m
         return np.clip(rest, *self.actuation_limits)
 
+    @property
+    def set_by_pressures(self) -> bool:
+        """Whether pressures alone set the shape: each segment has bellows, or is bent by one pressure."""
+        return all(c.unit == 'Pa' for c in self.robot.actuation)
+
+    def clip_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Clip finite pressures [Pa] to the calibrated range, (..., n): a sensor may read just beyond a limit."""
+        return np.clip(pressures_pa, *self.pressure_limits_pa)
+
+    def actuation_at(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Actuation (..., n) at gauge pressures [Pa] of all chambers.
+
+        Raises:
+            CurveError: If a pressure is outside the calibrated range of a bellows.
+            KinematicsError: If pressures alone do not set the shape.
+        """
+        if not self.set_by_pressures:
+            other = next(s for s in self.robot.segments if s.kind in ('bellows', 'tendon'))
+            raise KinematicsError(
+                f'robot {self.robot.name} is not set by pressures alone: segment {other.name} is of kind {other.kind}; '
+                f'give actuation, {self.coordinates_text}'
+            )
+        return self.checked(pressures_pa)
+
+    def configuration(self, actuation: np.ndarray) -> Configuration:
+        """Poses, arcs, Jacobian and backbone at actuation (..., n), each computed once and only when asked."""
+        return Configuration(self, actuation)
+
     def fk(self, actuation: np.ndarray) -> np.ndarray:
         """T_base_tip (..., 4, 4) [m] at actuation (..., n): the product E = T1 T2 ... of the segments with their rigid ends."""
         return self.segment_poses(actuation)[..., -1, :, :]
+
+    def tip(self, actuation: np.ndarray) -> np.ndarray:
+        """Tip position (..., 3) [m] at actuation (..., n)."""
+        return self.fk(actuation)[..., :3, 3]
 
     def segment_poses(self, actuation: np.ndarray) -> np.ndarray:
         """Poses of the ends of all segments in the base, (..., n_segments, 4, 4), at actuation (..., n)."""
@@ -163,6 +158,26 @@ class Arm:
             axis=-2,
         )
 
+    def polar_from_arcs(
+        self, actuation: np.ndarray, arcs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Theta [rad], phi [rad] and ell [m] of every segment, each (..., n_segments), from its arcs.
+
+        Bellows give theta >= 0. The other kinds know their bending plane from the robot file or the
+        actuation (..., n): their theta has the sign of the bend in that plane.
+        """
+        theta, phi, ell = pcc.polar_from_arcs(arcs)
+        for i, (segment, part, columns) in enumerate(
+            zip(self.robot.segments, self.maps, self.columns, strict=True)
+        ):
+            if segment.kind != 'bellows':
+                plane = (
+                    part.phi if segment.kind == 'modal' else part.phi_rad(actuation[..., columns])
+                )
+                phi[..., i] = plane
+                theta[..., i] = arcs[..., i, 0] * np.cos(plane) + arcs[..., i, 1] * np.sin(plane)
+        return theta, phi, ell
+
     def twist_jacobian(self, actuation: np.ndarray) -> np.ndarray:
         """Twist of the tip in the base per m, Pa or rad of each coordinate, (..., 6, n): velocity [m], then angular velocity [rad]."""
         actuation = self.checked(actuation)
@@ -176,8 +191,12 @@ class Arm:
             jacobian[..., :, columns] += local
         return jacobian
 
-    def _moved_to_tip(self, poses, parts):
-        """Twists of the tip in the base, from each segment's twist of its own end in its start frame."""
+    def tip_jacobian(self, actuation: np.ndarray) -> np.ndarray:
+        """Derivative of the tip position by the actuation, (..., 3, n) [m per unit of the coordinate]."""
+        return self.twist_jacobian(actuation)[..., :3, :]
+
+    def _moved_to_tip(self, poses: np.ndarray, parts: list[np.ndarray]) -> Iterator[np.ndarray]:
+        """Yield the twist of the tip in the base for each segment's twist of its own end in its start frame."""
         tip, rotation = poses[..., -1, :3, 3], np.broadcast_to(np.eye(3), poses.shape[:-3] + (3, 3))
         for i, local in enumerate(parts):
             end = poses[..., i, :3, 3] - self.rigid_lengths_m[i] * poses[..., i, :3, 2]
@@ -188,185 +207,19 @@ class Arm:
             yield np.concatenate([velocity, angular], axis=-2)
             rotation = poses[..., i, :3, :3]
 
-    def lengths(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Actuator lengths [m] at gauge pressures [Pa], both (..., n). Raises CurveError outside the calibrated range."""
-        self._need_bellows()
-        return self.curve.lengths(pressures_pa)
-
-    def pressures(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Gauge pressures [Pa] that give lengths [m], both (..., n). Raises CurveError outside the calibrated range."""
-        self._need_bellows()
-        return self.curve.pressures(lengths_m)
-
-    def arcs(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Arcs (..., n_segments, 3) [rad, rad, m] of lengths (..., n) [m], linear in them; for three bellows the arm paper's formulas."""
-        self._need_bellows()
-        lengths_m = self.checked(lengths_m)
-        return (lengths_m @ self.arcs_from_lengths_matrix.T).reshape(
-            lengths_m.shape[:-1] + (self.n_segments, 3)
-        )
-
-    def lengths_from_arcs(self, arcs: np.ndarray) -> np.ndarray:
-        """Lengths (..., n) [m] of arcs (..., n_segments, 3), L_j = ell - theta h cos(phi - beta_j); limits are not applied."""
-        self._need_bellows()
-        arcs = self._checked_arcs(arcs)
-        return arcs.reshape(arcs.shape[:-2] + (-1,)) @ self.lengths_from_arcs_matrix.T
-
-    @property
-    def set_by_pressures(self) -> bool:
-        """Whether pressures alone set the shape: all segments have bellows, or are bent by a pressure each."""
-        return self.has_bellows or all(c.unit == 'Pa' for c in self.robot.actuation)
-
-    def _need_bellows(self):
-        if not self.has_bellows:
-            kinds = _listed(
-                f'{s.name} ({s.kind})' for s in self.robot.segments if s.kind != 'bellows'
-            )
-            raise KinematicsError(
-                f'robot {self.robot.name} has no lengths in {kinds}: give actuation, {self.coordinates_text}'
-            )
-
     @property
     def coordinates_text(self) -> str:
-        """What an actuation vector holds, for messages."""
+        """Size, names and units of an actuation vector, for messages."""
         return f'{self.n_actuators} values of {_listed(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}'
 
-    def _checked_arcs(self, arcs):
-        arcs = np.asarray(arcs, dtype=float)
-        if arcs.shape[-2:] != (self.n_segments, 3) or not np.isfinite(arcs).all():
-            raise KinematicsError(
-                f'arcs of shape {arcs.shape}: give finite values (..., {self.n_segments}, 3): u_x, u_y [rad], ell [m]'
-            )
-        return arcs
-
-    def calibrated_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """The nearest pressures [Pa] inside the calibrated range to finite ones, (..., n): sensors read just beyond a limit."""
-        return (
-            self.curve.limit(pressures_pa)
-            if self.has_bellows
-            else np.clip(pressures_pa, *self.pressure_limits_pa)
-        )
-
-    def actuation_at(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Actuation (..., n) at gauge pressures [Pa] of all chambers.
-
-        Raises:
-            CurveError: If a pressure is outside the calibrated range.
-            KinematicsError: If the shape also depends on something else than pressures.
-        """
-        if self.has_bellows:
-            return self.lengths(pressures_pa)
-        if not self.set_by_pressures:
-            other = next(s for s in self.robot.segments if s.kind in ('bellows', 'tendon'))
-            raise KinematicsError(
-                f'robot {self.robot.name} is not set by pressures alone: segment {other.name} is of kind {other.kind}; '
-                f'give actuation, {self.coordinates_text}'
-            )
-        return self.checked(pressures_pa)
-
-    def configuration(self, actuation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Theta [rad], phi [rad] and ell [m] of every segment, each (n_segments,), at one actuation (n,).
-
-        Where the segment's own coordinates or the robot file give the bending plane, theta has the
-        sign of the bend in that plane.
-        """
-        actuation = self.checked(actuation)
-        theta, phi, ell = pcc.polar_from_arcs(self.segment_arcs(actuation))
-        for i, (segment, part, columns) in enumerate(
-            zip(self.robot.segments, self.maps, self.columns, strict=True)
-        ):
-            if segment.kind != 'bellows':
-                phi[i] = (
-                    part.phi if segment.kind == 'modal' else float(part.phi_rad(actuation[columns]))
-                )
-                theta[i] = self.segment_arcs(actuation)[i, :2] @ [np.cos(phi[i]), np.sin(phi[i])]
-        return theta, phi, ell
-
-    def polar(self, lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Bend theta [rad], direction phi [rad] and ell [m] of every segment, each (..., n_segments), at lengths (..., n) [m]."""
-        return pcc.polar_from_arcs(self.arcs(lengths_m))
-
-    def fk_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
-        """T_base_tip (..., 4, 4) at lengths (..., n) [m]."""
-        return self.fk_segments(lengths_m)[..., -1, :, :]
-
-    def fk_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """T_base_tip (..., 4, 4) at gauge pressures (..., n) [Pa]. Raises CurveError outside the calibrated range."""
-        return self.fk_lengths(self.lengths(pressures_pa))
-
-    def fk_segments(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Poses of the ends of all segments in the base, (..., n_segments, 4, 4), at lengths (..., n) [m]."""
-        return self.fk_arcs(self.arcs(lengths_m))
-
-    def fk_arcs(self, arcs: np.ndarray) -> np.ndarray:
-        """Poses of the ends of all segments in the base, (..., n_segments, 4, 4), from arcs (..., n_segments, 3) [rad, rad, m]."""
-        arcs = self._checked_arcs(arcs)
-        poses = np.empty(arcs.shape[:-1] + (4, 4))
-        pose = np.eye(4)
-        for i, twist in enumerate(self.closing_twists):
-            pose = pose @ pcc.arc_transforms(arcs[..., i, :], twist)
-            pose[..., :3, 3] += self.rigid_lengths_m[i] * pose[..., :3, 2]
-            poses[..., i, :, :] = pose
-        return poses
-
-    def backbone(self, actuation: np.ndarray, points: int) -> np.ndarray:
-        """Centre line from base to tip at one actuation (n,): (1 + n_segments * points, 3) positions [m] in the base.
-
-        Of arcs; of a modal segment, the arc that bends its end as far.
-        """
-        starts = np.concatenate([np.eye(4)[None], self.segment_poses(actuation)[:-1]])
-        parts = (
-            self.segment_arcs(actuation)[:, None, :] * (np.arange(1, points + 1) / points)[:, None]
-        )
-        ends = (starts[:, None] @ pcc.arc_transforms(parts))[..., :3, 3]
-        return np.concatenate([np.zeros((1, 3)), ends.reshape(-1, 3)])
-
-    def tip_from_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Tip position [m], (..., 3), at lengths (..., n) [m]."""
-        return self.fk_lengths(lengths_m)[..., :3, 3]
-
-    def tip_from_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Tip position [m], (..., 3), at gauge pressures (..., n) [Pa]. Raises CurveError outside the calibrated range."""
-        return self.fk_pressures(pressures_pa)[..., :3, 3]
-
-    def jacobian_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Derivative of the tip position by the lengths, (..., 3, n), dimensionless [m/m]."""
-        return self.twist_jacobian_lengths(lengths_m)[..., :3, :]
-
-    def jacobian_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Derivative of the tip position by the pressures, (..., 3, n) [m/Pa]. Raises CurveError outside the calibrated range."""
-        return (
-            self.jacobian_lengths(self.lengths(pressures_pa))
-            * self.curve.slopes(pressures_pa)[..., None, :]
-        )
-
-    def axis_jacobian_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Derivative of the tip axis (z of the tip frame) by the lengths, (..., 3, n) [1/m]."""
-        axis = self.fk_lengths(lengths_m)[..., :3, 2]
-        return np.cross(
-            self.twist_jacobian_lengths(lengths_m)[..., 3:, :], axis[..., :, None], axis=-2
-        )
-
-    def twist_jacobian_lengths(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Twist of the tip in the base per unit rate of the lengths, (..., 6, n): velocity [m/m], then angular velocity [rad/m]."""
-        return self.twist_jacobian_arcs(self.arcs(lengths_m)) @ self.arcs_from_lengths_matrix
-
-    def twist_jacobian_arcs(self, arcs: np.ndarray) -> np.ndarray:
-        """Twist of the tip in the base per rad, rad and m of each arc, (..., 6, 3 n_segments), at arcs (..., n_segments, 3)."""
-        arcs = self._checked_arcs(arcs)
-        parts = [
-            pcc.arc_jacobians(arcs[..., i, :], twist) for i, twist in enumerate(self.closing_twists)
-        ]
-        return np.concatenate(list(self._moved_to_tip(self.fk_arcs(arcs), parts)), axis=-1)
-
     def checked(self, actuation: np.ndarray) -> np.ndarray:
-        """Actuation (..., n) as floats.
+        """Return the actuation (..., n) as floats.
 
         Raises:
             KinematicsError: If the last axis has another size or a value is not finite; limits are
                 not checked.
         """
-        what, unit = ('lengths', 'm') if self.has_bellows else ('actuation', 'SI units')
+        what, unit = self.actuation_name, self.actuation_unit
         try:
             actuation = np.asarray(actuation, dtype=float)
         except (ValueError, TypeError) as error:
@@ -385,16 +238,108 @@ class Arm:
         return actuation
 
 
+class BellowsArm(Arm):
+    """An arm whose segments all have bellows: its actuation is their lengths [m], which pressures set through a curve.
+
+    Methods that take or give pressures raise CurveError outside the calibrated range.
+
+    Attributes:
+        curve: Pressure-to-length curve.
+        length_limits_m: (2, n) shortest and longest length [m] that the robot file and the curve
+            both allow; the same array as `actuation_limits`.
+        pressure_limits_pa: (2, n) pressures [Pa] of those lengths.
+    """
+
+    actuation_name, actuation_unit = 'lengths', 'm'
+
+    def __init__(self, robot: Robot, curve: PressureLengthCurve | None = None):
+        """Make an arm; without a curve the points in the robot file are used.
+
+        Raises:
+            KinematicsError: If the robot has segments without bellows, or the curve has other
+                chambers than the robot, or leaves no length inside the robot's limits.
+        """
+        super().__init__(robot)
+        check_bellows(robot)
+        self.curve = curve = curve or curve_of_robot_file(robot)
+        if curve.chambers != robot.chambers:
+            raise KinematicsError(
+                f'curve of {curve.chambers}: the robot {robot.name} has {robot.chambers}; calibrate this robot'
+            )
+        at_limits_m = curve.lengths(curve.clip(robot.pressure_limits_pa))
+        low = np.max([robot.length_limits_m[0], curve.length_range_m[0], at_limits_m[0]], axis=0)
+        high = np.min([robot.length_limits_m[1], curve.length_range_m[1], at_limits_m[1]], axis=0)
+        if not (low < high).all():
+            name = robot.chambers[int(np.argmin(high - low))]
+            raise KinematicsError(
+                f'the curve of {name} lies outside its length limits: calibrate again'
+            )
+        self.length_limits_m = self.actuation_limits = np.stack([low, high])
+        self.pressure_limits_pa = curve.pressures(self.length_limits_m)
+
+    @property
+    def set_by_pressures(self) -> bool:
+        """True: pressures alone set the shape."""
+        return True
+
+    def clip_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Clip finite pressures [Pa] to the calibrated range, (..., n): a sensor may read just beyond a limit."""
+        return self.curve.clip(pressures_pa)
+
+    def actuation_at(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Lengths (..., n) [m] at gauge pressures (..., n) [Pa]."""
+        return self.lengths(pressures_pa)
+
+    def lengths(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Lengths (..., n) [m] at gauge pressures (..., n) [Pa]."""
+        return self.curve.lengths(pressures_pa)
+
+    def pressures(self, lengths_m: np.ndarray) -> np.ndarray:
+        """Gauge pressures (..., n) [Pa] that give lengths (..., n) [m]."""
+        return self.curve.pressures(lengths_m)
+
+    def lengths_from_arcs(self, arcs: np.ndarray) -> np.ndarray:
+        """Lengths (..., n) [m] of arcs (..., n_segments, 3), L_j = ell - theta h cos(phi - beta_j); limits are not applied.
+
+        Raises:
+            KinematicsError: If the arcs have another shape or a value is not finite.
+        """
+        arcs = np.asarray(arcs, dtype=float)
+        if arcs.shape[-2:] != (self.n_segments, 3) or not np.isfinite(arcs).all():
+            raise KinematicsError(
+                f'arcs of shape {arcs.shape}: give finite values (..., {self.n_segments}, 3): u_x, u_y [rad], ell [m]'
+            )
+        lengths_m = np.empty((*arcs.shape[:-2], self.n_actuators))
+        for i, (part, columns) in enumerate(zip(self.maps, self.columns, strict=True)):
+            lengths_m[..., columns] = arcs[..., i, :] @ part.lengths_matrix.T
+        return lengths_m
+
+
+def check_bellows(robot: Robot) -> None:
+    """Raise KinematicsError if a segment of the robot has no bellows."""
+    others = [f'{s.name} ({s.kind})' for s in robot.segments if s.kind != 'bellows']
+    if others:
+        raise KinematicsError(
+            f'robot {robot.name} has no bellows in {_listed(others)}: this needs lengths and a pressure-to-length '
+            'curve; choose a robot whose segments all have bellows, such as two_module_arm'
+        )
+
+
 def _listed(names: Iterable[str], most: int = 6) -> str:
     names = list(names)
     return ', '.join(names[:most]) + (', ..' if len(names) > most else '')
 
 
-def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
-    """The arm of a robot file, with what was calibrated on a rig.
+def make_arm(robot: Robot) -> Arm:
+    """Make the arm of a robot, not calibrated: a `BellowsArm` if all its segments have bellows, an `Arm` otherwise."""
+    return (BellowsArm if all(s.kind == 'bellows' for s in robot.segments) else Arm)(robot)
 
-    Segments with bellows need a curve. Single bends take their rig's cubics where it has a file of
-    them, and are nominal otherwise.
+
+def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
+    """Load a robot file and what was calibrated on a rig: a `BellowsArm` if all segments have bellows, an `Arm` otherwise.
+
+    Bellows need a calibrated curve. Single bends take their rig's cubics if it has a file of them,
+    and are nominal otherwise.
 
     A virtual rig has one calibration, that of the shipped arm: other robots have the points of
     their own files there.
@@ -403,12 +348,23 @@ def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
         RobotFileError, CalibrationError, CurveError: One line each, saying what to do.
     """
     loaded = load_robot(robot)
-    if any(s.kind != 'bellows' for s in loaded.segments):
-        return Arm(with_calibrated_bends(loaded, loadable(rig, 'pressure_bend')))
+    if all(s.kind == 'bellows' for s in loaded.segments):
+        return _calibrated_bellows(loaded, rig)
+    return Arm(with_calibrated_bends(loaded, loadable(rig, 'pressure_bend')))
+
+
+def load_bellows_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> BellowsArm:
+    """Load an arm as `load_arm` does, but raise KinematicsError if one of its segments has no bellows."""
+    loaded = load_robot(robot)
+    check_bellows(loaded)
+    return _calibrated_bellows(loaded, rig)
+
+
+def _calibrated_bellows(robot: Robot, rig: str) -> BellowsArm:
     try:
-        return Arm(loaded, load_curve(loadable(rig, 'pressure_length'), loaded))
+        return BellowsArm(robot, load_curve(loadable(rig, 'pressure_length'), robot))
     except OtherRobotError as error:
         if devices_of(rig) != VIRTUAL:
             raise
         _log.info('%s; the points of the robot file are used', error)
-        return Arm(loaded)
+        return BellowsArm(robot)

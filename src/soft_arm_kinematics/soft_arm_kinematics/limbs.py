@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
 from soft_arm_description.urdf import joint_names
 from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.sections import joint_values
 
@@ -20,6 +20,7 @@ class Limbs:
     Attributes:
         arms: The limbs.
         joint_names: Names of all joints, limb after limb, base to tip.
+        joint_values: Values (j,) [rad, m] of all joints, in the same order.
     """
 
     def __init__(self, robots: Sequence[str] = SQUID):
@@ -30,7 +31,6 @@ class Limbs:
             KinematicsError: If a limb has a segment that is not a tendon segment, or two limbs share a segment's name.
         """
         self.arms = tuple(Arm(load_robot(name)) for name in robots)
-        self._actuation = [arm.rest_actuation for arm in self.arms]
         self._places: dict[str, tuple[int, np.ndarray]] = {}
         for i, arm in enumerate(self.arms):
             for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
@@ -43,22 +43,21 @@ class Limbs:
                         f'segment {segment.name} is in two limbs: give each its own name'
                     )
                 self._places[segment.name] = i, columns
-        self._joint_values = self._values_of(self._actuation)
         self.joint_names = tuple(name for arm in self.arms for name in joint_names(arm.robot))
+        self._set([arm.configuration(arm.rest_actuation) for arm in self.arms])
 
-    def bend(self, segment: str, theta_rad: float, phi_rad: float, ell_m: float) -> None:
-        """Set one segment's arc: bend [rad], direction [rad] and length [m]. Raises as `bend_all`."""
-        self.bend_all([(segment, theta_rad, phi_rad, ell_m)])
+    def _set(self, shapes: list[Configuration]) -> None:
+        self.joint_values = np.concatenate([joint_values(shape) for shape in shapes])
+        self._shapes = shapes
 
-    def bend_all(self, arcs: Iterable[tuple[str, float, float, float]]) -> None:
+    def bend(self, arcs: Iterable[tuple[str, float, float, float]]) -> None:
         """Set the arcs of some segments: name, bend [rad], direction [rad] and length [m] of each.
 
         Raises:
-            KinematicsError: If there is no such segment, a value is not inside its limits, or a
-                section would bend by more than 90 deg;
-                nothing is changed then.
+            KinematicsError: If there is no such segment, a value is outside its limits, or a section
+                would bend by more than 90 deg; nothing is changed then.
         """
-        bent = [actuation.copy() for actuation in self._actuation]
+        bent = [shape.actuation.copy() for shape in self._shapes]
         for segment, *values in arcs:
             if segment not in self._places:
                 raise KinematicsError(
@@ -75,34 +74,18 @@ class Limbs:
                     f'{coordinate.unit}: give a value inside'
                 )
             bent[i][columns] = np.clip(values, *limits)
-        self._joint_values = self._values_of(bent)
-        self._actuation = bent
-
-    def _values_of(self, actuation):
-        return np.concatenate(
-            [joint_values(arm, own) for arm, own in zip(self.arms, actuation, strict=True)]
-        )
-
-    def joint_values(self) -> np.ndarray:
-        """Values (j,) [rad, m] of all joints, in the order of `joint_names`, from `sections.joint_values` (squid paper)."""
-        return self._joint_values
+        self._set([arm.configuration(own) for arm, own in zip(self.arms, bent, strict=True)])
 
     def base_frames(self) -> list[tuple[str, str, np.ndarray]]:
-        """Where the limbs stand: (parent, base frame, T_parent_base (4, 4)) of each."""
-        frames = []
-        for base in (arm.robot.base for arm in self.arms):
-            T = np.eye(4)
-            T[:3, :3], T[:3, 3] = (
-                Rotation.from_euler('xyz', base.rpy_deg, degrees=True).as_matrix(),
-                base.position_m,
-            )
-            frames.append((base.parent_frame, base.frame, T))
-        return frames
+        """Return where the limbs stand: (parent frame, base frame, T_parent_base (4, 4)) of each."""
+        return [
+            (arm.robot.base.parent_frame, arm.robot.base.frame, arm.base_pose) for arm in self.arms
+        ]
 
     def tip_frames(self) -> list[tuple[str, str, np.ndarray]]:
-        """Frames that ride on the tips, such as the camera's and the light's: (base frame, frame, T_base_tip (4, 4)) of each."""
+        """Return the frames that ride on the tips, such as the camera's: (base frame, frame, T_base_tip (4, 4)) of each."""
         return [
-            (arm.robot.base.frame, frame, arm.fk(actuation))
-            for arm, actuation in zip(self.arms, self._actuation, strict=True)
-            for frame in arm.robot.tip_frames
+            (shape.arm.robot.base.frame, frame, shape.tip_pose)
+            for shape in self._shapes
+            for frame in shape.arm.robot.tip_frames
         ]

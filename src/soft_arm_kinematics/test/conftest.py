@@ -3,7 +3,7 @@
 import pytest
 
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import Arm, make_arm
 
 
 def _variant(segments: int, closing_twist: bool, rigid_length_m: float, bellows: int) -> Arm:
@@ -27,7 +27,7 @@ def _variant(segments: int, closing_twist: bool, rigid_length_m: float, bellows:
         name: k
         for k, name in enumerate(n for s in content['segments'] for n in s['actuators']['names'])
     }
-    return Arm(Robot.model_validate(content))
+    return make_arm(Robot.model_validate(content))
 
 
 SHAPES = {
@@ -40,7 +40,7 @@ SHAPES = {
 
 @pytest.fixture(scope='session')
 def paper_arm() -> Arm:
-    return Arm(load_robot('two_module_arm'))
+    return make_arm(load_robot('two_module_arm'))
 
 
 @pytest.fixture(scope='session', params=list(SHAPES))
@@ -59,11 +59,11 @@ def _mixed(closing_twist: bool) -> Arm:
         s | {'closing_twist': closing_twist, 'rigid_length_m': 0.01}
         for s in (content['segments'][0], *others)
     ]
-    return Arm(Robot.model_validate(content | {'channels': {}}))
+    return make_arm(Robot.model_validate(content | {'channels': {}}))
 
 
 @pytest.fixture(scope='session', params=[*sorted(shipped_robots()), 'mixed', 'mixed_open'])
 def any_arm(request) -> Arm:
     if request.param.startswith('mixed'):
         return _mixed(request.param == 'mixed')
-    return Arm(load_robot(request.param))
+    return make_arm(load_robot(request.param))

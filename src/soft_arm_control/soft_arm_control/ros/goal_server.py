@@ -27,7 +27,7 @@ from soft_arm_control.ros import conversions
 from soft_arm_control.tip.controller import Outcome, Status, TipController
 from soft_arm_control.tip.goal import Goal
 from soft_arm_control.tip.goal_planning import checked_point, plan
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.srv import SolveIK
 
@@ -74,7 +74,7 @@ class GoalServer:
     def __init__(
         self,
         node: Node,
-        arm: Arm,
+        arm: BellowsArm,
         controller: TipController,
         tolerance_m: float,
         timeout_s: float,

@@ -28,7 +28,7 @@ from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.controller import Outcome, Status, TipController
 from soft_arm_control.tip.dynamics import load_dynamics
 from soft_arm_description.calibration import loadable
-from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_node_kit.graph import OnlyPublisher
@@ -58,7 +58,7 @@ class TipControllerNode(Node):
     def __init__(self):
         super().__init__('tip_controller')
         p = declare(self, TipControllerParameters)
-        self._arm = load_arm(p.robot, p.rig)
+        self._arm = load_bellows_arm(p.robot, p.rig)
         dynamics = load_dynamics(loadable(p.rig, 'dynamics'), self._arm.robot.kinematic_fingerprint)
         self._controller = TipController(self._arm, dynamics)
         self._status, self._problem, self._ticks = Status('idle', 0.0, None, None, 0), '', 0

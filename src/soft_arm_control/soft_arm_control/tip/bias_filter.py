@@ -14,7 +14,7 @@ import numpy as np
 
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.residual_model import ResidualModel
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class BiasFilter:
 
     def __init__(
         self,
-        arm: Arm,
+        arm: BellowsArm,
         residual_model: ResidualModel,
         dynamics: Dynamics,
         settings: EstimatorSettings = EstimatorSettings(),
@@ -70,7 +70,7 @@ class BiasFilter:
             maxlen=settings.gate_images
         )  # errors that the last rings, not believed, would mean
         self._largest_error_m = settings.largest_error_share * float(
-            np.linalg.norm(arm.tip_from_lengths(arm.length_limits_m[1]))
+            np.linalg.norm(arm.tip(arm.length_limits_m[1]))
         )
         self.contradiction = ''  # why the last ring cannot be that of this arm
 
@@ -120,7 +120,7 @@ class BiasFilter:
         if sample is None or (self._last is not None and stamp_s <= self._last[0]):
             return False
         s, lengths_m = self._settings, self._lengths(sample)
-        tip_m = self._arm.tip_from_lengths(lengths_m)
+        tip_m = self._arm.tip(lengths_m)
         self.contradiction = self._contradiction(float(np.linalg.norm(ring_m - tip_m)))
         if self.contradiction:
             return False
@@ -165,7 +165,7 @@ class BiasFilter:
         if not before:
             return False
         since = [sample for sample in self._history if sample.stamp_s >= before[-1].stamp_s]
-        tips_m = self._arm.tip_from_lengths(np.array([self._lengths(sample) for sample in since]))
+        tips_m = self._arm.tip(np.array([self._lengths(sample) for sample in since]))
         return bool(np.linalg.norm(tips_m - tips_m[-1], axis=1).max() < self._settings.rest_m)
 
     def remember(self) -> None:
@@ -185,7 +185,7 @@ class BiasFilter:
     def tip_m(self) -> np.ndarray:
         """Where the tip is now [m], shape (3,): model at the newest measured pressures plus the estimated error."""
         lengths_m = self._lengths(self._history[-1])
-        return self._arm.tip_from_lengths(lengths_m) + self.error_m(lengths_m)
+        return self._arm.tip(lengths_m) + self.error_m(lengths_m)
 
     def _contradiction(self, distance_m: float) -> str:
         if distance_m <= self._largest_error_m:

@@ -23,7 +23,7 @@ from soft_arm_control.tip.differential_ik import differential_ik
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal import Goal
 from soft_arm_control.tip.residual_model import ResidualModel
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm
 
 HELD_WITHIN_PA = 4.0e3  # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum
 CREEP_MADE_UP = 0.4  # share of the creep still to come that is made up for: what is taken back later, hysteresis keeps in part
@@ -84,7 +84,10 @@ class TipController:
     """The loop's state. All times are on one clock [s]; samples carry their stamps, `step` the present."""
 
     def __init__(
-        self, arm: Arm, dynamics: Dynamics, settings: ControllerSettings = ControllerSettings()
+        self,
+        arm: BellowsArm,
+        dynamics: Dynamics,
+        settings: ControllerSettings = ControllerSettings(),
     ):
         self._arm, self._dynamics, self._settings = arm, dynamics, settings
         self.residual_model = ResidualModel(np.mean(arm.length_limits_m, axis=0))

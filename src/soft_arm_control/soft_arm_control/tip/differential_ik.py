@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm
 
 ITERATIONS = 2  # a control loop starts where it ended one tick ago
 DAMPING = 1.0e-3  # dimensionless like the Jacobian [m/m]; matters only where a direction cannot be moved at all
@@ -12,7 +12,7 @@ NULL_SHARE = (
 
 
 def differential_ik(
-    arm: Arm,
+    arm: BellowsArm,
     start_m: np.ndarray,
     target_m: np.ndarray,
     preferred_m: np.ndarray,
@@ -40,10 +40,10 @@ def differential_ik(
         target.
     """
     lengths_m = np.clip(start_m, *limits_m)
-    jacobian, tip_m = arm.jacobian_lengths(lengths_m), arm.tip_from_lengths(lengths_m)
+    jacobian, tip_m = arm.tip_jacobian(lengths_m), arm.tip(lengths_m)
     for _ in range(iterations):
         lengths_m = _step(lengths_m, target_m - tip_m, jacobian, preferred_m, limits_m, free)
-        tip_m = arm.tip_from_lengths(lengths_m)
+        tip_m = arm.tip(lengths_m)
     return lengths_m, float(np.linalg.norm(target_m - tip_m))
 
 

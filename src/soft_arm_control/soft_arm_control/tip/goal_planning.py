@@ -6,7 +6,7 @@ from soft_arm_control.errors import GoalError, OutsideWorkspaceError
 from soft_arm_control.tip.differential_ik import differential_ik
 from soft_arm_control.tip.goal import Goal
 from soft_arm_description.robot import Robot
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm
 
 ITERATIONS, ROUNDS = 3, 20  # rounds of a fresh Jacobian
 REACHED_M = 0.0005  # the model must come this near
@@ -48,7 +48,7 @@ def checked_point(point_m) -> np.ndarray:
 
 
 def plan(
-    arm: Arm,
+    arm: BellowsArm,
     points_m: list,
     lengths_m: list,
     times_s,

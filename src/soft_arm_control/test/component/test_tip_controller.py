@@ -48,7 +48,7 @@ class Rig(SpinningNode):
     def __init__(self):
         super().__init__('rig', 'soft_arm')
         self.arm = load_arm()
-        self.tip_m = self.arm.tip_from_pressures([0.0] * 6).tolist()
+        self.tip_m = self.arm.tip(self.arm.lengths([0.0] * 6)).tolist()
         self.commands, self.questions, self._service, self._offer, self.status = (
             [],
             0,

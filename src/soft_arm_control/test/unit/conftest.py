@@ -12,7 +12,7 @@ from soft_arm_control.tip.controller import TipController
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal import Goal
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import Arm, make_arm
 from soft_arm_physics.finger_plant import FingerPlant
 from soft_arm_physics.plant import Plant
 from soft_arm_physics.plant_parameters import load_plant_parameters
@@ -42,7 +42,7 @@ class Loop:
         timeout_s=10.0,
         open_loop=False,
     ):
-        point_m = self.arm.tip_from_lengths(lengths_m)
+        point_m = self.arm.tip(lengths_m)
         return Goal(
             point_m[None],
             lengths_m[None],
@@ -97,7 +97,7 @@ class Loop:
 
 @pytest.fixture(scope='session')
 def arm() -> Arm:
-    return Arm(load_robot('two_module_arm'))
+    return make_arm(load_robot('two_module_arm'))
 
 
 @pytest.fixture

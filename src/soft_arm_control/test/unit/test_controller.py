@@ -64,7 +64,7 @@ def test_reaches_holds_and_remembers(loop):
     status = loop.until_end()
     assert status.outcome is Outcome.REACHED and 0.2 < status.settle_s < 3.0
     assert loop.run(1.0).phase == 'hold'
-    assert loop.errors_m(loop.arm.tip_from_lengths(MIDDLE), 0.3) < 1e-3
+    assert loop.errors_m(loop.arm.tip(MIDDLE), 0.3) < 1e-3
     assert len(loop.controller.residual_model) == 0
     loop.controller.start(loop.goal(MIDDLE + 0.01 * (np.arange(6) > 2)), loop.now_s)
     assert len(loop.controller.residual_model) == 1
@@ -256,7 +256,7 @@ def test_a_lost_ring_ends_holding_too(loop):
 def test_limits_in_the_way_are_reported_and_do_not_wind_up(loop):
     lengths_m, free = loop.arm.length_limits_m[1].copy(), np.ones(6, bool)
     beyond = Goal(
-        loop.arm.tip_from_lengths(lengths_m)[None] + [[0, 0, 0.03]],
+        loop.arm.tip(lengths_m)[None] + [[0, 0, 0.03]],
         lengths_m[None],
         np.zeros(1),
         free,

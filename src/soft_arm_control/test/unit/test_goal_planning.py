@@ -23,15 +23,13 @@ def make(arm, points_m, lengths_m=None, times_s=(0.0,), held=(), open_loop=False
 
 
 def test_lengths_reach_the_points_one_from_the_other(arm):
-    points_m = [arm.tip_from_lengths(PRESENT + shift) for shift in (0.0, 0.01, 0.02)]
+    points_m = [arm.tip(PRESENT + shift) for shift in (0.0, 0.01, 0.02)]
     goal = make(arm, points_m, times_s=[0.0, 1.0, 2.0])
-    assert np.linalg.norm(arm.tip_from_lengths(goal.lengths_m) - points_m, axis=1).max() < 1e-4
+    assert np.linalg.norm(arm.tip(goal.lengths_m) - points_m, axis=1).max() < 1e-4
 
 
 def test_held_segments_stay(arm):
-    goal = make(
-        arm, [arm.tip_from_lengths(PRESENT + [0, 0, 0, 0.01, 0.02, 0.0])], held=['module_1']
-    )
+    goal = make(arm, [arm.tip(PRESENT + [0, 0, 0, 0.01, 0.02, 0.0])], held=['module_1'])
     assert goal.lengths_m[0, :3] == pytest.approx(PRESENT[:3], abs=1e-12)
     assert goal.lengths_m[0, 3:] == pytest.approx(PRESENT[3:] + [0.01, 0.02, 0.0], abs=1e-4)
     assert goal.free.tolist() == [False] * 3 + [True] * 3
@@ -39,7 +37,7 @@ def test_held_segments_stay(arm):
 
 def test_given_lengths_are_taken_as_they_are_in_open_loop(arm):
     given = [0.08, 0.09, 0.1, 0.11, 0.12, 0.13]
-    goal = make(arm, [arm.tip_from_lengths(np.array(given)) + 0.002], [given], open_loop=True)
+    goal = make(arm, [arm.tip(np.array(given)) + 0.002], [given], open_loop=True)
     assert goal.lengths_m[0].tolist() == given
 
 

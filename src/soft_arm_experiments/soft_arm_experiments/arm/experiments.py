@@ -14,7 +14,7 @@ import numpy as np
 
 from soft_arm_control.errors import ExperimentError
 from soft_arm_control.tip.dynamics import Dynamics
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.segments import pcc
 
 CONTROL_MARGIN_M = 0.008
@@ -45,7 +45,7 @@ class Experiment:
     held_segments: tuple[str, ...]
 
 
-def experiment(arm: Arm, name: str, steps: int | None = None) -> Experiment:
+def experiment(arm: BellowsArm, name: str, steps: int | None = None) -> Experiment:
     """Targets of `bend` or `deflection`; `steps` changes their number over the same range.
 
     Raises:
@@ -63,7 +63,7 @@ def experiment(arm: Arm, name: str, steps: int | None = None) -> Experiment:
     return targets(arm, name, theta_rad, phi_rad)
 
 
-def targets(arm: Arm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> Experiment:
+def targets(arm: BellowsArm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> Experiment:
     """Targets with all segments but the last at full vacuum, and the last bent as given, with the margins above."""
     if arm.n_segments < 2:
         raise ExperimentError(
@@ -93,7 +93,7 @@ def targets(arm: Arm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> 
         np.asarray(theta_rad),
         np.asarray(phi_rad),
         lengths_m,
-        arm.tip_from_lengths(lengths_m),
+        arm.tip(lengths_m),
         arm.robot.segment_names[:-1],
     )
 
@@ -132,7 +132,7 @@ def settling_time_s(
 
 
 def fastest_settling_s(
-    arm: Arm, dynamics: Dynamics, start_m: np.ndarray, target_m: np.ndarray
+    arm: BellowsArm, dynamics: Dynamics, start_m: np.ndarray, target_m: np.ndarray
 ) -> float:
     """The shortest settling time [s] that valves and mechanics allow, whatever the controller.
 
@@ -149,7 +149,7 @@ def fastest_settling_s(
     limits_pa = np.where(
         goal_pa > pressure_pa, arm.pressure_limits_pa[1], arm.pressure_limits_pa[0]
     )
-    lagged_pa, times_s, tips_m = pressure_pa, [0.0], [arm.tip_from_lengths(start_m)]
+    lagged_pa, times_s, tips_m = pressure_pa, [0.0], [arm.tip(start_m)]
     share = (
         1.0 - np.exp(-dt_s / dynamics.mechanical_lag_s) if dynamics.mechanical_lag_s > 0 else 1.0
     )
@@ -163,12 +163,9 @@ def fastest_settling_s(
         )
         lagged_pa = lagged_pa + share * (pressure_pa - lagged_pa)
         times_s.append(times_s[-1] + dt_s)
-        tips_m.append(arm.tip_from_lengths(arm.lengths(lagged_pa)))
+        tips_m.append(arm.tip(arm.lengths(lagged_pa)))
     return dynamics.valve_delay_s + (
-        settling_time_s(
-            np.array(times_s), np.array(tips_m), tips_m[0], arm.tip_from_lengths(target_m)
-        )
-        or 0.0
+        settling_time_s(np.array(times_s), np.array(tips_m), tips_m[0], arm.tip(target_m)) or 0.0
     )
 
 

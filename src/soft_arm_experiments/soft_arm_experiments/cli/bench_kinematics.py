@@ -61,10 +61,10 @@ def main(argv: list[str] | None = None) -> int:
 def _measure(args) -> int:
     from soft_arm_experiments.kinematics import contact, inverse, speed
     from soft_arm_kinematics.arm import (
-        load_arm,
+        load_bellows_arm,
     )  # compilers, SciPy: not before the arguments are checked
 
-    arm, figures = load_arm(), {}
+    arm, figures = load_bellows_arm(), {}
     parts = {
         'FK': lambda: speed.fk_figures(arm),
         'FK on a GPU': lambda: speed.torch_figures(arm),

@@ -16,7 +16,7 @@ from soft_arm_control.tip.dynamics import identify, save_dynamics
 from soft_arm_description.calibration import REAL, CalibrationError, calibration_path, devices_of
 from soft_arm_description.command_line import CommandLine, seed_number
 from soft_arm_description.robot import RobotFileError
-from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 ALIVE_S = 60.0
@@ -60,7 +60,7 @@ def _run(options) -> int:
             f'--plant-seed is of a virtual rig that is started here, not of rig {options.rig!r} that runs: leave it out'
         )
     arm, path, check = (
-        load_arm(options.robot, options.rig),
+        load_bellows_arm(options.robot, options.rig),
         calibration_path(options.rig, 'dynamics'),
         lambda: None,
     )
@@ -132,4 +132,4 @@ def _check_devices(session, rig: str, devices: str) -> None:
 def _tips_m(arm, chamber, pressures_pa):
     every_pa = np.zeros((len(pressures_pa), arm.n_actuators))
     every_pa[:, chamber] = pressures_pa
-    return arm.tip_from_pressures(arm.curve.limit(every_pa))
+    return arm.tip(arm.lengths(arm.clip_pressures(every_pa)))

@@ -22,7 +22,7 @@ from soft_arm_description.command_line import (
 )
 from soft_arm_description.robot import RobotFileError
 from soft_arm_experiments.arm.experiments import experiment
-from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 ALIVE_S = 60.0
@@ -112,7 +112,7 @@ def _run(options, names) -> int:
     from soft_arm_experiments.ros.experiment_runner import ExperimentRunner, Pace
     from soft_arm_experiments.ros.rig_session import RigSession
 
-    arm = load_arm(options.robot, options.rig)
+    arm = load_bellows_arm(options.robot, options.rig)
     dynamics = load_dynamics(loadable(options.rig, 'dynamics'), arm.robot.kinematic_fingerprint)
     steps = {
         name: options.steps or (QUICK_STEPS[name] if options.quick else None) for name in names

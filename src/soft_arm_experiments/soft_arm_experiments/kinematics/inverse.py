@@ -7,7 +7,7 @@ import numpy as np
 
 from soft_arm_experiments.kinematics.exhaustive import exhaustive_scores
 from soft_arm_experiments.kinematics.speed import best_s
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.ik.inverse import (
     AT_LEAST,
     SEARCH_RADIUS_M,
@@ -27,9 +27,9 @@ PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
 TIMED = 2000  # targets
 
 
-def random_targets(arm: Arm, count: int, seed: int) -> np.ndarray:
+def random_targets(arm: BellowsArm, count: int, seed: int) -> np.ndarray:
     """Tip positions (count, 3) [m] of lengths drawn evenly inside the limits, not from the table."""
-    return arm.tip_from_lengths(
+    return arm.tip(
         np.random.default_rng(seed).uniform(*arm.length_limits_m, (count, arm.n_actuators))
     )
 
@@ -40,7 +40,7 @@ def traversal(table: WorkspaceTable, target_m: np.ndarray, radius_m: float) -> n
     return np.flatnonzero(np.einsum('ij,ij->i', offsets, offsets) <= radius_m**2)
 
 
-def ik_figures(arm: Arm, targets: int) -> dict[str, float]:
+def ik_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
     """Time of one call with everything in it, its ratio to a traversal of the same table, and success over many targets."""
     solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
     low, high = arm.length_limits_m
@@ -55,7 +55,7 @@ def ik_figures(arm: Arm, targets: int) -> dict[str, float]:
         if not result.solutions:
             continue
         found_m = result.solutions.actuation
-        worst_m = float(np.linalg.norm(arm.tip_from_lengths(found_m) - target_m, axis=1).max())
+        worst_m = float(np.linalg.norm(arm.tip(found_m) - target_m, axis=1).max())
         residual_m = max(residual_m, worst_m)
         solved += worst_m <= 1e-6 and bool(np.all((found_m >= low) & (found_m <= high)))
     traversal_s, search_s = query_times(solver.table, targets_m[:200])
@@ -96,7 +96,7 @@ def whole_times(solver: InverseKinematics, targets_m: np.ndarray) -> tuple[float
     return float(np.median(wholes_s)), float(np.median(traversals_s))
 
 
-def table_5(arm: Arm) -> list[dict]:
+def table_5(arm: BellowsArm) -> list[dict]:
     """Query times of the paper's table sizes and a million points, ours and the paper's."""
     rows = []
     for points, (paper_traversal_s, paper_kd_tree_s) in PAPER_TABLE_5.items():
@@ -114,7 +114,7 @@ def table_5(arm: Arm) -> list[dict]:
     return rows
 
 
-def exhaustive_figures(arm: Arm, targets: int) -> dict[str, float]:
+def exhaustive_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
     """Share of targets whose best score is within 1 % of an exhaustive search's; half of them from a random pose, half from rest."""
     solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
     present_m = np.random.default_rng(13).uniform(*arm.length_limits_m, (targets, arm.n_actuators))

@@ -9,7 +9,7 @@ import numpy as np
 
 from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_experiments.kinematics.complex_model import complex_step_twist_jacobian
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm, make_arm
 from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.ik.refine import twist_jacobian_batch
 from soft_arm_kinematics.workspace.table import build_table, load_table
@@ -29,9 +29,10 @@ def best_s(action, repeats: int) -> float:
     return min(times)
 
 
-def numpy_products(arm: Arm, lengths_m: np.ndarray) -> np.ndarray:
+def numpy_products(arm: BellowsArm, lengths_m: np.ndarray) -> np.ndarray:
     """The plain version: the paper's five 4x4 factors of each module, multiplied by NumPy, (m, 4, 4) of lengths (m, n)."""
-    theta, phi, ell = arm.polar(lengths_m)
+    shape = arm.configuration(lengths_m)
+    theta, phi, ell = shape.theta_rad, shape.phi_rad, shape.ell_m
     pose = np.broadcast_to(np.eye(4), (len(lengths_m), 4, 4))
     for i in range(arm.n_segments):
         half = theta[:, i] / 2.0
@@ -56,7 +57,7 @@ def _turn(angle, first, second):
     return transforms
 
 
-def fk_figures(arm: Arm) -> dict[str, float]:
+def fk_figures(arm: BellowsArm) -> dict[str, float]:
     """Poses a second, compiled on all cores and plain, in one run; and how far the two are apart."""
     lengths_m = np.random.default_rng(0).uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
     out = np.zeros((POSES, 4, 4))
@@ -75,7 +76,7 @@ def fk_figures(arm: Arm) -> dict[str, float]:
     }
 
 
-def torch_figures(arm: Arm) -> dict[str, float | None]:
+def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
     """Poses a second of a million on the GPU, from and to its memory, and their distance from the compiled ones; None without a GPU."""
     figures = {
         'torch_fk_poses_per_s': None,
@@ -93,9 +94,7 @@ def torch_figures(arm: Arm) -> dict[str, float | None]:
     on_device, random = torch_arm(arm, 'cuda'), np.random.default_rng(0)
     lengths_m = random.uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
     lengths, few = on_device.tensor(lengths_m), on_device.tensor(lengths_m[:NUMPY_POSES])
-    targets = on_device.tensor(
-        arm.tip_from_lengths(random.uniform(*arm.length_limits_m, few.shape))
-    )
+    targets = on_device.tensor(arm.tip(random.uniform(*arm.length_limits_m, few.shape)))
 
     def timed(action):
         action()
@@ -112,7 +111,7 @@ def torch_figures(arm: Arm) -> dict[str, float | None]:
     }
 
 
-def table_figures(arm: Arm) -> dict[str, float]:
+def table_figures(arm: BellowsArm) -> dict[str, float]:
     """Seconds to build the table of a million poses with its tree and store it, and to load and check it again."""
     build_table(arm, 1000)  # loads the compiled code
     with tempfile.TemporaryDirectory() as folder:
@@ -123,10 +122,10 @@ def table_figures(arm: Arm) -> dict[str, float]:
         }
 
 
-def jacobian_figures(arm: Arm) -> dict[str, float]:
+def jacobian_figures(arm: BellowsArm) -> dict[str, float]:
     """Largest relative errors of the Jacobians over random poses, straight arms included.
 
-    `jacobian_error_max` is by arcs, lengths and pressures against central differences of the same
+    `jacobian_error_max` is by lengths and pressures against central differences of the same
     model, and, for every shipped robot, of the plain and the compiled Jacobian against complex
     steps through the second model; `jacobian_complex_error_max` is the latter alone.
     """
@@ -139,23 +138,16 @@ def jacobian_figures(arm: Arm) -> dict[str, float]:
     inside_pa = np.clip(
         arm.pressures(lengths_m), *(arm.pressure_limits_pa * (1.0 - 1e-3))
     )  # room for the steps
-    arcs = arm.arcs(lengths_m)
     by_pressures = (
         arm.twist_jacobian(arm.lengths(inside_pa)) * arm.curve.slopes(inside_pa)[:, None, :]
     )
     cases = [
-        (
-            lambda x: arm.fk_arcs(x.reshape(-1, arm.n_segments, 3))[:, -1],
-            arcs.reshape(len(arcs), -1),
-            arm.twist_jacobian_arcs(arcs),
-            1e-3,
-        ),
         (arm.fk, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5),
-        (arm.fk_pressures, inside_pa, by_pressures, 30.0),
+        (lambda p: arm.fk(arm.lengths(p)), inside_pa, by_pressures, 30.0),
     ]
     by_complex_step = max(
         complex_step_error(a, 100)
-        for a in [arm, *(Arm(load_robot(name)) for name in shipped_robots())]
+        for a in [arm, *(make_arm(load_robot(name)) for name in shipped_robots())]
     )
     return {
         'jacobian_error_max': max(by_complex_step, *(_worst(*case) for case in cases)),
@@ -163,7 +155,7 @@ def jacobian_figures(arm: Arm) -> dict[str, float]:
     }
 
 
-def complex_step_error(arm: Arm, poses: int) -> float:
+def complex_step_error(arm: BellowsArm, poses: int) -> float:
     """Largest relative error of the plain and compiled twist Jacobians against complex steps, over random and nearly straight poses."""
     rng = np.random.default_rng(4)
     actuation = rng.uniform(*arm.actuation_limits, (poses, arm.n_actuators))

@@ -7,7 +7,7 @@ import numpy as np
 from soft_arm_control.errors import ExperimentError
 from soft_arm_control.tip.dynamics import StepRecord
 from soft_arm_experiments.ros.rig_session import RigSession
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm
 
 STEP_PA = 80.0e3  # large enough to show the valve's rate limit
 REST_S = 4.0
@@ -15,12 +15,12 @@ STEPS = 6
 QUIET_S = 0.5  # without a command of others
 
 
-def stepped_chamber(arm: Arm) -> int:
+def stepped_chamber(arm: BellowsArm) -> int:
     """Index of the chamber that is stepped: the last segment's first."""
     return arm.n_actuators - len(arm.robot.segments[-1].actuators.names)
 
 
-def measure(session: RigSession, arm: Arm, on_step: Callable[[], None]) -> list[StepRecord]:
+def measure(session: RigSession, arm: BellowsArm, on_step: Callable[[], None]) -> list[StepRecord]:
     """Step the last segment's first chamber down and up; its neighbours stay at ambient pressure, the others too.
 
     Args:

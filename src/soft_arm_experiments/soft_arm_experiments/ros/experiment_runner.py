@@ -19,7 +19,7 @@ from soft_arm_experiments.arm.experiments import (
 )
 from soft_arm_experiments.arm.results import Lap, Result, Run, StepResponse
 from soft_arm_experiments.ros.rig_session import TRUTH_TOPIC, RigSession
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_msgs.action import MoveTip
 
 FIRST_S = 4.0  # to the first target, from wherever the arm is
@@ -52,7 +52,7 @@ class ExperimentRunner:
     def __init__(
         self,
         session: RigSession,
-        arm: Arm,
+        arm: BellowsArm,
         dynamics: Dynamics,
         pace: Pace,
         on_time: Callable[[float], None],

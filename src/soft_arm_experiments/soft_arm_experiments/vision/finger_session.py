@@ -199,12 +199,10 @@ def tip_errors(
     for target_pa, _ in sweep_pa(robot):
         pressure_pa, kpa = finger.settle(target_pa), round(target_pa / 1e3)
         if kpa in found:
-            actuation = model.actuation_at(model.calibrated_pressures(np.array([pressure_pa])))
-            true_rad, model_rad = finger.true_bends_rad(), model.configuration(actuation)[0]
-            distance_m = np.linalg.norm(
-                model.fk(actuation)[:3, 3] - body_poses(robot, true_rad)[-1][:3, 3]
-            )
-            bend = abs(model_rad.sum() - true_rad.sum()) / abs(true_rad.sum())
+            shape = model.configuration(model.clip_pressures(np.array([pressure_pa])))
+            true_rad = finger.true_bends_rad()
+            distance_m = np.linalg.norm(shape.tip_m - body_poses(robot, true_rad)[-1][:3, 3])
+            bend = abs(shape.theta_rad.sum() - true_rad.sum()) / abs(true_rad.sum())
             found[kpa].append((100 * float(distance_m) / length_m, 100 * float(bend)))
     return {kpa: TipError(*zip(*both, strict=True)) for kpa, both in found.items()}
 

@@ -49,7 +49,7 @@ def arm():
 
 
 def responses(arm, failing):
-    session = Session(arm.tip_from_pressures(np.zeros(6)), failing)
+    session = Session(arm.tip(arm.lengths(np.zeros(6))), failing)
     runner = ExperimentRunner(
         session, arm, DYNAMICS, Pace(table_7_deg=(120.0,)), lambda _: None, lambda: None
     )

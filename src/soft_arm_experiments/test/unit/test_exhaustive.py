@@ -50,7 +50,7 @@ def grid_score(arm, target_m, present_m, cells=36, zooms=5):
 def test_no_grid_finds_a_better_solution(paper_arm, seed):
     random = np.random.default_rng(seed)
     goal_m, present_m = random.uniform(*paper_arm.length_limits_m, (2, paper_arm.n_actuators))
-    target_m = paper_arm.tip_from_lengths(goal_m)
+    target_m = paper_arm.tip(goal_m)
     found, grid = (
         exhaustive_score(paper_arm, target_m, present_m),
         grid_score(paper_arm, target_m, present_m),
@@ -64,14 +64,12 @@ def test_staying_where_it_is_is_the_least_change(paper_arm):
     weights = paper_arm.robot.ik_weights.model_copy(update={'bend_growth': 0.0, 'stiffness': 0.0})
     arm = type(paper_arm)(paper_arm.robot.model_copy(update={'ik_weights': weights}))
     present_m = np.random.default_rng(3).uniform(*arm.length_limits_m)
-    assert exhaustive_score(arm, arm.tip_from_lengths(present_m), present_m) == pytest.approx(
-        0.0, abs=1e-4
-    )
+    assert exhaustive_score(arm, arm.tip(present_m), present_m) == pytest.approx(0.0, abs=1e-4)
 
 
 def test_unreachable_is_infinite_and_processes_answer_in_order(paper_arm):
     rest_m = paper_arm.rest_actuation
-    straight_m = paper_arm.tip_from_lengths(rest_m)
+    straight_m = paper_arm.tip(rest_m)
     scores = list(
         exhaustive_scores(
             paper_arm, np.array([[0.0, 0.0, 0.6], straight_m]), np.array([rest_m, rest_m]), 1

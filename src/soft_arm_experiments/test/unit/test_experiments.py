@@ -16,18 +16,18 @@ from soft_arm_experiments.arm.experiments import (
 
 def test_bend_is_the_papers(arm):
     bend = experiment(arm, 'bend')
-    theta, phi, _ = arm.polar(bend.lengths_m)
-    assert np.rad2deg(theta[:, 1]) == pytest.approx(np.arange(0, 121, 10))
-    assert np.rad2deg(phi[1:, 1]) == pytest.approx(np.full(12, 30.0))
+    shape = arm.configuration(bend.lengths_m)
+    assert np.rad2deg(shape.theta_rad[:, 1]) == pytest.approx(np.arange(0, 121, 10))
+    assert np.rad2deg(shape.phi_rad[1:, 1]) == pytest.approx(np.full(12, 30.0))
     assert arm.pressures(bend.lengths_m)[:, :3] == pytest.approx(np.full((13, 3), -96e3))
     assert bend.held_segments == ('module_1',)
 
 
 def test_deflection_is_the_papers(arm):
     deflection = experiment(arm, 'deflection')
-    theta, phi, _ = arm.polar(deflection.lengths_m)
-    assert np.rad2deg(theta[:, 1]) == pytest.approx(np.full(25, 30.0))
-    assert np.rad2deg(np.unwrap(phi[:, 1])) == pytest.approx(np.arange(0, 361, 15))
+    shape = arm.configuration(deflection.lengths_m)
+    assert np.rad2deg(shape.theta_rad[:, 1]) == pytest.approx(np.full(25, 30.0))
+    assert np.rad2deg(np.unwrap(shape.phi_rad[:, 1])) == pytest.approx(np.arange(0, 361, 15))
 
 
 @pytest.mark.parametrize('name', ['bend', 'deflection'])

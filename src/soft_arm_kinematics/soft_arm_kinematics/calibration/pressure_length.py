@@ -143,8 +143,8 @@ class PressureLengthCurve:
             )
         return self.slope_0_m_per_pa * np.exp(self.growth_per_pa * pressures_pa)
 
-    def limit(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """The nearest calibrated pressures [Pa] to finite ones, (..., n): for sensors that read just beyond a limit."""
+    def clip(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Clip finite pressures [Pa] to the calibrated range, (..., n): a sensor may read just beyond a limit."""
         return np.clip(pressures_pa, *self.pressure_range_pa)
 
     def save(self, path: Path, devices: str) -> None:

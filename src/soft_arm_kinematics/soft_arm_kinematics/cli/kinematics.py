@@ -15,7 +15,7 @@ from soft_arm_description.command_line import (
     positive_count,
 )
 from soft_arm_description.robot import RobotFileError
-from soft_arm_kinematics.arm import Arm, load_arm
+from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
 
@@ -142,7 +142,7 @@ def _fk(arm: Arm, args) -> int:
     if args.arcs_only:
         arm = without_rigid_parts(arm)
     vectors = args.lengths_m or args.actuation
-    if args.lengths_m and not arm.has_bellows:
+    if args.lengths_m and not isinstance(arm, BellowsArm):
         raise KinematicsError(
             f'robot {arm.robot.name} has no lengths ({_kinds(arm)}): give --actuation, {arm.coordinates_text}'
         )
@@ -170,16 +170,15 @@ def _fk(arm: Arm, args) -> int:
         arm.actuation_at(args.pressures_pa) if args.pressures_pa else arm.checked(_numbers(vectors))
     )
     within_limits = bool(check_limits(arm, actuation, args.beyond_limits))
-    theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(actuation))
-    poses = arm.segment_poses(actuation)
+    shape = arm.configuration(actuation)
     segments = [
         {
             'name': name,
-            'theta_rad': float(theta[i]),
-            'phi_rad': float(phi[i]),
-            'ell_m': float(ell[i]),
-            'tip_m': poses[i, :3, 3].tolist(),
-            'tip_q_xyzw': pcc.q_xyzw(poses[i]).tolist(),
+            'theta_rad': float(shape.theta_rad[i]),
+            'phi_rad': float(shape.phi_rad[i]),
+            'ell_m': float(shape.ell_m[i]),
+            'tip_m': shape.segment_poses[i, :3, 3].tolist(),
+            'tip_q_xyzw': pcc.q_xyzw(shape.segment_poses[i]).tolist(),
         }
         for i, name in enumerate(arm.robot.segment_names)
     ]
@@ -191,7 +190,7 @@ def _fk(arm: Arm, args) -> int:
                     'frame': arm.robot.base.frame,
                     'tip_m': segments[-1]['tip_m'],
                     'tip_q_xyzw': segments[-1]['tip_q_xyzw'],
-                    'lengths_m' if arm.has_bellows else 'actuation': actuation.tolist(),
+                    _actuation_key(arm): actuation.tolist(),
                     'within_limits': within_limits,
                     'segments': segments,
                 }
@@ -235,6 +234,10 @@ def check_limits(arm: Arm, actuation: np.ndarray, beyond: bool) -> np.ndarray:
             f'{low[index[-1]]:.7g}..{high[index[-1]]:.7g} {c.unit}: {remedy}'
         )
     return (excess <= 1e-6).all(axis=-1)
+
+
+def _actuation_key(arm):
+    return 'lengths_m' if isinstance(arm, BellowsArm) else 'actuation'
 
 
 def _kinds(arm):
@@ -293,7 +296,7 @@ def _ik(arm: Arm, args) -> int:
 
 def _answer(arm, result):
     arrays = (
-        'lengths_m' if arm.has_bellows else 'actuation',
+        _actuation_key(arm),
         'pressures_pa',
         'theta_rad',
         'phi_rad',
@@ -376,7 +379,8 @@ def _workspace(arm: Arm, args) -> int:
 def without_rigid_parts(arm: Arm) -> Arm:
     """The same arm with rigid ends of length 0."""
     segments = tuple(s.model_copy(update={'rigid_length_m': 0.0}) for s in arm.robot.segments)
-    return Arm(arm.robot.model_copy(update={'segments': segments}), arm.curve)
+    robot = arm.robot.model_copy(update={'segments': segments})
+    return BellowsArm(robot, arm.curve) if isinstance(arm, BellowsArm) else Arm(robot)
 
 
 def _rows_of(text, size):

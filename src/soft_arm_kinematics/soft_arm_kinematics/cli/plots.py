@@ -12,7 +12,6 @@ from matplotlib import pyplot  # noqa: E402
 
 from soft_arm_kinematics.arm import Arm  # noqa: E402
 from soft_arm_kinematics.ik.inverse import IkSolution  # noqa: E402
-from soft_arm_kinematics.segments import pcc  # noqa: E402
 from soft_arm_kinematics.workspace.reachable import ReachableSet, litres  # noqa: E402
 
 POINTS = 30  # of each segment's centre line
@@ -98,7 +97,10 @@ def draw_solutions(
         present: (n,) actuation where the arm is now, drawn grey.
         path: PNG to write.
     """
-    lines_mm = [centre_line(arm, x) * 1e3 for x in (present, *(s.actuation for s in solutions))]
+    lines_mm = [
+        arm.configuration(x).backbone(POINTS) * 1e3
+        for x in (present, *(s.actuation for s in solutions))
+    ]
     every = np.concatenate(lines_mm)
     centre, half = (
         (every.min(axis=0) + every.max(axis=0)) / 2.0,
@@ -171,11 +173,3 @@ def draw_solutions(
     )
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
-
-
-def centre_line(arm: Arm, actuation: np.ndarray) -> np.ndarray:
-    """Centre line (1 + s POINTS, 3) [m] of one actuation (n,): arcs of constant curvature between the ends of the segments."""
-    starts = np.concatenate([np.eye(4)[None], arm.segment_poses(actuation)[:-1]])
-    parts = arm.segment_arcs(actuation)[:, None, :] * (np.arange(1, POINTS + 1) / POINTS)[:, None]
-    ends = (starts[:, None] @ pcc.arc_transforms(parts))[..., :3, 3]
-    return np.concatenate([np.zeros((1, 3)), ends.reshape(-1, 3)])

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import Arm, BellowsArm
 from soft_arm_kinematics.backends import compiled_solver
 from soft_arm_kinematics.backends.compiled_lanes import LANES
 from soft_arm_kinematics.backends.compiled_model import compiled_arm
@@ -104,7 +104,7 @@ class IkSolutions(Sequence):
         low, high = arm.pressure_limits_pa
         pressures_pa = (
             arm.pressures(self.actuation)
-            if arm.has_bellows
+            if isinstance(arm, BellowsArm)
             else low + shares[:, columns] * (high - low)
         )
         margins_pa = (
@@ -289,9 +289,7 @@ class InverseKinematics:
             axis /= np.linalg.norm(axis)
         if present is None:
             return target_m, axis, self._rest
-        what, unit = (
-            ('present lengths', 'm') if self.arm.has_bellows else ('present actuation', 'SI units')
-        )
+        what, unit = f'present {self.arm.actuation_name}', self.arm.actuation_unit
         return (
             target_m,
             axis,

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import Arm, BellowsArm
 from soft_arm_kinematics.segments import pcc
 
 
 def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:
     """Share of its pressure range of each coordinate that has a pressure, (..., n); NaN for the others (tendons)."""
     actuation = np.asarray(actuation, dtype=float)
-    if arm.has_bellows:
+    if isinstance(arm, BellowsArm):
         low, high = arm.pressure_limits_pa
         return (arm.pressures(actuation) - low) / (high - low)
     low, high = arm.actuation_limits

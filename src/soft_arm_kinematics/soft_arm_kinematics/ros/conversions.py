@@ -17,7 +17,8 @@ from soft_arm_msgs.msg import IkSolution as IkSolutionMsg
 from soft_arm_msgs.srv import SolveIK
 
 if TYPE_CHECKING:  # forward kinematics does not load the compiler
-    from soft_arm_kinematics.ik.inverse import IkResult
+    from soft_arm_kinematics.configuration import Configuration
+    from soft_arm_kinematics.ik.inverse import IkResult, IkSolution
 
 BODY_RGB = 0.75, 0.78, 0.82
 
@@ -71,15 +72,14 @@ def transform_msg(transform: np.ndarray, parent: str, child: str, stamp) -> Tran
     return message
 
 
-def configuration_msg(polar, robot: Robot, stamp) -> ArmConfiguration:
-    """Configuration message of theta, phi, ell, each (n_segments,)."""
-    theta, phi, ell = polar
+def configuration_msg(shape: 'Configuration | IkSolution', robot: Robot, stamp) -> ArmConfiguration:
+    """Configuration message of bend, direction and length of every segment."""
     return ArmConfiguration(
         header=Header(stamp=stamp, frame_id=robot.base.frame),
         segments=list(robot.segment_names),
-        theta_rad=theta.tolist(),
-        phi_rad=phi.tolist(),
-        ell_m=ell.tolist(),
+        theta_rad=shape.theta_rad.tolist(),
+        phi_rad=shape.phi_rad.tolist(),
+        ell_m=shape.ell_m.tolist(),
     )
 
 
@@ -135,9 +135,7 @@ def fill_response(
 
 def _solution_msg(solution, robot, stamp):
     return IkSolutionMsg(
-        configuration=configuration_msg(
-            (solution.theta_rad, solution.phi_rad, solution.ell_m), robot, stamp
-        ),
+        configuration=configuration_msg(solution, robot, stamp),
         lengths_m=solution.actuation.tolist()
         if all(s.kind == 'bellows' for s in robot.segments)
         else [],

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from rclpy.node import Node
 from rclpy.time import Time
-from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 from visualization_msgs.msg import Marker
 
 from soft_arm_description.urdf import joint_names
-from soft_arm_kinematics.arm import load_arm
+from soft_arm_kinematics.arm import BellowsArm, load_arm
+from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros import conversions
 from soft_arm_kinematics.segments.sections import joint_values
@@ -70,27 +70,25 @@ class ForwardKinematicsNode(Node):
 
     def _base_msg(self):
         base = self._robot.base
-        T_parent_base = np.eye(4)
-        T_parent_base[:3, :3] = Rotation.from_euler('xyz', base.rpy_deg, degrees=True).as_matrix()
-        T_parent_base[:3, 3] = base.position_m
         return conversions.transform_msg(
-            T_parent_base, base.parent_frame, base.frame, self.get_clock().now().to_msg()
+            self._arm.base_pose, base.parent_frame, base.frame, self.get_clock().now().to_msg()
         )
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
             measured_pa = conversions.pressures_from_msg(message, self._robot)
-            pressures_pa = self._arm.calibrated_pressures(measured_pa)
+            pressures_pa = self._arm.clip_pressures(measured_pa)
             self._clipped_pa = float(np.abs(measured_pa - pressures_pa).max())
             self._rate.tick()
-            self._publish(self._arm.actuation_at(pressures_pa), message.header.stamp)
+            shape = self._arm.configuration(self._arm.actuation_at(pressures_pa))
+            self._publish(shape, message.header.stamp)
             self._fault = ''
         except KinematicsError as error:
             self._fault = str(error)
             self.get_logger().warning(self._fault, throttle_duration_sec=10.0)
 
-    def _publish(self, actuation: np.ndarray, stamp) -> None:
-        base, poses = self._robot.base.frame, self._arm.segment_poses(actuation)
+    def _publish(self, shape: Configuration, stamp) -> None:
+        base, poses = self._robot.base.frame, shape.segment_poses
         prefix = self._robot.base.frame_prefix
         frames = [f'{prefix}{name}_tip' for name in self._robot.segment_names] + [
             f'{prefix}tip_by_model'
@@ -101,19 +99,13 @@ class ForwardKinematicsNode(Node):
                 for pose, frame in zip([*poses, poses[-1]], frames, strict=True)
             ]
         )
-        self._configuration.publish(
-            conversions.configuration_msg(self._arm.configuration(actuation), self._robot, stamp)
-        )
+        self._configuration.publish(conversions.configuration_msg(shape, self._robot, stamp))
         if self._picture_due():
             self._body.publish(
-                conversions.body_msg(
-                    self._arm.backbone(actuation, POINTS_PER_SEGMENT), self._robot, stamp
-                )
+                conversions.body_msg(shape.backbone(POINTS_PER_SEGMENT), self._robot, stamp)
             )
             self._joint_states.publish(
-                conversions.joint_state_msg(
-                    self._joint_names, joint_values(self._arm, actuation), stamp
-                )
+                conversions.joint_state_msg(self._joint_names, joint_values(shape), stamp)
             )
 
     def _picture_due(self) -> bool:
@@ -131,7 +123,8 @@ class ForwardKinematicsNode(Node):
             'pressures_hz': self._rate.rate_hz,
             'robot_fingerprint': self._robot.kinematic_fingerprint,
         }
-        values |= {'calibration_date': self._arm.curve.date} if self._arm.curve else {}
+        if isinstance(self._arm, BellowsArm):
+            values['calibration_date'] = self._arm.curve.date
         if self._fault:
             return diagnostics.ERROR, self._fault, values
         if not self._rate.rate_hz:

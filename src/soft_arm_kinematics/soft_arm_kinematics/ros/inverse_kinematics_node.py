@@ -81,7 +81,7 @@ class InverseKinematicsNode(Node):
         try:
             pressures_pa = conversions.pressures_from_msg(message, self._arm.robot)
             self._actuation, self._fault = (
-                self._arm.actuation_at(self._arm.calibrated_pressures(pressures_pa)),
+                self._arm.actuation_at(self._arm.clip_pressures(pressures_pa)),
                 '',
             )
         except KinematicsError as error:

@@ -57,7 +57,7 @@ class LimbStatesNode(Node):
 
     def _on_configuration(self, message: ArmConfiguration) -> None:
         try:
-            self._limbs.bend_all(conversions.arcs_from_msg(message))
+            self._limbs.bend(conversions.arcs_from_msg(message))
             self._fault = ''
         except KinematicsError as error:
             self._fault = str(error)
@@ -68,7 +68,7 @@ class LimbStatesNode(Node):
     def _publish(self) -> None:
         stamp = self.get_clock().now().to_msg()
         self._publisher.publish(
-            conversions.joint_state_msg(self._names, self._limbs.joint_values(), stamp)
+            conversions.joint_state_msg(self._names, self._limbs.joint_values, stamp)
         )
         if self._frames:
             self._frames.sendTransform(

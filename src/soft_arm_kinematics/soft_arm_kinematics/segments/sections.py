@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.segments.modal import ModalModel
@@ -33,12 +33,11 @@ Form = Literal['chord', 'tangent', 'paper']
 BEND_LIMIT_RAD, TURN_LIMIT_RAD = np.pi / 2, 2 * np.pi
 
 
-def joint_values(arm: Arm, actuation: np.ndarray, form: Form = 'chord') -> np.ndarray:
+def joint_values(shape: Configuration, form: Form = 'chord') -> np.ndarray:
     """Joint values of a robot's chain, in the order of `soft_arm_description.urdf.joint_names`.
 
     Args:
-        arm: The arm.
-        actuation: (n,) as in `Arm`; lengths [m] where all segments have bellows.
+        shape: The arm at one actuation.
         form: As above.
 
     Returns:
@@ -48,10 +47,8 @@ def joint_values(arm: Arm, actuation: np.ndarray, form: Form = 'chord') -> np.nd
         KinematicsError: If a joint leaves its limits (bend 90 deg, turn 360 deg), or the form does
             not exist for a segment.
     """
-    actuation = arm.checked(actuation)
-    values = []
-    for segment, part, columns in zip(arm.robot.segments, arm.maps, arm.columns, strict=True):
-        own = actuation[columns]
+    arm, values = shape.arm, []
+    for i, segment in enumerate(arm.robot.segments):
         if segment.kind == 'modal':
             if form != 'chord':
                 raise KinematicsError(
@@ -60,20 +57,23 @@ def joint_values(arm: Arm, actuation: np.ndarray, form: Form = 'chord') -> np.nd
             values.append(
                 curve_sections(
                     ModalModel.of_segment(segment),
-                    own[0],
+                    float(shape.actuation[arm.columns[i][0]]),
                     segment.phi_rad,
                     segment.sections,
                     segment.closing_twist,
                 )
             )
             continue
-        u_x, u_y, ell = arc = part.arcs(own)
-        if segment.kind == 'bellows':
-            theta, phi, _ = pcc.polar_from_arcs(arc)
-        else:  # these know their plane, also where the bend is zero or negative
-            phi = float(part.phi_rad(own))
-            theta = u_x * np.cos(phi) + u_y * np.sin(phi)
-        values.append(arc_sections(theta, phi, ell, segment.sections, segment.closing_twist, form))
+        values.append(
+            arc_sections(
+                float(shape.theta_rad[i]),
+                float(shape.phi_rad[i]),
+                float(shape.ell_m[i]),
+                segment.sections,
+                segment.closing_twist,
+                form,
+            )
+        )
     return np.concatenate(values)
 
 

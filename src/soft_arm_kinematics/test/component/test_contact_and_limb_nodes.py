@@ -165,11 +165,11 @@ def test_limbs_move_and_carry_their_frames(graph):
     graph.arcs.publish(
         ArmConfiguration(segments=['camera_1'], theta_rad=[theta], phi_rad=[phi], ell_m=[ell])
     )
-    limbs.bend('camera_1', theta, phi, ell)
+    limbs.bend([('camera_1', theta, phi, ell)])
     graph.until(
         lambda: (
             graph.heard.get('joint_states')
-            and np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values())
+            and np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values)
         )
     )
     assert graph.heard['joint_states'][-1].name == list(limbs.joint_names)
@@ -201,7 +201,7 @@ def test_limbs_move_and_carry_their_frames(graph):
         graph.until(lambda word=word: word in graph.nodes[1]._fault)
         heard = len(graph.heard['joint_states'])
         graph.until(lambda heard=heard: len(graph.heard['joint_states']) > heard + 1)
-        assert np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values()), (
+        assert np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values), (
             f'{segments} was obeyed in part'
         )
 

@@ -97,11 +97,11 @@ def test_shape_follows_pressures(graph):
     stamp = graph.send(pressures_pa)
     graph.until(lambda: all(graph.heard.values()))
     arm = load_arm('two_module_arm', 'virtual')
-    theta, phi, ell = arm.polar(arm.lengths(pressures_pa))
+    shape = arm.configuration(arm.lengths(pressures_pa))
     heard = graph.heard['configuration'][-1]
     assert heard.header.stamp == stamp and list(heard.segments) == ['module_1', 'module_2']
     assert np.array([heard.theta_rad, heard.phi_rad, heard.ell_m]) == pytest.approx(
-        np.array([theta, phi, ell])
+        np.array([shape.theta_rad, shape.phi_rad, shape.ell_m])
     )
     frames = {t.child_frame_id: t for t in graph.heard['/tf'][-1].transforms}
     assert set(frames) == {
@@ -111,7 +111,7 @@ def test_shape_follows_pressures(graph):
     }
     tip = frames['soft_arm_tip_by_model']
     assert tip.header.frame_id == 'soft_arm_base_link' and tip.header.stamp == stamp
-    tip_m = arm.tip_from_pressures(pressures_pa)
+    tip_m = shape.tip_m
     assert [getattr(tip.transform.translation, k) for k in 'xyz'] == pytest.approx(tip_m)
     last = graph.heard['body'][-1].points[-1]
     assert [last.x, last.y, last.z] == pytest.approx(tip_m)
@@ -144,7 +144,7 @@ def test_solutions_reach_the_target(graph):
     )
     arm = load_arm('two_module_arm', 'virtual')
     for solution in answer.solutions:
-        assert arm.tip_from_pressures(np.array(solution.pressures_pa)) == pytest.approx(
+        assert arm.tip(arm.lengths(np.array(solution.pressures_pa))) == pytest.approx(
             [0.06, -0.03, 0.22], abs=1e-6
         )
         assert list(solution.names) == list(arm.robot.chambers)
@@ -163,7 +163,7 @@ def test_present_lengths_default_to_the_measured_pressures(graph):
             and np.allclose(graph.nodes[1]._actuation, lengths_m)
         )
     )
-    answer = graph.ask(*arm.tip_from_lengths(lengths_m))
+    answer = graph.ask(*arm.tip(lengths_m))
     assert min(s.score_angle_change for s in answer.solutions) == pytest.approx(0.0, abs=1e-6)
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.errors import KinematicsError
 
@@ -18,24 +18,24 @@ def test_arm_is_the_product_of_its_modules(paper_arm):
     from soft_arm_kinematics.segments import pcc
 
     lengths_m = random_lengths(paper_arm, 5)
-    first, second = (pcc.arc_transforms(paper_arm.arcs(lengths_m)[:, i]) for i in (0, 1))
-    assert paper_arm.fk_lengths(lengths_m) == pytest.approx(first @ second, abs=1e-15)
+    first, second = (pcc.arc_transforms(paper_arm.segment_arcs(lengths_m)[:, i]) for i in (0, 1))
+    assert paper_arm.fk(lengths_m) == pytest.approx(first @ second, abs=1e-15)
 
 
 def test_straight_arm_is_as_long_as_its_bellows(arm):
     lengths_m = np.full(arm.n_actuators, 0.12)
     straight_m = 0.12 * arm.n_segments + arm.rigid_lengths_m.sum()
-    assert arm.tip_from_lengths(lengths_m) == pytest.approx([0.0, 0.0, straight_m], abs=1e-14)
+    assert arm.tip(lengths_m) == pytest.approx([0.0, 0.0, straight_m], abs=1e-14)
 
 
 def test_lengths_and_arcs_are_inverse(arm):
     lengths_m = random_lengths(arm, 20)
-    arcs = arm.arcs(lengths_m)
-    assert arm.arcs(arm.lengths_from_arcs(arcs)) == pytest.approx(arcs, abs=1e-12)
+    arcs = arm.segment_arcs(lengths_m)
+    assert arm.segment_arcs(arm.lengths_from_arcs(arcs)) == pytest.approx(arcs, abs=1e-12)
 
 
 def test_poses_are_rigid(arm):
-    rotations = arm.fk_lengths(random_lengths(arm, 50))[:, :3, :3]
+    rotations = arm.fk(random_lengths(arm, 50))[:, :3, :3]
     assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(
         np.broadcast_to(np.eye(3), (50, 3, 3)), abs=1e-13
     )
@@ -44,12 +44,10 @@ def test_poses_are_rigid(arm):
 
 def test_leading_shapes_broadcast(paper_arm):
     lengths_m = random_lengths(paper_arm, 6).reshape(2, 3, 6)
-    poses, jacobians = paper_arm.fk_lengths(lengths_m), paper_arm.twist_jacobian_lengths(lengths_m)
+    poses, jacobians = paper_arm.fk(lengths_m), paper_arm.twist_jacobian(lengths_m)
     assert poses.shape == (2, 3, 4, 4) and jacobians.shape == (2, 3, 6, 6)
-    assert poses[1, 2] == pytest.approx(paper_arm.fk_lengths(lengths_m[1, 2]), abs=1e-15)
-    assert jacobians[1, 2] == pytest.approx(
-        paper_arm.twist_jacobian_lengths(lengths_m[1, 2]), abs=1e-12
-    )
+    assert poses[1, 2] == pytest.approx(paper_arm.fk(lengths_m[1, 2]), abs=1e-15)
+    assert jacobians[1, 2] == pytest.approx(paper_arm.twist_jacobian(lengths_m[1, 2]), abs=1e-12)
 
 
 def test_jacobians_by_central_differences(arm):
@@ -57,24 +55,39 @@ def test_jacobians_by_central_differences(arm):
     if not all(arm.closing_twists):
         lengths_m = lengths_m[1:]  # the open convention has no orientation derivative at zero bend
     step = 1e-6
-    position, axis = arm.jacobian_lengths(lengths_m), arm.axis_jacobian_lengths(lengths_m)
+    jacobian, axes = arm.twist_jacobian(lengths_m), arm.fk(lengths_m)[:, :3, 2]
     for k in range(arm.n_actuators):
         shift = step * np.eye(arm.n_actuators)[k]
-        rate = (arm.fk_lengths(lengths_m + shift) - arm.fk_lengths(lengths_m - shift)) / (2 * step)
-        assert position[..., k] == pytest.approx(rate[..., :3, 3], abs=1e-6)
-        assert axis[..., k] == pytest.approx(rate[..., :3, 2], abs=1e-6 * 50)
+        rate = (arm.fk(lengths_m + shift) - arm.fk(lengths_m - shift)) / (2 * step)
+        assert jacobian[..., :3, k] == pytest.approx(rate[..., :3, 3], abs=1e-6)
+        turned = np.cross(jacobian[..., 3:, k], axes)
+        assert turned == pytest.approx(rate[..., :3, 2], abs=1e-6 * 50)
 
 
-def test_pressure_jacobian(paper_arm):
-    pressures_pa = np.array([-50e3, 0.0, 30e3, 80e3, -10e3, 5e3])
-    jacobian = paper_arm.jacobian_pressures(pressures_pa)
-    for k in range(6):
-        shift = 1.0 * np.eye(6)[k]
-        rate = (
-            paper_arm.tip_from_pressures(pressures_pa + shift)
-            - paper_arm.tip_from_pressures(pressures_pa - shift)
-        ) / 2.0
-        assert jacobian[:, k] == pytest.approx(rate, rel=1e-6, abs=1e-14)
+def test_configuration_computes_each_quantity_once(paper_arm, monkeypatch):
+    calls = []
+    for name in ('segment_poses', 'segment_arcs'):
+        method = getattr(type(paper_arm), name)
+        monkeypatch.setattr(
+            type(paper_arm), name, lambda *a, m=method, n=name: calls.append(n) or m(*a)
+        )
+    shape = paper_arm.configuration(paper_arm.lengths(np.zeros(6)))
+    assert calls == []
+    assert shape.tip_m == pytest.approx(shape.backbone()[-1])
+    assert (shape.theta_rad < 1e-12).all() and shape.ell_m.sum() == pytest.approx(shape.tip_m[2])
+    assert calls == ['segment_arcs', 'segment_poses'] or calls == ['segment_poses', 'segment_arcs']
+    with pytest.raises(ValueError, match='read-only'):
+        shape.actuation[0] = 0.1
+
+
+def test_configuration_of_a_batch_is_that_of_each(any_arm):
+    low, high = any_arm.actuation_limits
+    batch = np.random.default_rng(5).uniform(low, high, (2, 3, any_arm.n_actuators))
+    shapes = any_arm.configuration(batch)
+    one = any_arm.configuration(batch[1, 2])
+    for name in ('tip_pose', 'theta_rad', 'phi_rad', 'ell_m', 'arcs', 'tip_jacobian'):
+        assert getattr(shapes, name)[1, 2] == pytest.approx(getattr(one, name), abs=1e-12)
+    assert shapes.backbone(4)[1, 2] == pytest.approx(one.backbone(4), abs=1e-14)
 
 
 def test_compiled_poses_equal_the_plain_ones(arm):
@@ -87,19 +100,20 @@ def test_compiled_poses_equal_the_plain_ones(arm):
             1:
         ]  # at zero bend the open convention's phi is decided by the last bit
     assert fk_batch(arm, lengths_m) == pytest.approx(
-        arm.fk_lengths(lengths_m), abs=1e-13 if all(arm.closing_twists) else 1e-7
+        arm.fk(lengths_m), abs=1e-13 if all(arm.closing_twists) else 1e-7
     )
 
 
 def test_backbone_ends_at_the_segments(paper_arm):
     lengths_m = random_lengths(paper_arm, 3)[2]
-    line = paper_arm.backbone(lengths_m, 7)
+    line = paper_arm.configuration(lengths_m).backbone(7)
     assert line.shape == (15, 3)
     assert line[[0, 7, 14]] == pytest.approx(
-        np.vstack([np.zeros(3), paper_arm.fk_segments(lengths_m)[:, :3, 3]]), abs=1e-14
+        np.vstack([np.zeros(3), paper_arm.segment_poses(lengths_m)[:, :3, 3]]), abs=1e-14
     )
     assert (
-        np.linalg.norm(np.diff(line, axis=0), axis=1).sum() <= paper_arm.polar(lengths_m)[2].sum()
+        np.linalg.norm(np.diff(line, axis=0), axis=1).sum()
+        <= paper_arm.configuration(lengths_m).ell_m.sum()
     )
 
 
@@ -109,13 +123,13 @@ def test_backbone_ends_at_the_segments(paper_arm):
 )
 def test_bad_lengths_are_refused(paper_arm, lengths_m, words):
     with pytest.raises(KinematicsError) as caught:
-        paper_arm.fk_lengths(lengths_m)
+        paper_arm.fk(lengths_m)
     assert all(word in str(caught.value) for word in words)
 
 
 def test_fingerprint_follows_the_geometry(paper_arm):
     robot = load_robot('two_module_arm')
-    assert Arm(robot).fingerprint == paper_arm.fingerprint
+    assert make_arm(robot).fingerprint == paper_arm.fingerprint
     wider = [
         s.model_copy(
             update={'actuators': s.actuators.model_copy(update={'centre_radius_m': 0.031})}
@@ -123,6 +137,6 @@ def test_fingerprint_follows_the_geometry(paper_arm):
         for s in robot.segments
     ]
     assert (
-        Arm(robot.model_copy(update={'segments': tuple(wider)})).fingerprint
+        make_arm(robot.model_copy(update={'segments': tuple(wider)})).fingerprint
         != paper_arm.fingerprint
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot, shipped_robots
-from soft_arm_kinematics.arm import Arm, load_arm
+from soft_arm_kinematics.arm import BellowsArm, load_arm, make_arm
 from soft_arm_kinematics.cli import ik, kinematics
 from soft_arm_kinematics.cli.kinematics import main
 
@@ -80,7 +80,7 @@ def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, 
     code = (ik.main if command == 'explain' else main)([*argv, '--robot', robot])
     told = capsys.readouterr().err
     works = {
-        'lengths': arm.has_bellows,
+        'lengths': isinstance(arm, BellowsArm),
         'pressures': arm.set_by_pressures,
         'workspace': arm.n_actuators > 2,
     }.get(command, True)
@@ -114,7 +114,7 @@ def test_standard_input_answers_every_robot(capsys, monkeypatch, robot):
                 'fk',
                 '--robot',
                 robot,
-                '--lengths-m' if arm.has_bellows else '--actuation',
+                '--lengths-m' if isinstance(arm, BellowsArm) else '--actuation',
                 '-',
                 '--json',
             ]
@@ -127,7 +127,7 @@ def test_standard_input_answers_every_robot(capsys, monkeypatch, robot):
         and all(answer['within_limits'])
         and answer['poses'] == arm.fk(rows).tolist()
     )
-    assert answer['actuator_radius_m'] == (0.03 if arm.has_bellows else None)
+    assert answer['actuator_radius_m'] == (0.03 if isinstance(arm, BellowsArm) else None)
 
 
 def test_arcs_only_leaves_out_rigid_parts(capsys, monkeypatch, tmp_path):
@@ -145,7 +145,7 @@ def test_arcs_only_leaves_out_rigid_parts(capsys, monkeypatch, tmp_path):
 
 
 def test_large_batches_are_answered_compiled_with_the_same_poses(monkeypatch):
-    arm = Arm(load_robot('two_module_arm'))
+    arm = make_arm(load_robot('two_module_arm'))
     rows = np.random.default_rng(1).uniform(*arm.length_limits_m, (50, 6))
     few = kinematics._poses(arm, rows, None)
     monkeypatch.setattr(kinematics, 'COMPILED_FROM', 1)
@@ -196,7 +196,7 @@ def test_bad_standard_input_is_one_line(capsys, monkeypatch, text, words):
 
 
 def test_rivals_differ_from_each_other():
-    arm = Arm(load_robot('two_module_arm'))
+    arm = make_arm(load_robot('two_module_arm'))
     rows = np.array([[0.1] * 6, [0.105] * 6, [0.12] * 6, [0.1] * 5 + [0.15], [0.19] * 6])
     assert ik.apart(arm, rows, 3) == [0, 2, 3]
 

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description import calibration
 from soft_arm_description.robot import Robot, load_robot
-from soft_arm_kinematics.arm import Arm, load_arm
+from soft_arm_kinematics.arm import load_arm, make_arm
 from soft_arm_kinematics.calibration.pressure_bend import (
     fit_bends,
     save_bends,
@@ -93,32 +93,32 @@ def test_tip_in_the_robots_base_is_the_papers(pressure_pa, phi_deg, seed):
         'xyz', robot.base.rpy_deg, degrees=True
     ).as_matrix()
     T_flange_mount[:3, 3] = robot.base.position_m
-    assert T_base_flange @ T_flange_mount @ Arm(robot).fk([pressure_pa]) == pytest.approx(
+    assert T_base_flange @ T_flange_mount @ make_arm(robot).fk([pressure_pa]) == pytest.approx(
         expected, abs=1e-8
     )
 
 
 def test_out_of_plane_pieces_leave_the_plane():
     """The paper's forced phi = 12, 8.8, 6, 3.3 deg at 100 kPa."""
-    tip = Arm(with_phi(PAPER_PHI_DEG)).fk([100e3])
-    assert abs(Arm(FINGER).fk([100e3])[1, 3]) < 1e-15 and tip[1, 3] > 5e-3
-    theta, phi, ell = Arm(with_phi(PAPER_PHI_DEG)).configuration(np.array([-50e3]))
+    tip = make_arm(with_phi(PAPER_PHI_DEG)).fk([100e3])
+    assert abs(make_arm(FINGER).fk([100e3])[1, 3]) < 1e-15 and tip[1, 3] > 5e-3
+    shape = make_arm(with_phi(PAPER_PHI_DEG)).configuration(np.array([-50e3]))
     assert (
-        np.rad2deg(phi) == pytest.approx(PAPER_PHI_DEG)
-        and (theta < 0).all()
-        and ell == pytest.approx(LENGTHS_M)
+        np.rad2deg(shape.phi_rad) == pytest.approx(PAPER_PHI_DEG)
+        and (shape.theta_rad < 0).all()
+        and shape.ell_m == pytest.approx(LENGTHS_M)
     )
 
 
 def test_pressures_are_the_actuation():
-    arm = Arm(FINGER)
-    assert arm.actuation_at([1e4]).tolist() == [1e4] and arm.calibrated_pressures(
+    arm = make_arm(FINGER)
+    assert arm.actuation_at([1e4]).tolist() == [1e4] and arm.clip_pressures(
         np.array([130e3])
     ).tolist() == [120e3]
-    line = arm.backbone([80e3], 5)
+    line = arm.configuration([80e3]).backbone(5)
     assert line[::5][1:] == pytest.approx(arm.segment_poses([80e3])[:, :3, 3], abs=1e-12)
     with pytest.raises(KinematicsError, match='not set by pressures alone.*tendon'):
-        Arm(load_robot('squid_camera')).actuation_at([])
+        make_arm(load_robot('squid_camera')).actuation_at([])
 
 
 @pytest.fixture
@@ -145,9 +145,11 @@ def test_calibrated_bends_replace_the_nominal_ones(tmp_path, monkeypatch, measur
     )
     arm = load_arm('four_piece_finger')
     assert not any(segment.nominal for segment in arm.robot.segments)
-    theta, _, _ = arm.configuration(np.array([50e3]))
+    theta = arm.configuration(np.array([50e3])).theta_rad
     assert theta == pytest.approx([0.02 * (i + 1) + 0.1 + 2.5e-3 for i in range(4)])
-    assert arm.fk([50e3]) == pytest.approx(Arm(with_bends(FINGER, measured)).fk([50e3]), abs=1e-12)
+    assert arm.fk([50e3]) == pytest.approx(
+        make_arm(with_bends(FINGER, measured)).fk([50e3]), abs=1e-12
+    )
     assert load_arm('modal_bellows').robot == load_robot('modal_bellows')  # has no such segment
 
 

@@ -24,7 +24,7 @@ def reachable(paper_arm):
     lengths_m[:10, :3] = paper_arm.length_limits_m[
         0, :3
     ]  # module 1 at full vacuum, as in the paper's bend experiment
-    return lengths_m, paper_arm.fk_lengths(lengths_m)
+    return lengths_m, paper_arm.fk(lengths_m)
 
 
 def test_forward_of_inverse_is_the_target(paper_arm, solver, reachable):
@@ -33,8 +33,10 @@ def test_forward_of_inverse_is_the_target(paper_arm, solver, reachable):
         result = solver.solve(target)
         assert result.reachable and result.solutions and result.distance_m == 0.0
         for s in result.solutions:
-            assert np.linalg.norm(paper_arm.tip_from_lengths(s.lengths_m) - target) <= 1e-6
-            assert np.linalg.norm(paper_arm.tip_from_pressures(s.pressures_pa) - target) <= 1.1e-6
+            assert np.linalg.norm(paper_arm.tip(s.lengths_m) - target) <= 1e-6
+            assert (
+                np.linalg.norm(paper_arm.tip(paper_arm.lengths(s.pressures_pa)) - target) <= 1.1e-6
+            )
             assert np.all((s.lengths_m >= low) & (s.lengths_m <= high))
 
 
@@ -43,7 +45,7 @@ def test_position_and_axis(paper_arm, solver, reachable):
         result = solver.solve(pose[:3, 3], axis=3.0 * pose[:3, 2])
         assert result.solutions
         for s in result.solutions:
-            found = paper_arm.fk_lengths(s.lengths_m)
+            found = paper_arm.fk(s.lengths_m)
             assert found[:3, 3] == pytest.approx(pose[:3, 3], abs=1e-6)
             assert found[:3, 2] == pytest.approx(pose[:3, 2], abs=2e-5)
 
@@ -125,7 +127,7 @@ def test_outside_the_workspace(paper_arm, solver, target_m):
     low, high = paper_arm.length_limits_m
 
     def distance(lengths_m):
-        return np.linalg.norm(paper_arm.tip_from_lengths(np.clip(lengths_m, low, high)) - target_m)
+        return np.linalg.norm(paper_arm.tip(np.clip(lengths_m, low, high)) - target_m)
 
     starts = np.random.default_rng(11).uniform(low, high, (12, 6))
     other_m = min(
@@ -206,12 +208,12 @@ def test_refinement_works_for_every_arm(arm):
     low, high = arm.length_limits_m
     wanted_m = rng.uniform(low, high, (20, arm.n_actuators))
     for goal_m in wanted_m:
-        target_m = arm.tip_from_lengths(goal_m)
+        target_m = arm.tip(goal_m)
         starts_m = goal_m + 0.01 * rng.standard_normal((10, arm.n_actuators))
         lengths_m, residuals_m, _ = refine(arm, starts_m, target_m)
         assert np.all(lengths_m >= low) and np.all(lengths_m <= high)
         assert residuals_m == pytest.approx(
-            np.linalg.norm(arm.tip_from_lengths(lengths_m) - target_m, axis=1), abs=1e-12
+            np.linalg.norm(arm.tip(lengths_m) - target_m, axis=1), abs=1e-12
         )
         assert residuals_m.min() < 1e-9
 
@@ -228,13 +230,10 @@ def test_solutions_nearer_than_the_spacing_are_one(solver):
 @given(st.lists(st.floats(0.0, 1.0), min_size=6, max_size=6).map(np.array))
 def test_forward_of_inverse_is_the_identity(paper_arm, solver, share):
     low, high = paper_arm.length_limits_m
-    target_m = paper_arm.tip_from_lengths(low + share * (high - low))
+    target_m = paper_arm.tip(low + share * (high - low))
     solutions = solver.solve(target_m).solutions
     assert len(solutions)
-    assert (
-        np.linalg.norm(paper_arm.tip_from_lengths(solutions.actuation) - target_m, axis=1).max()
-        <= 1e-6
-    )
+    assert np.linalg.norm(paper_arm.tip(solutions.actuation) - target_m, axis=1).max() <= 1e-6
     assert np.all((solutions.actuation >= low) & (solutions.actuation <= high))
 
 
@@ -296,7 +295,7 @@ def test_following_a_path_stays_on_its_part_of_the_family(paper_arm, solver):
     assert path.residuals_m.max() <= 1e-6 and path.jumps == ()
     shares = np.abs(np.diff(path.actuation, axis=0)) / 0.125
     assert shares.max() < 5 * JUMP_SHARE
-    assert paper_arm.tip_from_lengths(path.actuation) == pytest.approx(targets_m, abs=1e-6)
+    assert paper_arm.tip(path.actuation) == pytest.approx(targets_m, abs=1e-6)
 
 
 def test_a_jump_is_said(paper_arm, solver, monkeypatch):

@@ -44,12 +44,3 @@ def test_zero_bend_exactly(arm):
     assert twist_jacobian_batch(arm, straight_m) == pytest.approx(
         reference, abs=1e-13 * np.abs(reference).max()
     )
-
-
-def test_axis_jacobian_by_complex_steps(paper_arm):
-    for lengths_m in random_actuation(paper_arm, 10):
-        axis = paper_arm.fk(lengths_m)[:3, 2]
-        turn = complex_step_twist_jacobian(paper_arm, lengths_m)[3:]
-        assert paper_arm.axis_jacobian_lengths(lengths_m) == pytest.approx(
-            np.cross(turn, axis[:, None], axis=0), abs=1e-11
-        )

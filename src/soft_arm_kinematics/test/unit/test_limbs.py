@@ -15,11 +15,11 @@ from soft_arm_kinematics.segments.modal import ModalModel
 def test_all_four_limbs_have_their_joints_and_tips():
     limbs = Limbs()
     assert (
-        len(limbs.joint_names) == len(set(limbs.joint_names)) == len(limbs.joint_values()) == 6 * 32
+        len(limbs.joint_names) == len(set(limbs.joint_names)) == len(limbs.joint_values) == 6 * 32
     )
-    limbs.bend('camera_1', -1.0, 0.5, 0.59)
-    limbs.bend('grasper_2', 1.2, 0.0, 0.295)
-    values = dict(zip(limbs.joint_names, limbs.joint_values(), strict=True))
+    limbs.bend([('camera_1', -1.0, 0.5, 0.59)])
+    limbs.bend([('grasper_2', 1.2, 0.0, 0.295)])
+    values = dict(zip(limbs.joint_names, limbs.joint_values, strict=True))
     assert values['squid_camera_camera_1_000_turn'] == 0.5 and values[
         'squid_camera_camera_1_001_bend'
     ] == pytest.approx(-0.1)
@@ -46,10 +46,10 @@ def test_all_four_limbs_have_their_joints_and_tips():
 )
 def test_arcs_outside_the_limits_change_nothing(arc, word):
     limbs = Limbs()
-    before = limbs.joint_values()
+    before = limbs.joint_values
     with pytest.raises(KinematicsError, match=word):
-        limbs.bend(*arc)
-    assert np.array_equal(limbs.joint_values(), before)
+        limbs.bend([arc])
+    assert np.array_equal(limbs.joint_values, before)
 
 
 def test_limbs_are_tendon_segments_with_their_own_names():
@@ -90,10 +90,10 @@ def test_calibrate_modal_prints_a_segment(tmp_path, capsys):
 )
 def test_a_configuration_is_taken_whole_or_not_at_all(bad):
     limbs = Limbs()
-    before = limbs.joint_values().copy()
+    before = limbs.joint_values.copy()
     with pytest.raises(KinematicsError):
-        limbs.bend_all([('light_1', 0.5, 0.2, 0.59), bad])
-    assert np.array_equal(limbs.joint_values(), before)
+        limbs.bend([('light_1', 0.5, 0.2, 0.59), bad])
+    assert np.array_equal(limbs.joint_values, before)
 
 
 def test_a_bend_that_the_sections_cannot_show_is_refused(tmp_path):
@@ -102,6 +102,6 @@ def test_a_bend_that_the_sections_cannot_show_is_refused(tmp_path):
     (tmp_path / 'limb.yaml').write_text(yaml.safe_dump(content))
     limbs = Limbs([str(tmp_path / 'limb.yaml')])
     with pytest.raises(KinematicsError, match='use more sections'):
-        limbs.bend('camera_1', 4.0, 0.0, 0.59)
-    limbs.bend('camera_1', 1.0, 0.0, 0.59)
-    assert limbs.joint_values()[1] == pytest.approx(0.5)
+        limbs.bend([('camera_1', 4.0, 0.0, 0.59)])
+    limbs.bend([('camera_1', 1.0, 0.0, 0.59)])
+    assert limbs.joint_values[1] == pytest.approx(0.5)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.inverse import InverseKinematics
 from soft_arm_kinematics.ik.refine import refine, refine_each, twist_jacobian_batch
@@ -69,7 +69,7 @@ def test_arcs_to_lengths_to_arcs(arm, seed):
     random = np.random.default_rng(seed)
     polar = random.uniform([0.0, -np.pi, 0.05], [3.0, np.pi, 0.3], (4, arm.n_segments, 3))
     arcs = pcc.arcs_from_polar(polar[..., 0], polar[..., 1], polar[..., 2])
-    assert arm.arcs(arm.lengths_from_arcs(arcs)) == pytest.approx(arcs, abs=1e-12)
+    assert arm.segment_arcs(arm.lengths_from_arcs(arcs)) == pytest.approx(arcs, abs=1e-12)
 
 
 @some
@@ -112,7 +112,7 @@ def scaled_content(value, scale, key=''):
 def test_a_robot_of_another_size_bends_the_same_and_reaches_that_much_farther(any_arm, seed, scale):
     content = any_arm.robot.model_dump(mode='json', exclude_unset=True)
     content['segments'] = scaled_content(content['segments'], scale)
-    large = Arm(type(any_arm.robot).model_validate(content))
+    large = make_arm(type(any_arm.robot).model_validate(content))
     actuation = drawn(any_arm, seed)
     scaled = np.where([c.unit == 'm' for c in any_arm.robot.actuation], scale, 1.0) * actuation
     assert large.fk(scaled)[:3, 3] == pytest.approx(scale * any_arm.fk(actuation)[:3, 3], abs=1e-12)

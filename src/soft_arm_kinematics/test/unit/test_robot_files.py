@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
 from soft_arm_description.urdf import joint_names, robot_urdf
-from soft_arm_kinematics.arm import Arm, load_arm
+from soft_arm_kinematics.arm import load_arm, make_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.inverse import InverseKinematics
 from soft_arm_kinematics.segments.sections import joint_values
@@ -89,7 +89,7 @@ def test_a_changed_file_is_refused_or_works(tmp_path_factory, data):
 
 def use(robot):
     """Everything that the library does with a robot; only KinematicsError may come of it."""
-    arm = Arm(robot)
+    arm = make_arm(robot)
     low, high = arm.actuation_limits
     actuation = np.stack(
         [
@@ -105,7 +105,7 @@ def use(robot):
     result = InverseKinematics(arm, table).solve(arm.fk(actuation[-1])[:3, 3])
     if result.reachable:
         assert np.isfinite([solution.score for solution in result.solutions]).all()
-    joint_values(arm, arm.rest_actuation)
+    joint_values(arm.configuration(arm.rest_actuation))
 
 
 @pytest.mark.parametrize('name', sorted(SHIPPED))

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
 from soft_arm_description.urdf import joint_names, robot_urdf
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.segments.sections import arc_sections, chain_transforms, joint_values
@@ -99,21 +99,24 @@ def test_joint_limits(call):
 
 
 def test_modal_segments_have_chords_only():
-    arm = Arm(load_robot('modal_bellows'))
+    arm = make_arm(load_robot('modal_bellows'))
     with pytest.raises(KinematicsError, match='chord form only'):
-        joint_values(arm, arm.rest_actuation, 'tangent')
+        joint_values(arm.configuration(arm.rest_actuation), 'tangent')
 
 
 @pytest.mark.parametrize('name', [*SQUID, 'modal_bellows', 'four_piece_finger'])
 def test_urdf_chain_of_every_kind_follows_the_robot(name):
-    arm = Arm(load_robot(name))
+    arm = make_arm(load_robot(name))
     urdf, rng = robot_urdf(arm.robot), np.random.default_rng(1)
     for actuation in [
         arm.rest_actuation,
         *rng.uniform(*arm.actuation_limits, (3, arm.n_actuators)),
     ]:
         poses = link_poses(
-            urdf, dict(zip(joint_names(arm.robot), joint_values(arm, actuation), strict=True))
+            urdf,
+            dict(
+                zip(joint_names(arm.robot), joint_values(arm.configuration(actuation)), strict=True)
+            ),
         )
         for segment, pose in zip(
             arm.robot.segment_names, arm.segment_poses(actuation), strict=True
@@ -154,9 +157,10 @@ def test_urdf_chain_follows_the_arcs(arm):
     lengths_m[0] = 0.1
     for row in lengths_m:
         poses = link_poses(
-            urdf, dict(zip(joint_names(arm.robot), joint_values(arm, row), strict=True))
+            urdf,
+            dict(zip(joint_names(arm.robot), joint_values(arm.configuration(row)), strict=True)),
         )
-        expected = arm.fk_segments(row)
+        expected = arm.segment_poses(row)
         for name, pose in zip(arm.robot.segment_names, expected, strict=True):
             assert poses[f'soft_arm_{name}_end'] == pytest.approx(pose, abs=1e-12)
         assert poses['soft_arm_ring'] == pytest.approx(expected[-1], abs=1e-12)

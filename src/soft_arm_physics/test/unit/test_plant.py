@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import Robot, load_robot
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import make_arm
 from soft_arm_physics.errors import SimulationError
 from soft_arm_physics.plant import Plant
 from soft_arm_physics.plant_parameters import load_plant_parameters
@@ -38,20 +38,20 @@ def move(plant, arm, lengths_m):
     pressures = arm.curve.pressures(lengths_m)
     plant.set_valve_targets_pa(pressures)
     plant.settle()
-    return np.linalg.norm(plant.true_tip()[:3, 3] - arm.fk_lengths(lengths_m)[:3, 3])
+    return np.linalg.norm(plant.true_tip()[:3, 3] - arm.fk(lengths_m)[:3, 3])
 
 
 def test_ideal_plant_follows_the_pcc_model():
-    arm, plant = Arm(ROBOT), Plant(ROBOT, IDEAL, 0)
+    arm, plant = make_arm(ROBOT), Plant(ROBOT, IDEAL, 0)
     for theta_deg, limit_m in ((30, 0.02e-3), (60, 0.1e-3), (120, 0.5e-3)):
         for phi_deg in (30, 100, 250):
             assert move(plant, arm, bend_lengths_m(theta_deg, phi_deg)) < limit_m
 
 
 def test_ideal_tip_axis_follows_the_pcc_model():
-    arm, plant, lengths = Arm(ROBOT), Plant(ROBOT, IDEAL, 0), bend_lengths_m(90, 75)
+    arm, plant, lengths = make_arm(ROBOT), Plant(ROBOT, IDEAL, 0), bend_lengths_m(90, 75)
     move(plant, arm, lengths)
-    assert plant.true_tip()[:3, 2] @ arm.fk_lengths(lengths)[:3, 2] > np.cos(np.deg2rad(0.3))
+    assert plant.true_tip()[:3, 2] @ arm.fk(lengths)[:3, 2] > np.cos(np.deg2rad(0.3))
 
 
 def test_any_robot_file_with_bellows_makes_a_plant():
@@ -75,7 +75,7 @@ def test_any_robot_file_with_bellows_makes_a_plant():
     content['segments'] = tuple(segments)
     content['channels'] = {f'p{i}_b{k}': 4 * i + k for i in range(3) for k in range(4)}
     robot = Robot.model_validate(content)
-    arm, plant = Arm(robot), Plant(robot, IDEAL, 0)
+    arm, plant = make_arm(robot), Plant(robot, IDEAL, 0)
     bent = 0.1 + 0.012 * np.array([1.0, 0.0, -1.0, 0.0])
     assert move(plant, arm, np.concatenate((bent, np.full(4, 0.09), bent[[1, 2, 3, 0]]))) < 0.5e-3
 
@@ -99,7 +99,7 @@ def test_a_small_weight_stretches_the_arm_by_force_over_stiffness(pressure_pa):
         tip_of_loaded(LIGHT, IDEAL, weight_kg, pressure_pa)
         - tip_of_loaded(LIGHT, IDEAL, 0.0, pressure_pa)
     )[2]
-    slope_m_per_pa = Arm(ROBOT).curve.slopes(np.full(6, pressure_pa))[0]
+    slope_m_per_pa = make_arm(ROBOT).curve.slopes(np.full(6, pressure_pa))[0]
     compliance_m_per_n = (
         2 * slope_m_per_pa / (3 * 7.0e-4)
     )  # two segments in series, three bellows side by side
@@ -117,7 +117,7 @@ def test_a_horizontal_arm_sags_like_a_beam_and_less_in_vacuum():
             tip_of_loaded(level, IDEAL, weight_kg, pressure_pa)
             - tip_of_loaded(level, IDEAL, 0.0, pressure_pa)
         )
-        curve = Arm(ROBOT).curve
+        curve = make_arm(ROBOT).curve
         segment_m, slope = (
             curve.lengths(np.full(6, pressure_pa))[0],
             curve.slopes(np.full(6, pressure_pa))[0],
@@ -137,7 +137,7 @@ def test_the_arm_hangs_towards_gravity_whatever_its_base():
 
 def test_hysteresis_depends_on_the_direction_and_repeats():
     plant = Plant(ROBOT, PARAMETERS, 3)
-    curve, tips = Arm(ROBOT).curve, []
+    curve, tips = make_arm(ROBOT).curve, []
     for theta_deg in (0, 60, 120, 60, 0, 60):
         plant.set_valve_targets_pa(curve.pressures(bend_lengths_m(theta_deg, 30)))
         plant.settle()
@@ -149,7 +149,7 @@ def test_hysteresis_depends_on_the_direction_and_repeats():
 def test_a_settled_arm_stays():
     """The chain has no shape of its own to drift along."""
     plant = Plant(ROBOT, PARAMETERS, 4)
-    plant.set_valve_targets_pa(Arm(ROBOT).curve.pressures(bend_lengths_m(90, 30)))
+    plant.set_valve_targets_pa(make_arm(ROBOT).curve.pressures(bend_lengths_m(90, 30)))
     plant.settle()
     plant.step(5.0)
     tip, qpos = plant.true_tip(), plant.qpos
@@ -173,7 +173,7 @@ def test_the_time_step_is_short_enough():
     tips = []
     for time_step_s in (PARAMETERS.mechanics.time_step_s, 0.0005):
         plant = Plant(ROBOT, changed(PARAMETERS, 'mechanics', time_step_s=time_step_s), 1)
-        plant.set_valve_targets_pa(Arm(ROBOT).curve.pressures(bend_lengths_m(90, 30)))
+        plant.set_valve_targets_pa(make_arm(ROBOT).curve.pressures(bend_lengths_m(90, 30)))
         path = []
         for _ in range(10):
             plant.step(0.1)
@@ -185,7 +185,7 @@ def test_the_time_step_is_short_enough():
 
 def test_open_loop_errors_are_of_the_papers_order():
     """8.77 mm (bend) in the paper; the plant is not fitted to it."""
-    arm, errors = Arm(ROBOT), []
+    arm, errors = make_arm(ROBOT), []
     for seed in (1, 2):
         plant = Plant(ROBOT, PARAMETERS, seed)
         errors += [

@@ -20,7 +20,7 @@ from soft_arm_description.calibration import calibration_path
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
 from soft_arm_description.urdf import robot_urdf
 from soft_arm_experiments.vision import coco
-from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.calibration.modal_fit import read_shapes
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
 from soft_arm_kinematics.calibration.pressure_length import load_curve, read_points
@@ -63,7 +63,7 @@ class Loader:
 def _robot(path: Path):
     robot = load_robot(path)
     robot_urdf(robot)
-    arm = Arm(robot)
+    arm = make_arm(robot)
     low, high = arm.actuation_limits
     for share in (0.0, 0.5, 1.0):
         if not np.isfinite(arm.fk(low + share * (high - low))).all():
