@@ -21,7 +21,7 @@ CONFIG = YolactConfig(
     prototypes=4,
     depth=False,
 )
-SETTINGS = TrainingSettings(steps=8, batch=4, cut_out_px=(96, 64), warm_up=2)
+SETTINGS = TrainingSettings(steps=8, batch=4, crop_px=(96, 64), warm_up=2)
 
 
 def answer(value):

@@ -9,5 +9,5 @@ class FitRefused(ValueError):
     """No pose can be given; the message is the reason."""
 
 
-class TooVague(FitRefused):
+class Underconstrained(FitRefused):
     """What is seen does not speak against a ring, but tells too little of where it is."""

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.segmentation.candidate import Candidate
 
 
-def find_of(mask: np.ndarray) -> Instance:
+def candidate_from_mask(mask: np.ndarray) -> Candidate:
     """The find with exactly this mask."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    return Instance(
+    return Candidate(
         mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1],
         int(rows[0]),
         int(columns[0]),

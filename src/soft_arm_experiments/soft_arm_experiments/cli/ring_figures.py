@@ -12,7 +12,7 @@ from soft_arm_description.robot import Ring
 from soft_arm_experiments.vision.accuracy import (
     MATCHING_IOU,
     MIN_VISIBLE_SHARE,
-    instance_overlap,
+    candidate_overlap,
     pose_errors,
 )
 from soft_arm_experiments.vision.coco import Sample
@@ -20,7 +20,7 @@ from soft_arm_experiments.vision.cramer_rao import centre_bound_m
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import Detection, RingDetector
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.segmenter import Segmenter, make_segmenter
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
@@ -31,11 +31,11 @@ DRAWN_AT_ONCE = 50  # frames, 92 MB
 def masks_and_poses(options, ring: Ring) -> dict:
     """Figures by name; options: frames, seed, segmenter and robot."""
     from soft_arm_experiments.vision.synthetic_data import (
-        drawn_intrinsics,
         ring_samples,
+        synthetic_intrinsics,
     )  # OpenGL and MuJoCo: only where they are needed
 
-    intrinsics = drawn_intrinsics()
+    intrinsics = synthetic_intrinsics()
     segmenter = make_segmenter(options.segmenter, ring)
     if segmenter.caution is not None:
         print(f'softarm bench vision: {segmenter.caution}', file=sys.stderr)
@@ -65,18 +65,18 @@ def masks_and_poses(options, ring: Ring) -> dict:
         )
         for sample, detection, latency_s in _timed(bar, ring, segmenter, intrinsics):
             latencies_s.append(latency_s)
-            alone = None if network is None else _best_find(network, sample)
+            alone = None if network is None else _best_detection(network, sample)
             if share == 1.0:
-                false_positives += detection.instance is not None
+                false_positives += detection.candidate is not None
                 network_false_positives += alone is not None
             elif len(sample.masks) and sample.visible_share[0] >= MIN_VISIBLE_SHARE:
                 overlaps.append(
                     0.0
-                    if detection.instance is None
-                    else instance_overlap(detection.instance, sample.masks[0])
+                    if detection.candidate is None
+                    else candidate_overlap(detection.candidate, sample.masks[0])
                 )
                 network_overlaps.append(
-                    0.0 if alone is None else instance_overlap(alone, sample.masks[0])
+                    0.0 if alone is None else candidate_overlap(alone, sample.masks[0])
                 )
                 detections.append(detection)
                 poses.append(sample.T_optical_ring)
@@ -135,11 +135,11 @@ def _network(segmenter) -> ExportedYolact | None:
     return segmenter.network if isinstance(segmenter, YolactSegmenter) else None
 
 
-def _best_find(network: ExportedYolact, sample: Sample) -> Instance | None:
+def _best_detection(network: ExportedYolact, sample: Sample) -> Candidate | None:
     """What the network alone says: its best find, coarse and unchecked."""
     found, prototypes = network.detect(sample.rgb, depth_in_metres(sample.depth))
     return (
-        Instance(*network.mask(found, prototypes, 0, sample.rgb.shape[:2]), float(found.scores[0]))
+        Candidate(*network.mask(found, prototypes, 0, sample.rgb.shape[:2]), float(found.scores[0]))
         if len(found.scores)
         else None
     )
@@ -153,7 +153,7 @@ def _network_summary(
     found = np.array(overlaps)
     matching = found > MATCHING_IOU
     return {
-        'network_min_score': network.card['min_score'],
+        'network_min_score': network.metadata['min_score'],
         'network_mask_iou_mean': float(found[matching].mean()) if matching.any() else None,
         'network_recall': float(matching.mean()),
         'network_false_positives': false_positives,

@@ -19,16 +19,16 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.segmenter import ring_of
 from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
 
-DRAWN_FRAMES = 16_000
+SYNTHETIC_FRAMES = 16_000
 PROCESSES = 2  # that learn together
-MIN_SCORE = 0.1  # of an instance, written into the card; the odds say the rest
-DRAWN_SCALE = 0.5  # the network sees 320 x 240
-ODDS_FRAMES, ODDS_BLOCK, ODDS_RINGLESS_SHARE = (
+MIN_SCORE = 0.1  # of an instance, written into the metadata; the odds say the rest
+SYNTHETIC_SCALE = 0.5  # the network sees 320 x 240
+VERIFIER_FRAMES, VERIFIER_BLOCK, VERIFIER_RINGLESS_SHARE = (
     3200,
     100,
     0.8,
 )  # drawn to weigh finds on: those that are no ring are rare
-ODDS_MIN_SCORE = 0.05  # so that there are more of them
+VERIFIER_MIN_SCORE = 0.05  # so that there are more of them
 
 
 def main(argv: list[str]) -> int:
@@ -58,14 +58,14 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         '--frames',
         type=positive_count,
-        default=DRAWN_FRAMES,
+        default=SYNTHETIC_FRAMES,
         help='pictures drawn (default: %(default)s)',
     )
     parser.add_argument(
         '--steps',
         type=positive_count,
         default=30_000,
-        help='of 32 cut-outs each (default: %(default)s)',
+        help='of 32 crops each (default: %(default)s)',
     )
     parser.add_argument(
         '--seed',
@@ -100,7 +100,7 @@ def _train(options) -> int:
     import torch  # takes seconds: not before --help
 
     from soft_arm_experiments.training.curves import draw_curves
-    from soft_arm_experiments.training.export import export, write_card
+    from soft_arm_experiments.training.export import export, write_metadata
     from soft_arm_experiments.training.processes import beside
     from soft_arm_experiments.training.training_set import anchor_recall
     from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
@@ -121,7 +121,7 @@ def _train(options) -> int:
         _run(trainer, data, options.out)
     draw_curves(trainer.progress, options.out / 'curves.png')
     checksum = save_weights(trainer.averaged, options.out / 'weights.pt')
-    card = {
+    metadata = {
         'command': _command(options),
         'steps': trainer.step,
         'pictures': pictures,
@@ -130,18 +130,18 @@ def _train(options) -> int:
     }
     network = options.out / 'ring_segmenter.onnx'
     if ring is not None:
-        card['ring_colour_rgb'] = ring.colour_rgb
-    card |= {
+        metadata['ring_colour_rgb'] = ring.colour_rgb
+    metadata |= {
         'torch': torch.__version__,
-        'odds': ExportedYolact().card['odds'],
+        'verifier': ExportedYolact().metadata['verifier'],
     }  # the shipped network's
-    card = export(trainer.averaged.eval(), network, card)
+    metadata = export(trainer.averaged.eval(), network, metadata)
     if trainer.step >= options.steps and not options.data:
-        write_card(network, card | {'odds': _odds(network, options)})
+        write_metadata(network, metadata | {'verifier': _verifier(network, options)})
     print(
         f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}'
     )
-    print(f'network {network} with its card')
+    print(f'network {network} with its metadata')
     return 0 if trainer.step >= options.steps else 130
 
 
@@ -188,7 +188,7 @@ def _command(options) -> str:
 def _drawn(options) -> Path:
     from soft_arm_experiments.vision.synthetic_data import write_ring_set
 
-    folder = _drawn_folder(options.out, load_robot(options.robot), options.frames, options.seed)
+    folder = _synthetic_folder(options.out, load_robot(options.robot), options.frames, options.seed)
     if not (folder / coco.LABELS).is_file():
         write_ring_set(
             folder,
@@ -196,17 +196,17 @@ def _drawn(options) -> Path:
             'training',
             options.frames,
             seed=options.seed,
-            scale=DRAWN_SCALE,
+            scale=SYNTHETIC_SCALE,
             processes=options.threads,
         )
     return folder
 
 
-def _drawn_folder(out: Path, robot: Robot, frames: int, seed: int) -> Path:
+def _synthetic_folder(out: Path, robot: Robot, frames: int, seed: int) -> Path:
     return out / f'data_{robot.name}_{robot.fingerprint}_{frames}_seed_{seed}'
 
 
-def _odds(network: Path, options) -> dict[str, float]:
+def _verifier(network: Path, options) -> dict[str, float]:
     """Fitted on drawn scenes that were not trained on."""
     from concurrent.futures import ProcessPoolExecutor
     from functools import partial
@@ -215,43 +215,43 @@ def _odds(network: Path, options) -> dict[str, float]:
 
     from tqdm import tqdm
 
-    from soft_arm_vision.ring.verification import fit_odds
+    from soft_arm_vision.ring.verification import fit_verifier
 
-    firsts = range(0, ODDS_FRAMES, ODDS_BLOCK)
+    firsts = range(0, VERIFIER_FRAMES, VERIFIER_BLOCK)
     with ProcessPoolExecutor(options.threads, get_context('spawn')) as pool:
         finds = pool.map(partial(_finds, network, options.robot, options.seed + 1), firsts)
         bar = tqdm(
             finds,
             total=len(firsts),
-            unit=f' x {ODDS_BLOCK} frames',
+            unit=f' x {VERIFIER_BLOCK} frames',
             desc='weighing finds',
             disable=not sys.stderr.isatty(),
         )
-        return asdict(fit_odds(chain.from_iterable(bar)))
+        return asdict(fit_verifier(chain.from_iterable(bar)))
 
 
 def _finds(network: Path, robot: str, seed: int, first: int) -> list:
-    """Those of one block of frames, as `fit_odds` takes them."""
-    from soft_arm_experiments.training.labelled_detections import labelled_finds
-    from soft_arm_experiments.vision.synthetic_data import drawn_intrinsics, ring_samples
+    """Those of one block of frames, as `fit_verifier` takes them."""
+    from soft_arm_experiments.training.labelled_detections import labelled_detections
+    from soft_arm_experiments.vision.synthetic_data import ring_samples, synthetic_intrinsics
     from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
     samples = ring_samples(
         robot,
         'training',
-        ODDS_BLOCK,
+        VERIFIER_BLOCK,
         seed=seed,
         scale=1.0,
-        ringless_share=ODDS_RINGLESS_SHARE,
+        ringless_share=VERIFIER_RINGLESS_SHARE,
         first=first,
     )
     return list(
-        labelled_finds(
+        labelled_detections(
             ExportedYolact(network),
             ring_of(load_robot(robot)),
             samples,
-            drawn_intrinsics(),
-            ODDS_MIN_SCORE,
+            synthetic_intrinsics(),
+            VERIFIER_MIN_SCORE,
         )
     )
 

@@ -1,4 +1,4 @@
-"""From weights to a network that runs without torch: ONNX, with a card that says what it is."""
+"""From weights to a network that runs without torch: ONNX, with a metadata that says what it is."""
 
 import dataclasses
 import json
@@ -26,16 +26,16 @@ class _Flat(nn.Module):
         return output.boxes, output.scores, output.coefficients, output.prototypes
 
 
-def export(network: Yolact, path: Path, card: dict) -> dict:
-    """Write `path` (.onnx) and, beside it, the card (.json) with checksum and configuration; returns the card.
+def export(network: Yolact, path: Path, metadata: dict) -> dict:
+    """Write `path` (.onnx) and, beside it, the metadata (.json) with checksum and configuration; returns the metadata.
 
     Args:
         network: Ready for inference.
         path: Of the network.
-        card: What is to be known of it: data, seeds, command, metrics, min_score.
+        metadata: What is to be known of it: data, seeds, command, metrics, min_score.
     """
     layout = network.config.layout
-    picture = torch.zeros(1, network.config.planes, layout.height_px, layout.width_px)
+    picture = torch.zeros(1, network.config.input_channels, layout.height_px, layout.width_px)
     with warnings.catch_warnings():  # the exporter that writes plain graphs calls itself old
         warnings.simplefilter('ignore')
         flat = _Flat(network).eval()
@@ -48,16 +48,16 @@ def export(network: Yolact, path: Path, card: dict) -> dict:
             input_names=[INPUT],
             output_names=OUTPUTS,
         )
-    card = card | {
+    metadata = metadata | {
         'sha256': checksum(path),
         'classes': list(network.config.classes),
         'layout': dataclasses.asdict(layout),
     }
-    card['depth'] = network.config.depth
-    write_card(path, card)
-    return card
+    metadata['depth'] = network.config.depth
+    write_metadata(path, metadata)
+    return metadata
 
 
-def write_card(path: Path, card: dict) -> None:
-    """Write the card beside the network `path`."""
-    path.with_suffix('.json').write_text(json.dumps(card, indent=2) + '\n')
+def write_metadata(path: Path, metadata: dict) -> None:
+    """Write the metadata beside the network `path`."""
+    path.with_suffix('.json').write_text(json.dumps(metadata, indent=2) + '\n')

@@ -5,25 +5,25 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_experiments.vision.accuracy import MIN_VISIBLE_SHARE, instance_overlap
+from soft_arm_experiments.vision.accuracy import MIN_VISIBLE_SHARE, candidate_overlap
 from soft_arm_experiments.vision.coco import Sample
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.pose_hypothesis import RingRegion, ring_region
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.ring.pose_hypothesis import PoseHypothesis, find_pose_hypothesis
+from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
-from soft_arm_vision.segmentation.yolact_segmenter import MAX_FINDS
+from soft_arm_vision.segmentation.yolact_segmenter import MAX_DETECTIONS
 
 OF_RING_IOU = 0.3  # of a find's mask with the ring's, or of the mask that depth draws there; one that overlaps less teaches nothing
 
 
-def labelled_finds(
+def labelled_detections(
     network: ExportedYolact,
     ring: Ring,
     samples: Iterable[Sample],
     intrinsics: Intrinsics,
     min_score: float,
-) -> Iterator[tuple[float, RingRegion, bool]]:
+) -> Iterator[tuple[float, PoseHypothesis, bool]]:
     """Score, region and whether it is the ring, of each find with a region.
 
     Args:
@@ -38,12 +38,14 @@ def labelled_finds(
             continue
         depth_m = depth_in_metres(sample.depth)
         found, prototypes = network.detect(sample.rgb, depth_m, min_score)
-        for i in range(min(len(found.scores), MAX_FINDS)):
-            find = Instance(
+        for i in range(min(len(found.scores), MAX_DETECTIONS)):
+            find = Candidate(
                 *network.mask(found, prototypes, i, depth_m.shape), float(found.scores[i])
             )
             region = (
-                ring_region(find, sample.rgb, depth_m, intrinsics, ring, np.random.default_rng(0))
+                find_pose_hypothesis(
+                    find, sample.rgb, depth_m, intrinsics, ring, np.random.default_rng(0)
+                )
                 if find.mask.any()
                 else None
             )
@@ -56,6 +58,6 @@ def labelled_finds(
                 yield find.score, region, overlap > 0
 
 
-def _overlap(truth: np.ndarray, find: Instance, region: RingRegion) -> float:
-    drawn = Instance(region.mask, region.row, region.column, find.score)
-    return max(instance_overlap(one, truth) for one in (find, drawn))
+def _overlap(truth: np.ndarray, find: Candidate, region: PoseHypothesis) -> float:
+    drawn = Candidate(region.mask, region.row, region.column, find.score)
+    return max(candidate_overlap(one, truth) for one in (find, drawn))

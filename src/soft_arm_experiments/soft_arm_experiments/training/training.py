@@ -1,6 +1,6 @@
 """Training: AdamW with averaged weights, checkpoints to go on from.
 
-The network is fully convolutional: it learns from cut-outs around instances, which show several
+The network is fully convolutional: it learns from crops around instances, which show several
 times as many of them in the same time as whole pictures. Step t draws its batch from a random
 generator seeded by (seed, t): a run that was interrupted goes on exactly as if it had not been.
 Processes that train together (`processes`) share each batch.
@@ -33,8 +33,8 @@ class TrainingSettings:
     """How to train; a run that goes on must have the same, but for `steps`."""
 
     steps: int = 2000
-    batch: int = 32  # cut-outs
-    cut_out_px: tuple[int, int] = (160, 128)  # width and height; multiples of the coarsest stride
+    batch: int = 32  # crops
+    crop_px: tuple[int, int] = (160, 128)  # width and height; multiples of the coarsest stride
     learning_rate: float = 3e-3
     weight_decay: float = 1e-3
     warm_up: int = 200
@@ -76,7 +76,7 @@ class Trainer:
         )
         self.averaged.load_state_dict(self.network.state_dict())
         self.averaged.eval()
-        width_px, height_px = settings.cut_out_px
+        width_px, height_px = settings.crop_px
         self._anchors = replace(config.layout, width_px=width_px, height_px=height_px).boxes()
         self._optimiser = torch.optim.AdamW(
             self.network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
@@ -155,9 +155,7 @@ class Trainer:
     def _batch(self, step: int, data: TrainingSet) -> tuple[torch.Tensor, Targets]:
         rank, count = self._part
         rng = np.random.default_rng([self.settings.seed, 3, step, rank])
-        drawn = [
-            data.draw(rng, self.settings.cut_out_px) for _ in range(self.settings.batch // count)
-        ]
+        drawn = [data.draw(rng, self.settings.crop_px) for _ in range(self.settings.batch // count)]
         return make_batch(drawn, self._anchors, self.config)
 
     def _learning_rate(self) -> float:

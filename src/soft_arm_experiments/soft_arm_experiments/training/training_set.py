@@ -1,4 +1,4 @@
-"""Pictures, their depth and masks to learn from, in memory; cut-outs of them drawn at random; batches of those as the losses take them."""
+"""Pictures, their depth and masks to learn from, in memory; crops of them drawn at random; batches of those as the losses take them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -19,31 +19,31 @@ from soft_arm_vision.segmentation.yolact.anchors import (
     intersection_over_union,
     match,
 )
-from soft_arm_vision.segmentation.yolact.input_channels import planes, reduced_depth
+from soft_arm_vision.segmentation.yolact.input_channels import input_channels, reduced_depth
 from soft_arm_vision.segmentation.yolact.network import YolactConfig
 
 PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
 MIN_BOX_PX = 4.0  # smaller boxes make the losses explode
 MIN_MASK_PX = 25
-MIN_KEPT_SHARE = (
-    0.3  # of an instance: a cut-out that leaves less of one, but not none, is drawn again
-)
+MIN_KEPT_SHARE = 0.3  # of an instance: a crop that leaves less of one, but not none, is drawn again
 MIN_TAUGHT_SHARE = (
     0.2  # pictures of an instance hidden further teach neither what it is nor what it is not
 )
-DRAWS = 10  # of a cut-out
+DRAWS = 10  # of a crop
 MIN_DEPTH_M = 0.1  # of what is shown larger
 ZOOM = 0.75, 1.3
 ANY_TURN_SHARE = 0.3  # others are turned by a few degrees only
-ABOUT_INSTANCE_SHARE = 0.75  # of the cut-outs of a picture with instances
-ABOUT_RIVAL_SHARE = 0.75  # of the others; what is left is anywhere in the picture
-RIVAL_PIXELS = 32  # of a picture, drawn at random by how much their colours are those of instances
-RIVAL_STRIDE_PX = 4  # between the pixels looked at
+ABOUT_INSTANCE_SHARE = 0.75  # of the crops of a picture with instances
+ABOUT_HARD_NEGATIVE_SHARE = 0.75  # of the others; what is left is anywhere in the picture
+HARD_NEGATIVE_PIXELS = (
+    32  # of a picture, drawn at random by how much their colours are those of instances
+)
+HARD_NEGATIVE_STRIDE_PX = 4  # between the pixels looked at
 COLOUR_LEVELS = 16  # of each channel
 OTHER_COLOURS_SHARE = 0.3  # pictures whose surroundings get other colours
 
 
-class CutOut(NamedTuple):
+class Crop(NamedTuple):
     """Something to learn from.
 
     Attributes:
@@ -95,17 +95,17 @@ class TrainingSet:
                 f'{len(self._pictures)} pictures without one labelled instance: nothing to learn from'
             )
         self.has_depth = all(depth is not None for depth in self._depths)
-        self._rivals = _rivals(self._pictures, self._masks)
+        self._hard_negatives = _hard_negatives(self._pictures, self._masks)
 
     def __len__(self) -> int:
         return len(self._pictures)
 
-    def draw(self, rng: np.random.Generator, size_px: tuple[int, int] | None = None) -> CutOut:
-        """A cut-out of a picture, turned, scaled and recoloured at random.
+    def draw(self, rng: np.random.Generator, size_px: tuple[int, int] | None = None) -> Crop:
+        """A crop of a picture, turned, scaled and recoloured at random.
 
         Args:
             rng: Random numbers.
-            size_px: Width and height of the cut-out; None: of the whole picture.
+            size_px: Width and height of the crop; None: of the whole picture.
         """
         i = rng.integers(len(self))
         size = size_px or (self.layout.width_px, self.layout.height_px)
@@ -123,7 +123,7 @@ class TrainingSet:
         )
         big = [k for k, m in enumerate(masks) if m.sum() >= MIN_MASK_PX]
         masks = np.array([masks[k] for k in big], np.uint8).reshape(-1, size[1], size[0])
-        return CutOut(
+        return Crop(
             _recoloured(picture, masks, rng),
             self._depth_m(i, warp, zoom, size),
             masks,
@@ -133,7 +133,7 @@ class TrainingSet:
     def _depth_m(
         self, i: int, warp: np.ndarray, zoom: float, size: tuple[int, int]
     ) -> np.ndarray | None:
-        """Depth of a cut-out: what is shown larger is nearer, and as deep in itself as before."""
+        """Depth of a crop: what is shown larger is nearer, and as deep in itself as before."""
         if not self.has_depth:
             return None
         depth_m = depth_in_metres(
@@ -146,7 +146,7 @@ class TrainingSet:
     def _warp(
         self, i: int, size: tuple[int, int], rng: np.random.Generator
     ) -> tuple[np.ndarray, float]:
-        """From picture i to a cut-out of it; most are about one of its instances, or about what may be mistaken for one."""
+        """From picture i to a crop of it; most are about one of its instances, or about what may be mistaken for one."""
         whole = np.array([self.layout.width_px, self.layout.height_px], float)
         zoom = np.exp(rng.uniform(*np.log(ZOOM)))
         turn = (
@@ -163,8 +163,8 @@ class TrainingSet:
             middle = (
                 np.array([left + right, top + bottom]) / 2 + rng.uniform(-0.4, 0.4, 2) * size / zoom
             )
-        elif len(self._rivals[i]) and rng.random() < ABOUT_RIVAL_SHARE:
-            middle = rng.choice(self._rivals[i]) + rng.uniform(-0.4, 0.4, 2) * size / zoom
+        elif len(self._hard_negatives[i]) and rng.random() < ABOUT_HARD_NEGATIVE_SHARE:
+            middle = rng.choice(self._hard_negatives[i]) + rng.uniform(-0.4, 0.4, 2) * size / zoom
         else:
             middle = rng.uniform(0, 1, 2) * whole
         room = np.array(size) / zoom / 2
@@ -176,14 +176,21 @@ class TrainingSet:
         return np.column_stack([linear, np.array(size) / 2 - linear @ middle]), zoom
 
 
-def _rivals(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -> list[np.ndarray]:
+def _hard_negatives(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -> list[np.ndarray]:
     """Some pixels (u, v) of each picture, shape (n, 2), that belong to no instance and have the colours of instances."""
     bins, inside = [], []
     for picture, some in zip(pictures, masks, strict=True):
-        level = picture[::RIVAL_STRIDE_PX, ::RIVAL_STRIDE_PX].astype(int) * COLOUR_LEVELS // 256
+        level = (
+            picture[::HARD_NEGATIVE_STRIDE_PX, ::HARD_NEGATIVE_STRIDE_PX].astype(int)
+            * COLOUR_LEVELS
+            // 256
+        )
         bins.append((level[..., 0] * COLOUR_LEVELS + level[..., 1]) * COLOUR_LEVELS + level[..., 2])
         inside.append(
-            np.any([mask[::RIVAL_STRIDE_PX, ::RIVAL_STRIDE_PX] for mask in some], axis=0)
+            np.any(
+                [mask[::HARD_NEGATIVE_STRIDE_PX, ::HARD_NEGATIVE_STRIDE_PX] for mask in some],
+                axis=0,
+            )
             | np.zeros(level.shape[:2], bool)
         )
     of_instances, of_all = np.zeros(COLOUR_LEVELS**3), np.ones(COLOUR_LEVELS**3)
@@ -195,12 +202,12 @@ def _rivals(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -> list[n
         likeness = np.where(mask, 0, share[level]).ravel()
         total = likeness.sum()
         chosen = (
-            rng.choice(likeness.size, RIVAL_PIXELS, p=likeness / total)
+            rng.choice(likeness.size, HARD_NEGATIVE_PIXELS, p=likeness / total)
             if total > 0
             else np.zeros(0, int)
         )
         found.append(
-            np.column_stack(np.unravel_index(chosen, mask.shape))[:, ::-1] * RIVAL_STRIDE_PX
+            np.column_stack(np.unravel_index(chosen, mask.shape))[:, ::-1] * HARD_NEGATIVE_STRIDE_PX
         )
     return found
 
@@ -241,12 +248,12 @@ def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator
 
 
 def make_batch(
-    drawn: list[CutOut], anchors: np.ndarray, config: YolactConfig
+    drawn: list[Crop], anchors: np.ndarray, config: YolactConfig
 ) -> tuple[torch.Tensor, Targets]:
-    """Network's input and targets of cut-outs of one size; `anchors` are those of a picture of that size."""
+    """Network's input and targets of crops of one size; `anchors` are those of a picture of that size."""
     height, width = drawn[0].picture.shape[:2]
     pictures = np.stack(
-        [planes(cut_out.picture, cut_out.depth_m if config.depth else None) for cut_out in drawn]
+        [input_channels(crop.picture, crop.depth_m if config.depth else None) for crop in drawn]
     )
     labels, relative, instance, masks, frames = [], [], [], [], []
     semantic = np.zeros(

@@ -8,7 +8,7 @@ from scipy import stats
 from soft_arm_vision.clouds.cylinder_fit import perpendiculars
 from soft_arm_vision.ring.detector import Detection
 from soft_arm_vision.ring.fit import RingFit
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.segmentation.candidate import Candidate
 
 MATCHING_IOU = 0.5
 MIN_VISIBLE_SHARE = 0.25
@@ -77,7 +77,7 @@ def _pose_normalised(fit: RingFit, centre: np.ndarray, axis: np.ndarray) -> floa
     return float(error @ np.linalg.solve(five @ fit.covariance @ five.T, error))
 
 
-def instance_overlap(instance: Instance, truth: np.ndarray) -> float:
+def candidate_overlap(instance: Candidate, truth: np.ndarray) -> float:
     """`mask_overlap` of an instance and a mask of the whole picture."""
     return mask_overlap(instance.mask_in(slice(0, truth.shape[0]), slice(0, truth.shape[1])), truth)
 

@@ -37,7 +37,7 @@ def bag_samples(
             detection = detector.detect(frame.rgb, frame.depth, frame.intrinsics)
             if detection.fit is not None:
                 masks.append(np.zeros(shape, bool))
-                masks[0][detection.instance.window] = detection.instance.mask
+                masks[0][detection.candidate.window] = detection.candidate.mask
         report()
         if masks or detector is None:
             depth_mm = np.rint(1e3 * np.minimum(depth_in_metres(frame.depth), 65.0)).astype(

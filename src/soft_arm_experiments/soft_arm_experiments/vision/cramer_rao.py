@@ -6,6 +6,7 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cylinder_fit import cross, perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.outline import Outline, mask_edges, outline_residual
+from soft_arm_vision.ring.ray_cylinder import ring_depths
 from soft_arm_vision.ring.wall import CORRELATION_PX
 
 DEPTH_SIGMA_PER_M = 4e-3  # [1/m]: 1 mm at 0.5 m, growing with the square of depth
@@ -69,33 +70,32 @@ def centre_bound_m(
 
 
 def wall_depths(
-    rays: np.ndarray, centre: np.ndarray, axes, ring: Ring
+    rays: np.ndarray, centre: np.ndarray, axes: tuple[np.ndarray, ...], ring: Ring
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Depth z [m] (n,) at which rays (n, 2) = (x/z, y/z) meet the ring's wall, outside in front or inside behind; NaN beside it.
+    """Return the depths at which rays meet the ring's wall, and their derivatives by the pose.
+
+    Args:
+        rays: Normalised coordinates (x/z, y/z), shape (n, 2).
+        centre: Centre of the ring [m], shape (3,).
+        axes: Three orthogonal unit vectors; the last one is the ring's axis.
+        ring: The ring.
 
     Returns:
-        Depths, and their derivatives (n, 5) by centre along the axes [1] and by the axis' tilt
-        towards the first two [m].
+        Depths [m] (n,), NaN where a ray misses the wall or grazes it, and their derivatives
+        (n, 5) by the centre along the three axes [1] and by the tilt of the axis towards the first
+        two [m].
     """
     e1, e2, axis = axes
+    z = ring_depths(rays, centre, axis, ring)
     rays = np.column_stack([rays, np.ones(len(rays))])
-    across, from_axis = rays - np.outer(rays @ axis, axis), -(centre - (centre @ axis) * axis)
-    z, normal = np.full(len(rays), np.nan), np.zeros((len(rays), 3))
-    for radius_m, side in ((ring.radius_m, -1.0), (ring.radius_m - ring.thickness_m, 1.0)):
-        a, b, c = (
-            np.einsum('ni,ni->n', across, across),
-            across @ from_axis,
-            from_axis @ from_axis - radius_m**2,
-        )
-        with np.errstate(invalid='ignore'):  # rays that miss have no root
-            root = (-b + side * np.sqrt(b * b - a * c)) / a
-        height = (rays * root[:, None] - centre) @ axis
-        hit = np.isnan(z) & (root > 0) & (np.abs(height) <= ring.height_m / 2)
-        z[hit] = root[hit]
-        normal[hit] = (from_axis + across[hit] * root[hit, None]) / radius_m
-    cosine = np.einsum('ni,ni->n', normal, rays)
-    z[np.abs(cosine) < MIN_INCIDENCE * np.linalg.norm(rays, axis=1)] = np.nan
-    height = (rays * z[:, None] - centre) @ axis
-    n1, n2 = normal @ e1, normal @ e2
     with np.errstate(invalid='ignore', divide='ignore'):
-        return z, np.column_stack([n1, n2, 0.0 * n1, height * n1, height * n2]) / cosine[:, None]
+        offset = rays * z[:, None] - centre
+        height = offset @ axis
+        normal = offset - np.outer(height, axis)
+        normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+        cosine = np.einsum('ni,ni->n', normal, rays)
+        on_wall = np.abs(height) < (0.5 - 1e-9) * ring.height_m  # not on the flat end
+        steep = np.abs(cosine) >= MIN_INCIDENCE * np.linalg.norm(rays, axis=1)
+        n1, n2 = normal @ e1, normal @ e2
+        jacobian = np.column_stack([n1, n2, 0.0 * n1, height * n1, height * n2]) / cosine[:, None]
+    return np.where(on_wall & steep, z, np.nan), jacobian

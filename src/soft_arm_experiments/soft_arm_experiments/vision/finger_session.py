@@ -16,7 +16,7 @@ from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.finger_scene import body_poses
 from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger.angles import FingerEye
+from soft_arm_vision.finger.angles import FingerEstimator
 from soft_arm_vision.finger.records import PictureRecord, PictureWriter
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -127,7 +127,7 @@ def record(
     Args:
         finger: The rig, virtual or running.
         robot: Robot file of the finger.
-        camera_side: As `FingerEye`.
+        camera_side: As `FingerEstimator`.
         progress: Wraps the list of pressures, such as tqdm.
         writer: Keeps the first picture at every pressure.
 
@@ -135,13 +135,15 @@ def record(
         VisionError: If the lines are not found.
     """
     finger.settle(sweep_pa(robot)[0][0])
-    eye, rows = FingerEye(robot, finger.intrinsics, camera_side), []
+    estimator, rows = FingerEstimator(robot, finger.intrinsics, camera_side), []
     for target_pa, rising in progress(sweep_pa(robot)):
         pressure_pa, pictures = finger.settle(target_pa), finger.pictures()
-        rows.append((pressure_pa, rising, [eye.look(colour, depth) for colour, depth in pictures]))
+        rows.append(
+            (pressure_pa, rising, [estimator.update(colour, depth) for colour, depth in pictures])
+        )
         if writer:
             writer.add(pressure_pa, rising, *pictures[0])
-    return by_piece(robot, eye, rows)
+    return by_piece(robot, estimator, rows)
 
 
 def measure_records(
@@ -156,29 +158,29 @@ def measure_records(
     Raises:
         VisionError: If a picture cannot be read or its lines are not found; names the picture.
     """
-    eye, rows = FingerEye(robot, intrinsics, camera_side), []
+    estimator, rows = FingerEstimator(robot, intrinsics, camera_side), []
     for one in records:
         try:
             rows.append(
                 (
                     one.pressure_pa,
                     one.rising,
-                    [eye.look(*one.images(), clicks.get(one.colour.name))],
+                    [estimator.update(*one.images(), clicks.get(one.colour.name))],
                 )
             )
         except VisionError as error:
             raise VisionError(f'{one.colour.name}: {error}') from error
-    return by_piece(robot, eye, rows)
+    return by_piece(robot, estimator, rows)
 
 
 def by_piece(
-    robot: Robot, eye: FingerEye, rows: list[tuple[float, bool, list[np.ndarray]]]
+    robot: Robot, estimator: FingerEstimator, rows: list[tuple[float, bool, list[np.ndarray]]]
 ) -> Data:
     """Rows of pressure [Pa], way and the lines of each picture, as `fit_bends` takes them; when all pictures have been seen."""
     pressures_pa, rising = (np.array(column) for column in list(zip(*rows, strict=True))[:2])
     bends = np.array(
         [
-            np.mean([eye.view(lines).piece_angles_rad for lines in pictures], axis=0)
+            np.mean([estimator.estimate(lines).piece_angles_rad for lines in pictures], axis=0)
             for *_, pictures in rows
         ]
     )

@@ -71,7 +71,7 @@ def ring_samples(
         scenes.close()
 
 
-def drawn_intrinsics() -> Intrinsics:
+def synthetic_intrinsics() -> Intrinsics:
     """Of pictures drawn at the camera's size."""
     image = scaled_camera(1.0).image
     return Intrinsics(

@@ -20,7 +20,7 @@ from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_sim.ros.conversions import camera_info_message, image_message
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger.angles import FingerEye
+from soft_arm_vision.finger.angles import FingerEstimator
 
 ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_parameters()
 STALE_S = 0.5
@@ -118,13 +118,17 @@ def cell(ros_domain):
 
 def test_pressures_are_reached_and_pictures_are_of_them(cell):
     with RunningFinger(ROBOT, 2) as finger:
-        eye = FingerEye(ROBOT, finger.intrinsics)
+        estimator = FingerEstimator(ROBOT, finger.intrinsics)
         for target_pa in (60e3, -40e3):
             assert finger.settle(target_pa) == pytest.approx(cell.plant.pressure_pa, abs=200.0)
             assert cell.plant.pressure_pa == pytest.approx(target_pa, abs=2.5e3)
             pictures = finger.pictures()
             measured = np.mean(
-                [eye.view(eye.look(*picture)).piece_angles_rad for picture in pictures], axis=0
+                [
+                    estimator.estimate(estimator.update(*picture)).piece_angles_rad
+                    for picture in pictures
+                ],
+                axis=0,
             )
             assert len(pictures) == 2 and np.rad2deg(
                 measured - cell.plant.piece_angles_rad

@@ -19,7 +19,7 @@ from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger import records as finger_records
-from soft_arm_vision.finger.angles import FingerEye
+from soft_arm_vision.finger.angles import FingerEstimator
 from soft_arm_vision.finger.clicking import LineClicks, click_records
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -49,13 +49,13 @@ def pictures(tmp_path_factory):
         FingerCamera(ROBOT, parameters, 4),
         finger_records.PictureWriter(folder, intrinsics, 'virtual'),
     )
-    eye, lines = FingerEye(ROBOT, intrinsics), {}
+    estimator, lines = FingerEstimator(ROBOT, intrinsics), {}
     for k, (pressure_pa, rising) in enumerate(
         [(p, True) for p in P] + [(p, False) for p in P[::-1]]
     ):
         frame = camera.capture(nominal_rad(pressure_pa) + (-0.004 if rising else 0.004))
         writer.add(pressure_pa, rising, *frame)
-        lines[f'{k:03d}_colour.png'] = eye.look(*frame)
+        lines[f'{k:03d}_colour.png'] = estimator.update(*frame)
     camera.close()
     return writer.path, intrinsics, lines
 
@@ -210,8 +210,8 @@ def test_pictures_survive_the_disk(pictures):
     assert [r.pressure_pa for r in records] == [*P, *P[::-1]] and [r.rising for r in records] == [
         True
     ] * 7 + [False] * 7
-    eye = FingerEye(ROBOT, intrinsics)
-    assert np.array_equal(eye.look(*records[3].images()), lines['003_colour.png'])
+    estimator = FingerEstimator(ROBOT, intrinsics)
+    assert np.array_equal(estimator.update(*records[3].images()), lines['003_colour.png'])
 
 
 @given(st.lists(st.floats(0.0, 600.0), min_size=20, max_size=20))

@@ -15,14 +15,14 @@ from soft_arm_experiments.cli import train_ring_segmenter  # noqa: E402
 from soft_arm_experiments.training.export import export  # noqa: E402
 from soft_arm_experiments.training.losses import losses  # noqa: E402
 from soft_arm_experiments.training.training import Trainer, TrainingSettings  # noqa: E402
-from soft_arm_experiments.training.training_set import CutOut, TrainingSet, make_batch  # noqa: E402
+from soft_arm_experiments.training.training_set import Crop, TrainingSet, make_batch  # noqa: E402
 from soft_arm_experiments.vision import coco  # noqa: E402
 from soft_arm_experiments.vision.coco import Sample  # noqa: E402
 from soft_arm_vision.clouds.cloud import depth_in_metres  # noqa: E402
 from soft_arm_vision.errors import VisionError  # noqa: E402
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout  # noqa: E402
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact  # noqa: E402
-from soft_arm_vision.segmentation.yolact.input_channels import planes  # noqa: E402
+from soft_arm_vision.segmentation.yolact.input_channels import input_channels  # noqa: E402
 from soft_arm_vision.segmentation.yolact.network import (  # noqa: E402
     Output,
     Yolact,
@@ -64,7 +64,7 @@ def data():
 
 
 def settings(**changes):
-    return TrainingSettings(**{'cut_out_px': (64, 64), 'bfloat16': False} | changes)
+    return TrainingSettings(**{'crop_px': (64, 64), 'bfloat16': False} | changes)
 
 
 def batch(data, count=4):
@@ -95,7 +95,7 @@ def test_cut_out_shows_an_instance_well_or_not_at_all(data):
 
 
 def test_cut_outs_without_an_instance_are_about_what_looks_like_one():
-    """A red square that is no disc, in one corner of a picture: cut-outs anywhere would seldom show it."""
+    """A red square that is no disc, in one corner of a picture: crops anywhere would seldom show it."""
     blank = np.full((64, 96, 3), 120, np.uint8)
     blank[4:12, 4:12] = (230, 40, 40)
     alike = Sample(
@@ -103,9 +103,9 @@ def test_cut_outs_without_an_instance_are_about_what_looks_like_one():
     )
     data, rng = TrainingSet([*discs(2), *[alike] * 20], LAYOUT), np.random.default_rng(0)
     without = [
-        cut_out.picture
-        for cut_out in (data.draw(rng, (32, 32)) for _ in range(80))
-        if len(cut_out.masks) == 0
+        crop.picture
+        for crop in (data.draw(rng, (32, 32)) for _ in range(80))
+        if len(crop.masks) == 0
     ]
     shown = [np.ptp(picture, axis=2).max() > 60 for picture in without]
     assert len(shown) > 60 and np.mean(shown) > 0.6
@@ -170,7 +170,7 @@ def test_losses_of_a_perfect_answer_are_small_and_each_notices_its_fault(data):
 def test_picture_without_an_instance_has_a_finite_loss():
     nothing = np.zeros((0, 64, 96), np.uint8), np.zeros(0, int)
     empty = [
-        CutOut(np.full((64, 96, 3), 100, np.float32), np.full((64, 96), 0.8, np.float32), *nothing)
+        Crop(np.full((64, 96, 3), 100, np.float32), np.full((64, 96), 0.8, np.float32), *nothing)
     ] * 2
     pictures, targets = make_batch(empty, LAYOUT.boxes(), CONFIG)
     found = losses(Yolact(CONFIG)(pictures), targets)
@@ -218,7 +218,7 @@ def test_run_knows_what_it_learns_from(tmp_path, capsys):
         == 3
     )
     folders = {
-        train_ring_segmenter._drawn_folder(tmp_path, load_robot(r), 5, 0)
+        train_ring_segmenter._synthetic_folder(tmp_path, load_robot(r), 5, 0)
         for r in ('two_module_arm', 'squid_grasper')
     }
     assert len(folders) == 2
@@ -240,7 +240,7 @@ def test_it_learns_and_the_exported_network_says_the_same(data, tmp_path):
     sample = next(discs(1, seed=9))
     depth_m = depth_in_metres(sample.depth)
     with torch.inference_mode():
-        output = network(torch.from_numpy(planes(sample.rgb, depth_m)[None]))
+        output = network(torch.from_numpy(input_channels(sample.rgb, depth_m)[None]))
     wanted = output.boxes, output.scores, output.coefficients, output.prototypes
     for mine, theirs in zip(exported.raw(sample.rgb, depth_m), wanted, strict=True):
         np.testing.assert_allclose(mine, theirs[0].numpy(), atol=1e-3)

@@ -30,7 +30,7 @@ class CameraWatch:
         """Whether the camera has moved since the first picture, in several looks on end."""
         return self._looks_moved >= PATIENCE_LOOKS
 
-    def look(self, rgb: np.ndarray) -> None:
+    def update(self, rgb: np.ndarray) -> None:
         """Take in one picture, shape (h, w, 3), uint8. One of another size, or a first one without corners, begins anew."""
         grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY)
         if self._first is None or self._first.shape != grey.shape:

@@ -51,7 +51,7 @@ def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     not spoil their neighbours.
 
     Args:
-        mask: Instance mask, shape (h, w), bool.
+        mask: Candidate mask, shape (h, w), bool.
         depth_m: Depth [m], 0 where there is none, shape (h, w).
 
     Returns:

@@ -23,7 +23,7 @@ INLIER_SIGMAS, DEPTH_STEP_M = (
 
 
 @dataclass(frozen=True)
-class FingerView:
+class FingerEstimate:
     """What a picture of the finger showed.
 
     Attributes:
@@ -37,7 +37,7 @@ class FingerView:
     tilt_rad: float
 
 
-class FingerEye:
+class FingerEstimator:
     """Measures bends from lines on rays and the plane of the finger's side, which it learns from the depth of all pictures.
 
     Camera and mount stand still, so that plane is the same in every picture, while the depth of one
@@ -72,7 +72,7 @@ class FingerEye:
         )
         self._normal_matrix, self._right_side = np.zeros((3, 3)), np.zeros(3)
 
-    def look(
+    def update(
         self, colour: np.ndarray, depth: np.ndarray, lines_px: np.ndarray | None = None
     ) -> np.ndarray:
         """Find the lines in one picture, and learn where the finger's side is.
@@ -97,14 +97,16 @@ class FingerEye:
         self._right_side = self._memory * self._right_side + rays.T @ inverse_depth
         return lines_px
 
-    def view(self, lines_px: np.ndarray) -> FingerView:
+    def estimate(self, lines_px: np.ndarray) -> FingerEstimate:
         """The bends that lines (1 + n, 2, 2) of a picture show, in the plane learned so far."""
         plane = np.linalg.solve(self._normal_matrix, self._right_side)
         ends_m = on_plane(self.intrinsics.rays(np.reshape(lines_px, (-1, 2))), plane).reshape(
             -1, 2, 3
         )
         normal = plane / np.linalg.norm(plane)
-        return FingerView(bends(ends_m, self._sign * normal), lines_px, float(np.arccos(normal[2])))
+        return FingerEstimate(
+            bends(ends_m, self._sign * normal), lines_px, float(np.arccos(normal[2]))
+        )
 
 
 def side_points(
@@ -169,7 +171,7 @@ def bends(ends_m: np.ndarray, y_axis: np.ndarray) -> np.ndarray:
     )
 
 
-def draw_lines(colour: np.ndarray, view: FingerView) -> np.ndarray:
+def draw_lines(colour: np.ndarray, view: FingerEstimate) -> np.ndarray:
     """Copy of the picture with the reference (blue), the cut lines (green) and their bends."""
     picture = colour.copy()
     for number, ends in enumerate(np.round(view.lines_px).astype(int).tolist()):

@@ -1,4 +1,4 @@
-"""Rays of a picture against a ring of known size: how much of the depth a pose leaves unexplained, and the pose that leaves least."""
+"""Rays of a picture against a ring of known size: how much of the depth a pose leaves residual, and the pose that leaves least."""
 
 from dataclasses import dataclass, replace
 
@@ -10,14 +10,18 @@ from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cloud import noise_growth
 from soft_arm_vision.clouds.cylinder_fit import perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.ring.ray_cylinder import (
+    CERTAIN_MARGIN,
+    certain_half_height,
+    ray_depth,
+    ring_depths,
+)
+from soft_arm_vision.segmentation.candidate import Candidate
 
 INSIDE_RAYS, AROUND_RAYS = 300, 700  # of the find and around it
-AXIAL_ROOM_M = 3e-3  # at the ring's ends, a quarter of a low ring's height: rays that end there may pass one that is a little elsewhere
-INNER_SHARE = 0.95  # of the radius: so may those that pass its axis further off
 BORDER_PX = 2  # of a find, inside its border, where it may be wrong and depth is mixed
 MIN_INSIDE = 40  # rays of a find whose border can be left out
-ROOM_M = 3e-3  # within which a depth agrees, at the reference depth; grows with the square of depth, as the sensor's noise does
+TOLERANCE_M = 3e-3  # within which a depth agrees, at the reference depth; grows with the square of depth, as the sensor's noise does
 STEPS = (
     6e-3,
     6e-3,
@@ -27,8 +31,8 @@ STEPS = (
 )  # [m], [rad] with which the search begins, at the reference depth
 FLAT = 2e-3  # difference among six poses at which it ends
 MAX_EVALUATIONS = 240
-MUCH = 0.5  # left unexplained: where less is, another search hardly ever finds a better pose
-MAX_HIDDEN = 0.8  # share of a find that a thing before the ring may have
+MUCH = 0.5  # left residual: where less is, another search hardly ever finds a better pose
+MAX_OCCLUDED_FRACTION = 0.8  # share of a find that a thing before the ring may have
 SHARP, LEAST_LEFT = (
     0.5,
     0.01,
@@ -41,7 +45,7 @@ PLANE_STEPS, PLANE_CUT, MIN_PLANE_SIGMA = (
 
 
 @dataclass(frozen=True)
-class RingRays:
+class DepthSamples:
     """Rays through a find and around it, with what was measured along them.
 
     Attributes:
@@ -50,7 +54,7 @@ class RingRays:
         depth_m: Measured, shape (n,).
         inside: Whether the find holds them, shape (n,), bool.
         weight: Pixels that each stands for, shape (n,).
-        room_m: Within which a depth agrees.
+        tolerance_m: Within which a depth agrees.
     """
 
     ring: Ring
@@ -58,10 +62,10 @@ class RingRays:
     depth_m: np.ndarray
     inside: np.ndarray
     weight: np.ndarray
-    room_m: float
+    tolerance_m: float
 
-    def unexplained(self, centre: np.ndarray, axis: np.ndarray) -> float:
-        """Pixels that a ring there leaves unexplained, over those of the find.
+    def residual(self, centre: np.ndarray, axis: np.ndarray) -> float:
+        """Pixels that a ring there leaves residual, over those of the find.
 
         In the find, those that end elsewhere than on the ring; around it, those that pass through
         it. What lies before the ring hides it.
@@ -69,10 +73,10 @@ class RingRays:
         Args:
             centre, axis: Its centre [m] and unit axis, (3,) each.
         """
-        return _unexplained(centre, axis, *self._arguments())
+        return _residual(centre, axis, *self._arguments())
 
-    def settle(self, centre: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The pose near a first guess that leaves least unexplained: centre [m] and unit axis.
+    def refine(self, centre: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The pose near a first guess that leaves least residual: centre [m] and unit axis.
 
         Simplex search (Nelder & Mead 1965) over three shifts and two tilts: where a ray leaves the
         ring there is no slope to follow. It is begun anew where it ended, in the opposite
@@ -80,36 +84,40 @@ class RingRays:
         """
         for direction in (1, -1):
             axes = np.stack([*perpendiculars(axis), axis])
-            steps = direction * self.room_m / ROOM_M * np.array(STEPS)
+            steps = direction * self.tolerance_m / TOLERANCE_M * np.array(STEPS)
             step, left = _simplex_search(centre, axes, steps, *self._arguments())
             centre, axis = _moved(step, centre, axes)
             if left < MUCH:
                 break
         return centre, axis
 
-    def without_hidden(self, centre: np.ndarray, axis: np.ndarray) -> tuple['RingRays', float]:
+    def without_occluded(
+        self, centre: np.ndarray, axis: np.ndarray
+    ) -> tuple['DepthSamples', float]:
         """The rays without those of the find that something before a ring there keeps from it, and how large a share of the find those are.
 
         A find often takes in a thing of the ring's colour that hides a part of it. All rays where
         too few would be left.
         """
-        expected_m = ends_m(self.rays, centre, axis, self.ring)
-        hidden = self.inside & np.isfinite(expected_m) & (self.depth_m < expected_m - self.room_m)
+        expected_m = ring_depths(self.rays, centre, axis, self.ring)
+        hidden = (
+            self.inside & np.isfinite(expected_m) & (self.depth_m < expected_m - self.tolerance_m)
+        )
         share = hidden.sum() / max(self.inside.sum(), 1)
-        if share > MAX_HIDDEN:
+        if share > MAX_OCCLUDED_FRACTION:
             return self, float(share)
         kept = (part[~hidden] for part in (self.rays, self.depth_m, self.inside, self.weight))
-        return RingRays(self.ring, *kept, self.room_m), float(share)
+        return DepthSamples(self.ring, *kept, self.tolerance_m), float(share)
 
     def flatness(self, centre: np.ndarray, axis: np.ndarray) -> float:
         """How much better a plane explains the find than a ring there: logarithm of what the ring leaves over what the plane leaves."""
         rays, measured_m = self.rays[self.inside], self.depth_m[self.inside]
-        ring = self._sharply_left(measured_m - ends_m(rays, centre, axis, self.ring))
+        ring = self._sharply_left(measured_m - ring_depths(rays, centre, axis, self.ring))
         plane = self._sharply_left(measured_m - _plane_m(rays, measured_m))
         return float(np.log((ring + LEAST_LEFT) / (plane + LEAST_LEFT)))
 
-    def goes_on(self, centre: np.ndarray, axis: np.ndarray) -> float:
-        """How much less a wall that goes on beyond an end of a ring there leaves unexplained than the ring."""
+    def longer_cylinder_gain(self, centre: np.ndarray, axis: np.ndarray) -> float:
+        """How much less a wall that goes on beyond an end of a ring there leaves residual than the ring."""
         half_m, least = self.ring.height_m / 2, np.inf
         for further_m in (self.ring.height_m, 2 * self.ring.height_m):
             taller = replace(
@@ -118,14 +126,14 @@ class RingRays:
             least = min(
                 least,
                 *(
-                    taller.unexplained(centre + side * further_m / 2 * axis, axis)
+                    taller.residual(centre + side * further_m / 2 * axis, axis)
                     for side in (-1, 0, 1)
                 ),
             )
-        return self.unexplained(centre, axis) - least
+        return self.residual(centre, axis) - least
 
     def _sharply_left(self, residual_m: np.ndarray) -> float:
-        return float(np.minimum(np.square(residual_m / (SHARP * self.room_m)), 1.0).mean())
+        return float(np.minimum(np.square(residual_m / (SHARP * self.tolerance_m)), 1.0).mean())
 
     def _arguments(self):
         ring = self.ring
@@ -137,28 +145,28 @@ class RingRays:
             ring.radius_m,
             ring.thickness_m,
             ring.height_m / 2,
-            self.room_m,
+            self.tolerance_m,
         )
 
 
-def ring_rays(
-    instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
-) -> RingRays | None:
+def sample_depth(
+    candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
+) -> DepthSamples | None:
     """Rays of a find, or None where it has no depth.
 
     Args:
-        instance: The find.
+        candidate: The find.
         depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
         intrinsics: Of the picture.
         ring: Its size.
     """
-    of_find = depth_m[instance.window][instance.mask]
+    of_find = depth_m[candidate.window][candidate.mask]
     of_find = of_find[of_find > 0]
     if len(of_find) == 0:
         return None
     distance_m = float(np.median(of_find))
-    rows, columns = instance.widened(BORDER_PX + 1, depth_m.shape)
-    find = instance.mask_in(rows, columns).astype(np.uint8)
+    rows, columns = candidate.widened(BORDER_PX + 1, depth_m.shape)
+    find = candidate.mask_in(rows, columns).astype(np.uint8)
     square, known = np.ones((2 * BORDER_PX + 1,) * 2, np.uint8), depth_m[rows, columns] > 0
     held = (
         cv2.erode(find, square, borderValue=1) > 0
@@ -176,7 +184,7 @@ def ring_rays(
     )
     free = depth_m > 0
     free[rows, columns] &= ~held
-    rows, columns = instance.widened(reach, depth_m.shape)
+    rows, columns = candidate.widened(reach, depth_m.shape)
     stride = max(
         1, int(np.sqrt((rows.stop - rows.start) * (columns.stop - columns.start) / AROUND_RAYS))
     )
@@ -185,40 +193,13 @@ def ring_rays(
     chosen = tuple(np.concatenate(both) for both in zip(inside, around, strict=True))
     weight = np.repeat([every, float(stride**2)], [len(inside[0]), len(around[0])])
     rays, measured_m = intrinsics.ray_grid()[chosen].astype(float), depth_m[chosen].astype(float)
-    return RingRays(
+    return DepthSamples(
         ring,
         rays,
         measured_m,
         np.arange(len(weight)) < len(inside[0]),
         weight,
-        ROOM_M * noise_growth(distance_m),
-    )
-
-
-def sure_ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
-    """Depths [m] at which rays (n, 2) end on a ring even if it is a little elsewhere; infinite where they do not."""
-    half_m, inner = ring.height_m / 2, 1 - INNER_SHARE**2
-    return _ends(
-        np.ascontiguousarray(rays, float),
-        centre,
-        axis,
-        ring.radius_m,
-        ring.thickness_m,
-        _sure_half_m(half_m),
-        inner,
-    )
-
-
-def ends_m(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
-    """Depths [m] at which rays (n, 2) end on a ring; infinite where they do not."""
-    return _ends(
-        np.ascontiguousarray(rays, float),
-        centre,
-        axis,
-        ring.radius_m,
-        ring.thickness_m,
-        ring.height_m / 2,
-        0.0,
+        TOLERANCE_M * noise_growth(distance_m),
     )
 
 
@@ -237,69 +218,23 @@ def _plane_m(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     return depth_m / np.where(np.abs(share) > 1e-3, share, 1e-3)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _sure_half_m(half_m):
-    """Half the height of the part of a ring that lies inside the ring even if that is a little elsewhere."""
-    return half_m - min(AXIAL_ROOM_M, half_m / 2)
-
-
 @njit(cache=True, nogil=True)
-def _ends(rays, centre, axis, radius_m, thickness_m, half_m, inner):
-    ends, ahead = np.empty(len(rays)), centre @ axis
-    away = centre @ centre - ahead * ahead
-    for i in range(len(rays)):
-        ends[i] = _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m, inner)
-    return ends
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _end(ray, centre, axis, ahead, away, radius_m, thickness_m, half_m, inner):
-    """Depth at which a ray ends on the ring's wall, if it passes the axis within the inner part of the radius; else infinity.
-
-    The centre lies `ahead` along the axis, and the root of `away` off it. The wall's near end
-    counts where `inner` is 0: only then is the whole ring asked for.
-    """
-    x, y = ray[0], ray[1]
-    slant = x * axis[0] + y * axis[1] + axis[2]
-    # |z (ray - slant axis) - (centre - ahead axis)| = radius, solved for z
-    a = x * x + y * y + 1 - slant * slant
-    b = x * centre[0] + y * centre[1] + centre[2] - slant * ahead
-    least, end_m = inner * a * radius_m**2, np.inf
-    root = b * b - a * (away - (radius_m - thickness_m) ** 2)
-    if root > least:  # the far wall's inside
-        wall_m = (b + np.sqrt(root)) / a
-        if abs(wall_m * slant - ahead) < half_m:
-            end_m = wall_m
-    root = b * b - a * (away - radius_m**2)
-    if root > least:  # the near wall's outside hides it
-        wall_m = (b - np.sqrt(root)) / a
-        if abs(wall_m * slant - ahead) < half_m:
-            end_m = wall_m
-    if inner == 0 and slant * ahead > 0:  # the end that faces the camera
-        face_m = (ahead - np.sign(ahead) * half_m) / slant
-        beside = face_m * (a * face_m - 2 * b) + away
-        if 0 < face_m < end_m and (radius_m - thickness_m) ** 2 < beside < radius_m**2:
-            end_m = face_m
-    return end_m
-
-
-@njit(cache=True, nogil=True)
-def _unexplained(
-    centre, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m
+def _residual(
+    centre, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, tolerance_m
 ):
-    """`RingRays.unexplained`."""
+    """`DepthSamples.residual`."""
     missing, total, ahead = 0.0, 0.0, centre @ axis
     away = centre @ centre - ahead * ahead
     for i in range(len(rays)):
         if inside[i]:
             off = (
                 depth_m[i]
-                - _end(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m, 0.0)
-            ) / room_m
+                - ray_depth(rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m, 0.0)
+            ) / tolerance_m
             missing += weight[i] * min(off * off, 1.0)
             total += weight[i]
         else:
-            end_m = _end(
+            end_m = ray_depth(
                 rays[i],
                 centre,
                 axis,
@@ -307,10 +242,10 @@ def _unexplained(
                 away,
                 radius_m,
                 thickness_m,
-                _sure_half_m(half_m),
-                1 - INNER_SHARE**2,
+                certain_half_height(half_m),
+                CERTAIN_MARGIN,
             )
-            missing += weight[i] * min(max((depth_m[i] - end_m) / room_m, 0.0) ** 2, 1.0)
+            missing += weight[i] * min(max((depth_m[i] - end_m) / tolerance_m, 0.0) ** 2, 1.0)
     return missing / max(total, 1.0)
 
 
@@ -324,16 +259,18 @@ def _moved(step, centre, axes):
 
 
 @njit(cache=True, nogil=True)
-def _cost(step, centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m):
+def _cost(
+    step, centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, tolerance_m
+):
     place, axis = _moved(step, centre, axes)
-    return _unexplained(
-        place, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m
+    return _residual(
+        place, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, tolerance_m
     )
 
 
 @njit(cache=True, nogil=True)
 def _simplex_search(
-    centre, axes, steps, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, room_m
+    centre, axes, steps, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, tolerance_m
 ):
     """Best five shifts and tilts, and their cost."""
     corners, costs = np.zeros((6, 5)), np.zeros(6)
@@ -351,7 +288,7 @@ def _simplex_search(
             radius_m,
             thickness_m,
             half_m,
-            room_m,
+            tolerance_m,
         )
     evaluations = 6
     while evaluations < MAX_EVALUATIONS:
@@ -372,7 +309,7 @@ def _simplex_search(
             radius_m,
             thickness_m,
             half_m,
-            room_m,
+            tolerance_m,
         )
         evaluations += 1
         if cost < costs[0] or cost >= costs[4]:  # further out, or back in on the better side
@@ -389,7 +326,7 @@ def _simplex_search(
                 radius_m,
                 thickness_m,
                 half_m,
-                room_m,
+                tolerance_m,
             )
             evaluations += 1
             if other_cost < cost:
@@ -410,7 +347,7 @@ def _simplex_search(
                 radius_m,
                 thickness_m,
                 half_m,
-                room_m,
+                tolerance_m,
             )
         evaluations += 5
     best = np.argmin(costs)

@@ -11,17 +11,17 @@ from threadpoolctl import ThreadpoolController
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds import cloud
 from soft_arm_vision.clouds.cylinder_fit import Cylinders, ransac_cylinder
-from soft_arm_vision.errors import FitRefused, TooVague, VisionError
+from soft_arm_vision.errors import FitRefused, Underconstrained, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.fit import RingFit, fit_ring
 from soft_arm_vision.ring.outline import outline_of, rim_points
-from soft_arm_vision.ring.verification import counts_without_pose
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.ring.verification import accepted_without_pose
+from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
 from soft_arm_vision.segmentation.segmenter import Segmenter
 
 VOXEL_M = 0.002
-ROOM_PX = 7  # around a mask: its border is left out, but not at the picture's edge
+MARGIN_PX = 7  # around a mask: its border is left out, but not at the picture's edge
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
 STILL_AS_GOOD = 0.9
 APART_M = 5e-3  # of the centres by depth alone and by the whole fit, at the reference depth; grows with the square of depth
@@ -35,14 +35,14 @@ class Detection:
     Attributes:
         fit: Pose of the ring in the optical frame, or None.
         reason: Why there is none, or None.
-        instance: Mask that was used, or None.
+        candidate: Mask that was used, or None.
         warm: Whether the previous pose was a good enough start.
         cpu_s: Processor time of each stage [s].
     """
 
     fit: RingFit | None
     reason: str | None
-    instance: Instance | None = None
+    candidate: Candidate | None = None
     warm: bool = False
     cpu_s: dict[str, float] = field(default_factory=dict)
 
@@ -92,31 +92,31 @@ class RingDetector:
 
         depth_m = cloud.depth_in_metres(depth)
         refused = None  # the first that counts without a pose
-        for instance in self._segmenter.segment(colour, depth_m, intrinsics):
+        for candidate in self._segmenter.segment(colour, depth_m, intrinsics):
             lap('segment')
-            rows, columns = instance.widened(ROOM_PX, shape)
-            solid = cloud.solid_pixels(instance.mask_in(rows, columns), depth_m[rows, columns])
+            rows, columns = candidate.widened(MARGIN_PX, shape)
+            solid = cloud.solid_pixels(candidate.mask_in(rows, columns), depth_m[rows, columns])
             points = cloud.back_project_cells(
                 solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start)
             )
-            outline = outline_of(instance, depth_m, intrinsics)
+            outline = outline_of(candidate, depth_m, intrinsics)
             lap('cloud')
             try:
-                fit, warm = self._fit(points, outline, instance.cylinder)
-                if instance.cylinder is not None:
-                    _refuse_far(fit, instance.cylinder)
+                fit, warm = self._fit(points, outline, candidate.cylinder)
+                if candidate.cylinder is not None:
+                    _refuse_far(fit, candidate.cylinder)
             except (FitRefused, np.linalg.LinAlgError) as refusal:
                 lap('fit')
-                if refused is None and counts_without_pose(instance.log_odds, refusal):
+                if refused is None and accepted_without_pose(candidate.verification_score, refusal):
                     refused = (
                         f'best candidate rejected: {str(refusal).removeprefix("bad fit: ")}',
-                        instance,
+                        candidate,
                     )
                 continue
             fit = self._signed(fit, expected_axis)
             self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
             lap('fit')
-            return Detection(fit, None, instance, warm, cpu_s)
+            return Detection(fit, None, candidate, warm, cpu_s)
         lap('segment')
         return self._missing(*(refused or ('no ring in view', None)), cpu_s)
 
@@ -138,7 +138,7 @@ class RingDetector:
                 cloud.voxel_filter(points, VOXEL_M), radius_m=self._ring.radius_m, rng=self._rng
             )
             if found is None:
-                raise TooVague(f'too few depth points: {len(points)} make no cylinder')
+                raise Underconstrained(f'too few depth points: {len(points)} make no cylinder')
             start = found[0]
         try:
             cold = fit_ring(points, start, self._ring, outline.pixel, outline)
@@ -157,11 +157,11 @@ class RingDetector:
             expected = -fit.centre if expected_axis is None else expected_axis(fit.centre)
         return fit if fit.axis @ expected >= 0 else replace(fit, axis=-fit.axis)
 
-    def _missing(self, reason, instance, cpu_s) -> Detection:
+    def _missing(self, reason, candidate, cpu_s) -> Detection:
         self._missed += 1
         if self._missed > TRACKED_FRAMES:
             self._previous = None
-        return Detection(None, reason, instance, False, cpu_s)
+        return Detection(None, reason, candidate, False, cpu_s)
 
 
 def _explained(fit: RingFit) -> float:
@@ -185,12 +185,12 @@ def draw_overlay(
 ) -> np.ndarray:
     """Copy of the colour image with the mask's contour, both rims and the axis, or the reason why there is none."""
     picture = colour.copy()
-    if detection.instance is not None:
+    if detection.candidate is not None:
         contours, _ = cv2.findContours(
-            detection.instance.mask.astype(np.uint8),
+            detection.candidate.mask.astype(np.uint8),
             cv2.RETR_EXTERNAL,
             cv2.CHAIN_APPROX_NONE,
-            offset=(detection.instance.column, detection.instance.row),
+            offset=(detection.candidate.column, detection.candidate.row),
         )
         cv2.drawContours(picture, contours, -1, (0, 255, 0), 1)
     if detection.fit is None:

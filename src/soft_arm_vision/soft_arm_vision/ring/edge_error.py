@@ -28,7 +28,7 @@ USUAL_SIZE_PX, SIZE_SPREAD = (
     0.6,
     np.log(2.0),
 )  # log-normal: two masks in three are within a factor of two
-BACKED_PX = 2.0  # error beside the arm: one such part is common to all of those edges, another to a stretch of them
+ARM_ADJACENT_PX = 2.0  # error beside the arm: one such part is common to all of those edges, another to a stretch of them
 TAIL_CUT = 4.7  # Tukey's, in standard deviations; a narrower one would hold a pose where it is
 CUT_LIMITS_PX = (3.0, 6.0)
 REJECTED = 3.5  # standard deviations that an edge point of something else counts for
@@ -56,7 +56,7 @@ def edge_posterior(
     gradient: np.ndarray,
     pixels: np.ndarray,
     normals: np.ndarray,
-    backed: np.ndarray,
+    arm_adjacent: np.ndarray,
     residual_px: np.ndarray,
     jacobian: np.ndarray,
     weight: np.ndarray,
@@ -67,7 +67,7 @@ def edge_posterior(
         hessian, gradient: Normal equations of the rest, (5, 5) and (5,); of the third unknown they know nothing.
         pixels: Edge points, shape (n, 2).
         normals: Of the outline in the picture, outwards, shape (n, 2).
-        backed: Where the arm is beside the edge, shape (n,), bool.
+        arm_adjacent: Where the arm is beside the edge, shape (n,), bool.
         residual_px: Outside positive, shape (n,).
         jacobian: Derivative of the model's edge by the unknowns [px], shape (n, 5).
         weight: 0..1, shape (n,).
@@ -77,7 +77,7 @@ def edge_posterior(
         gradient,
         pixels,
         normals,
-        backed,
+        arm_adjacent,
         residual_px,
         np.ascontiguousarray(jacobian),
         weight,
@@ -86,11 +86,11 @@ def edge_posterior(
 
 
 @njit(cache=True, nogil=True)
-def _posterior(hessian, gradient, pixels, normals, backed, residual_px, jacobian, weight):
+def _posterior(hessian, gradient, pixels, normals, arm_adjacent, residual_px, jacobian, weight):
     """What `EdgePosterior` holds."""
     cell_px = CELL_PX * max(1.0, len(pixels) / MANY_POINTS)
     place, side, beside_arm, rows, residual, total, scatter, lost = _cells(
-        cell_px, pixels, normals, backed, residual_px, jacobian, weight
+        cell_px, pixels, normals, arm_adjacent, residual_px, jacobian, weight
     )
     count = len(total)
     slow, fast = np.empty((count, count)), np.empty((count, count))
@@ -102,7 +102,10 @@ def _posterior(hessian, gradient, pixels, normals, backed, residual_px, jacobian
             alike = 0.5 + 0.5 * (side[i, 0] * side[j, 0] + side[i, 1] * side[j, 1])
             slow[i, j] = ALL_ROUND_SHARE + (1 - ALL_ROUND_SHARE) * near * alike * alike
             fast[i, j] = (
-                beside_arm[i] * beside_arm[j] * BACKED_PX**2 * (1 + np.exp(-apart / STRETCH_PX))
+                beside_arm[i]
+                * beside_arm[j]
+                * ARM_ADJACENT_PX**2
+                * (1 + np.exp(-apart / STRETCH_PX))
             )
         fast[i, i] += max(scatter, ROUNDING_PX2) / max(total[i], 1.0)
     white = np.linalg.inv(np.linalg.cholesky(fast))
@@ -146,7 +149,7 @@ def _posterior(hessian, gradient, pixels, normals, backed, residual_px, jacobian
 
 
 @njit(cache=True, nogil=True)
-def _cells(cell_px, pixels, normals, backed, residual_px, jacobian, weight):
+def _cells(cell_px, pixels, normals, arm_adjacent, residual_px, jacobian, weight):
     """Cells of one side, of edges all beside the arm or none.
 
     Returns:
@@ -163,7 +166,7 @@ def _cells(cell_px, pixels, normals, backed, residual_px, jacobian, weight):
             int((pixels[i, 0] - least[0]) / cell_px),
             int((pixels[i, 1] - least[1]) / cell_px),
         )
-        key[k] = ((cell_u * 10_000 + cell_v) * 4 + quadrant) * 2 + backed[i]
+        key[k] = ((cell_u * 10_000 + cell_v) * 4 + quadrant) * 2 + arm_adjacent[i]
     order = np.argsort(key)
     owner, count = np.empty(len(used), np.int64), 0
     for k in range(len(used)):
@@ -180,7 +183,7 @@ def _cells(cell_px, pixels, normals, backed, residual_px, jacobian, weight):
         total[cell] += w
         means[cell, :2] += w * pixels[i]
         means[cell, 2:4] += w * normals[i]
-        means[cell, 4] += w * backed[i]
+        means[cell, 4] += w * arm_adjacent[i]
         means[cell, 5:10] += w * jacobian[i]
         means[cell, 10] += w * residual_px[i]
     means /= total.reshape(-1, 1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cylinder_fit import Cylinders, cross, optimise, perpendiculars, tukey
-from soft_arm_vision.errors import FitRefused, TooVague
+from soft_arm_vision.errors import FitRefused, Underconstrained
 from soft_arm_vision.ring.edge_error import CUT_LIMITS_PX, ROUNDING_PX2, TAIL_CUT, edge_posterior
 from soft_arm_vision.ring.outline import Outline, OutlineResidual, outline_residual
 from soft_arm_vision.ring.wall import MIN_INLIER_SHARE, MIN_POINTS, RingWall
@@ -17,10 +17,10 @@ EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (
     1.5,
 )  # Tukey's cut, step by step, depth alone at first; ends when converged
 BELIEVED_SIGMA_PX = 0.3  # of an edge point while the outline is followed
-FAT_SIGMA_PX, MAX_FAT_PX = 1.0, 2.0  # of all of them together meanwhile
-BACKED_WEIGHT = 0.1  # of one beside the arm meanwhile
+MASK_BIAS_SIGMA_PX, MAX_MASK_BIAS_PX = 1.0, 2.0  # of all of them together meanwhile
+ARM_ADJACENT_WEIGHT = 0.1  # of one beside the arm meanwhile
 FINAL_STEPS = 4  # with the outline's errors related
-SIDE_STEPS = 2  # of them to tell which side of a fold is the right one
+TWO_FOLD_STEPS = 2  # of them to tell which side of a fold is the right one
 FIRST_CUT_PX = 3.0
 CONVERGED_M, CONVERGED_RAD = 1e-4, 3e-3
 STILL_SIGMAS = 0.1
@@ -29,7 +29,7 @@ EXTENT_SIGMA_M = (
 )
 MAX_BEYOND_M = 3e-3  # of the wall seen, past an end of the ring found
 EDGE_ON_SINE = np.sin(np.deg2rad(12.0))
-FOLD_TILTS = np.deg2rad((-3.0, 3.0))
+TWO_FOLD_TILTS = np.deg2rad((-3.0, 3.0))
 EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
 TEMPER = 5.0  # nats that count as one between two sides of a fold: the outline's errors are known only so well
 MIN_EDGE_SHARE = 0.8  # less, and part of the outline is not the ring's
@@ -77,10 +77,12 @@ def fit_ring(
 
     Raises:
         FitRefused: If the points do not hold a ring.
-        TooVague: If they are too few, or the pose would be known too badly.
+        Underconstrained: If they are too few, or the pose would be known too badly.
     """
     if len(points) < MIN_POINTS:
-        raise TooVague(f'too few depth points: {len(points)}, at least {MIN_POINTS} are needed')
+        raise Underconstrained(
+            f'too few depth points: {len(points)}, at least {MIN_POINTS} are needed'
+        )
     wall = RingWall(points, ring, pixel)
     start = optimise(
         points[:: max(1, len(points) // START_POINTS)],
@@ -103,7 +105,7 @@ def fit_ring(
     if outline is not None and state.edge_share >= USABLE_EDGE_SHARE:
         state = problem.weigh(state)
         if abs(state.axis @ state.centre) < EDGE_ON_SINE * np.linalg.norm(state.centre):
-            state = problem.both_sides(state)
+            state = problem.resolve_two_fold_ambiguity(state)
     if wall.inlier_share < MIN_INLIER_SHARE:
         share, least = 100 * wall.inlier_share, 100 * MIN_INLIER_SHARE
         raise FitRefused(
@@ -122,7 +124,7 @@ def fit_ring(
     covariance = _covariance(state.covariance, state.axes)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
-        raise TooVague(
+        raise Underconstrained(
             f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, {1e3 * MAX_SIGMA_M:.1f} mm is allowed'
         )
     return RingFit(
@@ -159,17 +161,17 @@ class _Problem:
             edge_share = 0.0
             if self._thinned is not None and cut_px is not None:
                 _, residual_px, jacobian = self._edges(self._thinned, centre, axes)
-                fat_px = np.clip(np.median(residual_px), -MAX_FAT_PX, MAX_FAT_PX)
-                weight = tukey(residual_px - fat_px, cut_px)
+                mask_bias_px = np.clip(np.median(residual_px), -MAX_MASK_BIAS_PX, MAX_MASK_BIAS_PX)
+                weight = tukey(residual_px - mask_bias_px, cut_px)
                 edge_share = float((weight > 0).mean()) if (weight > 0).sum() >= 12 else 0.0
                 if edge_share > 0:
-                    weight = np.where(self._thinned.backed, BACKED_WEIGHT, 1.0) * weight
+                    weight = np.where(self._thinned.arm_adjacent, ARM_ADJACENT_WEIGHT, 1.0) * weight
                     information = weight * (
                         len(self._outline.rays) / len(weight) / BELIEVED_SIGMA_PX**2
                     )
                     known, alike = (
                         jacobian.T * information,
-                        1 / (information.sum() + 1 / FAT_SIGMA_PX**2),
+                        1 / (information.sum() + 1 / MASK_BIAS_SIGMA_PX**2),
                     )
                     every = known.sum(
                         axis=1
@@ -196,15 +198,20 @@ class _Problem:
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes)
             edge, residual_px, jacobian = self._edges(self._outline, centre, axes)
-            weight = tukey(residual_px, np.where(self._outline.backed, CUT_LIMITS_PX[1], cut_px))
+            weight = tukey(
+                residual_px, np.where(self._outline.arm_adjacent, CUT_LIMITS_PX[1], cut_px)
+            )
             if (weight > 0).mean() < USABLE_EDGE_SHARE:
                 raise FitRefused("bad fit: the mask's outline is not the ring's")
             normals = edge.gradient[:, :2] / np.linalg.norm(
                 edge.gradient[:, :2], axis=1, keepdims=True
             )
-            pixels, backed = self._outline.rays / self._outline.pixel, self._outline.backed
+            pixels, arm_adjacent = (
+                self._outline.rays / self._outline.pixel,
+                self._outline.arm_adjacent,
+            )
             found = edge_posterior(
-                hessian, gradient, pixels, normals, backed, residual_px, jacobian, weight
+                hessian, gradient, pixels, normals, arm_adjacent, residual_px, jacobian, weight
             )
             centre, axis, _ = _moved(centre, axes, found.step)
             cut_px = float(
@@ -216,7 +223,7 @@ class _Problem:
             centre, axis, axes, found.covariance, float((weight > 0).mean()), found.log_evidence
         )
 
-    def both_sides(self, state: _State) -> _State:
+    def resolve_two_fold_ambiguity(self, state: _State) -> _State:
         """The best of this and other poses near the view in which an end is a line, with what all of them leave possible.
 
         There the outline folds: an end turned a little to the camera looks like one turned away as
@@ -225,11 +232,11 @@ class _Problem:
         ray, found = state.centre / np.linalg.norm(state.centre), [state]
         sine = state.axis @ ray
         flat = state.axis - sine * ray
-        for tilt in FOLD_TILTS if abs(sine) < FOLD_TILTS[1] else (-np.arcsin(sine),):
+        for tilt in TWO_FOLD_TILTS if abs(sine) < TWO_FOLD_TILTS[1] else (-np.arcsin(sine),):
             axis = np.cos(tilt) * flat / np.linalg.norm(flat) + np.sin(tilt) * ray
             with suppress(FitRefused):
                 found.append(
-                    self.weigh(self.descend(state.centre, axis, EDGE_ON_CUTS_PX), SIDE_STEPS)
+                    self.weigh(self.descend(state.centre, axis, EDGE_ON_CUTS_PX), TWO_FOLD_STEPS)
                 )
         best = max(found, key=lambda f: f.log_evidence)
         share = np.array([np.exp((f.log_evidence - best.log_evidence) / TEMPER) for f in found])
@@ -240,7 +247,7 @@ class _Problem:
             )
             covariance += weight * np.outer(apart, apart)
         if best is not state:
-            final = self.weigh(best, FINAL_STEPS - SIDE_STEPS)
+            final = self.weigh(best, FINAL_STEPS - TWO_FOLD_STEPS)
             best, covariance = final, covariance + final.covariance - best.covariance
         return replace(best, covariance=covariance)
 

@@ -5,7 +5,7 @@ import numpy as np
 
 BINS = 24  # of each colour coordinate
 BAND_PX = 8  # the true edge is sought this far from the coarse one
-ROOM_PX = 14  # around the mask, to learn the surroundings' colours from
+MARGIN_PX = 14  # around the mask, to learn the surroundings' colours from
 TRUST_PER_PX = 0.35  # log odds by which a pixel belongs to the side of a network's edge it is on
 LIKELIHOOD_LIMIT = 4.0  # log odds that a colour can give
 AREA_FACTOR = 2.0  # a mask that changes by more was not refined but lost
@@ -32,10 +32,10 @@ def refine(
         Mask and its first row and column; the coarse one where the colours do not tell.
     """
     height, width = rgb.shape[:2]
-    top, left = max(row - ROOM_PX, 0), max(column - ROOM_PX, 0)
+    top, left = max(row - MARGIN_PX, 0), max(column - MARGIN_PX, 0)
     bottom, right = (
-        min(row + mask.shape[0] + ROOM_PX, height),
-        min(column + mask.shape[1] + ROOM_PX, width),
+        min(row + mask.shape[0] + MARGIN_PX, height),
+        min(column + mask.shape[1] + MARGIN_PX, width),
     )
     coarse = np.zeros((bottom - top, right - left), np.uint8)
     coarse[row - top : row - top + mask.shape[0], column - left : column - left + mask.shape[1]] = (

@@ -13,14 +13,14 @@ import numpy as np
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cylinder_fit import perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.segmentation.candidate import Candidate
 
 RIM_POINTS = 72
 BESIDE_PX = 4  # depth nearer to an edge than this is mixed
 FREE_PX = (2, 4, 6)  # beside a free edge there is nothing nearer at any of these
 OCCLUDER_GAP_M = 0.015
 FREE_GAP_M = 0.008
-BACKED_GAP_M = 0.1  # the arm begins less than this behind the edge
+ARM_ADJACENT_GAP_M = 0.1  # the arm begins less than this behind the edge
 _ANGLES = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
 _RIM = (
     np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5
@@ -33,12 +33,12 @@ class Outline:
 
     Attributes:
         rays: Normalised coordinates (x/z, y/z) of edge points, shape (n, 2).
-        backed: Where the arm, not the background, is seen beside the edge, shape (n,), bool.
+        arm_adjacent: Where the arm, not the background, is seen beside the edge, shape (n,), bool.
         pixel: Size of a pixel in the same coordinates.
     """
 
     rays: np.ndarray
-    backed: np.ndarray
+    arm_adjacent: np.ndarray
     pixel: float
 
     def thinned(self, points: int) -> 'Outline':
@@ -46,7 +46,7 @@ class Outline:
         step = max(1, len(self.rays) // points)
         return Outline(
             np.ascontiguousarray(self.rays[::step]),
-            np.ascontiguousarray(self.backed[::step]),
+            np.ascontiguousarray(self.arm_adjacent[::step]),
             self.pixel,
         )
 
@@ -80,7 +80,7 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
         Pixels (u, v), shape (n, 2), float, and where something lies close behind the edge, shape
         (n,), bool.
     """
-    pixels, backed = [], []
+    pixels, arm_adjacent = [], []
     for transposed in (False, True):
         m, z = (mask.T, depth_m.T) if transposed else (mask, depth_m)
         columns = np.flatnonzero(m.any(axis=0))
@@ -99,26 +99,26 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
                 [z[np.clip(rows + far * side, 0, len(m) - 1), cols] for far in FREE_PX]
             )
             nearer = ((beside > 0) & (beside < inside - FREE_GAP_M)).any(axis=0)
-            own = (step > -OCCLUDER_GAP_M) & ~(nearer & (step > BACKED_GAP_M))
+            own = (step > -OCCLUDER_GAP_M) & ~(nearer & (step > ARM_ADJACENT_GAP_M))
             edge = np.column_stack([cols[own], rows[own] + 0.5 * side])
             pixels.append(edge[:, ::-1] if transposed else edge)
-            backed.append(step[own] < BACKED_GAP_M)
-    return np.concatenate(pixels), np.concatenate(backed)
+            arm_adjacent.append(step[own] < ARM_ADJACENT_GAP_M)
+    return np.concatenate(pixels), np.concatenate(arm_adjacent)
 
 
-def outline_of(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> Outline:
-    """Outline of an instance's mask, see `mask_edges`.
+def outline_of(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics) -> Outline:
+    """Outline of an candidate's mask, see `mask_edges`.
 
     Args:
-        instance: The instance.
+        candidate: The candidate.
         depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
         intrinsics: Of the picture.
     """
-    rows, columns = instance.widened(FREE_PX[-1] + 1, depth_m.shape)
-    edges, backed = mask_edges(instance.mask_in(rows, columns), depth_m[rows, columns])
+    rows, columns = candidate.widened(FREE_PX[-1] + 1, depth_m.shape)
+    edges, arm_adjacent = mask_edges(candidate.mask_in(rows, columns), depth_m[rows, columns])
     return Outline(
         intrinsics.rays(edges + (columns.start, rows.start)),
-        backed,
+        arm_adjacent,
         2 / (intrinsics.fx + intrinsics.fy),
     )
 
@@ -157,7 +157,7 @@ def outline_residual(
     centre, axis = np.ascontiguousarray(centre, float), np.ascontiguousarray(axis, float)
     edges = _model_edges(rims, hull, centre, axis, 0.5 * height_m, 1 - thickness_m / radius_m)
     return OutlineResidual(
-        *_distances(outline.rays, outline.backed, _project(centre[None])[0], *edges)
+        *_distances(outline.rays, outline.arm_adjacent, _project(centre[None])[0], *edges)
     )
 
 
@@ -166,7 +166,7 @@ def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
     """Straight pieces of the ring's edges: their ends (m, 3) twice, and which of them are never and which only seen before the arm."""
     count = len(hull)
     start, end = np.empty((count + RIM_POINTS, 3)), np.empty((count + RIM_POINTS, 3))
-    never_backed, only_backed = (
+    never_arm_adjacent, only_arm_adjacent = (
         np.zeros(count + RIM_POINTS, np.bool_),
         np.zeros(count + RIM_POINTS, np.bool_),
     )
@@ -178,7 +178,7 @@ def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
     for i in range(count):
         after = hull[(i + 1) % count]
         start[i], end[i] = rims[hull[i]], rims[after]
-        never_backed[i] = (
+        never_arm_adjacent[i] = (
             which >= 0 and hull[i] // RIM_POINTS == which and after // RIM_POINTS == which
         )
     if which >= 0:
@@ -189,13 +189,13 @@ def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
                 rims[which * RIM_POINTS + (i + 1) % RIM_POINTS] - middle
             )
             if (first - middle) @ first < 0 and (second - middle) @ second < 0:  # on the near half
-                start[count], end[count], only_backed[count] = first, second, True
+                start[count], end[count], only_arm_adjacent[count] = first, second, True
                 count += 1
-    return start[:count], end[:count], never_backed[:count], only_backed[:count]
+    return start[:count], end[:count], never_arm_adjacent[:count], only_arm_adjacent[:count]
 
 
 @njit(cache=True, nogil=True)
-def _distances(rays, backed, inside, start, end, never_backed, only_backed):
+def _distances(rays, arm_adjacent, inside, start, end, never_arm_adjacent, only_arm_adjacent):
     """For every point the piece nearest to it, of those that may be compared; see `OutlineResidual`."""
     pieces = len(start)
     u0, v0, along_u, along_v, length = (
@@ -218,7 +218,9 @@ def _distances(rays, backed, inside, start, end, never_backed, only_backed):
     for i in range(len(rays)):
         least, j, foot = np.inf, 0, 0.0
         for k in range(pieces):
-            if (backed[i] and never_backed[k]) or (not backed[i] and only_backed[k]):
+            if (arm_adjacent[i] and never_arm_adjacent[k]) or (
+                not arm_adjacent[i] and only_arm_adjacent[k]
+            ):
                 continue
             u, v = rays[i, 0] - u0[k], rays[i, 1] - v0[k]
             t = min(max(u * along_u[k] + v * along_v[k], 0.0), length[k])

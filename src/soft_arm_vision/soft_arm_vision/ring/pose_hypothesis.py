@@ -14,22 +14,17 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds import cloud
 from soft_arm_vision.clouds.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.depth_samples import (
-    AXIAL_ROOM_M,
-    RingRays,
-    ends_m,
-    ring_rays,
-    sure_ends_m,
-)
+from soft_arm_vision.ring.depth_samples import DepthSamples, sample_depth
 from soft_arm_vision.ring.mask_refinement import refine
 from soft_arm_vision.ring.outline import outline_of, outline_residual
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.ring.ray_cylinder import AXIAL_MARGIN_M, certain_ring_depths, ring_depths
+from soft_arm_vision.segmentation.candidate import Candidate
 
 VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted
 INLIER_M = 3e-3  # at the reference depth: three deviations of the sensor's noise, which grows with the square of depth
 INLIER_LIMITS_M = (1.2e-3, 5e-3)
-RADIAL_ROOM_M = (
+RADIAL_TOLERANCE_M = (
     4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
 )
 MIN_POINTS = 30
@@ -37,11 +32,13 @@ WELL_EXPLAINED, HARDLY_EXPLAINED = (
     0.2,
     0.3,
 )  # share of faults below which no other pose is tried, above which RANSAC is tried again
-SLIPPED = 0.03  # share of contradicted rays above which a pose is sought again
+REFINED_VIOLATION = 0.03  # share of free_space_violation rays above which a pose is sought again
 HOPELESS = 1.0  # share of faults above which it is not
-DOUBTED = 0.1  # share of contradicted rays above which the place is not believed
+UNCERTAIN_VIOLATION = (
+    0.1  # share of free_space_violation rays above which the place is not believed
+)
 MAX_DEPTH_M = 0.8  # further off, the noise of depth hides how a ring curves
-MOSTLY_HIDDEN = 0.5  # share of a find: a pose with more before it is not its
+MOSTLY_OCCLUDED = 0.5  # share of a find: a pose with more before it is not its
 SURE_SCORE = 0.9  # such finds are tried again
 THIN_PX = 200  # of a find's inside
 LOST_PX = 0.8  # of a mask along its edge, where depth is mixed or missing
@@ -51,100 +48,112 @@ NEAR_PX = 3.0  # of an edge to the outline of a ring whose pose only depth has t
 
 
 @dataclass(frozen=True)
-class RingRegion:
-    """The ring that a find's depth shows, if it is one, and what speaks against that and for it.
+class PoseHypothesis:
+    """A rough pose of the ring in a candidate's depth, with the evidence for and against it.
+
+    What an occluder hides is left out of `residual`, `flatness` and `longer_cylinder_gain`.
 
     Attributes:
-        cylinder: Its wall, K = 1; the point lies half-way between its ends.
-        unexplained: See `RingRays.unexplained`; of what nothing hides.
-        contradicted: Share of the rays that should end on the ring and have nothing before it, but go through; 1 if none ends on it.
-        shown: Share of the rays to a whole ring that do end on it; those that miss the picture count.
-        flatness: See `RingRays.flatness`; of what nothing hides.
-        hidden: See `RingRays.without_hidden`.
-        goes_on: See `RingRays.goes_on`; of what nothing hides.
-        outlined: Share of the mask's edge that lies near such a ring's outline; see `mask_edges`.
-        mask: Pixels whose depth is that of such a ring, their edge drawn by the colours, shape (h, w), bool; may be empty.
-        row, column: First pixel of it in the picture.
+        cylinder: The ring's wall (K = 1); its point lies half-way between the ring's ends.
+        residual: See `DepthSamples.residual`.
+        free_space_violation: Share of the rays to the ring, occluded ones left out, that pass
+            through it; 1 if no ray ends on the ring.
+        visible_fraction: Share of the rays to a whole ring that end on it; rays that miss the
+            image count as rays to the ring.
+        flatness: See `DepthSamples.flatness`.
+        occluded_fraction: See `DepthSamples.without_occluded`.
+        longer_cylinder_gain: See `DepthSamples.longer_cylinder_gain`.
+        contour_support: Share of the mask's edge that lies near the contour of a ring in this
+            pose; see `mask_edges`.
+        mask: Pixels whose depth agrees with this pose, with the edge refined by colour, shape
+            (h, w), bool; may be empty.
+        row, column: First pixel of the mask in the image.
     """
 
     cylinder: Cylinders
-    unexplained: float
-    contradicted: float
-    shown: float
+    residual: float
+    free_space_violation: float
+    visible_fraction: float
     flatness: float
-    hidden: float
-    goes_on: float
-    outlined: float
+    occluded_fraction: float
+    longer_cylinder_gain: float
+    contour_support: float
     mask: np.ndarray
     row: int
     column: int
 
-    def instance(self, score: float, log_odds: float = np.inf) -> Instance:
+    def candidate(self, score: float, verification_score: float = np.inf) -> Candidate:
         """The candidate with this mask; its place is left out where the ring may be a little elsewhere."""
-        return Instance(
+        return Candidate(
             self.mask,
             self.row,
             self.column,
             score,
-            None if self.contradicted > DOUBTED else self.cylinder,
-            log_odds,
+            None if self.free_space_violation > UNCERTAIN_VIOLATION else self.cylinder,
+            verification_score,
         )
 
 
 class _Pose(NamedTuple):
-    """Centre [m], unit axis, what is left unexplained of the whole find, its rays that nothing hides, and the rest as in `RingRegion`."""
+    """Centre [m], unit axis, what is left residual of the whole find, its rays that nothing hides, and the rest as in `PoseHypothesis`."""
 
     centre: np.ndarray
     axis: np.ndarray
-    unexplained: float
-    free: RingRays
-    hidden: float
-    contradicted: float
-    shown: float
+    residual: float
+    free: DepthSamples
+    occluded_fraction: float
+    free_space_violation: float
+    visible_fraction: float
 
     @property
     def faults(self) -> float:
-        return self.unexplained + self.contradicted
+        return self.residual + self.free_space_violation
 
     def good(self, enough: float) -> bool:
         """Whether what can be seen of it has fewer faults than this."""
         seen = (
-            self.free.unexplained(self.centre, self.axis)
-            if self.hidden < MOSTLY_HIDDEN
-            else self.unexplained
+            self.free.residual(self.centre, self.axis)
+            if self.occluded_fraction < MOSTLY_OCCLUDED
+            else self.residual
         )
-        return seen + self.contradicted < enough
+        return seen + self.free_space_violation < enough
 
 
-def ring_region(
-    instance: Instance,
+def find_pose_hypothesis(
+    candidate: Candidate,
     colour: np.ndarray,
     depth_m: np.ndarray,
     intrinsics: Intrinsics,
     ring: Ring,
     rng: np.random.Generator,
-) -> RingRegion | None:
+) -> PoseHypothesis | None:
     """Ring in the depth of a find, or None where there is no wall of its radius near enough.
 
     Args:
-        instance: The find.
+        candidate: The find.
         colour: The whole picture, RGB, shape (h, w, 3), uint8.
         depth_m: Its depth [m], 0 where there is none, shape (h, w).
         intrinsics: Of the picture.
         ring: Its size.
         rng: Random numbers.
     """
-    rays = ring_rays(instance, depth_m, intrinsics, ring)
+    rays = sample_depth(candidate, depth_m, intrinsics, ring)
     if rays is None:
         return None
     best = _best_pose(
-        None, WELL_EXPLAINED, _points(instance, depth_m, intrinsics), rays, depth_m, intrinsics, rng
+        None,
+        WELL_EXPLAINED,
+        _points(candidate, depth_m, intrinsics),
+        rays,
+        depth_m,
+        intrinsics,
+        rng,
     )
-    if instance.score >= SURE_SCORE and (best is None or not best.good(HARDLY_EXPLAINED)):
+    if candidate.score >= SURE_SCORE and (best is None or not best.good(HARDLY_EXPLAINED)):
         best = _best_pose(
             best,
             HARDLY_EXPLAINED,
-            _every_point(instance, depth_m, intrinsics),
+            _every_point(candidate, depth_m, intrinsics),
             rays,
             depth_m,
             intrinsics,
@@ -152,27 +161,29 @@ def ring_region(
         )
     if best is None:
         return None
-    if best.contradicted > SLIPPED and best.good(HOPELESS):
-        best = _settled_on_more(best, rays, depth_m, intrinsics)
+    if best.free_space_violation > REFINED_VIOLATION and best.good(HOPELESS):
+        best = _refined_on_more_samples(best, rays, depth_m, intrinsics)
     if best.centre[2] > MAX_DEPTH_M:
         return None
-    drawn = _drawn(*_pixels(best, depth_m, intrinsics, ring), colour)
+    drawn = _refined_mask(*_pixels(best, depth_m, intrinsics, ring), colour)
     cylinder = Cylinders(best.centre[None], best.axis[None], np.array([ring.radius_m]))
     free = best.free
-    unexplained, flatness, goes_on = (
+    residual, flatness, longer_cylinder_gain = (
         measure(best.centre, best.axis)
-        for measure in (free.unexplained, free.flatness, free.goes_on)
+        for measure in (free.residual, free.flatness, free.longer_cylinder_gain)
     )
-    outlined = _outlined(best, Instance(*drawn, instance.score), depth_m, intrinsics, ring)
-    return RingRegion(
+    contour_support = _contour_support(
+        best, Candidate(*drawn, candidate.score), depth_m, intrinsics, ring
+    )
+    return PoseHypothesis(
         cylinder,
-        unexplained,
-        best.contradicted,
-        best.shown,
+        residual,
+        best.free_space_violation,
+        best.visible_fraction,
         flatness,
-        best.hidden,
-        goes_on,
-        outlined,
+        best.occluded_fraction,
+        longer_cylinder_gain,
+        contour_support,
         *drawn,
     )
 
@@ -181,7 +192,7 @@ def _best_pose(
     best: _Pose | None,
     enough: float,
     points: np.ndarray,
-    rays: RingRays,
+    rays: DepthSamples,
     depth_m: np.ndarray,
     intrinsics: Intrinsics,
     rng: np.random.Generator,
@@ -191,7 +202,7 @@ def _best_pose(
         return best
     for radius_m, viewpoint in _walls(points, rays.ring):
         start = _wall(points, radius_m, viewpoint, rays.ring, rng)
-        pose = None if start is None else _judged(*rays.settle(*start), rays, depth_m, intrinsics)
+        pose = None if start is None else _judged(*rays.refine(*start), rays, depth_m, intrinsics)
         if pose is not None and (best is None or pose.faults < best.faults):
             best = pose
         if best is not None and best.good(enough):
@@ -202,58 +213,60 @@ def _best_pose(
 def _judged(
     centre: np.ndarray,
     axis: np.ndarray,
-    rays: RingRays,
+    rays: DepthSamples,
     depth_m: np.ndarray,
     intrinsics: Intrinsics,
 ) -> _Pose | None:
     """The pose, or None out of view."""
     if centre[2] <= 0 or depth_m[_window(centre, depth_m.shape, intrinsics, rays.ring)].size == 0:
         return None
-    contradicted, shown = _rays_that_end_there(centre, axis, depth_m, intrinsics, rays.ring)
+    free_space_violation, visible_fraction = _rays_that_end_there(
+        centre, axis, depth_m, intrinsics, rays.ring
+    )
     return _Pose(
         centre,
         axis,
-        rays.unexplained(centre, axis),
-        *rays.without_hidden(centre, axis),
-        contradicted,
-        shown,
+        rays.residual(centre, axis),
+        *rays.without_occluded(centre, axis),
+        free_space_violation,
+        visible_fraction,
     )
 
 
-def _settled_on_more(
-    pose: _Pose, rays: RingRays, depth_m: np.ndarray, intrinsics: Intrinsics
+def _refined_on_more_samples(
+    pose: _Pose, rays: DepthSamples, depth_m: np.ndarray, intrinsics: Intrinsics
 ) -> _Pose:
     """The better of this pose and of the one near it that all pixels with the ring's depth make, in the find or not."""
     row, column, mask = _pixels(pose, depth_m, intrinsics, rays.ring)
-    more = ring_rays(Instance(mask, row, column, 1.0), depth_m, intrinsics, rays.ring)
+    more = sample_depth(Candidate(mask, row, column, 1.0), depth_m, intrinsics, rays.ring)
     again = (
         None
         if more is None
-        else _judged(*more.settle(pose.centre, pose.axis), rays, depth_m, intrinsics)
+        else _judged(*more.refine(pose.centre, pose.axis), rays, depth_m, intrinsics)
     )
     return again if again is not None and again.faults < pose.faults else pose
 
 
-def _points(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+def _points(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
     """Points of the find, thinned; of a find too thin for its border to be left out, all but its outermost."""
-    rows, columns = instance.window
+    rows, columns = candidate.window
     patch_m = depth_m[rows, columns]
-    solid = cloud.solid_pixels(instance.mask, patch_m)
+    solid = cloud.solid_pixels(candidate.mask, patch_m)
     if solid.sum() < THIN_PX:
-        solid = (cv2.erode(instance.mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0) & (
+        solid = (cv2.erode(candidate.mask.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0) & (
             patch_m > 0
         )
-    points = cloud.back_project(solid, patch_m, intrinsics, (instance.row, instance.column))
+    points = cloud.back_project(solid, patch_m, intrinsics, (candidate.row, candidate.column))
     if len(points) < THIN_PX:
         return points
     return cloud.voxel_filter(points[:: max(1, len(points) // MAX_POINTS)], VOXEL_M)
 
 
-def _every_point(instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
+def _every_point(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
     """Points of the find to its very border, close enough together for the normals of a crescent."""
-    patch_m = depth_m[instance.window]
+    patch_m = depth_m[candidate.window]
     points = cloud.back_project(
-        instance.mask & (patch_m > 0), patch_m, intrinsics, (instance.row, instance.column)
+        candidate.mask & (patch_m > 0), patch_m, intrinsics, (candidate.row, candidate.column)
     )
     return points[:: max(1, len(points) // MAX_POINTS)]
 
@@ -290,7 +303,7 @@ def _wall(
     along = np.sort(axial[seen & (np.abs(residual) < threshold_m)])
     if len(along) < MIN_POINTS / 2:
         return None
-    reach = np.searchsorted(along, along + ring.height_m + AXIAL_ROOM_M) - np.arange(len(along))
+    reach = np.searchsorted(along, along + ring.height_m + AXIAL_MARGIN_M) - np.arange(len(along))
     densest = int(reach.argmax())
     inside = along[densest : densest + reach[densest]]
     middle = 0.5 * sum(np.percentile(inside, (2, 98)))
@@ -318,8 +331,8 @@ def _window(
     return slice(int(top), int(bottom)), slice(int(left), int(right))
 
 
-def _room_m(depth_m: float) -> np.float32:
-    return np.float32(RADIAL_ROOM_M * cloud.noise_growth(depth_m))
+def _tolerance_m(depth_m: float) -> np.float32:
+    return np.float32(RADIAL_TOLERANCE_M * cloud.noise_growth(depth_m))
 
 
 def _pixels(
@@ -328,15 +341,17 @@ def _pixels(
     """First row and column of the window that a ring may reach, and its pixels in which the ring is seen."""
     window = _window(pose.centre, depth_m.shape, intrinsics, ring)
     measured, rays = depth_m[window], intrinsics.ray_grid()[window]
-    expected = ends_m(rays.reshape(-1, 2), pose.centre, pose.axis, ring).reshape(measured.shape)
+    expected = ring_depths(rays.reshape(-1, 2), pose.centre, pose.axis, ring).reshape(
+        measured.shape
+    )
     return (
         window[0].start,
         window[1].start,
-        (np.abs(measured - expected) < _room_m(pose.centre[2])) & (measured > 0),
+        (np.abs(measured - expected) < _tolerance_m(pose.centre[2])) & (measured > 0),
     )
 
 
-def _drawn(
+def _refined_mask(
     row: int, column: int, mask: np.ndarray, colour: np.ndarray
 ) -> tuple[np.ndarray, int, int]:
     """The mask without empty rows and columns, its edge drawn by the colours, and its first row and column."""
@@ -348,10 +363,10 @@ def _drawn(
     )
 
 
-def _outlined(
-    pose: _Pose, drawn: Instance, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
+def _contour_support(
+    pose: _Pose, drawn: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
 ) -> float:
-    """`RingRegion.outlined`."""
+    """`PoseHypothesis.contour_support`."""
     outline = outline_of(drawn, depth_m, intrinsics)
     if len(outline.rays) == 0:
         return 0.0
@@ -364,16 +379,16 @@ def _outlined(
 def _rays_that_end_there(
     centre: np.ndarray, axis: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
 ) -> tuple[float, float]:
-    """`_Pose.contradicted` and `_Pose.shown`."""
+    """`_Pose.free_space_violation` and `_Pose.visible_fraction`."""
     top, bottom, left, right = _bounds(centre, intrinsics, ring)
     v, u = (grid.ravel() for grid in np.mgrid[top:bottom:STRIDE_PX, left:right:STRIDE_PX])
     inside = (v >= 0) & (v < depth_m.shape[0]) & (u >= 0) & (u < depth_m.shape[1])
     measured = np.zeros(len(u), np.float32)  # 0 is not known
     measured[inside] = depth_m[v[inside], u[inside]]
-    expected = sure_ends_m(intrinsics.rays(np.column_stack([u, v])), centre, axis, ring)
-    room_m, hit, known = _room_m(centre[2]), np.isfinite(expected), measured > 0
-    through = int(((measured > expected + 2 * room_m) & hit).sum())
+    expected = certain_ring_depths(intrinsics.rays(np.column_stack([u, v])), centre, axis, ring)
+    tolerance_m, hit, known = _tolerance_m(centre[2]), np.isfinite(expected), measured > 0
+    through = int(((measured > expected + 2 * tolerance_m) & hit).sum())
     reached = int(
-        ((np.abs(measured - np.where(hit, expected, 0)) < 2 * room_m) & hit & known).sum()
+        ((np.abs(measured - np.where(hit, expected, 0)) < 2 * tolerance_m) & hit & known).sum()
     )
     return through / (through + reached) if reached else 1.0, reached / max(int(hit.sum()), 1)

@@ -9,88 +9,94 @@ import numpy as np
 from scipy.optimize import minimize
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.errors import TooVague, VisionError
+from soft_arm_vision.errors import Underconstrained, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.pose_hypothesis import RingRegion, ring_region
-from soft_arm_vision.segmentation.candidate import Instance, plausibility
+from soft_arm_vision.ring.pose_hypothesis import PoseHypothesis, find_pose_hypothesis
+from soft_arm_vision.segmentation.candidate import Candidate, plausibility
 
-SHIPPED_CARD = Path(__file__).parents[1] / 'segmentation/yolact/weights/ring_segmenter.json'
+SHIPPED_METADATA = Path(__file__).parents[1] / 'segmentation/yolact/weights/ring_segmenter.json'
 NO_OPINION = 0.5  # score of a find of which only the colour is known
 SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
-MIN_SHOWN = 0.12  # rings of which a quarter is visible show more
-MAX_GOES_ON = 0.1  # of a find: more, and it is a piece of a can, whatever the network says
-MAX_SHOWN = 0.6  # more of a ring that shows says no more
+MIN_VISIBLE_FRACTION = 0.12  # rings of which a quarter is visible show more
+MAX_LONGER_CYLINDER_GAIN = (
+    0.1  # of a find: more, and it is a piece of a can, whatever the network says
+)
+MAX_VISIBLE_FRACTION = 0.6  # more of a ring that shows says no more
 # log odds from which a find counts, by what the search for its pose came to; of the scenes they are
 # fitted on four in five have no ring
-WITH_POSE, VAGUE, WITHOUT_POSE = -2.0, -1.5, 1.0
+MIN_SCORE_WITH_POSE, MIN_SCORE_UNDERCONSTRAINED, MIN_SCORE_WITHOUT_POSE = -2.0, -1.5, 1.0
 PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
-# what each term can speak for, however few the finds: the constant, and then as in `RingOdds`
+# what each term can speak for, however few the finds: the constant, and then as in `Verifier`
 BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0), (None, 0), (0, None)
 
 
 @dataclass(frozen=True)
-class RingOdds:
+class Verifier:
     """Coefficients of a find's log odds, each for a unit of its term.
 
     Attributes:
         constant: Of every find.
         score: Of the score's log odds.
-        unexplained, contradicted, shown, flatness, hidden, outlined: See `RingRegion`.
+        residual, free_space_violation, visible_fraction, flatness, occluded_fraction, contour_support: See `PoseHypothesis`.
     """
 
     constant: float
     score: float
-    unexplained: float
-    contradicted: float
-    shown: float
+    residual: float
+    free_space_violation: float
+    visible_fraction: float
     flatness: float
-    hidden: float
-    outlined: float
+    occluded_fraction: float
+    contour_support: float
 
-    def may_be_ring(self, score: float, region: RingRegion) -> bool:
+    def accepts(self, score: float, hypothesis: PoseHypothesis) -> bool:
         """Whether a find of this score is a ring if it has a ring's pose."""
         return (
-            region.shown >= MIN_SHOWN
-            and region.goes_on <= MAX_GOES_ON
-            and self.log_odds(score, region) >= WITH_POSE
+            hypothesis.visible_fraction >= MIN_VISIBLE_FRACTION
+            and hypothesis.longer_cylinder_gain <= MAX_LONGER_CYLINDER_GAIN
+            and self.verification_score(score, hypothesis) >= MIN_SCORE_WITH_POSE
         )
 
-    def candidate(
+    def verify(
         self,
-        find: Instance,
+        find: Candidate,
         colour: np.ndarray,
         depth_m: np.ndarray,
         intrinsics: Intrinsics,
         ring: Ring,
         rng: np.random.Generator,
-    ) -> Instance | None:
-        """The ring that depth shows in a find (see `ring_region` for the arguments), or None where that is hardly one."""
-        region = ring_region(find, colour, depth_m, intrinsics, ring, rng)
-        if region is None or not self.may_be_ring(find.score, region):
+    ) -> Candidate | None:
+        """The ring that depth shows in a find (see `find_pose_hypothesis` for the arguments), or None where that is hardly one."""
+        hypothesis = find_pose_hypothesis(find, colour, depth_m, intrinsics, ring, rng)
+        if hypothesis is None or not self.accepts(find.score, hypothesis):
             return None
-        found = region.instance(find.score, self.log_odds(find.score, region))
+        found = hypothesis.candidate(find.score, self.verification_score(find.score, hypothesis))
         return found if plausibility(ring, found, depth_m, intrinsics) > 0 else None
 
-    def log_odds(self, score: float, region: RingRegion) -> float:
+    def verification_score(self, score: float, hypothesis: PoseHypothesis) -> float:
         """Natural logarithm of the odds."""
-        return float(np.dot(list(asdict(self).values()), _terms(score, region)))
+        return float(np.dot(list(asdict(self).values()), _terms(score, hypothesis)))
 
 
-def shipped_odds() -> RingOdds:
+def shipped_verifier() -> Verifier:
     """Those that came with the shipped network."""
-    return RingOdds(**json.loads(SHIPPED_CARD.read_text())['odds'])
+    return Verifier(**json.loads(SHIPPED_METADATA.read_text())['verifier'])
 
 
-def counts_without_pose(log_odds: float, refusal: Exception) -> bool:
+def accepted_without_pose(verification_score: float, refusal: Exception) -> bool:
     """Whether a find of these log odds is still taken for a ring when its pose was refused."""
-    return log_odds >= (VAGUE if isinstance(refusal, TooVague) else WITHOUT_POSE)
+    return verification_score >= (
+        MIN_SCORE_UNDERCONSTRAINED
+        if isinstance(refusal, Underconstrained)
+        else MIN_SCORE_WITHOUT_POSE
+    )
 
 
-def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
+def fit_verifier(finds: Iterable[tuple[float, PoseHypothesis, bool]]) -> Verifier:
     """Logistic regression.
 
     Args:
-        finds: Score and region of each find, and whether it is a ring.
+        finds: Score and hypothesis of each find, and whether it is a ring.
 
     Raises:
         VisionError: If they are all rings, or none is.
@@ -101,7 +107,7 @@ def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
         raise VisionError(
             f'{rings} of {len(finds)} finds are rings: no odds follow from that; train the network further'
         )
-    terms = np.array([_terms(score, region) for score, region, _ in finds])
+    terms = np.array([_terms(score, hypothesis) for score, hypothesis, _ in finds])
     sign = np.array([1.0 if is_ring else -1.0 for _, _, is_ring in finds])
 
     def cost(coefficients):
@@ -112,17 +118,17 @@ def fit_odds(finds: Iterable[tuple[float, RingRegion, bool]]) -> RingOdds:
         return np.logaddexp(0.0, -margin).sum() + 0.5 * prior @ prior, gradient
 
     found = minimize(cost, np.zeros(terms.shape[1]), jac=True, method='L-BFGS-B', bounds=BOUNDS)
-    return RingOdds(*(float(round(value, 3)) for value in found.x))
+    return Verifier(*(float(round(value, 3)) for value in found.x))
 
 
-def _terms(score: float, region: RingRegion) -> tuple[float, ...]:
+def _terms(score: float, hypothesis: PoseHypothesis) -> tuple[float, ...]:
     sure = min(max(score, SCORE_LIMITS[0]), SCORE_LIMITS[1])
     seen = (
-        min(region.unexplained, 1.0),
-        region.contradicted,
-        min(region.shown, MAX_SHOWN),
-        region.flatness,
-        region.hidden,
-        region.outlined,
+        min(hypothesis.residual, 1.0),
+        hypothesis.free_space_violation,
+        min(hypothesis.visible_fraction, MAX_VISIBLE_FRACTION),
+        hypothesis.flatness,
+        hypothesis.occluded_fraction,
+        hypothesis.contour_support,
     )
     return 1.0, float(np.log(sure / (1 - sure))), *seen

@@ -18,7 +18,7 @@ from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter
 from soft_arm_vision.clouds.cloud import check_images
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger.angles import FingerEye, draw_lines
+from soft_arm_vision.finger.angles import FingerEstimator, draw_lines
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.detector_status import detector_status
@@ -53,10 +53,10 @@ class FingerDetectorNode(Node):
             given.camera_side,
             given.stale_s,
         )
-        FingerEye(
+        FingerEstimator(
             self._robot, NO_CAMERA, self._side
         )  # refuses bad parameters now, not with the first picture
-        self._bridge, self._eye, self._trouble = CvBridge(), None, 'no camera info yet'
+        self._bridge, self._estimator, self._trouble = CvBridge(), None, 'no camera info yet'
         self._found, self._frames = diagnostics.RateMeter(), diagnostics.RateMeter()
         self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
         self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
@@ -77,11 +77,11 @@ class FingerDetectorNode(Node):
         try:
             intrinsics = Intrinsics.of_camera_info(info)
         except VisionError as error:
-            self._eye = None
+            self._estimator = None
             self._refuse(error)
             return
-        if self._eye is None or self._eye.intrinsics != intrinsics:
-            self._eye = FingerEye(self._robot, intrinsics, self._side, MEMORY)
+        if self._estimator is None or self._estimator.intrinsics != intrinsics:
+            self._estimator = FingerEstimator(self._robot, intrinsics, self._side, MEMORY)
 
     def _refuse(self, reason: VisionError) -> None:
         """Say once in a while why a message was left out."""
@@ -91,17 +91,17 @@ class FingerDetectorNode(Node):
     def _on_pair(self, colour_message: Image, depth_message: Image) -> None:
         """In the worker thread."""
         self._frames.tick()
-        eye = self._eye
-        if eye is None:
+        estimator = self._estimator
+        if estimator is None:
             return
         try:
             colour, depth = conversions.pictures_of(colour_message, depth_message)
-            check_images(colour, depth, eye.intrinsics)
+            check_images(colour, depth, estimator.intrinsics)
         except VisionError as error:
             self._refuse(error)
             return
         try:
-            view = eye.view(eye.look(colour, depth))
+            view = estimator.estimate(estimator.update(colour, depth))
         except (VisionError, np.linalg.LinAlgError) as error:
             self._trouble = str(error)
             return

@@ -45,7 +45,7 @@ class RingDetectorParameters:
 
 
 SAY_EVERY_S = 5.0
-LOOK_EVERY_FRAMES = 30  # at the background, for a camera that has moved
+UPDATE_WATCH_EVERY_FRAMES = 30  # at the background, for a camera that has moved
 
 
 class RingDetectorNode(Node):
@@ -72,7 +72,7 @@ class RingDetectorNode(Node):
         if self._caution is not None:
             self.get_logger().warning(self._caution)
         self._bridge, self._intrinsics, self._trouble = CvBridge(), None, 'no camera info yet'
-        self._watch, self._until_look = CameraWatch(), 0
+        self._watch, self._until_update = CameraWatch(), 0
         self._found, self._frames = diagnostics.RateMeter(), diagnostics.RateMeter()
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
         self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
@@ -138,9 +138,9 @@ class RingDetectorNode(Node):
                 self._bridge.cv2_to_imgmsg(picture, 'rgb8', colour_message.header)
             )
         self._trouble = detection.reason
-        self._until_look = (self._until_look or LOOK_EVERY_FRAMES) - 1
-        if self._until_look == 0:
-            self._watch.look(colour)
+        self._until_update = (self._until_update or UPDATE_WATCH_EVERY_FRAMES) - 1
+        if self._until_update == 0:
+            self._watch.update(colour)
         if self._watch.moved:
             self._trouble = 'the camera has moved: calibrate its extrinsics, then restart this node'
         elif detection.fit is not None:

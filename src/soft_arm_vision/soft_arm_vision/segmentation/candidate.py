@@ -10,15 +10,15 @@ from soft_arm_vision.intrinsics import Intrinsics
 
 
 @dataclass(frozen=True)
-class Instance:
-    """One instance: its mask inside a window of the image.
+class Candidate:
+    """One candidate: its mask inside a window of the image.
 
     Attributes:
         mask: Shape (h, w), bool.
         row, column: The window's first pixel in the whole image.
         score: 0..1, how sure the segmenter is.
         cylinder: Roughly the ring's wall (K = 1), where the segmenter looked for it.
-        log_odds: That it is a ring, before its pose is sought; infinite where a segmenter does not doubt its finds.
+        verification_score: That it is a ring, before its pose is sought; infinite where a segmenter does not doubt its finds.
     """
 
     mask: np.ndarray
@@ -26,7 +26,7 @@ class Instance:
     column: int
     score: float
     cylinder: Cylinders | None = None
-    log_odds: float = np.inf
+    verification_score: float = np.inf
 
     @property
     def window(self) -> tuple[slice, slice]:
@@ -55,18 +55,18 @@ class Instance:
 
 
 def plausibility(
-    ring: Ring, instance: Instance, depth_m: np.ndarray, intrinsics: Intrinsics
+    ring: Ring, candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics
 ) -> float:
     """0 for a size that no view of the ring has at that depth, else how much of a side view is seen.
 
     Args:
         ring: The ring.
-        instance: The candidate.
+        candidate: The candidate.
         depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
         intrinsics: Of the picture.
     """
-    area_px = np.count_nonzero(instance.mask)
-    depth_m = depth_m[instance.window][instance.mask]
+    area_px = np.count_nonzero(candidate.mask)
+    depth_m = depth_m[candidate.window][candidate.mask]
     depth_m = depth_m[depth_m > 0]
     if area_px < 60 or len(depth_m) < 0.1 * area_px:
         return 0.0
@@ -74,7 +74,7 @@ def plausibility(
     side_m2 = 2 * ring.radius_m * ring.height_m
     seen_m2 = area_px * metres_per_px**2
     diagonal_m = np.hypot(2 * ring.radius_m, ring.height_m)
-    if max(instance.mask.shape) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (
+    if max(candidate.mask.shape) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (
         np.pi * ring.radius_m**2 + side_m2
     ):
         return 0.0

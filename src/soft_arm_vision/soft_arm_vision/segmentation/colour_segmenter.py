@@ -9,8 +9,8 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cloud import solid_pixels
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.verification import NO_OPINION, shipped_odds
-from soft_arm_vision.segmentation.candidate import Instance, plausibility
+from soft_arm_vision.ring.verification import NO_OPINION, shipped_verifier
+from soft_arm_vision.segmentation.candidate import Candidate, plausibility
 from soft_arm_vision.segmentation.colour_mask import colour_mask
 
 LARGEST = 5  # regions that are looked at
@@ -28,12 +28,12 @@ class ColourSegmenter:
     MARGIN_PX = 40  # a ring at 0.5 m moving 1 m/s shifts by this much between two frames at 30 Hz
 
     def __init__(self, ring: Ring):
-        self._ring, self._odds = ring, shipped_odds()
-        self._last: Instance | None = None
+        self._ring, self._verifier = ring, shipped_verifier()
+        self._last: Candidate | None = None
 
     def segment(
         self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
-    ) -> Iterator[Instance]:
+    ) -> Iterator[Candidate]:
         """See `Segmenter.segment`."""
         windows, tried, rng = (
             [tuple(slice(0, size) for size in depth_m.shape)],
@@ -56,7 +56,7 @@ class ColourSegmenter:
                         continue
                     tried.add(place)
                     found = (
-                        self._odds.candidate(piece, colour, depth_m, intrinsics, self._ring, rng)
+                        self._verifier.verify(piece, colour, depth_m, intrinsics, self._ring, rng)
                         if parted
                         else piece
                     )
@@ -78,12 +78,12 @@ class ColourSegmenter:
         return (colour_mask(colour, self._ring.colour_rgb) > 0) & ~out_of_range
 
 
-def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Instance]:
+def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Candidate]:
     """Connected regions of a mask of a window, largest first."""
     _, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
     for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:LARGEST]:
         x, y, w, h, _ = stats[label]
-        yield Instance(
+        yield Candidate(
             labels[y : y + h, x : x + w] == label,
             int(window[0].start + y),
             int(window[1].start + x),
@@ -91,9 +91,9 @@ def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Instance
         )
 
 
-def _cut(instance: Instance, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:
-    """Whether the instance ends where the window does, but not the image: the ring has left the window."""
+def _cut(candidate: Candidate, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:
+    """Whether the candidate ends where the window does, but not the image: the ring has left the window."""
     return any(
         s.start == w.start > 0 or s.stop == w.stop < size
-        for s, w, size in zip(instance.window, window, shape, strict=True)
+        for s, w, size in zip(candidate.window, window, shape, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Where the ring is in the picture: instance masks from colour and depth."""
+"""Where the ring is in the picture: candidate masks from colour and depth."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -8,7 +8,7 @@ import numpy as np
 from soft_arm_description.robot import Ring, Robot
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
 from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
@@ -26,7 +26,7 @@ class Segmenter(Protocol):
 
     def segment(
         self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
-    ) -> Iterator[Instance]:
+    ) -> Iterator[Candidate]:
         """Segment one frame: candidates, best first, each computed when it is asked for. The caller stops at the one that it accepts.
 
         Args:

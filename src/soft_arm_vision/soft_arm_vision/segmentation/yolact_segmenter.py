@@ -7,14 +7,14 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.verification import RingOdds
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.ring.verification import Verifier
+from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.colour_mask import hue_apart_deg, is_coloured
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
 SAME_HUE_DEG = 40.0  # the shipped network finds rings up to 35 deg from the trained hue as well as that, at 60 deg every second
-MAX_FINDS = 3  # that are looked at, best first
+MAX_DETECTIONS = 3  # that are looked at, best first
 
 
 class YolactSegmenter:
@@ -39,31 +39,31 @@ class YolactSegmenter:
             raise VisionError(
                 f'the network finds {", ".join(self.network.classes)}, but no {RING_CLASS!r}: train one with that class'
             )
-        self.caution = _caution(self.network.card.get('ring_colour_rgb'), ring)
+        self.caution = _caution(self.network.metadata.get('ring_colour_rgb'), ring)
         self._class = self.network.classes.index(RING_CLASS)
-        if 'odds' not in self.network.card:
+        if 'verifier' not in self.network.metadata:
             raise VisionError(
                 'the card of the network has no odds: train it with `softarm train ring-segmenter`'
             )
-        self._odds = RingOdds(**self.network.card['odds'])
+        self._verifier = Verifier(**self.network.metadata['verifier'])
         self.network.detect(
             np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32)
         )  # the first picture takes ten times as long
 
     def segment(
         self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
-    ) -> Iterator[Instance]:
+    ) -> Iterator[Candidate]:
         """See `Segmenter.segment`."""
         found, prototypes = self.network.detect(colour, depth_m)
         rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
-        for i in np.flatnonzero(found.classes == self._class)[:MAX_FINDS]:
+        for i in np.flatnonzero(found.classes == self._class)[:MAX_DETECTIONS]:
             coarse = self.network.mask(found, prototypes, i, colour.shape[:2])
             if not coarse[0].any():
                 continue
-            find = Instance(*coarse, float(found.scores[i]))
-            instance = self._odds.candidate(find, colour, depth_m, intrinsics, self._ring, rng)
-            if instance is not None:
-                yield instance
+            find = Candidate(*coarse, float(found.scores[i]))
+            candidate = self._verifier.verify(find, colour, depth_m, intrinsics, self._ring, rng)
+            if candidate is not None:
+                yield candidate
 
 
 def _caution(trained_rgb: tuple[float, float, float] | None, ring: Ring) -> str | None:

@@ -34,9 +34,9 @@ def shifted(picture, dx, dy):
     )
 
 
-def look(watch, pictures):
+def update(watch, pictures):
     for picture in pictures:
-        watch.look(picture)
+        watch.update(picture)
 
 
 def test_camera_that_stands_still_while_something_moves():
@@ -44,7 +44,7 @@ def test_camera_that_stands_still_while_something_moves():
     for i in range(20):
         frame = noisy(picture, i)
         cv2.circle(frame, (150 + 15 * i, 240), 60, (255, 115, 13), -1)
-        watch.look(frame)
+        watch.update(frame)
         assert not watch.moved
     assert watch.shift_px < 0.3
 
@@ -52,33 +52,33 @@ def test_camera_that_stands_still_while_something_moves():
 @pytest.mark.parametrize(('dx', 'dy'), [(3.0, 0.0), (-20.0, 8.0)])
 def test_knocked_camera_is_noticed_and_its_return_too(dx, dy):
     watch, picture = CameraWatch(), room()
-    look(watch, [noisy(picture, 0)] + PATIENCE_LOOKS * [noisy(shifted(picture, dx, dy), 1)])
+    update(watch, [noisy(picture, 0)] + PATIENCE_LOOKS * [noisy(shifted(picture, dx, dy), 1)])
     assert watch.moved and watch.shift_px == pytest.approx(np.hypot(dx, dy), abs=0.3)
-    watch.look(noisy(picture, 2))
+    watch.update(noisy(picture, 2))
     assert not watch.moved
 
 
 def test_one_shaken_picture_is_none():
     watch, picture = CameraWatch(), room()
-    look(watch, [picture, shifted(picture, 9, 0), picture])
+    update(watch, [picture, shifted(picture, 9, 0), picture])
     assert not watch.moved and watch.shift_px < MOVED_PX
 
 
 def test_covered_lens_and_another_room_say_nothing():
     watch = CameraWatch()
-    look(watch, [room()] + 5 * [np.zeros((480, 640, 3), np.uint8)])
+    update(watch, [room()] + 5 * [np.zeros((480, 640, 3), np.uint8)])
     assert not watch.moved and watch.shift_px is None
 
 
 def test_covered_at_first_then_seen():
     watch, picture = CameraWatch(), room()
-    look(watch, [np.zeros_like(picture), picture] + PATIENCE_LOOKS * [shifted(picture, 5, 5)])
+    update(watch, [np.zeros_like(picture), picture] + PATIENCE_LOOKS * [shifted(picture, 5, 5)])
     assert watch.moved
 
 
 def test_another_resolution_begins_anew():
     watch, picture = CameraWatch(), room()
-    look(watch, [picture] + PATIENCE_LOOKS * [shifted(picture, 5, 5)])
+    update(watch, [picture] + PATIENCE_LOOKS * [shifted(picture, 5, 5)])
     assert watch.moved
-    watch.look(np.ascontiguousarray(picture[::2, ::2]))
+    watch.update(np.ascontiguousarray(picture[::2, ::2]))
     assert not watch.moved

@@ -17,10 +17,10 @@ KNOWN = np.diag([1.0, 1.0, 0.0, 1.0, 1.0])
 FREE = np.zeros(360, bool)
 
 
-def posterior(residual_px, backed=FREE, weight=None):
+def posterior(residual_px, arm_adjacent=FREE, weight=None):
     weight = np.ones(360) if weight is None else weight
     return edge_posterior(
-        KNOWN, np.zeros(5), PIXELS, NORMALS, backed, residual_px, JACOBIAN, weight
+        KNOWN, np.zeros(5), PIXELS, NORMALS, arm_adjacent, residual_px, JACOBIAN, weight
     )
 
 

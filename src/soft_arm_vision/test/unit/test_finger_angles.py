@@ -11,7 +11,7 @@ from soft_arm_description.robot import load_robot
 from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.parameters import Distortion, load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.finger.angles import FingerEye, bends, draw_lines, on_plane
+from soft_arm_vision.finger.angles import FingerEstimator, bends, draw_lines, on_plane
 from soft_arm_vision.finger.cut_lines import LinesNotFound, find_lines
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -38,13 +38,13 @@ def camera():
 
 
 def measure(parameters, angles, robot=ROBOT, side='minus_y', intrinsics=None):
-    camera, eye = (
+    camera, estimator = (
         FingerCamera(robot, parameters, 1),
-        FingerEye(robot, intrinsics or intrinsics_of(parameters), side),
+        FingerEstimator(robot, intrinsics or intrinsics_of(parameters), side),
     )
-    lines = [eye.look(*camera.capture(a)) for a in angles]
+    lines = [estimator.update(*camera.capture(a)) for a in angles]
     camera.close()
-    return np.array([eye.view(seen).piece_angles_rad for seen in lines])
+    return np.array([estimator.estimate(seen).piece_angles_rad for seen in lines])
 
 
 @settings(max_examples=60)
@@ -136,14 +136,14 @@ def test_the_plane_gets_better_with_pictures(camera):
     """One picture's depth comes in steps of 1 mm; the finger's positions together show how it stands."""
     true_normal = PARAMETERS.mounting.T_base_optical[:3, :3].T @ [0.0, 1.0, 0.0]
     angles = [s * SHAPE for s in np.linspace(-0.9, 1.3, 12)]
-    eye, alone = FingerEye(ROBOT, INTRINSICS), []
+    estimator, alone = FingerEstimator(ROBOT, INTRINSICS), []
     for a in angles:
-        own, frame = FingerEye(ROBOT, INTRINSICS), camera.capture(a)
+        own, frame = FingerEstimator(ROBOT, INTRINSICS), camera.capture(a)
         alone.append(own.view(own.look(*frame)).tilt_rad)
-        lines = eye.look(*frame)
+        lines = estimator.update(*frame)
     tilt_rad = np.arccos(true_normal[2])
     assert (
-        abs(eye.view(lines).tilt_rad - tilt_rad)
+        abs(estimator.estimate(lines).tilt_rad - tilt_rad)
         < np.deg2rad(0.4)
         < np.abs(np.array(alone) - tilt_rad).max()
     )
@@ -202,37 +202,37 @@ def test_other_stripes_of_that_paint_are_no_lines(camera, length, distance):
 
 def test_clicks_take_the_place_of_detection(camera):
     """Clicks two pixels off along the lines change nothing; half a pixel across, what half a pixel does."""
-    eye, frame = FingerEye(ROBOT, INTRINSICS), camera.capture(0.7 * SHAPE)
-    found = eye.look(*frame)
+    estimator, frame = FingerEstimator(ROBOT, INTRINSICS), camera.capture(0.7 * SHAPE)
+    found = estimator.update(*frame)
     along = np.diff(found, axis=1)[:, 0]
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     clicked = found + np.stack([2 * along, -2 * along], axis=1)
     grey = np.full_like(frame[0], 128)  # nothing could be found in this
-    assert eye.view(eye.look(grey, frame[1], clicked)).piece_angles_rad == pytest.approx(
-        eye.view(found).piece_angles_rad, abs=2e-3
-    )
+    assert estimator.estimate(
+        estimator.update(grey, frame[1], clicked)
+    ).piece_angles_rad == pytest.approx(estimator.estimate(found).piece_angles_rad, abs=2e-3)
     across = np.column_stack([-along[:, 1], along[:, 0]])
     clicked[2, 0] += 0.5 * across[2]
-    assert abs(eye.view(clicked).piece_angles_rad - eye.view(found).piece_angles_rad)[
-        1
-    ] == pytest.approx(0.5 / 56, rel=0.5)
+    assert abs(
+        estimator.estimate(clicked).piece_angles_rad - estimator.estimate(found).piece_angles_rad
+    )[1] == pytest.approx(0.5 / 56, rel=0.5)
 
 
 def test_an_overlay_shows_the_lines(camera):
-    frame, eye = camera.capture(SHAPE), FingerEye(ROBOT, INTRINSICS)
-    picture = draw_lines(frame[0], eye.view(eye.look(*frame)))
+    frame, estimator = camera.capture(SHAPE), FingerEstimator(ROBOT, INTRINSICS)
+    picture = draw_lines(frame[0], estimator.estimate(estimator.update(*frame)))
     changed = (picture != frame[0]).any(axis=2)
     assert 200 < changed.sum() < 5000 and (picture[changed].astype(int) @ [-1, 2, -1] > 200).any()
 
 
 def test_what_cannot_be_measured_is_refused(camera):
-    frame, eye = camera.capture(SHAPE), FingerEye(ROBOT, INTRINSICS)
+    frame, estimator = camera.capture(SHAPE), FingerEstimator(ROBOT, INTRINSICS)
     with pytest.raises(VisionError, match='differ in size'):
-        eye.look(frame[0][::2], frame[1])
-    lines = eye.look(*frame)
+        estimator.update(frame[0][::2], frame[1])
+    lines = estimator.update(*frame)
     with pytest.raises(VisionError, match='have depth'):
-        eye.look(frame[0], np.zeros_like(frame[1]), lines)
+        estimator.update(frame[0], np.zeros_like(frame[1]), lines)
     with pytest.raises(VisionError, match='minus_y'):
-        FingerEye(ROBOT, INTRINSICS, 'left')
+        FingerEstimator(ROBOT, INTRINSICS, 'left')
     with pytest.raises(VisionError, match='cut_lines'):
-        FingerEye(load_robot('modal_bellows'), INTRINSICS)
+        FingerEstimator(load_robot('modal_bellows'), INTRINSICS)

@@ -4,8 +4,8 @@ from soft_arm_vision.ring.outline import Outline, mask_edges, outline_residual
 
 
 def outline_of(frame):
-    edges, backed = mask_edges(frame.visible, frame.depth)
-    return Outline(frame.intrinsics.rays(edges), backed, 1 / frame.intrinsics.fx)
+    edges, arm_adjacent = mask_edges(frame.visible, frame.depth)
+    return Outline(frame.intrinsics.rays(edges), arm_adjacent, 1 / frame.intrinsics.fx)
 
 
 def shape(ring):
@@ -59,11 +59,11 @@ def test_edges_lie_between_pixels_and_leave_occluders_out():
     mask, depth_m = np.zeros((30, 40), bool), np.full((30, 40), 0.9)
     mask[10:20, 8:28] = True
     depth_m[mask] = 0.5
-    edges, backed = mask_edges(mask, depth_m)
+    edges, arm_adjacent = mask_edges(mask, depth_m)
     assert set(edges[:, 0]) >= {7.5, 27.5} and set(edges[:, 1]) >= {9.5, 19.5}
-    assert not backed.any()
+    assert not arm_adjacent.any()
     depth_m[:, 28:] = 0.4  # something in front hides the right side
     assert 27.5 not in mask_edges(mask, depth_m)[0][:, 0]
     depth_m[:, 28:] = 0.53
-    edges, backed = mask_edges(mask, depth_m)
-    assert backed[edges[:, 0] == 27.5].all() and not backed[edges[:, 0] == 7.5].any()
+    edges, arm_adjacent = mask_edges(mask, depth_m)
+    assert arm_adjacent[edges[:, 0] == 27.5].all() and not arm_adjacent[edges[:, 0] == 7.5].any()

@@ -2,20 +2,20 @@
 
 import numpy as np
 import pytest
-from hypotheses import find_of
+from hypotheses import candidate_from_mask
 
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.pose_hypothesis import _window, ring_region
-from soft_arm_vision.ring.verification import WITHOUT_POSE, RingOdds
+from soft_arm_vision.ring.pose_hypothesis import _window, find_pose_hypothesis
+from soft_arm_vision.ring.verification import MIN_SCORE_WITHOUT_POSE, Verifier
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
 
 
 def region_of(frame, mask, ring, seed=0):
-    return ring_region(
-        find_of(mask),
+    return find_pose_hypothesis(
+        candidate_from_mask(mask),
         frame.colour,
         depth_in_metres(frame.depth),
         frame.intrinsics,
@@ -24,16 +24,19 @@ def region_of(frame, mask, ring, seed=0):
     )
 
 
-def may_be_ring(region):
+def accepts(region):
     """Of a find that the network is as sure of as it can be."""
-    return region is not None and RingOdds(**ExportedYolact().card['odds']).may_be_ring(1.0, region)
+    return region is not None and Verifier(**ExportedYolact().metadata['verifier']).accepts(
+        1.0, region
+    )
 
 
 def is_ring(region):
     """The same, whatever becomes of its pose."""
     return (
-        may_be_ring(region)
-        and RingOdds(**ExportedYolact().card['odds']).log_odds(1.0, region) >= WITHOUT_POSE
+        accepts(region)
+        and Verifier(**ExportedYolact().metadata['verifier']).verification_score(1.0, region)
+        >= MIN_SCORE_WITHOUT_POSE
     )
 
 
@@ -51,7 +54,10 @@ def test_ring_and_its_pixels(ring, render_ring, axis):
     frame = render_ring(CENTRE, axis, arm=False)
     region = region_of(frame, frame.visible, ring)
     assert is_ring(region)
-    assert np.linalg.norm(region.cylinder.point[0] - frame.centre) < 6e-3 and region.outlined > 0.95
+    assert (
+        np.linalg.norm(region.cylinder.point[0] - frame.centre) < 6e-3
+        and region.contour_support > 0.95
+    )
     mask = whole(region, frame.visible.shape)
     assert (mask & frame.visible).sum() / (mask | frame.visible).sum() > 0.75
     assert (mask & ~frame.visible).sum() < 0.03 * frame.visible.sum()
@@ -71,7 +77,7 @@ def test_thing_before_the_ring_that_the_find_took_in_is_left_out(ring, render_ri
 def test_tall_wall_of_the_same_radius_is_no_ring(ring, render_ring, times):
     tall = ring.model_copy(update={'height_m': times * ring.height_m})
     frame = render_ring(CENTRE, AXIS, ring=tall, arm=False)
-    assert not may_be_ring(region_of(frame, frame.visible, ring))
+    assert not accepts(region_of(frame, frame.visible, ring))
 
 
 def test_piece_of_a_wall_that_ends_where_a_ring_would_go_on_is_no_ring(ring, render_ring):
@@ -79,15 +85,15 @@ def test_piece_of_a_wall_that_ends_where_a_ring_would_go_on_is_no_ring(ring, ren
     u = np.arange(frame.visible.shape[1])[None]
     piece = frame.visible & (np.abs(u - 347) < 20)
     depth = np.where(frame.visible & ~piece, np.uint16(900), frame.depth)
-    region = ring_region(
-        find_of(piece),
+    region = find_pose_hypothesis(
+        candidate_from_mask(piece),
         frame.colour,
         depth_in_metres(depth),
         frame.intrinsics,
         ring,
         np.random.default_rng(0),
     )
-    assert not may_be_ring(region) and region.outlined < 0.6
+    assert not accepts(region) and region.contour_support < 0.6
 
 
 def test_flat_thing_is_no_ring(ring, render_ring):
@@ -95,15 +101,15 @@ def test_flat_thing_is_no_ring(ring, render_ring):
     mask = np.zeros(frame.visible.shape, bool)
     mask[200:240, 280:380] = True
     region = region_of(frame, mask, ring)
-    assert not may_be_ring(region)
+    assert not accepts(region)
 
 
 def test_no_depth_no_region(ring, render_ring):
     frame = render_ring(CENTRE, AXIS)
     blind = np.zeros(frame.visible.shape, np.float32)
     assert (
-        ring_region(
-            find_of(frame.visible),
+        find_pose_hypothesis(
+            candidate_from_mask(frame.visible),
             frame.colour,
             blind,
             frame.intrinsics,

@@ -9,7 +9,7 @@ import pytest
 from soft_arm_vision.clouds.cylinder_fit import Cylinders
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import RingDetector, draw_overlay
-from soft_arm_vision.segmentation.candidate import Instance
+from soft_arm_vision.segmentation.candidate import Candidate
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.47]), np.array([0.3, 1, 0.2])
 
@@ -224,25 +224,29 @@ def test_overlay_lies_where_the_lens_shows_the_ring(render_ring, ring):
 class Told:
     """A segmenter that gives one find, and says where depth shows the ring."""
 
-    def __init__(self, ring, instance, centre, axis):
+    def __init__(self, ring, candidate, centre, axis):
         cylinder = Cylinders(
             np.asarray(centre)[None], np.asarray(axis)[None], np.array([ring.radius_m])
         )
-        self._instance = replace(instance, cylinder=cylinder)
+        self._instance = replace(candidate, cylinder=cylinder)
 
     def segment(self, colour, depth_m, intrinsics):
         return [self._instance]
 
 
-@pytest.mark.parametrize('fat_px', [-1, 0, 1])
+@pytest.mark.parametrize('mask_bias_px', [-1, 0, 1])
 @pytest.mark.parametrize('axis', [[0.3, 1, 0.2], [1, 0.2, 0.6], [0.2, 1, -1.2]])
-def test_mask_too_fat_or_too_thin_all_round_does_not_move_the_ring(render_ring, ring, axis, fat_px):
+def test_mask_too_fat_or_too_thin_all_round_does_not_move_the_ring(
+    render_ring, ring, axis, mask_bias_px
+):
     frame = render_ring([0.02, -0.01, 0.57], axis, arm=False)
     square, mask = np.ones((3, 3), np.uint8), frame.visible.astype(np.uint8)
-    mask = mask if fat_px == 0 else (cv2.dilate if fat_px > 0 else cv2.erode)(mask, square)
+    mask = (
+        mask if mask_bias_px == 0 else (cv2.dilate if mask_bias_px > 0 else cv2.erode)(mask, square)
+    )
     told = Told(
         ring,
-        Instance(mask > 0, 0, 0, 1.0),
+        Candidate(mask > 0, 0, 0, 1.0),
         frame.centre + [0.001, 0.0, -0.002],
         frame.axis + [0.03, 0.0, 0.03],
     )
@@ -252,35 +256,43 @@ def test_mask_too_fat_or_too_thin_all_round_does_not_move_the_ring(render_ring, 
 
 
 @pytest.mark.parametrize(
-    ('log_odds', 'hidden', 'counts'), [(-1.9, False, True), (-1.9, True, False), (2.0, True, True)]
+    ('verification_score', 'hidden', 'counts'),
+    [(-1.9, False, True), (-1.9, True, False), (2.0, True, True)],
 )
-def test_doubtful_find_counts_with_a_pose_only(render_ring, ring, log_odds, hidden, counts):
+def test_doubtful_find_counts_with_a_pose_only(
+    render_ring, ring, verification_score, hidden, counts
+):
     frame = render_ring(CENTRE, AXIS, occluder=(300, 420) if hidden else None)
     mask = frame.visible & (np.arange(640) < 310) if hidden else frame.visible
-    told = Told(ring, Instance(mask, 0, 0, 1.0, log_odds=log_odds), frame.centre, frame.axis)
+    told = Told(
+        ring,
+        Candidate(mask, 0, 0, 1.0, verification_score=verification_score),
+        frame.centre,
+        frame.axis,
+    )
     found = detect(RingDetector(ring, told), frame)
-    assert (found.fit is None) == hidden and (found.instance is not None) == counts
+    assert (found.fit is None) == hidden and (found.candidate is not None) == counts
     assert counts or found.reason == 'no ring in view'
 
 
 def test_ring_after_a_doubtful_find_without_a_pose_is_found(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
-    sliver = Instance(frame.visible & (np.arange(640) < 292), 0, 0, 0.9, log_odds=-1.9)
-    whole = Instance(frame.visible, 0, 0, 0.5)
+    sliver = Candidate(frame.visible & (np.arange(640) < 292), 0, 0, 0.9, verification_score=-1.9)
+    whole = Candidate(frame.visible, 0, 0, 0.5)
     found = detect(RingDetector(ring, SimpleNamespace(segment=lambda *_: [sliver, whole])), frame)
-    assert found.instance is whole and np.linalg.norm(found.fit.centre - frame.centre) < 1e-3
+    assert found.candidate is whole and np.linalg.norm(found.fit.centre - frame.centre) < 1e-3
 
 
 def test_pose_far_from_where_depth_alone_shows_the_ring_is_refused(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
     found = detect(RingDetector(ring), frame)
     near = detect(
-        RingDetector(ring, Told(ring, found.instance, frame.centre + [0, 0, 0.002], frame.axis)),
+        RingDetector(ring, Told(ring, found.candidate, frame.centre + [0, 0, 0.002], frame.axis)),
         frame,
     )
     assert near.fit is not None and np.linalg.norm(near.fit.centre - frame.centre) < 1e-3
     far = detect(
-        RingDetector(ring, Told(ring, found.instance, frame.centre + [0, 0, 0.008], frame.axis)),
+        RingDetector(ring, Told(ring, found.candidate, frame.centre + [0, 0, 0.008], frame.axis)),
         frame,
     )
     assert (

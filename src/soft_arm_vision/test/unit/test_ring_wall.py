@@ -3,9 +3,9 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from soft_arm_description.robot import load_robot
-from soft_arm_experiments.vision.cramer_rao import wall_depths
 from soft_arm_vision.clouds.cloud import REFERENCE_DEPTH_M
 from soft_arm_vision.errors import FitRefused
+from soft_arm_vision.ring.ray_cylinder import ring_depths
 from soft_arm_vision.ring.wall import CORRELATION_PX, GRID_PX, RingWall
 
 RING, PIXEL = load_robot('two_module_arm').ring, 1 / 607.3
@@ -20,7 +20,9 @@ def points(rng=None, sigma_m=0.0):
     """Cells of the wall, with noise alike over the sensor's two pixels."""
     v, u = np.mgrid[-80:80:GRID_PX, -80:80:GRID_PX]
     rays = np.column_stack([u.ravel(), v.ravel()]) * PIXEL + CENTRE[:2] / CENTRE[2]
-    z, _ = wall_depths(rays, CENTRE, AXES, RING)
+    z = ring_depths(rays, CENTRE, AXES[2], RING)
+    height = z * (np.column_stack([rays, np.ones(len(z))]) @ AXES[2]) - CENTRE @ AXES[2]
+    z[~(np.abs(height) < 0.499 * RING.height_m)] = np.nan  # the wall alone, without its flat ends
     if sigma_m:
         noise = gaussian_filter(rng.normal(size=u.shape), CORRELATION_PX / GRID_PX).ravel()
         z = z + sigma_m * (z / REFERENCE_DEPTH_M) ** 2 * noise / noise.std()

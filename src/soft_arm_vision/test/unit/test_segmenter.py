@@ -10,14 +10,14 @@ from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 CENTRE, AXIS = [0.02, -0.01, 0.47], [0.3, 1, 0.2]
 
 
-def whole(instance, shape):
+def whole(candidate, shape):
     mask = np.zeros(shape, bool)
-    mask[instance.window] = instance.mask
+    mask[candidate.window] = candidate.mask
     return mask
 
 
-def overlap(frame, instance):
-    mask = whole(instance, frame.visible.shape)
+def overlap(frame, candidate):
+    mask = whole(candidate, frame.visible.shape)
     return (mask & frame.visible).sum() / (mask | frame.visible).sum()
 
 

@@ -12,8 +12,8 @@ from soft_arm_vision.segmentation.yolact.anchors import (
     intersection_over_union,
     match,
 )
-from soft_arm_vision.segmentation.yolact.input_channels import planes
-from soft_arm_vision.segmentation.yolact.postprocessing import assemble, fast_nms, find
+from soft_arm_vision.segmentation.yolact.input_channels import input_channels
+from soft_arm_vision.segmentation.yolact.postprocessing import assemble, fast_nms, postprocess
 
 LAYOUT = AnchorLayout()
 
@@ -91,7 +91,7 @@ def test_instances_of_two_classes_do_not_suppress_each_other():
     scores[:, 0] = 9
     scores[500], scores[501], scores[502] = [0, 5, -9], [0, -9, 6], [0, 4, -9]
     boxes = encode(np.tile([40, 40, 90, 80.0], (len(anchors), 1)), anchors)
-    found = find(
+    found = postprocess(
         boxes, scores, np.arange(len(anchors))[:, None] * np.ones((1, 4)), anchors, LAYOUT, 0.5
     )
     assert found.classes.tolist() == [1, 0]
@@ -126,7 +126,7 @@ def test_planes_show_colour_nearness_and_the_slopes_of_a_surface():
     v, u = np.mgrid[0:60, 0:80].astype(np.float32)
     picture, depth_m = np.full((60, 80, 3), (118, 178, 58), np.uint8), 0.5 + 0.0005 * u - 0.001 * v
     depth_m[30:34, 40:44] = 0
-    found = planes(picture, depth_m.astype(np.float32))
+    found = input_channels(picture, depth_m.astype(np.float32))
     assert found.shape == (6, 60, 80)
     np.testing.assert_allclose(found[:3, 5, 5], [0, 1, -1])
     assert found[3, 10, 10] == pytest.approx(0.4 / depth_m[10, 10]) and found[3, 31, 41] == 0
@@ -136,10 +136,10 @@ def test_planes_show_colour_nearness_and_the_slopes_of_a_surface():
         rtol=1e-3,
     )
     assert (found[4:, 31, 41] == 0).all() and np.isfinite(found).all()
-    assert planes(picture).shape == (3, 60, 80)
+    assert input_channels(picture).shape == (3, 60, 80)
 
 
 def test_slope_beside_an_edge_is_the_surface_s_own():
     depth_m = np.where(np.arange(80) < 40, 0.4, 0.9)[None].repeat(60, axis=0).astype(np.float32)
-    along_u = planes(np.zeros((60, 80, 3), np.uint8), depth_m)[4]
+    along_u = input_channels(np.zeros((60, 80, 3), np.uint8), depth_m)[4]
     assert np.abs(along_u[:, :38]).max() < 1e-3 and np.abs(along_u[:, 42:]).max() < 1e-3

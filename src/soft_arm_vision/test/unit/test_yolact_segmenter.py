@@ -54,12 +54,12 @@ def test_pose_from_its_mask(segmenter, ring, render_ring):
 
 
 def test_card_belongs_to_the_network(tmp_path):
-    card = ExportedYolact().card
+    metadata = ExportedYolact().metadata
     assert (
         SHIPPED.stat().st_size < 12e6
-        and card['classes'] == ['ring']
-        and 'command' in card
-        and 'metrics' in card
+        and metadata['classes'] == ['ring']
+        and 'command' in metadata
+        and 'metrics' in metadata
     )
     for name in (SHIPPED.name, SHIPPED.with_suffix('.json').name):
         shutil.copy(SHIPPED.parent / name, tmp_path / name)
@@ -91,6 +91,6 @@ def test_network_that_finds_no_rings_is_refused(ring):
 
 def test_network_without_odds_is_refused(ring):
     network = ExportedYolact()
-    del network.card['odds']
+    del network.metadata['verifier']
     with pytest.raises(VisionError, match='no odds'):
         YolactSegmenter(ring, network)

@@ -13,8 +13,8 @@ from typing_extensions import TypedDict
 from soft_arm_description.yaml_file import YamlFileError, read_json
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
-from soft_arm_vision.segmentation.yolact.input_channels import planes, reduced_depth
-from soft_arm_vision.segmentation.yolact.postprocessing import Found, assemble, find
+from soft_arm_vision.segmentation.yolact.input_channels import input_channels, reduced_depth
+from soft_arm_vision.segmentation.yolact.postprocessing import Detections, assemble, postprocess
 
 INPUT = 'picture'
 OUTPUTS = ['boxes', 'scores', 'coefficients', 'prototypes']
@@ -36,47 +36,47 @@ class _Layout(TypedDict):
     ratios: Annotated[list[_Positive], Field(min_length=1, max_length=8)]
 
 
-class _Card(TypedDict):
+class _Metadata(TypedDict):
     __pydantic_config__ = ConfigDict(extra='allow')  # who made it, and how good it is
     sha256: Annotated[str, Field(pattern='^[0-9a-f]{64}$')]
     classes: Annotated[list[str], Field(min_length=1)]
     layout: _Layout
     depth: bool
     min_score: Annotated[FiniteFloat, Field(ge=0, le=1)]
-    odds: NotRequired[dict[str, FiniteFloat]]  # of networks that find rings
+    verifier: NotRequired[dict[str, FiniteFloat]]  # of networks that find rings
 
 
 class ExportedYolact:
     """An exported YOLACT.
 
     Args:
-        path: ONNX file with its card (.json) beside it.
+        path: ONNX file with its metadata (.json) beside it.
 
     Raises:
-        VisionError: If one of them is missing, or the file is not the one that the card is about.
+        VisionError: If one of them is missing, or the file is not the one that the metadata is about.
     """
 
     def __init__(self, path: Path = SHIPPED):
         try:
-            card = read_json(path.with_suffix('.json'), _Card)
+            metadata = read_json(path.with_suffix('.json'), _Metadata)
             content = path.read_bytes()
         except (OSError, YamlFileError) as error:
             why = getattr(error, 'strerror', None) or error
             raise VisionError(
-                f'network {path} with its card {path.with_suffix(".json").name} cannot be read: {why}'
+                f'network {path} with its metadata {path.with_suffix(".json").name} cannot be read: {why}'
             ) from error
-        if len(card['layout']['strides_px']) != len(card['layout']['sizes_px']):
+        if len(metadata['layout']['strides_px']) != len(metadata['layout']['sizes_px']):
             raise VisionError(
-                f'network {path}: its card has not as many strides_px as sizes_px: the card is damaged'
+                f'network {path}: its metadata has not as many strides_px as sizes_px: the metadata is damaged'
             )
         found = hashlib.sha256(content).hexdigest()
-        if found != card['sha256']:
+        if found != metadata['sha256']:
             raise VisionError(
-                f'network {path} has checksum {found[:12]}.., its card says {card["sha256"][:12]}..: the file is damaged'
+                f'network {path} has checksum {found[:12]}.., its metadata says {metadata["sha256"][:12]}..: the file is damaged'
             )
-        self.card, self.classes = card, tuple(card['classes'])
+        self.metadata, self.classes = metadata, tuple(metadata['classes'])
         self.layout = AnchorLayout(
-            **{k: tuple(v) if isinstance(v, list) else v for k, v in card['layout'].items()}
+            **{k: tuple(v) if isinstance(v, list) else v for k, v in metadata['layout'].items()}
         )
         self._anchors = self.layout.boxes()
         self._network = _session(content)
@@ -85,25 +85,29 @@ class ExportedYolact:
         """Boxes, scores, coefficients and prototypes of one picture, as `detection.find` takes them."""
         size_px = self.layout.width_px, self.layout.height_px
         small = cv2.resize(rgb, size_px, interpolation=cv2.INTER_AREA)
-        seen = planes(small, reduced_depth(depth_m, size_px) if self.card['depth'] else None)
+        seen = input_channels(
+            small, reduced_depth(depth_m, size_px) if self.metadata['depth'] else None
+        )
         return tuple(part[0] for part in self._network.run(OUTPUTS, {INPUT: seen[None]}))
 
     def detect(
         self, rgb: np.ndarray, depth_m: np.ndarray, min_score: float | None = None
-    ) -> tuple[Found, np.ndarray]:
+    ) -> tuple[Detections, np.ndarray]:
         """Instances and prototypes of one picture.
 
         Args:
             rgb: Shape (h, w, 3), uint8.
             depth_m: Aligned depth [m], 0 where there is none, shape (h, w); not looked at by a network made for colours only.
-            min_score: None: the card's.
+            min_score: None: the metadata's.
         """
         boxes, scores, coefficients, prototypes = self.raw(rgb, depth_m)
-        least = self.card['min_score'] if min_score is None else min_score
-        return find(boxes, scores, coefficients, self._anchors, self.layout, least), prototypes
+        least = self.metadata['min_score'] if min_score is None else min_score
+        return postprocess(
+            boxes, scores, coefficients, self._anchors, self.layout, least
+        ), prototypes
 
     def mask(
-        self, found: Found, prototypes: np.ndarray, i: int, shape: tuple[int, int]
+        self, found: Detections, prototypes: np.ndarray, i: int, shape: tuple[int, int]
     ) -> tuple[np.ndarray, int, int]:
         """Mask of instance i in a picture of the given (h, w), with its first row and column."""
         return assemble(prototypes, found.coefficients[i], found.boxes[i], self.layout, shape)

@@ -17,7 +17,7 @@ FOCAL_PX = (
 )
 MAX_SLOPE = 2.0
 
-COLOUR_PLANES, DEPTH_PLANES = 3, 3
+COLOUR_CHANNELS, DEPTH_CHANNELS = 3, 3
 
 
 def reduced_depth(depth: np.ndarray, size_px: tuple[int, int]) -> np.ndarray:
@@ -25,7 +25,7 @@ def reduced_depth(depth: np.ndarray, size_px: tuple[int, int]) -> np.ndarray:
     return cv2.resize(depth, size_px, interpolation=cv2.INTER_NEAREST)
 
 
-def planes(picture: np.ndarray, depth_m: np.ndarray | None = None) -> np.ndarray:
+def input_channels(picture: np.ndarray, depth_m: np.ndarray | None = None) -> np.ndarray:
     """Input of the network.
 
     Args:
@@ -36,16 +36,17 @@ def planes(picture: np.ndarray, depth_m: np.ndarray | None = None) -> np.ndarray
         Shape (3, h, w), or (6, h, w) with depth; float32.
     """
     found = np.empty(
-        (COLOUR_PLANES + (0 if depth_m is None else DEPTH_PLANES), *picture.shape[:2]), np.float32
+        (COLOUR_CHANNELS + (0 if depth_m is None else DEPTH_CHANNELS), *picture.shape[:2]),
+        np.float32,
     )
-    _colour_planes(picture, found)
+    _colour_channels(picture, found)
     if depth_m is not None:
-        _depth_planes(depth_m, found[3], found[4], found[5])
+        _depth_channels(depth_m, found[3], found[4], found[5])
     return found
 
 
 @njit(cache=True, nogil=True)
-def _colour_planes(picture, found):
+def _colour_channels(picture, found):
     height, width = picture.shape[:2]
     for v in range(height):
         for c in range(3):
@@ -55,7 +56,7 @@ def _colour_planes(picture, found):
                 )
 
 
-def _depth_planes(
+def _depth_channels(
     depth_m: np.ndarray, nearness: np.ndarray, along_u: np.ndarray, along_v: np.ndarray
 ) -> None:
     known = (depth_m > 0).astype(np.float32)

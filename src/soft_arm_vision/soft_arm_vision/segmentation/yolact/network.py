@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
-from soft_arm_vision.segmentation.yolact.input_channels import COLOUR_PLANES, DEPTH_PLANES
+from soft_arm_vision.segmentation.yolact.input_channels import COLOUR_CHANNELS, DEPTH_CHANNELS
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class YolactConfig:
     depth: bool = True
 
     @property
-    def planes(self) -> int:
+    def input_channels(self) -> int:
         """Of its input."""
-        return COLOUR_PLANES + self.depth * DEPTH_PLANES
+        return COLOUR_CHANNELS + self.depth * DEPTH_CHANNELS
 
 
 @dataclass
@@ -95,9 +95,9 @@ class _Block(nn.Module):
 class Backbone(nn.Module):
     """Residual network; its last three stages have strides 8, 16 and 32."""
 
-    def __init__(self, planes: int, widths: tuple[int, ...], depths: tuple[int, ...]):
+    def __init__(self, input_channels: int, widths: tuple[int, ...], depths: tuple[int, ...]):
         super().__init__()
-        self.stem = _convolution(planes, widths[0], 2)
+        self.stem = _convolution(input_channels, widths[0], 2)
         self.stages = nn.ModuleList()
         for inputs, outputs, depth in zip(widths, widths[1:], depths, strict=False):
             self.stages.append(
@@ -185,13 +185,13 @@ class Head(nn.Module):
 
 
 class Yolact(nn.Module):
-    """The whole network; input (b, planes, h, w) as `planes.planes` gives it."""
+    """The whole network; input (b, input_channels, h, w) as `input_channels.input_channels` gives it."""
 
     def __init__(self, config: YolactConfig):
         super().__init__()
         self.config = config
         classes = len(config.classes)
-        self.backbone = Backbone(config.planes, config.widths, config.depths)
+        self.backbone = Backbone(config.input_channels, config.widths, config.depths)
         self.pyramid = Pyramid(config.widths[-3:], config.pyramid)
         self.protonet = Protonet(config.pyramid, config.prototypes)
         self.head = Head(config.pyramid, config.layout.per_cell, classes, config.prototypes)

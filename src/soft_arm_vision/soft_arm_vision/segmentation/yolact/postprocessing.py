@@ -18,7 +18,7 @@ MASK_MARGIN_PX = 1  # of the prototypes, kept around the predicted box
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Detections:
     """Instances of one picture, best first.
 
     Attributes:
@@ -34,14 +34,14 @@ class Found:
     coefficients: np.ndarray
 
 
-def find(
+def postprocess(
     boxes: np.ndarray,
     scores: np.ndarray,
     coefficients: np.ndarray,
     anchors: np.ndarray,
     layout: AnchorLayout,
     min_score: float,
-) -> Found:
+) -> Detections:
     """Instances of one picture from raw predictions.
 
     Args:
@@ -77,7 +77,7 @@ def find(
         )
     parts = [np.concatenate(part) for part in zip(*kept, strict=True)]
     order = np.argsort(-parts[0], kind='stable')[:MAX_INSTANCES]
-    return Found(*(part[order] for part in parts))
+    return Detections(*(part[order] for part in parts))
 
 
 def fast_nms(boxes: np.ndarray) -> np.ndarray:

@@ -1,0 +1,95 @@
+"""Intersection of viewing rays with a ring: a hollow cylinder with flat ends.
+
+A ray is given by its normalised coordinates (x/z, y/z), so a depth z is its parameter. A solid
+cylinder is a ring as thick as its radius.
+"""
+
+import numpy as np
+
+from soft_arm_description.robot import Ring
+from soft_arm_kinematics.backends.machine_code import njit
+
+# A ray that meets the ring within these margins meets it also if the pose is a little off.
+AXIAL_MARGIN_M = 3e-3  # from the ring's ends
+CERTAIN_MARGIN = 1 - 0.95**2  # from the silhouette, as share of the radius squared
+
+
+def ring_depths(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
+    """Return the depths [m] at which rays meet a ring, infinite where they miss it.
+
+    Args:
+        rays: Normalised coordinates (x/z, y/z), shape (n, 2).
+        centre: Centre of the ring in the optical frame [m], shape (3,).
+        axis: Unit vector, shape (3,).
+        ring: The ring.
+    """
+    return _ray_depths(rays, centre, axis, ring, ring.height_m / 2, 0.0)
+
+
+def certain_ring_depths(
+    rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring
+) -> np.ndarray:
+    """As `ring_depths`, for the rays that meet the ring even if its pose is a little off."""
+    half_m = certain_half_height(ring.height_m / 2)
+    return _ray_depths(rays, centre, axis, ring, half_m, CERTAIN_MARGIN)
+
+
+def _ray_depths(
+    rays: np.ndarray,
+    centre: np.ndarray,
+    axis: np.ndarray,
+    ring: Ring,
+    half_m: float,
+    margin: float,
+) -> np.ndarray:
+    rays, centre, axis = (np.ascontiguousarray(part, float) for part in (rays, centre, axis))
+    return _depths(rays, centre, axis, ring.radius_m, ring.thickness_m, half_m, margin)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def certain_half_height(half_m):
+    """Return half the height [m] of the middle part of a ring, which a ray meets for certain."""
+    return half_m - min(AXIAL_MARGIN_M, half_m / 2)
+
+
+@njit(cache=True, nogil=True)
+def _depths(rays, centre, axis, radius_m, thickness_m, half_m, margin):
+    depths, ahead = np.empty(len(rays)), centre @ axis
+    away = centre @ centre - ahead * ahead
+    for i in range(len(rays)):
+        depths[i] = ray_depth(
+            rays[i], centre, axis, ahead, away, radius_m, thickness_m, half_m, margin
+        )
+    return depths
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def ray_depth(ray, centre, axis, ahead, away, radius_m, thickness_m, half_m, margin):
+    """Return the depth at which a ray meets the ring, infinite if it misses.
+
+    The ring's centre lies `ahead` along the axis and the square root of `away` beside it. With a
+    `margin` above 0 only rays count that pass the axis well inside the radius, and the flat end of
+    the wall does not count.
+    """
+    x, y = ray[0], ray[1]
+    slant = x * axis[0] + y * axis[1] + axis[2]
+    # Solve |z (ray - slant axis) - (centre - ahead axis)| = radius for z.
+    a = x * x + y * y + 1 - slant * slant
+    b = x * centre[0] + y * centre[1] + centre[2] - slant * ahead
+    least, depth_m = margin * a * radius_m**2, np.inf
+    root = b * b - a * (away - (radius_m - thickness_m) ** 2)
+    if root > least:  # the inside of the far wall
+        wall_m = (b + np.sqrt(root)) / a
+        if abs(wall_m * slant - ahead) < half_m:
+            depth_m = wall_m
+    root = b * b - a * (away - radius_m**2)
+    if root > least:  # the outside of the near wall occludes it
+        wall_m = (b - np.sqrt(root)) / a
+        if abs(wall_m * slant - ahead) < half_m:
+            depth_m = wall_m
+    if margin == 0 and slant * ahead > 0:  # the flat end that faces the camera
+        face_m = (ahead - np.sign(ahead) * half_m) / slant
+        beside = face_m * (a * face_m - 2 * b) + away
+        if 0 < face_m < depth_m and (radius_m - thickness_m) ** 2 < beside < radius_m**2:
+            depth_m = face_m
+    return depth_m
