@@ -15,7 +15,8 @@ from typing import TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
-from rclpy.node import Node
+
+from soft_arm_node_kit.node import LifecycleNode, Node
 
 _TYPES = {
     bool: ParameterType.PARAMETER_BOOL,
@@ -49,7 +50,7 @@ def parameter(
     )
 
 
-def declare(node: Node, parameters_type: type[Parameters]) -> Parameters:
+def declare(node: Node | LifecycleNode, parameters_type: type[Parameters]) -> Parameters:
     """Declare every field of a dataclass as a read-only parameter of the node and return the values.
 
     Raises:
@@ -57,36 +58,35 @@ def declare(node: Node, parameters_type: type[Parameters]) -> Parameters:
             limits.
     """
     specifications = fields(parameters_type)
-    unknown = sorted(set(node._parameter_overrides) - {f.name for f in specifications})
+    known = sorted(spec.name for spec in specifications)
+    unknown = sorted(set(node.get_parameters_by_prefix('')) - set(known))
     unknown = [name for name in unknown if not name.startswith(_FOREIGN)]
     if unknown:
         raise ParameterError(
-            f'{node.get_name()}: unknown parameter {unknown[0]!r}; known: {sorted(f.name for f in specifications)}'
+            f'{node.get_name()}: unknown parameter {unknown[0]!r}; known: {", ".join(known)}'
         )
     return parameters_type(**{f.name: _declare_one(node, f) for f in specifications})
 
 
-def _declare_one(node: Node, spec):
-    default, name = spec.default, f'{node.get_name()}: parameter {spec.name!r}'
-    if default is MISSING and spec.name not in node._parameter_overrides:
+def _declare_one(node: Node | LifecycleNode, spec):
+    name = f'{node.get_name()}: parameter {spec.name!r}'
+    initial = spec.default
+    if node.has_parameter(spec.name):  # given at start; declared again with its description
+        initial = node.get_parameter(spec.name).value
+        node.undeclare_parameter(spec.name)
+    if initial is MISSING:
         raise ParameterError(
-            f'{name} is missing ({spec.metadata["description"]}): set it in the parameter file or with -p {spec.name}:=..'
+            f'{name} is missing ({spec.metadata["description"]}): '
+            f'set it in the parameter file or with -p {spec.name}:=..'
         )
-    override = node._parameter_overrides.get(spec.name)
-    if (
-        override is not None
-        and spec.type is float
-        and override.type_.value == ParameterType.PARAMETER_INTEGER
-    ):
-        default = float(override.value)  # YAML writes 50 for 50.0
-        override = None
+    if spec.type is float and type(initial) is int:
+        initial = float(initial)  # YAML writes 50 for 50.0
     descriptor = ParameterDescriptor(
         type=_TYPES[spec.type],
         description=spec.metadata['description'],
         read_only=True,
         **_ranges(spec),
     )
-    initial = override.value if override is not None else default
     _check(name, initial, spec)
     try:
         value = node.declare_parameter(spec.name, initial, descriptor, ignore_override=True).value

@@ -1,29 +1,60 @@
-"""Named QoS profiles: nodes say what a topic is for, never raw policies."""
+"""Named QoS profiles: a node says what a topic is for, never raw policies.
 
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+Nodes of `soft_arm_node_kit.node` let parameters override the policies of these profiles:
+`qos_overrides.<topic>.<publisher or subscription>.<depth, reliability, deadline or lifespan>`.
+"""
+
+import copy
+from typing import Any
+
+from rclpy.duration import Duration
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+
+_OVERRIDABLE = (
+    QoSPolicyKind.DEPTH,
+    QoSPolicyKind.RELIABILITY,
+    QoSPolicyKind.DEADLINE,
+    QoSPolicyKind.LIFESPAN,
+)
 
 
-def _profile(
-    depth: int,
-    reliability: ReliabilityPolicy,
-    durability: DurabilityPolicy = DurabilityPolicy.VOLATILE,
-) -> QoSProfile:
-    return QoSProfile(
-        history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability
+class NamedProfile(QoSProfile):
+    """One of the profiles below."""
+
+    def overridable(self) -> dict[str, Any]:
+        """Return the arguments of `create_publisher` and `create_subscription` that let parameters override a copy of this profile."""
+        return {
+            'qos_profile': copy.copy(self),  # rclpy writes the overrides into the profile
+            'qos_overriding_options': QoSOverridingOptions(_OVERRIDABLE),
+        }
+
+
+def _profile(depth: int, reliability: ReliabilityPolicy, **policies: object) -> NamedProfile:
+    return NamedProfile(
+        history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, **policies
     )
 
 
-SENSOR = _profile(1, ReliabilityPolicy.BEST_EFFORT)
-"""Newest sample wins; matches every publisher. Subscriptions to images."""
+SENSOR = _profile(5, ReliabilityPolicy.BEST_EFFORT)
+"""Subscriptions to streams of measurements, images too (REP 2003): match every publisher."""
+
+STATE = _profile(10, ReliabilityPolicy.RELIABLE)
+"""Publishers of measurements and estimates; both ends of reports such as /diagnostics."""
 
 IMAGE = _profile(1, ReliabilityPolicy.RELIABLE)
 """Publishers of images, as realsense2_camera's default."""
 
-STATE = _profile(10, ReliabilityPolicy.RELIABLE)
-"""Periodic state: measured pressures, configurations, poses."""
+COMMAND = _profile(
+    1,
+    ReliabilityPolicy.RELIABLE,
+    deadline=Duration(seconds=0.1),
+    lifespan=Duration(seconds=0.2),
+)
+"""Publishers of set points, at 10 Hz or more: a set point older than 0.2 s is never delivered."""
 
-COMMAND = _profile(1, ReliabilityPolicy.RELIABLE)
-"""Set points: only the newest counts, none may be lost silently."""
+ANY_COMMAND = _profile(1, ReliabilityPolicy.RELIABLE)
+"""Subscriptions to set points: the newest counts. They ask for no deadline, so that they match every publisher."""
 
-LATCHED = _profile(1, ReliabilityPolicy.RELIABLE, DurabilityPolicy.TRANSIENT_LOCAL)
-"""Last value is kept for late subscribers."""
+LATCHED = _profile(1, ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+"""The last message is kept for late subscribers."""

@@ -11,7 +11,7 @@ SIGTERM and SIGINT also log out.
 """
 
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.credentials import load_credentials
@@ -27,6 +27,7 @@ from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.rws2 import RWS2
 from abb_rws_bridge.session import Endpoint
 from soft_arm_node_kit import diagnostics, runner
+from soft_arm_node_kit.node import LifecycleNode
 from soft_arm_node_kit.parameters import declare
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE

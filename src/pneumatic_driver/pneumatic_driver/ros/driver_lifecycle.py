@@ -2,10 +2,11 @@
 
 import time
 
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import HeldError, LinkError, NoConnectionError, PneumaticDriverError
+from soft_arm_node_kit.node import LifecycleNode
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _AUTOSTART_PERIOD_S = 0.5

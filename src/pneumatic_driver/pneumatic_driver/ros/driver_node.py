@@ -59,7 +59,7 @@ class PneumaticDriverNode(DriverLifecycleNode):
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
         self._rate = diagnostics.RateMeter()
         self.create_subscription(
-            ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND
+            ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
         self.create_service(
             Trigger,

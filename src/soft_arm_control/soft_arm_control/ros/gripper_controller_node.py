@@ -12,7 +12,6 @@ node ends at start, and takes no goal later.
 from dataclasses import dataclass
 
 from lifecycle_msgs.msg import State, TransitionEvent
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from soft_arm_control.grasping import no_load_reference
@@ -27,6 +26,7 @@ from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_node_kit.graph import OnlyPublisher
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
 
@@ -77,8 +77,8 @@ class GripperControllerNode(Node):
         self._rates = {
             name: diagnostics.RateMeter() for name in ('state_hz', 'piece_angles_hz', 'command_hz')
         }
-        self.create_subscription(GripperState, 'state', self._on_state, qos.STATE)
-        self.create_subscription(JointState, 'piece_angles', self._on_shape, qos.STATE)
+        self.create_subscription(GripperState, 'state', self._on_state, qos.SENSOR)
+        self.create_subscription(JointState, 'piece_angles', self._on_shape, qos.SENSOR)
         self.create_subscription(
             TransitionEvent, 'pcu2v_driver/transition_event', self._on_driver_state, qos.STATE
         )

@@ -17,7 +17,6 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from lifecycle_msgs.msg import State, TransitionEvent
-from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo
 from visualization_msgs.msg import Marker
 
@@ -32,6 +31,7 @@ from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_node_kit.graph import OnlyPublisher
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
 
@@ -72,8 +72,8 @@ class TipControllerNode(Node):
             name: diagnostics.RateMeter()
             for name in ('pressures_hz', 'ring_pose_hz', 'camera_hz', 'command_hz')
         }
-        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
-        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
+        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
+        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.SENSOR)
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_camera_info, qos.SENSOR)
         self.create_subscription(
             TransitionEvent, 'pneumatic_driver/transition_event', self._on_driver_state, qos.STATE

@@ -53,7 +53,7 @@ class ClosingMeasurement:
         node.create_subscription(GripperState, 'state', self._on_state, qos.STATE)
         node.create_subscription(JointState, 'piece_angles', self._on_shape, qos.STATE)
         node.create_subscription(
-            ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND
+            ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
         self._command = None  # a publisher from the first closing on: the controller takes no goal beside another
         self._heard_s = -math.inf  # the last command of another node

@@ -94,7 +94,7 @@ class RigSession:
         )
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         node.create_subscription(
-            ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND
+            ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
         self._command = (
             None  # a publisher only while it commands: the controller takes no goal beside another

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from rclpy.node import Node
 
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.contact.estimation import tracker_covariance
@@ -24,6 +23,7 @@ from soft_arm_kinematics.ros.contact_conversions import contact_msg, planar_cova
 from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ChamberPressures, ContactEstimate
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 
 KEPT_PRESSURES = 100
@@ -91,8 +91,8 @@ class ContactEstimatorNode(Node):
             False,
         )
         self._publisher = self.create_publisher(ContactEstimate, 'contact', qos.STATE)
-        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
-        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_pose, qos.STATE)
+        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
+        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_pose, qos.SENSOR)
         self.create_timer(1.0 / settings.locate_rate_hz, self._locate)
         diagnostics.Reporter(self, self._robot.name, self._status)
 

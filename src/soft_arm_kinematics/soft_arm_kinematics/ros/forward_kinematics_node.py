@@ -11,7 +11,6 @@ will do; the frames of the tips begin as the base frame does, such as `soft_arm_
 from dataclasses import dataclass
 
 import numpy as np
-from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
@@ -25,6 +24,7 @@ from soft_arm_kinematics.ros import conversions
 from soft_arm_kinematics.segments.sections import joint_values
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 
 POINTS_PER_SEGMENT = 20
@@ -65,7 +65,7 @@ class ForwardKinematicsNode(Node):
         self._frames = TransformBroadcaster(self)
         self._static_frames = StaticTransformBroadcaster(self)
         self._static_frames.sendTransform(self._base_msg())
-        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
+        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
         diagnostics.Reporter(self, self._robot.name, self._status)
 
     def _base_msg(self):

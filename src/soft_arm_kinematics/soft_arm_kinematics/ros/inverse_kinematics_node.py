@@ -12,7 +12,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from rclpy.node import Node
 
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -20,6 +19,7 @@ from soft_arm_kinematics.ros import conversions
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 
 LOADING_S = 3.0  # a start that takes longer compiles
@@ -43,7 +43,7 @@ class InverseKinematicsNode(Node):
         self._actuation: np.ndarray | None = None
         self._fault, self._answered, self._refused = '', 0, 0
         if self._arm.set_by_pressures:
-            self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
+            self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
         diagnostics.Reporter(self, self._arm.robot.name, self._status)
         self._solver, self._prepared, self._start_s = None, None, time.monotonic()
         self.get_logger().info(

@@ -9,7 +9,6 @@ nothing, and /diagnostics says why.
 
 from dataclasses import dataclass
 
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
@@ -18,6 +17,7 @@ from soft_arm_kinematics.limbs import SQUID, Limbs
 from soft_arm_kinematics.ros import conversions
 from soft_arm_msgs.msg import ArmConfiguration
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import pytest
 import rclpy
 from rclpy.parameter import Parameter
+from std_msgs.msg import Empty
 
+from soft_arm_node_kit import qos
+from soft_arm_node_kit.node import LifecycleNode, Node
 from soft_arm_node_kit.parameters import ParameterError, declare, parameter
 
 
@@ -26,9 +29,7 @@ def declared():
 
     def make(**overrides):
         nodes.append(
-            rclpy.create_node(
-                'example', parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()]
-            )
+            Node('example', parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()])
         )
         return declare(nodes[-1], Example)
 
@@ -62,6 +63,26 @@ def test_bad_parameters_are_named(declared, overrides, words):
         declared(**overrides)
     assert all(word in str(caught.value) for word in words)
     assert '\n' not in str(caught.value)
+
+
+@pytest.mark.parametrize('kind', [Node, LifecycleNode])
+def test_the_policies_of_a_named_profile_are_overridden_for_one_topic_only(kind):
+    given = {'subscription.depth': 7, 'publisher.reliability': 'best_effort'}
+    overrides = [Parameter(f'qos_overrides./a.{key}', value=value) for key, value in given.items()]
+    rclpy.init()
+    try:
+        node = kind('example', parameter_overrides=overrides)
+        heard = [node.create_subscription(Empty, t, lambda _: None, qos.SENSOR) for t in ('a', 'b')]
+        sent = [node.create_publisher(Empty, topic, qos.COMMAND) for topic in ('a', 'b')]
+        profiles = [end.qos_profile for end in (*heard, *sent)]
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown()
+    assert [profile.depth for profile in profiles] == [7, 5, 1, 1]
+    reliabilities = [profile.reliability.name for profile in profiles]
+    assert reliabilities == ['BEST_EFFORT', 'BEST_EFFORT', 'BEST_EFFORT', 'RELIABLE']
+    assert profiles[3].lifespan.nanoseconds == 200_000_000
+    assert qos.SENSOR.depth == 5 and qos.COMMAND.reliability.name == 'RELIABLE'
 
 
 NODE = """

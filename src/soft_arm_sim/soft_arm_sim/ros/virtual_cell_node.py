@@ -11,7 +11,6 @@ import math
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from abb_rws_bridge.credentials import load_credentials
@@ -22,6 +21,7 @@ from soft_arm_msgs.msg import GripperState
 from soft_arm_msgs.srv import PlaceObject
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.diagnostics import OK, WARN, RateMeter, Reporter
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
 from soft_arm_physics.errors import SimulationError

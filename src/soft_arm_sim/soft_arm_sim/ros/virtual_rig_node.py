@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from geometry_msgs.msg import PoseStamped
-from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import StaticTransformBroadcaster
 
@@ -19,6 +18,7 @@ from soft_arm_description.robot import load_robot
 from soft_arm_msgs.srv import PlaceRing
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.diagnostics import OK, WARN, RateMeter, Reporter
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
 from soft_arm_physics.errors import SimulationError

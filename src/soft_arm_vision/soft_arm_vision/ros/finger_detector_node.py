@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from cv_bridge import CvBridge
-from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 from soft_arm_vision.clouds.cloud import check_images
 from soft_arm_vision.errors import VisionError

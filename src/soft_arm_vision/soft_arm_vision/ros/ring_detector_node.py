@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 from cv_bridge import CvBridge
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import TransformBroadcaster
 
 from soft_arm_description.calibration import calibration_path, check_devices
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.node import Node
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_watch import CameraWatch
 from soft_arm_vision.clouds.cloud import check_images

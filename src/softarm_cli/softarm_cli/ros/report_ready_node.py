@@ -11,10 +11,10 @@ import time
 from dataclasses import dataclass
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rclpy.node import Node
 
 from soft_arm_node_kit import qos, runner
 from soft_arm_node_kit.diagnostics import OK, WARN
+from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from softarm_cli.readiness import Readiness, Report, listed
 
