@@ -49,9 +49,9 @@ COMMAND = _profile(
     1,
     ReliabilityPolicy.RELIABLE,
     deadline=Duration(seconds=0.1),
-    lifespan=Duration(seconds=0.2),
+    lifespan=Duration(seconds=0.5),
 )
-"""Publishers of set points, at 10 Hz or more: a set point older than 0.2 s is never delivered."""
+"""Publishers of set points, at 10 Hz or more: one that is older than a driver waits, 0.5 s, is not delivered."""
 
 ANY_COMMAND = _profile(1, ReliabilityPolicy.RELIABLE)
 """Subscriptions to set points: the newest counts. They ask for no deadline, so that they match every publisher."""

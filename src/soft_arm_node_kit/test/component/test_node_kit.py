@@ -81,7 +81,7 @@ def test_the_policies_of_a_named_profile_are_overridden_for_one_topic_only(kind)
     assert [profile.depth for profile in profiles] == [7, 5, 1, 1]
     reliabilities = [profile.reliability.name for profile in profiles]
     assert reliabilities == ['BEST_EFFORT', 'BEST_EFFORT', 'BEST_EFFORT', 'RELIABLE']
-    assert profiles[3].lifespan.nanoseconds == 200_000_000
+    assert profiles[3].lifespan.nanoseconds == 500_000_000
     assert qos.SENSOR.depth == 5 and qos.COMMAND.reliability.name == 'RELIABLE'
 
 
