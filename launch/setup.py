@@ -11,12 +11,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
-        # as in the source tree, so that $(dirname)/config means the same from either place
         ('share/' + package_name + '/launch', glob('*.launch.xml')),
-        *(
-            ('share/' + package_name + f'/launch/{rig}', glob(f'{rig}/*.yaml'))
-            for rig in glob('config/*')
-        ),
     ],
     install_requires=['setuptools'],
     zip_safe=True,

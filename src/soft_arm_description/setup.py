@@ -9,9 +9,8 @@ setup(
     package_data={
         package_name: [
             'robots/*.yaml',
-            'calibration/*/*.yaml',
-            'calibration/*/*.csv',
-            'calibration/*/README.md',
+            'rigs/*/*.*',
+            'rigs/*/*/*.*',
         ]
     },
     data_files=[
@@ -27,6 +26,9 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': ['robot_urdf = soft_arm_description.cli:main'],
+        'console_scripts': [
+            'robot_urdf = soft_arm_description.cli:main',
+            'rig_folder = soft_arm_description.cli:rig_folder',
+        ],
     },
 )

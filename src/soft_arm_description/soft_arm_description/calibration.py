@@ -8,74 +8,25 @@ are real. Every calibration file says on which devices it was measured (`devices
 loads none that was measured on virtual ones.
 """
 
-import importlib.resources
-import os
-import re
 from pathlib import Path
 
+from soft_arm_description.rig import REAL, VIRTUAL, RigError, load_rig
 from soft_arm_description.yaml_file import YamlFileError, read_yaml
 
-VIRTUAL, REAL = DEVICES = ('virtual', 'real')
 
-
-class CalibrationError(ValueError):
-    """A rig, a calibration name or a calibration file that cannot be used; one line with the remedy."""
-
-
-def calibration_root() -> Path:
-    """Folder of the rigs that come with this package."""
-    return Path(str(importlib.resources.files('soft_arm_description'))) / 'calibration'
-
-
-def own_rigs_root() -> Path:
-    """Folder of rigs of one's own, one folder for each: `$SOFT_ARM_RIGS`, or else `~/.config/soft_arm/rigs`."""
-    config = os.environ.get('XDG_CONFIG_HOME') or Path.home() / '.config'
-    return Path(os.environ.get('SOFT_ARM_RIGS') or Path(config) / 'soft_arm' / 'rigs')
-
-
-def _folders() -> dict[str, Path]:
-    """Folder of each rig; one of the package's name is the package's."""
-    roots = [root for root in (own_rigs_root(), calibration_root()) if root.is_dir()]
-    return {
-        p.name: p
-        for root in roots
-        for p in root.iterdir()
-        if p.is_dir() and not p.name.startswith(('_', '.'))
-    }
-
-
-def rigs() -> tuple[str, ...]:
-    """Rigs that have a calibration folder."""
-    return tuple(sorted(_folders()))
+class CalibrationError(RigError):
+    """A calibration file that cannot be used; one line with the remedy."""
 
 
 def calibration_path(rig: str, name: str) -> Path:
-    """Path of a calibration file, which need not exist yet.
-
-    Args:
-        rig: `virtual`, `lab` or another folder of `calibration_root()` or `own_rigs_root()`.
-        name: `pressure_length`, `extrinsics`, `dynamics` ...
-
-    Raises:
-        CalibrationError: If there is no such rig, or the name is not a plain word.
-    """
-    folders = _folders()
-    if rig not in folders:
-        known = ', '.join(sorted(folders))
-        raise CalibrationError(
-            f'rig {rig[:40]!r} is not known: use one of {known[:100]}, or make it: softarm rig new NAME'
-        )
-    if not re.fullmatch(r'[a-z][a-z0-9_]*', name):
-        raise CalibrationError(
-            f'calibration {name!r} is not a name: use letters, digits and _, such as pressure_length'
-        )
-    return folders[rig] / f'{name}.yaml'
+    """Path of a calibration file, which need not exist yet. Raises RigError."""
+    return load_rig(rig).calibration_file(name)
 
 
 def made_for_another(path: Path, made_for: str, robot: str) -> str:
     """What is wrong with a calibration file that was made for another robot, and what to do; other robots' files stay as they are."""
     return (
-        f'{path.parent.name}/{path.name} was made for another robot, {made_for[:40]}, not for {robot[:40]}: leave it, '
+        f'{path.parent.parent.name}/{path.name} was made for another robot, {made_for[:40]}, not for {robot[:40]}: leave it, '
         f'make a rig of your own, `softarm rig new NAME --robot FILE`, and calibrate there with `--robot FILE --rig NAME`'
     )
 
@@ -87,21 +38,12 @@ def made_by(path: Path, command: str) -> str:
         path: Where the file was looked for.
         command: Such as `softarm calibrate curve`.
     """
-    rig = next((name for name, folder in _folders().items() if folder == path.parent), 'NAME')
-    return f'make it with `{command} --robot FILE --rig {rig}`'
+    return f'make it with `{command} --robot FILE --rig {path.parent.parent.name}`'
 
 
 def devices_of(rig: str) -> str:
-    """Devices of a rig, `virtual` or `real`, as its `rig.yaml` says with the key `devices`; `real` without that file.
-
-    Raises:
-        CalibrationError: If there is no such rig, or its `rig.yaml` says something else.
-    """
-    path = calibration_path(rig, 'rig')
-    devices = _read(path).get('devices') if path.exists() else REAL
-    if devices not in DEVICES:
-        raise CalibrationError(f'{path}: devices is {devices!r}: write {VIRTUAL} or {REAL}')
-    return devices
+    """Devices of a rig, `virtual` or `real`. Raises RigError."""
+    return load_rig(rig).devices
 
 
 def check_devices(path: Path, rig: str) -> Path:

@@ -1,9 +1,10 @@
-"""`robot_urdf [ROBOT]`: print the URDF of a robot file, for launch files and robot_state_publisher."""
+"""Commands for launch files: `robot_urdf [ROBOT]` prints a URDF, `rig_folder RIG` the folder of a rig."""
 
 import os
 import sys
 
 from soft_arm_description.command_line import CommandLine
+from soft_arm_description.rig import RigError, load_rig
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_description.urdf import robot_urdf
 
@@ -29,4 +30,16 @@ def _print_urdf(options) -> int:
     ):  # the reader has gone; nor can it be told anything when Python flushes at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    return 0
+
+
+def rig_folder(argv: list[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    parser = CommandLine(prog='rig_folder', description='Print the folder of a rig.')
+    parser.add_argument('rig', help='name of a rig, or path of its folder')
+    return parser.answer(argv, _print_rig_folder, RigError)
+
+
+def _print_rig_folder(options) -> int:
+    print(load_rig(options.rig).folder, end='')
     return 0

@@ -82,12 +82,12 @@ class CommandLine(argparse.ArgumentParser):
         )
 
     def add_rig(self) -> None:
-        """Add `--rig`, for `calibration_path`."""
+        """Add `--rig`, for `load_rig`."""
         self.add_argument(
             '--rig',
             type=known_rig,
             default='virtual',
-            help='rig whose calibration is meant (default: %(default)s)',
+            help='name of a rig, or path of its folder (default: %(default)s)',
         )
 
 
@@ -104,14 +104,14 @@ def known_robot(text: str) -> str:
 
 
 def known_rig(text: str) -> str:
-    """Name of a rig."""
-    from soft_arm_description.calibration import CalibrationError, calibration_path
+    """Name of a rig, or path of its folder."""
+    from soft_arm_description.rig import RigError, load_rig  # imports take a while
 
     try:
-        calibration_path(text, 'rig')
-    except CalibrationError as error:
+        load_rig(text)
+    except RigError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-    return text
+    return os.path.abspath(text) if os.sep in text else text
 
 
 def day(text: str) -> str:

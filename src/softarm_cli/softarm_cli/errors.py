@@ -17,9 +17,5 @@ class FieldError(ValueError):
     """A field that a message does not have."""
 
 
-class RigError(ValueError):
-    """A rig that cannot be made."""
-
-
 class BenchError(RuntimeError):
     """A figure that could not be measured; one line."""

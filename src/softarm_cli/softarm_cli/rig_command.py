@@ -1,12 +1,11 @@
-"""`softarm rig`: make a rig of one's own, and list the rigs with what they lack."""
+"""`softarm rig`: make a rig of one's own, and list the rigs with the calibrations they lack."""
 
 import argparse
 import json
 
-from soft_arm_description.calibration import CalibrationError
-from soft_arm_description.command_line import CommandLine, known_robot
+from soft_arm_description.command_line import CommandLine, known_rig, known_robot
+from soft_arm_description.rig import RigError
 from soft_arm_description.robot import RobotFileError
-from softarm_cli.errors import RigError
 
 _EXAMPLES = """examples:
   softarm rig new bench_2
@@ -19,25 +18,27 @@ def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
         prog='softarm rig',
-        description="Make a rig of one's own, and list the rigs with what they lack.",
+        description="Make a rig of one's own, and list the rigs with the calibrations they lack.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar='new|list')
     new = commands.add_parser(
-        'new', help="copy a rig's parameters, make an empty calibration, and say what to do next"
+        'new', help="copy a template into the user's folder of rigs, and say what to do next"
     )
     new.add_argument('name', help='of the new rig: small letters, digits and _')
     new.add_argument(
         '--from',
-        dest='source',
+        dest='template',
+        type=known_rig,
         default='lab',
-        help='rig whose parameters are copied (default: %(default)s)',
+        help='rig whose parameters are copied: a name, or the path of a folder (default: %(default)s)',
     )
     new.add_robot()
     new.set_defaults(action=_new)
     listing = commands.add_parser(
-        'list', help='every rig: real or virtual, what it lacks, and the command that makes it'
+        'list',
+        help='every rig: real or virtual, which calibrations it lacks, and the commands that make them',
     )
     listing.add_argument(
         '--robot',
@@ -46,71 +47,62 @@ def main(argv: list[str]) -> int:
     )
     listing.add_json()
     listing.set_defaults(action=_list)
-    return parser.answer(
-        argv, lambda options: options.action(options), RigError, RobotFileError, CalibrationError
-    )
+    return parser.answer(argv, lambda options: options.action(options), RigError, RobotFileError)
 
 
 def _new(options) -> int:
     from soft_arm_description.robot import load_robot
-    from softarm_cli.rigs import (
-        calibrations_of,
-        command_for,
-        launch_command,
-        launch_folder,
-        new_rig,
-    )
+    from softarm_cli.rigs import calibrate_command, launch_command, needed_calibrations, new_rig
 
-    made = new_rig(options.name, options.source, options.robot)
-    own = next((path for path in made if path.name == 'robot.yaml'), None)
-    file = str(own) if own else options.robot
-    robot = load_robot(file)
-    print(f'rig {options.name} is made:')
-    for path in made:
-        print(f'  {path}')
-    print(
-        f'\nNext:\n  write the addresses of your devices into {launch_folder() / "config" / options.name}'
-    )
-    for calibration in calibrations_of(robot):
-        print(f'  {command_for(calibration, options.name, file)}\n      ({calibration.advice})')
-    print(f'  {launch_command(options.name, robot, file)}')
+    rig = new_rig(options.name, options.template, options.robot)
+    print(f'rig {rig.name} is made: {rig.folder}')
+    for path in sorted(rig.folder.rglob('*.*')):
+        print(f'  {path.relative_to(rig.folder)}')
+    print(f'\nNext:\n  write the addresses of your devices into {rig.folder / "parameters"}')
+    for calibration in needed_calibrations(load_robot(rig.robot)):
+        print(f'  {calibrate_command(calibration, rig, rig.robot)}\n      ({calibration.advice})')
+    print(f'  {launch_command(rig)}')
     return 0
 
 
 def _list(options) -> int:
     from soft_arm_description.robot import load_robot
-    from softarm_cli.rigs import all_rigs, calibrations_of, command_for
+    from softarm_cli.rigs import (
+        all_rigs,
+        calibrate_command,
+        calibrations_of,
+        needed_calibrations,
+    )
 
-    found, lacks = all_rigs(), {}
-    for rig in found:
+    rows = []
+    for rig in all_rigs():
+        usable, refused = calibrations_of(rig)
         robot = options.robot or rig.robot
-        needed = calibrations_of(load_robot(robot))
-        lacks[rig.name] = {
-            c.name: command_for(c, rig.name, robot)
-            for c in needed
-            if c.name not in rig.calibrations
+        missing = {
+            calibration.name: calibrate_command(calibration, rig, robot)
+            for calibration in needed_calibrations(load_robot(robot))
+            if calibration.name not in usable
         }
-    if options.json:
-        rows = [
+        rows.append(
             {
                 'name': rig.name,
+                'folder': str(rig.folder),
                 'devices': rig.devices,
-                'config': str(rig.config) if rig.config else None,
-                'calibrations': rig.calibrations,
-                'refused': rig.refused,
-                'missing': lacks[rig.name],
+                'calibrations': usable,
+                'refused': refused,
+                'missing': missing,
             }
-            for rig in found
-        ]
+        )
+    if options.json:
         print(json.dumps(rows))
         return 0
-    for rig in found:
-        where = rig.config or 'no folder in launch/config'
+    for row in rows:
         print(
-            f'{rig.name}: {rig.devices} devices, {where}; calibrated: {", ".join(rig.calibrations) or "nothing"}'
+            f'{row["name"]}: {row["devices"]} devices, {row["folder"]}; '
+            f'calibrated: {", ".join(row["calibrations"]) or "nothing"}'
         )
-        for why in rig.refused.values():
+        for why in row['refused'].values():
             print(f'    refused: {why}')
-        for name, command in lacks[rig.name].items():
+        for name, command in row['missing'].items():
             print(f'    lacks {name}: {command}')
     return 0

@@ -1,33 +1,23 @@
-"""Rigs: the folders that hold their parameters and calibrations, and new ones made from an existing rig.
+"""Make a rig of one's own from a template, and say which calibrations a rig lacks."""
 
-A rig NAME is two folders: `launch/config/NAME/` with the parameters of its devices, and one with
-what was measured on it, in the package for the rigs of the product and in `own_rigs_root()` for
-one's own.
-"""
-
-import os
 import re
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 
-from ament_index_python.packages import get_package_share_directory
-
-from soft_arm_description.calibration import (
+from soft_arm_description.calibration import CalibrationError, check_devices
+from soft_arm_description.rig import (
+    REAL,
     VIRTUAL,
-    CalibrationError,
-    calibration_path,
-    check_devices,
-    devices_of,
+    Rig,
+    RigError,
+    load_rig,
     own_rigs_root,
-    rigs,
+    rig_folders,
 )
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
-from softarm_cli.errors import RigError
 
 _NAME = re.compile(r'[a-z][a-z0-9_]{0,39}')
 DEFAULT_ROBOT = 'two_module_arm'
-_NO_CALIBRATIONS = ('rig.yaml', 'robot.yaml')
 
 
 @dataclass(frozen=True)
@@ -68,7 +58,7 @@ _FINGER = (
         'no node, but bends are nominal without it',
     ),
     Calibration(
-        'free_closing',
+        'no_load_reference',
         'softarm calibrate grasp',
         'start the cell and take every object away: the finger closes a few times',
         'no node, but a contact is seen by shape alone without it',
@@ -76,148 +66,108 @@ _FINGER = (
 )
 
 
-@dataclass(frozen=True)
-class Rig:
-    """One rig.
-
-    Attributes:
-        name: Its name.
-        devices: `virtual` or `real`.
-        config: Folder of its parameters; None where it has none.
-        calibrations: Names of the calibration files that it has and may load.
-        refused: Why it may not load others, by name.
-    """
-
-    name: str
-    devices: str
-    config: Path | None
-    calibrations: tuple[str, ...]
-    refused: dict[str, str]
-
-    @property
-    def robot(self) -> str:
-        """Its own robot file, or else the shipped arm."""
-        own = _robot_file(self.name)
-        return str(own) if own.exists() else DEFAULT_ROBOT
-
-
-def launch_folder() -> Path:
-    """Return the folder of the launch files: in the source tree where the workspace was built with symbolic links."""
-    return (
-        (Path(get_package_share_directory('soft_arm_bringup')) / 'launch' / 'rig.launch.xml')
-        .resolve()
-        .parent
-    )
-
-
-def all_rigs() -> list[Rig]:
-    """Return every rig that has a calibration folder, by name."""
-    return [_rig(name) for name in rigs()]
-
-
-def new_rig(name: str, source: str, robot: str) -> list[Path]:
-    """Make a rig: parameters copied from another one with their comments, and an empty calibration with a guide.
+def new_rig(name: str, template: str, robot: str) -> Rig:
+    """Make a rig in the user's folder: the template's parameters, no calibrations, and a guide.
 
     Args:
         name: Of the rig: small letters, digits and _.
-        source: Rig whose parameters are copied.
+        template: Name of a rig, or path of its folder.
         robot: Shipped robot, or path of a robot file, which is copied into the rig's folder.
 
-    Returns:
-        The files made.
-
     Raises:
-        RigError: If the name is taken or is not a name, or there is no such source; nothing is made then.
+        RigError: If the name is taken or is not a name, or there is no such template. Nothing is
+            made then.
         RobotFileError: If the robot file cannot be used.
     """
     if not _NAME.fullmatch(name):
         raise RigError(
-            f'{name!r} is not a name of a rig: use at most 40 small letters, digits and _, and begin with a letter'
+            f'{name!r} is not a name of a rig: use at most 40 small letters, digits and _, '
+            'and begin with a letter'
         )
-    config, calibration = _config(name), own_rigs_root() / name
-    taken = [folder for folder in (config, calibration) if os.path.lexists(folder)]
-    if taken or name in rigs():
-        where = taken[0] if taken else calibration_path(name, 'rig').parent
+    folder = own_rigs_root() / name
+    taken = folder if folder.exists() else rig_folders().get(name)
+    if taken:
         raise RigError(
-            f'there is a rig {name!r} already, at {where}: choose another name, or edit its files'
+            f'there is a rig {name!r} already, at {taken}: choose another name, or edit its files'
         )
-    known = [rig for rig in rigs() if _config(rig).is_dir()]
-    if source not in known:
-        raise RigError(f'there is no rig {source!r} to begin with; there are: {", ".join(known)}')
-    described, own, devices = load_robot(robot), robot not in shipped_robots(), devices_of(source)
+    source = load_rig(template)
+    load_robot(robot)
+    shipped = robot in shipped_robots()
     try:
-        shutil.copytree(_config(source), config)
-        calibration.mkdir(parents=True)
-        if own:
-            shutil.copyfile(robot, calibration / 'robot.yaml')
-        (calibration / 'rig.yaml').write_text(
-            f'devices: {devices}  # virtual or real: a real rig loads nothing measured on virtual devices\n'
+        shutil.copytree(source.folder / 'parameters', folder / 'parameters')
+        (folder / 'calibration').mkdir()
+        if not shipped:
+            shutil.copyfile(robot, folder / 'robot.yaml')
+        (folder / 'rig.yaml').write_text(
+            f'devices: {source.devices}  '
+            '# virtual or real; a real rig loads no calibration that was measured on virtual devices\n'
+            f'robot: {robot if shipped else "robot.yaml"}  '
+            '# a shipped robot, or a robot file in this folder\n'
         )
-        (calibration / 'README.md').write_text(
-            _guide(name, described, str(calibration / 'robot.yaml') if own else robot)
-        )
+        rig = load_rig(name)
+        (folder / 'README.md').write_text(_guide(rig))
     except OSError as error:
-        for folder in (config, calibration):
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise RigError(f'cannot make {error.filename}: {error.strerror}') from error
-    return sorted(path for folder in (config, calibration) for path in folder.iterdir())
+    return rig
 
 
-def calibrations_of(robot: Robot) -> tuple[Calibration, ...]:
-    """Return the calibrations that a rig with this robot needs, in the order in which they are made."""
+def all_rigs() -> list[Rig]:
+    """Return the rigs that can be given by name."""
+    return [load_rig(name) for name in sorted(rig_folders())]
+
+
+def calibrations_of(rig: Rig) -> tuple[list[str], dict[str, str]]:
+    """Return the calibrations that a rig has, and by name why it may not load others."""
+    usable, refused = [], {}
+    for path in sorted((rig.folder / 'calibration').glob('*.yaml')):
+        try:
+            check_devices(path, str(rig.folder))
+            usable.append(path.stem)
+        except CalibrationError as error:
+            refused[path.stem] = str(error)
+    return usable, refused
+
+
+def needed_calibrations(robot: Robot) -> tuple[Calibration, ...]:
+    """Return the calibrations that a rig with this robot needs, in the order of making them."""
     kinds = {segment.kind for segment in robot.segments}
     return _ARM if 'bellows' in kinds else _FINGER if 'single_bend' in kinds else ()
 
 
-def command_for(calibration: Calibration, rig: str, robot: str) -> str:
+def calibrate_command(calibration: Calibration, rig: Rig, robot: str) -> str:
     """Return the command line that makes a calibration of a rig."""
     takes_robot = '' if robot == DEFAULT_ROBOT and calibration in _ARM else f' --robot {robot}'
-    return f'{calibration.command} --rig {rig}{takes_robot}'
+    return f'{calibration.command} --rig {rig.name}{takes_robot}'
 
 
-def launch_command(rig: str, robot: Robot, file: str) -> str:
-    """Return the command line that launches a rig with a robot, `file` being how the robot is named."""
-    is_finger = any(segment.kind == 'single_bend' for segment in robot.segments)
-    devices = devices_of(rig)
+def launch_command(rig: Rig) -> str:
+    """Return the command line that launches a rig."""
+    is_finger = any(segment.kind == 'single_bend' for segment in load_robot(rig.robot).segments)
     if is_finger:
-        given = '' if devices == VIRTUAL else ' emulated:=false rws_port:=80 modbus_port:=502'
-        return f'softarm launch launch/cell.launch.xml rig:={rig}{given} robot:={file}'
-    given = '' if file == DEFAULT_ROBOT else f' robot:={file}'
-    return f'softarm launch launch/{"sim" if devices == VIRTUAL else "rig"}.launch.xml rig:={rig}{given}'
+        file = 'cell'
+        given = ' emulated:=false rws_port:=80 modbus_port:=502' if rig.devices == REAL else ''
+    else:
+        file, given = ('sim' if rig.devices == VIRTUAL else 'rig'), ''
+    if is_finger or rig.robot != DEFAULT_ROBOT:
+        given += f' robot:={rig.robot}'
+    return f'softarm launch launch/{file}.launch.xml rig:={rig.name}{given}'
 
 
-def _config(name: str) -> Path:
-    return launch_folder() / 'config' / name
-
-
-def _robot_file(name: str) -> Path:
-    return calibration_path(name, 'robot')
-
-
-def _rig(name: str) -> Rig:
-    config, folder = _config(name), calibration_path(name, 'rig').parent
-    usable, refused = [], {}
-    for path in sorted(path for path in folder.glob('*.yaml') if path.name not in _NO_CALIBRATIONS):
-        try:
-            check_devices(path, name)
-            usable.append(path.stem)
-        except CalibrationError as error:
-            refused[path.stem] = str(error)
-    return Rig(name, devices_of(name), config if config.is_dir() else None, tuple(usable), refused)
-
-
-def _guide(name: str, robot: Robot, file: str) -> str:
+def _guide(rig: Rig) -> str:
+    robot = load_robot(rig.robot)
     steps = [
-        f'{number}. `{command_for(calibration, name, file)}`: {calibration.advice}. Needed by {calibration.needed_by}.'
-        for number, calibration in enumerate(calibrations_of(robot), 2)
+        f'`{calibrate_command(calibration, rig, rig.robot)}`: {calibration.advice}. '
+        f'Needed by {calibration.needed_by}.'
+        for calibration in needed_calibrations(robot)
+    ] or [f'Robot {robot.name} needs no calibration.']
+    steps = [
+        "Read the page on safety. Write your devices' addresses into `parameters/`.",
+        *steps,
+        f'`{launch_command(rig)}`',
     ]
-    return '\n'.join(
-        [
-            f'Calibrations of the rig {name}. Make them in this order; `softarm rig list` shows which are there.',
-            '',
-            f'1. Read docs/explanation/safety.md. Write the addresses of the devices into `{_config(name)}`.',
-            *(steps or [f'Robot {robot.name} needs no calibration.']),
-            f'{len(steps) + 2}. `{launch_command(name, robot, file)}`',
-            '',
-        ]
+    return (
+        f'Rig {rig.name}. Make its calibrations in this order; '
+        '`softarm rig list` shows which it has.\n\n'
+        + ''.join(f'{number}. {step}\n' for number, step in enumerate(steps, 1))
     )

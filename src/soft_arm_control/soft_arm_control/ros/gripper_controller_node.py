@@ -60,7 +60,7 @@ class GripperControllerNode(Node):
     def __init__(self):
         super().__init__('gripper_controller')
         p = declare(self, GripperControllerParameters)
-        self._robot, path = load_robot(p.robot), loadable(p.rig, 'free_closing')
+        self._robot, path = load_robot(p.robot), loadable(p.rig, 'no_load_reference')
         free = no_load_reference.from_robot(
             load_arm(p.robot, p.rig).robot
         )  # with the bends of `softarm calibrate finger`, where there are any

@@ -63,7 +63,7 @@ def _run(options) -> int:
         )
     robot, path, check = (
         load_robot(options.robot),
-        calibration_path(options.rig, 'free_closing'),
+        calibration_path(options.rig, 'no_load_reference'),
         lambda: None,
     )
     with ExitStack() as stack:

@@ -13,7 +13,7 @@ from std_srvs.srv import Trigger
 
 from soft_arm_control.grasping.no_load_reference import from_robot
 from soft_arm_control.tip.dynamics import Dynamics
-from soft_arm_description import calibration
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.cli import calibrate_dynamics, calibrate_grasp
 from soft_arm_experiments.ros import closing_measurement, dynamics_measurement, rig_process
@@ -24,7 +24,7 @@ from soft_arm_node_kit import qos
 
 TRUTH = Dynamics(0.2, 150e3, 0.02, 0.036, 0.022, 0.9, 0.06)
 COMMANDS = {'dynamics': calibrate_dynamics, 'grasp': calibrate_grasp}
-FILES = {'dynamics': 'dynamics.yaml', 'grasp': 'free_closing.yaml'}
+FILES = {'dynamics': 'dynamics.yaml', 'grasp': 'no_load_reference.yaml'}
 
 
 class Rig(SpinningNode):
@@ -108,15 +108,18 @@ def rig(ros_domain):
 
 @pytest.fixture
 def rigs(tmp_path, monkeypatch):
-    """Folders of the rigs `lab` (real) and `virtual`; nothing may be started, and what is measured is known."""
-    monkeypatch.setattr(calibration, 'calibration_root', lambda: tmp_path)
-    curve = load_arm_curve()
-    for name in ('lab', 'virtual'):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / 'pressure_length.yaml').write_text(
-            curve.replace('devices: virtual', 'devices: real')
+    """Folders of the rigs `bench` (real) and `twin` (virtual).
+
+    Nothing may be started, and what is measured is known.
+    """
+    monkeypatch.setenv('SOFT_ARM_RIGS', str(tmp_path))
+    curve = load_rig('virtual').calibration_file('pressure_length').read_text()
+    for name, devices in (('bench', 'real'), ('twin', 'virtual')):
+        (tmp_path / name / 'calibration').mkdir(parents=True)
+        (tmp_path / name / 'rig.yaml').write_text(f'devices: {devices}\nrobot: two_module_arm\n')
+        (tmp_path / name / 'calibration' / 'pressure_length.yaml').write_text(
+            curve.replace('devices: virtual', f'devices: {devices}')
         )
-    (tmp_path / 'virtual' / 'rig.yaml').write_text('devices: virtual')
     monkeypatch.setattr(
         rig_process.VirtualRig, '__init__', lambda *_: pytest.fail('a virtual rig was started')
     )
@@ -130,13 +133,6 @@ def rigs(tmp_path, monkeypatch):
     return tmp_path
 
 
-CURVE = calibration.calibration_path('virtual', 'pressure_length')
-
-
-def load_arm_curve():
-    return CURVE.read_text()
-
-
 def measured_no_load_reference():
     free = from_robot(load_robot('four_piece_finger'))
     return type(free)(free.pressures_pa, 0.1 + 0.0 * free.pressures_pa, free.bends_rad, 0.1, 0.1)
@@ -147,21 +143,23 @@ def test_a_real_rig_that_does_not_run_is_not_replaced_by_a_virtual_one(
     ros_domain, rigs, capsys, monkeypatch, name
 ):
     monkeypatch.setattr(rig_process.driver_is_running, '__defaults__', (0.3,))
-    assert COMMANDS[name].main(['--rig', 'lab']) == 2
+    assert COMMANDS[name].main(['--rig', 'bench']) == 2
     error = capsys.readouterr().err
     assert (
-        "rig 'lab' is not running" in error and 'softarm launch' in error and error.count('\n') == 1
+        "rig 'bench' is not running" in error
+        and 'softarm launch' in error
+        and error.count('\n') == 1
     )
-    assert not (rigs / 'lab' / FILES[name]).exists()
+    assert not (rigs / 'bench' / 'calibration' / FILES[name]).exists()
 
 
 @pytest.mark.parametrize('name', COMMANDS)
 def test_what_was_measured_says_on_which_devices(rig, rigs, name):
-    for rig_name, emulated in (('lab', False), ('virtual', True)):
+    for rig_name, emulated in (('bench', False), ('twin', True)):
         rig.emulate(emulated)
         rig.link = 'tcp 192.168.1.20:502 unit 1'
         assert COMMANDS[name].main(['--rig', rig_name, '--use-running', '--json']) == 0
-        content = yaml.safe_load((rigs / rig_name / FILES[name]).read_text())
+        content = yaml.safe_load((rigs / rig_name / 'calibration' / FILES[name]).read_text())
         assert content['devices'] == {False: 'real', True: 'virtual'}[emulated]
         assert content['date'] == datetime.date.today().isoformat()
 
@@ -170,9 +168,9 @@ def test_what_was_measured_says_on_which_devices(rig, rigs, name):
 @pytest.mark.parametrize(
     ('rig_name', 'emulated', 'link', 'words'),
     [
-        ('lab', True, '', '/rig emulates its devices'),
-        ('lab', False, 'tcp 127.0.0.1:5020 unit 1', 'on this machine'),
-        ('virtual', False, '', 'nothing emulates'),
+        ('bench', True, '', '/rig emulates its devices'),
+        ('bench', False, 'tcp 127.0.0.1:5020 unit 1', 'on this machine'),
+        ('twin', False, '', 'nothing emulates'),
     ],
 )
 def test_devices_of_another_kind_are_not_saved(
@@ -183,13 +181,13 @@ def test_devices_of_another_kind_are_not_saved(
     assert COMMANDS[name].main(['--rig', rig_name, '--use-running']) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert words in error and 'nothing was saved' in error and len(error) <= 300
-    assert not (rigs / rig_name / FILES[name]).exists()
+    assert not (rigs / rig_name / 'calibration' / FILES[name]).exists()
 
 
 def test_an_arm_that_another_node_commands_is_not_stepped(rig, rigs, capsys):
     rig.emulate(False)
     rig.link = ''
     rig.called(lambda: rig.command(True))
-    assert calibrate_dynamics.main(['--rig', 'lab']) == 2
+    assert calibrate_dynamics.main(['--rig', 'bench']) == 2
     assert 'another node is sending pressure_command' in capsys.readouterr().err
     rig.called(lambda: rig.command(False))

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from soft_arm_description import calibration
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import load_arm, make_arm
 from soft_arm_kinematics.calibration.pressure_bend import (
@@ -130,20 +129,20 @@ def measured():
 
 
 def test_calibrated_bends_replace_the_nominal_ones(tmp_path, monkeypatch, measured):
-    monkeypatch.setattr(calibration, 'calibration_root', lambda: tmp_path)
-    (tmp_path / 'virtual').mkdir()
-    (tmp_path / 'virtual' / 'rig.yaml').write_text('devices: virtual')
-    nominal = load_arm('four_piece_finger').robot
+    monkeypatch.setenv('SOFT_ARM_RIGS', str(tmp_path))
+    (tmp_path / 'twin').mkdir()
+    (tmp_path / 'twin' / 'rig.yaml').write_text('devices: virtual\nrobot: four_piece_finger\n')
+    nominal = load_arm('four_piece_finger', 'twin').robot
     assert nominal == FINGER and all(segment.nominal for segment in nominal.segments)
     save_bends(
-        tmp_path / 'virtual' / 'pressure_bend.yaml',
+        tmp_path / 'twin' / 'calibration' / 'pressure_bend.yaml',
         FINGER,
         measured,
         'test',
         'virtual',
         '2026-01-02',
     )
-    arm = load_arm('four_piece_finger')
+    arm = load_arm('four_piece_finger', 'twin')
     assert not any(segment.nominal for segment in arm.robot.segments)
     theta = arm.configuration(np.array([50e3])).theta_rad
     assert theta == pytest.approx([0.02 * (i + 1) + 0.1 + 2.5e-3 for i in range(4)])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pneumatic_driver.register_map import load_map
 from soft_arm_description.command_line import port_or_any, seed_number
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from softarm_cli.launching.description import Process, is_ours
 from softarm_cli.launching.xml import LaunchError
@@ -42,6 +43,7 @@ def _check_parameters(process: Process) -> None:
 
 _CHECKS: dict[str, Callable[[object], object]] = {
     'robot': lambda value: load_robot(str(value)),
+    'rig': lambda value: load_rig(str(value)),
     'map': lambda value: load_map(str(value)),
     'port': lambda value: port_or_any(str(value)),
     'modbus_port': lambda value: port_or_any(str(value)),

@@ -214,8 +214,8 @@ def loaders() -> dict[str, Loader]:
             lambda p: dynamics.load_dynamics(p, arm.kinematic_fingerprint),
             (ControlError,),
         ),
-        'free_closing': Loader(
-            calibration('free_closing'),
+        'no_load_reference': Loader(
+            calibration('no_load_reference'),
             lambda p: no_load_reference.load(p, finger),
             (ControlError,),
         ),

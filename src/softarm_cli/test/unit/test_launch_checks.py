@@ -18,7 +18,7 @@ LAUNCH = Path(__file__).parents[4] / 'launch'
         ('sim', 'plant_seed:=x', "'x' is not a whole number"),
         ('sim', 'segmenter:=nope', 'choose from: colour, yolact'),
         ('sim', 'map:=/nosuch.yaml', "register map '/nosuch.yaml'"),
-        ('sim', 'rig:=nosuch', 'config/nosuch/pneumatic_driver.yaml does not exist'),
+        ('sim', 'rig:=nosuch', "rig 'nosuch' is not known"),
         ('sim', 'nosuch:=1', "argument 'nosuch' is not declared"),
         ('sim', 'rviz:=perhaps', "if='perhaps'"),
         ('cell', 'rws_port:=-1', '-1 must be at least 0'),

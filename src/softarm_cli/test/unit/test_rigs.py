@@ -8,13 +8,13 @@ import pytest
 
 from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.dynamics import load_dynamics
-from soft_arm_description import calibration
 from soft_arm_description.calibration import loadable
+from soft_arm_description.rig import Rig, RigError, load_rig
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.errors import VisionError
-from softarm_cli import rig_command, rigs
+from softarm_cli import rig_command
 from softarm_cli.launching.description import describe
 
 LAUNCH = Path(__file__).parents[4] / 'launch'
@@ -22,23 +22,20 @@ ROBOTS = LAUNCH.parent / 'src' / 'soft_arm_description' / 'soft_arm_description'
 
 
 @pytest.fixture(autouse=True)
-def folders(tmp_path, monkeypatch):
-    """A copy of the launch folder and a folder of one's own rigs, so that no rig is left in the workspace."""
-    launch, own = tmp_path / 'launch', tmp_path / 'rigs'
-    shutil.copytree(LAUNCH / 'config', launch / 'config')
-    for file in LAUNCH.glob('*.launch.xml'):
-        shutil.copy(file, launch)
-    own.mkdir()
-    monkeypatch.setattr(rigs, 'launch_folder', lambda: launch)
-    monkeypatch.setenv('SOFT_ARM_RIGS', str(own))
-    return launch, own
+def own(tmp_path, monkeypatch):
+    """Folder of the user's rigs."""
+    monkeypatch.setenv('SOFT_ARM_RIGS', str(tmp_path / 'rigs'))
+    return tmp_path / 'rigs'
 
 
-def test_a_new_rig_has_the_lab_s_parameters_with_their_comments_and_a_guide(folders, capsys):
-    launch, own = folders
+def test_a_new_rig_is_one_folder_with_the_template_s_parameters_and_a_guide(own, capsys):
     assert rig_command.main(['new', 'bench_2']) == 0
-    for file in (launch / 'config' / 'lab').iterdir():
-        assert (launch / 'config' / 'bench_2' / file.name).read_text() == file.read_text()
+    parameters = load_rig('lab').folder / 'parameters'
+    for file in parameters.iterdir():
+        assert (own / 'bench_2' / 'parameters' / file.name).read_text() == file.read_text()
+    assert load_rig('bench_2') == Rig(
+        'bench_2', own / 'bench_2', 'real', 'two_module_arm', is_template=False
+    )
     guide, out = (own / 'bench_2' / 'README.md').read_text(), capsys.readouterr().out
     commands = ['calibrate curve --data lengths.csv', 'calibrate extrinsics', 'calibrate dynamics']
     for text in (guide, out):
@@ -48,18 +45,19 @@ def test_a_new_rig_has_the_lab_s_parameters_with_their_comments_and_a_guide(fold
         )
 
 
-def test_a_new_rig_is_launched_with_its_own_parameters(folders, tmp_path):
+@pytest.mark.parametrize('by_path', [False, True])
+def test_a_new_rig_is_launched_with_its_own_parameters(own, tmp_path, by_path):
     assert rig_command.main(['new', 'twin', '--from', 'virtual']) == 0
-    (folders[0] / 'config' / 'twin' / 'pneumatic_driver.yaml').write_text(
-        '/**:\n  ros__parameters: {host: 10.9.8.7}\n'
-    )
-    processes = describe(folders[0] / 'sim.launch.xml', {'rig': 'twin'}, tmp_path).processes
+    file = own / 'twin' / 'parameters' / 'pneumatic_driver.yaml'
+    file.write_text('/**:\n  ros__parameters: {host: 10.9.8.7}\n')
+    given = {'rig': str(own / 'twin') if by_path else 'twin'}
+    processes = describe(LAUNCH / 'sim.launch.xml', given, tmp_path).processes
     [driver] = [process for process in processes if process.name.startswith('pneumatic_driver')]
-    assert str(folders[0] / 'config' / 'twin' / 'pneumatic_driver.yaml') in driver.command
-    assert calibration.devices_of('twin') == 'virtual'
+    assert str(file) in driver.command
+    assert load_rig('twin').devices == 'virtual'
 
 
-def test_each_missing_calibration_is_one_line_with_its_command(folders):
+def test_each_missing_calibration_is_one_line_with_its_command():
     assert rig_command.main(['new', 'bench_2']) == 0
     with pytest.raises(
         KinematicsError, match='make it with `softarm calibrate curve --robot FILE --rig bench_2`'
@@ -73,13 +71,13 @@ def test_each_missing_calibration_is_one_line_with_its_command(folders):
         ControlError, match='make it with `softarm calibrate dynamics --robot FILE --rig bench_2`'
     ):
         load_dynamics(loadable('bench_2', 'dynamics'), '')
-    with pytest.raises(calibration.CalibrationError, match='softarm rig new NAME'):
+    with pytest.raises(RigError, match='softarm rig new NAME'):
         load_arm('two_module_arm', 'bench_9')
 
 
-def test_a_rig_with_an_own_robot_keeps_its_file(folders, capsys):
+def test_a_rig_with_an_own_robot_keeps_its_file(own, capsys):
     assert rig_command.main(['new', 'hand', '--robot', str(ROBOTS / 'four_piece_finger.yaml')]) == 0
-    own = folders[1] / 'hand' / 'robot.yaml'
+    own = own / 'hand' / 'robot.yaml'
     assert own.read_text() == (ROBOTS / 'four_piece_finger.yaml').read_text()
     out = capsys.readouterr().out
     assert f'softarm calibrate finger --live --rig hand --robot {own}' in out
@@ -89,9 +87,10 @@ def test_a_rig_with_an_own_robot_keeps_its_file(folders, capsys):
     )
 
 
-def test_the_list_says_what_is_there_and_what_is_not(folders, capsys):
+def test_the_list_says_what_is_there_and_what_is_not(own, capsys):
     assert rig_command.main(['new', 'bench_2']) == 0
-    shutil.copy(calibration.calibration_path('virtual', 'extrinsics'), folders[1] / 'bench_2')
+    measured = load_rig('virtual').calibration_file('extrinsics')
+    shutil.copy(measured, own / 'bench_2' / 'calibration')
     capsys.readouterr()
     assert rig_command.main(['list', '--json']) == 0
     listed = {rig['name']: rig for rig in json.loads(capsys.readouterr().out)}
@@ -113,16 +112,15 @@ def test_the_list_says_what_is_there_and_what_is_not(folders, capsys):
         (['x' * 41], 'is not a name of a rig'),
         (
             ['b', '--from', 'nowhere'],
-            "there is no rig 'nowhere' to begin with; there are: lab, virtual",
+            "rig 'nowhere' is not known: give lab, virtual",
         ),
         (['b', '--robot', 'no_such_robot'], 'no_such_robot'),
     ],
 )
 def test_what_cannot_be_made_is_refused_in_one_line_and_nothing_is_made(
-    folders, arguments, message, capsys
+    own, arguments, message, capsys
 ):
-    before = sorted(path for folder in folders for path in folder.rglob('*'))
     assert rig_command.main(['new', *arguments]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count('\n') == 1
-    assert sorted(path for folder in folders for path in folder.rglob('*')) == before
+    assert not list(own.rglob('*'))
