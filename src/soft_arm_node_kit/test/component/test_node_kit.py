@@ -29,7 +29,9 @@ def declared():
 
     def make(**overrides):
         nodes.append(
-            Node('example', parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()])
+            Node(
+                'example', parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()]
+            )
         )
         return declare(nodes[-1], Example)
 

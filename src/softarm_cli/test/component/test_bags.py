@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
+from cli_testing.spinning_node import DEADLINE_S, SpinningNode, publisher
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import StoragePlugin, Writer
@@ -20,7 +21,6 @@ from softarm_cli.bags.recorder import Recorder
 from softarm_cli.errors import BagError
 from softarm_cli.graph.graph import Graph
 from softarm_cli.graph.message_types import message_definition
-from system_testing.small_graph import DEADLINE_S, SpinningNode, publisher
 
 COMMAND, PRESSURES, TRUTH, ROSOUT = (
     '/soft_arm/pressure_command',
