@@ -10,13 +10,21 @@ setup(
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
     ],
-    install_requires=['setuptools'],
+    python_requires='>=3.11',
+    install_requires=[
+        'soft_arm_description',
+        'numba>=0.61',
+        'numpy>=1.26',
+        'pydantic>=2.9',
+        'scipy>=1.12',
+        'typing_extensions>=4.6',
+    ],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
     description='Kinematics of soft arms: arcs, Jacobians, pressure curves, workspace tables.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest']},
+    extras_require={'plot': ['matplotlib>=3.8'], 'test': ['pytest', 'matplotlib>=3.8']},
     entry_points={
         'console_scripts': [
             'forward_kinematics = soft_arm_kinematics.ros.forward_kinematics_node:main',

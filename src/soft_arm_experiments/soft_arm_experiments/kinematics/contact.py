@@ -13,7 +13,7 @@ from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA, Sha
 from soft_arm_kinematics.contact.estimation import (
     alarm_limit,
     centrode_deviations,
-    locate,
+    locate_contact,
     site_sigma,
     smallest_detectable_site,
     tip_in_contact,
@@ -74,7 +74,7 @@ def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
     for site in PAPER_PIXEL_M * np.array([50.0, 100.0, 200.0, 300.0]):
         poses, _ = tip_in_contact(model, PAPER_SWEEP_PA, site, PAPER_SWEEP_PA[0])
         for start in PAPER_PIXEL_M * np.array([20.0, 200.0]):
-            found = locate(model, PAPER_SWEEP_PA, poses, NOISE, start_m=start)
+            found = locate_contact(model, PAPER_SWEEP_PA, poses, NOISE, start_m=start)
             clean.append(abs(found.site_m - site) if found.site_m is not None else np.inf)
             paper_clean.append(abs(_site_by_centrodes(model, PAPER_SWEEP_PA, poses, start) - site))
     onset = 6.0 * PSI_PA
@@ -82,7 +82,7 @@ def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
     noisy, paper_noisy = [], []
     for _ in range(20):
         poses = truth + rng.standard_normal(truth.shape) * np.sqrt(np.diag(NOISE))
-        found = locate(model, FULL_SWEEP_PA, poses, NOISE)
+        found = locate_contact(model, FULL_SWEEP_PA, poses, NOISE)
         noisy.append(found.site_m - half if found.site_m is not None else np.inf)
         touching = onset < FULL_SWEEP_PA
         paper_noisy.append(
@@ -179,7 +179,7 @@ def _error_with_a_fitted_model(rng) -> float:
         )
         poses.append([np.sin(theta[:-1]) @ weights, np.cos(theta[:-1]) @ weights, theta[-1]])
     poses = np.array(poses) + rng.standard_normal((len(poses), 3)) * np.sqrt(np.diag(NOISE))
-    found = locate(model, FULL_SWEEP_PA, poses, NOISE)
+    found = locate_contact(model, FULL_SWEEP_PA, poses, NOISE)
     return abs(found.site_m - half) if found.site_m is not None else np.inf
 
 

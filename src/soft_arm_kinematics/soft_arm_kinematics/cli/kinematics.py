@@ -24,7 +24,6 @@ FARTHEST_BEYOND = (
     100.0  # times its range that a coordinate may lie outside, where that is asked for
 )
 SHOWN = 10  # solutions in the table unless asked otherwise
-WORKSPACE_POINTS = 1_000_000
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -329,18 +328,13 @@ def _answer(arm, result):
 
 def _workspace(arm: Arm, args) -> int:
     from soft_arm_kinematics.workspace.reachable import (  # the compiler and SciPy are not needed for fk
-        check_moves_in_space,
         litres,
         reachable_set,
     )
-    from soft_arm_kinematics.workspace.table import load_table
-
     points_m = np.array(args.points_m or [])
     if points_m.size % 3:
         raise KinematicsError(f'--points-m has {points_m.size} numbers: give x y z for each point')
-    check_moves_in_space(arm)
-    table = load_table(arm, WORKSPACE_POINTS)
-    reachable = reachable_set(arm, table)
+    reachable = reachable_set(arm)
     distances_m = reachable.distance_m(points_m.reshape(-1, 3))
     if args.plot:
         from soft_arm_kinematics.cli.plots import draw_workspace

@@ -238,7 +238,7 @@ def centrode_deviations(
     return statistic, deviation
 
 
-def locate(
+def locate_contact(
     model: ModalModel,
     pressures_pa: np.ndarray,
     poses: np.ndarray,

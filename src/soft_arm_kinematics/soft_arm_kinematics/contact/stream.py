@@ -10,7 +10,7 @@ from soft_arm_kinematics.contact.estimation import (
     ContactEstimate,
     alarm_limit,
     centrode_deviations,
-    locate,
+    locate_contact,
 )
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.modal import ModalModel
@@ -115,7 +115,7 @@ class ContactStream:
         """Where the contact is, from the poses in memory; None while there is none."""
         if not self._in_contact:
             return None
-        return locate(self._model, *self._arrays(len(self._samples)), self._false_alarm)
+        return locate_contact(self._model, *self._arrays(len(self._samples)), self._false_alarm)
 
     def _came_back(self, q, poses, noise) -> bool:
         mean = (poses - self._model.tip(q)).mean(axis=0)

@@ -1,0 +1,6 @@
+"""What the tip can reach: a table of sampled poses, and the set of reachable positions with its boundary and volume."""
+
+from soft_arm_kinematics.workspace.reachable import ReachableSet, reachable_set
+from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
+
+__all__ = ['ReachableSet', 'WorkspaceTable', 'load_table', 'reachable_set']

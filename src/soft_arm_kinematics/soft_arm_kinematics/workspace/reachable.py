@@ -18,7 +18,7 @@ from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.backends import compiled_solver
 from soft_arm_kinematics.backends.compiled_model import compiled_arm
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.workspace.table import WorkspaceTable
+from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
 
 CELLS = 48  # along the longest side
 _STARTS = 3  # table poses from which a point is asked for; more reach no more (tried up to 200, and 200 random ones)
@@ -77,13 +77,13 @@ class ReachableSet:
 
 
 def reachable_set(
-    arm: Arm, table: WorkspaceTable, cells: int = CELLS, seed: int = 0
+    arm: Arm, table: WorkspaceTable | None = None, cells: int = CELLS, seed: int = 0
 ) -> ReachableSet:
     """Find the reachable set of an arm that moves in space.
 
     Args:
         arm: The arm.
-        table: Its table, at least 100,000 poses.
+        table: Its table, at least 100,000 poses; `load_table(arm)` when left out.
         cells: Cells along the longest side.
         seed: Of the points drawn for the volume.
 
@@ -91,6 +91,7 @@ def reachable_set(
         KinematicsError: If the tip moves on a line or surface only, which has no volume.
     """
     check_moves_in_space(arm)
+    table = table or load_table(arm)
     low, high = table.tips_m.min(axis=0).astype(float), table.tips_m.max(axis=0).astype(float)
     cell_m = float((high - low).max() / cells)
     shape = tuple(np.ceil((high - low) / cell_m).astype(int) + 7)

@@ -21,6 +21,7 @@ from soft_arm_kinematics.errors import KinematicsError
 TABLE_VERSION = (
     2  # raise when the sampling or the tree below changes: older cache files are then rebuilt
 )
+POINTS = 1_000_000
 LIMIT_SHARE = (
     0.13  # share of the samples of one coordinate that lie on its lower limit, and on its upper one
 )
@@ -99,7 +100,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'soft_arm'
 
 
-def load_table(arm: Arm, points: int, folder: Path | None = None) -> WorkspaceTable:
+def load_table(arm: Arm, points: int = POINTS, folder: Path | None = None) -> WorkspaceTable:
     """Table of an arm from the cache, built and stored there when it is missing, stale or corrupt.
 
     Args:

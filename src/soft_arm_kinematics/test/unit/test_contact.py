@@ -9,7 +9,7 @@ from soft_arm_kinematics.contact.estimation import (
     alarm_limit,
     centrode_deviations,
     fixed_centrode,
-    locate,
+    locate_contact,
     model_centrodes,
     site_sigma,
     smallest_detectable_site,
@@ -133,7 +133,9 @@ def test_derivatives(site_m, onset_psi):
 def test_without_noise_the_site_is_found_from_any_start(site_px, start_px):
     site_m = site_px * PAPER_PIXEL_M
     poses, _ = tip_in_contact(BELLOWS, SWEEP, site_m, SWEEP[0])
-    found = locate(BELLOWS, SWEEP, poses, NOISE, start_m=start_px and start_px * PAPER_PIXEL_M)
+    found = locate_contact(
+        BELLOWS, SWEEP, poses, NOISE, start_m=start_px and start_px * PAPER_PIXEL_M
+    )
     assert (
         found.in_contact
         and found.site_m == pytest.approx(site_m, abs=1e-7)
@@ -145,7 +147,9 @@ def test_without_noise_the_site_is_found_from_any_start(site_px, start_px):
 def test_noisy_sites_reach_the_cramer_rao_bound_and_their_intervals_hold():
     site_m, onset_pa, q = 0.5 * LENGTH, 7.0 * PSI_PA, LONG_SWEEP[::8]
     found = [
-        locate(BELLOWS, q, noisy(tip_in_contact(BELLOWS, q, site_m, onset_pa)[0], seed), NOISE)
+        locate_contact(
+            BELLOWS, q, noisy(tip_in_contact(BELLOWS, q, site_m, onset_pa)[0], seed), NOISE
+        )
         for seed in range(16)
     ]
     errors = np.array([f.site_m - site_m for f in found])
@@ -159,7 +163,7 @@ def test_noisy_sites_reach_the_cramer_rao_bound_and_their_intervals_hold():
 
 
 def test_free_motion_has_no_site_and_says_what_could_be_seen():
-    found = locate(BELLOWS, LONG_SWEEP, noisy(BELLOWS.tip(LONG_SWEEP), 1), NOISE)
+    found = locate_contact(BELLOWS, LONG_SWEEP, noisy(BELLOWS.tip(LONG_SWEEP), 1), NOISE)
     assert not found.in_contact and found.site_m is None and 'cannot be detected' in found.message
 
 
@@ -170,7 +174,7 @@ def test_detectability_ends_near_the_base():
     assert 0.02 * LENGTH < near < 0.9 * LENGTH
     assert smallest_detectable_site(BELLOWS, q[:3], coarse, onset_pa=0.0) is None
     seen = [
-        locate(BELLOWS, q, tip_in_contact(BELLOWS, q, s, 15 * PSI_PA)[0], coarse).in_contact
+        locate_contact(BELLOWS, q, tip_in_contact(BELLOWS, q, s, 15 * PSI_PA)[0], coarse).in_contact
         for s in (0.2 * near, 1.5 * near)
     ]
     assert seen == [False, True]
@@ -218,8 +222,8 @@ def test_equal_covariances_one_by_one_are_the_common_one():
     touched = noisy(tip_in_contact(BELLOWS, LONG_SWEEP, 0.5 * LENGTH, 7.0 * PSI_PA)[0], 9)
     each = np.broadcast_to(NOISE, (len(LONG_SWEEP), 3, 3))
     one, common = (
-        locate(BELLOWS, LONG_SWEEP, touched, each),
-        locate(BELLOWS, LONG_SWEEP, touched, NOISE),
+        locate_contact(BELLOWS, LONG_SWEEP, touched, each),
+        locate_contact(BELLOWS, LONG_SWEEP, touched, NOISE),
     )
     assert one.site_m == pytest.approx(
         common.site_m, abs=1e-9
@@ -232,7 +236,10 @@ def test_location_weighs_each_pose_by_its_own_noise():
     errors = []
     for _ in range(6):
         covariances, noise = drifting_noise(len(q), rng)
-        found = [locate(BELLOWS, q, truth + noise, c).site_m - site_m for c in (covariances, NOISE)]
+        found = [
+            locate_contact(BELLOWS, q, truth + noise, c).site_m - site_m
+            for c in (covariances, NOISE)
+        ]
         errors.append(np.abs(found))
     assert np.mean(errors, axis=0)[0] < np.mean(errors, axis=0)[1]
 
@@ -309,8 +316,8 @@ def test_stream_raises_the_alarm_locates_and_lets_go():
         lambda: ContactStream(BELLOWS, NOISE, window=2),
         lambda: ContactStream(BELLOWS, NOISE).update(1e6, np.zeros(3)),
         lambda: ContactStream(BELLOWS, NOISE).update(0.0, np.full(3, np.nan)),
-        lambda: locate(BELLOWS, SWEEP, np.zeros((4, 3)), NOISE),
-        lambda: locate(BELLOWS, np.array([0.0, np.nan, 1.0]), np.zeros((3, 3)), NOISE),
+        lambda: locate_contact(BELLOWS, SWEEP, np.zeros((4, 3)), NOISE),
+        lambda: locate_contact(BELLOWS, np.array([0.0, np.nan, 1.0]), np.zeros((3, 3)), NOISE),
     ],
 )
 def test_bad_input_is_one_clear_line(call):
