@@ -17,7 +17,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='Launch files and parameters of the rigs.',
+    description='Launch files of the rigs, and the tests of the whole system.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
 )

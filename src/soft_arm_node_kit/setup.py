@@ -14,11 +14,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='What every node shares: QoS, parameters, runner, diagnostics.',
+    description='What the nodes share: base classes, QoS profiles, parameters, diagnostics, and the process that runs a node.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
-    entry_points={
-        'console_scripts': [],
-        'softarm.commands': [],
-    },
 )

@@ -11,7 +11,7 @@ setup(
         ('share/' + package_name, ['package.xml']),
         ('bin', ['bin/softarm']),  # found on PATH once the workspace is sourced
     ],
-    install_requires=['setuptools'],
+    install_requires=['matplotlib', 'mcap', 'numpy', 'pyyaml', 'rosbags', 'tqdm', 'typing_extensions'],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
