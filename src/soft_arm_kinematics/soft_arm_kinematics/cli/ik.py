@@ -79,10 +79,8 @@ def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:
 
 
 def _explain(args) -> int:
-    from soft_arm_kinematics.cli.plots import (
-        draw_solutions,
-    )  # --help does not load Matplotlib and the compiler
-    from soft_arm_kinematics.ik.inverse import InverseKinematics
+    from soft_arm_kinematics.ik import InverseKinematics  # --help loads neither the compiler
+    from soft_arm_kinematics.plots import draw_solutions  # nor Matplotlib
 
     arm = load_arm(args.robot, args.rig)
     result = InverseKinematics(arm).solve(args.target_m, args.axis, args.present_lengths_m)
@@ -95,7 +93,8 @@ def _explain(args) -> int:
         if args.present_lengths_m is None
         else np.clip(args.present_lengths_m, *arm.actuation_limits)
     )
-    draw_solutions(arm, result.target_m, shown, [rank + 1 for rank in ranks], present, args.plot)
+    figure = draw_solutions(arm, result.target_m, shown, [rank + 1 for rank in ranks], present)
+    figure.savefig(args.plot)
     keys = (
         'score',
         'score_angle_change',

@@ -327,19 +327,17 @@ def _answer(arm, result):
 
 
 def _workspace(arm: Arm, args) -> int:
-    from soft_arm_kinematics.workspace.reachable import (  # the compiler and SciPy are not needed for fk
-        litres,
-        reachable_set,
-    )
+    from soft_arm_kinematics.workspace import reachable_set  # loads the compiler
+
+    if args.plot:  # says at once if Matplotlib is missing
+        from soft_arm_kinematics.plots import draw_workspace
     points_m = np.array(args.points_m or [])
     if points_m.size % 3:
         raise KinematicsError(f'--points-m has {points_m.size} numbers: give x y z for each point')
     reachable = reachable_set(arm)
     distances_m = reachable.distance_m(points_m.reshape(-1, 3))
     if args.plot:
-        from soft_arm_kinematics.cli.plots import draw_workspace
-
-        draw_workspace(arm, reachable, args.plot)
+        draw_workspace(arm, reachable).savefig(args.plot)
     low, high = reachable.limits_m
     if args.json:
         print(
@@ -358,7 +356,7 @@ def _workspace(arm: Arm, args) -> int:
         )
         return 0
     print(
-        f'volume {litres(reachable)} (two standard errors); cells of {reachable.cell_m * 1e3:.2f} mm'
+        f'volume {reachable.volume_text} (two standard errors); cells of {reachable.cell_m * 1e3:.2f} mm'
     )
     print(
         f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm'

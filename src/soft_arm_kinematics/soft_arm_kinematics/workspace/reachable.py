@@ -54,6 +54,11 @@ class ReachableSet:
         """(2, 3) least and greatest coordinates [m] of the boundary."""
         return np.stack([self.boundary_m.min(axis=0), self.boundary_m.max(axis=0)])
 
+    @property
+    def volume_text(self) -> str:
+        """The volume with its error in litres, for people."""
+        return f'{self.volume_m3 * 1e3:.2f} +- {self.volume_error_m3 * 1e3:.2f} l'
+
     def distance_m(self, points_m: np.ndarray) -> np.ndarray:
         """Signed distance [m] of points (..., 3) to the boundary, (...): positive inside.
 
@@ -122,11 +127,6 @@ def check_moves_in_space(arm: Arm) -> None:
         f'the tip of {arm.robot.name} ({kinds}) moves with {arm.n_actuators} coordinate(s), on a line or surface, which has no volume: '
         'ask for single points with `softarm kinematics fk`'
     )
-
-
-def litres(reachable: ReachableSet) -> str:
-    """The volume with its error, for people [l]."""
-    return f'{reachable.volume_m3 * 1e3:.2f} +- {reachable.volume_error_m3 * 1e3:.2f} l'
 
 
 class _Asker:

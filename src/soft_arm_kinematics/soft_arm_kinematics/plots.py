@@ -1,25 +1,34 @@
-"""Pictures: the reachable set, and solutions of one target side by side."""
+"""Pictures: the reachable set, and solutions of one target side by side; they need Matplotlib, an optional dependency."""
+
+from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import matplotlib
+import numpy as np
 
-matplotlib.use('Agg')
-import numpy as np  # noqa: E402
-from matplotlib import pyplot  # noqa: E402
+from soft_arm_kinematics.errors import KinematicsError
 
-from soft_arm_kinematics.arm import Arm  # noqa: E402
-from soft_arm_kinematics.ik.inverse import IkSolution  # noqa: E402
-from soft_arm_kinematics.workspace.reachable import ReachableSet, litres  # noqa: E402
+try:
+    from matplotlib.figure import Figure
+except ModuleNotFoundError as error:
+    raise KinematicsError(
+        'pictures need Matplotlib, which is not installed: pip install matplotlib'
+    ) from error
+
+if TYPE_CHECKING:
+    from soft_arm_kinematics.arm import Arm
+    from soft_arm_kinematics.ik.inverse import IkSolution
+    from soft_arm_kinematics.workspace.reachable import ReachableSet
 
 POINTS = 30  # of each segment's centre line
+DPI = 130
 
 
-def draw_workspace(arm: Arm, reachable: ReachableSet, path: Path) -> None:
-    """Write a plot (PNG): the boundary in space, and cuts of the set by the planes y = 0 and x = 0 [mm]; the arm hangs."""
-    figure = pyplot.figure(figsize=(14.0, 5.2))
+def draw_workspace(arm: Arm, reachable: ReachableSet) -> Figure:
+    """Draw the boundary in space, and cuts of the set by the planes y = 0 and x = 0 [mm]; the arm hangs."""
+    figure = Figure(figsize=(14.0, 5.2), dpi=DPI)
     points_mm = reachable.boundary_m * 1e3
     space = figure.add_axes((0.0, 0.03, 0.36, 0.87), projection='3d')
     front = points_mm[
@@ -37,7 +46,7 @@ def draw_workspace(arm: Arm, reachable: ReachableSet, path: Path) -> None:
     )
     space.set_box_aspect(high - low)
     space.view_init(elev=18.0, azim=-70.0)
-    space.set_title(f'boundary, half of it; volume {litres(reachable)}', fontsize=10)
+    space.set_title(f'boundary, half of it; volume {reachable.volume_text}', fontsize=10)
     low_mm = (reachable.origin_m - reachable.cell_m / 2) * 1e3
     high_mm = low_mm + np.array(reachable.inside.shape) * reachable.cell_m * 1e3
     for left, across, along, name in ((0.42, 1, 0, 'x'), (0.73, 0, 1, 'y')):
@@ -75,8 +84,7 @@ def draw_workspace(arm: Arm, reachable: ReachableSet, path: Path) -> None:
         axes.set_title(f'cut through the base axis, {name}-z plane', fontsize=10)
         axes.legend(fontsize=8, loc='upper right')
     figure.suptitle(arm.robot.name)
-    figure.savefig(path, dpi=130)
-    pyplot.close(figure)
+    return figure
 
 
 def draw_solutions(
@@ -85,9 +93,8 @@ def draw_solutions(
     solutions: Sequence[IkSolution],
     ranks: Sequence[int],
     present: np.ndarray,
-    path: Path,
-) -> None:
-    """Write a plot (PNG): solutions side by side to one scale, each with its sentence and the parts of its score.
+) -> Figure:
+    """Draw solutions side by side to one scale, each with its sentence and the parts of its score.
 
     Args:
         arm: The arm.
@@ -95,7 +102,6 @@ def draw_solutions(
         solutions: The best first.
         ranks: Place of each among all solutions, 1 the best.
         present: (n,) actuation where the arm is now, drawn grey.
-        path: PNG to write.
     """
     lines_mm = [
         arm.configuration(x).backbone(POINTS) * 1e3
@@ -111,7 +117,7 @@ def draw_solutions(
         [[s.score_angle_change, s.score_bend_growth, s.score_stiffness] for s in solutions]
     )
     parts = parts * [weights.angle_change, weights.bend_growth, weights.stiffness]
-    figure = pyplot.figure(figsize=(3.7 * len(solutions) + 0.6, 7.4))
+    figure = Figure(figsize=(3.7 * len(solutions) + 0.6, 7.4), dpi=DPI)
     width = 1.0 / len(solutions)
     for i, s in enumerate(solutions):
         axes = figure.add_axes(((i + 0.01) * width, 0.36, 0.9 * width, 0.47), projection='3d')
@@ -171,5 +177,4 @@ def draw_solutions(
         f'+ {weights.bend_growth:g} bend growth + {weights.stiffness:g} stiffness, lower is better',
         fontsize=10 if len(solutions) > 2 else 7,
     )
-    figure.savefig(path, dpi=130)
-    pyplot.close(figure)
+    return figure
