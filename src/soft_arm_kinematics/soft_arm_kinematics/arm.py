@@ -7,7 +7,8 @@ lengths as its actuation and a curve that turns pressures into lengths and back.
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -22,8 +23,8 @@ from soft_arm_kinematics.calibration.pressure_length import (
 )
 from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError, OtherRobotError
+from soft_arm_kinematics.segments import chain as segment_chain
 from soft_arm_kinematics.segments import pcc
-from soft_arm_kinematics.segments.segment_maps import segment_map
 
 VIRTUAL_RIG = 'virtual'
 _log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class Arm:
     Attributes:
         robot: The robot file.
         n_segments, n_actuators: Sizes; n_actuators is the length of an actuation vector.
-        maps: `segment_maps` of the segments.
+        chain: The segments as flat arrays, see `segments.chain`.
         columns: For each segment, the places of its coordinates in the actuation vector.
         rigid_lengths_m: Rigid end [m] of every segment.
         closing_twists: Convention of every segment.
@@ -61,7 +62,6 @@ class Arm:
         self.robot = robot
         names = [c.name for c in robot.actuation]
         self.n_segments, self.n_actuators = len(robot.segments), len(names)
-        self.maps = tuple(segment_map(s) for s in robot.segments)
         self.columns = tuple(
             np.array([names.index(c.name) for c in s.actuation]) for s in robot.segments
         )
@@ -69,6 +69,11 @@ class Arm:
         self.rigid_lengths_m = np.array([s.rigid_length_m for s in robot.segments])
         self.actuation_limits = np.array([(c.low, c.high) for c in robot.actuation]).T
         self.pressure_limits_pa = robot.pressure_limits_pa
+
+    @cached_property
+    def chain(self) -> segment_chain.Chain:
+        """The segments as flat arrays."""
+        return segment_chain.make_chain(self.robot.segments, self.columns, self.actuation_limits)
 
     @property
     def fingerprint(self) -> str:
@@ -138,25 +143,11 @@ class Arm:
 
     def segment_poses(self, actuation: np.ndarray) -> np.ndarray:
         """Poses of the ends of all segments in the base, (..., n_segments, 4, 4), at actuation (..., n)."""
-        actuation = self.checked(actuation)
-        poses = np.empty(actuation.shape[:-1] + (self.n_segments, 4, 4))
-        pose = np.eye(4)
-        for i, (part, columns) in enumerate(zip(self.maps, self.columns, strict=True)):
-            pose = pose @ part.transforms(actuation[..., columns])
-            pose[..., :3, 3] += self.rigid_lengths_m[i] * pose[..., :3, 2]
-            poses[..., i, :, :] = pose
-        return poses
+        return segment_chain.segment_poses(self.chain, self.checked(actuation))
 
     def segment_arcs(self, actuation: np.ndarray) -> np.ndarray:
         """Arcs (..., n_segments, 3) at actuation (..., n) [rad, rad, m]; of a modal segment, the arc that bends its end as far."""
-        actuation = self.checked(actuation)
-        return np.stack(
-            [
-                part.arcs(actuation[..., columns])
-                for part, columns in zip(self.maps, self.columns, strict=True)
-            ],
-            axis=-2,
-        )
+        return segment_chain.arcs(self.chain, self.checked(actuation))
 
     def polar_from_arcs(
         self, actuation: np.ndarray, arcs: np.ndarray
@@ -167,45 +158,20 @@ class Arm:
         actuation (..., n): their theta has the sign of the bend in that plane.
         """
         theta, phi, ell = pcc.polar_from_arcs(arcs)
-        for i, (segment, part, columns) in enumerate(
-            zip(self.robot.segments, self.maps, self.columns, strict=True)
-        ):
+        for i, (segment, columns) in enumerate(zip(self.robot.segments, self.columns, strict=True)):
             if segment.kind != 'bellows':
-                plane = (
-                    part.phi if segment.kind == 'modal' else part.phi_rad(actuation[..., columns])
-                )
+                plane = actuation[..., columns[1]] if segment.kind == 'tendon' else segment.phi_rad
                 phi[..., i] = plane
                 theta[..., i] = arcs[..., i, 0] * np.cos(plane) + arcs[..., i, 1] * np.sin(plane)
         return theta, phi, ell
 
     def twist_jacobian(self, actuation: np.ndarray) -> np.ndarray:
         """Twist of the tip in the base per m, Pa or rad of each coordinate, (..., 6, n): velocity [m], then angular velocity [rad]."""
-        actuation = self.checked(actuation)
-        poses = self.segment_poses(actuation)
-        jacobian = np.zeros(actuation.shape[:-1] + (6, self.n_actuators))
-        parts = [
-            part.jacobians(actuation[..., columns])
-            for part, columns in zip(self.maps, self.columns, strict=True)
-        ]
-        for columns, local in zip(self.columns, self._moved_to_tip(poses, parts), strict=True):
-            jacobian[..., :, columns] += local
-        return jacobian
+        return segment_chain.twist_jacobian(self.chain, self.checked(actuation))
 
     def tip_jacobian(self, actuation: np.ndarray) -> np.ndarray:
         """Derivative of the tip position by the actuation, (..., 3, n) [m per unit of the coordinate]."""
         return self.twist_jacobian(actuation)[..., :3, :]
-
-    def _moved_to_tip(self, poses: np.ndarray, parts: list[np.ndarray]) -> Iterator[np.ndarray]:
-        """Yield the twist of the tip in the base for each segment's twist of its own end in its start frame."""
-        tip, rotation = poses[..., -1, :3, 3], np.broadcast_to(np.eye(3), poses.shape[:-3] + (3, 3))
-        for i, local in enumerate(parts):
-            end = poses[..., i, :3, 3] - self.rigid_lengths_m[i] * poses[..., i, :3, 2]
-            angular = rotation @ local[..., 3:, :]
-            velocity = rotation @ local[..., :3, :] + np.cross(
-                angular, (tip - end)[..., :, None], axis=-2
-            )
-            yield np.concatenate([velocity, angular], axis=-2)
-            rotation = poses[..., i, :3, :3]
 
     @property
     def coordinates_text(self) -> str:
@@ -310,8 +276,10 @@ class BellowsArm(Arm):
                 f'arcs of shape {arcs.shape}: give finite values (..., {self.n_segments}, 3): u_x, u_y [rad], ell [m]'
             )
         lengths_m = np.empty((*arcs.shape[:-2], self.n_actuators))
-        for i, (part, columns) in enumerate(zip(self.maps, self.columns, strict=True)):
-            lengths_m[..., columns] = arcs[..., i, :] @ part.lengths_matrix.T
+        for i, (segment, columns) in enumerate(zip(self.robot.segments, self.columns, strict=True)):
+            bellows = segment.actuators
+            matrix = pcc.lengths_matrix(bellows.angles_rad, bellows.centre_radius_m)
+            lengths_m[..., columns] = arcs[..., i, :] @ matrix.T
         return lengths_m
 
 

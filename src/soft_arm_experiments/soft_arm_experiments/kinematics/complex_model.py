@@ -1,6 +1,6 @@
 """A second model of every kind of segment, for checks only: plain NumPy, analytic, so that it takes complex actuation.
 
-It shares no formula with `pcc` or `segment_maps`. An arc of constant curvature is the exponential
+It shares no formula with `segments.formulas`. An arc of constant curvature is the exponential
 of its constant twist, summed as a power series of 4x4 matrices; a modal segment is integrated at
 other nodes. Derivatives come from the complex step f'(x) = Im f(x + i h) / h, which has no
 cancellation (Squire and Trapp, SIAM Review 40, 1998).

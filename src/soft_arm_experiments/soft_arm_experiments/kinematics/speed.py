@@ -78,35 +78,28 @@ def fk_figures(arm: BellowsArm) -> dict[str, float]:
 
 def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
     """Poses a second of a million on the GPU, from and to its memory, and their distance from the compiled ones; None without a GPU."""
-    figures = {
-        'torch_fk_poses_per_s': None,
-        'torch_refined_per_s': None,
-        'torch_fk_difference_max': None,
-    }
+    figures = {'torch_fk_poses_per_s': None, 'torch_fk_difference_max': None}
     if importlib.util.find_spec('torch') is None:
         return figures
     import torch
 
     if not torch.cuda.is_available():
         return figures
-    from soft_arm_kinematics.backends.torch_batch import torch_arm
+    from soft_arm_kinematics.backends import torch_batch
 
-    on_device, random = torch_arm(arm, 'cuda'), np.random.default_rng(0)
-    lengths_m = random.uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
-    lengths, few = on_device.tensor(lengths_m), on_device.tensor(lengths_m[:NUMPY_POSES])
-    targets = on_device.tensor(arm.tip(random.uniform(*arm.length_limits_m, few.shape)))
+    lengths_m = np.random.default_rng(0).uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
+    lengths = torch_batch.tensor(lengths_m, 'cuda')
 
-    def timed(action):
-        action()
+    def fk():
+        poses = torch_batch.fk(arm.chain, lengths)
         torch.cuda.synchronize()
-        return best_s(lambda: (action(), torch.cuda.synchronize()), 5)
+        return poses
 
+    fk()
     return {
-        'torch_fk_poses_per_s': POSES / timed(lambda: on_device.fk(lengths)),
-        'torch_refined_per_s': NUMPY_POSES
-        / timed(lambda: on_device.refine(few, targets, None, 20)),
+        'torch_fk_poses_per_s': POSES / best_s(fk, 5),
         'torch_fk_difference_max': float(
-            np.abs(fk_batch(arm, lengths_m) - on_device.fk(lengths).cpu().numpy()).max()
+            np.abs(fk_batch(arm, lengths_m) - fk().cpu().numpy()).max()
         ),
     }
 

@@ -19,11 +19,14 @@ def weighted(arm, lengths_m, present_m):
 
 def closed(arm, first_m, target_m):
     """Lengths (k, 6) of both modules for lengths (k, 3) of the first: the one arc of the second that ends at the target."""
-    first = pcc.arc_transforms(first_m @ arm.maps[0].arcs_matrix.T)
+    first = pcc.arc_transforms(first_m @ arm.arcs_from_lengths_matrix[:3, :3].T)
     x, y, z = ((target_m - first[:, :3, 3])[:, None, :] @ first[:, :3, :3])[:, 0].T
     half = np.arctan2(np.hypot(x, y), z)  # the chord leaves at half the bend
     ell_m = np.hypot(np.hypot(x, y), z) / np.sinc(half / np.pi)
-    second_m = pcc.arcs_from_polar(2 * half, np.arctan2(y, x), ell_m) @ arm.maps[1].lengths_matrix.T
+    second_m = (
+        pcc.arcs_from_polar(2 * half, np.arctan2(y, x), ell_m)
+        @ arm.lengths_from_arcs_matrix[3:, 3:].T
+    )
     return np.concatenate([first_m, second_m], axis=1)
 
 

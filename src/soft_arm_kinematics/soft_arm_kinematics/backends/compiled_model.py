@@ -47,42 +47,20 @@ class CompiledArm(NamedTuple):
 @lru_cache(maxsize=16)
 def compiled_arm(arm: 'Arm') -> CompiledArm:
     """Arrays of an arm; made once for each arm."""
-    s = arm.n_segments
-    kinds = [_KINDS[segment.kind] for segment in arm.robot.segments]
-    most = max(len(c) for c in arm.columns)
-    powers = max(
-        [4]
-        + [m.node_coefficients.shape[1] for k, m in zip(kinds, arm.maps, strict=True) if k == MODAL]
+    c = arm.chain
+    nodes = np.concatenate([c.node_coefficients, c.angle_coefficients[:, None]], axis=1)
+    return CompiledArm(
+        c.kinds,
+        c.firsts,
+        c.counts,
+        c.twists,
+        c.rigid_m,
+        c.arc_matrices,
+        c.directions,
+        c.lengths_m,
+        c.angle_coefficients,
+        nodes,
+        c.weights_m,
+        c.low,
+        c.high,
     )
-    nodes = max(
-        [1] + [m.weights_m.size for k, m in zip(kinds, arm.maps, strict=True) if k == MODAL]
-    )
-    model = CompiledArm(
-        np.array(kinds),
-        np.array([c[0] for c in arm.columns]),
-        np.array([len(c) for c in arm.columns]),
-        np.array(arm.closing_twists),
-        arm.rigid_lengths_m,
-        np.zeros((s, 3, most)),
-        np.zeros((s, 2)),
-        np.zeros(s),
-        np.zeros((s, powers)),
-        np.zeros((s, nodes + 1, powers)),
-        np.zeros((s, nodes)),
-        *np.ascontiguousarray(arm.actuation_limits),
-    )
-    for i, (kind, part) in enumerate(zip(kinds, arm.maps, strict=True)):
-        if kind == BELLOWS:
-            model.arc_matrices[i, :, : len(arm.columns[i])] = part.arcs_matrix
-        if kind in (SINGLE_BEND, MODAL):
-            model.directions[i] = part.direction
-        if kind == SINGLE_BEND:
-            model.lengths_m[i] = part.length_m
-            model.theta_coefficients[i, :4] = part.theta_coefficients
-        if kind == MODAL:
-            model.lengths_m[i] = part.weights_m.sum()
-            model.node_coefficients[i, :, : part.node_coefficients.shape[1]] = (
-                part.node_coefficients
-            )
-            model.weights_m[i] = part.weights_m
-    return model

@@ -208,10 +208,7 @@ def fk_batch(
     if device is None:
         _poses(compiled_arm(arm), rows, poses)
     else:
-        from soft_arm_kinematics.backends.torch_batch import (
-            torch_arm,
-        )  # torch takes seconds to import and need not be there
+        from soft_arm_kinematics.backends.torch_batch import fk, tensor  # takes seconds
 
-        on_device = torch_arm(arm, device)
-        poses[:] = on_device.fk(on_device.tensor(rows)).cpu().numpy()
+        poses[:] = fk(arm.chain, tensor(rows, device)).cpu().numpy()
     return poses.reshape(*shape, 4, 4)

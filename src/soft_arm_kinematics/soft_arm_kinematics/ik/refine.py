@@ -23,8 +23,9 @@ def twist_jacobian_batch(arm: Arm, actuation: np.ndarray, device: str | None = N
         jacobians = np.empty((len(rows), 6, arm.n_actuators))
         compiled_solver.twist_jacobians(compiled_arm(arm), rows, jacobians)
     else:
-        on_device = _torch_arm(arm, device)
-        jacobians = on_device.fk_and_jacobian(on_device.tensor(rows))[2].cpu().numpy()
+        from soft_arm_kinematics.backends.torch_batch import tensor, twist_jacobian  # takes seconds
+
+        jacobians = twist_jacobian(arm.chain, tensor(rows, device)).cpu().numpy()
     return jacobians.reshape(*np.shape(actuation)[:-1], 6, arm.n_actuators)
 
 
@@ -33,7 +34,6 @@ def refine(
     starts: np.ndarray,
     target_m: np.ndarray,
     axis: np.ndarray | None = None,
-    device: str | None = None,
 ):
     """Bring many starts to one target, inside the limits (damped Gauss-Newton on the position, and the tip axis where one is wanted).
 
@@ -42,7 +42,6 @@ def refine(
         starts: (k, n) actuation, lengths [m] for bellows; those outside the limits start on them.
         target_m: (3,) tip position [m].
         axis: (3,) wanted unit direction of the tip's z axis, or None for any.
-        device: `cpu`, `cuda`, ... to work through torch in float64; the compiled loops where None.
 
     Returns:
         Actuation (k, n), distances from the target (k,) [m], angles from the axis (k,) [rad] (0
@@ -50,18 +49,10 @@ def refine(
         locally least.
 
     Raises:
-        KinematicsError: If a shape is wrong, a value is not finite, or the device cannot be had.
+        KinematicsError: If a shape is wrong, or a value is not finite.
     """
     found, target_m = _starts(arm, starts), _finite('target', target_m, (3,))
     wanted_axis = None if axis is None else _finite('axis', axis, (3,))
-    if device is not None:
-        on_device = _torch_arm(arm, device)
-        targets = on_device.tensor(np.broadcast_to(target_m, (len(found), 3)))
-        wanted_axis = None if wanted_axis is None else on_device.tensor(wanted_axis)
-        return tuple(
-            t.cpu().numpy()
-            for t in on_device.refine(on_device.tensor(found), targets, wanted_axis, MAX_STEPS)
-        )
     residuals_m, axis_errors_rad = np.empty(len(found)), np.empty(len(found))
     wanted_axis = np.zeros(3) if wanted_axis is None else wanted_axis
     compiled_solver.refine_all(
@@ -78,7 +69,7 @@ def refine(
 
 
 def refine_each(
-    arm: Arm, starts: np.ndarray, targets_m: np.ndarray, device: str | None = None
+    arm: Arm, starts: np.ndarray, targets_m: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Bring each start to a target of its own, inside the limits, on all cores or on a torch device.
 
@@ -86,35 +77,18 @@ def refine_each(
         arm: The arm.
         starts: (k, n) actuation, lengths [m] for bellows; those outside the limits start on them.
         targets_m: (k, 3) tip positions [m].
-        device: As in `refine`.
 
     Returns:
         Actuation (k, n) and distances from the targets (k,) [m].
 
     Raises:
-        KinematicsError: If a shape is wrong, a value is not finite, or the device cannot be had.
+        KinematicsError: If a shape is wrong, or a value is not finite.
     """
     found = _starts(arm, starts)
     targets_m = _finite('targets', targets_m, (len(found), 3))
-    if device is not None:
-        on_device = _torch_arm(arm, device)
-        return tuple(
-            t.cpu().numpy()
-            for t in on_device.refine(
-                on_device.tensor(found), on_device.tensor(targets_m), None, MAX_STEPS
-            )[:2]
-        )
     residuals_m = np.empty(len(found))
     compiled_solver.refine_each(compiled_arm(arm), found, targets_m, MAX_STEPS, residuals_m)
     return found, residuals_m
-
-
-def _torch_arm(arm, device):
-    from soft_arm_kinematics.backends.torch_batch import (
-        torch_arm,
-    )  # torch takes seconds to import and need not be there
-
-    return torch_arm(arm, device)
 
 
 def _starts(arm, starts):

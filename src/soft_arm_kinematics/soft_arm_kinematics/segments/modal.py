@@ -20,11 +20,20 @@ from numpy.polynomial.polynomial import polyder, polyval
 
 from soft_arm_description.segments import ModalSegment
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.segments import formulas
 
 NODES = 32
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(NODES)
 UNIT_NODES, UNIT_WEIGHTS = 0.5 + 0.5 * _NODES, 0.5 * _WEIGHTS  # on 0..1
 RELATIVE_TOLERANCE = 1e-6  # of the pressure range: round-off at a limit is not extrapolation
+
+
+def node_coefficients(
+    coefficients_rad: np.ndarray, sites: np.ndarray, pressure_unit_pa: float
+) -> np.ndarray:
+    """Coefficients (..., w) [rad/Pa^j] of the angle as a polynomial in the pressure, at sites (...) in length units."""
+    v, w = coefficients_rad.shape
+    return sites[..., None] ** np.arange(v) @ coefficients_rad / pressure_unit_pa ** np.arange(w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +107,8 @@ class ModalModel:
             KinematicsError: If a pressure or an arc length is not finite or outside its limits.
         """
         q, s = self.checked_pressures(pressures_pa), self._checked_sites(arc_lengths_m)
-        theta = self.angles(s[:, None] * UNIT_NODES, q[..., None, None])
-        weights = s[:, None] * UNIT_WEIGHTS
-        positions = np.stack(
-            [(np.sin(theta) * weights).sum(-1), (np.cos(theta) * weights).sum(-1)], axis=-1
-        )
+        sideways, along, _, _ = self._ends(s, q[..., None])
+        positions = np.stack([sideways, along], axis=-1)
         return positions, self.angles(s, q[..., None])
 
     def tip(self, pressures_pa: np.ndarray) -> np.ndarray:
@@ -116,18 +122,15 @@ class ModalModel:
 
     def tip_slopes(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Derivative of `tip` by the pressure, differentiated under the integral (equations 27-29): (..., 3) [m/Pa, m/Pa, rad/Pa]."""
-        q = self.checked_pressures(pressures_pa)[..., None]
-        s = self.length_m * UNIT_NODES
-        theta, slope = self.angles(s, q), self.angle_slopes(s, q)
-        weights = self.length_m * UNIT_WEIGHTS
-        return np.stack(
-            [
-                (np.cos(theta) * slope * weights).sum(-1),
-                (-np.sin(theta) * slope * weights).sum(-1),
-                self.angle_slopes(self.length_m, q[..., 0]),
-            ],
-            axis=-1,
-        )
+        q = self.checked_pressures(pressures_pa)
+        _, _, sideways, along = self._ends(np.array(self.length_m), q)
+        return np.stack([sideways, along, self.angle_slopes(self.length_m, q)], axis=-1)
+
+    def _ends(self, sites_m, pressures_pa):
+        sites = np.multiply.outer(UNIT_NODES, sites_m / self.length_unit_m)
+        of_nodes = node_coefficients(self.coefficients_rad, sites, self.pressure_unit_pa)
+        weights_m = np.multiply.outer(UNIT_WEIGHTS, sites_m)
+        return formulas.modal_end(np.moveaxis(of_nodes, -1, 1), weights_m, pressures_pa)
 
     def twist_jacobian_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Twist of the tip in the base per pressure rate, (..., 6): velocity [m/Pa], then angular velocity [rad/Pa] (equation 26)."""

@@ -1,67 +1,36 @@
 r"""Piecewise constant curvature: bellows lengths, arcs and poses of one segment, and their derivatives.
 
 An arc is the array (u_x, u_y, ell): the bending vector u = theta (cos phi, sin phi) [rad] and the
-centre-line length ell [m]. In these coordinates everything is smooth through theta = 0. With A =
-sin(theta) / theta and B = (1 - cos(theta)) / theta^2,
-
-    R = I + A [w] + B [w]^2,   w = (-u_y, u_x, 0),      p = ell (B u_x, B u_y, A),
-
-which is the arm paper's Rz(phi) Ry(theta/2) Tz(2 ell/theta sin(theta/2)) Ry(theta/2) Rz(-phi).
-Without the closing twist (the gripper paper's convention) R is followed by Rz(phi): its direction
-about z is then undefined at theta = 0, where phi = 0 is taken.
+centre-line length ell [m]. Its pose, defined in `formulas`, is the arm paper's
+Rz(phi) Ry(theta/2) Tz(2 ell/theta sin(theta/2)) Ry(theta/2) Rz(-phi), smooth through theta = 0.
 
 All functions broadcast over leading shapes and raise KinematicsError where the last axis is wrong.
-NaN is not looked for, it gives NaN: `Arm` looks.
+NaN gives NaN; `Arm` refuses it.
 
 Sources: soft arm with 3-D vision, section 2 (lengths to arc, module transform); gripper digital
-twin, equations (4)-(8) (no closing twist); the derivatives are ours, from the exponential of the
-rotation group.
+twin, equations (4)-(8) (no closing twist).
 """
+
+from types import SimpleNamespace
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.segments import formulas
+from soft_arm_kinematics.segments.formulas import STRAIGHT_RAD
 
-SERIES_BELOW = 1.0  # theta^2 [rad^2] below which the functions of theta are summed as series; both forms are exact to a few ulp there
-STRAIGHT_RAD = (
-    1e-12  # bend below which the direction of bending is rounding noise and phi = 0 is taken
-)
-
-
-def _series(x, first: int):
-    """Sum of (-x)^k / (2k + first)! for k = 0..11; exact to an ulp for x <= SERIES_BELOW."""
-    term = 1.0 / np.prod(np.arange(1.0, first + 1.0))
-    total = np.full_like(x, term)
-    for k in range(1, 12):
-        term = term * -x / ((2 * k + first) * (2 * k + first - 1))
-        total = total + term
-    return total
-
-
-def bend_functions(theta2: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Functions of the bend angle that poses and Jacobians are made of.
-
-    Args:
-        theta2: theta^2 [rad^2], any shape.
-
-    Returns:
-        A = sin t / t, B = (1 - cos t) / t^2, C = (t - sin t) / t^3, dA = (dA/dt) / t, dB = (dB/dt)
-        / t.
-    """
-    theta2 = np.asarray(theta2, dtype=float)
-    near = theta2 < SERIES_BELOW
-    x = np.where(near, theta2, 0.0)
-    a0, b0, c0, d0 = _series(x, 1), _series(x, 2), _series(x, 3), _series(x, 4)
-    y = np.where(near, 1.0, theta2)
-    theta = np.sqrt(y)
-    a = np.where(near, a0, np.sin(theta) / theta)
-    b = np.where(near, b0, (1.0 - np.cos(theta)) / y)
-    c = np.where(near, c0, (1.0 - a) / y)
-    # dA = (cos t - A) / t^2 and dB = (A - 2 B) / t^2, written with C and D = (1/2 - B) / t^2 so
-    # that nothing cancels
-    d = np.where(near, d0, (0.5 - b) / y)
-    return a, b, c, c - b, 2.0 * d - c
+_ARCS = {  # one segment of `formulas` whose coordinates are the arc itself
+    closing_twist: SimpleNamespace(
+        kinds=(formulas.BELLOWS,),
+        firsts=(0,),
+        counts=(3,),
+        twists=(closing_twist,),
+        rigid_m=(0.0,),
+        arc_matrices=(np.eye(3),),
+    )
+    for closing_twist in (True, False)
+}
 
 
 def polar_from_arcs(arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -118,29 +87,17 @@ def arc_transforms(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
     Returns:
         T_start_end, shape (..., 4, 4).
     """
-    arcs = _checked(arcs)
-    ux, uy, ell = arcs[..., 0], arcs[..., 1], arcs[..., 2]
-    theta2 = ux * ux + uy * uy
-    a, b, *_ = bend_functions(theta2)
-    transforms = np.zeros(arcs.shape[:-1] + (4, 4))
-    transforms[..., 0, 0] = 1.0 - b * ux * ux
-    transforms[..., 1, 1] = 1.0 - b * uy * uy
-    transforms[..., 0, 1] = transforms[..., 1, 0] = -b * ux * uy
-    transforms[..., 0, 2], transforms[..., 1, 2] = a * ux, a * uy
-    transforms[..., 2, 0], transforms[..., 2, 1] = -a * ux, -a * uy
-    transforms[..., 2, 2] = 1.0 - b * theta2
-    transforms[..., 0, 3], transforms[..., 1, 3], transforms[..., 2, 3] = (
-        ell * b * ux,
-        ell * b * uy,
-        ell * a,
-    )
-    transforms[..., 3, 3] = 1.0
-    if not closing_twist:
-        _, phi, _ = polar_from_arcs(arcs)
-        cos, sin = np.cos(phi)[..., None], np.sin(phi)[..., None]
-        x, y = transforms[..., :3, 0].copy(), transforms[..., :3, 1].copy()
-        transforms[..., :3, 0], transforms[..., :3, 1] = cos * x + sin * y, cos * y - sin * x
-    return transforms
+    x = np.moveaxis(_checked(arcs), -1, 0)
+    return transforms(formulas.advance(_ARCS[closing_twist], 0, x, formulas.IDENTITY), x.shape[1:])
+
+
+def transforms(frame: tuple, shape: tuple[int, ...]) -> np.ndarray:
+    """Transforms (*shape, 4, 4) of the 12 numbers of a frame of `formulas`."""
+    found = np.zeros((*shape, 4, 4))
+    found[..., 3, 3] = 1.0
+    for k, value in enumerate(frame):
+        found[..., k % 3, k // 3] = value
+    return found
 
 
 def arc_jacobians(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
@@ -154,26 +111,11 @@ def arc_jacobians(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
         (..., 6, 3): rows 0..2 velocity of the end point, rows 3..5 angular velocity; columns u_x,
         u_y, ell.
     """
-    arcs = _checked(arcs)
-    ux, uy, ell = arcs[..., 0], arcs[..., 1], arcs[..., 2]
-    theta2 = ux * ux + uy * uy
-    a, b, c, da, db = bend_functions(theta2)
-    jacobians = np.zeros(arcs.shape[:-1] + (6, 3))
-    jacobians[..., 0, 0] = ell * (b + db * ux * ux)
-    jacobians[..., 1, 1] = ell * (b + db * uy * uy)
-    jacobians[..., 0, 1] = jacobians[..., 1, 0] = ell * db * ux * uy
-    jacobians[..., 2, 0], jacobians[..., 2, 1] = ell * da * ux, ell * da * uy
-    jacobians[..., 0, 2], jacobians[..., 1, 2], jacobians[..., 2, 2] = b * ux, b * uy, a
-    # omega = (I + B [w] + C [w]^2) dw/dt: the left Jacobian of the rotation group
-    jacobians[..., 3, 0], jacobians[..., 3, 1] = -c * ux * uy, -1.0 + c * ux * ux
-    jacobians[..., 4, 0], jacobians[..., 4, 1] = 1.0 - c * uy * uy, c * ux * uy
-    jacobians[..., 5, 0], jacobians[..., 5, 1] = -b * uy, b * ux
-    if not closing_twist:
-        axis = np.stack([a * ux, a * uy, 1.0 - b * theta2], axis=-1)
-        safe = np.where(theta2 < STRAIGHT_RAD**2, np.inf, theta2)
-        jacobians[..., 3:, 0] += axis * (-uy / safe)[..., None]
-        jacobians[..., 3:, 1] += axis * (ux / safe)[..., None]
-    return jacobians
+    x = np.moveaxis(_checked(arcs), -1, 0)
+    jacobians = np.zeros((3, 6, *x.shape[1:]))
+    frame = formulas.advance(_ARCS[closing_twist], 0, x, formulas.IDENTITY, jacobians)
+    formulas.move_to_tip(jacobians, 3, frame)
+    return np.moveaxis(jacobians, (0, 1), (-1, -2))
 
 
 def wrap(angle_rad):

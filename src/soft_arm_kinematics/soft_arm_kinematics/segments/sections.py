@@ -26,7 +26,7 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments import formulas
 from soft_arm_kinematics.segments.modal import ModalModel
 
 Form = Literal['chord', 'tangent', 'paper']
@@ -97,8 +97,8 @@ def arc_sections(
         half = theta_rad / (2 * (count - 1))
         bends, closing = np.full(count, 2.0 * half), 0.0
         bends[0] = 0.0
-        functions = pcc.bend_functions(half**2)
-        sinc, cos = functions[0], 1.0 - half**2 * functions[1]
+        sinc, versine = formulas.bend_functions(half**2)
+        cos = 1.0 - half**2 * versine
         touching = (
             ell_m / (2 * (count - 1)) * sinc / cos
         )  # T: ell/theta tan(half), finite at theta = 0
@@ -109,7 +109,7 @@ def arc_sections(
         bends, closing = np.full(count, 2.0 * half), half
         bends[0] = half
         lengths = np.full(
-            count, ell_m / count * (pcc.bend_functions(half**2)[0] if form == 'chord' else 1.0)
+            count, ell_m / count * (formulas.bend_functions(half**2)[0] if form == 'chord' else 1.0)
         )
     return _values(phi_rad, bends, lengths, closing, closing_twist)
 

@@ -7,7 +7,6 @@ from scipy.optimize import minimize
 from soft_arm_kinematics.backends import kd_tree
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.inverse import MERGE_SPACING, InverseKinematics
-from soft_arm_kinematics.ik.path_following import JUMP_SHARE, follow
 from soft_arm_kinematics.ik.refine import refine, twist_jacobian_batch
 from soft_arm_kinematics.ik.scores import principle_scores
 from soft_arm_kinematics.workspace.table import build_table, load_table
@@ -286,25 +285,6 @@ def test_compiled_jacobians_equal_the_plain_ones(any_arm):
     assert twist_jacobian_batch(any_arm, actuation) == pytest.approx(
         plain, abs=1e-12 * np.abs(plain).max()
     )
-
-
-def test_following_a_path_stays_on_its_part_of_the_family(paper_arm, solver):
-    turn = np.linspace(0.0, 2.0 * np.pi, 40)
-    targets_m = np.stack([0.06 * np.cos(turn), 0.06 * np.sin(turn), 0.25 + 0.0 * turn], axis=-1)
-    path = follow(solver, targets_m)
-    assert path.residuals_m.max() <= 1e-6 and path.jumps == ()
-    shares = np.abs(np.diff(path.actuation, axis=0)) / 0.125
-    assert shares.max() < 5 * JUMP_SHARE
-    assert paper_arm.tip(path.actuation) == pytest.approx(targets_m, abs=1e-6)
-
-
-def test_a_jump_is_said(paper_arm, solver, monkeypatch):
-    from soft_arm_kinematics.ik import path_following
-
-    monkeypatch.setattr(path_following, 'JUMP_SHARE', 1e-4)
-    assert follow(solver, [[0.06, 0.0, 0.25], [0.0, 0.06, 0.25]]).jumps == (1,)
-    with pytest.raises(KinematicsError, match='target 1.*outside'):
-        follow(solver, [[0.06, 0.0, 0.25], [0.0, 0.0, 0.6]])
 
 
 def spoil_bytes(path):

@@ -65,19 +65,10 @@ def test_machine_code_does_not_outlive_a_constant_of_another_file(probe):
 
 def test_sources_are_those_that_enter_the_machine_code():
     package = 'soft_arm_kinematics.'
-    solver = machine_code.sources_of(f'{package}compiled_solver')
-    needed = {
-        'compiled_solver',
-        'compiled_lanes',
-        'compiled_steps',
-        'compiled_scores',
-        'compiled_series',
-        'compiled_model',
-        'pcc',
-    }
-    assert {package + name for name in needed} <= set(solver)
-    assert package + 'arm' not in solver, 'an annotation is no part of machine code'
-    assert package + 'compiled_series' in machine_code.sources_of(f'{package}fast_fk')
+    sources = machine_code.sources_of(f'{package}backends.compiled_solver')
+    needed = {'backends.compiled_solver', 'segments.formulas', 'segments.pcc'}
+    assert {package + name for name in needed} <= set(sources)
+    assert package + 'arm' not in sources, 'an annotation is no part of machine code'
 
 
 def test_compiling_that_takes_long_is_told(probe, monkeypatch, caplog):

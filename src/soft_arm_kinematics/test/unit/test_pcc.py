@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments import formulas, pcc
 
 BETA = np.deg2rad([90.0, 210.0, 330.0])
 H_M = 0.03
@@ -91,9 +91,10 @@ def test_two_halves_make_the_whole(theta, phi, ell):
 
 
 def test_series_and_closed_form_meet():
-    edge = pcc.SERIES_BELOW
-    below, above = pcc.bend_functions(np.nextafter(edge, 0.0)), pcc.bend_functions(edge)
-    assert np.array(below) == pytest.approx(np.array(above), rel=1e-14)
+    edge = np.array([np.nextafter(formulas.SERIES_BELOW, 0.0), formulas.SERIES_BELOW])
+    functions = formulas.bend_derivatives(edge, *formulas.bend_functions(edge))
+    below, above = np.array(functions).T
+    assert below == pytest.approx(above, rel=1e-14)
 
 
 @given(bends, angles, st.floats(0.05, 0.3), st.booleans())

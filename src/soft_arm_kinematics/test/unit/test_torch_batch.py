@@ -8,7 +8,7 @@ import pytest
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.ik.refine import refine, refine_each, twist_jacobian_batch
+from soft_arm_kinematics.ik.refine import refine, twist_jacobian_batch
 
 HAS_TORCH = importlib.util.find_spec('torch') is not None
 needs_torch = pytest.mark.skipif(
@@ -56,49 +56,6 @@ def test_open_twist_and_straight_arms(arm, device):
     assert twist_jacobian_batch(arm, lengths_m, device=device) == pytest.approx(
         jacobians, abs=1e-9 * np.abs(jacobians).max()
     )
-
-
-@needs_torch
-@pytest.mark.parametrize('with_axis', [False, True])
-def test_refinement_ends_where_the_compiled_one_does(paper_arm, device, with_axis):
-    low, high = paper_arm.actuation_limits
-    goal = paper_arm.fk(
-        low + 0.5 * (high - low) + 0.2 * (high - low) * np.array([1, -1, 0.5, -0.5, 1, 0])
-    )
-    starts, axis = random_actuation(paper_arm, 200, 1), goal[:3, 2] if with_axis else None
-    compiled, residuals_m, _ = refine(paper_arm, starts, goal[:3, 3], axis)
-    found, torch_residuals_m, axis_errors_rad = refine(paper_arm, starts, goal[:3, 3], axis, device)
-    arrived = residuals_m < 1e-9
-    assert arrived.mean() > 0.5 and np.array_equal(arrived, torch_residuals_m < 1e-9)
-    assert paper_arm.fk(found[arrived])[:, :3, 3] == pytest.approx(
-        paper_arm.fk(compiled[arrived])[:, :3, 3], abs=1e-9
-    )
-    apart_m = np.abs(found - compiled)[arrived].max(
-        axis=1
-    )  # 1e-9 of the tip's last step may be ten times that of a length
-    assert np.quantile(apart_m, 0.95) <= 1e-9 and apart_m.max() <= 1e-7
-    assert np.all((found >= low) & (found <= high)) and axis_errors_rad[arrived].max() < 1e-8
-
-
-@needs_torch
-def test_each_to_a_target_of_its_own(any_arm, device):
-    goals, low_high = random_actuation(any_arm, 60, 2), any_arm.actuation_limits
-    starts = np.clip(
-        goals
-        + 0.05 * np.diff(low_high, axis=0) * np.random.default_rng(3).standard_normal(goals.shape),
-        *low_high,
-    )
-    targets_m = any_arm.fk(goals)[:, :3, 3]
-    compiled, residuals_m = refine_each(any_arm, starts, targets_m)
-    found, torch_residuals_m = refine_each(any_arm, starts, targets_m, device)
-    arrived = residuals_m < 1e-9
-    assert arrived.mean() > 0.5
-    assert torch_residuals_m[arrived].max() < 1e-8
-    assert np.linalg.norm(any_arm.fk(found)[:, :3, 3] - targets_m, axis=1) == pytest.approx(
-        torch_residuals_m, abs=1e-12
-    )
-    ranges = np.diff(low_high, axis=0)[0]
-    assert found[arrived] / ranges == pytest.approx(compiled[arrived] / ranges, abs=1e-6)
 
 
 @needs_torch

@@ -6,7 +6,6 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.segments import pcc
-from soft_arm_kinematics.segments.segment_maps import turned
 from soft_arm_physics.errors import SimulationError
 from soft_arm_sim.cameras.parameters import FingerCameraParameters
 
@@ -68,8 +67,10 @@ def body_poses(robot: Robot, piece_angles_rad: np.ndarray) -> np.ndarray:
     shares = np.append((np.arange(SLICES) + 0.5) / SLICES, 1.0)
     slices, ends, start = [], [], np.eye(4)
     for segment, theta_rad in zip(robot.segments, piece_angles_rad, strict=True):
+        twist = np.eye(4)
+        twist[:3, :3] = Rotation.from_euler('Z', segment.phi_rad).as_matrix()
         arcs = shares[:, None] * pcc.arcs_from_polar(theta_rad, segment.phi_rad, segment.length_m)
-        poses = start @ turned(pcc.arc_transforms(arcs), np.full(len(shares), segment.phi_rad))
+        poses = start @ pcc.arc_transforms(arcs) @ twist
         slices.append(poses[:-1])
         ends.append(poses[-1])
         start = poses[-1]
