@@ -10,13 +10,13 @@ setup(
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
     ],
-    install_requires=['setuptools'],
+    install_requires=['soft_arm_description', 'aiohttp', 'numpy', 'yarl'],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
     description='ABB controllers over Robot Web Services.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest']},
+    extras_require={'test': ['abb_rws_emulator', 'hypothesis', 'pytest']},
     entry_points={
         'console_scripts': [
             'abb_rws_bridge = abb_rws_bridge.ros.bridge_node:main',

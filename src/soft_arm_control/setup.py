@@ -10,13 +10,19 @@ setup(
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
     ],
-    install_requires=['setuptools'],
+    install_requires=[
+        'soft_arm_description',
+        'soft_arm_kinematics',
+        'numpy',
+        'scipy',
+        'typing-extensions',
+    ],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
     description='Closed-loop tip control and the experiments of the paper.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest']},
+    extras_require={'test': ['soft_arm_node_kit', 'soft_arm_physics', 'hypothesis', 'pytest']},
     entry_points={
         'console_scripts': [
             'gripper_controller = soft_arm_control.ros.gripper_controller_node:main',

@@ -11,13 +11,31 @@ setup(
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
     ],
-    install_requires=['setuptools'],
+    install_requires=[
+        'soft_arm_description',
+        'soft_arm_kinematics',
+        'soft_arm_physics',
+        'mujoco',
+        'numpy',
+        'opencv-python-headless',
+        'pydantic>=2.9',
+        'scipy',
+    ],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
     description='The virtual rig: plant, depth camera and device emulators.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest']},
+    extras_require={
+        'test': [
+            'abb_rws_bridge',
+            'soft_arm_node_kit',
+            'hypothesis',
+            'pymodbus[serial]>=3.10',
+            'pytest',
+            'pyyaml',
+        ]
+    },
     entry_points={
         'console_scripts': [
             'virtual_cell = soft_arm_sim.ros.virtual_cell_node:main',

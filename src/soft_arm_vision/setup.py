@@ -11,13 +11,27 @@ setup(
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
     ],
-    install_requires=['setuptools'],
+    install_requires=[
+        'soft_arm_description',
+        'soft_arm_kinematics',
+        'matplotlib',
+        'numpy',
+        'onnxruntime',
+        'opencv-python-headless',
+        'pydantic>=2.9',
+        'scipy',
+        'threadpoolctl',
+        'torch',
+        'typing-extensions',
+    ],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
     description='Ring segmentation, cylinder fit, extrinsic calibration and finger bends from a depth camera.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest']},
+    extras_require={
+        'test': ['soft_arm_node_kit', 'soft_arm_sim', 'hypothesis', 'mujoco', 'pytest']
+    },
     entry_points={
         'console_scripts': [
             'finger_detector = soft_arm_vision.ros.finger_detector_node:main',

@@ -7,9 +7,9 @@ import time
 import traceback
 
 import pytest
+
 from fuzzing.bad_files import PHRASES_OF_PYTHON
 from fuzzing.commands import commands, refused
-
 from soft_arm_description.command_line import LINE_LIMIT
 from softarm_cli import softarm
 

@@ -6,6 +6,7 @@ import traceback
 import warnings
 
 import pytest
+
 from fuzzing.bad_files import PHRASES_OF_PYTHON, YAML_TRAPS
 from fuzzing.loaders import loaders
 

@@ -1,4 +1,4 @@
-"""A node that spins in a thread of its own while a test waits for what it hears."""
+"""For component tests: a node that spins in a thread of its own while the test waits for messages."""
 
 import threading
 
@@ -9,7 +9,7 @@ DEADLINE_S = 60.0
 
 
 class SpinningNode(Node):
-    """`spin` when all is created; `changed` tells after every callback, `close` at the end."""
+    """Create everything, then `spin`; `changed` is notified after every callback; `close` at the end."""
 
     def __init__(self, name, namespace):
         super().__init__(name, namespace=namespace)
@@ -21,7 +21,8 @@ class SpinningNode(Node):
         self._executor.add_node(self)
         self._thread = threading.Thread(target=self._spin)
 
-    def spin(self):
+    def spin(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def _spin(self):
@@ -30,17 +31,22 @@ class SpinningNode(Node):
             with self.changed:
                 self.changed.notify_all()
 
-    def wait(self, condition, what):
+    def wait(self, condition, what: str) -> None:
+        """Wait until `condition()` is true; `what` names it when the deadline passes."""
         with self.changed:
             assert self.changed.wait_for(condition, DEADLINE_S), what
 
     def called(self, request):
-        """The future of a request of an action, made where the executor spins: elsewhere an answer may overtake it, and is dropped."""
+        """Return the future of `request()`, an action's request made in the executor's thread.
+
+        Made in another thread, its response may arrive before rclpy knows the future, and is lost.
+        """
         made = self._executor.create_task(request)
         self.wait(made.done, 'the request is sent')
         return made.result()
 
-    def close(self):
+    def close(self) -> None:
+        """End the thread and destroy the node."""
         self._stopping.set()
         self._thread.join()
         self._executor.shutdown()

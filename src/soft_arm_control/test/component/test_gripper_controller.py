@@ -8,7 +8,6 @@ import time
 
 import pytest
 import rclpy
-from control_testing.spinning_node import DEADLINE_S, SpinningNode
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.action import ActionClient
@@ -19,6 +18,7 @@ from soft_arm_description.robot import load_robot
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.testing import DEADLINE_S, SpinningNode
 from soft_arm_physics.finger_plant import FingerPlant
 
 START = (

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import rclpy
 from builtin_interfaces.msg import Time
-from control_testing.spinning_node import DEADLINE_S, SpinningNode
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Point, PoseWithCovarianceStamped
 from rclpy.action import ActionClient
@@ -28,6 +27,7 @@ from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, IkSolution, TipTarget
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.testing import DEADLINE_S, SpinningNode
 
 START = 'import sys; from soft_arm_control.ros.tip_controller_node import main; sys.exit(main())'
 PARAMETERS = ['-p', 'robot:=two_module_arm', '-p', 'rig:=virtual']

@@ -10,7 +10,6 @@ from soft_arm_control.grasping.gripper import EndState, Evidence, Outcome
 from soft_arm_control.grasping.no_load_fit import identify
 from soft_arm_control.grasping.no_load_reference import from_robot, load, save
 from soft_arm_description.robot import load_robot
-from soft_arm_experiments.cli import calibrate_grasp
 
 SEEDS = (2, 5, 11)
 LATE_PA = 20e3  # of pressure beyond the first touch by which a contact is seen: 0.4 s of closing
@@ -289,14 +288,6 @@ def test_identified_time_constants_are_those_of_the_plant(free_of):
     free = free_of(2)
     assert np.all(np.diff(free.time_constants_s) > -0.004), 'the chamber grows with the bend'
     assert free.time_constant_s(-50e3) == pytest.approx(1.6e9 * 3.0e-6 / 101_325, rel=0.3)
-
-
-@pytest.mark.parametrize(
-    'arguments', [['--closings', '1'], ['--robot', 'no_such'], ['--rig', 'no_such']]
-)
-def test_bad_input_of_the_command_is_one_line_and_exit_code_2(capsys, arguments):
-    assert calibrate_grasp.main(arguments) == 2
-    assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
 def test_what_cannot_be_identified_is_refused(free_of, finger):

@@ -5,7 +5,6 @@ import datetime
 import pytest
 import rclpy
 import yaml
-from control_testing.spinning_node import SpinningNode
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import JointState
@@ -21,6 +20,7 @@ from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_msgs.srv import PlaceObject, PlaceRing
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.testing import SpinningNode
 
 TRUTH = Dynamics(0.2, 150e3, 0.02, 0.036, 0.022, 0.9, 0.06)
 COMMANDS = {'dynamics': calibrate_dynamics, 'grasp': calibrate_grasp}

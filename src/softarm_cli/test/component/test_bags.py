@@ -12,6 +12,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
+from cli_testing.small_graph import DEADLINE_S, SpinningNode, publisher
 from soft_arm_msgs.msg import ChamberPressures
 from softarm_cli.bag_command import main
 from softarm_cli.bags.file import open_bag

@@ -1,0 +1,170 @@
+"""Every package names what it imports, imports only packages below it, and is part of no cycle.
+
+Code outside of `ros/` can be installed by pip alone, so its imports stand in setup.py too.
+"""
+
+import ast
+import functools
+import re
+import runpy
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+LIBRARIES = {  # import name: name on PyPI, rosdep key (None: comes from requirements/ only)
+    'aiohttp': ('aiohttp', 'python3-aiohttp'),
+    'cv2': ('opencv-python-headless', 'python3-opencv'),
+    'hypothesis': ('hypothesis', 'python3-hypothesis'),
+    'llvmlite': ('llvmlite', None),
+    'matplotlib': ('matplotlib', 'python3-matplotlib'),
+    'mcap': ('mcap', None),
+    'mujoco': ('mujoco', None),
+    'numba': ('numba', 'python3-numba'),
+    'numpy': ('numpy', 'python3-numpy'),
+    'onnxruntime': ('onnxruntime', None),
+    'open3d': ('open3d-cpu', None),
+    'pycocotools': ('pycocotools', None),
+    'pydantic': ('pydantic', 'python3-pydantic'),
+    'pymodbus': ('pymodbus', None),
+    'pyransac3d': ('pyransac3d', None),
+    'pytest': ('pytest', 'python3-pytest'),
+    'rosbags': ('rosbags', None),
+    'scipy': ('scipy', 'python3-scipy'),
+    'threadpoolctl': ('threadpoolctl', None),
+    'torch': ('torch', None),
+    'tqdm': ('tqdm', 'python3-tqdm'),
+    'typing_extensions': ('typing-extensions', 'python3-typing-extensions'),
+    'yaml': ('pyyaml', 'python3-yaml'),
+    'yarl': ('yarl', None),
+}
+ROS = {'ament_index_python', 'cv_bridge', 'rclpy', 'rosidl_adapter', 'tf2_ros'}
+ROS |= {'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs'}
+ROS |= {'rcl_interfaces', 'sensor_msgs', 'soft_arm_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs'}
+ROS |= {'trajectory_msgs', 'visualization_msgs'}
+
+RIG_BASE = {'soft_arm_description', 'soft_arm_node_kit'}
+RIG_CORE = RIG_BASE | {'soft_arm_kinematics'}
+MAY_IMPORT = {
+    'soft_arm_description': set(),
+    'soft_arm_node_kit': set(),
+    'soft_arm_kinematics': RIG_BASE,
+    'soft_arm_vision': RIG_CORE,
+    'soft_arm_control': RIG_CORE,
+    'pneumatic_driver': RIG_BASE,
+    'abb_rws_bridge': RIG_BASE,
+    'softarm_cli': RIG_CORE | {'pneumatic_driver'},
+    'abb_rws_emulator': {'soft_arm_description'},
+    'soft_arm_physics': {'soft_arm_description', 'soft_arm_kinematics'},
+    'soft_arm_sim': RIG_CORE | {'soft_arm_physics', 'abb_rws_emulator', 'abb_rws_bridge'},
+}
+"""Packages by package: what runs on a rig knows no simulator. Only the experiments may use everything."""
+
+PACKAGES = {p.parent.name: p.parent for p in ROOT.glob('src/*/setup.py')}
+PACKAGES['soft_arm_bringup'] = ROOT / 'launch'
+
+
+@functools.cache
+def imports(file: Path) -> set[str]:
+    """Top-level names that a file imports, without the standard library."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition('.')[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module.partition('.')[0])
+    return names - sys.stdlib_module_names
+
+
+def imports_of_code(package: str, *, with_ros: bool) -> set[str]:
+    files = (PACKAGES[package] / package).rglob('*.py')
+    return set().union(*(imports(f) for f in files if with_ros or 'ros' not in f.parts)) - {package}
+
+
+def imports_of_tests(package: str) -> set[str]:
+    """What the tests import, without their own helpers."""
+    folder = PACKAGES[package] / 'test'
+    helpers = {path.stem for pattern in ('*', '*/*') for path in folder.glob(pattern)}
+    return set().union(*map(imports, folder.rglob('*.py'))) - {package} - helpers
+
+
+def named_in_package_xml(package: str, *kinds: str) -> set[str]:
+    root = ElementTree.parse(PACKAGES[package] / 'package.xml').getroot()
+    return {element.text for kind in kinds for element in root.findall(kind)}
+
+
+def named_in_setup(package: str, monkeypatch) -> tuple[set[str], set[str]]:
+    """Names of PyPI packages in setup.py: for the code, extras included, and for the tests."""
+    told = {}
+    monkeypatch.setattr('setuptools.setup', lambda **arguments: told.update(arguments))
+    monkeypatch.chdir(PACKAGES[package])
+    runpy.run_path('setup.py')
+    extras = told.get('extras_require', {})
+    code = told['install_requires'] + [n for e in extras if e != 'test' for n in extras[e]]
+    return tuple(
+        {re.match('[A-Za-z0-9_-]+', n)[0].lower() for n in names}
+        for names in (code, extras.get('test', []))
+    )
+
+
+def pypi_names(names: set[str]) -> set[str]:
+    return {LIBRARIES[n][0] if n in LIBRARIES else n for n in names - ROS}
+
+
+def rosdep_keys(names: set[str]) -> set[str]:
+    return {LIBRARIES[n][1] if n in LIBRARIES else n for n in names} - {None}
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_every_import_is_known(package):
+    unknown = imports_of_code(package, with_ros=True) | imports_of_tests(package)
+    unknown -= ROS | LIBRARIES.keys() | PACKAGES.keys()
+    assert not unknown, f'no package of ours, nor in the tables above: {sorted(unknown)}'
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_package_xml_names_what_is_imported(package):
+    code = named_in_package_xml(package, 'depend', 'exec_depend')
+    tests = named_in_package_xml(package, 'test_depend')
+    missing = rosdep_keys(imports_of_code(package, with_ros=True)) - code
+    assert not missing, f'not named as exec_depend: {sorted(missing)}'
+    missing = rosdep_keys(imports_of_tests(package)) - code - tests
+    assert not missing, f'not named as test_depend: {sorted(missing)}'
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_setup_py_names_what_is_imported_outside_of_ros(package, monkeypatch):
+    code, tests = named_in_setup(package, monkeypatch)
+    missing = pypi_names(imports_of_code(package, with_ros=False)) - code
+    assert not missing, f'not in install_requires: {sorted(missing)}'
+    missing = pypi_names(imports_of_tests(package)) - code - tests
+    assert not missing, f"not in extras_require['test']: {sorted(missing)}"
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_nothing_is_named_that_is_not_imported(package, monkeypatch):
+    code, tests = named_in_setup(package, monkeypatch)
+    imported = imports_of_code(package, with_ros=True) | imports_of_tests(package)
+    unused = (code | tests) - pypi_names(imported)
+    assert not unused, f'in setup.py: {sorted(unused)}'
+    python = {
+        n for n in named_in_package_xml(package, 'exec_depend', 'test_depend') if 'python3-' in n
+    }
+    unused = python - rosdep_keys(imported)
+    assert not unused, f'in package.xml: {sorted(unused)}'
+
+
+@pytest.mark.parametrize('package', MAY_IMPORT)
+def test_a_package_imports_only_packages_below_it(package):
+    assert imports_of_code(package, with_ros=True) & PACKAGES.keys() <= MAY_IMPORT[package]
+
+
+def test_no_package_depends_on_itself_through_others():
+    graph = {
+        p: named_in_package_xml(p, 'depend', 'exec_depend', 'test_depend') & PACKAGES.keys()
+        for p in PACKAGES
+    }
+    assert list(TopologicalSorter(graph).static_order())
