@@ -10,7 +10,9 @@ from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
 def test_detections_of_labelled_pictures_are_the_ring_or_not():
     ring = load_robot('two_module_arm').ring
-    (shown,) = ring_samples('two_module_arm', 'held_out', 1, seed=1, scale=1.0, ringless_share=0.0)
+    (shown,) = ring_samples(
+        'two_module_arm', 'held_out', 1, seed=1, scale=1.0, ringless_share=0.0, first=3
+    )
     intrinsics = synthetic_intrinsics()
     unlabelled = replace(shown, masks=shown.masks[:0], classes=shown.classes[:0])
     hidden = replace(shown, visible_share=np.array([0.1]))

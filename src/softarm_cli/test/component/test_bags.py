@@ -5,14 +5,13 @@ import threading
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
-from cli_testing.spinning_node import DEADLINE_S, SpinningNode, publisher
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import StoragePlugin, Writer
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
-from cli_testing.small_graph import DEADLINE_S, SpinningNode, publisher
+from cli_testing.spinning_node import DEADLINE_S, SpinningNode, publisher
 from soft_arm_msgs.msg import ChamberPressures
 from softarm_cli.bag_command import main
 from softarm_cli.bags.file import open_bag

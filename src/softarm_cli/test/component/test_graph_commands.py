@@ -6,10 +6,9 @@ from contextlib import ExitStack
 
 import pytest
 import yaml
-from cli_testing.spinning_node import SpinningNode
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
-from cli_testing.small_graph import SpinningNode
+from cli_testing.spinning_node import SpinningNode
 from soft_arm_msgs.msg import ChamberPressures
 from softarm_cli import node_command, topic_command
 from softarm_cli.doctor import graph as doctor_graph
