@@ -22,7 +22,7 @@ setup(
     maintainer_email='maintainers@soft-arm.example.org',
     description='Closed-loop tip control and the experiments of the paper.',
     license='Apache-2.0',
-    extras_require={'test': ['soft_arm_node_kit', 'soft_arm_physics', 'hypothesis', 'pytest']},
+    extras_require={'test': ['soft_arm_physics', 'hypothesis', 'pytest']},
     entry_points={
         'console_scripts': [
             'gripper_controller = soft_arm_control.ros.gripper_controller_node:main',

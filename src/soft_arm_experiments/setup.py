@@ -38,7 +38,7 @@ setup(
     maintainer_email='maintainers@soft-arm.example.org',
     description='Experiments, benchmarks, studies, reports and training data: may use every other package.',
     license='Apache-2.0',
-    extras_require={'test': ['soft_arm_node_kit', 'hypothesis', 'pytest', 'pyyaml']},
+    extras_require={'test': ['hypothesis', 'pytest', 'pyyaml']},
     entry_points={
         'softarm.bench': [
             'cell = soft_arm_experiments.cli.bench_cell:main',

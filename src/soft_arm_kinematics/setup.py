@@ -13,6 +13,7 @@ setup(
     python_requires='>=3.11',
     install_requires=[
         'soft_arm_description',
+        'llvmlite',
         'numba>=0.61',
         'numpy>=1.26',
         'pydantic>=2.9',
@@ -24,7 +25,11 @@ setup(
     maintainer_email='maintainers@soft-arm.example.org',
     description='Kinematics of soft arms: arcs, Jacobians, pressure curves, workspace tables.',
     license='Apache-2.0',
-    extras_require={'plot': ['matplotlib>=3.8'], 'test': ['pytest', 'matplotlib>=3.8']},
+    extras_require={
+        'plot': ['matplotlib>=3.8'],
+        'test': ['hypothesis', 'matplotlib>=3.8', 'pytest', 'pyyaml'],
+        'torch': ['torch'],
+    },
     entry_points={
         'console_scripts': [
             'forward_kinematics = soft_arm_kinematics.ros.forward_kinematics_node:main',

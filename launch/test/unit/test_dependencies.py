@@ -46,6 +46,8 @@ ROS |= {'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs',
 ROS |= {'rcl_interfaces', 'sensor_msgs', 'soft_arm_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs'}
 ROS |= {'trajectory_msgs', 'visualization_msgs'}
 
+ROS_TESTS = {'component', 'system'}
+
 RIG_BASE = {'soft_arm_description', 'soft_arm_node_kit'}
 RIG_CORE = RIG_BASE | {'soft_arm_kinematics'}
 MAY_IMPORT = {
@@ -84,11 +86,12 @@ def imports_of_code(package: str, *, with_ros: bool) -> set[str]:
     return set().union(*(imports(f) for f in files if with_ros or 'ros' not in f.parts)) - {package}
 
 
-def imports_of_tests(package: str) -> set[str]:
-    """What the tests import, without their own helpers."""
+def imports_of_tests(package: str, *, with_ros: bool) -> set[str]:
+    """What the tests import, without their own helpers; tests in component/ and system/ need ROS."""
     folder = PACKAGES[package] / 'test'
+    files = [f for f in folder.rglob('*.py') if with_ros or not ROS_TESTS & set(f.parts)]
     helpers = {path.stem for pattern in ('*', '*/*') for path in folder.glob(pattern)}
-    return set().union(*map(imports, folder.rglob('*.py'))) - {package} - helpers
+    return set().union(*map(imports, files)) - {package} - helpers
 
 
 def named_in_package_xml(package: str, *kinds: str) -> set[str]:
@@ -104,14 +107,17 @@ def named_in_setup(package: str, monkeypatch) -> tuple[set[str], set[str]]:
     runpy.run_path('setup.py')
     extras = told.get('extras_require', {})
     code = told['install_requires'] + [n for e in extras if e != 'test' for n in extras[e]]
-    return tuple(
-        {re.match('[A-Za-z0-9_-]+', n)[0].lower() for n in names}
-        for names in (code, extras.get('test', []))
-    )
+    return pypi_names(map(project, code)), pypi_names(map(project, extras.get('test', [])))
 
 
-def pypi_names(names: set[str]) -> set[str]:
-    return {LIBRARIES[n][0] if n in LIBRARIES else n for n in names - ROS}
+def project(requirement: str) -> str:
+    return re.match('[A-Za-z0-9_-]+', requirement)[0]
+
+
+def pypi_names(names) -> set[str]:
+    """Names on PyPI of imports or projects, in their normal form."""
+    projects = (LIBRARIES[n][0] if n in LIBRARIES else n for n in names if n not in ROS)
+    return {name.lower().replace('_', '-') for name in projects}
 
 
 def rosdep_keys(names: set[str]) -> set[str]:
@@ -120,7 +126,7 @@ def rosdep_keys(names: set[str]) -> set[str]:
 
 @pytest.mark.parametrize('package', PACKAGES)
 def test_every_import_is_known(package):
-    unknown = imports_of_code(package, with_ros=True) | imports_of_tests(package)
+    unknown = imports_of_code(package, with_ros=True) | imports_of_tests(package, with_ros=True)
     unknown -= ROS | LIBRARIES.keys() | PACKAGES.keys()
     assert not unknown, f'no package of ours, nor in the tables above: {sorted(unknown)}'
 
@@ -131,7 +137,7 @@ def test_package_xml_names_what_is_imported(package):
     tests = named_in_package_xml(package, 'test_depend')
     missing = rosdep_keys(imports_of_code(package, with_ros=True)) - code
     assert not missing, f'not named as exec_depend: {sorted(missing)}'
-    missing = rosdep_keys(imports_of_tests(package)) - code - tests
+    missing = rosdep_keys(imports_of_tests(package, with_ros=True)) - code - tests
     assert not missing, f'not named as test_depend: {sorted(missing)}'
 
 
@@ -140,14 +146,14 @@ def test_setup_py_names_what_is_imported_outside_of_ros(package, monkeypatch):
     code, tests = named_in_setup(package, monkeypatch)
     missing = pypi_names(imports_of_code(package, with_ros=False)) - code
     assert not missing, f'not in install_requires: {sorted(missing)}'
-    missing = pypi_names(imports_of_tests(package)) - code - tests
+    missing = pypi_names(imports_of_tests(package, with_ros=False)) - code - tests
     assert not missing, f"not in extras_require['test']: {sorted(missing)}"
 
 
 @pytest.mark.parametrize('package', PACKAGES)
 def test_nothing_is_named_that_is_not_imported(package, monkeypatch):
     code, tests = named_in_setup(package, monkeypatch)
-    imported = imports_of_code(package, with_ros=True) | imports_of_tests(package)
+    imported = imports_of_code(package, with_ros=True) | imports_of_tests(package, with_ros=True)
     unused = (code | tests) - pypi_names(imported)
     assert not unused, f'in setup.py: {sorted(unused)}'
     python = {
