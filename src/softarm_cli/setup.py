@@ -11,13 +11,25 @@ setup(
         ('share/' + package_name, ['package.xml']),
         ('bin', ['bin/softarm']),  # found on PATH once the workspace is sourced
     ],
-    install_requires=['matplotlib', 'mcap', 'numpy', 'pyyaml', 'rosbags', 'tqdm', 'typing_extensions'],
+    install_requires=[
+        'pneumatic_driver',
+        'soft_arm_description',
+        'matplotlib',
+        'mcap',
+        'numpy',
+        'pyyaml',
+        'rosbags',
+        'tqdm',
+        'typing-extensions',
+    ],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
     description='The softarm command: one door to what the packages offer on the command line.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest']},
+    extras_require={
+        'test': ['soft_arm_control', 'soft_arm_kinematics', 'soft_arm_vision', 'pytest']
+    },
     entry_points={
         'console_scripts': ['report_ready = softarm_cli.ros.report_ready_node:main'],
         'softarm.commands': [
