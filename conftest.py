@@ -1,11 +1,11 @@
-"""What holds for tests of every package.
+"""Fixtures and rules for the tests of every package.
 
-Tests that start nodes are kept apart: each test file has a ROS domain of its own, also beside other
-runs on this machine.
+Each test file has a ROS domain of its own, so that nodes of different files, and of other test runs
+on this machine, do not meet.
 
-Tests in real time (`component/`, `system/`, and files marked `real_time`) talk to processes and
-devices that vent, time out or latch when this machine stalls, as they should. Such a test says
-nothing, so it gets two more attempts, each with new processes.
+Real-time tests (`component/`, `system/`, and files marked `real_time`) talk to processes and
+devices that vent, time out or latch when the machine stalls, as they should. A failure of such a
+test may be the machine's, so it gets two more attempts, each with new processes.
 """
 
 import fcntl
@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """End what the tests of a file share before another attempt: it may have latched, died or be half way through something."""
+    """End the fixtures that a file's tests share before another attempt: they may have latched or died."""
     if getattr(item, 'execution_count', 1) > 1:
         for name in reversed(item.fixturenames):
             for definition in item._fixtureinfo.name2fixturedefs.get(name, ()):

@@ -1,4 +1,4 @@
-"""Exit 0 if MuJoCo will be able to render without a display: an EGL device that starts, and an OpenGL library."""
+"""Exit 0 if MuJoCo can render without a display: it needs an EGL device and an OpenGL library."""
 
 import ctypes
 import sys
