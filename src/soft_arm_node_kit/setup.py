@@ -14,7 +14,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='What the nodes share: base classes, QoS profiles, parameters, diagnostics, and the process that runs a node.',
+    description='Base classes, QoS profiles, parameters, diagnostics and the runner of all nodes.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
 )

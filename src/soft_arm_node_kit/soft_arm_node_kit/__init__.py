@@ -1,1 +1,1 @@
-"""What every node shares: QoS, parameters, runner, diagnostics."""
+"""Base classes, QoS profiles, parameters, diagnostics and the runner of all nodes."""

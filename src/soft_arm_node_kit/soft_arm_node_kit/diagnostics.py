@@ -10,19 +10,22 @@ from rclpy.node import Node
 
 from soft_arm_node_kit import qos
 
-OK, WARN, ERROR, STALE = (
-    DiagnosticStatus.OK,
-    DiagnosticStatus.WARN,
-    DiagnosticStatus.ERROR,
-    DiagnosticStatus.STALE,
-)
+OK = DiagnosticStatus.OK
+WARN = DiagnosticStatus.WARN
+ERROR = DiagnosticStatus.ERROR
+STALE = DiagnosticStatus.STALE
 
 
 class Reporter:
-    """Publishes what `status()` returns, once a second: (level, message, values by name; units in the names).
+    """Publishes a node's status once a second.
 
-    The value `ready` is False while the node cannot do what it is for, though nothing is wrong: it
-    compiles, waits for another node. `pid` is added, which tells two processes of one name apart.
+    Args:
+        node: The node.
+        hardware_id: Device or robot that the node serves.
+        status: Returns level, message and values by name, with the unit in the name. The value
+            `ready` is False while the node cannot do its work although nothing is wrong: it still
+            compiles, or waits for another node. `pid` is added, so that two processes with one
+            node name can be told apart.
     """
 
     def __init__(self, node: Node, hardware_id: str, status: Callable[[], tuple[bytes, str, dict]]):
@@ -52,7 +55,8 @@ class RateMeter:
     """Rate of events over the last `window_s` seconds of the monotonic clock."""
 
     def __init__(self, window_s: float = 2.0):
-        self._window_s, self._times_s = window_s, deque()
+        self._window_s = window_s
+        self._times_s: deque[float] = deque()
 
     def tick(self) -> None:
         """Count one event now."""
@@ -60,7 +64,7 @@ class RateMeter:
 
     @property
     def rate_hz(self) -> float:
-        """Events per second [Hz]; 0 when none came within the window."""
+        """Events per second [Hz]; 0 if there was none within the window."""
         now_s = time.monotonic()
         while self._times_s and now_s - self._times_s[0] > self._window_s:
             self._times_s.popleft()

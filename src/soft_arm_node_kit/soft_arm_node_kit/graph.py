@@ -1,49 +1,49 @@
-"""Who else takes part in the ROS graph: other publishers of a topic that must have one, and nodes that emulate a rig's devices."""
+"""Questions to the ROS graph: who else publishes a topic, and are the rig's devices emulated?"""
 
 import ipaddress
 import threading
 import time
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node, NodeNameNonExistentError
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from soft_arm_node_kit import qos
 
-FIND_S = (
-    3.2  # in which DDS discovers the nodes that run already: it repeats its announcements every 3 s
-)
+DISCOVERY_S = 3.2  # DDS repeats its announcements every 3 s
 POLL_S = 0.02
 UNNAMED = 'a node whose name is not known yet'
-ARM_EMULATION, CELL_EMULATION = (
-    'soft_arm_msgs/srv/PlaceRing',
-    'soft_arm_msgs/srv/PlaceObject',
-)  # services of emulated devices only
+# Types of services that only emulated devices offer.
+ARM_EMULATION = 'soft_arm_msgs/srv/PlaceRing'
+CELL_EMULATION = 'soft_arm_msgs/srv/PlaceObject'
 
 
 class TopicTakenError(RuntimeError):
-    """Another node publishes a topic that must have one publisher; one line that names the node.
+    """Another node publishes a topic that must have one publisher.
 
-    DDS tells of a killed node for up to 20 s more, so whoever restarts its successor should try
-    again.
+    DDS keeps a killed node in the graph for up to 20 s, so a supervisor should try again.
     """
 
 
 class OnlyPublisher:
-    """Publisher of a topic that must have no other, such as the commands of an actuator.
+    """Publisher of a topic that must have no other publisher, such as an actuator's commands.
 
-    Making one takes `FIND_S`, in which other nodes are discovered. Meanwhile a publisher of the
-    hidden topic `<topic>/_claim` tells nodes that start at the same time; of these the one with the
-    smallest identifier goes on. `others` finds who comes later.
+    The constructor waits `DISCOVERY_S` for the discovery of other nodes. Meanwhile a publisher of
+    the hidden topic `<topic>/_claim` is visible to nodes that start at the same time; of these, the
+    one with the smallest identifier wins. `others` names publishers that appear later.
 
     Raises:
         TopicTakenError: If another node publishes the topic or claims it with a smaller identifier.
     """
 
-    def __init__(self, node: Node, message_type, topic: str, profile: QoSProfile):
+    def __init__(self, node: Node, message_type: Any, topic: str, profile: QoSProfile):
         self._node, self._topic = node, topic
-        end_s, never = time.monotonic() + FIND_S, threading.Event()
-        self._claim, claimed = self._create(message_type, f'{topic}/_claim', profile)
+        end_s = time.monotonic() + DISCOVERY_S
+        never = threading.Event()
+        self._claim, claimed = self._create(message_type, f'{topic}/_claim', QoSProfile(depth=1))
         while time.monotonic() < end_s and all(
             name == UNNAMED for _, name in self._publishers(topic)
         ):
@@ -52,7 +52,7 @@ class OnlyPublisher:
         self._refuse([name for gid, name in self._publishers(f'{topic}/_claim') if gid < claimed])
         self._publisher, self._gid = self._create(message_type, topic, profile)
 
-    def publish(self, message) -> None:
+    def publish(self, message: Any) -> None:
         """Publish one message."""
         self._publisher.publish(message)
 
@@ -60,57 +60,66 @@ class OnlyPublisher:
         """Full names of the other nodes that publish the topic."""
         return sorted({name for gid, name in self._publishers(self._topic) if gid != self._gid})
 
-    def _create(self, message_type, topic, profile):
-        """A publisher and its identifier, which is the one that was not there before."""
+    def _create(
+        self, message_type: Any, topic: str, profile: QoSProfile
+    ) -> tuple[Publisher, tuple[int, ...]]:
+        """Create a publisher; return it and its identifier, the one that is new in the graph."""
         before = dict(self._publishers(topic))
-        publisher, own = (
-            self._node.create_publisher(message_type, topic, profile),
-            self._node.get_fully_qualified_name(),
-        )
+        publisher = self._node.create_publisher(message_type, topic, profile)
+        own = self._node.get_fully_qualified_name()
         return publisher, min(
             gid for gid, name in self._publishers(topic) if name == own and gid not in before
         )
 
-    def _publishers(self, topic) -> list[tuple[tuple[int, ...], str]]:
+    def _publishers(self, topic: str) -> list[tuple[tuple[int, ...], str]]:
         found = self._node.get_publishers_info_by_topic(topic)
-        return [(tuple(e.endpoint_gid), _name(e)) for e in found]
+        return [(tuple(e.endpoint_gid), node_name(e)) for e in found]
 
     def _refuse(self, others: list[str]) -> None:
         if others:
             topic = self._node.resolve_topic_name(self._topic)
             raise TopicTakenError(
-                f'{self._node.get_name()}: {others[0]} already publishes {topic}, which takes one publisher; end it'
+                f'{self._node.get_name()}: {others[0]} already publishes {topic}, '
+                'which must have one publisher: end that node'
             )
 
 
 class DeviceWatch:
-    """Tells whether the devices of the rig that runs are emulated, for programs that measure them.
+    """Finds out whether the running rig's devices are emulated, for programs that measure them.
 
     Args:
-        node: Of the program; it must spin.
+        node: The program's node; it must spin.
         emulation: Type of the service that only emulated devices of this kind offer.
-        namespace: Of the rig's driver, such as `soft_arm`, if its device is measured too.
+        namespace: Namespace of the rig's driver, such as `soft_arm`, if its device is measured too.
     """
 
     def __init__(self, node: Node, emulation: str, namespace: str | None = None):
         self._node, self._emulation, self._namespace = node, emulation, namespace
-        self._links: dict[str, str] = {}  # of drivers: the device's address, as diagnostics say
+        self._links: dict[str, str] = {}  # device addresses by the driver's name
         if namespace is not None:
             node.create_subscription(
                 DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE
             )
 
     def mismatch(self, rig: str, devices: str) -> str:
-        """Why a measurement of the running devices is none of a rig with `virtual` or `real` devices; empty when it is one."""
+        """Return why the running devices are not those of the rig; empty if they can be.
+
+        Args:
+            rig: Name of the rig.
+            devices: `virtual` or `real`: what the rig's devices are.
+        """
         emulated = self.emulated()
         if devices == 'real' and emulated:
             return f'rig {rig!r} is real, but {emulated}: start the real rig, or give --rig virtual'
         if devices == 'virtual' and not emulated:
-            return f'rig {rig!r} is virtual, but nothing emulates the devices that run here: give the --rig that they belong to'
+            return (
+                f'rig {rig!r} is virtual, but the running devices are not emulated: '
+                'give the --rig that they belong to'
+            )
         return ''
 
     def emulated(self) -> str:
-        """Why the devices count as emulated, in a few words; empty when nothing says so."""
+        """Return the evidence that the devices are emulated; empty if there is none."""
         for name, namespace in self._node.get_node_names_and_namespaces():
             try:
                 offered = self._node.get_service_names_and_types_by_node(name, namespace)
@@ -129,14 +138,14 @@ class DeviceWatch:
                 self._links[f'/{status.name}'] = status.hardware_id
 
 
-def _name(endpoint) -> str:
-    """Full name of an endpoint's node, which is discovered after the endpoint."""
+def node_name(endpoint: TopicEndpointInfo) -> str:
+    """Return the full name of an endpoint's node; DDS discovers it after the endpoint."""
     unknown = endpoint.node_name == '_NODE_NAME_UNKNOWN_'
     return UNNAMED if unknown else f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
 
 
 def _on_this_machine(link: str) -> bool:
-    """Whether a driver's link, such as `tcp 127.0.0.1:5020 unit 1`, is to a loopback address."""
+    """Return whether a driver's link, such as `tcp 127.0.0.1:5020 unit 1`, is on the loopback."""
     kind, _, rest = link.partition(' ')
     host = rest.split(' ')[0].rpartition(':')[0].strip('[]')
     try:

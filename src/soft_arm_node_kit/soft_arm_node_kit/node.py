@@ -1,4 +1,4 @@
-"""Base classes of the nodes: rclpy's, whose parameters and QoS are set at start as `parameters` and `qos` say."""
+"""Base classes of the nodes: parameters given at start are declared, and override QoS policies."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from rclpy.subscription import Subscription
 from soft_arm_node_kit.qos import NamedProfile
 
 
-class _WithOverrides:
-    """Mixin: parameters given at start are declared, and override the policies of named QoS profiles."""
+class Node(rclpy.node.Node):
+    """A node whose topics with a named QoS profile take overrides; see `qos` and `parameters`."""
 
     def __init__(self, name: str, **options: Any):
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **options)
@@ -19,22 +19,23 @@ class _WithOverrides:
     def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: Any, **options: Any
     ) -> Publisher:
-        if isinstance(qos_profile, NamedProfile):
-            return super().create_publisher(msg_type, topic, **qos_profile.overridable(), **options)
-        return super().create_publisher(msg_type, topic, qos_profile, **options)
+        """Create a publisher; parameters may override a named profile."""
+        return super().create_publisher(msg_type, topic, **_with_overrides(qos_profile), **options)
 
     def create_subscription(
         self, msg_type: Any, topic: str, callback: Any, qos_profile: Any, **options: Any
     ) -> Subscription:
-        if isinstance(qos_profile, NamedProfile):
-            options |= qos_profile.overridable()
-            return super().create_subscription(msg_type, topic, callback, **options)
-        return super().create_subscription(msg_type, topic, callback, qos_profile, **options)
+        """Create a subscription; parameters may override a named profile."""
+        return super().create_subscription(
+            msg_type, topic, callback, **_with_overrides(qos_profile), **options
+        )
 
 
-class Node(_WithOverrides, rclpy.node.Node):
-    """A node without a life cycle."""
-
-
-class LifecycleNode(_WithOverrides, rclpy.lifecycle.LifecycleNode):
+class LifecycleNode(Node, rclpy.lifecycle.LifecycleNode):
     """A node with a life cycle, such as a driver."""
+
+
+def _with_overrides(profile: Any) -> dict[str, Any]:
+    if isinstance(profile, NamedProfile):
+        return profile.overridable()
+    return {'qos_profile': profile}

@@ -6,17 +6,17 @@ A parameter is a dataclass field made by `parameter`; its unit stands in its nam
     class DriverParameters:
         host: str = parameter('127.0.0.1', 'address of the valve board')
         rate_hz: float = parameter(50.0, 'exchanges per second [Hz]', minimum=1.0, maximum=200.0)
-        port: int = parameter(description='TCP port of the valve board', minimum=1, maximum=65535)   # no default: required
+        port: int = parameter(description='TCP port of the valve board', minimum=1)
 """
 
 import math
-from dataclasses import MISSING, field, fields
-from typing import TypeVar
+from dataclasses import MISSING, Field, field, fields
+from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 
-from soft_arm_node_kit.node import LifecycleNode, Node
+from soft_arm_node_kit.node import Node
 
 _TYPES = {
     bool: ParameterType.PARAMETER_BOOL,
@@ -34,30 +34,30 @@ Parameters = TypeVar('Parameters')
 
 
 class ParameterError(ValueError):
-    """A parameter that is missing, unknown or outside its limits; one line with name, value, limit and remedy."""
+    """A parameter that is missing, unknown, of the wrong type or outside its limits."""
 
 
 def parameter(
-    default=MISSING,
+    default: Any = MISSING,
     description: str = '',
     minimum: float | None = None,
     maximum: float | None = None,
-):
-    """Dataclass field for one parameter; without a default it must be set in the launch or parameter file."""
+) -> Any:
+    """Make the dataclass field of one parameter; without a default the user must set it."""
     return field(
         default=default,
         metadata={'description': description, 'minimum': minimum, 'maximum': maximum},
     )
 
 
-def declare(node: Node | LifecycleNode, parameters_type: type[Parameters]) -> Parameters:
-    """Declare every field of a dataclass as a read-only parameter of the node and return the values.
+def declare(node: Node, parameters_type: type[Parameters]) -> Parameters:
+    """Declare every field of a dataclass as a read-only parameter; return the values.
 
     Raises:
         ParameterError: If one is missing, unknown, of another type, not finite or outside its
             limits.
     """
-    specifications = fields(parameters_type)
+    specifications = fields(parameters_type)  # type: ignore[arg-type]
     known = sorted(spec.name for spec in specifications)
     unknown = sorted(set(node.get_parameters_by_prefix('')) - set(known))
     unknown = [name for name in unknown if not name.startswith(_FOREIGN)]
@@ -68,7 +68,7 @@ def declare(node: Node | LifecycleNode, parameters_type: type[Parameters]) -> Pa
     return parameters_type(**{f.name: _declare_one(node, f) for f in specifications})
 
 
-def _declare_one(node: Node | LifecycleNode, spec):
+def _declare_one(node: Node, spec: Field) -> Any:
     name = f'{node.get_name()}: parameter {spec.name!r}'
     initial = spec.default
     if node.has_parameter(spec.name):  # given at start; declared again with its description
@@ -82,7 +82,7 @@ def _declare_one(node: Node | LifecycleNode, spec):
     if spec.type is float and type(initial) is int:
         initial = float(initial)  # YAML writes 50 for 50.0
     descriptor = ParameterDescriptor(
-        type=_TYPES[spec.type],
+        type=_TYPES[spec.type],  # type: ignore[index]
         description=spec.metadata['description'],
         read_only=True,
         **_ranges(spec),
@@ -95,25 +95,21 @@ def _declare_one(node: Node | LifecycleNode, spec):
     return list(value) if spec.type in (list[float], list[str]) else value
 
 
-def _ranges(spec) -> dict:
+def _ranges(spec: Field) -> dict[str, list]:
     low, high = spec.metadata['minimum'], spec.metadata['maximum']
     if low is None and high is None:
         return {}
     if spec.type is int:
-        low, high = (
-            (-(2**63) if low is None else int(low)),
-            (2**63 - 1 if high is None else int(high)),
-        )
+        low = -(2**63) if low is None else int(low)
+        high = 2**63 - 1 if high is None else int(high)
         return {'integer_range': [IntegerRange(from_value=low, to_value=high)]}
-    low, high = (
-        (-math.inf if low is None else float(low)),
-        (math.inf if high is None else float(high)),
-    )
+    low = -math.inf if low is None else float(low)
+    high = math.inf if high is None else float(high)
     return {'floating_point_range': [FloatingPointRange(from_value=low, to_value=high)]}
 
 
-def _check(name: str, value, spec) -> None:
-    expected = getattr(spec.type, '__origin__', spec.type)
+def _check(name: str, value: Any, spec: Field) -> None:
+    expected: Any = getattr(spec.type, '__origin__', spec.type)
     if not isinstance(value, expected) and not (
         expected is list and not isinstance(value, (str, bytes)) and hasattr(value, '__iter__')
     ):

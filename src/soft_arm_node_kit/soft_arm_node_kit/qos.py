@@ -23,7 +23,7 @@ class NamedProfile(QoSProfile):
     """One of the profiles below."""
 
     def overridable(self) -> dict[str, Any]:
-        """Return the arguments of `create_publisher` and `create_subscription` that let parameters override a copy of this profile."""
+        """Return the arguments of a topic whose policies parameters may override."""
         return {
             'qos_profile': copy.copy(self),  # rclpy writes the overrides into the profile
             'qos_overriding_options': QoSOverridingOptions(_OVERRIDABLE),
@@ -37,24 +37,27 @@ def _profile(depth: int, reliability: ReliabilityPolicy, **policies: object) -> 
 
 
 SENSOR = _profile(5, ReliabilityPolicy.BEST_EFFORT)
-"""Subscriptions to streams of measurements, images too (REP 2003): match every publisher."""
+"""Subscriptions to streams of measurements and images (REP 2003): they match every publisher."""
 
 STATE = _profile(10, ReliabilityPolicy.RELIABLE)
 """Publishers of measurements and estimates; both ends of reports such as /diagnostics."""
 
 IMAGE = _profile(1, ReliabilityPolicy.RELIABLE)
-"""Publishers of images, as realsense2_camera's default."""
+"""Publishers of images; the default of realsense2_camera."""
 
 COMMAND = _profile(
-    1,
-    ReliabilityPolicy.RELIABLE,
-    deadline=Duration(seconds=0.1),
-    lifespan=Duration(seconds=0.5),
+    1, ReliabilityPolicy.RELIABLE, deadline=Duration(seconds=0.1), lifespan=Duration(seconds=0.5)
 )
-"""Publishers of set points, at 10 Hz or more: one that is older than a driver waits, 0.5 s, is not delivered."""
+"""Publishers of set points, which send at 10 Hz or more.
+
+A set point expires after 0.5 s, when a driver that hears no other vents.
+"""
 
 ANY_COMMAND = _profile(1, ReliabilityPolicy.RELIABLE)
-"""Subscriptions to set points: the newest counts. They ask for no deadline, so that they match every publisher."""
+"""Subscriptions to set points: the newest counts.
+
+They request no deadline, so that they match every publisher.
+"""
 
 LATCHED = _profile(1, ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """The last message is kept for late subscribers."""

@@ -1,4 +1,4 @@
-"""Runs one node as a process: the `main` of every executable."""
+"""Run one node as a process: the `main` of every executable."""
 
 import re
 import signal
@@ -15,28 +15,24 @@ from soft_arm_node_kit.graph import TopicTakenError
 
 
 def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
-    """Make the node, spin it until SIGINT or SIGTERM, close it; return the exit code.
+    """Make a node, spin it until SIGINT or SIGTERM, destroy it; return the exit code.
 
-    A node that owns a device or a thread gives it back in `destroy_node`, which is called in every
-    case. Bad input at start (ROS arguments, ValueError or OSError from the node's construction) is
-    one line on stderr and exit code 2; a topic that another node holds is one line and exit code 1,
-    since that node may end.
+    A node that owns a device or a thread releases it in `destroy_node`, which is called in every
+    case. Bad input at start (ROS arguments, ValueError or OSError from the node's construction)
+    gives one line on stderr and exit code 2. If another node publishes a topic that this one must
+    publish alone, it is exit code 1: starting again may help.
     """
     stopping = False
 
-    def stop(_number, _frame):
+    def stop(_number: int, _frame: object) -> None:
         nonlocal stopping
         stopping = True
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    try:
-        rclpy.init(
-            args=args, signal_handler_options=SignalHandlerOptions.NO
-        )  # rclpy's own would end the context before the node can close
-    except (
-        RuntimeError
-    ) as error:  # of rcl: remappings, parameters or files after --ros-args that it cannot read
+    try:  # without rclpy's own signal handlers, which end the context before the node can close
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RuntimeError as error:  # unreadable remapping, parameter or file after --ros-args
         sys.stderr.write(re.sub(r', at \S+:\d+', '', str(error)) + '\n')
         return 2
     executor, node = SingleThreadedExecutor(), None
@@ -44,8 +40,8 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
         node = make_node()
         _refuse_impossible_transitions(node)
         executor.add_node(node)
-        while not stopping and rclpy.ok():
-            executor.spin_once(timeout_sec=0.1)  # a signal is seen when the wait returns
+        while not stopping and rclpy.ok():  # type: ignore[attr-defined]
+            executor.spin_once(timeout_sec=0.1)  # signals are handled between two waits
     except ExternalShutdownException:
         pass
     except (ValueError, OSError, TopicTakenError) as error:
@@ -57,16 +53,14 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
         if node is not None:
             node.destroy_node()
         executor.shutdown()
-        rclpy.try_shutdown()
+        rclpy.try_shutdown()  # type: ignore[attr-defined]
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(
-                number, signal.SIG_IGN
-            )  # ros2 launch may repeat it: not a death now that only the interpreter has to end
+            signal.signal(number, signal.SIG_IGN)  # ros2 launch may repeat it
     return 0
 
 
 def _refuse_impossible_transitions(node: Node) -> None:
-    """Answer a request for a transition that a lifecycle node's state does not have; rclpy would end the node."""
+    """Refuse lifecycle transitions that the present state lacks; in rclpy they end the node."""
     for service in node.services:
         if service.srv_type is ChangeState:
             service.callback = _answered(node, service.callback)
@@ -78,9 +72,10 @@ def _answered(node: Node, change: Callable) -> Callable:
     ) -> ChangeState.Response:
         try:
             return change(request, response)
-        except RuntimeError:  # of rcl; errors of the transition's own callback do not come here
+        except RuntimeError:  # from rcl; errors in the transition's own callback do not get here
             node.get_logger().warning(
-                f'transition {request.transition.id} is not one of the present state: see get_available_transitions'
+                f'transition {request.transition.id} refused: the present state does not have it; '
+                'see the service get_available_transitions'
             )
             response.success = False
             return response

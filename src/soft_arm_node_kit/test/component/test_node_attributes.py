@@ -1,4 +1,4 @@
-"""rclpy keeps its own state in attributes of the node: a node that reuses one of the names breaks services that ROS tools call."""
+"""No node assigns an attribute that rclpy uses itself: that breaks services of ROS tools."""
 
 import ast
 from pathlib import Path
