@@ -26,7 +26,7 @@ from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
 from soft_arm_kinematics.calibration.pressure_length import load_curve, read_points
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_physics import plant_parameters
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.cameras import parameters as camera_parameters
 from soft_arm_sim.cameras.parameters import CONFIG
 from soft_arm_vision.calibration import extrinsics
@@ -189,7 +189,7 @@ def loaders() -> dict[str, Loader]:
 
             return load_parameters(model, path)
 
-        found[f'world {path.stem}'] = Loader(path.read_bytes(), read, (SimulationError,))
+        found[f'world {path.stem}'] = Loader(path.read_bytes(), read, (PhysicsError,))
     cloud = lambda name: Loader(  # noqa: E731
         _cloud(name),
         read_cloud,

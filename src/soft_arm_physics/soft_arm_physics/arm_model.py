@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import BellowsSegment, Robot
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 
 # On its own MuJoCo writes warnings into a file in the working directory.
 mujoco.set_mju_user_warning(logging.getLogger(__name__).warning)
@@ -29,17 +29,17 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
     the last segment. Positive x (y) hinges bend towards +x (+y).
 
     Raises:
-        SimulationError: If the robot has other segments than bellows or no ring, or if a segment
+        PhysicsError: If the robot has other segments than bellows or no ring, or if a segment
             needs a twist that the chain has not.
     """
     for segment in robot.segments:
         if segment.kind != 'bellows':
-            raise SimulationError(
+            raise PhysicsError(
                 f'robot {robot.name} cannot be simulated: segment {segment.name} is of kind {segment.kind}, the plant has bellows only; '
                 'use two_module_arm or another robot of bellows'
             )
     if robot.ring is None:
-        raise SimulationError(
+        raise PhysicsError(
             f'robot {robot.name} cannot be simulated: it has no ring at its tip; add the key ring to its file'
         )
     spec = mujoco.MjSpec()
@@ -53,7 +53,7 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
     parent, offset = spec.worldbody, 0.0
     for segment in robot.segments:
         if not segment.closing_twist:
-            raise SimulationError(
+            raise PhysicsError(
                 f'segment {segment.name}: closing_twist is false, but bellows do not twist the arm; set it to true'
             )
         parent = _add_segment(parent, offset, segment)

@@ -1,5 +1,5 @@
-"""Errors of the virtual rig."""
+"""Errors of the physics."""
 
 
-class SimulationError(ValueError):
+class PhysicsError(ValueError):
     """Base of every error of this package; the message is one line with value, unit, limit and remedy."""

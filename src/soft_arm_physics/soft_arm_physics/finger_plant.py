@@ -11,7 +11,7 @@ import threading
 import numpy as np
 
 from soft_arm_description.robot import Robot
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 
 ATMOSPHERE_PA = 101_325.0
 LONGEST_STEP_S = 0.005
@@ -41,12 +41,12 @@ class FingerPlant:
         seed: Draws what deviates from the robot file and the sensor's noise. The same seed is the same finger.
 
     Raises:
-        SimulationError: If the robot is no such finger.
+        PhysicsError: If the robot is no such finger.
     """
 
     def __init__(self, robot: Robot, seed: int):
         if len(robot.chambers) != 1 or any(s.kind != 'single_bend' for s in robot.segments):
-            raise SimulationError(
+            raise PhysicsError(
                 f'robot {robot.name!r} is no finger: the plant needs single_bend segments on one chamber, such as four_piece_finger'
             )
         self.robot = robot
@@ -94,10 +94,10 @@ class FingerPlant:
                 pressure bends [m]; None: no object.
 
         Raises:
-            SimulationError: If the gap is not positive.
+            PhysicsError: If the gap is not positive.
         """
         if gap_m is not None and not (math.isfinite(gap_m) and gap_m > 0.0):
-            raise SimulationError(
+            raise PhysicsError(
                 f'gap {gap_m} m must be greater than 0 m: None takes the object away'
             )
         with self._lock:

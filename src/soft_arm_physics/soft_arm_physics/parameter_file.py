@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -27,14 +27,14 @@ def load_parameters(model: type[Model], path: str | Path) -> Model:
     """Read a YAML file into `model`.
 
     Raises:
-        SimulationError: If the file is missing, is not YAML, or a value is missing, unknown or
+        PhysicsError: If the file is missing, is not YAML, or a value is missing, unknown or
             impossible.
     """
     try:
         return model.model_validate(read_yaml(path))
     except OSError as error:
-        raise SimulationError(f'parameter file {str(path)!r}: {error.strerror}') from error
+        raise PhysicsError(f'parameter file {str(path)!r}: {error.strerror}') from error
     except YamlFileError as error:
-        raise SimulationError(f'{path}: {error}') from error
+        raise PhysicsError(f'{path}: {error}') from error
     except ValidationError as error:
-        raise SimulationError(f'{path}: {validation_message(error)}') from error
+        raise PhysicsError(f'{path}: {validation_message(error)}') from error

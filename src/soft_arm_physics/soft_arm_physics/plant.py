@@ -11,7 +11,7 @@ from soft_arm_description.robot import Robot
 from soft_arm_kinematics.calibration.pressure_length import curve_of_robot_file
 from soft_arm_physics.arm_model import build_arm, chain_rest_length_m
 from soft_arm_physics.bellows import chain_forces, step_pressures
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.plant_parameters import PlantParameters
 
 NEARLY_STRAIGHT_PER_PA = 1e-9
@@ -84,11 +84,11 @@ class Plant:
             limits.
 
         Raises:
-            SimulationError: If the shape is wrong or a value is not finite.
+            PhysicsError: If the shape is wrong or a value is not finite.
         """
         targets = np.asarray(targets_pa, float)
         if targets.shape != self._pressure_pa.shape or not np.isfinite(targets).all():
-            raise SimulationError(
+            raise PhysicsError(
                 f'valve targets {targets.tolist()} Pa: give {len(self._pressure_pa)} finite gauge pressures'
             )
         applied = np.clip(targets, *self._limits_pa)
@@ -115,7 +115,7 @@ class Plant:
             chain_forces(data.qpos, self._effective_pa, *curves, *chain, force, damping)
             mujoco.mj_step(self._model, data)
         if not np.isfinite(data.qpos).all():
-            raise SimulationError(
+            raise PhysicsError(
                 f'the plant is unstable at {self.time_s:.3f} s: decrease time_step_s or increase damping_time_s in the plant file'
             )
 
@@ -137,7 +137,7 @@ class Plant:
             The simulated time it took [s].
 
         Raises:
-            SimulationError: If the arm still moves after `limit_s`.
+            PhysicsError: If the arm still moves after `limit_s`.
         """
         start = self.time_s
         while self.time_s - start < limit_s:
@@ -150,7 +150,7 @@ class Plant:
             ).max()
             if moving_pa < RESTING_PA_S and np.abs(self._data.qvel).max() < RESTING_M_S:
                 return self.time_s - start
-        raise SimulationError(
+        raise PhysicsError(
             f'the plant still moves at {np.abs(self._data.qvel).max():.2g} m/s after {limit_s} s; '
             'check damping_time_s and time_step_s in the plant file'
         )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_physics.errors import SimulationError
 from soft_arm_physics.plant import Plant
 from soft_arm_sim.devices.valve_board import CHANNELS
+from soft_arm_sim.errors import SimulationError
 
 PERIOD_S = 0.004
 GIVE_UP_S = 0.1  # a longer delay is not caught up: the arm would jump

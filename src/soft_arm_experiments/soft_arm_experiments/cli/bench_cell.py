@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from soft_arm_description.command_line import CommandLine, number_in, seed_number
 from soft_arm_description.robot import RobotFileError
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BenchError
 
@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
         '--seed', type=seed_number, default=1, help='of faults and finger (default: %(default)s)'
     )
     parser.add_robot('four_piece_finger')
-    return parser.answer(argv, _bench, BenchError, RobotFileError, SimulationError, VisionError)
+    return parser.answer(argv, _bench, BenchError, RobotFileError, PhysicsError, VisionError)
 
 
 def _bench(options) -> int:

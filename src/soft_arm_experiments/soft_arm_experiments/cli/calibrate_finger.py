@@ -39,7 +39,7 @@ from soft_arm_kinematics.calibration.pressure_bend import fit_bends, save_bends
 from soft_arm_kinematics.calibration.pressure_length import read_points
 from soft_arm_kinematics.cli.calibrate_curve import draw_fits, fit_summary, fit_table
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger import records as finger_records
 from soft_arm_vision.finger.angles import CAMERA_SIDES
@@ -52,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
         _calibrate,
         VisionError,
         KinematicsError,
-        SimulationError,
+        PhysicsError,
         RobotFileError,
         CalibrationError,
     )

@@ -67,7 +67,7 @@ def measure_places(
     Raises:
         VisionError: If the robot has no ring or cannot be simulated.
     """
-    from soft_arm_physics.errors import SimulationError
+    from soft_arm_physics.errors import PhysicsError
     from soft_arm_physics.plant import Plant
     from soft_arm_physics.plant_parameters import load_plant_parameters
     from soft_arm_sim.cameras.camera import (
@@ -85,7 +85,7 @@ def measure_places(
     rng, finder = np.random.default_rng(seed), make_segmenter(segmenter, ring_of(robot))
     try:
         plant = Plant(robot, load_plant_parameters(), seed)
-    except SimulationError as error:
+    except PhysicsError as error:
         raise VisionError(str(error)) from error
     camera, found = VirtualCamera(robot, parameters, load_calibration_jig(), seed), []
     try:

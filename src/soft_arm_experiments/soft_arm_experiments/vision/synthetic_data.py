@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.vision import coco
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.cameras.random_scenes import RandomScenes, scaled_camera
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
@@ -53,7 +53,7 @@ def ring_samples(
     """
     try:
         scenes = RandomScenes(load_robot(robot_name), domain, seed, scaled_camera(scale))
-    except SimulationError as error:
+    except PhysicsError as error:
         raise VisionError(str(error)) from error
     try:
         for number in range(first, first + count):

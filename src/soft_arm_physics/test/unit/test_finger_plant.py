@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.finger_plant import FingerPlant
 
 ROBOT = load_robot('four_piece_finger')
@@ -99,10 +99,10 @@ def test_vacuum_opens_away_from_the_object():
 
 @pytest.mark.parametrize('gap_m', [0.0, -0.01, math.nan, math.inf])
 def test_impossible_gap_is_refused(gap_m):
-    with pytest.raises(SimulationError, match='greater than 0 m'):
+    with pytest.raises(PhysicsError, match='greater than 0 m'):
         FingerPlant(ROBOT, 0).place_object(gap_m)
 
 
 def test_an_arm_is_no_finger():
-    with pytest.raises(SimulationError, match="'two_module_arm' is no finger"):
+    with pytest.raises(PhysicsError, match="'two_module_arm' is no finger"):
         FingerPlant(load_robot('two_module_arm'), 0)

@@ -3,7 +3,7 @@ import pytest
 
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import make_arm
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.plant import Plant
 from soft_arm_physics.plant_parameters import load_plant_parameters
 
@@ -214,7 +214,7 @@ def test_targets_beyond_the_limits_are_held_and_returned():
 def test_impossible_targets_are_refused_and_nothing_moves(targets):
     plant = Plant(ROBOT, IDEAL, 0)
     plant.set_valve_targets_pa([1e3] * 6)
-    with pytest.raises(SimulationError, match='6 finite'):
+    with pytest.raises(PhysicsError, match='6 finite'):
         plant.set_valve_targets_pa(targets)
     plant.settle()
     assert plant.true_pressures_pa == pytest.approx([1e3] * 6, abs=60)
@@ -230,7 +230,7 @@ def test_sensors_read_with_offset_and_noise():
 
 
 def test_an_unstable_plant_says_so():
-    with pytest.raises(SimulationError, match='time_step_s'):
+    with pytest.raises(PhysicsError, match='time_step_s'):
         Plant(
             ROBOT,
             changed(IDEAL, 'mechanics', time_step_s=0.01, damping_time_s=1e-6, gravity_m_s2=9.81),
@@ -239,7 +239,7 @@ def test_an_unstable_plant_says_so():
 
 
 def test_a_segment_that_would_have_to_twist_is_refused():
-    with pytest.raises(SimulationError, match='closing_twist'):
+    with pytest.raises(PhysicsError, match='closing_twist'):
         Plant(changed_robot(closing_twist=False), IDEAL, 0)
 
 
@@ -265,5 +265,5 @@ def test_a_segment_that_would_have_to_twist_is_refused():
     ],
 )
 def test_robot_that_cannot_be_simulated_is_named_with_the_reason(robot, message):
-    with pytest.raises(SimulationError, match=message):
+    with pytest.raises(PhysicsError, match=message):
         Plant(robot, IDEAL, 0)

@@ -7,11 +7,11 @@ import numpy as np
 
 from soft_arm_description.robot import Robot
 from soft_arm_physics.arm_model import chain_rest_length_m
-from soft_arm_physics.errors import SimulationError
 from soft_arm_sim.cameras.depth_noise import DepthNoise
 from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import CalibrationJig, CameraParameters
 from soft_arm_sim.cameras.scene import ARM_GROUP, RING_GROUP, build_scene
+from soft_arm_sim.errors import SimulationError
 
 ON_THE_ARM = -1
 HIDDEN_GROUP = 5

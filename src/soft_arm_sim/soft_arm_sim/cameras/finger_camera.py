@@ -6,11 +6,11 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
-from soft_arm_physics.errors import SimulationError
 from soft_arm_sim.cameras.depth_noise import DepthNoise
 from soft_arm_sim.cameras.finger_scene import body_poses, finger_scene
 from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import Distortion, FingerCameraParameters
+from soft_arm_sim.errors import SimulationError
 
 FINER = 2  # pinhole pixels for one of the sensor's, each way: a pixel sees an area, not a point
 UNDISTORT_STEPS = (

@@ -6,8 +6,8 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.segments import pcc
-from soft_arm_physics.errors import SimulationError
 from soft_arm_sim.cameras.parameters import FingerCameraParameters
+from soft_arm_sim.errors import SimulationError
 
 SLICES = 8  # of every piece: each bends by 2.5 deg at most, which hides 5 um of its outline
 OVERLAP = 1.25  # of a slice's length, which closes the gaps on the outside of the bend

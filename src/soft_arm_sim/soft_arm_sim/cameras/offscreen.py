@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-from soft_arm_physics.errors import SimulationError
+from soft_arm_sim.errors import SimulationError
 
 MAX_GEOMS = 1000
 

@@ -6,7 +6,7 @@ import signal
 
 from soft_arm_description.command_line import CommandLine, number_in, port_or_any, seed_number
 from soft_arm_description.robot import RobotFileError, load_robot
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.devices.modbus_server import RELEASE_S
 
 
@@ -60,7 +60,7 @@ async def _serve(device, as_json: bool) -> None:
 
 def main(argv: list[str]) -> int:
     """Run until SIGINT or SIGTERM; 2 for bad input."""
-    return _parser().answer(argv, _emulate, RobotFileError, SimulationError)
+    return _parser().answer(argv, _emulate, RobotFileError, PhysicsError)
 
 
 def _emulate(options) -> int:

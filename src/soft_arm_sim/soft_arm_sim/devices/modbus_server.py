@@ -14,8 +14,8 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 
-from soft_arm_physics.errors import SimulationError
 from soft_arm_sim.devices.modbus_pdu import NO_SUCH_UNIT, Registers, answer, refusal
+from soft_arm_sim.errors import SimulationError
 
 _log = logging.getLogger(__name__)
 _HEADER = struct.Struct('>HHHB')  # transaction, protocol (0), bytes that follow, unit

@@ -24,7 +24,7 @@ from soft_arm_node_kit.diagnostics import OK, WARN, RateMeter, Reporter
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.finger_plant import FingerPlant
 from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.parameters import CONFIG, load_finger_camera_parameters
@@ -158,7 +158,7 @@ class VirtualCellNode(Node):
         try:
             self._plant.place_object(None if math.isnan(request.gap_m) else request.gap_m)
             response.success = True
-        except SimulationError as error:
+        except PhysicsError as error:
             response.message = str(error)
         return response
 

@@ -21,13 +21,13 @@ from soft_arm_node_kit.diagnostics import OK, WARN, RateMeter, Reporter
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
-from soft_arm_physics.errors import SimulationError
 from soft_arm_physics.plant import Plant
 from soft_arm_physics.plant_parameters import SHIPPED, load_plant_parameters
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.parameters import CONFIG, load_calibration_jig, load_camera_parameters
 from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread
 from soft_arm_sim.devices.valve_board import ValveBoard
+from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.ros.conversions import (
     camera_info_message,
     image_message,

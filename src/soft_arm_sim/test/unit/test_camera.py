@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_physics.errors import SimulationError
 from soft_arm_physics.plant import Plant
 from soft_arm_physics.plant_parameters import load_plant_parameters
 from soft_arm_sim.cameras.camera import ON_THE_ARM, VirtualCamera
 from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
+from soft_arm_sim.errors import SimulationError
 
 ROBOT, PARAMETERS, JIG = (
     load_robot('two_module_arm'),

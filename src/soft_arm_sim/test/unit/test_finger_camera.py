@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
-from soft_arm_physics.errors import SimulationError
 from soft_arm_sim.cameras.finger_camera import FingerCamera, distorted
 from soft_arm_sim.cameras.finger_scene import PAINT_M, body_poses
 from soft_arm_sim.cameras.parameters import Distortion, load_finger_camera_parameters
+from soft_arm_sim.errors import SimulationError
 
 ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_parameters()
 IMAGE, NOISE = PARAMETERS.image, PARAMETERS.noise

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from soft_arm_physics.errors import SimulationError
 from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread, ModbusDevice
 from soft_arm_sim.devices.pcu2v import Pcu2vLogic
 from soft_arm_sim.devices.valve_board import BoardLogic
+from soft_arm_sim.errors import SimulationError
 
 pytestmark = pytest.mark.real_time
 

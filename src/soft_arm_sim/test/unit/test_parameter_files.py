@@ -1,7 +1,7 @@
 import pytest
 import yaml
 
-from soft_arm_physics.errors import SimulationError
+from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.plant_parameters import SHIPPED, load_plant_parameters
 from soft_arm_sim.cameras.parameters import (
     CONFIG,
@@ -63,7 +63,7 @@ def test_a_bad_value_is_one_line_with_file_key_and_value(tmp_path, name, path, v
     without(content, path) if value is None else put(content, path, value)
     file = tmp_path / name
     file.write_text(yaml.safe_dump(content))
-    with pytest.raises(SimulationError) as caught:
+    with pytest.raises(PhysicsError) as caught:
         LOADERS[name](file)
     message = str(caught.value)
     assert all(word in message for word in [*words, str(file)]) and '\n' not in message
@@ -76,7 +76,7 @@ def test_an_unreadable_file_is_one_line(tmp_path, text, words):
     file = tmp_path / 'x.yaml'
     if text is not None:
         file.write_text(text)
-    with pytest.raises(SimulationError) as caught:
+    with pytest.raises(PhysicsError) as caught:
         load_plant_parameters(file)
     assert all(word in str(caught.value) for word in [*words, str(file)]) and '\n' not in str(
         caught.value

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
-from soft_arm_physics.errors import SimulationError
 from soft_arm_physics.plant import Plant
 from soft_arm_physics.plant_parameters import load_plant_parameters
 from soft_arm_sim.devices.valve_board import ValveBoard
+from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.running_plant import RunningPlant
 
 pytestmark = pytest.mark.real_time
