@@ -10,6 +10,8 @@ from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
 from soft_arm_description.robot import Robot
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
@@ -17,7 +19,6 @@ from soft_arm_msgs.msg import IkSolution as IkSolutionMsg
 from soft_arm_msgs.srv import SolveIK
 
 if TYPE_CHECKING:  # forward kinematics does not load the compiler
-    from soft_arm_kinematics.configuration import Configuration
     from soft_arm_kinematics.ik.inverse import IkResult, IkSolution
 
 BODY_RGB = 0.75, 0.78, 0.82
@@ -70,6 +71,22 @@ def transform_msg(transform: np.ndarray, parent: str, child: str, stamp) -> Tran
     translation.x, translation.y, translation.z = transform[:3, 3].tolist()
     rotation.x, rotation.y, rotation.z, rotation.w = pcc.q_xyzw(transform).tolist()
     return message
+
+
+def base_transform(arm: Arm, stamp) -> TransformStamped:
+    """Static transform of an arm's base in its parent frame."""
+    base = arm.robot.base
+    return transform_msg(arm.base_pose, base.parent_frame, base.frame, stamp)
+
+
+def tip_transforms(shape: Configuration, stamp) -> list[TransformStamped]:
+    """Transforms of the segments' ends in the base, and of the last one once more as the tip by the model."""
+    robot, poses = shape.arm.robot, shape.segment_poses
+    names = [*(f'{name}_tip' for name in robot.segment_names), 'tip_by_model']
+    return [
+        transform_msg(pose, robot.base.frame, f'{robot.base.frame_prefix}{name}', stamp)
+        for pose, name in zip([*poses, poses[-1]], names, strict=True)
+    ]
 
 
 def configuration_msg(shape: 'Configuration | IkSolution', robot: Robot, stamp) -> ArmConfiguration:

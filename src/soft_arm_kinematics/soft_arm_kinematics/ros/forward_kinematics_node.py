@@ -1,11 +1,11 @@
-"""Forward kinematics: measured pressures in; configuration, frames and pictures of the arm or finger out.
+"""Forward kinematics: measured pressures in; configuration, frames and visualization of an arm or finger out.
 
 In: `pressures` (ChamberPressures). Out: `configuration` (ArmConfiguration) and /tf for every
-message; `body` (Marker) and `joint_states` (the URDF's sections) at no more than `picture_rate_hz`;
-static /tf of the base, which for a finger is its mount on the robot's flange. When pressures stop,
-nothing more is published and /diagnostics says so. Any robot file that is driven by pressures alone
-will do; the frames of the tips begin as the base frame does, such as `soft_arm_` or
-`soft_gripper_`.
+message; `body` (Marker) and `joint_states` (the rigid sections of the URDF) at
+`visualization_rate_hz` at most; static /tf of the base, which for a finger is its mount on the
+robot's flange. Without pressures nothing is published, and /diagnostics says so. Any robot that
+pressures alone set will do; the names of its frames begin as that of the base frame does, such as
+`soft_arm_` or `soft_gripper_`.
 """
 
 from dataclasses import dataclass
@@ -36,13 +36,13 @@ class ForwardKinematicsParameters:
 
     robot: str = parameter(description='name or path of the robot file')
     rig: str = parameter(description='rig whose calibration is used')
-    picture_rate_hz: float = parameter(
-        15.0, 'most often that body and joint_states are published [Hz]', minimum=0.1, maximum=50.0
+    visualization_rate_hz: float = parameter(
+        15.0, 'highest rate of body and joint_states [Hz]', minimum=0.1, maximum=50.0
     )
 
 
 class ForwardKinematicsNode(Node):
-    """Translates pressures into the arm's shape."""
+    """Translates pressures into the shape of the robot."""
 
     def __init__(self):
         super().__init__('forward_kinematics')
@@ -52,10 +52,11 @@ class ForwardKinematicsNode(Node):
         if not self._arm.set_by_pressures:
             kinds = ', '.join(f'{s.name} ({s.kind})' for s in self._robot.segments)
             raise KinematicsError(
-                f'forward_kinematics: robot {self._robot.name} is not set by pressures alone: {kinds}; `limb_states` serves tendon segments'
+                f'forward_kinematics: pressures alone do not set robot {self._robot.name} ({kinds}): '
+                'use limb_states for tendon segments'
             )
-        self._picture_period_s = 1.0 / settings.picture_rate_hz
-        self._last_picture: Time | None = None
+        self._visualization_period_s = 1.0 / settings.visualization_rate_hz
+        self._last_visualized: Time | None = None
         self._joint_names = joint_names(self._robot)
         self._nominal = [s.name for s in self._robot.segments if getattr(s, 'nominal', False)]
         self._clipped_pa, self._fault, self._rate = 0.0, '', diagnostics.RateMeter()
@@ -64,15 +65,11 @@ class ForwardKinematicsNode(Node):
         self._joint_states = self.create_publisher(JointState, 'joint_states', qos.STATE)
         self._frames = TransformBroadcaster(self)
         self._static_frames = StaticTransformBroadcaster(self)
-        self._static_frames.sendTransform(self._base_msg())
+        self._static_frames.sendTransform(
+            conversions.base_transform(self._arm, self.get_clock().now().to_msg())
+        )
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
         diagnostics.Reporter(self, self._robot.name, self._status)
-
-    def _base_msg(self):
-        base = self._robot.base
-        return conversions.transform_msg(
-            self._arm.base_pose, base.parent_frame, base.frame, self.get_clock().now().to_msg()
-        )
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
@@ -88,19 +85,9 @@ class ForwardKinematicsNode(Node):
             self.get_logger().warning(self._fault, throttle_duration_sec=10.0)
 
     def _publish(self, shape: Configuration, stamp) -> None:
-        base, poses = self._robot.base.frame, shape.segment_poses
-        prefix = self._robot.base.frame_prefix
-        frames = [f'{prefix}{name}_tip' for name in self._robot.segment_names] + [
-            f'{prefix}tip_by_model'
-        ]
-        self._frames.sendTransform(
-            [
-                conversions.transform_msg(pose, base, frame, stamp)
-                for pose, frame in zip([*poses, poses[-1]], frames, strict=True)
-            ]
-        )
+        self._frames.sendTransform(conversions.tip_transforms(shape, stamp))
         self._configuration.publish(conversions.configuration_msg(shape, self._robot, stamp))
-        if self._picture_due():
+        if self._visualization_due():
             self._body.publish(
                 conversions.body_msg(shape.backbone(POINTS_PER_SEGMENT), self._robot, stamp)
             )
@@ -108,14 +95,11 @@ class ForwardKinematicsNode(Node):
                 conversions.joint_state_msg(self._joint_names, joint_values(shape), stamp)
             )
 
-    def _picture_due(self) -> bool:
-        now = self.get_clock().now()
-        if (
-            self._last_picture is not None
-            and 0 <= (now - self._last_picture).nanoseconds * 1e-9 < self._picture_period_s
-        ):
+    def _visualization_due(self) -> bool:
+        now, last = self.get_clock().now(), self._last_visualized
+        if last is not None and 0 <= (now - last).nanoseconds * 1e-9 < self._visualization_period_s:
             return False
-        self._last_picture = now
+        self._last_visualized = now
         return True
 
     def _status(self):
@@ -128,21 +112,19 @@ class ForwardKinematicsNode(Node):
         if self._fault:
             return diagnostics.ERROR, self._fault, values
         if not self._rate.rate_hz:
-            return diagnostics.STALE, 'no pressures come in: is the driver active?', values
+            return diagnostics.STALE, 'no pressures are received: activate the driver', values
         if self._clipped_pa > 0.0:
-            return (
-                diagnostics.WARN,
-                (
-                    f'a pressure is {self._clipped_pa:.0f} Pa beyond the calibrated range, whose end is used: calibrate over a wider range'
-                ),
-                values,
+            text = (
+                f'a pressure is {self._clipped_pa:.0f} Pa beyond the calibrated range and is taken '
+                'as its end: calibrate over a wider range'
             )
+            return diagnostics.WARN, text, values
         if self._nominal:
-            return (
-                diagnostics.WARN,
-                f'the bends of {self._nominal[0]} .. are nominal: measure them with `softarm calibrate finger`',
-                values,
+            text = (
+                f'the bend of {self._nominal[0]} is nominal, not measured: calibrate it, for a '
+                'finger with `softarm calibrate finger`'
             )
+            return diagnostics.WARN, text, values
         return diagnostics.OK, 'following the pressures', values
 
 
