@@ -1,12 +1,12 @@
-"""Families of rising pressure curves, compared on held-out data, with error bars and hysteresis.
+"""Families of rising pressure curves, compared by their error on held-out data, with confidence and hysteresis.
 
     exponential      y_0 + s (exp(k p) - 1) / k                     three parameters, analytic in both directions
     cubic            sum_i c_i (p / u)^i                            gripper paper; may fall inside the range, and is then refused
     monotone_spline  monotone piecewise cubic (PCHIP) through the isotonic regression of the means at each pressure
 
-y is a length [m] or an angle [rad], p gauge pressure [Pa]. Held out is one pressure at a time
-(every tenth where there are more than ten), never an end of the range, which would be
-extrapolation. Such fits, the ends left out too, give the jackknife's confidence.
+y is a length [m] or an angle [rad], p gauge pressure [Pa]. Every fold leaves out one pressure (every
+tenth where there are more than ten), but never an end of the range, since predicting it would be
+extrapolation. The jackknife of the confidence leaves out the ends too.
 """
 
 from dataclasses import dataclass
@@ -15,45 +15,71 @@ from functools import cached_property
 import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval, polyvander
 from scipy.interpolate import PchipInterpolator
-from scipy.optimize import minimize_scalar
+from scipy.optimize import isotonic_regression, least_squares
 
 from soft_arm_kinematics.errors import CurveError
 
-LARGEST_RATIO = 1e3  # largest accepted ratio of the slopes at the two ends of the data: beyond it the inverse is noise
+LARGEST_RATIO = 1e3  # of the slopes at the two ends of the data: beyond it the inverse is noise
 CONFIDENCE_POINTS = 9
 LARGEST_FOLDS = 10
 BISECTIONS = 60
-NEARLY_BEST = 1.02  # the earlier family in the list above is taken unless a later one's held-out error is smaller by more than this
+NEARLY_BEST = 1.02  # a later family is taken only if its held-out error is smaller by this factor
 
 
 @dataclass(frozen=True)
 class Exponential:
-    """y_0 [m or rad], slope at ambient pressure [per Pa] and growth k [1/Pa]."""
+    """Value y_0 [m or rad], slope at ambient pressure [per Pa] and growth k [1/Pa]; arrays (n,) for n curves at once."""
 
-    value_0: float
-    slope_0: float
-    growth_per_pa: float
+    value_0: float | np.ndarray
+    slope_0: float | np.ndarray
+    growth_per_pa: float | np.ndarray
 
     @classmethod
-    def fit(cls, pressures_pa, values) -> 'Exponential':
-        """Least squares; exact through three points. Raises CurveError where no rising exponential fits."""
-        return cls(*fit_exponential(pressures_pa, values))
+    def fit(cls, pressures_pa: np.ndarray, values: np.ndarray) -> 'Exponential':
+        """Fit by least squares; exact through three points. Raises CurveError where no rising exponential fits."""
+        p, y = np.asarray(pressures_pa, dtype=float), np.asarray(values, dtype=float)
+        if len(np.unique(p)) < 3:
+            raise CurveError(f'{len(np.unique(p))} different pressures: a curve needs at least 3')
+        scale, bound = np.ptp(p), np.log(LARGEST_RATIO)
 
-    def values(self, pressures_pa):
-        """Values y at pressures p, any shape."""
-        k = self.growth_per_pa
-        return self.value_0 + self.slope_0 * (
-            np.expm1(k * np.asarray(pressures_pa)) / k if k else np.asarray(pressures_pa)
+        def linear_fit(growth: float) -> tuple[np.ndarray, np.ndarray]:
+            """Solve for the other two parameters, which are linear, and return the residuals too."""
+            design = np.stack([np.ones_like(p), _stretched(growth, p / scale)], axis=1)
+            solution, *_ = np.linalg.lstsq(design, y, rcond=None)
+            return solution, design @ solution - y
+
+        grid = np.linspace(-bound, bound, 29)
+        start = grid[np.argmin([np.square(linear_fit(g)[1]).sum() for g in grid])]
+        found = least_squares(
+            lambda x: linear_fit(x[0])[1] / (np.ptp(y) or 1.0),
+            [start],
+            bounds=(-bound, bound),
+            xtol=1e-15,
+            ftol=1e-15,
+            gtol=1e-15,
         )
+        growth = float(found.x[0])
+        (value_0, slope), _ = linear_fit(growth)
+        if not slope > 0.0 or abs(growth) > 0.999 * bound:
+            raise CurveError(
+                f'no rising curve fits: slope {slope / scale:.3g} per Pa with a ratio {np.exp(abs(growth)):.3g} between its ends '
+                f'(limit {LARGEST_RATIO:g}); check the units (Pa, m) and the sign of the pressures'
+            )
+        return cls(float(value_0), float(slope / scale), growth / scale)
 
-    def slopes(self, pressures_pa):
+    def values(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Values y at pressures p, any shape."""
+        return self.value_0 + self.slope_0 * _stretched(self.growth_per_pa, pressures_pa)
+
+    def slopes(self, pressures_pa: np.ndarray) -> np.ndarray:
         """dy/dp at p, any shape."""
         return self.slope_0 * np.exp(self.growth_per_pa * np.asarray(pressures_pa))
 
-    def pressures(self, values, _limits_pa=None):
-        """Pressures p at values y, any shape; analytic."""
+    def pressures(self, values: np.ndarray, limits_pa: np.ndarray) -> np.ndarray:
+        """Pressures inside limits_pa (low, high) [Pa] at values y, any shape; analytic."""
         strain, k = (np.asarray(values) - self.value_0) / self.slope_0, self.growth_per_pa
-        return np.log1p(k * strain) / k if k else strain
+        bent = np.log1p(np.where(k == 0.0, 0.0, k * strain)) / np.where(k == 0.0, 1.0, k)
+        return np.clip(np.where(k == 0.0, strain, bent), *limits_pa)
 
 
 @dataclass(frozen=True)
@@ -113,7 +139,7 @@ class MonotoneSpline:
         p, which, counts = np.unique(pressures_pa, return_inverse=True, return_counts=True)
         if len(p) < 3:
             raise CurveError(f'{len(p)} different pressures: a spline needs at least 3')
-        means = _isotonic(np.bincount(which, values) / counts, counts)
+        means = isotonic_regression(np.bincount(which, values) / counts, weights=counts).x
         kept = np.concatenate(
             [[True], np.diff(means) > 0.0]
         )  # pooled pressures become one knot, or the inverse would not exist
@@ -341,15 +367,10 @@ def _branch_fits(kind, p, y, rising):
     return *fits, float(np.abs(fits[0].values(at) - fits[1].values(at)).max())
 
 
-def _isotonic(means, counts):
-    """Nearest sequence that never falls, by pooling neighbours that do (SciPy has this from 1.12 only)."""
-    blocks: list[list[float]] = []  # mean, weight, length
-    for mean, count in zip(means, counts, strict=True):
-        blocks.append([mean, count, 1])
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (first, w, n), (second, v, m) = blocks[-2:]
-            blocks[-2:] = [[(first * w + second * v) / (w + v), w + v, n + m]]
-    return np.repeat([block[0] for block in blocks], [block[2] for block in blocks])
+def _stretched(growth: float | np.ndarray, pressures: np.ndarray) -> np.ndarray:
+    """(exp(k p) - 1) / k, which is p where k is 0."""
+    p = np.asarray(pressures, dtype=float)
+    return np.where(growth == 0.0, p, np.expm1(growth * p) / np.where(growth == 0.0, 1.0, growth))
 
 
 def _bisected(values_at, values, limits_pa):
@@ -360,72 +381,3 @@ def _bisected(values_at, values, limits_pa):
         above = values_at(middle) > values
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return 0.5 * (low + high)
-
-
-def fit_exponential(pressures_pa: np.ndarray, lengths_m: np.ndarray) -> tuple[float, float, float]:
-    """Least-squares exponential through at least three points of one actuator.
-
-    Args:
-        pressures_pa: Gauge pressures [Pa], (m,), at least three different ones.
-        lengths_m: Lengths [m], (m,).
-
-    Returns:
-        Length [m] and slope [m/Pa] at ambient pressure, and growth [1/Pa].
-
-    Raises:
-        CurveError: If the data are not finite, too few, or do not rise with pressure.
-    """
-    p, length = np.asarray(pressures_pa, dtype=float), np.asarray(lengths_m, dtype=float)
-    if p.shape != length.shape or p.ndim != 1 or len(np.unique(p)) < 3:
-        raise CurveError(f'{len(np.unique(p))} different pressures: a curve needs at least 3')
-    if not (np.isfinite(p).all() and np.isfinite(length).all()):
-        raise CurveError('pressure or length is not finite: remove that row')
-    scale = np.ptp(p)
-
-    def linear_fit(growth):  # growth per `scale`; given it, the other two are linear
-        x = p / scale
-        column = np.expm1(growth * x) / growth if growth else x
-        solution, *_ = np.linalg.lstsq(
-            np.stack([np.ones_like(x), column], axis=1), length, rcond=None
-        )
-        return solution, float(np.sum((solution[0] + solution[1] * column - length) ** 2))
-
-    bound = np.log(LARGEST_RATIO)
-    grid = np.linspace(-bound, bound, 29)
-    best = int(np.argmin([linear_fit(g)[1] for g in grid]))
-    found = minimize_scalar(
-        lambda g: linear_fit(g)[1],
-        bounds=(grid[max(best - 1, 0)], grid[min(best + 1, 28)]),
-        method='bounded',
-        options={'xatol': 1e-12},
-    )
-    growth = _exact_growth(p / scale, length, found.x) if len(p) == 3 else float(found.x)
-    (length_0, slope), _ = linear_fit(growth)
-    if not slope > 0.0 or abs(growth) > 0.999 * bound:
-        raise CurveError(
-            f'no rising curve fits: slope {slope / scale:.3g} m/Pa with a ratio {np.exp(min(abs(growth), 700.0)):.3g} between its ends '
-            f'(limit {LARGEST_RATIO:g}); check the units (Pa, m) and the sign of the pressures'
-        )
-    return float(length_0), float(slope / scale), float(growth / scale)
-
-
-def _exact_growth(x, length, start):
-    """Polish to the exponential through three points: Newton on the ratio of its two rises."""
-    x, length = x[np.argsort(x)], length[np.argsort(x)]
-    wanted = (length[2] - length[1]) / (length[1] - length[0]) if length[1] != length[0] else np.inf
-
-    def ratio(g):
-        rise = np.expm1(g * x) / g if g else x
-        return np.log((rise[2] - rise[1]) / (rise[1] - rise[0]))
-
-    if not (0.0 < wanted < np.inf):
-        return start
-    growth, step = start, 1e-6
-    for _ in range(8):
-        growth -= (
-            (ratio(growth) - np.log(wanted))
-            * 2
-            * step
-            / (ratio(growth + step) - ratio(growth - step))
-        )
-    return float(growth)

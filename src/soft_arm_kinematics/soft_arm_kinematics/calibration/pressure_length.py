@@ -1,10 +1,11 @@
-"""Pressure-to-length curve of each actuator: fitted from data, strictly rising, and inverted; see `curve_families` for its forms.
+"""Pressure-to-length curve of each actuator: fitted to data, strictly rising, with its inverse; see `curve_families` for its forms.
 
-The exponential L(p) = L_0 + s (exp(k p) - 1) / k is the unique one through the paper's three points
-(its table 3). A straight line through (-96, 0, 96) kPa would be 29 mm wrong; a monotone cubic has
-almost no slope at full vacuum, so its inverse is useless there.
+One exponential L(p) = L_0 + s (exp(k p) - 1) / k passes through the three points of the paper's
+table 3. A straight line through (-96, 0, 96) kPa would be 29 mm wrong; a monotone cubic has almost
+no slope at full vacuum, so that its inverse is useless there.
 """
 
+import dataclasses
 import datetime
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,33 +73,31 @@ class PressureLengthCurve:
     fits: tuple[CurveFit, ...] | None = None
 
     @cached_property
+    def _exponential(self) -> Exponential | None:
+        """All curves as one, so that a call costs as much as for one actuator; None if one is of another family."""
+        if not all(isinstance(curve, Exponential) for curve in self.curves):
+            return None
+        return Exponential(*np.array([dataclasses.astuple(curve) for curve in self.curves]).T)
+
+    @property
     def length_0_m(self) -> np.ndarray:
         """Length at ambient pressure [m], (n,)."""
-        return np.array([float(curve.values(0.0)) for curve in self.curves])
+        return self._each('values', np.zeros(len(self.curves)))
 
-    @cached_property
+    @property
     def slope_0_m_per_pa(self) -> np.ndarray:
         """Slope dL/dp at ambient pressure [m/Pa], (n,)."""
-        return np.array([float(curve.slopes(0.0)) for curve in self.curves])
+        return self._each('slopes', np.zeros(len(self.curves)))
 
-    @cached_property
+    @property
     def growth_per_pa(self) -> np.ndarray:
         """Growth k of exponentials [1/Pa], (n,); nan for other families."""
-        return np.array(
-            [
-                curve.growth_per_pa if isinstance(curve, Exponential) else np.nan
-                for curve in self.curves
-            ]
-        )
-
-    @cached_property
-    def _exponential(self) -> bool:
-        return all(isinstance(curve, Exponential) for curve in self.curves)
+        return np.array([getattr(curve, 'growth_per_pa', np.nan) for curve in self.curves])
 
     @property
     def length_range_m(self) -> np.ndarray:
         """Lengths [m] at both ends of the calibrated pressure range, shape (2, n)."""
-        return self._lengths(self.pressure_range_pa)
+        return self._each('values', self.pressure_range_pa)
 
     def lengths(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Lengths [m] at gauge pressures [Pa], both (..., n).
@@ -106,9 +105,8 @@ class PressureLengthCurve:
         Raises:
             CurveError: If a pressure is not finite or outside the calibrated range.
         """
-        return self._lengths(
-            self._inside(pressures_pa, self.pressure_range_pa, 'pressure', 'Pa', 1.0)
-        )
+        inside_pa = self._inside(pressures_pa, self.pressure_range_pa, 'pressure', 'Pa', 1.0)
+        return self._each('values', inside_pa)
 
     def pressures(self, lengths_m: np.ndarray) -> np.ndarray:
         """Gauge pressures [Pa] that give lengths [m], both (..., n).
@@ -117,31 +115,12 @@ class PressureLengthCurve:
             CurveError: If a length is not finite or outside the calibrated range.
         """
         lengths_m = self._inside(lengths_m, self.length_range_m, 'length', 'mm', 1e3)
-        if not self._exponential:
-            return np.stack(
-                [
-                    curve.pressures(lengths_m[..., i], self.pressure_range_pa[:, i])
-                    for i, curve in enumerate(self.curves)
-                ],
-                -1,
-            )
-        strain = (lengths_m - self.length_0_m) / self.slope_0_m_per_pa
-        k = np.where(self.growth_per_pa == 0.0, 1.0, self.growth_per_pa)
-        pressures_pa = np.where(
-            self.growth_per_pa == 0.0,
-            strain,
-            np.log1p(k * np.where(self.growth_per_pa == 0.0, 0.0, strain)) / k,
-        )
-        return np.clip(pressures_pa, *self.pressure_range_pa)
+        return self._each('pressures', lengths_m, self.pressure_range_pa)
 
     def slopes(self, pressures_pa: np.ndarray) -> np.ndarray:
         """dL/dp [m/Pa] at gauge pressures [Pa], both (..., n). Raises as `lengths`."""
-        pressures_pa = self._inside(pressures_pa, self.pressure_range_pa, 'pressure', 'Pa', 1.0)
-        if not self._exponential:
-            return np.stack(
-                [curve.slopes(pressures_pa[..., i]) for i, curve in enumerate(self.curves)], axis=-1
-            )
-        return self.slope_0_m_per_pa * np.exp(self.growth_per_pa * pressures_pa)
+        inside_pa = self._inside(pressures_pa, self.pressure_range_pa, 'pressure', 'Pa', 1.0)
+        return self._each('slopes', inside_pa)
 
     def clip(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Clip finite pressures [Pa] to the calibrated range, (..., n): a sensor may read just beyond a limit."""
@@ -179,17 +158,15 @@ class PressureLengthCurve:
             'cubic: L = sum_i coefficients_m[i] (p / pressure_unit_pa)^i; monotone_spline: PCHIP through the knots.',
         )
 
-    def _lengths(self, pressures_pa):
-        if not self._exponential:
-            pressures_pa = np.asarray(pressures_pa, dtype=float)
-            return np.stack(
-                [curve.values(pressures_pa[..., i]) for i, curve in enumerate(self.curves)], axis=-1
-            )
-        k = self.growth_per_pa
-        stretched = np.where(
-            k == 0.0, pressures_pa, np.expm1(k * pressures_pa) / np.where(k == 0.0, 1.0, k)
-        )
-        return self.length_0_m + self.slope_0_m_per_pa * stretched
+    def _each(self, method: str, values: np.ndarray, *limits: np.ndarray) -> np.ndarray:
+        """Call a method of every curve with its column of the values (..., n), and of the limits (2, n)."""
+        if self._exponential:
+            return getattr(self._exponential, method)(values, *limits)
+        columns = [
+            getattr(curve, method)(values[..., i], *(each[:, i] for each in limits))
+            for i, curve in enumerate(self.curves)
+        ]
+        return np.stack(columns, axis=-1)
 
     def _inside(self, values, limits, what, unit, scale):
         values = np.asarray(values, dtype=float)
