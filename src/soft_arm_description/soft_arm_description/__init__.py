@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from soft_arm_description.calibration import rigs as rigs
+    from soft_arm_description.rig import Rig as Rig
+    from soft_arm_description.rig import load_rig as load_rig
     from soft_arm_description.robot import Robot as Robot
     from soft_arm_description.robot import RobotFileError as RobotFileError
     from soft_arm_description.robot import load_robot as load_robot
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from soft_arm_description.urdf import robot_urdf as robot_urdf
 
 _MODULES = {
+    'Rig': 'rig',
     'Robot': 'robot',
     'RobotFileError': 'robot',
+    'load_rig': 'rig',
     'load_robot': 'robot',
-    'rigs': 'calibration',
     'robot_urdf': 'urdf',
     'shipped_robots': 'robot',
 }

@@ -1,20 +1,15 @@
 """The two packages as a library user has them: installed by pip, without ROS and without the source tree."""
 
-import ast
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 SOURCES = Path(__file__).resolve().parents[3]
 PACKAGES = 'soft_arm_description', 'soft_arm_kinematics'
-ROS = {'geometry_msgs', 'rclpy', 'sensor_msgs', 'soft_arm_msgs', 'soft_arm_node_kit'}
-ROS |= {'std_msgs', 'tf2_ros', 'visualization_msgs'}
 
 USE = """
 import importlib, pkgutil, sys
@@ -72,18 +67,3 @@ def test_works_without_ros_and_without_the_sources(installed, tmp_path):
         timeout=300,
     )
     assert done.stdout == 'works\n', done.stderr
-
-
-@pytest.mark.parametrize('package', PACKAGES)
-def test_setup_and_package_xml_name_the_same_dependencies(package):
-    root = ElementTree.parse(SOURCES / package / 'package.xml').getroot()
-    in_xml = {e.text for e in root.findall('exec_depend')} - ROS
-    call = ast.parse((SOURCES / package / 'setup.py').read_text()).body[-1].value
-    keywords = {k.arg: k.value for k in call.keywords}
-    extras = ast.literal_eval(keywords['extras_require'])
-    given = ast.literal_eval(keywords['install_requires']) + extras.get('plot', [])
-    in_setup = {re.split('[<>=]', name)[0].lower() for name in given}
-    assert {re.sub('^python3-', '', name).replace('-', '_') for name in in_xml} == {
-        {'pyyaml': 'yaml'}.get(name, name) for name in in_setup
-    }
-    assert ast.literal_eval(keywords['version']) == root.findtext('version')
