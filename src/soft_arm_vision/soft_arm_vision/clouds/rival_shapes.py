@@ -52,11 +52,11 @@ def _off_sphere(points: np.ndarray, threshold_m: float) -> np.ndarray:
 
 def _off_two_planes(points: np.ndarray, threshold_m: float) -> np.ndarray:
     """Distances to the nearer one of two planes, each the one with the most points of what is left."""
-    rng, rest, distances = np.random.default_rng(0), points, []
+    rest, distances = points, []
     for _ in range(2):
         if len(rest) < 10:
             break
-        point, normal = plane_of(rest, rng, threshold_m)
+        point, normal = plane_of(rest, threshold_m)
         distances.append(np.abs((points - point) @ normal))
         rest = rest[np.abs((rest - point) @ normal) > threshold_m]
     return np.min(distances, axis=0)

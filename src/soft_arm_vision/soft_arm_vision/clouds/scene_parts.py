@@ -1,8 +1,6 @@
 """What a cloud is made of: how noisy it is, what is flat in it, and the parts that remain without that."""
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from soft_arm_vision.clouds.cylinder_fit import perpendiculars
@@ -36,32 +34,14 @@ def noise_m(points: np.ndarray, rng: np.random.Generator) -> float | None:
     return float(np.median(scatter)) if len(scatter) >= 10 else None
 
 
-def plane_of(
-    points: np.ndarray, rng: np.random.Generator, threshold_m: float = 0.003
-) -> tuple[np.ndarray, np.ndarray]:
-    """The plane with the most points: a point on it and its unit normal, (3,) each."""
-    sample = points[rng.permutation(len(points))[:3000]]
-    corners = sample[rng.integers(len(sample), size=(PLANE_HYPOTHESES, 3))]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
-    distance = np.abs(sample @ normals.T - np.einsum('ki,ki->k', corners[:, 0], normals))
-    order = np.argsort(np.minimum(distance / threshold_m, 1).mean(axis=0))[:PLANES_REFINED]
-    found = [_refined_plane(sample, corners[k, 0], normals[k], threshold_m) for k in order]
-    point, normal = min(
-        found, key=lambda f: np.minimum(np.abs((sample - f[0]) @ f[1]) / threshold_m, 1).mean()
-    )
-    return _refined_plane(points, point, normal, threshold_m)
+def plane_of(points: np.ndarray, threshold_m: float = 0.003) -> tuple[np.ndarray, np.ndarray]:
+    """Return the plane with the most points: a point on it and its unit normal, (3,) each."""
+    import open3d  # takes 0.6 s
 
-
-def _refined_plane(points, point, normal, threshold_m) -> tuple[np.ndarray, np.ndarray]:
-    for _ in range(5):
-        on = points[np.abs((points - point) @ normal) < threshold_m]
-        if len(on) < 10:
-            break
-        point = on.mean(axis=0)
-        offset = on - point
-        normal = np.linalg.eigh(offset.T @ offset)[1][:, 0]
-    return point, normal
+    open3d.utility.random.seed(0)
+    (*normal, offset), _ = open3d_cloud(points).segment_plane(threshold_m, 3, PLANE_HYPOTHESES)
+    normal = np.array(normal) / np.linalg.norm(normal)
+    return -offset * normal, normal
 
 
 def without_planes(points: np.ndarray, rng: np.random.Generator, threshold_m: float) -> np.ndarray:
@@ -70,7 +50,7 @@ def without_planes(points: np.ndarray, rng: np.random.Generator, threshold_m: fl
     for _ in range(PLANES):
         if len(points) < MIN_PART:
             break
-        point, normal = plane_of(points, rng, threshold_m)
+        point, normal = plane_of(points, threshold_m)
         distance = (points - point) @ normal
         on = np.abs(distance) < threshold_m
         if on.sum() < PLANE_SHARE * whole or not _face(points, on, point, normal, rng):
@@ -120,14 +100,16 @@ def _evenly_turning(tilt: np.ndarray, place: np.ndarray) -> float:
 
 
 def connected_parts(points: np.ndarray, gap_m: float) -> list[np.ndarray]:
-    """Parts with gaps between them, largest first, (k, 3) each."""
+    """Return the parts that gaps separate, largest first, (k, 3) each."""
     if len(points) == 0:
         return []
-    cells, cell = np.unique(
-        np.floor((points - points.min(axis=0)) / gap_m), axis=0, return_inverse=True
-    )
-    beside = cKDTree(cells).query_pairs(1.0, p=np.inf, output_type='ndarray')
-    graph = coo_array((np.ones(len(beside), bool), tuple(beside.T)), shape=(len(cells), len(cells)))
-    owner = connected_components(graph, directed=False)[1][cell.ravel()]
+    owner = np.asarray(open3d_cloud(points).cluster_dbscan(eps=gap_m, min_points=1))
     count = np.bincount(owner)
     return [points[owner == k] for k in np.argsort(-count)[:PARTS] if count[k] >= MIN_PART]
+
+
+def open3d_cloud(points: np.ndarray):
+    """Return the points as Open3D takes them."""
+    import open3d
+
+    return open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points))
