@@ -11,10 +11,11 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NotRequired
+from typing import Annotated, Any, NotRequired
 
 import cv2
 import numpy as np
+from pycocotools import mask as cocomask
 from pydantic import Field, FiniteFloat, NonNegativeInt
 from typing_extensions import TypedDict
 
@@ -199,60 +200,39 @@ def _sample(
     )
 
 
-def run_lengths(mask: np.ndarray) -> dict:
-    """COCO's uncompressed run lengths of a mask, column by column, beginning with zeros."""
-    flat = np.concatenate([[0], mask.ravel(order='F').astype(np.int8), [0]])
-    turns = np.flatnonzero(np.diff(flat))
-    counts = (
-        np.diff(np.concatenate([[0], turns, [mask.size]]))
-        if len(turns) == 0 or turns[-1] < mask.size
-        else np.diff([0, *turns])
-    )
-    return {'size': list(mask.shape), 'counts': counts.tolist()}
+def run_lengths(mask: np.ndarray) -> dict[str, Any]:
+    """Return COCO's compressed run-length encoding of a mask (h, w)."""
+    encoded = cocomask.encode(np.asfortranarray(mask, np.uint8))
+    return {'size': list(mask.shape), 'counts': encoded['counts'].decode('ascii')}
 
 
 def mask_of(segmentation: dict | list, shape: tuple[int, int]) -> np.ndarray:
-    """Mask of a COCO segmentation: polygons, run lengths, or run lengths as a string.
+    """Return the mask (h, w) of a COCO segmentation: polygons, or run lengths of either form.
 
     Raises:
-        VisionError: If it does not fit the picture.
+        VisionError: If it does not fit the image.
     """
     if isinstance(segmentation, list):
         if any(len(polygon) < 6 or len(polygon) % 2 for polygon in segmentation):
             raise VisionError(
-                'a polygon of a mask has fewer than three corners, or a coordinate without its other'
+                'a polygon of a mask has fewer than three corners, or an odd number of coordinates'
             )
-        mask = np.zeros(shape, np.uint8)
-        for polygon in segmentation:
-            cv2.fillPoly(mask, [np.rint(np.reshape(polygon, (-1, 2))).astype(np.int32)], 1)
-        return mask.astype(bool)
-    counts = segmentation['counts']
-    counts = _unpacked(counts) if isinstance(counts, str) else counts
-    if (
-        tuple(segmentation['size']) != tuple(shape)
-        or min(counts, default=0) < 0
-        or sum(counts) != shape[0] * shape[1]
-    ):
-        raise VisionError(
-            f'a mask of {segmentation["size"]} px with {sum(counts)} px in its runs does not fit a picture of {shape} px'
-        )
-    values = np.arange(len(counts)) % 2 == 1
-    return np.repeat(values, counts).reshape(shape, order='F')
+    elif tuple(segmentation['size']) != tuple(shape) or not _covers(segmentation['counts'], shape):
+        size = shown(segmentation['size'], plain=True)
+        raise VisionError(f'a mask of {size} px does not fit an image of {shape} px')
+    try:
+        runs = segmentation
+        if isinstance(segmentation, list):
+            runs = cocomask.merge(cocomask.frPyObjects(segmentation, *shape))
+        elif not isinstance(segmentation['counts'], str):
+            runs = cocomask.frPyObjects(segmentation, *shape)
+        return cocomask.decode(runs).astype(bool)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise VisionError(f'the run lengths of a mask do not fit an image of {shape} px') from error
 
 
-def _unpacked(text: str) -> list[int]:
-    """Run lengths from pycocotools' string: 5 bits a character, low first, and from the third on the difference to the last but one."""
-    counts, value, shift = [], 0, 0
-    for character in text.encode():
-        bits = character - 48
-        value |= (bits & 0x1F) << shift
-        shift += 5
-        if bits & 0x20:
-            continue
-        value -= (1 << shift) if bits & 0x10 else 0
-        counts.append(value + (counts[-2] if len(counts) > 2 else 0))
-        value, shift = 0, 0
-    return counts
+def _covers(counts: list[int] | str, shape: tuple[int, int]) -> bool:
+    return isinstance(counts, str) or sum(counts) == shape[0] * shape[1]
 
 
 def _write_picture(path: Path, picture: np.ndarray) -> None:

@@ -105,13 +105,16 @@ class Mounting:
 
 
 def register(camera_m: np.ndarray, base_m: np.ndarray) -> np.ndarray:
-    """Rigid transform that takes camera points to base points with least squares (Kabsch), shape (4, 4), never a mirror image."""
+    """Return the rigid transform (4, 4) that takes camera points (n, 3) to base points (n, 3).
+
+    The sum of squared distances is least (Kabsch); the transform is never a mirror image.
+    """
     camera_mean, base_mean = camera_m.mean(axis=0), base_m.mean(axis=0)
-    u, _, vt = np.linalg.svd((base_m - base_mean).T @ (camera_m - camera_mean))
-    T_base_camera = np.eye(4)
-    T_base_camera[:3, :3] = u @ np.diag([1, 1, np.linalg.det(u @ vt)]) @ vt
-    T_base_camera[:3, 3] = base_mean - T_base_camera[:3, :3] @ camera_mean
-    return T_base_camera
+    rotation = Rotation.align_vectors(base_m - base_mean, camera_m - camera_mean)[0]
+    T = np.eye(4)
+    T[:3, :3] = rotation.as_matrix()
+    T[:3, 3] = base_mean - T[:3, :3] @ camera_mean
+    return T
 
 
 def transform(T: np.ndarray, points: np.ndarray) -> np.ndarray:
