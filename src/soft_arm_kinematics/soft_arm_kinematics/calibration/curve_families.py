@@ -1,16 +1,18 @@
-"""Families of rising pressure curves, compared by their error on held-out data, with confidence and hysteresis.
+"""Families of rising pressure curves, compared by held-out error, with confidence and hysteresis.
 
-    exponential      y_0 + s (exp(k p) - 1) / k                     three parameters, analytic in both directions
-    cubic            sum_i c_i (p / u)^i                            gripper paper; may fall inside the range, and is then refused
-    monotone_spline  monotone piecewise cubic (PCHIP) through the isotonic regression of the means at each pressure
+    exponential      y_0 + s (exp(k p) - 1) / k: three parameters, analytic in both directions
+    cubic            sum_i c_i (p / u)^i, as in the gripper paper; refused if it falls in the range
+    monotone_spline  monotone piecewise cubic (PCHIP) through the isotonic regression of the means
 
-y is a length [m] or an angle [rad], p gauge pressure [Pa]. Every fold leaves out one pressure (every
-tenth where there are more than ten), but never an end of the range, since predicting it would be
+y is a length [m] or an angle [rad], p gauge pressure [Pa]. Every fold leaves out one pressure
+(every tenth of more than ten), but never an end of the range, since predicting it would be
 extrapolation. The jackknife of the confidence leaves out the ends too.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval, polyvander
@@ -28,7 +30,10 @@ NEARLY_BEST = 1.02  # a later family is taken only if its held-out error is smal
 
 @dataclass(frozen=True)
 class Exponential:
-    """Value y_0 [m or rad], slope at ambient pressure [per Pa] and growth k [1/Pa]; arrays (n,) for n curves at once."""
+    """Value y_0 [m or rad] and slope [per Pa] at ambient pressure, growth k [1/Pa].
+
+    With arrays (n,) as parameters it is n curves at once.
+    """
 
     value_0: float | np.ndarray
     slope_0: float | np.ndarray
@@ -36,14 +41,18 @@ class Exponential:
 
     @classmethod
     def fit(cls, pressures_pa: np.ndarray, values: np.ndarray) -> 'Exponential':
-        """Fit by least squares; exact through three points. Raises CurveError where no rising exponential fits."""
+        """Fit by least squares; exact through three points.
+
+        Raises:
+            CurveError: If there are fewer than three pressures or no rising exponential fits.
+        """
         p, y = np.asarray(pressures_pa, dtype=float), np.asarray(values, dtype=float)
         if len(np.unique(p)) < 3:
             raise CurveError(f'{len(np.unique(p))} different pressures: a curve needs at least 3')
         scale, bound = np.ptp(p), np.log(LARGEST_RATIO)
 
         def linear_fit(growth: float) -> tuple[np.ndarray, np.ndarray]:
-            """Solve for the other two parameters, which are linear, and return the residuals too."""
+            """Return the other two parameters, which are linear, and the residuals."""
             design = np.stack([np.ones_like(p), _stretched(growth, p / scale)], axis=1)
             solution, *_ = np.linalg.lstsq(design, y, rcond=None)
             return solution, design @ solution - y
@@ -62,8 +71,9 @@ class Exponential:
         (value_0, slope), _ = linear_fit(growth)
         if not slope > 0.0 or abs(growth) > 0.999 * bound:
             raise CurveError(
-                f'no rising curve fits: slope {slope / scale:.3g} per Pa with a ratio {np.exp(abs(growth)):.3g} between its ends '
-                f'(limit {LARGEST_RATIO:g}); check the units (Pa, m) and the sign of the pressures'
+                f'no rising curve fits: slope {slope / scale:.3g} per Pa with a ratio '
+                f'{np.exp(abs(growth)):.3g} between its ends (limit {LARGEST_RATIO:g}); check the '
+                'units (Pa, m) and the sign of the pressures'
             )
         return cls(float(value_0), float(slope / scale), growth / scale)
 
@@ -86,44 +96,44 @@ class Exponential:
 class Cubic:
     """Coefficients (c_0 .. c_3) [m or rad] of powers of p / unit_pa."""
 
-    coefficients: tuple[float, float, float, float]
+    coefficients: tuple[float, ...]
     unit_pa: float
 
     @classmethod
-    def fit(cls, pressures_pa, values) -> 'Cubic':
-        """Least squares. Raises CurveError with fewer than four pressures, or where the fit does not rise over their range."""
+    def fit(cls, pressures_pa: np.ndarray, values: np.ndarray) -> 'Cubic':
+        """Fit by least squares.
+
+        Raises:
+            CurveError: If there are fewer than four pressures or the fit falls between them.
+        """
         p = np.asarray(pressures_pa, dtype=float)
         if len(np.unique(p)) < 4:
             raise CurveError(f'{len(np.unique(p))} different pressures: a cubic needs at least 4')
         unit_pa = float(np.abs(p).max())
-        coefficients, *_ = np.linalg.lstsq(
-            polyvander(p / unit_pa, 3), np.asarray(values, dtype=float), rcond=None
-        )
-        curve = cls(tuple(float(c) for c in coefficients), unit_pa)
-        slopes = polyder(coefficients)
-        turning = -slopes[1] / (2.0 * slopes[2]) * unit_pa if slopes[2] else p.min()
-        if not np.all(
-            curve.slopes(np.array([p.min(), p.max(), np.clip(turning, p.min(), p.max())])) > 0.0
-        ):
+        design = polyvander(p / unit_pa, 3)
+        coefficients, *_ = np.linalg.lstsq(design, np.asarray(values, dtype=float), rcond=None)
+        curve = cls(tuple(coefficients.tolist()), unit_pa)
+        slope = polyder(coefficients)
+        turning = -slope[1] / (2.0 * slope[2]) * unit_pa if slope[2] else p.min()
+        if not (curve.slopes(np.clip([p.min(), turning, p.max()], p.min(), p.max())) > 0.0).all():
             raise CurveError(
-                f'the cubic does not rise everywhere in {p.min():.6g}..{p.max():.6g} Pa: it has no inverse there; use another family'
+                f'the cubic does not rise everywhere in {p.min():.6g}..{p.max():.6g} Pa: '
+                'it has no inverse there; use another family'
             )
         return curve
 
-    def values(self, pressures_pa):
+    def values(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Values y at pressures p, any shape."""
         return polyval(np.asarray(pressures_pa) / self.unit_pa, self.coefficients)
 
-    def slopes(self, pressures_pa):
+    def slopes(self, pressures_pa: np.ndarray) -> np.ndarray:
         """dy/dp at p, any shape."""
-        return (
-            polyval(np.asarray(pressures_pa) / self.unit_pa, polyder(self.coefficients))
-            / self.unit_pa
-        )
+        powers = np.asarray(pressures_pa) / self.unit_pa
+        return polyval(powers, polyder(np.array(self.coefficients))) / self.unit_pa
 
-    def pressures(self, values, limits_pa):
+    def pressures(self, values: np.ndarray, limits_pa: np.ndarray) -> np.ndarray:
         """Pressures inside limits_pa (low, high) [Pa] at values y, any shape."""
-        return _bisected(self.values, values, limits_pa)
+        return _bisect(self.values, values, limits_pa)
 
 
 @dataclass(frozen=True)
@@ -134,15 +144,19 @@ class MonotoneSpline:
     knot_values: tuple[float, ...]
 
     @classmethod
-    def fit(cls, pressures_pa, values) -> 'MonotoneSpline':
-        """Isotonic regression. Raises CurveError with fewer than three pressures, or where the data do not rise from end to end."""
+    def fit(cls, pressures_pa: np.ndarray, values: np.ndarray) -> 'MonotoneSpline':
+        """Fit by isotonic regression.
+
+        Raises:
+            CurveError: If there are fewer than three pressures, or the data do not rise from end to
+                end.
+        """
         p, which, counts = np.unique(pressures_pa, return_inverse=True, return_counts=True)
         if len(p) < 3:
             raise CurveError(f'{len(p)} different pressures: a spline needs at least 3')
         means = isotonic_regression(np.bincount(which, values) / counts, weights=counts).x
-        kept = np.concatenate(
-            [[True], np.diff(means) > 0.0]
-        )  # pooled pressures become one knot, or the inverse would not exist
+        # pressures with one mean become one knot, or the inverse would not exist
+        kept = np.concatenate([[True], np.diff(means) > 0.0])
         kept[-1] = True
         if kept.sum() < 3 or not means[-1] > means[-2]:
             raise CurveError(
@@ -151,29 +165,29 @@ class MonotoneSpline:
         return cls(tuple(p[kept].tolist()), tuple(means[kept].tolist()))
 
     @cached_property
-    def _spline(self):
+    def _spline(self) -> PchipInterpolator:
         return PchipInterpolator(self.knot_pressures_pa, self.knot_values)
 
-    def values(self, pressures_pa):
+    def _clip(self, pressures_pa: np.ndarray) -> np.ndarray:
+        return np.clip(pressures_pa, self.knot_pressures_pa[0], self.knot_pressures_pa[-1])
+
+    def values(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Values y at pressures p, any shape."""
-        p, inside = self._clipped(pressures_pa)
-        return self._spline(inside) + (p - inside) * self._spline(inside, 1)
+        inside = self._clip(pressures_pa)
+        return self._spline(inside) + (pressures_pa - inside) * self._spline(inside, 1)
 
-    def slopes(self, pressures_pa):
+    def slopes(self, pressures_pa: np.ndarray) -> np.ndarray:
         """dy/dp at p, any shape."""
-        return self._spline(self._clipped(pressures_pa)[1], 1)
+        return self._spline(self._clip(pressures_pa), 1)
 
-    def pressures(self, values, limits_pa):
+    def pressures(self, values: np.ndarray, limits_pa: np.ndarray) -> np.ndarray:
         """Pressures inside limits_pa (low, high) [Pa] at values y, any shape."""
-        return _bisected(self.values, values, limits_pa)
-
-    def _clipped(self, pressures_pa):
-        p = np.asarray(pressures_pa, dtype=float)
-        return p, np.clip(p, self.knot_pressures_pa[0], self.knot_pressures_pa[-1])
+        return _bisect(self.values, values, limits_pa)
 
 
 Family = Exponential | Cubic | MonotoneSpline
-FAMILIES: dict[str, type] = {
+Kind = type[Exponential] | type[Cubic] | type[MonotoneSpline]
+FAMILIES: dict[str, Kind] = {
     'exponential': Exponential,
     'cubic': Cubic,
     'monotone_spline': MonotoneSpline,
@@ -187,12 +201,15 @@ class CurveFit:
     Attributes:
         family: Name of the family.
         curve: Fit to all data.
-        residual_rms, residual_max: Of all data about it.
-        held_out_rms: For each family, the error at pressures left out of its fit; None where it cannot be fitted. Empty with fewer than
-            four pressures.
-        confidence_pressures_pa, confidence_95: Half width of the 95 % confidence of the curve at some pressures; empty as above.
-        up, down: The family fitted to the rising and to the falling branch alone; None where a branch has too few pressures.
-        hysteresis_max: Largest distance between the branches where both were measured; None without two branches.
+        residual_rms, residual_max: Of all data about the curve.
+        held_out_rms: Error of each family at pressures left out of its fit; None if a fit fails.
+            Empty with fewer than four pressures.
+        confidence_pressures_pa, confidence_95: Half width of the 95 % confidence of the curve at
+            some pressures; empty as above.
+        up, down: The family fitted to the rising and to the falling branch alone; None if a branch
+            has too few pressures.
+        hysteresis_max: Largest distance between the branches where both were measured; None without
+            two branches.
     """
 
     family: str
@@ -208,15 +225,16 @@ class CurveFit:
 
 
 def branches(pressures_pa: np.ndarray) -> np.ndarray:
-    """Which data were taken on the way up: (m,) bool, from the order of measurement; a repeated pressure belongs to the way before it."""
+    """Tell from the order of measurement which data were taken on the way up, (m,) bool.
+
+    A repeated pressure belongs to the branch before it, the first data to the first move.
+    """
     steps = np.sign(np.diff(np.asarray(pressures_pa, dtype=float)))
     moving = np.flatnonzero(steps)
     if not moving.size:
         return np.ones(len(pressures_pa), dtype=bool)
-    # a datum's way is that of the last move that led to it; the first data share the first move's
-    last = np.maximum.accumulate(np.where(steps != 0.0, np.arange(len(steps)), -1))
-    ways = np.where(last >= 0, steps[np.maximum(last, 0)], steps[moving[0]])
-    return np.concatenate([[steps[moving[0]] > 0], ways > 0])
+    last = np.maximum.accumulate(np.where(steps != 0.0, np.arange(len(steps)), moving[0]))
+    return np.concatenate([[steps[moving[0]] > 0], steps[last] > 0])
 
 
 def fit_best(
@@ -230,7 +248,8 @@ def fit_best(
     Args:
         pressures_pa: (m,) gauge pressures [Pa], in the order of measurement.
         values: (m,) lengths [m] or angles [rad].
-        family: A name in FAMILIES, or `auto`: the one with the smallest held-out error; the exponential where that cannot be had.
+        family: A name in FAMILIES, or `auto`: the one with the smallest held-out error, or the
+            exponential if there is none.
         rising: (m,) bool, which data were taken on the way up; from the order when left out.
 
     Raises:
@@ -245,35 +264,34 @@ def fit_best(
         raise CurveError(
             f'family {family!r} is not known: use auto or one of {", ".join(FAMILIES)}'
         )
+    enough = len(np.unique(p)) >= 4
     held_out = (
-        {name: _held_out(kind, p, y) for name, kind in FAMILIES.items()}
-        if len(np.unique(p)) >= 4
-        else {}
+        {name: _held_out_rms(kind, p, y) for name, kind in FAMILIES.items()} if enough else {}
     )
     if family == 'auto':
-        family = _smallest(held_out)
+        family = _best_family(held_out)
     kind = FAMILIES[family]
     curve = kind.fit(p, y)
     error = curve.values(p) - y
-    at, half_width = _jackknife(kind, p, y) if held_out else (np.empty(0), np.empty(0))
+    at, half_width = _jackknife(kind, p, y) if enough else (np.empty(0), np.empty(0))
     rising = branches(p) if rising is None else np.asarray(rising, dtype=bool)
-    up, down, hysteresis = _branch_fits(kind, p, y, rising)
+    up, down = (_fit_branch(kind, p[chosen], y[chosen]) for chosen in (rising, ~rising))
     return CurveFit(
-        family,
-        curve,
-        float(np.sqrt(np.mean(error**2))),
-        float(np.abs(error).max()),
-        held_out,
-        at,
-        half_width,
-        up,
-        down,
-        hysteresis,
+        family=family,
+        curve=curve,
+        residual_rms=float(np.sqrt(np.mean(error**2))),
+        residual_max=float(np.abs(error).max()),
+        held_out_rms=held_out,
+        confidence_pressures_pa=at,
+        confidence_95=half_width,
+        up=up,
+        down=down,
+        hysteresis_max=_hysteresis(up, down, p[rising], p[~rising]),
     )
 
 
-def parameters(curve: Family, quantity: str, unit: str) -> dict:
-    """A curve as it is written to a file, units in the keys: length and m, or theta and rad."""
+def parameters(curve: Family, quantity: str, unit: str) -> dict[str, Any]:
+    """Return a curve as it is written to a file; quantity and unit: length and m, theta and rad."""
     if isinstance(curve, Exponential):
         return {
             'family': 'exponential',
@@ -284,19 +302,19 @@ def parameters(curve: Family, quantity: str, unit: str) -> dict:
     if isinstance(curve, Cubic):
         return {
             'family': 'cubic',
-            f'coefficients_{unit}': [float(c) for c in curve.coefficients],
-            'pressure_unit_pa': float(curve.unit_pa),
+            f'coefficients_{unit}': list(curve.coefficients),
+            'pressure_unit_pa': curve.unit_pa,
         }
     return {
         'family': 'monotone_spline',
-        'knot_pressures_pa': [float(p) for p in curve.knot_pressures_pa],
-        f'knot_{quantity}s_{unit}': [float(v) for v in curve.knot_values],
+        'knot_pressures_pa': list(curve.knot_pressures_pa),
+        f'knot_{quantity}s_{unit}': list(curve.knot_values),
     }
 
 
-def findings(fit: CurveFit, quantity: str, unit: str) -> dict:
-    """Errors of a fit as they are written to a file; nothing is written of what could not be found out."""
-    found = {}
+def findings(fit: CurveFit, quantity: str, unit: str) -> dict[str, Any]:
+    """Return the known errors of a fit as they are written to a file."""
+    found: dict[str, Any] = {}
     if fit.held_out_rms:
         found[f'held_out_rms_{unit}'] = dict(fit.held_out_rms)
     if fit.confidence_95.size:
@@ -304,7 +322,7 @@ def findings(fit: CurveFit, quantity: str, unit: str) -> dict:
             'pressure_pa': fit.confidence_pressures_pa.tolist(),
             f'half_width_95_{unit}': fit.confidence_95.tolist(),
         }
-    if fit.hysteresis_max is not None:
+    if fit.up and fit.down and fit.hysteresis_max is not None:
         found[f'hysteresis_max_{unit}'] = fit.hysteresis_max
         found['branches'] = {
             'up': parameters(fit.up, quantity, unit),
@@ -313,16 +331,15 @@ def findings(fit: CurveFit, quantity: str, unit: str) -> dict:
     return found
 
 
-def _smallest(held_out):
+def _best_family(held_out: dict[str, float | None]) -> str:
     usable = {name: error for name, error in held_out.items() if error is not None}
     if not usable:
         return 'exponential'
-    return next(
-        name for name, error in usable.items() if error <= NEARLY_BEST * min(usable.values())
-    )
+    enough = NEARLY_BEST * min(usable.values())
+    return next(name for name, error in usable.items() if error <= enough)
 
 
-def _held_out(kind, p, y):
+def _held_out_rms(kind: Kind, p: np.ndarray, y: np.ndarray) -> float | None:
     errors = []
     for left_out in _folds(p, np.unique(p)[1:-1]):
         try:
@@ -333,8 +350,8 @@ def _held_out(kind, p, y):
     return float(np.sqrt(np.mean(np.concatenate(errors) ** 2)))
 
 
-def _jackknife(kind, p, y):
-    """Pressures, and half widths of the 95 % confidence there, from fits that leave out some pressures each."""
+def _jackknife(kind: Kind, p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return pressures, and half widths of the 95 % confidence there."""
     at, curves = np.linspace(p.min(), p.max(), CONFIDENCE_POINTS), []
     for left_out in _folds(p, np.unique(p)):
         try:
@@ -345,26 +362,27 @@ def _jackknife(kind, p, y):
     return at, 1.96 * np.sqrt((len(curves) - 1) / len(curves) * np.square(spread).sum(axis=0))
 
 
-def _folds(p, pressures):
-    """Masks (m,) of the data to leave out, each pressure in one of them."""
+def _folds(p: np.ndarray, pressures: np.ndarray) -> list[np.ndarray]:
+    """Return masks (m,) of the data to leave out, each pressure in one of them."""
     count = min(len(pressures), LARGEST_FOLDS)
     return [np.isin(p, pressures[k::count]) for k in range(count)]
 
 
-def _branch_fits(kind, p, y, rising):
-    fits = []
-    for chosen in (rising, ~rising):
-        try:
-            fits.append(kind.fit(p[chosen], y[chosen]))
-        except (CurveError, ValueError):  # too few pressures on this branch
-            fits.append(None)
-    if None in fits:
-        return *fits, None
-    low, high = max(p[rising].min(), p[~rising].min()), min(p[rising].max(), p[~rising].max())
-    if not low < high:
-        return *fits, None
+def _fit_branch(kind: Kind, p: np.ndarray, y: np.ndarray) -> Family | None:
+    try:
+        return kind.fit(p, y)
+    except (CurveError, ValueError):  # too few pressures
+        return None
+
+
+def _hysteresis(
+    up: Family | None, down: Family | None, up_pa: np.ndarray, down_pa: np.ndarray
+) -> float | None:
+    if up is None or down is None:
+        return None
+    low, high = max(up_pa.min(), down_pa.min()), min(up_pa.max(), down_pa.max())
     at = np.linspace(low, high, 101)
-    return *fits, float(np.abs(fits[0].values(at) - fits[1].values(at)).max())
+    return float(np.abs(up.values(at) - down.values(at)).max()) if low < high else None
 
 
 def _stretched(growth: float | np.ndarray, pressures: np.ndarray) -> np.ndarray:
@@ -373,9 +391,10 @@ def _stretched(growth: float | np.ndarray, pressures: np.ndarray) -> np.ndarray:
     return np.where(growth == 0.0, p, np.expm1(growth * p) / np.where(growth == 0.0, 1.0, growth))
 
 
-def _bisected(values_at, values, limits_pa):
-    values = np.asarray(values, dtype=float)
-    low, high = (np.full(values.shape, limit, dtype=float) for limit in limits_pa)
+def _bisect(
+    values_at: Callable[[np.ndarray], np.ndarray], values: np.ndarray, limits_pa: np.ndarray
+) -> np.ndarray:
+    low, high = (np.full(np.shape(values), limit, dtype=float) for limit in limits_pa)
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         above = values_at(middle) > values

@@ -1,8 +1,8 @@
-"""Pressure-to-length curve of each actuator: fitted to data, strictly rising, with its inverse; see `curve_families` for its forms.
+"""Pressure-to-length curve of each actuator: fitted to data, strictly rising, with its inverse.
 
 One exponential L(p) = L_0 + s (exp(k p) - 1) / k passes through the three points of the paper's
 table 3. A straight line through (-96, 0, 96) kPa would be 29 mm wrong; a monotone cubic has almost
-no slope at full vacuum, so that its inverse is useless there.
+no slope at full vacuum, so that its inverse is useless there. `curve_families` has all forms.
 """
 
 import dataclasses
@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 from soft_arm_description.calibration import made_by, made_for_another
 from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_description.robot import Robot
+from soft_arm_description.segments import BellowsSegment
 from soft_arm_description.yaml_file import (
     Number,
     Word,
@@ -74,7 +75,7 @@ class PressureLengthCurve:
 
     @cached_property
     def _exponential(self) -> Exponential | None:
-        """All curves as one, so that a call costs as much as for one actuator; None if one is of another family."""
+        """All curves as one, so that a call costs as much as for one; None with other families."""
         if not all(isinstance(curve, Exponential) for curve in self.curves):
             return None
         return Exponential(*np.array([dataclasses.astuple(curve) for curve in self.curves]).T)
@@ -123,7 +124,10 @@ class PressureLengthCurve:
         return self._each('slopes', inside_pa)
 
     def clip(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Clip finite pressures [Pa] to the calibrated range, (..., n): a sensor may read just beyond a limit."""
+        """Clip finite pressures [Pa], (..., n), to the calibrated range.
+
+        A sensor may read just beyond a limit.
+        """
         return np.clip(pressures_pa, *self.pressure_range_pa)
 
     def save(self, path: Path, devices: str) -> None:
@@ -159,7 +163,7 @@ class PressureLengthCurve:
         )
 
     def _each(self, method: str, values: np.ndarray, *limits: np.ndarray) -> np.ndarray:
-        """Call a method of every curve with its column of the values (..., n), and of the limits (2, n)."""
+        """Call a method of every curve with its column of values (..., n) and limits (2, n)."""
         if self._exponential:
             return getattr(self._exponential, method)(values, *limits)
         columns = [
@@ -168,15 +172,16 @@ class PressureLengthCurve:
         ]
         return np.stack(columns, axis=-1)
 
-    def _inside(self, values, limits, what, unit, scale):
+    def _inside(
+        self, values: np.ndarray, limits: np.ndarray, what: str, unit: str, scale: float
+    ) -> np.ndarray:
+        """Check values (..., n) against limits (2, n) and clip round-off; scale turns SI into the unit."""
         values = np.asarray(values, dtype=float)
         if values.shape[-1:] != (len(self.chambers),):
-            given, names = (
-                values.shape[-1] if values.ndim else 'no list of',
-                ', '.join(self.chambers)[:150],
-            )
+            given = values.shape[-1] if values.ndim else 'no list of'
             raise CurveError(
-                f'{what}: {given} values, give {len(self.chambers)} [{unit}], one for each of {names}'
+                f'{what}: {given} values, give {len(self.chambers)} [{unit}], one for each of '
+                f'{", ".join(self.chambers)[:150]}'
             )
         slack = RELATIVE_TOLERANCE * (limits[1] - limits[0])
         bad = ~((values >= limits[0] - slack) & (values <= limits[1] + slack))
@@ -184,8 +189,9 @@ class PressureLengthCurve:
             index = tuple(np.argwhere(bad)[0])
             low, high = limits[:, index[-1]] * scale
             raise CurveError(
-                f'{what} of {self.chambers[index[-1]]} is {values[index] * scale:.7g} {unit}, outside the calibrated '
-                f'{low:.7g}..{high:.7g} {unit}: give a value inside, or calibrate over a wider range'
+                f'{what} of {self.chambers[index[-1]]} is {values[index] * scale:.7g} {unit}, '
+                f'outside the calibrated {low:.7g}..{high:.7g} {unit}: give a value inside, or '
+                'calibrate over a wider range'
             )
         return np.clip(values, *limits)
 
@@ -201,8 +207,8 @@ def fit_curve(
 
     Args:
         robot: The robot.
-        data: For every chamber its pressures [Pa] and lengths [m] in the order of measurement, and where known a third array, which of
-            them were taken on the way up.
+        data: For every chamber its pressures [Pa] and lengths [m] in the order of measurement, and
+            if known a third array, which of them were taken on the way up.
         source: Where the data came from, for the record.
         date: ISO date of the measurement; today when left out.
         family: As `curve_families.fit_best`.
@@ -212,7 +218,8 @@ def fit_curve(
     """
     if sorted(data) != sorted(robot.chambers):
         raise CurveError(
-            f'data of chambers {sorted(data)}: the robot {robot.name} has {sorted(robot.chambers)}; give each its rows'
+            f'data of chambers {sorted(data)}: the robot {robot.name} has {sorted(robot.chambers)}; '
+            'give rows for each of them'
         )
     fits, ranges = [], []
     for name in robot.chambers:
@@ -222,27 +229,29 @@ def fit_curve(
         except CurveError as error:
             raise CurveError(f'{name}: {error}') from error
         ranges.append((np.min(pressures_pa), np.max(pressures_pa)))
-    names = ', '.join(sorted({fit.family for fit in fits}))
-    how = f'{names}{" by held-out error" if family == "auto" else ""}, least squares on {sum(len(v[0]) for v in data.values())} points'
+    chosen = ', '.join(sorted({fit.family for fit in fits}))
+    by = ' by held-out error' if family == 'auto' else ''
+    count = sum(len(columns[0]) for columns in data.values())
     return PressureLengthCurve(
-        robot.chambers,
-        tuple(fit.curve for fit in fits),
-        np.array(ranges).T,
-        np.array([fit.residual_rms for fit in fits]),
-        np.array([fit.residual_max for fit in fits]),
-        f'{how}; {source}',
-        date or datetime.date.today().isoformat(),
-        robot.name,
-        robot.kinematic_fingerprint,
-        tuple(fits),
+        chambers=robot.chambers,
+        curves=tuple(fit.curve for fit in fits),
+        pressure_range_pa=np.array(ranges).T,
+        residual_rms_m=np.array([fit.residual_rms for fit in fits]),
+        residual_max_m=np.array([fit.residual_max for fit in fits]),
+        method=f'{chosen}{by}, least squares on {count} points; {source}',
+        date=date or datetime.date.today().isoformat(),
+        robot=robot.name,
+        robot_fingerprint=robot.kinematic_fingerprint,
+        fits=tuple(fits),
     )
 
 
 def curve_of_robot_file(robot: Robot) -> PressureLengthCurve:
-    """The curve through the points in the robot file itself, for use before a rig is calibrated. Raises CurveError as `fit_curve`."""
-    data = {
+    """Fit the curve to the points in the robot file, for use before a rig is calibrated."""
+    data: dict[str, tuple[np.ndarray, ...]] = {
         name: (np.array(s.actuators.curve.pressure_pa), np.array(s.actuators.curve.length_m))
         for s in robot.segments
+        if isinstance(s, BellowsSegment)
         for name in s.actuators.names
     }
     return fit_curve(robot, data, 'points of the robot file')
@@ -251,21 +260,23 @@ def curve_of_robot_file(robot: Robot) -> PressureLengthCurve:
 def read_points(
     path: Path, name_column: str = 'chamber', value_column: str = 'length_m'
 ) -> dict[str, tuple[np.ndarray, ...]]:
-    """Read calibration data in the order of measurement: CSV with the columns chamber, pressure_pa, length_m and, if wanted, branch.
+    """Read calibration data in the order of measurement from a CSV file.
 
     Args:
-        path: CSV file.
+        path: CSV file with the columns chamber, pressure_pa, length_m and, optionally, branch (up
+            or down).
         name_column, value_column: Other columns in place of chamber and length_m.
 
     Returns:
-        For every chamber pressures [Pa] and lengths [m]; where the file has a column branch (up or
-        down), which were taken going up.
+        For every chamber pressures [Pa] and lengths [m]; with a column branch also which of them
+        were taken on the way up.
 
     Raises:
         CurveError: If the file cannot be read, a column is missing or a value is not a finite
             number.
     """
-    wanted, points = (name_column, 'pressure_pa', value_column), {}
+    wanted = name_column, 'pressure_pa', value_column
+    points: dict[str, list[tuple[float, ...]]] = {}
     try:
         columns, rows = read_csv(path)
         need(columns, wanted)
