@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from softarm_cli.launching.description import describe, is_ours
+from softarm_cli.launching.description import describe
+from softarm_cli.launching.packages import is_ours
 
 LAUNCH = Path(__file__).parents[2]
 END_THE_LAUNCH = {

@@ -3,15 +3,15 @@
 import os
 
 from soft_arm_description.command_line import CommandLine, refuse
-from softarm_cli.launching.description import find_executable
+from softarm_cli.launching.packages import find_executable
 
 
 def main(argv: list[str]) -> int:
-    """Entry point; the executable takes this process's place."""
+    """Entry point: replace this process by the executable; return 2 if there is none."""
     parser = CommandLine(prog='softarm run', description='Run one executable of a package.')
     parser.add_argument('package')
     parser.add_argument('executable')
-    parser.epilog = 'What follows is passed on, e.g. --ros-args -r __ns:=/soft_arm -p rate_hz:=50.0'
+    parser.epilog = 'All further arguments are passed on, such as --ros-args -r __ns:=/soft_arm -p rate_hz:=50.0'
     options = parser.parse_args(argv[:2])
     try:
         path = find_executable(options.package, options.executable)

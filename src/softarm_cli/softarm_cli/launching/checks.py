@@ -8,7 +8,8 @@ from pneumatic_driver.register_map import load_map
 from soft_arm_description.command_line import port_or_any, seed_number
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
-from softarm_cli.launching.description import Process, is_ours
+from softarm_cli.launching.description import Process
+from softarm_cli.launching.packages import is_ours
 from softarm_cli.launching.xml import LaunchError
 
 

@@ -140,7 +140,6 @@ class _Launch:
                 stderr=asyncio.subprocess.PIPE,
                 limit=2**20,
                 env=process.environment,
-                cwd=process.directory,
                 start_new_session=True,
                 preexec_fn=_end_with_parent,
             )
