@@ -1,18 +1,27 @@
 """`softarm doctor`: say what is installed, what runs, what is wrong, and what to do."""
 
+from __future__ import annotations
+
+import argparse
 import json
 import sys
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from soft_arm_description.command_line import CommandLine
 from softarm_cli.shared_memory import remove_stale
+
+if TYPE_CHECKING:  # these import rclpy and its libraries, which --help does not need
+    from softarm_cli.doctor.environment import Check
+    from softarm_cli.doctor.report import Finding, Report
 
 
 def main(argv: list[str]) -> int:
     """Entry point; returns 0 if nothing is wrong, else 1."""
     parser = CommandLine(
         prog='softarm doctor',
-        description='Say what is installed, what runs, what is wrong, and what to do. Exit code 1: something is wrong.',
+        description='Say what is installed, what runs, what is wrong, and what to do. '
+        'The exit code is 1 if something is wrong.',
         epilog='example: softarm doctor',
     )
     parser.add_json()
@@ -24,88 +33,69 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, _examine)
 
 
-def _examine(options) -> int:
+def _examine(options: argparse.Namespace) -> int:
     if options.remove_stale_memory:
         freed = remove_stale()
         if freed:
             print(f'{freed / 1e6:.0f} MB of shared memory of dead nodes removed', file=sys.stderr)
         return 0
 
-    from softarm_cli.doctor.environment import (
-        check_environment,
-    )  # rclpy and its libraries: not needed above
-    from softarm_cli.doctor.graph import Finding, look
+    from softarm_cli.doctor.environment import check_environment
+    from softarm_cli.doctor.examination import examine
+    from softarm_cli.doctor.report import Finding
 
-    print('looking at the installation, then listening to the graph for 7 s ...', file=sys.stderr)
-    checks = check_environment()
-    report = look()
+    print('examining the installation, then the graph for 7 s ...', file=sys.stderr)
+    checks, report = check_environment(), examine()
     wrong = [
-        Finding(f'{check.name}: {check.found}', _sentence(check.remedy))
+        Finding(f'{check.name}: {check.found}', check.remedy[:1].upper() + check.remedy[1:])
         for check in checks
         if check.remedy
     ]
     wrong += report.findings()
     if options.json:
         print(json.dumps(_plain(checks, report, wrong)))
-        return 1 if wrong else 0
+    else:
+        _print(checks, report, wrong)
+    return 1 if wrong else 0
+
+
+def _print(checks: list[Check], report: Report, wrong: list[Finding]) -> None:
+    from softarm_cli.doctor.remedies import one_line
+    from softarm_cli.doctor.report import hz
+
     for check in checks:
         print(f'{"wrong" if check.remedy else "ok":6s}{check.name:24s}{check.found}')
-    _print_graph(report)
-    if not wrong:
-        print(
-            '\nNothing is wrong.'
-            if report.nodes
-            else '\nNothing is wrong. No rig runs; to start the virtual one, run: softarm launch launch/sim.launch.xml'
-        )
-        return 0
-    print('\nWrong:')
-    for finding in wrong:
-        print(f'  {finding.what}.\n      {finding.remedy}.')
-    print(f'\nWhat I would do first: {_first(wrong[0].remedy)}.')
-    return 1
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _first(remedy: str) -> str:
-    return remedy[:1].lower() + remedy[1:]
-
-
-def _print_graph(report) -> None:
-    from softarm_cli.doctor.graph import hz
-
     print(f'\n{len(report.nodes)} nodes run')
     for node in report.nodes:
         status = report.diagnostics.get(node.name.lstrip('/'))
-        said = _short(status.message) if status else ''
-        print(
-            f'      {node.name:36s}{node.where:16s}{report.states.get(node.name, ""):14s}{said}'.rstrip()
-        )
+        message = one_line(status.message)[:80] if status else ''
+        state = report.states.get(node.name, '')
+        print(f'      {node.name:36s}{node.where:16s}{state:14s}{message}'.rstrip())
     for topic in report.topics:
         verdict = 'none' if not topic.publishers else 'wrong' if topic.is_wrong else 'ok'
-        print(
-            f'{verdict:6s}{topic.name:52s}{hz(topic.rate_hz):>12s}  expected {hz(topic.expected_hz)}'
-        )
+        rates = f'{hz(topic.rate_hz):>12s}  expected {hz(topic.expected_hz)}'
+        print(f'{verdict:6s}{topic.name:52s}{rates}')
+    if wrong:
+        print('\nWrong:')
+        for finding in wrong:
+            print(f'  {finding.what}.\n      {finding.remedy}.')
+        first = wrong[0].remedy
+        print(f'\nDo this first: {first[:1].lower()}{first[1:]}.')
+    else:
+        start = ' No rig runs; to start the virtual one, run: softarm launch launch/sim.launch.xml'
+        print('\nNothing is wrong.' + ('' if report.nodes else start))
 
 
-def _short(message: str) -> str:
-    from softarm_cli.doctor.graph import one_line
-
-    return one_line(message)[:80]
-
-
-def _plain(checks, report, wrong) -> dict:
-    from softarm_cli.doctor.graph import one_line
+def _plain(checks: list[Check], report: Report, wrong: list[Finding]) -> dict[str, Any]:
+    from softarm_cli.doctor.remedies import one_line
 
     return {
-        'checks': [*map(asdict, checks)],
+        'checks': [asdict(check) for check in checks],
         'nodes': [
             {
                 **asdict(node),
                 'state': report.states.get(node.name),
-                'is_deaf': node.name in report.deaf,
+                'is_unresponsive': node.name in report.unresponsive,
             }
             for node in report.nodes
         ],

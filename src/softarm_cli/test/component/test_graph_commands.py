@@ -11,14 +11,14 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from cli_testing.spinning_node import SpinningNode
 from soft_arm_msgs.msg import ChamberPressures
 from softarm_cli import node_command, topic_command
-from softarm_cli.doctor import graph as doctor_graph
+from softarm_cli.doctor.examination import examine
 
 PRESSURES = '/left/pressures'
 
 
 @pytest.fixture(scope='module')
 def small_graph(ros_domain):
-    """Three of an arm's nodes, one of them twice and one deaf."""
+    """Three of an arm's nodes, one of them twice and one that does not answer."""
 
     def driver(node):
         pressures, status = (
@@ -36,14 +36,14 @@ def small_graph(ros_domain):
 
     let_go = threading.Event()
 
-    def deaf(node):
+    def block(node):
         node.create_timer(0.01, let_go.wait)
 
     with ExitStack() as nodes:
         nodes.enter_context(SpinningNode('pneumatic_driver', 'left', build=driver, lifecycle=True))
         nodes.enter_context(SpinningNode('tip_controller', 'left'))
         nodes.enter_context(SpinningNode('tip_controller', 'left'))
-        nodes.enter_context(SpinningNode('ring_detector', 'left', build=deaf))
+        nodes.enter_context(SpinningNode('ring_detector', 'left', build=block))
         nodes.callback(let_go.set)
         yield
 
@@ -103,7 +103,7 @@ def test_topics_and_nodes_are_listed(small_graph, capsys):
 
 
 def test_the_doctor_names_what_is_wrong(small_graph):
-    lines = [str(finding) for finding in doctor_graph.look().findings()]
+    lines = [str(finding) for finding in examine().findings()]
 
     def one(*words):
         found = [line for line in lines if all(word in line for word in words)]
@@ -123,4 +123,4 @@ def test_a_driver_is_activated_and_deactivated(small_graph, capsys):
     assert capsys.readouterr().out == '/left/pneumatic_driver: active\n'
     assert node_command.main(['deactivate', '/left/pneumatic_driver']) == 0
     assert node_command.main(['activate', 'ring_detector']) == 2
-    assert 'there is no node ring_detector with a lifecycle' in capsys.readouterr().err
+    assert 'there is no lifecycle node ring_detector' in capsys.readouterr().err

@@ -9,7 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from softarm_cli.doctor.graph import SYSTEMS, Report, Topic, one_line
+from softarm_cli.doctor.remedies import one_line
+from softarm_cli.doctor.report import Report, Topic
+from softarm_cli.doctor.systems import SYSTEMS
 from softarm_cli.graph.graph import RunningNode
 from softarm_cli.launching import processes as launch_processes
 from softarm_cli.launching.description import Process
@@ -26,7 +28,7 @@ def now_s():
 
 def report(
     names=ARM,
-    deaf=(),
+    unresponsive=(),
     topics=(),
     diagnostics=None,
     processes=(),
@@ -42,7 +44,7 @@ def report(
     }
     launches = [Launch(COMMAND, tuple(processes), True, False, 0)] if running else []
     states = {name: state for name in names if name.endswith('_driver')}
-    return Report(nodes, states, list(deaf), list(topics), statuses, launches, last)
+    return Report(nodes, states, list(unresponsive), list(topics), statuses, launches, last)
 
 
 def lines(found):
@@ -70,7 +72,7 @@ def test_a_missing_node_is_named():
     assert 'node /left/ring_detector is missing' in line and COMMAND in line
     [line] = lines(report(ARM[:-1], running=False))
     assert (
-        '/camera/camera (started by virtual_rig or realsense2_camera) is missing' in line
+        '/camera/* (started by virtual_rig or realsense2_camera) is missing' in line
         and 'softarm launch' in line
     )
 
@@ -83,14 +85,14 @@ def test_a_doubled_node_is_named_with_its_processes():
     )
 
 
-def test_a_deaf_node_is_told_from_a_stopped_one():
+def test_an_unresponsive_node_is_told_from_a_stopped_one():
     sleeper = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)
     try:
         sleeper.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED)
         pids = {'/left/ring_detector': sleeper.pid}
-        deaf, stopped = lines(
-            report(deaf=['/left/tip_controller', '/left/ring_detector'], pids=pids)
+        blocked, stopped = lines(
+            report(unresponsive=['/left/tip_controller', '/left/ring_detector'], pids=pids)
         )
         unheard = LaunchedProcess('ring_detector-3', sleeper.pid, '/left/ring_detector')
         [hidden] = lines(
@@ -99,7 +101,7 @@ def test_a_deaf_node_is_told_from_a_stopped_one():
     finally:
         sleeper.kill()
         sleeper.communicate()
-    assert '/left/tip_controller (pid 104) runs, but does not answer' in deaf
+    assert '/left/tip_controller (pid 104) runs, but does not answer' in blocked
     assert f'kill -CONT {sleeper.pid}' in stopped and f'kill -CONT {sleeper.pid}' in hidden
 
 
@@ -171,7 +173,7 @@ def test_a_silent_topic_is_named_unless_its_node_says_why():
         Topic('/left/pressures', 49.0, 50.0, ('/left/pneumatic_driver',)),
     ]
     [line] = lines(report(topics=topics))
-    assert '/left/ring_pose is silent, though /left/ring_detector runs' in line
+    assert '/left/ring_pose is silent, although /left/ring_detector runs' in line
     [line] = lines(
         report(
             topics=topics, diagnostics={'left/ring_detector': (ERROR, 'ring lost: too dark', '')}
