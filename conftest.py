@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
-    """End the fixtures that a file's tests share before another attempt: they may have latched or died."""
+    """End the fixtures that a file's tests share before another attempt: they may have latched."""
     if getattr(item, 'execution_count', 1) > 1:
         for name in reversed(item.fixturenames):
             for definition in item._fixtureinfo.name2fixturedefs.get(name, ()):
