@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA, Shape, fit_modal
+from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA, fit_modal
 from soft_arm_kinematics.contact.estimation import (
     alarm_limit,
     centrode_deviations,
@@ -157,10 +157,10 @@ def _fitted(rng):
         PAPER_PIXEL_M * np.minimum(np.arange(10), 1)[:, None]
     )  # the base is where the picture's axes start
     return fit_modal(
-        [
-            Shape(q, _true_shape(q, s) + annotation_m * rng.standard_normal((10, 2)))
+        {
+            q: _true_shape(q, s) + annotation_m * rng.standard_normal((10, 2))
             for q in PAPER_PRESSURES_PA
-        ]
+        }
     )
 
 

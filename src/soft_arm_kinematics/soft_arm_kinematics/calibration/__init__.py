@@ -1,6 +1,6 @@
 """Curves and models of a robot's segments, fitted to measured points."""
 
-from soft_arm_kinematics.calibration.modal_fit import Shape, fit_modal, read_shapes
+from soft_arm_kinematics.calibration.modal_fit import fit_modal, read_shapes
 from soft_arm_kinematics.calibration.pressure_bend import fit_bends, with_bends
 from soft_arm_kinematics.calibration.pressure_length import (
     PressureLengthCurve,
@@ -11,7 +11,6 @@ from soft_arm_kinematics.calibration.pressure_length import (
 
 __all__ = [
     'PressureLengthCurve',
-    'Shape',
     'fit_bends',
     'fit_curve',
     'fit_modal',
