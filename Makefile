@@ -1,7 +1,7 @@
 # The door. `make demo` and `make test` need nothing else to be done first; the rest are their parts.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build lint format test clients demo sim clean
+.PHONY: help setup build lint format test docs clients demo sim clean
 PYTHON ?=
 export PYTHON
 
@@ -31,6 +31,10 @@ test: ## run every check and test: unit, component (one node), system (the whole
 	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
 	  pytest --cov --cov-report=term --cov-report=html:out/coverage $(wildcard src/*/test/unit underlay/*/test launch/test/unit) $(wildcard src/*/test/component) && \
 	  pytest $(wildcard launch/test/system)
+
+docs: build
+docs: ## build the documentation as a site into out/docs; warnings are errors
+	@$(WITH_ENV) python -m sphinx -W --keep-going -q -b html docs out/docs && echo 'docs: out/docs/index.html'
 
 clients: build
 clients: ## let public clients of others talk to the emulated controllers; they are put into .venv/clients and nowhere else

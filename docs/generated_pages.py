@@ -1,0 +1,49 @@
+"""Sphinx extension: the page of all commands, written from their `--help`; docstrings with bars."""
+
+import contextlib
+import io
+import os
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+
+_SUBCOMMANDS = re.compile(r'^usage: [\w -]+? \[-h\] \{?([a-z][a-z-]*(?:[|,][a-z-]+)*)\}? \.\.\.')
+
+
+def help_of_commands() -> dict[str, str]:
+    """Help text of every `softarm` command and of its subcommands, by the words that are typed."""
+    texts = {}
+    os.environ['COLUMNS'] = '100'  # argparse breaks lines there
+    for group in sorted(g for g in entry_points().groups if g.startswith('softarm.')):
+        prefix = group.replace('.commands', '').replace('.', ' ')
+        for point in sorted(entry_points(group=group)):
+            name, main = f'{prefix} {point.name}', point.load()
+            texts[name] = _printed_help(main, [])
+            if names := _SUBCOMMANDS.match(texts[name]):
+                for sub in re.split('[|,]', names[1]):
+                    texts[f'{name} {sub}'] = _printed_help(main, [sub])
+    return texts
+
+
+def _printed_help(main, words: list[str]) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        main([*words, '--help'])
+    return out.getvalue()
+
+
+def _write_commands(app) -> None:
+    folder = Path(app.srcdir) / 'reference' / 'generated'
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = [f'## {name}\n```text\n{text}```\n' for name, text in help_of_commands().items()]
+    (folder / 'commands.md').write_text('# Commands: every option\n' + '\n'.join(parts))
+
+
+def _escape_bars(app, what, name, obj, options, lines) -> None:
+    """Keep |x| what it is: in reStructuredText it would be a substitution."""
+    lines[:] = [re.sub(r'(`[^`]*`)|\|', lambda m: m[1] or r'\|', line) for line in lines]
+
+
+def setup(app) -> None:
+    """Connect to Sphinx."""
+    app.connect('builder-inited', _write_commands)
+    app.connect('autodoc-process-docstring', _escape_bars)
