@@ -34,7 +34,7 @@ apidoc_modules = [
             f'{SOURCES}/{library}/{library}/{part}'
             for part in ('ros', 'cli', 'segmentation/yolact/network.py')  # the network needs torch
         ],
-        'automodule_options': {'members', 'show-inheritance'},
+        'automodule_options': {'members', 'ignore-module-all', 'show-inheritance'},
         'max_depth': 1,
         'module_first': True,
     }

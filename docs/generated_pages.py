@@ -1,4 +1,4 @@
-"""Sphinx extension: the page of all commands, written from their `--help`; docstrings with bars."""
+"""Sphinx extension: the page of all commands, written from their `--help`; docstrings as they are."""
 
 import contextlib
 import io
@@ -38,12 +38,12 @@ def _write_commands(app) -> None:
     (folder / 'commands.md').write_text('# Commands: every option\n' + '\n'.join(parts))
 
 
-def _escape_bars(app, what, name, obj, options, lines) -> None:
-    """Keep |x| what it is: in reStructuredText it would be a substitution."""
-    lines[:] = [re.sub(r'(`[^`]*`)|\|', lambda m: m[1] or r'\|', line) for line in lines]
+def _escape(app, what, name, obj, options, lines) -> None:
+    """Keep |x| and x* what they are: in reStructuredText they would be markup."""
+    lines[:] = [re.sub(r'(`[^`]*`)|([|*])', lambda m: m[1] or '\\' + m[2], line) for line in lines]
 
 
 def setup(app) -> None:
     """Connect to Sphinx."""
     app.connect('builder-inited', _write_commands)
-    app.connect('autodoc-process-docstring', _escape_bars)
+    app.connect('autodoc-process-docstring', _escape, priority=400)  # before napoleon

@@ -5,14 +5,14 @@ The word after the language, which a rendered page does not show, says how a blo
     sh              run in bash, in a copy of the workspace that has nothing in out/
     sh rig          run beside the running virtual rig (a system test)
     sh cell         run beside the running virtual gripper cell (a system test)
-    sh launch       a launch: its arguments are checked; the system tests start the rig and cell
+    sh launch       a launch: run with --print; the system tests start the rig and the cell
     sh ci           what the CI runs anyway, or what takes minutes; `make` targets must exist
     sh ros          needs ROS 2 from apt
     sh hardware     needs the real devices
     python          run; the blocks of a page share one namespace
     python hardware needs the real devices
     text output     what the block above prints; `..` stands for anything
-    yaml NAME       written to the file NAME beside the blocks of its page; csv likewise
+    yaml, text NAME written to the file NAME.EXT, for the blocks below it
 
 In every `sh` block, whatever its mark, each softarm command and each of its options must exist.
 A line whose comment mentions Ctrl-C gets it after some seconds.
@@ -36,7 +36,6 @@ PAGES = sorted(
 MARKS = {
     'sh': {'', 'rig', 'cell', 'launch', 'ci', 'ros', 'hardware'},
     'python': {'', 'hardware'},
-    'text': {'', 'output'},
 }
 UNTIL_INTERRUPT_S = 6
 _FENCE = re.compile(r'(?ms)^( *)```([^\n`]*)\n(.*?)^\1```$')
@@ -76,7 +75,7 @@ def run(page: Path, marks: set[str], folder: Path) -> int:
     namespace, output, count = {'__name__': page.stem}, None, 0
     with contextlib.chdir(folder):
         for block in blocks(page):
-            if block.language in ('yaml', 'csv') and block.mark:
+            if '.' in block.mark:
                 (folder / block.mark).write_text(block.text)
             elif block.language in ('sh', 'python'):
                 output = None
@@ -100,6 +99,8 @@ def _run_shell(block: Block, _) -> str:
         f'timeout --preserve-status -s INT {UNTIL_INTERRUPT_S} ',
         block.text,
     )
+    if block.mark == 'launch':
+        script = re.sub(r'(?m)^(softarm launch [^#\n]*)', r'\1 --print ', script)
     # 1: it found something wrong, such as a busy machine
     script = re.sub(r'(?m)^(softarm doctor[^#\n]*)', r'\1 || [ $? = 1 ] ', script)
     done = subprocess.run(
