@@ -26,6 +26,7 @@ extensions = [
     'generated_pages',
 ]
 myst_heading_anchors = 3  # a link may name a heading
+apidoc_automodule_options = ['members', 'ignore-module-all', 'show-inheritance']
 apidoc_modules = [
     {
         'path': SOURCES / library / library,
@@ -34,7 +35,6 @@ apidoc_modules = [
             f'{SOURCES}/{library}/{library}/{part}'
             for part in ('ros', 'cli', 'segmentation/yolact/network.py')  # the network needs torch
         ],
-        'automodule_options': {'members', 'ignore-module-all', 'show-inheritance'},
         'max_depth': 1,
         'module_first': True,
     }

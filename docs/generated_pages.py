@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import re
+import shutil
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -32,10 +33,8 @@ def _printed_help(main, words: list[str]) -> str:
 
 
 def _write_commands(app) -> None:
-    folder = Path(app.srcdir) / 'reference' / 'generated'
-    folder.mkdir(parents=True, exist_ok=True)
     parts = [f'## {name}\n```text\n{text}```\n' for name, text in help_of_commands().items()]
-    (folder / 'commands.md').write_text('# Commands: every option\n' + '\n'.join(parts))
+    (_folder(app) / 'commands.md').write_text('# Commands: every option\n' + '\n'.join(parts))
 
 
 def _escape(app, what, name, obj, options, lines) -> None:
@@ -43,7 +42,21 @@ def _escape(app, what, name, obj, options, lines) -> None:
     lines[:] = [re.sub(r'(`[^`]*`)|([|*])', lambda m: m[1] or '\\' + m[2], line) for line in lines]
 
 
+def _skip_imported(app, what, name, obj, skip, options) -> bool | None:
+    """Describe a class where it is defined, and not again in the faces that export it."""
+    defined_in = getattr(obj, '__module__', None)
+    is_imported = isinstance(obj, type) and defined_in != app.env.current_document.autodoc_module
+    return True if what == 'module' and is_imported else None
+
+
+def _folder(app) -> Path:
+    return Path(app.srcdir) / 'reference' / 'generated'
+
+
 def setup(app) -> None:
-    """Connect to Sphinx."""
+    """Connect to Sphinx, and delete the generated pages of an earlier build."""
+    shutil.rmtree(_folder(app), ignore_errors=True)
+    _folder(app).mkdir(parents=True)
     app.connect('builder-inited', _write_commands)
     app.connect('autodoc-process-docstring', _escape, priority=400)  # before napoleon
+    app.connect('autodoc-skip-member', _skip_imported)

@@ -94,13 +94,11 @@ def _run_python(block: Block, namespace: dict) -> str:
 
 
 def _run_shell(block: Block, _) -> str:
-    script = re.sub(
-        r'(?m)^(?=softarm .*Ctrl-C)',
-        f'timeout --preserve-status -s INT {UNTIL_INTERRUPT_S} ',
-        block.text,
-    )
+    script = block.text.replace('\\\n', ' ')
     if block.mark == 'launch':
         script = re.sub(r'(?m)^(softarm launch [^#\n]*)', r'\1 --print ', script)
+    wait = f'timeout --preserve-status -s INT {UNTIL_INTERRUPT_S} '
+    script = re.sub(r'(?m)^(?=softarm .*Ctrl-C)', wait, script)
     # 1: it found something wrong, such as a busy machine
     script = re.sub(r'(?m)^(softarm doctor[^#\n]*)', r'\1 || [ $? = 1 ] ', script)
     done = subprocess.run(
