@@ -1,149 +1,432 @@
-"""The compiled part of inverse kinematics: refinement, improvement along the null space, and one call that does all after the search.
+"""Damped least squares inside the limits, compiled, for `WIDTH` starts at once; and whole inverse kinematics after the search.
 
 Coordinates are worked on as they are, steps as shares of their ranges, so that metres, radians and
-pascals weigh the same. No type depends on the arm's shape, so that this is compiled once for all
-arms; what is written out for a shape is called by address (`compiled_steps`).
+pascals weigh the same. Every number is a vector (`vectors`): one entry for each start. No type depends
+on the arm's shape, so that this is compiled once for all arms.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
-from soft_arm_kinematics.backends.compiled_lanes import (
-    AXIS_WEIGHT_M,
-    COMPILED,
-    LANES,
-    arcs,
-    evaluate,
-    make_lanes,
-    task,
-)
-from soft_arm_kinematics.backends.compiled_model import TENDON
-from soft_arm_kinematics.backends.compiled_scores import score_model, scores
-from soft_arm_kinematics.backends.compiled_steps import (
-    interior_point_steps,
-    least_norm_steps,
-    steps_for,
+from soft_arm_kinematics.backends.compiled_formulas import (
+    bend,
+    bend_slope,
+    frame_and_jacobian,
+    load,
+    principles,
 )
 from soft_arm_kinematics.backends.machine_code import njit
+from soft_arm_kinematics.backends.vectors import (
+    COMPILED,
+    INLINED,
+    INNER,
+    WIDTH,
+    any_of,
+    as_vectors,
+    sqrt,
+    where,
+)
+from soft_arm_kinematics.segments.formulas import TENDON
 
+AXIS_WEIGHT_M = 0.1  # 1 rad of axis error counts as so many metres of position error
 STOP_M = 1e-9  # residual [m] at which a start is finished
-FIRST_DAMPING, SMALLEST_DAMPING, LARGEST_DAMPING = (
-    1e-6,
-    1e-12,
-    1e6,
-)  # shares of the mean square of the Jacobian's rows
+FIRST_DAMPING, SMALLEST_DAMPING = 1e-6, 1e-12  # shares of the mean square of the Jacobian's rows
+LARGEST_DAMPING = 1e6
 FIRST_BARRIER, LAST_BARRIER = 0.05, 1e-6  # of the interior-point method, in units of the score
-FIRST_ROUNDING_RAD, LAST_ROUNDING_RAD = 0.1, 5e-4
+FIRST_ROUNDING_RAD, LAST_ROUNDING_RAD = 0.1, 5e-4  # of the scores' kinks
 IMPROVEMENT_STEPS, LAST_STEPS = 11, 2  # of interior points and of the refinement after them
 LEAST_ROOM = 0.02  # share of the range between a start of the interior-point method and a limit
+LEAST_CURVATURE = 0.1  # of the score by shares of the ranges
+TO_LIMIT, LONGEST_STEP = 0.95, 0.35  # shares of the room and of the ranges that a step may take
+SHARE_PIECES = 128
 _CACHED = {'cache': True} | COMPILED
 
 
-@njit(**_CACHED)
-def _refine(model, addresses, rows, targets, axis, most_steps, stop, w, cost):
-    """Damped Gauss-Newton of w.x (n, LANES) towards targets, in place, inside the limits; the end's errors in w.error, cost (LANES,)."""
-    n, here, damping = w.x.shape[0], w.here, w.damping
-    new_cost, accepted = np.empty(LANES), np.empty(LANES)
-    for j in range(n):
-        low, high = model.low[j], model.high[j]
-        for k in range(LANES):
-            w.x[j, k] = here[j, k] = min(max(w.x[j, k], low), high)
-    w.error[:], w.jacobian[:], cost[:], damping[:] = 0.0, 0.0, np.inf, 10.0 * FIRST_DAMPING
-    for step in range(most_steps + 1):
-        task(model, targets, axis, rows, w, w.new_error, w.new_jacobian, new_cost)
-        unfinished = 0
-        for k in range(LANES):
-            better = new_cost[k] < cost[k]
-            accepted[k] = 1.0 if better else 0.0
-            damping[k] = max(0.1 * damping[k], SMALLEST_DAMPING) if better else 10.0 * damping[k]
-            cost[k] = new_cost[k] if better else cost[k]
-            unfinished += (cost[k] > stop * stop) & (damping[k] < LARGEST_DAMPING)
+class Scoring(NamedTuple):
+    """What the scores need besides the arm.
+
+    Attributes:
+        weights: (3,) of angle change, bend growth and stiffness.
+        pressed: (n,) whether a coordinate has a pressure.
+        shares: (n, SHARE_PIECES, 4) share of its pressure range over even pieces of the coordinate's range, as cubics of the share of the
+            piece, lowest power first.
+    """
+
+    weights: np.ndarray
+    pressed: np.ndarray
+    shares: np.ndarray
+
+
+class Batch(NamedTuple):
+    """Work arrays of vectors for s segments and n coordinates; `numbers` is the memory of x, `values` that of value."""
+
+    numbers: np.ndarray  # (n, WIDTH)
+    values: np.ndarray  # (6, WIDTH)
+    x: np.ndarray  # (n,) actuation
+    value: np.ndarray  # (6,) results of single numbers
+    current: np.ndarray  # (n,) actuation that error and jacobian belong to
+    error: np.ndarray  # (6,)
+    jacobian: np.ndarray  # (n, 6) by shares of the ranges
+    trial_error: np.ndarray  # (6,) at x
+    trial_jacobian: np.ndarray  # (n, 6) at x
+    white: np.ndarray  # (n, 6) Jacobian in coordinates in which the steps' weight is 1
+    pull: np.ndarray  # (n, 1) gradient in the same coordinates
+    gram: np.ndarray  # (6, 6)
+    multiplier: np.ndarray  # (6, 1)
+    step: np.ndarray  # (n, 1) as shares of the ranges
+    free: np.ndarray  # (n,) 1, or 0 where a limit holds the coordinate
+    share: np.ndarray  # (n,) x as shares of the ranges
+    below: np.ndarray  # (n,) multipliers of the lower limits
+    above: np.ndarray  # (n,) of the upper limits
+    hessian: np.ndarray  # (n, n) of the score, lower half
+    bends: np.ndarray  # (s, 2) bending vectors
+
+
+@njit(**INNER)
+def make_batch(chain):
+    """Work arrays for an arm."""
+    s, n = chain.kinds.size, chain.low.size
+    numbers, values = np.zeros((n, WIDTH)), np.zeros((6, WIDTH))
+    return Batch(
+        numbers=numbers,
+        values=values,
+        x=as_vectors(numbers),
+        value=as_vectors(values),
+        current=as_vectors(np.zeros((n, WIDTH))),
+        error=as_vectors(np.zeros((6, WIDTH))),
+        jacobian=as_vectors(np.zeros((n, 6, WIDTH))),
+        trial_error=as_vectors(np.zeros((6, WIDTH))),
+        trial_jacobian=as_vectors(np.zeros((n, 6, WIDTH))),
+        white=as_vectors(np.zeros((n, 6, WIDTH))),
+        pull=as_vectors(np.zeros((n, 1, WIDTH))),
+        gram=as_vectors(np.zeros((6, 6, WIDTH))),
+        multiplier=as_vectors(np.zeros((6, 1, WIDTH))),
+        step=as_vectors(np.zeros((n, 1, WIDTH))),
+        free=as_vectors(np.zeros((n, WIDTH))),
+        share=as_vectors(np.zeros((n, WIDTH))),
+        below=as_vectors(np.zeros((n, WIDTH))),
+        above=as_vectors(np.zeros((n, WIDTH))),
+        hessian=as_vectors(np.zeros((n, n, WIDTH))),
+        bends=as_vectors(np.zeros((s, 2, WIDTH))),
+    )
+
+
+@njit(**INLINED)
+def least(a, b):
+    """The smaller of two numbers."""
+    return where(a < b, a, b)
+
+
+@njit(**INLINED)
+def greatest(a, b):
+    """The greater of two numbers."""
+    return where(a > b, a, b)
+
+
+@njit(**INNER)
+def factorise(a, size):
+    """Replace the lower half of a symmetric matrix by its Cholesky factor, with the inverse of its diagonal."""
+    for r in range(size):
+        for c in range(r + 1):
+            total = a[r, c]
+            for m in range(c):
+                total = total - a[r, m] * a[c, m]
+            a[r, c] = (
+                1.0 / sqrt(where(total > 1e-300, total, 1e-300)) if r == c else total * a[c, c]
+            )
+
+
+@njit(**INNER)
+def solve_lower(factor, b, column, size):
+    """Replace a column of b by the solution of L x = b."""
+    for r in range(size):
+        total = b[r, column]
+        for m in range(r):
+            total = total - factor[r, m] * b[m, column]
+        b[r, column] = total * factor[r, r]
+
+
+@njit(**INNER)
+def solve_upper(factor, b, column, size):
+    """Replace a column of b by the solution of L' x = b."""
+    for r in range(size - 1, -1, -1):
+        total = b[r, column]
+        for m in range(r + 1, size):
+            total = total - factor[m, r] * b[m, column]
+        b[r, column] = total * factor[r, r]
+
+
+@njit(**INNER)
+def damped_step(w, n, rows, damping):
+    """Least step d under the damped task: the least |d + pull|^2 with white' d = error but for the damping.
+
+    Args:
+        w: Batch; white, pull and error are read, step is written.
+        n, rows: Numbers of coordinates and of rows of the task.
+        damping: Share of the mean square of the rows of white.
+    """
+    trace = 0.0 * damping
+    for r in range(rows):
+        for c in range(r + 1):
+            total = w.white[0, r] * w.white[0, c]
+            for j in range(1, n):
+                total = total + w.white[j, r] * w.white[j, c]
+            w.gram[r, c] = total
+        trace = trace + w.gram[r, r]
+        total = w.error[r]
         for j in range(n):
-            _accept(accepted, w.x[j], here[j], 1)
-            _accept(accepted, w.new_jacobian[j], w.jacobian[j], rows)
-        _accept(accepted, w.new_error, w.error, rows)
-        if unfinished == 0 or step == most_steps:
+            total = total + w.white[j, r] * w.pull[j, 0]
+        w.multiplier[r, 0] = total
+    for r in range(rows):
+        w.gram[r, r] = w.gram[r, r] + (damping * trace * (1.0 / rows) + 1e-14)
+    factorise(w.gram, rows)
+    solve_lower(w.gram, w.multiplier, 0, rows)
+    solve_upper(w.gram, w.multiplier, 0, rows)
+    for j in range(n):
+        total = -w.pull[j, 0]
+        for r in range(rows):
+            total = total + w.white[j, r] * w.multiplier[r, 0]
+        w.step[j, 0] = total
+
+
+@njit(**INNER)
+def task(chain, targets, axis, rows, w, error, jacobian):
+    """Task errors of w.x and their Jacobian by shares of the ranges; returns the squared error.
+
+    Targets (3,) are positions [m]; with 6 rows the tip's axis is to be `axis` (3,), rotation about it
+    is free. The axis error is 2 sin(angle / 2).
+    """
+    frame = frame_and_jacobian(chain, w.x, jacobian)
+    x, y, z = targets[0] - frame[9], targets[1] - frame[10], targets[2] - frame[11]
+    error[0], error[1], error[2], cost = x, y, z, x * x + y * y + z * z
+    for j in range(chain.low.size):
+        for r in range(6):
+            jacobian[j, r] = jacobian[j, r] * (chain.high[j] - chain.low[j])
+    if rows == 6:
+        zx, zy, zz = frame[6], frame[7], frame[8]
+        cos = zx * axis[0] + zy * axis[1] + zz * axis[2]
+        scale = AXIS_WEIGHT_M * sqrt(2.0 / (1.0 + 1e-12 + cos))
+        cx = scale * (zy * axis[2] - zz * axis[1])
+        cy = scale * (zz * axis[0] - zx * axis[2])
+        cz = scale * (zx * axis[1] - zy * axis[0])
+        error[3], error[4], error[5], cost = cx, cy, cz, cost + (cx * cx + cy * cy + cz * cz)
+        for j in range(chain.low.size):
+            spin = zx * jacobian[j, 3] + zy * jacobian[j, 4] + zz * jacobian[j, 5]
+            jacobian[j, 3] = AXIS_WEIGHT_M * (jacobian[j, 3] - spin * zx)
+            jacobian[j, 4] = AXIS_WEIGHT_M * (jacobian[j, 4] - spin * zy)
+            jacobian[j, 5] = AXIS_WEIGHT_M * (jacobian[j, 5] - spin * zz)
+    return cost
+
+
+@njit(cache=True, **INNER)
+def levenberg_marquardt(chain, rows, targets, axis, most_steps, stop, w):
+    """Bring w.x towards targets, inside the limits; the errors at its end are in w.error, their squares are returned.
+
+    A coordinate whose step would leave the limits is held, and the others take over.
+    """
+    n, zero = chain.low.size, 0.0 * w.x[0]
+    for j in range(n):
+        w.x[j] = w.current[j] = greatest(least(w.x[j], chain.high[j]), chain.low[j])
+        w.pull[j, 0] = zero
+    cost, damping = zero + np.inf, zero + 10.0 * FIRST_DAMPING
+    for step in range(most_steps + 1):
+        trial = task(chain, targets, axis, rows, w, w.trial_error, w.trial_jacobian)
+        better = trial < cost
+        damping = where(better, greatest(0.1 * damping, SMALLEST_DAMPING), 10.0 * damping)
+        cost = where(better, trial, cost)
+        for r in range(rows):
+            w.error[r] = where(better, w.trial_error[r], w.error[r])
+        for j in range(n):
+            w.current[j] = where(better, w.x[j], w.current[j])
+            w.free[j] = zero + 1.0
+            for r in range(rows):
+                w.jacobian[j, r] = where(better, w.trial_jacobian[j, r], w.jacobian[j, r])
+        if step == most_steps or not any_of((cost > stop * stop) & (damping < LARGEST_DAMPING)):
             break
-        w.free[:] = 1.0
         for _ in range(n):
-            if least_norm_steps(addresses[0], model.low, model.high, w.memory) == 0:
+            for j in range(n):
+                for r in range(rows):
+                    w.white[j, r] = w.jacobian[j, r] * w.free[j]
+            damped_step(w, n, rows, damping)
+            held = False
+            for j in range(n):
+                now, change = w.current[j], w.step[j, 0]
+                leaves = ((now <= chain.low[j]) & (change < 0.0)) | (
+                    (now >= chain.high[j]) & (change > 0.0)
+                )
+                w.step[j, 0], w.free[j] = where(leaves, 0.0, change), where(leaves, 0.0, w.free[j])
+                held = held or any_of(leaves)
+            if not held:
                 break
         for j in range(n):
-            low, high = model.low[j], model.high[j]
-            x, there, steps = here[j], w.x[j], w.step[j]
-            for k in range(LANES):
-                there[k] = min(max(x[k] + steps[k] * (high - low), low), high)
-    w.x[:] = here
+            low, high = chain.low[j], chain.high[j]
+            w.x[j] = greatest(least(w.current[j] + w.step[j, 0] * (high - low), high), low)
+    for j in range(n):
+        w.x[j] = w.current[j]
+    return cost
 
 
-@njit(**COMPILED)
-def _accept(accepted, new, kept, rows):
-    """Copy the rows of the lanes that are better than before."""
-    for start in range(0, rows * LANES, LANES):
-        for k in range(LANES):
-            kept[start + k] = new[start + k] if accepted[k] > 0.0 else kept[start + k]
+@njit(**INNER)
+def pressure_share(chain, scoring, j, w):
+    """Share of the pressure range of coordinate j at w.x, its slope and curvature by the share of the coordinate's range."""
+    pieces, scale = scoring.shares[j], SHARE_PIECES / (chain.high[j] - chain.low[j])
+    for k in range(WIDTH):
+        at = (w.numbers[j, k] - chain.low[j]) * scale
+        piece = min(max(int(at), 0), SHARE_PIECES - 1)
+        t, c1, c2, c3 = at - piece, pieces[piece, 1], pieces[piece, 2], pieces[piece, 3]
+        w.values[0, k] = pieces[piece, 0] + t * (c1 + t * (c2 + t * c3))
+        w.values[1, k] = (c1 + t * (2.0 * c2 + 3.0 * t * c3)) * SHARE_PIECES
+        w.values[2, k] = (2.0 * c2 + 6.0 * t * c3) * SHARE_PIECES**2
+    return w.value[0], w.value[1], w.value[2]
 
 
-@njit(**COMPILED)
-def _errors(w, k):
-    """Distance [m] and axis error [rad] of lane k of w.error."""
-    squared, axis_squared = 0.0, 0.0
-    for r in range(3):
-        squared += w.error[r * LANES + k] ** 2
-        axis_squared += w.error[(3 + r) * LANES + k] ** 2
-    return math.sqrt(squared), math.sqrt(axis_squared) / AXIS_WEIGHT_M
+@njit(**INNER)
+def scores(chain, scoring, present, w):
+    """Write the total and the three scores of w.x to w.value; present (s, 2) bending vectors now [rad]."""
+    change, growth, stiffness = principles(chain, w.x, present)
+    for j in range(chain.low.size):
+        if scoring.pressed[j]:
+            share, _, _ = pressure_share(chain, scoring, j, w)
+            stiffness = stiffness + share * (1.0 / scoring.pressed.sum())
+    weights = scoring.weights
+    w.value[0] = change * weights[0] + growth * weights[1] + stiffness * weights[2]
+    w.value[1], w.value[2], w.value[3] = change, growth, stiffness
 
 
-@njit(**COMPILED)
-def _improve(model, addresses, rows, scoring, present, targets, axis, w):
-    """Lower the scores of w.x (n, LANES) along the null space of the task, inside the limits, by a primal-dual interior-point method.
+@njit(**INNER)
+def score_model(chain, scoring, present, rounding, w):
+    """Gradient of the total score at w.x in w.pull, and a matrix that curves about as much in w.hessian, its lower half.
+
+    The kinks of the scores, where a bend is zero or the present one, are rounded off by `rounding`
+    [rad]; each length there is replaced by the parabola that touches it from above (iteratively
+    reweighted least squares), so that steps do not overshoot.
+    """
+    segments, n, weights, zero = chain.kinds.size, chain.low.size, scoring.weights, 0.0 * w.x[0]
+    for j in range(n):
+        for c in range(j + 1):
+            w.hessian[j, c] = zero
+        w.pull[j, 0] = zero
+        if scoring.pressed[j]:
+            _, slope, curvature = pressure_share(chain, scoring, j, w)
+            factor = weights[2] / scoring.pressed.sum()
+            w.pull[j, 0], w.hessian[j, j] = factor * slope, greatest(factor * curvature, 0.0)
+    for i in range(segments):
+        w.bends[i, 0], w.bends[i, 1], _, _, _ = bend(chain, i, w.x)
+    rounded = rounding * rounding
+    for i in range(segments):
+        ux, uy = w.bends[i, 0], w.bends[i, 1]
+        mx, my = ux - present[i, 0], uy - present[i, 1]
+        by_move = weights[0] * (segments - i) / segments / sqrt(mx * mx + my * my + rounded)
+        by_bend = weights[1] / sqrt(ux * ux + uy * uy + rounded)
+        gx, gy = by_move * mx + by_bend * ux, by_move * my + by_bend * uy
+        hxx = hyy = by_move + by_bend
+        hxy = zero
+        for other in (i - 1, i + 1):
+            if 0 <= other < segments:
+                vx, vy = w.bends[other, 0], w.bends[other, 1]
+                u2, v2 = ux * ux + uy * uy + rounded, vx * vx + vy * vy + rounded
+                ratio, below = sqrt(v2 / u2), 2.0 * weights[2] / (u2 + v2)
+                over = 2.0 * (ratio * u2 - ux * vx - uy * vy) / (u2 + v2)
+                gx, gy = (
+                    gx + below * (ratio * ux - vx - ux * over),
+                    gy + below * (ratio * uy - vy - uy * over),
+                )
+                across = below * ratio / u2
+                hxx = hxx + across * (uy * uy + rounded)
+                hxy = hxy - across * ux * uy
+                hyy = hyy + across * (ux * ux + rounded)
+        for a in range(chain.counts[i]):
+            row = chain.firsts[i] + a
+            ax, ay, _, _ = bend_slope(chain, i, a, w.x)
+            reach = chain.high[row] - chain.low[row]
+            w.pull[row, 0] = w.pull[row, 0] + (gx * ax + gy * ay) * reach
+            for b in range(a + 1):
+                column = chain.firsts[i] + b
+                bx, by, _, _ = bend_slope(chain, i, b, w.x)
+                entry = ax * (hxx * bx + hxy * by) + ay * (hxy * bx + hyy * by)
+                both = reach * (chain.high[column] - chain.low[column])
+                w.hessian[row, column] = w.hessian[row, column] + entry * both
+
+
+@njit(**INNER)
+def improve(chain, rows, scoring, present, targets, axis, w):
+    """Lower the scores of w.x along the null space of the task, inside the limits, by a primal-dual interior-point method.
 
     The barrier in front of the limits and the rounding of the scores' kinks fall from step to step.
-    Every lane makes the same steps; the result meets the task to about 1e-6 m and wants a last
+    Every start makes the same steps; the result meets the task to about 1e-6 m and wants a last
     refinement.
     """
-    n, cost, barrier, rounding = w.x.shape[0], np.empty(LANES), FIRST_BARRIER, FIRST_ROUNDING_RAD
+    n, barrier, rounding, zero = chain.low.size, FIRST_BARRIER, FIRST_ROUNDING_RAD, 0.0 * w.x[0]
     for j in range(n):
-        for k in range(LANES):
-            y = min(
-                max((w.x[j, k] - model.low[j]) / (model.high[j] - model.low[j]), LEAST_ROOM),
-                1.0 - LEAST_ROOM,
-            )
-            w.share[j, k], w.below[j, k], w.above[j, k] = y, barrier / y, barrier / (1.0 - y)
+        y = (w.x[j] - chain.low[j]) * (1.0 / (chain.high[j] - chain.low[j]))
+        y = least(greatest(y, LEAST_ROOM), 1.0 - LEAST_ROOM)
+        w.share[j], w.below[j], w.above[j] = y, barrier / y, barrier / (1.0 - y)
     for step in range(IMPROVEMENT_STEPS + 1):
         for j in range(n):
-            low, reach, x, share = model.low[j], model.high[j] - model.low[j], w.x[j], w.share[j]
-            for k in range(LANES):
-                x[k] = low + share[k] * reach
+            w.x[j] = w.share[j] * (chain.high[j] - chain.low[j]) + chain.low[j]
         if step == IMPROVEMENT_STEPS:
             break
-        task(model, targets, axis, rows, w, w.error, w.jacobian, cost)
-        score_model(model, scoring, present, rounding, w)
-        interior_point_steps(addresses[1], barrier, w.memory)
+        task(chain, targets, axis, rows, w, w.error, w.white)
+        score_model(chain, scoring, present, rounding, w)
+        for j in range(n):
+            low, high = 1.0 / w.share[j], 1.0 / (1.0 - w.share[j])
+            curvature = LEAST_CURVATURE + w.below[j] * low + w.above[j] * high
+            w.hessian[j, j] = w.hessian[j, j] + curvature
+            w.pull[j, 0] = w.pull[j, 0] + barrier * (high - low)
+        factorise(w.hessian, n)
+        solve_lower(w.hessian, w.pull, 0, n)
+        for r in range(rows):
+            solve_lower(w.hessian, w.white, r, n)
+        damped_step(w, n, rows, zero + 1e-9)
+        solve_upper(w.hessian, w.step, 0, n)
+        most, part = zero + 1e-9, zero + 1.0
+        for j in range(n):
+            y, size = w.share[j], where(w.step[j, 0] > 0.0, w.step[j, 0], -w.step[j, 0])
+            room = where(w.step[j, 0] > 0.0, 1.0 - y, y)
+            most, part = greatest(most, size), least(part, TO_LIMIT * room / greatest(size, 1e-12))
+        part = least(part, LONGEST_STEP / most)
+        for j in range(n):
+            y, change, below, above = w.share[j], w.step[j, 0], w.below[j], w.above[j]
+            w.share[j] = y + part * change
+            w.below[j] = greatest((barrier - below * change) / y, 0.1 * below)
+            w.above[j] = greatest((barrier + above * change) / (1.0 - y), 0.1 * above)
         barrier, rounding = max(0.4 * barrier, LAST_BARRIER), max(0.5 * rounding, LAST_ROUNDING_RAD)
 
 
-@njit(**COMPILED)
-def _keep(model, scoring, present, tolerances, lanes, w, work, found, residuals, every, count):
-    """Append those of the first `lanes` lanes that meet the task to found, residuals and every; returns how many there are then."""
-    arcs(model, w)
-    scores(model, scoring, present, w, work)
-    for k in range(lanes):
-        distance, angle = _errors(w, k)
-        if distance <= tolerances[0] and angle <= tolerances[1]:
-            for j in range(w.x.shape[0]):
-                found[count, j] = w.x[j, k]
-            residuals[count] = distance
+@njit(**INNER)
+def task_errors(rows, w):
+    """Write distances [m] and axis errors [rad] of w.error to w.values[4] and w.values[5]."""
+    position, axis = 0.0 * w.error[0], 0.0 * w.error[0]
+    for r in range(3):
+        position = position + w.error[r] * w.error[r]
+        if rows == 6:
+            axis = axis + w.error[3 + r] * w.error[3 + r]
+    w.value[4], w.value[5] = sqrt(position), sqrt(axis) * (0.5 / AXIS_WEIGHT_M)
+    for k in range(WIDTH):
+        w.values[5, k] = 2.0 * math.asin(min(w.values[5, k], 1.0))
+
+
+@njit(**INNER)
+def _keep(chain, rows, scoring, present, tolerances, used, w, found, residuals, every, count):
+    """Append those of the first `used` starts that meet the task to found, residuals and every; returns how many there are then."""
+    scores(chain, scoring, present, w)
+    task_errors(rows, w)
+    for k in range(used):
+        if w.values[4, k] <= tolerances[0] and w.values[5, k] <= tolerances[1]:
+            for j in range(chain.low.size):
+                found[count, j] = w.numbers[j, k]
+            residuals[count] = w.values[4, k]
             for r in range(4):
-                every[count, r] = work[r, k]
+                every[count, r] = w.values[r, k]
             count += 1
     return count
 
 
-@njit(**COMPILED)
-def _apart(model, actuation, totals, spacing):
+@njit(**INNER)
+def _apart(chain, actuation, totals, spacing):
     """Rows of actuation (m, n), best first, each of which differs from all before it by the spacing in some coordinate.
 
     A tendon's bend and direction are compared as its bending vector, which is the same for equal
@@ -152,19 +435,14 @@ def _apart(model, actuation, totals, spacing):
     shares, kept, count = np.empty_like(actuation), np.empty(totals.size, dtype=np.int64), 0
     for m in range(totals.size):
         for j in range(actuation.shape[1]):
-            shares[m, j] = (actuation[m, j] - model.low[j]) / (model.high[j] - model.low[j])
-        for i in range(model.kinds.size):
-            if model.kinds[i] == TENDON:
-                first = model.firsts[i]
-                theta, phi, reach = (
-                    actuation[m, first],
-                    actuation[m, first + 1],
-                    model.high[first] - model.low[first],
-                )
-                shares[m, first], shares[m, first + 1] = (
-                    theta * math.cos(phi) / reach,
-                    theta * math.sin(phi) / reach,
-                )
+            shares[m, j] = (actuation[m, j] - chain.low[j]) / (chain.high[j] - chain.low[j])
+        for i in range(chain.kinds.size):
+            if chain.kinds[i] == TENDON:
+                first = chain.firsts[i]
+                theta, phi = actuation[m, first], actuation[m, first + 1]
+                reach = chain.high[first] - chain.low[first]
+                shares[m, first] = theta * math.cos(phi) / reach
+                shares[m, first + 1] = theta * math.sin(phi) / reach
     for m in np.argsort(totals):
         new = True
         for other in kept[:count]:
@@ -182,8 +460,7 @@ def _apart(model, actuation, totals, spacing):
 
 @njit(**_CACHED)
 def solve(
-    model,
-    addresses,
+    chain,
     rows,
     scoring,
     present,
@@ -196,13 +473,12 @@ def solve(
     tolerances,
     spacing,
 ):
-    """Refine starts near a target, improve every one along the null space, merge and sort.
+    """Refine starts towards a target, improve every one along the null space, merge and sort.
 
     Args:
-        model, scoring: The arm.
-        addresses: Of `compiled_steps.steps_for`, for as many coordinates and rows.
+        chain, scoring: The arm.
         rows: Of the task: 3, or 6 with the axis.
-        present: (n,) where it is now, the first start.
+        present: (n,) where the arm is now, the first start.
         table: (m, n) actuation of the workspace table.
         near: (c,) its rows to start from; of more than `at_most`, as many spread over them.
         target, axis: (3,) [m] and (3,).
@@ -213,130 +489,62 @@ def solve(
     Returns:
         Solutions best first: actuation (k, n), residuals (k,) [m], scores (k, 4), the total first.
     """
-    n, taken = model.low.size, min(near.size, at_most)
-    starts = taken + 1
-    w, cost, work, targets = (
-        make_lanes(model),
-        np.empty(LANES),
-        np.empty((4, LANES)),
-        np.empty(3 * LANES),
-    )
+    n, taken, w = chain.low.size, min(near.size, at_most), make_batch(chain)
+    total, starts = taken + 1, np.empty((taken + 1, n))
+    for j in range(n):
+        starts[0, j] = present[j]
+        for row in range(taken):
+            starts[1 + row, j] = table[near[row * near.size // taken], j]
+    targets, bends = as_vectors(np.empty((3, WIDTH))), np.empty((chain.kinds.size, 2))
     for r in range(3):
-        targets[r * LANES : (r + 1) * LANES] = target[r]
-    found, residuals, every, count = (
-        np.empty((2 * starts, n)),
-        np.empty(2 * starts),
-        np.empty((2 * starts, 4)),
-        0,
-    )
-    bends = np.empty((model.kinds.size, 2))
-    for first in range(0, starts, LANES):
-        lanes = min(LANES, starts - first)
-        for k in range(LANES):  # idle lanes repeat the last start
-            row = first + min(k, lanes - 1)
-            for j in range(n):
-                w.x[j, k] = (
-                    present[j] if row == 0 else table[near[(row - 1) * near.size // taken], j]
-                )
+        targets[r] = 0.0 * w.x[0] + target[r]
+    found, residuals = np.empty((2 * total, n)), np.empty(2 * total)
+    every, count = np.empty((2 * total, 4)), 0
+    for first in range(0, total, WIDTH):
+        load(starts, first, w.numbers)
         if first == 0:
-            arcs(model, w)
-            for i in range(model.kinds.size):
-                bends[i, 0], bends[i, 1] = w.segments[i, 0], w.segments[i, LANES]
-        _refine(model, addresses, rows, targets, axis, most_steps, 0.1 * tolerances[0], w, cost)
-        before = count
+            for i in range(chain.kinds.size):
+                w.value[0], w.value[1], _, _, _ = bend(chain, i, w.x)
+                bends[i, 0], bends[i, 1] = w.values[0, 0], w.values[1, 0]
+        stop, used, before = 0.1 * tolerances[0], min(WIDTH, total - first), count
+        levenberg_marquardt(chain, rows, targets, axis, most_steps, stop, w)
         count = _keep(
-            model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count
+            chain, rows, scoring, bends, tolerances, used, w, found, residuals, every, count
         )
-        free = n - (3 if rows == 3 else 5)
-        if count > before and free > 0:
-            _improve(model, addresses, rows, scoring, bends, targets, axis, w)
-            _refine(model, addresses, rows, targets, axis, LAST_STEPS, 0.1 * tolerances[0], w, cost)
+        if count > before and n > (3 if rows == 3 else 5):
+            improve(chain, rows, scoring, bends, targets, axis, w)
+            levenberg_marquardt(chain, rows, targets, axis, LAST_STEPS, stop, w)
             count = _keep(
-                model, scoring, bends, tolerances, lanes, w, work, found, residuals, every, count
+                chain, rows, scoring, bends, tolerances, used, w, found, residuals, every, count
             )
-    kept = _apart(model, found[:count], every[:count, 0], spacing)
+    kept = _apart(chain, found[:count], every[:count, 0], spacing)
     return found[kept], residuals[kept], every[kept]
 
 
-def refine_all(model, starts, target, axis, use_axis, most_steps, residuals, axis_errors):
-    """Refine every row of starts (k, n) in place; residuals (k,) [m] and axis errors (k,) [rad] are written."""
-    rows = 6 if use_axis else 3
-    _refine_all(
-        model,
-        steps_for(starts.shape[1], rows),
-        rows,
-        starts,
-        target,
-        axis,
-        most_steps,
-        residuals,
-        axis_errors,
-    )
-
-
-@njit(**_CACHED)
-def _refine_all(model, addresses, rows, starts, target, axis, most_steps, residuals, axis_errors):
-    w, cost, targets = make_lanes(model), np.empty(LANES), np.empty(3 * LANES)
-    for r in range(3):
-        targets[r * LANES : (r + 1) * LANES] = target[r]
-    for first in range(0, starts.shape[0], LANES):
-        lanes = min(LANES, starts.shape[0] - first)
-        for k in range(LANES):
-            w.x[:, k] = starts[first + min(k, lanes - 1)]
-        _refine(model, addresses, rows, targets, axis, most_steps, STOP_M, w, cost)
-        for k in range(lanes):
-            starts[first + k] = w.x[:, k]
-            residuals[first + k], axis_errors[first + k] = _errors(w, k)
-
-
-@njit(**COMPILED)
-def _refine_block(model, addresses, first, starts, targets, most_steps, residuals):
-    w, cost, wanted, total = (
-        make_lanes(model),
-        np.empty(LANES),
-        np.empty(3 * LANES),
-        starts.shape[0],
-    )
-    for k in range(LANES):
-        row = min(first + k, total - 1)
-        w.x[:, k] = starts[row]
-        for r in range(3):
-            wanted[r * LANES + k] = targets[row, r]
-    _refine(model, addresses, 3, wanted, np.zeros(3), most_steps, STOP_M, w, cost)
-    for k in range(min(LANES, total - first)):
-        starts[first + k] = w.x[:, k]
-        residuals[first + k] = math.sqrt(cost[k])
-
-
-@njit(**COMPILED)
-def _jacobian_block(model, first, actuation, jacobians):
-    w, total = make_lanes(model), actuation.shape[0]
-    for k in range(LANES):
-        w.x[:, k] = actuation[min(first + k, total - 1)]
-    evaluate(model, w, 6, w.new_jacobian)
-    for k in range(min(LANES, total - first)):
-        for j in range(actuation.shape[1]):
-            for r in range(6):
-                jacobians[first + k, r, j] = w.new_jacobian[j, r * LANES + k] / (
-                    model.high[j] - model.low[j]
-                )
-
-
-def refine_each(model, starts, targets, most_steps, residuals):
-    """Refine each row of starts (m, n), in place, to its own target (m, 3), on all cores; residuals (m,) [m] are written."""
-    _refine_each(model, steps_for(starts.shape[1], 3), starts, targets, most_steps, residuals)
+@njit(**INNER)
+def _refine_batch(chain, rows, first, starts, targets, axis, most_steps, residuals, axis_errors):
+    w, wanted = make_batch(chain), np.empty((3, WIDTH))
+    load(starts, first, w.numbers)
+    load(targets, first, wanted)
+    levenberg_marquardt(chain, rows, as_vectors(wanted), axis, most_steps, STOP_M, w)
+    task_errors(rows, w)
+    for k in range(min(WIDTH, starts.shape[0] - first)):
+        starts[first + k] = w.numbers[:, k]
+        residuals[first + k], axis_errors[first + k] = w.values[4, k], w.values[5, k]
 
 
 @njit(parallel=True, **_CACHED)
-def _refine_each(model, addresses, starts, targets, most_steps, residuals):
-    for block in prange((starts.shape[0] + LANES - 1) // LANES):
-        _refine_block(
-            model, addresses, np.int64(block) * LANES, starts, targets, most_steps, residuals
+def refine(chain, rows, starts, targets, axis, most_steps, residuals, axis_errors):
+    """Refine each row of starts (m, n), in place, to its target of (m, 3), on all cores; errors (m,) [m] and [rad] are written."""
+    for batch in prange((starts.shape[0] + WIDTH - 1) // WIDTH):
+        _refine_batch(
+            chain,
+            rows,
+            np.int64(batch) * WIDTH,
+            starts,
+            targets,
+            axis,
+            most_steps,
+            residuals,
+            axis_errors,
         )
-
-
-@njit(parallel=True, **_CACHED)
-def twist_jacobians(model, actuation, jacobians):
-    """Twist Jacobians (m, 6, n) of actuation (m, n), on all cores."""
-    for block in prange((actuation.shape[0] + LANES - 1) // LANES):
-        _jacobian_block(model, np.int64(block) * LANES, actuation, jacobians)

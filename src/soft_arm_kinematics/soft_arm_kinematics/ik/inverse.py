@@ -16,10 +16,7 @@ from scipy.optimize import minimize
 
 from soft_arm_kinematics.arm import Arm, BellowsArm
 from soft_arm_kinematics.backends import compiled_solver
-from soft_arm_kinematics.backends.compiled_lanes import LANES
-from soft_arm_kinematics.backends.compiled_model import compiled_arm
-from soft_arm_kinematics.backends.compiled_scores import SHARE_PIECES, Scoring
-from soft_arm_kinematics.backends.compiled_steps import steps_for
+from soft_arm_kinematics.backends.compiled_solver import SHARE_PIECES, Scoring
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.ik.scores import explanations, pressure_shares
@@ -28,7 +25,7 @@ from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
 
 TABLE_POINTS = 250_000
 SEARCH_RADIUS_M = 0.012
-AT_LEAST, AT_MOST = 20, LANES - 1  # starts from the table; where the arm is now is one more
+AT_LEAST, AT_MOST = 20, 31  # starts from the table; where the arm is now is one more
 FEW_STEPS, MANY_STEPS = (
     4,
     60,
@@ -158,11 +155,7 @@ class InverseKinematics:
         """Load (or build) the table of the arm."""
         self.arm = arm
         self.table = table or load_table(arm, TABLE_POINTS)
-        self._model, self._scoring, self._rest = (
-            compiled_arm(arm),
-            _scoring(arm),
-            arm.rest_actuation,
-        )
+        self._scoring, self._rest = _scoring(arm), arm.rest_actuation
 
     def prepare(self) -> None:
         """Compile, or load, everything that `solve` calls, so that no later call waits for it."""
@@ -200,8 +193,7 @@ class InverseKinematics:
         ):
             near = self.table.near(target_m, SEARCH_RADIUS_M, at_least)
             actuation, residuals_m, scores = compiled_solver.solve(
-                self._model,
-                steps_for(self.arm.n_actuators, rows),
+                self.arm.chain,
                 rows,
                 self._scoring,
                 present,
@@ -293,10 +285,7 @@ class InverseKinematics:
         return (
             target_m,
             axis,
-            np.minimum(
-                np.maximum(_vector(what, present, self.arm.n_actuators, unit), self._model.low),
-                self._model.high,
-            ),
+            np.clip(_vector(what, present, self.arm.n_actuators, unit), *self.arm.actuation_limits),
         )
 
 

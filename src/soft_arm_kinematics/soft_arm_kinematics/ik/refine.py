@@ -1,10 +1,9 @@
-"""Batched Jacobians and damped Gauss-Newton inside the limits: compiled (`compiled_solver`), or through torch where a device is given."""
+"""Batched Jacobians and Levenberg-Marquardt steps inside the limits, compiled for all cores."""
 
 import numpy as np
 
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.backends import compiled_solver
-from soft_arm_kinematics.backends.compiled_model import compiled_arm
+from soft_arm_kinematics.backends import compiled_formulas, compiled_solver
 from soft_arm_kinematics.errors import KinematicsError
 
 MAX_STEPS = 60
@@ -21,7 +20,7 @@ def twist_jacobian_batch(arm: Arm, actuation: np.ndarray, device: str | None = N
     rows = np.ascontiguousarray(arm.checked(actuation)).reshape(-1, arm.n_actuators)
     if device is None:
         jacobians = np.empty((len(rows), 6, arm.n_actuators))
-        compiled_solver.twist_jacobians(compiled_arm(arm), rows, jacobians)
+        compiled_formulas.twist_jacobians(arm.chain, rows, jacobians)
     else:
         from soft_arm_kinematics.backends.torch_batch import tensor, twist_jacobian  # takes seconds
 
@@ -30,17 +29,14 @@ def twist_jacobian_batch(arm: Arm, actuation: np.ndarray, device: str | None = N
 
 
 def refine(
-    arm: Arm,
-    starts: np.ndarray,
-    target_m: np.ndarray,
-    axis: np.ndarray | None = None,
-):
-    """Bring many starts to one target, inside the limits (damped Gauss-Newton on the position, and the tip axis where one is wanted).
+    arm: Arm, starts: np.ndarray, targets_m: np.ndarray, axis: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bring starts to targets inside the limits, on all cores, by Levenberg-Marquardt steps.
 
     Args:
         arm: The arm.
         starts: (k, n) actuation, lengths [m] for bellows; those outside the limits start on them.
-        target_m: (3,) tip position [m].
+        targets_m: (3,) one tip position [m] for all starts, or (k, 3) one for each.
         axis: (3,) wanted unit direction of the tip's z axis, or None for any.
 
     Returns:
@@ -49,46 +45,24 @@ def refine(
         locally least.
 
     Raises:
-        KinematicsError: If a shape is wrong, or a value is not finite.
+        KinematicsError: If a shape is wrong or a value is not finite.
     """
-    found, target_m = _starts(arm, starts), _finite('target', target_m, (3,))
-    wanted_axis = None if axis is None else _finite('axis', axis, (3,))
+    found = _starts(arm, starts)
+    shape = np.shape(targets_m)
+    targets_m = _finite('targets', targets_m, (3,) if shape == (3,) else (len(found), 3))
+    wanted_axis = np.zeros(3) if axis is None else _finite('axis', axis, (3,))
     residuals_m, axis_errors_rad = np.empty(len(found)), np.empty(len(found))
-    wanted_axis = np.zeros(3) if wanted_axis is None else wanted_axis
-    compiled_solver.refine_all(
-        compiled_arm(arm),
+    compiled_solver.refine(
+        arm.chain,
+        3 if axis is None else 6,
         found,
-        target_m,
+        np.ascontiguousarray(np.broadcast_to(targets_m, (len(found), 3))),
         wanted_axis,
-        axis is not None,
         MAX_STEPS,
         residuals_m,
         axis_errors_rad,
     )
     return found, residuals_m, axis_errors_rad
-
-
-def refine_each(
-    arm: Arm, starts: np.ndarray, targets_m: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bring each start to a target of its own, inside the limits, on all cores or on a torch device.
-
-    Args:
-        arm: The arm.
-        starts: (k, n) actuation, lengths [m] for bellows; those outside the limits start on them.
-        targets_m: (k, 3) tip positions [m].
-
-    Returns:
-        Actuation (k, n) and distances from the targets (k,) [m].
-
-    Raises:
-        KinematicsError: If a shape is wrong, or a value is not finite.
-    """
-    found = _starts(arm, starts)
-    targets_m = _finite('targets', targets_m, (len(found), 3))
-    residuals_m = np.empty(len(found))
-    compiled_solver.refine_each(compiled_arm(arm), found, targets_m, MAX_STEPS, residuals_m)
-    return found, residuals_m
 
 
 def _starts(arm, starts):

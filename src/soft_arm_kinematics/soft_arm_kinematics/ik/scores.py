@@ -3,7 +3,7 @@
 import numpy as np
 
 from soft_arm_kinematics.arm import Arm, BellowsArm
-from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments import formulas, pcc
 
 
 def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:
@@ -49,19 +49,8 @@ def principle_scores(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> np
            equally bent), plus the share of the pressure range that lies between the chambers and
            full vacuum.
     """
-    arcs, present = arm.segment_arcs(actuation), arm.segment_arcs(present)
-    bends, theta = arcs[..., :2], np.hypot(arcs[..., 0], arcs[..., 1])
-    cheaper = (arm.n_segments - np.arange(arm.n_segments)) / arm.n_segments
-    change = np.linalg.norm(bends - present[..., :2], axis=-1) @ cheaper
-    growth = np.sum(theta - np.hypot(present[..., 0], present[..., 1]), axis=-1)
-    inner, outer = bends[:, :-1], bends[:, 1:]
-    product = theta[:, :-1] * theta[:, 1:]
-    planes = np.sum(
-        2.0
-        * (product - np.sum(inner * outer, axis=-1))
-        / np.maximum(theta[:, :-1] ** 2 + theta[:, 1:] ** 2, 1e-12),
-        axis=-1,
-    )
+    present = arm.segment_arcs(present)[:, :2]
+    change, growth, planes = formulas.principles(arm.chain, np.transpose(actuation), present)
     return np.stack([change, growth, planes + unused_vacuum(arm, actuation)], axis=-1)
 
 

@@ -226,3 +226,30 @@ def move_to_tip(jacobian, count, frame):
         jacobian[j, 0] = jacobian[j, 0] + wy * frame[11] - wz * frame[10]
         jacobian[j, 1] = jacobian[j, 1] + wz * frame[9] - wx * frame[11]
         jacobian[j, 2] = jacobian[j, 2] + wx * frame[10] - wy * frame[9]
+
+
+def principles(chain, x, present):
+    """Penalties of the arm paper's three principles at actuation x, but for the vacuum.
+
+    Args:
+        chain: `chain.Chain`.
+        x: Actuation.
+        present: (s, 2) bending vectors of the segments where the arm is now [rad].
+
+    Returns:
+        Angle change [rad], bend growth [rad], and how far neighbouring bending planes differ, as
+        `scores.principle_scores` describes them.
+    """
+    segments = len(chain.kinds)
+    change = growth = planes = inner_x = inner_y = inner = 0.0 * x[0]
+    for i in range(segments):
+        ux, uy, _, _, _ = bend(chain, i, x)
+        mx, my = ux - present[i, 0], uy - present[i, 1]
+        theta = xp.sqrt(ux * ux + uy * uy)
+        change = change + xp.sqrt(mx * mx + my * my) * ((segments - i) / segments)
+        growth = growth + (theta - math.sqrt(present[i, 0] ** 2 + present[i, 1] ** 2))
+        squares = theta * theta + inner * inner
+        apart = 2.0 * (theta * inner - ux * inner_x - uy * inner_y)
+        planes = planes + apart / xp.where(squares > 1e-12, squares, 1e-12)
+        inner_x, inner_y, inner = ux, uy, theta
+    return change, growth, planes

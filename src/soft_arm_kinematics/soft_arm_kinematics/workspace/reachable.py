@@ -15,9 +15,8 @@ from scipy.ndimage import binary_dilation, binary_erosion
 from scipy.spatial import cKDTree
 
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.backends import compiled_solver
-from soft_arm_kinematics.backends.compiled_model import compiled_arm
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
 
 CELLS = 48  # along the longest side
@@ -133,15 +132,12 @@ class _Asker:
     """Whether points are reached, by refinement."""
 
     def __init__(self, arm, table):
-        self._model, self._table = compiled_arm(arm), table
+        self._arm, self._table = arm, table
         self._tree = cKDTree(table.tips_m, balanced_tree=False, compact_nodes=False)
 
     def start_from(self, starts, points_m):
         """Whether each point (m, 3) is reached from its start (m, n), and where that ends (m, n)."""
-        found, residuals_m = np.array(starts, dtype=float, order='C'), np.empty(len(points_m))
-        compiled_solver.refine_each(
-            self._model, found, np.ascontiguousarray(points_m), _STEPS, residuals_m
-        )
+        found, residuals_m, _ = refine(self._arm, starts, points_m)
         return residuals_m < _RESIDUAL_M, found
 
     def ask(self, points_m):

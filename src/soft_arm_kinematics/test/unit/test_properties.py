@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.inverse import InverseKinematics
-from soft_arm_kinematics.ik.refine import refine, refine_each, twist_jacobian_batch
+from soft_arm_kinematics.ik.refine import refine, twist_jacobian_batch
 from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.workspace.table import build_table
 
@@ -119,7 +119,6 @@ def test_a_robot_of_another_size_bends_the_same_and_reaches_that_much_farther(an
         'twist_jacobian',
         'twist_jacobian_batch',
         'refine',
-        'refine_each',
     ],
 )
 @pytest.mark.parametrize('bad', ['nan', 'inf', 'short', 'long', 'scalar', 'words'])
@@ -138,7 +137,6 @@ def test_nan_and_wrong_shapes_are_refused(any_arm, name, bad):
     calls = {
         'twist_jacobian_batch': lambda: twist_jacobian_batch(any_arm, value),
         'refine': lambda: refine(any_arm, rows, np.array([0.0, 0.0, 0.1])),
-        'refine_each': lambda: refine_each(any_arm, rows, np.array([[0.0, 0.0, 0.1]])),
     }
     with pytest.raises(KinematicsError) as caught:
         calls.get(name, lambda: getattr(any_arm, name)(value))()
