@@ -1,8 +1,10 @@
 """Speed of forward kinematics, compiled and on a GPU, and of the workspace table; error of the Jacobians."""
 
 import importlib.util
+import os
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -58,22 +60,36 @@ def _turn(angle, first, second):
 
 
 def fk_figures(arm: BellowsArm) -> dict[str, float]:
-    """Poses a second, compiled on all cores and plain, in one run; and how far the two are apart."""
+    """Measure poses a second, compiled on all cores and plain, how far the two are apart, and the ratio to the memory.
+
+    `fk_ratio_memory` is the rate of compiled poses as a share of the rate at which all cores write
+    the same bytes to memory, 128 for each pose, measured by turns.
+    """
     lengths_m = np.random.default_rng(0).uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
     out = np.zeros((POSES, 4, 4))
     fk_batch(arm, lengths_m, out)
     few = lengths_m[:NUMPY_POSES]
-    plain_s, fast_s = [], []
+    plain_s, fast_s, written_s = [], [], []
     for _ in range(4):  # by turns, so that both meet the same machine
         plain_s.append(best_s(lambda: numpy_products(arm, few), 1) / NUMPY_POSES)
         fast_s.append(best_s(lambda: fk_batch(arm, lengths_m, out), 5) / POSES)
+        written_s.append(best_s(lambda: _write(out), 5) / POSES)
+    fk_batch(arm, lengths_m, out)
     error_m = float(np.abs(out[:NUMPY_POSES] - numpy_products(arm, few)).max())
     return {
         'fk_poses_per_s': 1.0 / min(fast_s),
         'fk_ratio_numpy': min(plain_s) / min(fast_s),
+        'fk_ratio_memory': min(written_s) / min(fast_s),
         'fk_numpy_poses_per_s': 1.0 / min(plain_s),
         'fk_difference_max': error_m,
     }
+
+
+def _write(poses: np.ndarray) -> None:
+    """Fill an array on all cores."""
+    cores = os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(lambda part: part.fill(1.0), np.array_split(poses, cores)))
 
 
 def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
