@@ -73,9 +73,9 @@ def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
     clean, paper_clean = [], []
     for site in PAPER_PIXEL_M * np.array([50.0, 100.0, 200.0, 300.0]):
         poses, _ = tip_in_contact(model, PAPER_SWEEP_PA, site, PAPER_SWEEP_PA[0])
+        found = locate_contact(model, PAPER_SWEEP_PA, poses, NOISE)
+        clean.append(abs(found.site_m - site) if found.site_m is not None else np.inf)
         for start in PAPER_PIXEL_M * np.array([20.0, 200.0]):
-            found = locate_contact(model, PAPER_SWEEP_PA, poses, NOISE, start_m=start)
-            clean.append(abs(found.site_m - site) if found.site_m is not None else np.inf)
             paper_clean.append(abs(_site_by_centrodes(model, PAPER_SWEEP_PA, poses, start) - site))
     onset = 6.0 * PSI_PA
     truth, _ = tip_in_contact(model, FULL_SWEEP_PA, half, onset)

@@ -1,4 +1,4 @@
-"""Contact of a bending bellows with something at one place: detected and located from the pose of its tip."""
+"""Contact of a bending bellows with something at one place, from the pose of its tip."""
 
 from soft_arm_kinematics.contact.estimation import (
     ContactEstimate,

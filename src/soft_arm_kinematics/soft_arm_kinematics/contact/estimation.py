@@ -1,20 +1,23 @@
-r"""Contact of a planar bellows with something at one place: detected from the tip's pose, and located (modal paper, equations 33-39).
+r"""Contact of a planar bellows with something at one place, from the pose of its tip.
 
-Model. From the onset pressure q_c on, the part below the site a keeps its shape and the part above
-goes on bending as a bellow of length L - a would. With increments written out, tangent and tip are
-continuous in s at the site and in q at the onset:
+Model (modal paper, equations 33-39). From the onset pressure q_c on, the part below the site a
+keeps its shape and the part above goes on bending as a bellows of length L - a would. With
+increments written out, tangent and tip are continuous in s at the site and in q at the onset:
 
     s <= a:  theta(s, q) = theta(s, q_c)
-    s >  a:  theta(s, q) = theta(s, q_c) + [f(s - a, q) - f(s - a, q_c)],    f(s, q) = theta(s, q) - theta(0, q).
+    s >  a:  theta(s, q) = theta(s, q_c) + f(s - a, q) - f(s - a, q_c)
+             f(s, q) = theta(s, q) - theta(0, q)
 
 For a bellows of uniform curvature this is the paper's (36) with the offset theta(a, q_c) that it
 drops. For others (36) would make the tip jump at the onset; poses of the shipped modal bellows that
 jump so (by 2.5 mm) are located within 2.1 % of its length.
 
-Detection. The fixed centrode c = w x (v - w x p) / |w|^2 is the point that the tip's twist (v, w) leaves at rest. The deviation of the
-tracker's centrode from the model's is tested as the velocity of the tip's body at the model's centrode, which is |w| times that deviation
-but linear in the measured twist: under Gaussian tracker noise its weighted square is chi-squared with 2 degrees of freedom, also where w
-is small. Errors of the model and of the pressure sensor are not in that covariance: enlarge it by theirs.
+Detection. The fixed centrode c = w x (v - w x p) / |w|^2 is the point that the tip's twist (v, w)
+leaves at rest. The test looks at the velocity of the tip's body at the model's centrode. It is |w|
+times the deviation of the measured centrode from the model's, but linear in the measured twist:
+under Gaussian tracker noise its weighted square is chi-squared with 2 degrees of freedom, also
+where w is small. Errors of the model and of the pressure sensor are not in that covariance: enlarge
+it by theirs.
 
 Location. The centrode is a ratio of derivatives of the tip's pose. Least squares on the poses
 themselves, weighted with the tracker's covariance, uses the same locus without differentiating the
@@ -34,15 +37,15 @@ from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
 
 GRID_SITES, GRID_ONSETS, GRID_SAMPLES = 20, 10, 40
-POLISHED = 3  # best points of the grid from which the search goes on
+POLISHED = 3  # best points of the grid from which least squares starts
 INTERVAL_SIGMAS = 1.96  # 95 %
-STILL_FRACTION = 1e-3  # of the pressure range: a smaller spread over a window is the pressure sensor's noise, not a motion
-VAGUE_FRACTION = 0.1  # of the length: a site with a larger standard deviation is not told
+STILL_FRACTION = 1e-3  # of the pressure range: a smaller spread in a window is sensor noise
+VAGUE_FRACTION = 0.1  # of the length: a site with a larger standard deviation is not reported
 
 
 @dataclass(frozen=True, eq=False)
 class ContactEstimate:
-    """Whether and where a bellows touches something; what cannot be told is None.
+    """Whether and where a bellows touches something; what is unknown is None.
 
     Attributes:
         in_contact: The poses differ from free motion by more than the tracker's noise explains.
@@ -50,8 +53,8 @@ class ContactEstimate:
         site_interval_m: 95 % interval of the site [m].
         onset_pa: Pressure at which it began [Pa].
         onset_interval_pa: 95 % interval of the onset [Pa].
-        excess: Fall of chi-squared from free motion to the best contact.
-        excess_limit: Fall that noise alone exceeds with the chosen probability.
+        excess: Drop of chi-squared from free motion to the best contact.
+        excess_limit: Drop that noise alone exceeds with the chosen probability.
         message: One sentence.
     """
 
@@ -66,12 +69,12 @@ class ContactEstimate:
 
 
 def tracker_covariance(position_sigma_m: float, angle_sigma_rad: float) -> np.ndarray:
-    """Covariance (3, 3) [m, m, rad] of planar poses from a tracker with standard deviations [m], [rad], equal in x and z."""
+    """Return the covariance (3, 3) [m, m, rad] of planar poses, with the same noise in x and z."""
     return np.diag([position_sigma_m, position_sigma_m, angle_sigma_rad]) ** 2
 
 
 def fixed_centrode(position_m: np.ndarray, velocity: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Point of the instantaneous screw axis nearest to the origin (equation 33).
+    """Return the point of the instantaneous screw axis nearest to the origin (equation 33).
 
     Args:
         position_m: Position of the body's reference point, (..., 3) [m].
@@ -88,22 +91,22 @@ def fixed_centrode(position_m: np.ndarray, velocity: np.ndarray, omega: np.ndarr
 
 
 def model_centrodes(model: ModalModel, pressures_pa: np.ndarray) -> np.ndarray:
-    """Fixed centrodes (..., 2) = (x, z) [m] of the free bellows at pressures (...) [Pa] (equation 33 of the model's twist).
+    """Return fixed centrodes (..., 2) = (x, z) [m] of the free bellows at pressures (...) [Pa].
 
-    nan where it does not turn. Raises KinematicsError where a pressure is not finite or outside the
-    model's limits.
+    They are equation 33 of the model's twist; nan where it does not turn.
+
+    Raises:
+        KinematicsError: If a pressure is not finite or outside the model's limits.
     """
-    twist, position = (
-        model.twist_jacobian_pressures(pressures_pa),
-        model.fk_pressures(pressures_pa)[..., :3, 3],
-    )
+    twist = model.twist_jacobian_pressures(pressures_pa)
+    position = model.fk_pressures(pressures_pa)[..., :3, 3]
     return fixed_centrode(position, twist[..., :3], twist[..., 3:])[..., [0, 2]]
 
 
 def tip_in_contact(
     model: ModalModel, pressures_pa: np.ndarray, site_m: float, onset_pa: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Planar tip poses of a bellows that touches at one site, and their derivatives.
+    """Return planar tip poses of a bellows that touches at one site, and their derivatives.
 
     Args:
         model: The bellows.
@@ -164,7 +167,7 @@ def tip_in_contact(
 
 
 def alarm_limit(false_alarms_per_min: float, rate_hz: float) -> float:
-    """Value of the deviation statistic [1] that free motion exceeds at most so often [1/min] at a rate of poses [Hz].
+    """Return the value of the deviation statistic that free motion exceeds at most so often.
 
     Every pose counts as a test of its own: the quantile of chi-squared with 2 degrees of freedom.
     """
@@ -178,10 +181,9 @@ def centrode_deviations(
     covariance: np.ndarray,
     window: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Deviation of the measured fixed centrode from the model's, over sliding windows.
+    """Compare the measured fixed centrode with the model's, over sliding windows.
 
-    The measured twist is the model's plus the slope of (pose - model) against pressure over the
-    window.
+    The measured twist is the model's plus the slope of (pose - model) against pressure in a window.
 
     Args:
         model: The bellows.
@@ -195,47 +197,35 @@ def centrode_deviations(
         deviation (n - window + 1, 2) [m]; nan where the pressure stands still or the bellows does
         not turn.
     """
-    q, d = np.asarray(pressures_pa, dtype=float), poses - model.tip(pressures_pa)
-    q, d = sliding_window_view(q, window), sliding_window_view(d, window, axis=0)
+    q, errors = np.asarray(pressures_pa, dtype=float), poses - model.tip(pressures_pa)
+    noise = np.broadcast_to(covariance, (len(q), 3, 3))
+    q = sliding_window_view(q, window)
+    errors = np.moveaxis(sliding_window_view(errors, window, axis=0), -1, 1)  # (n, window, 3)
+    noise = np.moveaxis(sliding_window_view(noise, window, axis=0), -1, 1)  # (n, window, 3, 3)
     middle = q.mean(-1)
     offset = q - middle[:, None]
     spread = np.square(offset).sum(-1)
     still = window * (STILL_FRACTION * np.ptp(model.pressure_limits_pa)) ** 2
-    spread = np.where(spread > still, spread, np.nan)[:, None, None]
-    slope = np.einsum('nw,nkw->nk', offset, d) / spread[..., 0]
-    turning = model.tip_slopes(middle)[:, 2, None, None]
-    centrode, shift = model_centrodes(model, middle), d.mean(-1)[:, :2]
-    arm = centrode - model.tip(middle)[:, :2] - shift
-    by_slope = np.zeros((len(middle), 2, 3))
-    by_slope[:, 0, 0] = by_slope[:, 1, 1] = 1.0
-    by_slope[:, 0, 2], by_slope[:, 1, 2] = arm[:, 1], -arm[:, 0]
-    by_shift = turning * np.array([[0.0, -1.0], [1.0, 0.0]])
-    velocity = (by_slope @ slope[..., None] + by_shift @ shift[..., None])[..., 0]
-    weights = offset / spread[..., 0]  # of the poses in the slope; in the mean all have the same
-    noise = sliding_window_view(np.broadcast_to(covariance, (len(poses), 3, 3)), window, axis=0)
-    of_slope, of_both = (
-        np.einsum('nw,nijw->nij', weights**2, noise),
-        np.einsum('nw,nijw->nij', weights, noise[:, :, :2]) / window,
-    )
-    of_shift = noise[:, :2, :2].sum(axis=-1) / window**2
-    both = by_slope @ of_both @ np.swapaxes(by_shift, 1, 2)
-    spread_of_velocity = (
-        by_slope @ of_slope @ np.swapaxes(by_slope, 1, 2)
-        + by_shift @ of_shift @ np.swapaxes(by_shift, 1, 2)
-        + both
-        + np.swapaxes(both, 1, 2)
-    )
+    weights = offset / np.where(spread > still, spread, np.nan)[:, None]  # of the slope
+    slope = (weights[..., None] * errors).sum(axis=1)
+    shift = errors.mean(axis=1)[:, :2]
+    turning = model.tip_slopes(middle)[:, 2]
+    arm = model_centrodes(model, middle) - model.tip(middle)[:, :2] - shift
+    # velocity of the body at the model's centrode = sum over the window of gain @ error
+    gain = np.zeros((*q.shape, 2, 3))
+    gain[..., 0, 0] = gain[..., 1, 1] = weights
+    gain[..., 0, 2], gain[..., 1, 2] = weights * arm[:, 1:], -weights * arm[:, :1]
+    gain[..., 0, 1] -= turning[:, None] / window
+    gain[..., 1, 0] += turning[:, None] / window
+    velocity = (gain @ errors[..., None])[..., 0].sum(axis=1)
+    velocity_covariance = (gain @ noise @ np.swapaxes(gain, -1, -2)).sum(axis=1)
     statistic, known = np.full(len(middle), np.nan), np.isfinite(velocity).all(-1)
-    statistic[known] = np.einsum(
-        'ni,ni->n',
-        velocity[known],
-        np.linalg.solve(spread_of_velocity[known], velocity[known, :, None])[..., 0],
-    )
-    omega = turning[:, 0] + slope[:, 2:]
-    deviation = np.stack([velocity[:, 1], -velocity[:, 0]], axis=-1) / np.where(
-        omega == 0.0, np.nan, omega
-    )
-    return statistic, deviation
+    some = velocity[known]
+    whitened = np.linalg.solve(velocity_covariance[known], some[..., None])[..., 0]
+    statistic[known] = (some * whitened).sum(axis=-1)
+    omega = (turning + slope[:, 2])[:, None]
+    across = np.stack([velocity[:, 1], -velocity[:, 0]], axis=-1)
+    return statistic, across / np.where(omega == 0.0, np.nan, omega)
 
 
 def locate_contact(
@@ -244,17 +234,15 @@ def locate_contact(
     poses: np.ndarray,
     covariance: np.ndarray,
     false_alarm: float = 1e-4,
-    start_m: float | None = None,
 ) -> ContactEstimate:
-    """Site and onset of a contact by weighted least squares over the locus of the tip, from many starts, inside bounds.
+    """Estimate site and onset of a contact by weighted least squares over the locus of the tip.
 
     Args:
         model: The bellows.
-        pressures_pa: (n,) [Pa], n >= 3, covering free motion and contact, in any order.
+        pressures_pa: (n,) [Pa], n >= 3, of free motion and contact, in any order.
         poses: (n, 3) planar poses from the tracker.
         covariance: (3, 3) of every pose, or (n, 3, 3) one for each.
         false_alarm: Probability of "contact" in free motion.
-        start_m: A first guess of the site [m], tried besides the grid; the answer does not depend on it.
 
     Raises:
         KinematicsError: If the arrays do not match, are too short, or have values that are not
@@ -263,84 +251,56 @@ def locate_contact(
     q, poses = model.checked_pressures(pressures_pa), np.asarray(poses, dtype=float)
     if q.ndim != 1 or poses.shape != (len(q), 3) or len(q) < 3 or not np.isfinite(poses).all():
         raise KinematicsError(
-            f'poses of shape {poses.shape} for {q.size} pressures: give (n, 3) finite values, n >= 3'
+            f'poses of shape {poses.shape} for {q.size} pressures: give (n, 3) finite values with '
+            'n >= 3'
         )
     whiten = _whitening(covariance, len(q))
-    low, high, length = q.min(), q.max(), model.length_m
+    scales, least = np.array([model.length_m, np.ptp(q)]), np.array([0.0, q.min()])
     free = np.square(_apply(whiten, poses - model.tip(q))).sum()
     limit = float(chi2.isf(false_alarm, 2))
 
-    def unpacked(x):
-        return x[0] * length, low + x[1] * (high - low)
+    def residuals(x: np.ndarray) -> np.ndarray:
+        model_poses, _ = tip_in_contact(model, q, *(least + scales * x))
+        return _apply(whiten, model_poses - poses).ravel()
 
-    def residuals(x):
-        return _apply(whiten, tip_in_contact(model, q, *unpacked(x))[0] - poses).ravel()
+    def jacobian(x: np.ndarray) -> np.ndarray:
+        _, derivatives = tip_in_contact(model, q, *(least + scales * x))
+        return (whiten @ derivatives).reshape(-1, 2) * scales
 
-    def jacobian(x):
-        derivatives = whiten @ tip_in_contact(model, q, *unpacked(x))[1]
-        return derivatives.reshape(-1, 2) * [length, high - low]
-
-    starts = _grid_starts(model, q, poses, whiten)
-    starts += [(start_m / length, y) for _, y in starts[:1]] if start_m is not None else []
-    found = min(
-        (
-            least_squares(
-                residuals,
-                x,
-                jac=jacobian,
-                bounds=([0.0, 0.0], [1.0, 1.0]),
-                xtol=1e-12,
-                ftol=1e-12,
-                gtol=1e-12,
-            )
-            for x in starts
-        ),
-        key=lambda result: result.cost,
-    )
-    excess = float(free - 2.0 * found.cost)
+    fits = [
+        least_squares(
+            residuals, x, jac=jacobian, bounds=(0.0, 1.0), xtol=1e-12, ftol=1e-12, gtol=1e-12
+        )
+        for x in _grid_starts(model, q, poses, whiten)
+    ]
+    best = min(fits, key=lambda fit: fit.cost)
+    excess = float(free - 2.0 * best.cost)
     if excess <= limit:
         nearest_m = smallest_detectable_site(model, q, covariance, false_alarm)
-        told = (
-            f'a contact below {nearest_m * 1e3:.1f} mm from the base cannot be detected by this motion'
-            if nearest_m is not None
-            else 'this motion detects no contact anywhere: move further'
+        message = 'free motion explains the poses; ' + (
+            'this motion detects no contact anywhere: move further'
+            if nearest_m is None
+            else f'a contact below {nearest_m * 1e3:.1f} mm from the base cannot be detected by '
+            'this motion'
         )
-        return ContactEstimate(
-            False, None, None, None, None, excess, limit, f'free motion explains the poses; {told}'
-        )
-    site_m, onset_pa = unpacked(found.x)
-    information = jacobian(found.x)
-    sigma = np.sqrt(np.diag(np.linalg.pinv(information.T @ information))) * [length, high - low]
-    if not sigma[0] < VAGUE_FRACTION * length or not np.any(information[:, 0]):
-        return ContactEstimate(
-            True,
-            None,
-            None,
-            None,
-            None,
-            excess,
-            limit,
-            'contact, too near the base or too recent to say where',
-        )
-    site_interval = tuple(
-        float(v)
-        for v in np.clip(site_m + INTERVAL_SIGMAS * sigma[0] * np.array([-1, 1]), 0.0, length)
-    )
-    onset_interval = tuple(
-        float(v)
-        for v in np.clip(
-            onset_pa + INTERVAL_SIGMAS * sigma[1] * np.array([-1, 1]), *model.pressure_limits_pa
-        )
-    )
+        return ContactEstimate(False, None, None, None, None, excess, limit, message)
+    information = jacobian(best.x)
+    sigma = np.sqrt(np.diag(np.linalg.pinv(information.T @ information))) * scales
+    if not sigma[0] < VAGUE_FRACTION * model.length_m or not np.any(information[:, 0]):
+        message = 'contact, too near the base or too recent to be located'
+        return ContactEstimate(True, None, None, None, None, excess, limit, message)
+    site_m, onset_pa = (least + scales * best.x).tolist()
+    low_m, high_m = _interval(site_m, sigma[0], (0.0, model.length_m))
     return ContactEstimate(
-        True,
-        float(site_m),
-        site_interval,
-        float(onset_pa),
-        onset_interval,
-        excess,
-        limit,
-        f'contact at {site_m * 1e3:.2f} mm ({site_interval[0] * 1e3:.2f}..{site_interval[1] * 1e3:.2f}) since {onset_pa / 1e3:.1f} kPa',
+        in_contact=True,
+        site_m=site_m,
+        site_interval_m=(low_m, high_m),
+        onset_pa=onset_pa,
+        onset_interval_pa=_interval(onset_pa, sigma[1], model.pressure_limits_pa),
+        excess=excess,
+        excess_limit=limit,
+        message=f'contact at {site_m * 1e3:.2f} mm ({low_m * 1e3:.2f}..{high_m * 1e3:.2f}) '
+        f'since {onset_pa / 1e3:.1f} kPa',
     )
 
 
@@ -351,10 +311,10 @@ def site_sigma(
     site_m: float,
     onset_pa: float,
 ) -> float:
-    """Cramer-Rao bound of the site's standard deviation [m] where site and onset are both unknown; inf where nothing can be told.
+    """Return the Cramer-Rao bound of the site's standard deviation [m], with an unknown onset.
 
-    Of a motion (n,) [Pa], the covariance (3, 3) or (n, 3, 3) of its poses, a site [m] and an onset
-    [Pa]: from the inverse of the Fisher information.
+    It comes from the inverse of the Fisher information of a motion (n,) [Pa] whose poses have a
+    covariance (3, 3) or (n, 3, 3); inf where the motion says nothing about the site.
     """
     derivatives = tip_in_contact(model, pressures_pa, site_m, onset_pa)[1]
     scaled = (_whitening(covariance, len(derivatives)) @ derivatives).reshape(-1, 2) * [
@@ -378,7 +338,7 @@ def smallest_detectable_site(
     power: float = 0.95,
     onset_pa: float | None = None,
 ) -> float | None:
-    """Arc length [m] from which on a contact is detected with the given probability by a motion; None if nowhere.
+    """Return the arc length [m] from which on a motion detects a contact; None if nowhere.
 
     Args:
         model: The bellows.
@@ -386,7 +346,8 @@ def smallest_detectable_site(
         covariance: (3, 3) of every pose, or (n, 3, 3) one for each.
         false_alarm: Probability of "contact" in free motion.
         power: Probability of detection.
-        onset_pa: Pressure at which it would touch [Pa]; the lowest of the motion when left out, which is the most favourable.
+        onset_pa: Pressure [Pa] at which it would touch; the lowest of the motion when left out,
+            which is the most favourable.
     """
     whiten, limit = _whitening(covariance, len(pressures_pa)), chi2.isf(false_alarm, 2)
     onset_pa, free = np.min(pressures_pa) if onset_pa is None else onset_pa, model.tip(pressures_pa)
@@ -404,22 +365,30 @@ def smallest_detectable_site(
     return float(sites[first]) if first < len(sites) else None
 
 
-def _whitening(covariance, count):
-    """Matrices (count, 3, 3) that turn errors of poses into numbers of variance 1."""
+def _interval(value: float, sigma: float, limits: tuple[float, float]) -> tuple[float, float]:
+    """Return the 95 % interval inside the limits."""
+    half = INTERVAL_SIGMAS * sigma
+    return max(limits[0], float(value - half)), min(limits[1], float(value + half))
+
+
+def _whitening(covariance: np.ndarray, count: int) -> np.ndarray:
+    """Return matrices (count, 3, 3) that turn errors of poses into numbers of variance 1."""
     return np.broadcast_to(np.linalg.inv(np.linalg.cholesky(covariance)), (count, 3, 3))
 
 
-def _apply(matrices, vectors):
+def _apply(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return (matrices @ vectors[..., None])[..., 0]
 
 
-def _grid_starts(model, q, poses, whiten):
-    """The best points of a coarse grid over site and onset, in fractions of length and of pressure range."""
+def _grid_starts(
+    model: ModalModel, q: np.ndarray, poses: np.ndarray, whiten: np.ndarray
+) -> list[tuple[float, float]]:
+    """Return the best points of a coarse grid, in fractions of length and of pressure range."""
     some = np.unique(np.linspace(0, len(q) - 1, min(len(q), GRID_SAMPLES)).astype(int))
-    low, span = q.min(), np.ptp(q)
     cost = {}
     for x in (np.arange(GRID_SITES) + 0.5) / GRID_SITES:
         for y in np.arange(GRID_ONSETS) / GRID_ONSETS:
-            model_poses, _ = tip_in_contact(model, q[some], x * model.length_m, low + y * span)
+            onset_pa = q.min() + y * np.ptp(q)
+            model_poses, _ = tip_in_contact(model, q[some], x * model.length_m, onset_pa)
             cost[x, y] = np.square(_apply(whiten[some], model_poses - poses[some])).sum()
-    return sorted(cost, key=cost.get)[:POLISHED]
+    return sorted(cost, key=lambda start: cost[start])[:POLISHED]

@@ -1,4 +1,7 @@
-"""Contact from a stream of pressures and tip poses: the detector runs on every pose, the location on the poses it remembers."""
+"""Contact from a stream of pressures and tip poses.
+
+Every pose updates the detection; a location uses the poses in memory.
+"""
 
 from collections import deque
 from dataclasses import dataclass
@@ -20,11 +23,14 @@ RELEASE_LIMIT = float(chi2.isf(0.05, 3))
 
 @dataclass(frozen=True)
 class Detection:
-    """The detector after one pose; None while it cannot tell (too few poses, or the pressure stands still).
+    """State of the detector after one pose.
+
+    A value is None while it is unknown: with too few poses, or without a change of pressure.
 
     Attributes:
         in_contact: An alarm was raised and the tip has not come back to the free model since.
-        statistic: Squared centrode deviation over its variance, chi-squared with 2 degrees of freedom in free motion.
+        statistic: Squared centrode deviation over its variance, chi-squared with 2 degrees of
+            freedom in free motion.
         limit: Value of the statistic that raises the alarm.
         deviation_m: Distance of the measured centrode from the model's [m].
     """
@@ -63,8 +69,8 @@ class ContactStream:
         covariance = _checked(covariance)
         if not 3 <= window <= memory or not 0.0 < false_alarms_per_min < 60.0 * rate_hz:
             raise KinematicsError(
-                f'window {window}, memory {memory}, {false_alarms_per_min} false alarms a minute at {rate_hz} Hz: '
-                'need 3 <= window <= memory and fewer alarms than poses'
+                f'window {window}, memory {memory}, {false_alarms_per_min} false alarms a minute '
+                f'at {rate_hz} Hz: need 3 <= window <= memory and fewer alarms than poses'
             )
         self._model, self._covariance, self._window = model, covariance, window
         self._false_alarm = false_alarms_per_min / (60.0 * rate_hz)
@@ -75,17 +81,17 @@ class ContactStream:
     def update(
         self, pressure_pa: float, pose: np.ndarray, covariance: np.ndarray | None = None
     ) -> Detection:
-        """Take one pressure [Pa] and the planar pose (x [m], z [m], theta [rad]) measured with it.
+        """Add a pressure and the planar pose measured with it.
 
         Args:
             pressure_pa: Gauge pressure [Pa].
-            pose: (3,).
-            covariance: (3, 3) of this pose as the tracker tells it; the one given at the start where None.
+            pose: (3,) = x [m], z [m], theta [rad].
+            covariance: (3, 3) of this pose, as the tracker reports it; that of the constructor
+                when left out.
 
         Raises:
             KinematicsError: If the pressure is outside the model's limits, a value is not finite,
-                or the covariance is not positive
-                definite.
+                or the covariance is not positive definite.
         """
         self._model.checked_pressures(pressure_pa)
         if not np.isfinite(pose).all():
@@ -112,22 +118,25 @@ class ContactStream:
         )
 
     def estimate(self) -> ContactEstimate | None:
-        """Where the contact is, from the poses in memory; None while there is none."""
+        """Locate the contact with the poses in memory; None while there is no contact."""
         if not self._in_contact:
             return None
-        return locate_contact(self._model, *self._arrays(len(self._samples)), self._false_alarm)
+        q, poses, noise = self._arrays(len(self._samples))
+        return locate_contact(self._model, q, poses, noise, self._false_alarm)
 
-    def _came_back(self, q, poses, noise) -> bool:
+    def _came_back(self, q: np.ndarray, poses: np.ndarray, noise: np.ndarray) -> bool:
+        """Test whether the mean pose of a window is that of free motion."""
         mean = (poses - self._model.tip(q)).mean(axis=0)
-        return (
-            float(mean @ np.linalg.solve(noise.sum(axis=0) / len(noise) ** 2, mean)) < RELEASE_LIMIT
-        )
+        covariance = noise.sum(axis=0) / len(noise) ** 2
+        return float(mean @ np.linalg.solve(covariance, mean)) < RELEASE_LIMIT
 
-    def _arrays(self, count):
-        return tuple(np.array(values) for values in zip(*list(self._samples)[-count:], strict=True))
+    def _arrays(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the newest pressures (n,), poses (n, 3) and covariances (n, 3, 3)."""
+        q, poses, noise = zip(*list(self._samples)[-count:], strict=True)
+        return np.array(q), np.array(poses), np.array(noise)
 
 
-def _checked(covariance):
+def _checked(covariance: np.ndarray) -> np.ndarray:
     covariance = np.asarray(covariance, dtype=float)
     if (
         covariance.shape != (3, 3)
@@ -135,6 +144,7 @@ def _checked(covariance):
         or not np.all(np.linalg.eigvalsh(covariance) > 0)
     ):
         raise KinematicsError(
-            f'covariance {covariance.tolist()}: give a positive definite (3, 3) of x, z [m] and theta [rad]'
+            f'covariance {covariance.tolist()}: give a positive definite (3, 3) of x, z [m] and '
+            'theta [rad]'
         )
     return covariance

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval
+from numpy.typing import ArrayLike
 
 from soft_arm_description.segments import ModalSegment
 from soft_arm_kinematics.errors import KinematicsError
@@ -73,18 +74,18 @@ class ModalModel:
             * (pressure_unit_pa / self.pressure_unit_pa) ** np.arange(w)
         )
 
-    def angles(self, arc_lengths_m: np.ndarray, pressures_pa: np.ndarray) -> np.ndarray:
+    def angles(self, arc_lengths_m: ArrayLike, pressures_pa: ArrayLike) -> np.ndarray:
         """Tangent angle theta [rad] at arc lengths [m] and pressures [Pa] that broadcast against each other (equation 8)."""
         return self._evaluate(self.coefficients_rad, arc_lengths_m, pressures_pa)
 
-    def angle_slopes(self, arc_lengths_m: np.ndarray, pressures_pa: np.ndarray) -> np.ndarray:
+    def angle_slopes(self, arc_lengths_m: ArrayLike, pressures_pa: ArrayLike) -> np.ndarray:
         """Derivative of `angles` by the pressure [rad/Pa]; arguments as in `angles`."""
         return (
             self._evaluate(polyder(self.coefficients_rad, axis=1), arc_lengths_m, pressures_pa)
             / self.pressure_unit_pa
         )
 
-    def curvatures(self, arc_lengths_m: np.ndarray, pressures_pa: np.ndarray) -> np.ndarray:
+    def curvatures(self, arc_lengths_m: ArrayLike, pressures_pa: ArrayLike) -> np.ndarray:
         """Derivative of `angles` by the arc length [rad/m]; arguments as in `angles`."""
         return (
             self._evaluate(polyder(self.coefficients_rad, axis=0), arc_lengths_m, pressures_pa)
@@ -92,7 +93,7 @@ class ModalModel:
         )
 
     def shape(
-        self, pressures_pa: np.ndarray, arc_lengths_m: np.ndarray
+        self, pressures_pa: ArrayLike, arc_lengths_m: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray]:
         """Points of the backbone and tangent angles there.
 
@@ -111,16 +112,16 @@ class ModalModel:
         positions = np.stack([sideways, along], axis=-1)
         return positions, self.angles(s, q[..., None])
 
-    def tip(self, pressures_pa: np.ndarray) -> np.ndarray:
+    def tip(self, pressures_pa: ArrayLike) -> np.ndarray:
         """Planar pose (x [m], z [m], theta [rad]) of the tip at pressures (...) [Pa]: (..., 3). Raises as `shape`."""
         positions, angles = self.shape(pressures_pa, np.array([self.length_m]))
         return np.concatenate([positions[..., 0, :], angles], axis=-1)
 
-    def fk_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
+    def fk_pressures(self, pressures_pa: ArrayLike) -> np.ndarray:
         """T_base_tip (..., 4, 4) at pressures (...) [Pa]. Raises as `shape`."""
         return transforms(self.tip(pressures_pa))
 
-    def tip_slopes(self, pressures_pa: np.ndarray) -> np.ndarray:
+    def tip_slopes(self, pressures_pa: ArrayLike) -> np.ndarray:
         """Derivative of `tip` by the pressure, differentiated under the integral (equations 27-29): (..., 3) [m/Pa, m/Pa, rad/Pa]."""
         q = self.checked_pressures(pressures_pa)
         _, _, sideways, along = self._ends(np.array(self.length_m), q)
@@ -132,7 +133,7 @@ class ModalModel:
         weights_m = np.multiply.outer(UNIT_WEIGHTS, sites_m)
         return formulas.modal_end(np.moveaxis(of_nodes, -1, 1), weights_m, pressures_pa)
 
-    def twist_jacobian_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
+    def twist_jacobian_pressures(self, pressures_pa: ArrayLike) -> np.ndarray:
         """Twist of the tip in the base per pressure rate, (..., 6): velocity [m/Pa], then angular velocity [rad/Pa] (equation 26)."""
         slopes = self.tip_slopes(pressures_pa)
         jacobian = np.zeros(slopes.shape[:-1] + (6,))
@@ -143,7 +144,7 @@ class ModalModel:
         )
         return jacobian
 
-    def checked_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
+    def checked_pressures(self, pressures_pa: ArrayLike) -> np.ndarray:
         """The pressures as an array; KinematicsError if one is not finite or outside the limits."""
         q, (low, high) = np.asarray(pressures_pa, dtype=float), self.pressure_limits_pa
         slack = RELATIVE_TOLERANCE * (high - low)

@@ -128,14 +128,11 @@ def test_derivatives(site_m, onset_psi):
         )
 
 
-@pytest.mark.parametrize('start_px', [None, 200.0, 20.0, 390.0])
 @pytest.mark.parametrize('site_px', [50.0, 100.0, 350.0])
-def test_without_noise_the_site_is_found_from_any_start(site_px, start_px):
+def test_without_noise_the_site_is_found(site_px):
     site_m = site_px * PAPER_PIXEL_M
     poses, _ = tip_in_contact(BELLOWS, SWEEP, site_m, SWEEP[0])
-    found = locate_contact(
-        BELLOWS, SWEEP, poses, NOISE, start_m=start_px and start_px * PAPER_PIXEL_M
-    )
+    found = locate_contact(BELLOWS, SWEEP, poses, NOISE)
     assert (
         found.in_contact
         and found.site_m == pytest.approx(site_m, abs=1e-7)
