@@ -9,8 +9,8 @@ class GoalError(ControlError):
     """A goal that cannot be taken: not finite, unknown segment, wrong number of lengths."""
 
 
-class CalibrationError(ControlError):
-    """A dynamics file that is missing or unusable, or a measurement that no dynamics can be identified from."""
+class IdentificationError(ControlError):
+    """A measurement from which nothing can be identified."""
 
 
 class ExperimentError(ControlError):

@@ -1,83 +1,249 @@
-"""Where the calibration of a rig lies: `calibration/<rig>/<name>.yaml`, values with units in their keys, date, method, residual.
+"""Calibration files of a rig: one schema, one loader and one writer for every kind.
 
-The package holds the rigs of the product. Rigs of one's own are folders of `own_rigs_root()`, which
-no installation overwrites.
+A file `<rig>/calibration/<kind>.yaml` holds the keys of `Header`, which say what was measured, for
+which robot, on which devices, how, when and how well, and under `values` the numbers of the kind. A
+package that uses a kind defines its numbers as a subclass of `Values`.
 
-A rig has virtual or real devices: `rig.yaml` in its folder says which, and without that file they
-are real. Every calibration file says on which devices it was measured (`devices`), and a real rig
-loads none that was measured on virtual ones.
+What was measured on virtual devices is neither saved for nor loaded by a real rig: loader and
+writer both compare the header's devices with the rig's.
 """
 
+import datetime
+import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, ClassVar, Generic, TypeVar
 
-from soft_arm_description.rig import REAL, VIRTUAL, RigError, load_rig
-from soft_arm_description.yaml_file import YamlFileError, read_yaml
+from pydantic import AfterValidator, Field, ValidationError
+
+from soft_arm_description.rig import REAL, VIRTUAL, Devices, Rig, RigError
+from soft_arm_description.robot import Robot
+from soft_arm_description.segments import Strict
+from soft_arm_description.yaml_file import (
+    Number,
+    Word,
+    YamlFileError,
+    read_yaml,
+    validation_message,
+    write_yaml,
+)
+
+COMMANDS = {
+    'pressure_length': 'softarm calibrate curve --data lengths.csv',
+    'pressure_bend': 'softarm calibrate finger --live',
+    'extrinsics': 'softarm calibrate extrinsics',
+    'dynamics': 'softarm calibrate dynamics',
+    'no_load_reference': 'softarm calibrate grasp',
+}
+"""Every kind of calibration, and the command that makes it."""
 
 
 class CalibrationError(RigError):
-    """A calibration file that cannot be used; one line with the remedy."""
+    """A calibration file that cannot be loaded or saved; the message is one line with the remedy."""
 
 
-def calibration_path(rig: str, name: str) -> Path:
-    """Path of a calibration file, which need not exist yet. Raises RigError."""
-    return load_rig(rig).calibration_file(name)
+class OtherRobotError(CalibrationError):
+    """A calibration that was made for another robot."""
 
 
-def made_for_another(path: Path, made_for: str, robot: str) -> str:
-    """What is wrong with a calibration file that was made for another robot, and what to do; other robots' files stay as they are."""
-    return (
-        f'{path.parent.parent.name}/{path.name} was made for another robot, {made_for[:40]}, not for {robot[:40]}: leave it, '
-        f'make a rig of your own, `softarm rig new NAME --robot FILE`, and calibrate there with `--robot FILE --rig NAME`'
-    )
+def _day(text: str) -> str:
+    return datetime.date.fromisoformat(text).isoformat()
 
 
-def made_by(path: Path, command: str) -> str:
-    """Remedy for a calibration file that is missing: the command that makes it, for the rig in whose folder it would lie.
+Day = Annotated[str, AfterValidator(_day)]
+Quantity = Annotated[str, Field(pattern=r'^[a-z0-9_]+_(m|rad|pa|pa_s|s|share)$', max_length=80)]
+"""Name of a number, with its SI unit at the end."""
+
+
+class Measurement(Strict):
+    """How a calibration was measured.
+
+    Attributes:
+        devices: On which devices, `virtual` or `real`.
+        method: What was done, and how the numbers were found.
+        date: Day of the measurement, ISO 8601.
+        residuals: Errors of the fit, by name with unit.
+        limits: Lowest and highest value of what was varied, by name with unit. The calibration is
+            valid between them.
+    """
+
+    devices: Devices
+    method: Annotated[str, Field(max_length=500)]
+    date: Day = Field(default_factory=lambda: datetime.date.today().isoformat())
+    residuals: Annotated[dict[Quantity, Annotated[Number, Field(ge=0)]], Field(min_length=1)]
+    limits: Annotated[dict[Quantity, tuple[Number, Number]], Field(min_length=1)]
+
+
+class Header(Strict):
+    """What every calibration file says, whatever its kind.
+
+    Attributes:
+        kind, version: Which numbers the file holds, and the version of their keys.
+        rig: Name of the rig on which it was measured.
+        robot: Name of the robot for which it was made.
+        robot_fingerprint: `Robot.kinematic_fingerprint` of that robot.
+        measurement: How it was measured.
+    """
+
+    kind: Word
+    version: int
+    rig: Word
+    robot: Word
+    robot_fingerprint: Word
+    measurement: Measurement
+
+
+class Values(Strict):
+    """The numbers of one kind of calibration; base class."""
+
+    kind: ClassVar[str]
+    version: ClassVar[int] = 1
+    for_any_robot: ClassVar[bool] = False  # True: they hold whichever robot hangs on the rig
+
+
+V = TypeVar('V', bound=Values)
+
+
+@dataclass(frozen=True)
+class Calibration(Generic[V]):
+    """A calibration that was loaded."""
+
+    header: Header
+    values: V
+
+
+def load_calibration(
+    rig: Rig, values: type[V], robot: Robot, path: Path | None = None
+) -> Calibration[V]:
+    """Load a calibration of a rig.
 
     Args:
-        path: Where the file was looked for.
-        command: Such as `softarm calibrate curve`.
-    """
-    return f'make it with `{command} --robot FILE --rig {path.parent.parent.name}`'
-
-
-def devices_of(rig: str) -> str:
-    """Devices of a rig, `virtual` or `real`. Raises RigError."""
-    return load_rig(rig).devices
-
-
-def check_devices(path: Path, rig: str) -> Path:
-    """Return the path of a calibration file if a rig may load it; a file that does not exist is left to its loader.
+        rig: The rig.
+        values: Which kind.
+        robot: The robot that is used.
+        path: Another file than the rig's own.
 
     Raises:
-        CalibrationError: If the rig is real and the file was measured on a virtual rig, or does not
-            say on which devices.
+        OtherRobotError: If it was made for another robot.
+        CalibrationError: If the file is missing, is of another kind or version, has a missing,
+            unknown or impossible value, or was measured on virtual devices while the rig is real.
     """
-    if devices_of(rig) == VIRTUAL or not path.exists():
-        return path
-    devices = _read(path).get('devices')
-    if devices == VIRTUAL:
-        raise CalibrationError(
-            f'{path}: measured on virtual devices, but rig {rig!r} is real: calibrate it with `softarm calibrate`'
+    path = path or rig.calibration_file(values.kind)
+    header, content = _read(path, rig, values.kind, values.version)
+    if not values.for_any_robot and header.robot_fingerprint != robot.kinematic_fingerprint:
+        raise OtherRobotError(
+            f'{path}: made for another robot, {header.robot} {header.robot_fingerprint}, not for '
+            f'{robot.name} {robot.kinematic_fingerprint}: leave it, and make a rig of your own with '
+            '`softarm rig new NAME --robot FILE`'
         )
-    if devices != REAL:
-        raise CalibrationError(
-            f'{path}: does not say on which devices it was measured: calibrate rig {rig!r} again, '
-            f'or add the line `devices: {REAL}` if you know that it was measured there'
-        )
+    return Calibration(header, _parsed(values, content, path, rig, values.kind, 'values.'))
+
+
+def load_header(rig: Rig, kind: str) -> Header:
+    """Load what a rig's calibration file says apart from its numbers.
+
+    Raises:
+        CalibrationError: As `load_calibration`.
+    """
+    return _read(rig.calibration_file(kind), rig, kind)[0]
+
+
+def save_calibration(
+    rig: Rig, values: Values, robot: Robot, measurement: Measurement, path: Path | None = None
+) -> Path | None:
+    """Save a calibration of a rig, whole or not at all.
+
+    Args:
+        rig: The rig.
+        values: The numbers.
+        robot: The robot for which they were measured.
+        measurement: How they were measured.
+        path: Another file than the rig's own.
+
+    Returns:
+        The file; None if the rig is a template and no other file is given: nothing is saved then.
+
+    Raises:
+        CalibrationError: If they were measured on virtual devices and the rig is real.
+        OSError: If the file cannot be written.
+    """
+    path = path or rig.calibration_file(values.kind)
+    _check_devices(path, measurement.devices, rig, values.kind)
+    if rig.is_template and path == rig.calibration_file(values.kind):
+        return None
+    header = Header(
+        kind=values.kind,
+        version=values.version,
+        rig=rig.name,
+        robot=robot.name,
+        robot_fingerprint=robot.kinematic_fingerprint,
+        measurement=measurement,
+    )
+    content = header.model_dump(mode='json') | {
+        'values': values.model_dump(mode='json', exclude_none=True)
+    }
+    write_yaml(path, content, f'Made by `{COMMANDS[values.kind]}`.')
     return path
 
 
-def loadable(rig: str, name: str) -> Path:
-    """Path of the calibration file that a rig loads; see `calibration_path` and `check_devices`."""
-    return check_devices(calibration_path(rig, name), rig)
+def saved(path: Path | None, rig: Rig) -> str:
+    """Say in one line where `save_calibration` has saved a file, or why it has not."""
+    if path is not None:
+        return f'saved in {path}'
+    return (
+        f'not saved: rig {rig.name!r} is a template; make a rig of your own with '
+        f'`softarm rig new NAME --from {rig.name}`, and calibrate it with `--rig NAME`'
+    )
 
 
-def _read(path: Path) -> dict:
+def remedy(rig: Rig, kind: str) -> str:
+    """Say which command makes a calibration that is missing or cannot be used."""
+    if rig.is_template:
+        return (
+            f'make a rig of your own with `softarm rig new NAME --from {rig.name}` and calibrate it '
+            f'with `{COMMANDS[kind]} --robot FILE --rig NAME`'
+        )
+    return f'make it with `{COMMANDS[kind]} --robot FILE --rig {rig.argument}`'
+
+
+def _read(path: Path, rig: Rig, kind: str, version: int | None = None) -> tuple[Header, object]:
+    """Header and values of a file that this rig may load."""
     try:
         content = read_yaml(path)
-    except (YamlFileError, OSError) as error:
-        raise CalibrationError(f'{path}: {getattr(error, "strerror", None) or error}') from error
-    if not isinstance(content, dict):
-        raise CalibrationError(f'{path}: give keys with values, such as `devices: {REAL}`')
-    return content
+    except OSError as error:
+        raise CalibrationError(f'{path}: {error.strerror}; {remedy(rig, kind)}') from error
+    except YamlFileError as error:
+        raise CalibrationError(f'{path}: {error}; {remedy(rig, kind)}') from error
+    values = content.pop('values', None) if isinstance(content, dict) else None
+    header = _parsed(Header, content, path, rig, kind)
+    if header.kind != kind:
+        raise CalibrationError(
+            f'{path}: kind is {header.kind}, not {kind}: give the {kind} file of this rig'
+        )
+    if version not in (None, header.version):
+        raise CalibrationError(
+            f'{path}: version {header.version} of {kind}, known is {version}; {remedy(rig, kind)}'
+        )
+    _check_devices(path, header.measurement.devices, rig, kind)
+    return header, values
+
+
+S = TypeVar('S', bound=Strict)
+
+
+def _parsed(model: type[S], content: object, path: Path, rig: Rig, kind: str, key: str = '') -> S:
+    try:
+        # JSON, since strict validation of Python objects refuses a list where a tuple is wanted
+        return model.model_validate_json(json.dumps(content), strict=True)
+    except ValidationError as error:
+        raise CalibrationError(
+            f'{path}: {key}{validation_message(error)}; {remedy(rig, kind)}'
+        ) from error
+
+
+def _check_devices(path: Path, devices: Devices, rig: Rig, kind: str) -> None:
+    if devices == VIRTUAL and rig.devices == REAL:
+        raise CalibrationError(
+            f'{path}: measured on virtual devices, but rig {rig.name!r} is real: measure there, '
+            f'`{COMMANDS[kind]} --rig {rig.argument}`'
+        )

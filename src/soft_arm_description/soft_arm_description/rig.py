@@ -54,6 +54,11 @@ class Rig:
     robot: str
     is_template: bool
 
+    @property
+    def argument(self) -> str:
+        """How to give it to a command: its name if that is known, else its folder."""
+        return self.name if rig_folders().get(self.name) == self.folder else str(self.folder)
+
     def calibration_file(self, kind: str) -> Path:
         """Path of a calibration file, which need not exist."""
         return self.folder / 'calibration' / f'{kind}.yaml'

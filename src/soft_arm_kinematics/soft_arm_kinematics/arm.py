@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_description.calibration import VIRTUAL, devices_of, loadable
+from soft_arm_description.calibration import OtherRobotError
+from soft_arm_description.rig import VIRTUAL, Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
 from soft_arm_kinematics.calibration.pressure_length import (
@@ -22,7 +23,7 @@ from soft_arm_kinematics.calibration.pressure_length import (
     load_curve,
 )
 from soft_arm_kinematics.configuration import Configuration
-from soft_arm_kinematics.errors import KinematicsError, OtherRobotError
+from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import chain as segment_chain
 from soft_arm_kinematics.segments import pcc
 
@@ -307,32 +308,46 @@ def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
     """Load a robot file and what was calibrated on a rig: a `BellowsArm` if all segments have bellows, an `Arm` otherwise.
 
     Bellows need a calibrated curve. Single bends take their rig's cubics if it has a file of them,
-    and are nominal otherwise.
+    and are nominal otherwise. On a virtual rig, a robot for which the calibration was not made has
+    the curves of its own file.
 
-    A virtual rig has one calibration, that of the shipped arm: other robots have the points of
-    their own files there.
+    Args:
+        robot: Name of a shipped robot, or path of a robot file.
+        rig: Name of a rig, or path of its folder.
 
     Raises:
-        RobotFileError, CalibrationError, CurveError: One line each, saying what to do.
+        RobotFileError, RigError, CurveError: One line each, saying what to do.
     """
     loaded = load_robot(robot)
     if all(s.kind == 'bellows' for s in loaded.segments):
-        return _calibrated_bellows(loaded, rig)
-    return Arm(with_calibrated_bends(loaded, loadable(rig, 'pressure_bend')))
+        return _calibrated_bellows(loaded, load_rig(rig))
+    return _calibrated_bends(loaded, load_rig(rig))
 
 
 def load_bellows_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> BellowsArm:
     """Load an arm as `load_arm` does, but raise KinematicsError if one of its segments has no bellows."""
     loaded = load_robot(robot)
     check_bellows(loaded)
-    return _calibrated_bellows(loaded, rig)
+    return _calibrated_bellows(loaded, load_rig(rig))
 
 
-def _calibrated_bellows(robot: Robot, rig: str) -> BellowsArm:
+def _calibrated_bellows(robot: Robot, rig: Rig) -> BellowsArm:
     try:
-        return BellowsArm(robot, load_curve(loadable(rig, 'pressure_length'), robot))
+        return BellowsArm(robot, load_curve(rig, robot))
     except OtherRobotError as error:
-        if devices_of(rig) != VIRTUAL:
-            raise
-        _log.info('%s; the points of the robot file are used', error)
+        _refuse_unless_virtual(rig, error)
         return BellowsArm(robot)
+
+
+def _calibrated_bends(robot: Robot, rig: Rig) -> Arm:
+    try:
+        return Arm(with_calibrated_bends(robot, rig))
+    except OtherRobotError as error:
+        _refuse_unless_virtual(rig, error)
+        return Arm(robot)
+
+
+def _refuse_unless_virtual(rig: Rig, error: OtherRobotError) -> None:
+    if rig.devices != VIRTUAL:
+        raise error
+    _log.info('%s; the robot file is used', error)

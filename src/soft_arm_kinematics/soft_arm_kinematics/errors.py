@@ -7,7 +7,3 @@ class KinematicsError(ValueError):
 
 class CurveError(KinematicsError):
     """A pressure or length outside the calibrated range, or data that no curve fits."""
-
-
-class OtherRobotError(CurveError):
-    """A calibration that was made for another robot."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from soft_arm_control.errors import CalibrationError
+from soft_arm_control.errors import IdentificationError
 from soft_arm_control.grasping.contact import ContactDetector
 from soft_arm_control.grasping.no_load_reference import GRID_PA, NoLoadReference
 
@@ -32,10 +32,10 @@ def identify(closings: list[Closing]) -> NoLoadReference:
     """Mean of closings in free air, and limits from how far single ones are from it.
 
     Raises:
-        CalibrationError: If there are fewer than two, or one is too short.
+        IdentificationError: If there are fewer than two, or one is too short.
     """
     if len(closings) < 2:
-        raise CalibrationError(
+        raise IdentificationError(
             f'{len(closings)} closing in free air: give at least 2, to know how much they differ'
         )
     low_pa, high_pa = (
@@ -43,7 +43,7 @@ def identify(closings: list[Closing]) -> NoLoadReference:
         min(c.pressures_pa.max() for c in closings),
     )
     if high_pa - low_pa < 4 * GRID_PA or min(len(c.shape_times_s) for c in closings) < 10:
-        raise CalibrationError(
+        raise IdentificationError(
             f'closings have {(high_pa - low_pa) / 1e3:.0f} kPa and at least '
             f'{min(len(c.shape_times_s) for c in closings)} shapes in common, needed are {4 * GRID_PA / 1e3:.0f} kPa and 10: '
             'check that driver and finger detector run, and close further'
@@ -73,7 +73,7 @@ def _time_constants_s(closing: Closing, grid_pa: np.ndarray) -> np.ndarray:
     at_pa = np.convolve(p[:-1], np.full(width, 1 / width), 'valid')
     rising = (rise_pa > 0.25 * np.median(rise_pa)) & (lag_pa > 1.05 * rise_pa)
     if rising.sum() < width:
-        raise CalibrationError(
+        raise IdentificationError(
             'the pressure does not follow its set point with a lag: close with a steady rate'
         )
     tau_s = -period_s / np.log1p(-rise_pa[rising] / lag_pa[rising])

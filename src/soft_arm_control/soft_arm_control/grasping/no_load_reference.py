@@ -1,33 +1,30 @@
-"""How a finger closes when nothing is in its way: what a grasp is compared with.
+"""How a finger closes when nothing is in its way: the reference with which a grasp is compared.
 
-Measured by `softarm calibrate grasp` and kept in calibration/<rig>/free_closing.yaml. Without that
-file only the bends are known, from the robot file.
+Calibration `no_load_reference`, measured by `softarm calibrate grasp`. Without it only the bends
+are known, from the robot file.
 """
 
-import datetime
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Annotated, ClassVar
 
 import numpy as np
-from typing_extensions import TypedDict
+from pydantic import Field, model_validator
 
-from soft_arm_control.errors import CalibrationError
-from soft_arm_description.calibration import made_for_another
-from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import (
-    Number,
-    Word,
-    YamlFileError,
-    checked,
-    read_yaml,
-    write_yaml,
+from soft_arm_control.errors import IdentificationError
+from soft_arm_description.calibration import (
+    CalibrationError,
+    Values,
+    load_calibration,
+    remedy,
 )
+from soft_arm_description.rig import Rig
+from soft_arm_description.robot import Robot
+from soft_arm_description.yaml_file import Number
 
 NOMINAL_DEFICIT_RAD = (
     0.2  # of all pieces together: coefficients that were never measured may be so far off
 )
 GRID_PA = 5.0e3
-_REMEDY = 'make it with `softarm calibrate grasp`'
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +58,10 @@ def from_robot(robot: Robot) -> NoLoadReference:
     """What the robot file says: bends without time constants.
 
     Raises:
-        CalibrationError: If the robot is no finger of single_bend segments on one chamber.
+        IdentificationError: If the robot is no finger of single_bend segments on one chamber.
     """
     if len(robot.chambers) != 1 or any(s.kind != 'single_bend' for s in robot.segments):
-        raise CalibrationError(
+        raise IdentificationError(
             f'{robot.name} is no finger: every segment must be a single_bend on one chamber, as four_piece_finger'
         )
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
@@ -78,68 +75,50 @@ def from_robot(robot: Robot) -> NoLoadReference:
     )
 
 
-class _Values(TypedDict):
-    pressures_pa: list[Number]
-    time_constants_s: list[Number]
-    bends_rad: list[list[Number]]
-    excess_limit: Number
-    deficit_limit_rad: Number
+class NoLoadValues(Values):
+    """Numbers of a `NoLoadReference` in a calibration file."""
+
+    kind: ClassVar[str] = 'no_load_reference'
+    pressures_pa: Annotated[tuple[Number, ...], Field(min_length=2, max_length=1000)]
+    time_constants_s: tuple[Annotated[Number, Field(gt=0)], ...]
+    bends_rad: tuple[tuple[Number, ...], ...]
+    excess_limit: Annotated[Number, Field(gt=0)]
+    deficit_limit_rad: Annotated[Number, Field(gt=0)]
+
+    @model_validator(mode='after')
+    def _check(self) -> 'NoLoadValues':
+        counts = {len(self.pressures_pa), len(self.time_constants_s), len(self.bends_rad)}
+        if len(counts) != 1 or len({len(row) for row in self.bends_rad}) != 1:
+            raise ValueError('give each pressure one time constant and the bend of every segment')
+        if not (np.diff(self.pressures_pa) > 0).all():
+            raise ValueError('pressures_pa must rise')
+        return self
 
 
-class _File(TypedDict):
-    robot_fingerprint: Word
-    values: _Values
+def values_of(reference: NoLoadReference) -> NoLoadValues:
+    """Return the numbers of a measured reference for a calibration file, rounded."""
+    return NoLoadValues(
+        **{name: np.round(value, 6).tolist() for name, value in vars(reference).items()}
+    )
 
 
-def load(path: Path, robot: Robot) -> NoLoadReference:
-    """Read a file and check that it was made for this robot.
+def load(rig: Rig, robot: Robot) -> NoLoadReference:
+    """Load the reference that was measured on a rig.
 
     Raises:
-        CalibrationError: If it was made for another robot, or has a missing or impossible value.
+        CalibrationError: As `load_calibration`.
     """
-    try:
-        content = checked(read_yaml(path), _File)
-    except OSError as error:
-        raise CalibrationError(f'{path}: {error.strerror}; {_REMEDY}') from error
-    except YamlFileError as error:
-        raise CalibrationError(f'{path}: {error}; {_REMEDY}') from error
-    values, made_for = content['values'], content['robot_fingerprint']
-    pressures_pa, time_constants_s = (
-        np.array(values['pressures_pa']),
-        np.array(values['time_constants_s']),
-    )
-    n, bends_rad = len(pressures_pa), values['bends_rad']
-    fits = len(time_constants_s) == len(bends_rad) == n >= 2 and all(
-        len(row) == len(robot.segments) for row in bends_rad
-    )
-    if not fits or np.any(np.diff(pressures_pa) <= 0) or np.any(time_constants_s <= 0):
+    values = load_calibration(rig, NoLoadValues, robot).values
+    bends_rad = np.array(values.bends_rad)
+    if bends_rad.shape[1] != len(robot.segments):
         raise CalibrationError(
-            f'{path}: pressures must rise, each with a positive time constant and {len(robot.segments)} bends; {_REMEDY}'
-        )
-    if made_for != robot.kinematic_fingerprint:
-        raise CalibrationError(
-            made_for_another(Path(path), made_for, f'{robot.name} {robot.kinematic_fingerprint}')
+            f'{rig.calibration_file(values.kind)}: bends of {bends_rad.shape[1]} segments, but '
+            f'{robot.name} has {len(robot.segments)}; {remedy(rig, values.kind)}'
         )
     return NoLoadReference(
-        pressures_pa,
-        time_constants_s,
-        np.array(bends_rad),
-        values['excess_limit'],
-        values['deficit_limit_rad'],
+        np.array(values.pressures_pa),
+        np.array(values.time_constants_s),
+        bends_rad,
+        values.excess_limit,
+        values.deficit_limit_rad,
     )
-
-
-def save(
-    path: Path, free: NoLoadReference, robot: Robot, rate_pa_s: float, closings: int, devices: str
-) -> None:
-    """Write a file with date, method, devices (`virtual` or `real`) and the robot's fingerprint."""
-    values = {name: np.round(value, 6).tolist() for name, value in vars(free).items()}
-    content = {
-        'date': datetime.date.today().isoformat(),
-        'method': f'{closings} closings in free air at {rate_pa_s:g} Pa/s; median of time constants, fitted bends, limits from the scatter',
-        'devices': devices,
-        'robot': robot.name,
-        'robot_fingerprint': robot.kinematic_fingerprint,
-        'values': values,
-    }
-    write_yaml(path, content)

@@ -20,7 +20,7 @@ from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_control.ros.conversions import command_message, recent_s
 from soft_arm_control.ros.grip_server import GripServer
 from soft_arm_control.ros.unusable_messages import UnusableMessages
-from soft_arm_description.calibration import loadable
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures, GripperState
@@ -60,12 +60,12 @@ class GripperControllerNode(Node):
     def __init__(self):
         super().__init__('gripper_controller')
         p = declare(self, GripperControllerParameters)
-        self._robot, path = load_robot(p.robot), loadable(p.rig, 'no_load_reference')
-        free = no_load_reference.from_robot(
-            load_arm(p.robot, p.rig).robot
-        )  # with the bends of `softarm calibrate finger`, where there are any
-        if path.exists():
-            free = no_load_reference.load(path, self._robot)
+        self._robot, rig = load_robot(p.robot), load_rig(p.rig)
+        if rig.calibration_file(no_load_reference.NoLoadValues.kind).exists():
+            free = no_load_reference.load(rig, self._robot)
+        else:
+            # The bends are calibrated ones where the rig has them.
+            free = no_load_reference.from_robot(load_arm(p.robot, p.rig).robot)
         self._calibrated = free.time_constants_s is not None
         self._gripper = Gripper(
             free,

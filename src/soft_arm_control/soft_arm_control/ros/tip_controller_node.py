@@ -25,8 +25,9 @@ from soft_arm_control.ros.goal_server import GoalServer
 from soft_arm_control.ros.unusable_messages import UnusableMessages
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.controller import Outcome, Status, TipController
-from soft_arm_control.tip.dynamics import load_dynamics
-from soft_arm_description.calibration import loadable
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_description.calibration import load_calibration
+from soft_arm_description.rig import load_rig
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos
@@ -59,7 +60,7 @@ class TipControllerNode(Node):
         super().__init__('tip_controller')
         p = declare(self, TipControllerParameters)
         self._arm = load_bellows_arm(p.robot, p.rig)
-        dynamics = load_dynamics(loadable(p.rig, 'dynamics'), self._arm.robot.kinematic_fingerprint)
+        dynamics = load_calibration(load_rig(p.rig), Dynamics, self._arm.robot).values
         self._controller = TipController(self._arm, dynamics)
         self._status, self._problem, self._ticks = Status('idle', 0.0, None, None, 0), '', 0
         self._ignored = UnusableMessages(self)

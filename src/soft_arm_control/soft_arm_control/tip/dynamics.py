@@ -1,34 +1,28 @@
-"""How fast the rig is: identified by `softarm calibrate dynamics`, kept in calibration/<rig>/dynamics.yaml."""
+"""How fast the rig is: calibration `dynamics`, identified by `softarm calibrate dynamics`."""
 
-import datetime
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
+from pydantic import Field
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
-from typing_extensions import TypedDict
 
-from soft_arm_control.errors import CalibrationError
-from soft_arm_description.calibration import made_by, made_for_another
-from soft_arm_description.yaml_file import (
-    Number,
-    Word,
-    YamlFileError,
-    checked,
-    read_yaml,
-    shown,
-    write_yaml,
-)
+from soft_arm_control.errors import IdentificationError
+from soft_arm_description.calibration import Values
+from soft_arm_description.yaml_file import Number
 
 MOST_CREEP = 0.3
 AT_REST_SHARE = 0.01
 GRID_S = 0.005  # of the simulated responses
 
 
-@dataclass(frozen=True)
-class Dynamics:
+_Time = Annotated[Number, Field(ge=0)]
+_PositiveTime = Annotated[Number, Field(gt=0)]
+
+
+class Dynamics(Values):
     """Valves: dp/dt = clip((command - p) / valve_time_constant, +-valve_rate_limit), `valve_delay_s` after the command.
 
     Mechanics: the tip follows the pressures with a first-order lag. Creep: a share of the
@@ -36,86 +30,14 @@ class Dynamics:
     image's stamp to its ring pose.
     """
 
-    valve_time_constant_s: float
-    valve_rate_limit_pa_s: float
-    valve_delay_s: float
-    mechanical_lag_s: float
-    creep_share: float
-    creep_time_constant_s: float
-    camera_delay_s: float
-
-    def __post_init__(self):
-        for name, value in vars(self).items():
-            positive = name in (
-                'valve_time_constant_s',
-                'valve_rate_limit_pa_s',
-                'creep_time_constant_s',
-            )
-            if name == 'creep_share' and value > MOST_CREEP:
-                raise CalibrationError(
-                    f'creep_share = {value}: must be <= {MOST_CREEP}; identify it with `softarm calibrate dynamics`'
-                )
-            if not np.isfinite(value) or value < 0 or (positive and value == 0):
-                raise CalibrationError(
-                    f'{name} = {value}: must be finite and {"> 0" if positive else ">= 0"}; identify it with `softarm calibrate dynamics`'
-                )
-
-
-class _File(TypedDict):
-    robot_fingerprint: Word
-    values: dict[str, Number]
-
-
-def load_dynamics(path: Path, fingerprint: str) -> Dynamics:
-    """Read a dynamics file and check that it was made for this robot.
-
-    Args:
-        path: The file.
-        fingerprint: `Robot.kinematic_fingerprint` of the robot in use.
-
-    Raises:
-        CalibrationError: If it is missing, was made for another robot, or has a missing, unknown or
-            impossible value.
-    """
-    try:
-        content = checked(read_yaml(path), _File)
-        made_for, values = content['robot_fingerprint'], content['values']
-        for name in sorted(set(values) ^ {field.name for field in fields(Dynamics)}):
-            raise YamlFileError(
-                f'values: key {shown(name)} is {"unknown: remove it" if name in values else "missing"}'
-            )
-        dynamics = Dynamics(**values)
-    except OSError as error:
-        raise CalibrationError(
-            f'{path}: {error.strerror}; {made_by(path, "softarm calibrate dynamics")}'
-        ) from error
-    except ValueError as error:
-        raise CalibrationError(
-            f'{path}: {error}; make it anew with `softarm calibrate dynamics`'
-        ) from error
-    if made_for != fingerprint:
-        raise CalibrationError(made_for_another(Path(path), str(made_for), fingerprint))
-    return dynamics
-
-
-def save_dynamics(
-    path: Path,
-    dynamics: Dynamics,
-    residuals: dict[str, float],
-    fingerprint: str,
-    date: datetime.date,
-    devices: str,
-) -> None:
-    """Write a dynamics file with date, method, devices (`virtual` or `real`), residuals (unit in each name) and the robot's fingerprint."""
-    content = {
-        'date': date.isoformat(),
-        'method': 'step responses of one chamber, up and down; least squares',
-        'devices': devices,
-        'robot_fingerprint': fingerprint,
-        'residuals': {k: float(v) for k, v in residuals.items()},
-        'values': {name: round(float(value), 6) for name, value in vars(dynamics).items()},
-    }
-    write_yaml(path, content)
+    kind: ClassVar[str] = 'dynamics'
+    valve_time_constant_s: _PositiveTime
+    valve_rate_limit_pa_s: Annotated[Number, Field(gt=0)]
+    valve_delay_s: _Time
+    mechanical_lag_s: _Time
+    creep_share: Annotated[Number, Field(ge=0, le=MOST_CREEP)]
+    creep_time_constant_s: _PositiveTime
+    camera_delay_s: _Time
 
 
 def valve_response_pa(
@@ -167,18 +89,18 @@ def identify(
         tips_at: The model: pressures of the stepped chamber [Pa], shape (k,), to tips [m], shape (k, 3).
 
     Raises:
-        CalibrationError: If a record is too short or nothing moved.
+        IdentificationError: If a record is too short or nothing moved.
     """
     for record in records:
         if len(record.pressures_pa) < 20 or len(record.ring_m) < 15:
-            raise CalibrationError(
+            raise IdentificationError(
                 f'{len(record.pressures_pa)} pressures and {len(record.ring_m)} rings after a step: need 20 and 15; '
                 'check that the driver and the ring detector run'
             )
         if abs(record.pressures_pa[-1] - record.pressures_pa[0]) < 0.5 * abs(
             record.command_pa - record.start_pa
         ):
-            raise CalibrationError(
+            raise IdentificationError(
                 f'measured pressure moved {record.pressures_pa[-1] - record.pressures_pa[0]:.0f} Pa on a step of '
                 f'{record.command_pa - record.start_pa:.0f} Pa; is the valve connected and the supply on?'
             )
@@ -207,9 +129,16 @@ def identify(
         'tip_rms_share': float(np.sqrt(np.mean(lag.fun**2))),
         'creep_rms_m': float(np.sqrt(np.mean(creep.fun**2))),
     }
-    return Dynamics(
-        *map(float, (*valve.x, *lag.x, *creep.x)), camera_delay_s=float(np.median(ages_s))
-    ), residuals
+    dynamics = Dynamics(
+        valve_time_constant_s=round(valve.x[0], 6),
+        valve_rate_limit_pa_s=round(valve.x[1], 6),
+        valve_delay_s=round(valve.x[2], 6),
+        mechanical_lag_s=round(lag.x[0], 6),
+        creep_share=round(creep.x[0], 6),
+        creep_time_constant_s=round(creep.x[1], 6),
+        camera_delay_s=round(float(np.median(ages_s)), 6),
+    )
+    return dynamics, residuals
 
 
 def _valve_residuals(x, records):

@@ -12,8 +12,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from soft_arm_control.errors import ControlError
-from soft_arm_control.tip.dynamics import load_dynamics
-from soft_arm_description.calibration import CalibrationError, loadable
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_description.calibration import load_calibration
+from soft_arm_description.rig import RigError, load_rig
 from soft_arm_description.command_line import (
     CommandLine,
     output_folder,
@@ -97,7 +98,7 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         ControlError,
         KinematicsError,
         RobotFileError,
-        CalibrationError,
+        RigError,
     )
 
 
@@ -113,7 +114,7 @@ def _run(options, names) -> int:
     from soft_arm_experiments.ros.rig_session import RigSession
 
     arm = load_bellows_arm(options.robot, options.rig)
-    dynamics = load_dynamics(loadable(options.rig, 'dynamics'), arm.robot.kinematic_fingerprint)
+    dynamics = load_calibration(load_rig(options.rig), Dynamics, arm.robot).values
     steps = {
         name: options.steps or (QUICK_STEPS[name] if options.quick else None) for name in names
     }

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_description.calibration import CalibrationError, loadable
 from soft_arm_description.command_line import CommandLine, input_file, input_path, plot_file
+from soft_arm_description.rig import RigError, load_rig
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_vision.errors import VisionError
 
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
         help='draw the error over time: .png, .pdf or .svg',
     )
     parser.add_json()
-    return parser.answer(argv, _evaluate, VisionError, RobotFileError, CalibrationError)
+    return parser.answer(argv, _evaluate, VisionError, RobotFileError, RigError)
 
 
 def _evaluate(options) -> int:
@@ -46,8 +46,9 @@ def _evaluate(options) -> int:
     from soft_arm_vision.ring.detector import RingDetector
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
-    ring = ring_of(load_robot(options.robot))
-    mounting = extrinsics.load(options.extrinsics or loadable(options.rig, 'extrinsics'))
+    robot = load_robot(options.robot)
+    ring = ring_of(robot)
+    mounting = extrinsics.load(load_rig(options.rig), robot, options.extrinsics)
     segmenter = make_segmenter(options.segmenter, ring)
     if segmenter.caution is not None:
         print(f'softarm vision: {segmenter.caution}', file=sys.stderr)

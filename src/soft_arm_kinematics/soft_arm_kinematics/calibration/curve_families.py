@@ -10,15 +10,17 @@ extrapolation. The jackknife of the confidence leaves out the ends too.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval, polyvander
+from pydantic import Field, ValidationError, model_validator
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import isotonic_regression, least_squares
 
+from soft_arm_description.segments import Strict
+from soft_arm_description.yaml_file import Number, validation_message
 from soft_arm_kinematics.errors import CurveError
 
 LARGEST_RATIO = 1e3  # of the slopes at the two ends of the data: beyond it the inverse is noise
@@ -28,16 +30,16 @@ BISECTIONS = 60
 NEARLY_BEST = 1.02  # a later family is taken only if its held-out error is smaller by this factor
 
 
-@dataclass(frozen=True)
-class Exponential:
+class Exponential(Strict):
     """Value y_0 [m or rad] and slope [per Pa] at ambient pressure, growth k [1/Pa].
 
-    With arrays (n,) as parameters it is n curves at once.
+    `PressureLengthCurve` constructs one with arrays (n,), for n curves at once.
     """
 
-    value_0: float | np.ndarray
-    slope_0: float | np.ndarray
-    growth_per_pa: float | np.ndarray
+    family: Literal['exponential'] = 'exponential'
+    value_0: Number
+    slope_0: Number
+    growth_per_pa: Annotated[Number, Field(ge=-5e-4, le=5e-4)]
 
     @classmethod
     def fit(cls, pressures_pa: np.ndarray, values: np.ndarray) -> 'Exponential':
@@ -75,7 +77,12 @@ class Exponential:
                 f'{np.exp(abs(growth)):.3g} between its ends (limit {LARGEST_RATIO:g}); check the '
                 'units (Pa, m) and the sign of the pressures'
             )
-        return cls(float(value_0), float(slope / scale), growth / scale)
+        return _made(
+            cls,
+            value_0=float(value_0),
+            slope_0=float(slope / scale),
+            growth_per_pa=growth / float(scale),
+        )
 
     def values(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Values y at pressures p, any shape."""
@@ -92,12 +99,12 @@ class Exponential:
         return np.clip(np.where(k == 0.0, strain, bent), *limits_pa)
 
 
-@dataclass(frozen=True)
-class Cubic:
-    """Coefficients (c_0 .. c_3) [m or rad] of powers of p / unit_pa."""
+class Cubic(Strict):
+    """Coefficients (c_0 .. c_3) [m or rad] of powers of p / pressure_unit_pa."""
 
-    coefficients: tuple[float, ...]
-    unit_pa: float
+    family: Literal['cubic'] = 'cubic'
+    coefficients: tuple[Number, Number, Number, Number]
+    pressure_unit_pa: Annotated[Number, Field(gt=0)]
 
     @classmethod
     def fit(cls, pressures_pa: np.ndarray, values: np.ndarray) -> 'Cubic':
@@ -112,7 +119,7 @@ class Cubic:
         unit_pa = float(np.abs(p).max())
         design = polyvander(p / unit_pa, 3)
         coefficients, *_ = np.linalg.lstsq(design, np.asarray(values, dtype=float), rcond=None)
-        curve = cls(tuple(coefficients.tolist()), unit_pa)
+        curve = _made(cls, coefficients=tuple(coefficients.tolist()), pressure_unit_pa=unit_pa)
         slope = polyder(coefficients)
         turning = -slope[1] / (2.0 * slope[2]) * unit_pa if slope[2] else p.min()
         if not (curve.slopes(np.clip([p.min(), turning, p.max()], p.min(), p.max())) > 0.0).all():
@@ -124,24 +131,33 @@ class Cubic:
 
     def values(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Values y at pressures p, any shape."""
-        return polyval(np.asarray(pressures_pa) / self.unit_pa, self.coefficients)
+        return polyval(np.asarray(pressures_pa) / self.pressure_unit_pa, self.coefficients)
 
     def slopes(self, pressures_pa: np.ndarray) -> np.ndarray:
         """dy/dp at p, any shape."""
-        powers = np.asarray(pressures_pa) / self.unit_pa
-        return polyval(powers, polyder(np.array(self.coefficients))) / self.unit_pa
+        powers = np.asarray(pressures_pa) / self.pressure_unit_pa
+        return polyval(powers, polyder(np.array(self.coefficients))) / self.pressure_unit_pa
 
     def pressures(self, values: np.ndarray, limits_pa: np.ndarray) -> np.ndarray:
         """Pressures inside limits_pa (low, high) [Pa] at values y, any shape."""
         return _bisect(self.values, values, limits_pa)
 
 
-@dataclass(frozen=True)
-class MonotoneSpline:
+class MonotoneSpline(Strict):
     """Knots, rising in both; straight beyond the ends."""
 
-    knot_pressures_pa: tuple[float, ...]
-    knot_values: tuple[float, ...]
+    family: Literal['monotone_spline'] = 'monotone_spline'
+    knot_pressures_pa: Annotated[tuple[Number, ...], Field(min_length=3, max_length=1000)]
+    knot_values: Annotated[tuple[Number, ...], Field(min_length=3, max_length=1000)]
+
+    @model_validator(mode='after')
+    def _check(self) -> 'MonotoneSpline':
+        if len(self.knot_pressures_pa) != len(self.knot_values):
+            raise ValueError('knot_pressures_pa and knot_values: give as many of each')
+        for knots in (self.knot_pressures_pa, self.knot_values):
+            if not (np.diff(knots) > 0.0).all():
+                raise ValueError('knot_pressures_pa and knot_values must rise from knot to knot')
+        return self
 
     @classmethod
     def fit(cls, pressures_pa: np.ndarray, values: np.ndarray) -> 'MonotoneSpline':
@@ -162,7 +178,9 @@ class MonotoneSpline:
             raise CurveError(
                 'the data do not rise with pressure up to the end of their range: no inverse there'
             )
-        return cls(tuple(p[kept].tolist()), tuple(means[kept].tolist()))
+        return _made(
+            cls, knot_pressures_pa=tuple(p[kept].tolist()), knot_values=tuple(means[kept].tolist())
+        )
 
     @cached_property
     def _spline(self) -> PchipInterpolator:
@@ -194,13 +212,17 @@ FAMILIES: dict[str, Kind] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class CurveFit:
+_AnyCurve = Annotated[Family, Field(discriminator='family')]
+_Error = Annotated[Number, Field(ge=0)]
+_Pressure = Annotated[Number, Field(ge=-1e6, le=1e6)]
+
+
+class CurveFit(Strict):
     """One actuator's curve and what is known about its errors; y is [m] or [rad].
 
     Attributes:
-        family: Name of the family.
         curve: Fit to all data.
+        pressure_range_pa: Lowest and highest pressure of the data.
         residual_rms, residual_max: Of all data about the curve.
         held_out_rms: Error of each family at pressures left out of its fit; None if a fit fails.
             Empty with fewer than four pressures.
@@ -212,16 +234,32 @@ class CurveFit:
             two branches.
     """
 
-    family: str
-    curve: Family
-    residual_rms: float
-    residual_max: float
-    held_out_rms: dict[str, float | None]
-    confidence_pressures_pa: np.ndarray
-    confidence_95: np.ndarray
-    up: Family | None
-    down: Family | None
-    hysteresis_max: float | None
+    curve: _AnyCurve
+    pressure_range_pa: tuple[_Pressure, _Pressure]
+    residual_rms: _Error
+    residual_max: _Error
+    held_out_rms: dict[str, _Error | None] = {}
+    confidence_pressures_pa: tuple[Number, ...] = ()
+    confidence_95: tuple[_Error, ...] = ()
+    up: _AnyCurve | None = None
+    down: _AnyCurve | None = None
+    hysteresis_max: _Error | None = None
+
+    @model_validator(mode='after')
+    def _check(self) -> 'CurveFit':
+        low_pa, high_pa = self.pressure_range_pa
+        if not low_pa < high_pa:
+            raise ValueError(
+                f'pressure_range_pa [{low_pa:g}, {high_pa:g}]: the first must be smaller'
+            )
+        if not (np.diff(self.curve.values(np.linspace(low_pa, high_pa, 33))) > 0.0).all():
+            raise ValueError(f'the curve does not rise over {low_pa:g}..{high_pa:g} Pa')
+        return self
+
+    @property
+    def family(self) -> str:
+        """Name of the curve's family."""
+        return self.curve.family
 
 
 def branches(pressures_pa: np.ndarray) -> np.ndarray:
@@ -276,59 +314,30 @@ def fit_best(
     at, half_width = _jackknife(kind, p, y) if enough else (np.empty(0), np.empty(0))
     rising = branches(p) if rising is None else np.asarray(rising, dtype=bool)
     up, down = (_fit_branch(kind, p[chosen], y[chosen]) for chosen in (rising, ~rising))
-    return CurveFit(
-        family=family,
+    return _made(
+        CurveFit,
         curve=curve,
+        pressure_range_pa=(float(p.min()), float(p.max())),
         residual_rms=float(np.sqrt(np.mean(error**2))),
         residual_max=float(np.abs(error).max()),
         held_out_rms=held_out,
-        confidence_pressures_pa=at,
-        confidence_95=half_width,
+        confidence_pressures_pa=tuple(at.tolist()),
+        confidence_95=tuple(half_width.tolist()),
         up=up,
         down=down,
         hysteresis_max=_hysteresis(up, down, p[rising], p[~rising]),
     )
 
 
-def parameters(curve: Family, quantity: str, unit: str) -> dict[str, Any]:
-    """Return a curve as it is written to a file; quantity and unit: length and m, theta and rad."""
-    if isinstance(curve, Exponential):
-        return {
-            'family': 'exponential',
-            f'{quantity}_0_{unit}': float(curve.value_0),
-            f'slope_0_{unit}_per_pa': float(curve.slope_0),
-            'growth_per_pa': float(curve.growth_per_pa),
-        }
-    if isinstance(curve, Cubic):
-        return {
-            'family': 'cubic',
-            f'coefficients_{unit}': list(curve.coefficients),
-            'pressure_unit_pa': curve.unit_pa,
-        }
-    return {
-        'family': 'monotone_spline',
-        'knot_pressures_pa': list(curve.knot_pressures_pa),
-        f'knot_{quantity}s_{unit}': list(curve.knot_values),
-    }
+_Model = TypeVar('_Model', bound=Strict)
 
 
-def findings(fit: CurveFit, quantity: str, unit: str) -> dict[str, Any]:
-    """Return the known errors of a fit as they are written to a file."""
-    found: dict[str, Any] = {}
-    if fit.held_out_rms:
-        found[f'held_out_rms_{unit}'] = dict(fit.held_out_rms)
-    if fit.confidence_95.size:
-        found['confidence'] = {
-            'pressure_pa': fit.confidence_pressures_pa.tolist(),
-            f'half_width_95_{unit}': fit.confidence_95.tolist(),
-        }
-    if fit.up and fit.down and fit.hysteresis_max is not None:
-        found[f'hysteresis_max_{unit}'] = fit.hysteresis_max
-        found['branches'] = {
-            'up': parameters(fit.up, quantity, unit),
-            'down': parameters(fit.down, quantity, unit),
-        }
-    return found
+def _made(model: type[_Model], **values: object) -> _Model:
+    """Make a curve or a fit. Raises CurveError where a value is outside its limits."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise CurveError(f'no curve fits the data: {validation_message(error)}') from error
 
 
 def _best_family(held_out: dict[str, float | None]) -> str:

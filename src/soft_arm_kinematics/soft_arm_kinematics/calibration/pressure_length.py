@@ -5,80 +5,84 @@ table 3. A straight line through (-96, 0, 96) kPa would be 29 mm wrong; a monoto
 no slope at full vacuum, so that its inverse is useless there. `curve_families` has all forms.
 """
 
-import dataclasses
-import datetime
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, NotRequired
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
-from typing_extensions import TypedDict
 
-from soft_arm_description.calibration import made_by, made_for_another
-from soft_arm_description.csv_file import CsvFileError, need, read_csv
-from soft_arm_description.robot import Robot
-from soft_arm_description.segments import BellowsSegment
-from soft_arm_description.yaml_file import (
-    Number,
-    Word,
-    YamlFileError,
-    checked,
-    read_yaml,
-    write_yaml,
+from soft_arm_description.calibration import (
+    CalibrationError,
+    Measurement,
+    Values,
+    load_calibration,
+    remedy,
 )
+from soft_arm_description.csv_file import CsvFileError, need, read_csv
+from soft_arm_description.rig import Devices, Rig
+from soft_arm_description.robot import Robot
+from soft_arm_description.segments import BellowsSegment, Name
 from soft_arm_kinematics.calibration.curve_families import (
-    FAMILIES,
-    Cubic,
     CurveFit,
     Exponential,
     Family,
-    MonotoneSpline,
-    findings,
     fit_best,
-    parameters,
 )
-from soft_arm_kinematics.errors import CurveError, OtherRobotError
+from soft_arm_kinematics.errors import CurveError
 
-_AGAIN = 'make it again with `softarm calibrate curve --robot FILE --rig NAME`'
 RELATIVE_TOLERANCE = 1e-6  # of the calibrated range: round-off at a limit is not extrapolation
+
+
+class PressureLength(Values):
+    """Calibration of bellows: the curve of each chamber, lengths in m."""
+
+    kind: ClassVar[str] = 'pressure_length'
+    unit: Literal['m'] = 'm'
+    chambers: dict[Name, CurveFit]
 
 
 @dataclass(frozen=True, eq=False)
 class PressureLengthCurve:
     """Curves of all actuators of a robot; every array is (n,), in robot-file order.
 
+    Nothing is extrapolated beyond the calibrated pressures.
+
     Attributes:
-        chambers: Names.
-        curves: The curve of each, of any family.
-        pressure_range_pa: (2, n) lowest and highest calibrated pressure [Pa]; nothing is extrapolated.
-        residual_rms_m: Root mean square of the data about the curve [m].
-        residual_max_m: Largest distance of a datum from the curve [m].
-        method: How it was fitted.
-        date: Day of the fit, ISO 8601.
-        robot: Name of the robot.
-        robot_fingerprint: `Robot.kinematic_fingerprint` of the robot it was made for.
-        fits: What the fit found out about each curve's errors; None in a curve that was loaded.
+        fits: The fit of each chamber, by its name.
+        date: Day of the measurement, ISO 8601; empty where the points of the robot file are used.
     """
 
-    chambers: tuple[str, ...]
-    curves: tuple[Family, ...]
-    pressure_range_pa: np.ndarray
-    residual_rms_m: np.ndarray
-    residual_max_m: np.ndarray
-    method: str
-    date: str
-    robot: Word
-    robot_fingerprint: Word
-    fits: tuple[CurveFit, ...] | None = None
+    fits: dict[str, CurveFit]
+    date: str = ''
+
+    @property
+    def chambers(self) -> tuple[str, ...]:
+        """Names."""
+        return tuple(self.fits)
+
+    @cached_property
+    def curves(self) -> tuple[Family, ...]:
+        """The curve of each, of any family."""
+        return tuple(fit.curve for fit in self.fits.values())
+
+    @cached_property
+    def pressure_range_pa(self) -> np.ndarray:
+        """Lowest and highest calibrated pressure [Pa], (2, n)."""
+        return np.array([fit.pressure_range_pa for fit in self.fits.values()]).T
 
     @cached_property
     def _exponential(self) -> Exponential | None:
         """All curves as one, so that a call costs as much as for one; None with other families."""
         if not all(isinstance(curve, Exponential) for curve in self.curves):
             return None
-        return Exponential(*np.array([dataclasses.astuple(curve) for curve in self.curves]).T)
+        # not validated, since arrays take the place of numbers
+        return Exponential.model_construct(
+            **{
+                name: np.array([getattr(curve, name) for curve in self.curves])
+                for name in ('value_0', 'slope_0', 'growth_per_pa')
+            }
+        )
 
     @property
     def length_0_m(self) -> np.ndarray:
@@ -130,38 +134,6 @@ class PressureLengthCurve:
         """
         return np.clip(pressures_pa, *self.pressure_range_pa)
 
-    def save(self, path: Path, devices: str) -> None:
-        """Write the curve as YAML, SI with units in the keys, with the errors that the fit found. Raises OSError.
-
-        Args:
-            path: The file.
-            devices: On which the data was measured, `virtual` or `real`.
-        """
-        chambers = {}
-        for i, (name, curve) in enumerate(zip(self.chambers, self.curves, strict=True)):
-            chambers[name] = parameters(curve, 'length', 'm') | {
-                'pressure_range_pa': [float(p) for p in self.pressure_range_pa[:, i]],
-                'residual_rms_m': float(self.residual_rms_m[i]),
-                'residual_max_m': float(self.residual_max_m[i]),
-            }
-            if self.fits:
-                chambers[name] |= findings(self.fits[i], 'length', 'm')
-        content = {
-            'date': self.date,
-            'method': self.method,
-            'devices': devices,
-            'robot': self.robot,
-            'robot_fingerprint': self.robot_fingerprint,
-            'chambers': chambers,
-        }
-        write_yaml(
-            path,
-            content,
-            'Pressure-to-length curves.\n'
-            'exponential: L = length_0_m + slope_0_m_per_pa (exp(growth_per_pa p) - 1) / growth_per_pa;\n'
-            'cubic: L = sum_i coefficients_m[i] (p / pressure_unit_pa)^i; monotone_spline: PCHIP through the knots.',
-        )
-
     def _each(self, method: str, values: np.ndarray, *limits: np.ndarray) -> np.ndarray:
         """Call a method of every curve with its column of values (..., n) and limits (2, n)."""
         if self._exponential:
@@ -197,20 +169,14 @@ class PressureLengthCurve:
 
 
 def fit_curve(
-    robot: Robot,
-    data: dict[str, tuple[np.ndarray, ...]],
-    source: str,
-    date: str | None = None,
-    family: str = 'exponential',
+    robot: Robot, data: dict[str, tuple[np.ndarray, ...]], family: str = 'exponential'
 ) -> PressureLengthCurve:
     """Fit the curves of a robot's actuators.
 
     Args:
         robot: The robot.
         data: For every chamber its pressures [Pa] and lengths [m] in the order of measurement, and
-            if known a third array, which of them were taken on the way up.
-        source: Where the data came from, for the record.
-        date: ISO date of the measurement; today when left out.
+            where known a third array, which of them were taken on the way up.
         family: As `curve_families.fit_best`.
 
     Raises:
@@ -218,31 +184,45 @@ def fit_curve(
     """
     if sorted(data) != sorted(robot.chambers):
         raise CurveError(
-            f'data of chambers {sorted(data)}: the robot {robot.name} has {sorted(robot.chambers)}; '
-            'give rows for each of them'
+            f'data of chambers {sorted(data)}: the robot {robot.name} has '
+            f'{sorted(robot.chambers)}; give each its rows'
         )
-    fits, ranges = [], []
-    for name in robot.chambers:
-        pressures_pa, lengths_m, *rising = data[name]
-        try:
-            fits.append(fit_best(pressures_pa, lengths_m, family, *rising))
-        except CurveError as error:
-            raise CurveError(f'{name}: {error}') from error
-        ranges.append((np.min(pressures_pa), np.max(pressures_pa)))
-    chosen = ', '.join(sorted({fit.family for fit in fits}))
-    by = ' by held-out error' if family == 'auto' else ''
-    count = sum(len(columns[0]) for columns in data.values())
     return PressureLengthCurve(
-        chambers=robot.chambers,
-        curves=tuple(fit.curve for fit in fits),
-        pressure_range_pa=np.array(ranges).T,
-        residual_rms_m=np.array([fit.residual_rms for fit in fits]),
-        residual_max_m=np.array([fit.residual_max for fit in fits]),
-        method=f'{chosen}{by}, least squares on {count} points; {source}',
-        date=date or datetime.date.today().isoformat(),
-        robot=robot.name,
-        robot_fingerprint=robot.kinematic_fingerprint,
-        fits=tuple(fits),
+        {name: fit_named(name, data[name], family) for name in robot.chambers}
+    )
+
+
+def fit_named(name: str, data: tuple[np.ndarray, ...], family: str) -> CurveFit:
+    """Fit one actuator's curve. Raises CurveError, which names the actuator."""
+    pressures_pa, values, *rising = data
+    try:
+        return fit_best(pressures_pa, values, family, *rising)
+    except CurveError as error:
+        raise CurveError(f'{name}: {error}') from error
+
+
+def measurement_of(
+    fits: dict[str, CurveFit], unit: str, devices: Devices, source: str, date: str | None = None
+) -> Measurement:
+    """Describe a measurement of curves for a calibration file.
+
+    Args:
+        fits: The fits.
+        unit: Of the values, m or rad.
+        devices: On which devices the data were measured.
+        source: Where the data came from.
+        date: ISO date of the measurement; today when left out.
+    """
+    families = ', '.join(sorted({fit.family for fit in fits.values()}))
+    return Measurement(
+        devices=devices,
+        method=f'least squares, {families}; {source}',
+        residuals={
+            f'rms_{unit}': max(fit.residual_rms for fit in fits.values()),
+            f'max_{unit}': max(fit.residual_max for fit in fits.values()),
+        },
+        limits={f'{name}_pa': fit.pressure_range_pa for name, fit in fits.items()},
+        **({'date': date} if date else {}),
     )
 
 
@@ -254,7 +234,7 @@ def curve_of_robot_file(robot: Robot) -> PressureLengthCurve:
         if isinstance(s, BellowsSegment)
         for name in s.actuators.names
     }
-    return fit_curve(robot, data, 'points of the robot file')
+    return fit_curve(robot, data)
 
 
 def read_points(
@@ -296,89 +276,24 @@ def read_points(
     }
 
 
-class _Chamber(TypedDict):
-    pressure_range_pa: Annotated[
-        list[Annotated[Number, Field(ge=-1e6, le=1e6)]], Field(min_length=2, max_length=2)
-    ]
-    residual_rms_m: Number
-    residual_max_m: Number
-    family: NotRequired[Word]
-    length_0_m: NotRequired[Number]
-    slope_0_m_per_pa: NotRequired[Number]
-    growth_per_pa: NotRequired[Annotated[Number, Field(ge=-5e-4, le=5e-4)]]
-    coefficients_m: NotRequired[list[Number]]
-    pressure_unit_pa: NotRequired[Annotated[Number, Field(gt=0)]]
-    knot_pressures_pa: NotRequired[list[Number]]
-    knot_lengths_m: NotRequired[list[Number]]
+def load_curve(rig: Rig, robot: Robot, path: Path | None = None) -> PressureLengthCurve:
+    """Load the calibrated curves of a robot's bellows.
 
-
-class _File(TypedDict):
-    date: str
-    method: str
-    robot: Word
-    robot_fingerprint: Word
-    chambers: dict[Word, _Chamber]
-
-
-def load_curve(path: Path, robot: Robot) -> PressureLengthCurve:
-    """Read a saved curve and check that it was made for this robot.
+    Args:
+        rig: The rig on which they were measured.
+        robot: The robot.
+        path: Another file than the rig's.
 
     Raises:
-        CurveError: If the file is missing or incomplete; OtherRobotError if it was made for another
-            robot.
+        CalibrationError: As `load_calibration`.
     """
-    try:
-        content = checked(read_yaml(path), _File)
-        if content['robot_fingerprint'] != robot.kinematic_fingerprint:
-            raise OtherRobotError(made_for_another(Path(path), str(content['robot']), robot.name))
-        chambers = [content['chambers'][name] for name in robot.chambers]
-        columns = {
-            key: np.array([c[key] for c in chambers], dtype=float).T
-            for key in ('pressure_range_pa', 'residual_rms_m', 'residual_max_m')
-        }
-        curve = PressureLengthCurve(
-            robot.chambers,
-            tuple(_curve(c) for c in chambers),
-            **columns,
-            method=content['method'],
-            date=str(content['date']),
-            robot=content['robot'],
-            robot_fingerprint=content['robot_fingerprint'],
+    loaded = load_calibration(rig, PressureLength, robot, path)
+    fits = loaded.values.chambers
+    if sorted(fits) != sorted(robot.chambers):
+        raise CalibrationError(
+            f'{path or rig.calibration_file("pressure_length")}: curves of {sorted(fits)}, but '
+            f'{robot.name} has {sorted(robot.chambers)}; {remedy(rig, "pressure_length")}'
         )
-    except OSError as error:
-        raise CurveError(
-            f'{path}: {error.strerror}; {made_by(path, "softarm calibrate curve")}'
-        ) from error
-    except OtherRobotError:
-        raise
-    except (KeyError, ValueError) as error:
-        why = f'key {error} is missing' if isinstance(error, KeyError) else error
-        raise CurveError(
-            f'{path}: not a pressure-length calibration of {robot.name} ({why}); {_AGAIN}'
-        ) from error
-    checked_pa = np.linspace(*curve.pressure_range_pa, 33)
-    if not (
-        (np.diff(curve.pressure_range_pa, axis=0) > 0).all()
-        and (np.diff(curve.lengths(checked_pa), axis=0) > 0).all()
-    ):
-        raise CurveError(f'{path}: a curve does not rise over its pressure range; {_AGAIN}')
-    return curve
-
-
-def _curve(content: dict) -> Family:
-    """The curve in a file; KeyError or ValueError if it is incomplete."""
-    family = content.get('family', 'exponential')  # files from before there were families
-    if family == 'exponential':
-        return Exponential(
-            *(float(content[key]) for key in ('length_0_m', 'slope_0_m_per_pa', 'growth_per_pa'))
-        )
-    if family == 'cubic':
-        return Cubic(
-            tuple(float(c) for c in content['coefficients_m']), float(content['pressure_unit_pa'])
-        )
-    if family == 'monotone_spline':
-        return MonotoneSpline(
-            tuple(float(p) for p in content['knot_pressures_pa']),
-            tuple(float(v) for v in content['knot_lengths_m']),
-        )
-    raise YamlFileError(f'family {family!r} is not one of {", ".join(FAMILIES)}')
+    return PressureLengthCurve(
+        {name: fits[name] for name in robot.chambers}, loaded.header.measurement.date
+    )

@@ -5,12 +5,18 @@ from pathlib import Path
 
 import numpy as np
 
-from soft_arm_description.calibration import CalibrationError, calibration_path, devices_of
+from soft_arm_description.calibration import save_calibration, saved
 from soft_arm_description.command_line import CommandLine, day, input_file, output_file, plot_file
+from soft_arm_description.rig import RigError, load_rig
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_kinematics.calibration.curve_families import FAMILIES, CurveFit
-from soft_arm_kinematics.calibration.pressure_bend import fit_bends, save_bends
-from soft_arm_kinematics.calibration.pressure_length import fit_curve, read_points
+from soft_arm_kinematics.calibration.pressure_bend import PressureBend, fit_bends
+from soft_arm_kinematics.calibration.pressure_length import (
+    PressureLength,
+    fit_curve,
+    measurement_of,
+    read_points,
+)
 from soft_arm_kinematics.errors import KinematicsError
 
 Data = dict[str, tuple[np.ndarray, ...]]
@@ -25,8 +31,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = CommandLine(
         prog='softarm calibrate curve',
         description='Fit the pressure-to-length curve of every chamber (or '
-        'the pressure-to-bend curve of every single_bend segment) and save it as calibration/<rig>/'
-        'pressure_length.yaml (pressure_bend.yaml), with residuals, held-out error of each family, '
+        "the pressure-to-bend curve of every single_bend segment) and save it as the rig's calibration "
+        'pressure_length (pressure_bend), with residuals, held-out error of each family, '
         'confidence and hysteresis.',
     )
     parser.add_argument(
@@ -62,39 +68,39 @@ def main(argv: list[str] | None = None) -> int:
         help='also draw data, curves, confidence and branches',
     )
     parser.add_json()
-    return parser.answer(argv, _calibrate, KinematicsError, RobotFileError, CalibrationError)
+    return parser.answer(argv, _calibrate, KinematicsError, RobotFileError, RigError)
 
 
 def _calibrate(args) -> int:
-    path = args.out or calibration_path(args.rig, f'pressure_{args.quantity}')
-    devices, robot = devices_of(args.rig), load_robot(args.robot)
+    rig, robot = load_rig(args.rig), load_robot(args.robot)
     if args.quantity == 'length':
         data = read_points(args.data)
-        curve = fit_curve(robot, data, args.data.name, args.date, args.family)
-        fits = dict(zip(curve.chambers, curve.fits, strict=True))
-        curve.save(path, devices)
+        fits = fit_curve(robot, data, args.family).fits
+        values = PressureLength(chambers=fits)
     else:
         data = read_points(args.data, 'segment', 'theta_rad')
         fits = fit_bends(robot, data, args.family)
-        save_bends(path, robot, fits, args.data.name, devices, args.date)
+        values = PressureBend(segments=fits)
+    # Whoever measured the points says with --rig on which rig that was.
+    measurement = measurement_of(fits, values.unit, rig.devices, args.data.name, args.date)
+    path = save_calibration(rig, values, robot, measurement, args.out)
     if args.plot:
         draw_fits(fits, data, args.plot, args.quantity)
-    print(
-        json.dumps(fit_summary(fits, path, QUANTITIES[args.quantity][0]))
-        if args.json
-        else fit_table(fits, data, path, args.quantity)
-    )
+    if args.json:
+        print(json.dumps(fit_summary(fits, path, values.unit)))
+    else:
+        print(fit_table(fits, data, args.quantity), saved(path, rig), sep='\n')
     return 0
 
 
-def fit_summary(fits: dict[str, CurveFit], path: Path, unit: str) -> dict:
+def fit_summary(fits: dict[str, CurveFit], path: Path | None, unit: str) -> dict:
     """What the fits found out, for JSON; unit is m or rad."""
 
     def each(value):
         return {name: value(fit) for name, fit in fits.items()}
 
     return {
-        'path': str(path),
+        'path': path and str(path),
         'family': each(lambda fit: fit.family),
         f'residual_rms_{unit}': each(lambda fit: fit.residual_rms),
         f'residual_max_{unit}': each(lambda fit: fit.residual_max),
@@ -104,7 +110,7 @@ def fit_summary(fits: dict[str, CurveFit], path: Path, unit: str) -> dict:
     }
 
 
-def fit_table(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) -> str:
+def fit_table(fits: dict[str, CurveFit], data: Data, quantity: str) -> str:
     """The same for people; quantity is a name in QUANTITIES."""
     _, shown, factor = QUANTITIES[quantity]
     lines = [
@@ -127,11 +133,11 @@ def fit_table(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) 
             + ' '.join(f'{text:>9}' for text in texts[:-1])
             + f' {texts[-1]:>16}'
         )
-    return '\n'.join([*lines, f'saved to {path}'])
+    return '\n'.join(lines)
 
 
 def _widest(fit: CurveFit) -> float | None:
-    return float(fit.confidence_95.max()) if fit.confidence_95.size else None
+    return max(fit.confidence_95, default=None)
 
 
 def draw_fits(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) -> None:
@@ -149,7 +155,7 @@ def draw_fits(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) 
         at = np.linspace(pressures_pa.min(), pressures_pa.max(), 200)
         curve = fit.curve.values(at)
         axes.plot(at / 1e3, curve * factor, 'k', label=fit.family)
-        if fit.confidence_95.size:
+        if fit.confidence_95:
             half_width = np.interp(at, fit.confidence_pressures_pa, fit.confidence_95)
             axes.fill_between(
                 at / 1e3,
@@ -159,7 +165,7 @@ def draw_fits(fits: dict[str, CurveFit], data: Data, path: Path, quantity: str) 
                 alpha=0.2,
                 label='95 %',
             )
-        if fit.hysteresis_max is not None:
+        if fit.up and fit.down:
             axes.plot(at / 1e3, fit.up.values(at) * factor, 'C0', label='up')
             axes.plot(at / 1e3, fit.down.values(at) * factor, 'C1', label='down')
         axes.plot(pressures_pa / 1e3, measured * factor, 'k.')

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from soft_arm_description.calibration import CalibrationError
 from soft_arm_description.command_line import CommandLine, finite_number, plot_file, whole_number_in
+from soft_arm_description.rig import RigError
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
     explain.add_robot()
     explain.add_rig()
     explain.add_json()
-    return parser.answer(argv, _explain, KinematicsError, RobotFileError, CalibrationError)
+    return parser.answer(argv, _explain, KinematicsError, RobotFileError, RigError)
 
 
 def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:

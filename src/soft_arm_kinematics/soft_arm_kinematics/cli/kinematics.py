@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 
-from soft_arm_description.calibration import CalibrationError
 from soft_arm_description.command_line import (
     CommandLine,
     finite_number,
@@ -14,6 +13,7 @@ from soft_arm_description.command_line import (
     plot_file,
     positive_count,
 )
+from soft_arm_description.rig import RigError
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
         lambda args: args.command(load_arm(args.robot, args.rig), args),
         KinematicsError,
         RobotFileError,
-        CalibrationError,
+        RigError,
     )
 
 

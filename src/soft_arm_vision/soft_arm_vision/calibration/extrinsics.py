@@ -1,24 +1,18 @@
 """Camera -> arm base from corresponding points: least squares, outliers, uncertainty, and refusal of a bad set."""
 
-import datetime
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
-from typing_extensions import TypedDict
 
-from soft_arm_description.calibration import made_by
-from soft_arm_description.yaml_file import (
-    Number,
-    Word,
-    YamlFileError,
-    checked,
-    read_yaml,
-    write_yaml,
-)
+from soft_arm_description.calibration import Values, load_calibration
+from soft_arm_description.rig import Rig
+from soft_arm_description.robot import Robot
+from soft_arm_description.segments import Strict
+from soft_arm_description.yaml_file import Number, Word
 from soft_arm_vision.errors import VisionError
 
 MIN_POINTS = 9
@@ -189,95 +183,96 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
     )
 
 
-def save(
-    path: Path,
-    extrinsics: Extrinsics,
-    *,
-    base_frame: str,
-    camera_frame: str,
-    method: str,
-    devices: str,
-    fingerprint: str,
-) -> None:
-    """Write the calibration file (YAML), whole or not at all; devices: `virtual` or `real`."""
-    T = extrinsics.T_base_camera
-    content = {
-        'date': datetime.datetime.now(datetime.UTC).strftime('%Y-%m-%dT%H:%M:%SZ'),
-        'method': method,
-        'devices': devices,
-        'robot_fingerprint': fingerprint,
-        'base_frame': base_frame,
-        'camera_frame': camera_frame,
-        'T_base_camera': {
-            'position_m': _rounded(T[:3, 3]),
-            'q_xyzw': _rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9),
-        },
-        'points': extrinsics.points,
-        'outliers': int((~extrinsics.kept).sum()),
-        'residual_m': round(extrinsics.residual_m, 7),
-        'leave_one_out_m': round(extrinsics.leave_one_out_m, 7),
-        'position_sigma_m': _rounded(extrinsics.position_sigma_m, 7),
-        'rotation_sigma_rad': _rounded(extrinsics.rotation_sigma_rad, 7),
-        'middle_m': _rounded(extrinsics.middle_m),
-        'covariance_m_rad': [[float(f'{v:.4g}') for v in row] for row in extrinsics.covariance],
-        'scale': round(extrinsics.scale, 6),
-    }
-    write_yaml(path, content, 'Camera -> arm base; made by `softarm calibrate extrinsics`.')
+_Vector = tuple[Number, Number, Number]
+_Positive = Annotated[Number, Field(gt=0)]
 
 
-def _numbers(count: int):
-    return Annotated[list[Number], Field(min_length=count, max_length=count)]
+class Pose(Strict):
+    """A pose in a calibration file."""
+
+    position_m: _Vector
+    q_xyzw: tuple[Number, Number, Number, Number]
+
+    @model_validator(mode='after')
+    def _check(self) -> 'Pose':
+        if abs(np.linalg.norm(self.q_xyzw) - 1) > 1e-3:
+            raise ValueError(f'q_xyzw {self.q_xyzw} is no rotation, its norm is not 1')
+        return self
 
 
-class _Pose(TypedDict):
-    position_m: _numbers(3)
-    q_xyzw: _numbers(4)
+class ExtrinsicValues(Values):
+    """Numbers of a camera's pose in a calibration file; see `Extrinsics` and `Mounting`."""
 
-
-class _File(TypedDict):
-    T_base_camera: _Pose
+    kind: ClassVar[str] = 'extrinsics'
+    for_any_robot: ClassVar[bool] = True  # the camera stands where it stands
     base_frame: Word
     camera_frame: Word
-    middle_m: _numbers(3)
-    covariance_m_rad: Annotated[list[_numbers(6)], Field(min_length=6, max_length=6)]
-    scale: Number
+    T_base_camera: Pose
+    points: int
+    outliers: int
+    position_sigma_m: _Vector
+    rotation_sigma_rad: _Vector
+    middle_m: _Vector
+    covariance_m_rad: tuple[tuple[Number, Number, Number, Number, Number, Number], ...]
+    scale: _Positive
+
+    @model_validator(mode='after')
+    def _check(self) -> 'ExtrinsicValues':
+        covariance = np.array(self.covariance_m_rad)
+        if covariance.shape != (6, 6) or not np.linalg.eigvalsh(covariance).min() > -1e-12:
+            raise ValueError('covariance_m_rad is no 6 x 6 covariance')
+        return self
 
 
-def load(path: Path) -> Mounting:
-    """Read a calibration file.
-
-    Raises:
-        VisionError: If the file is missing or is not an extrinsic calibration.
-    """
-    try:
-        content = checked(read_yaml(path), _File)
-    except OSError as error:
-        raise VisionError(
-            f'extrinsics {path}: {error.strerror}; {made_by(path, "softarm calibrate extrinsics")}'
-        ) from error
-    except YamlFileError as error:
-        raise VisionError(
-            f'extrinsics {path}: not a calibration of camera -> base ({error}); run `softarm calibrate extrinsics`'
-        ) from error
-    position, q_xyzw = (np.array(content['T_base_camera'][key]) for key in ('position_m', 'q_xyzw'))
-    middle_m, covariance = np.array(content['middle_m']), np.array(content['covariance_m_rad'])
-    if abs(np.linalg.norm(q_xyzw) - 1) > 1e-3:
-        raise VisionError(
-            f'extrinsics {path}: q_xyzw {q_xyzw} is no rotation, its norm is not 1; run `softarm calibrate extrinsics`'
-        )
-    if not np.linalg.eigvalsh(covariance).min() > -1e-12:
-        raise VisionError(
-            f'extrinsics {path}: covariance_m_rad is no 6 x 6 covariance at middle_m; run `softarm calibrate extrinsics`'
-        )
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = Rotation.from_quat(q_xyzw).as_matrix(), position
-    return Mounting(
-        T, content['base_frame'], content['camera_frame'], middle_m, covariance, content['scale']
+def values_of(extrinsics: Extrinsics, base_frame: str, camera_frame: str) -> ExtrinsicValues:
+    """Return the numbers of a camera's pose for a calibration file, rounded."""
+    T = extrinsics.T_base_camera
+    return ExtrinsicValues(
+        base_frame=base_frame,
+        camera_frame=camera_frame,
+        T_base_camera=Pose(
+            position_m=_rounded(T[:3, 3]),
+            q_xyzw=_rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9),
+        ),
+        points=extrinsics.points,
+        outliers=int((~extrinsics.kept).sum()),
+        position_sigma_m=_rounded(extrinsics.position_sigma_m),
+        rotation_sigma_rad=_rounded(extrinsics.rotation_sigma_rad),
+        middle_m=_rounded(extrinsics.middle_m),
+        covariance_m_rad=tuple(
+            tuple(float(f'{v:.4g}') for v in row) for row in extrinsics.covariance
+        ),
+        scale=round(extrinsics.scale, 6),
     )
 
 
-def _rounded(values: np.ndarray, digits: int = 7) -> list[float]:
-    return [round(float(v), digits) for v in values]
+def load(rig: Rig, robot: Robot, path: Path | None = None) -> Mounting:
+    """Load where a rig's camera stands.
+
+    Args:
+        rig: The rig.
+        robot: The robot that is used.
+        path: Another file than the rig's.
+
+    Raises:
+        CalibrationError: As `load_calibration`.
+    """
+    values = load_calibration(rig, ExtrinsicValues, robot, path).values
+    T = np.eye(4)
+    T[:3, :3] = Rotation.from_quat(values.T_base_camera.q_xyzw).as_matrix()
+    T[:3, 3] = values.T_base_camera.position_m
+    return Mounting(
+        T,
+        values.base_frame,
+        values.camera_frame,
+        np.array(values.middle_m),
+        np.array(values.covariance_m_rad),
+        values.scale,
+    )
+
+
+def _rounded(values: np.ndarray, digits: int = 7) -> tuple[float, ...]:
+    return tuple(round(float(v), digits) for v in values)
 
 
 def _spread_m(points: np.ndarray, place: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import TransformBroadcaster
 
-from soft_arm_description.calibration import calibration_path, check_devices
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.node import Node
@@ -35,7 +35,7 @@ class RingDetectorParameters:
     robot: str = parameters.parameter(
         'two_module_arm', 'name of a shipped robot or path of a robot file'
     )
-    rig: str = parameters.parameter('virtual', 'whose calibration/<rig>/extrinsics.yaml is used')
+    rig: str = parameters.parameter('virtual', 'name of a rig, or path of its folder; its extrinsics are used')
     extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
     segmenter: str = parameters.parameter('colour', 'how the ring is found: colour or yolact')
     camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
@@ -57,12 +57,8 @@ class RingDetectorNode(Node):
         robot = load_robot(given.robot)
         self._ring, self._stale_s = ring_of(robot), given.stale_s
         self._tip_frame = f'{robot.base.frame_prefix}tip_by_vision'
-        path = (
-            Path(given.extrinsics_file)
-            if given.extrinsics_file
-            else calibration_path(given.rig, 'extrinsics')
-        )
-        self._mounting = extrinsics.load(check_devices(path, given.rig))
+        path = Path(given.extrinsics_file) if given.extrinsics_file else None
+        self._mounting = extrinsics.load(load_rig(given.rig), robot, path)
         self._base_frame, self._camera_frame = (
             self._mounting.base_frame,
             self._mounting.camera_frame,
