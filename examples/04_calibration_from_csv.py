@@ -19,9 +19,8 @@ for pressure_pa in [*steps_pa, *steps_pa[::-1]]:
     rows += [f'{n},{pressure_pa},{v}' for n, v in zip(robot.chambers, lengths_m, strict=True)]
 path.write_text('\n'.join(rows) + '\n')
 
-curve = sak.fit_curve(robot, sak.read_points(path), source=f'example, {path.name}', family='auto')
-print(curve.method)
-for name, fit in zip(curve.chambers, curve.fits, strict=True):
+curve = sak.fit_curve(robot, sak.read_points(path), family='auto')
+for name, fit in curve.fits.items():
     print(
         f'{name}: {fit.family}, residual {fit.residual_rms * 1e3:.2f} mm, '
         f'hysteresis {fit.hysteresis_max * 1e3:.2f} mm'

@@ -13,10 +13,10 @@ from abb_rws_bridge.errors import ConfigurationError
 from fuzzing.bad_files import changed_json, changed_text, changed_yaml
 from pneumatic_driver.errors import PneumaticDriverError
 from pneumatic_driver.register_map import load_map, shipped_maps
-from soft_arm_control.errors import ControlError
 from soft_arm_control.grasping import no_load_reference
-from soft_arm_control.tip import dynamics
-from soft_arm_description.calibration import calibration_path
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_description.calibration import CalibrationError, load_calibration
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
 from soft_arm_description.urdf import robot_urdf
 from soft_arm_experiments.vision import coco
@@ -166,8 +166,10 @@ def loaders() -> dict[str, Loader]:
     """All of them, by name."""
     arm, finger = load_robot('two_module_arm'), load_robot('four_piece_finger')
 
+    rig = load_rig('virtual')
+
     def calibration(name: str) -> bytes:
-        return calibration_path('virtual', name).read_bytes()
+        return rig.calibration_file(name).read_bytes()
 
     found = {
         f'robot {name}': Loader(path.read_bytes(), _robot, (RobotFileError, KinematicsError))
@@ -200,24 +202,28 @@ def loaders() -> dict[str, Loader]:
     return found | {
         'pressure_length': Loader(
             calibration('pressure_length'),
-            lambda p: load_curve(p, arm).lengths(np.zeros(6)),
-            (KinematicsError,),
+            lambda p: load_curve(rig, arm, p).lengths(np.zeros(6)),
+            (CalibrationError,),
         ),
         'pressure_bend': Loader(
             calibration('pressure_bend'),
-            lambda p: with_calibrated_bends(finger, p),
-            (KinematicsError,),
+            lambda p: with_calibrated_bends(finger, rig, p),
+            (CalibrationError,),
         ),
-        'extrinsics': Loader(calibration('extrinsics'), extrinsics.load, (VisionError,)),
+        'extrinsics': Loader(
+            calibration('extrinsics'),
+            lambda p: extrinsics.load(rig, arm, p),
+            (CalibrationError,),
+        ),
         'dynamics': Loader(
             calibration('dynamics'),
-            lambda p: dynamics.load_dynamics(p, arm.kinematic_fingerprint),
-            (ControlError,),
+            lambda p: load_calibration(rig, Dynamics, arm, p),
+            (CalibrationError,),
         ),
         'no_load_reference': Loader(
             calibration('no_load_reference'),
-            lambda p: no_load_reference.load(p, finger),
-            (ControlError,),
+            lambda p: no_load_reference.load(rig, finger, p),
+            (CalibrationError,),
         ),
         'jig': Loader(
             (CONFIG / 'calibration_jig.yaml').read_bytes(),

@@ -3,7 +3,7 @@
 import ipaddress
 import threading
 import time
-from typing import Any
+from typing import Any, Literal
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node, NodeNameNonExistentError
@@ -117,6 +117,11 @@ class DeviceWatch:
                 'give the --rig that they belong to'
             )
         return ''
+
+    @property
+    def devices(self) -> Literal['virtual', 'real']:
+        """`virtual` if the devices that run are emulated, else `real`."""
+        return 'virtual' if self.emulated() else 'real'
 
     def emulated(self) -> str:
         """Return the evidence that the devices are emulated; empty if there is none."""

@@ -59,8 +59,8 @@ def _new(options) -> int:
     for path in sorted(rig.folder.rglob('*.*')):
         print(f'  {path.relative_to(rig.folder)}')
     print(f'\nNext:\n  write the addresses of your devices into {rig.folder / "parameters"}')
-    for calibration in needed_calibrations(load_robot(rig.robot)):
-        print(f'  {calibrate_command(calibration, rig, rig.robot)}\n      ({calibration.advice})')
+    for needed in needed_calibrations(load_robot(rig.robot)):
+        print(f'  {calibrate_command(needed, rig, rig.robot)}\n      ({needed.advice})')
     print(f'  {launch_command(rig)}')
     return 0
 
@@ -79,15 +79,16 @@ def _list(options) -> int:
         usable, refused = calibrations_of(rig)
         robot = options.robot or rig.robot
         missing = {
-            calibration.name: calibrate_command(calibration, rig, robot)
-            for calibration in needed_calibrations(load_robot(robot))
-            if calibration.name not in usable
+            needed.kind: calibrate_command(needed, rig, robot)
+            for needed in needed_calibrations(load_robot(robot))
+            if needed.kind not in usable and not rig.is_template
         }
         rows.append(
             {
                 'name': rig.name,
                 'folder': str(rig.folder),
                 'devices': rig.devices,
+                'is_template': rig.is_template,
                 'calibrations': usable,
                 'refused': refused,
                 'missing': missing,
@@ -97,8 +98,9 @@ def _list(options) -> int:
         print(json.dumps(rows))
         return 0
     for row in rows:
+        what = 'a template with ' if row['is_template'] else ''
         print(
-            f'{row["name"]}: {row["devices"]} devices, {row["folder"]}; '
+            f'{row["name"]}: {what}{row["devices"]} devices, {row["folder"]}; '
             f'calibrated: {", ".join(row["calibrations"]) or "nothing"}'
         )
         for why in row['refused'].values():

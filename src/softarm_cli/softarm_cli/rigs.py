@@ -4,7 +4,7 @@ import re
 import shutil
 from dataclasses import dataclass
 
-from soft_arm_description.calibration import CalibrationError, check_devices
+from soft_arm_description.calibration import COMMANDS, CalibrationError, load_header
 from soft_arm_description.rig import (
     REAL,
     VIRTUAL,
@@ -21,45 +21,47 @@ DEFAULT_ROBOT = 'two_module_arm'
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """One calibration file: its name, the command that makes it for a rig, what the operator does, who cannot start without it."""
+class Needed:
+    """A calibration that a rig needs.
 
-    name: str
-    command: str
+    Attributes:
+        kind: Its kind, a key of `COMMANDS`.
+        advice: What the operator does for it.
+        needed_by: Who cannot start, or works worse, without it.
+    """
+
+    kind: str
     advice: str
     needed_by: str
 
 
 _ARM = (
-    Calibration(
+    Needed(
         'pressure_length',
-        'softarm calibrate curve --data lengths.csv',
-        'measure the length of each bellows at rising and falling pressures (columns chamber,pressure_pa,length_m)',
+        'measure the length of each bellows at rising and falling pressures '
+        '(columns chamber,pressure_pa,length_m)',
         'the kinematics',
     ),
-    Calibration(
+    Needed(
         'extrinsics',
-        'softarm calibrate extrinsics',
-        'launch the rig with vision:=false control:=false, and put the ring on the pegs of the calibration jig',
+        'launch the rig with vision:=false control:=false, '
+        'and put the ring on the pegs of the calibration jig',
         'ring_detector',
     ),
-    Calibration(
+    Needed(
         'dynamics',
-        'softarm calibrate dynamics',
         'launch the rig with control:=false, and clear the space around the arm: it moves',
         'tip_controller',
     ),
 )
 _FINGER = (
-    Calibration(
+    Needed(
         'pressure_bend',
-        'softarm calibrate finger --live',
         'start the cell and take every object away: the finger moves over its whole range',
         'no node, but bends are nominal without it',
     ),
-    Calibration(
+    Needed(
         'no_load_reference',
-        'softarm calibrate grasp',
         'start the cell and take every object away: the finger closes a few times',
         'no node, but a contact is seen by shape alone without it',
     ),
@@ -120,25 +122,26 @@ def all_rigs() -> list[Rig]:
 def calibrations_of(rig: Rig) -> tuple[list[str], dict[str, str]]:
     """Return the calibrations that a rig has, and by name why it may not load others."""
     usable, refused = [], {}
-    for path in sorted((rig.folder / 'calibration').glob('*.yaml')):
-        try:
-            check_devices(path, str(rig.folder))
-            usable.append(path.stem)
-        except CalibrationError as error:
-            refused[path.stem] = str(error)
+    for kind in COMMANDS:
+        if rig.calibration_file(kind).exists():
+            try:
+                load_header(rig, kind)
+                usable.append(kind)
+            except CalibrationError as error:
+                refused[kind] = str(error)
     return usable, refused
 
 
-def needed_calibrations(robot: Robot) -> tuple[Calibration, ...]:
+def needed_calibrations(robot: Robot) -> tuple[Needed, ...]:
     """Return the calibrations that a rig with this robot needs, in the order of making them."""
     kinds = {segment.kind for segment in robot.segments}
     return _ARM if 'bellows' in kinds else _FINGER if 'single_bend' in kinds else ()
 
 
-def calibrate_command(calibration: Calibration, rig: Rig, robot: str) -> str:
+def calibrate_command(needed: Needed, rig: Rig, robot: str) -> str:
     """Return the command line that makes a calibration of a rig."""
-    takes_robot = '' if robot == DEFAULT_ROBOT and calibration in _ARM else f' --robot {robot}'
-    return f'{calibration.command} --rig {rig.name}{takes_robot}'
+    takes_robot = '' if robot == DEFAULT_ROBOT and needed in _ARM else f' --robot {robot}'
+    return f'{COMMANDS[needed.kind]} --rig {rig.name}{takes_robot}'
 
 
 def launch_command(rig: Rig) -> str:
@@ -157,9 +160,9 @@ def launch_command(rig: Rig) -> str:
 def _guide(rig: Rig) -> str:
     robot = load_robot(rig.robot)
     steps = [
-        f'`{calibrate_command(calibration, rig, rig.robot)}`: {calibration.advice}. '
-        f'Needed by {calibration.needed_by}.'
-        for calibration in needed_calibrations(robot)
+        f'`{calibrate_command(needed, rig, rig.robot)}`: {needed.advice}. '
+        f'Needed by {needed.needed_by}.'
+        for needed in needed_calibrations(robot)
     ] or [f'Robot {robot.name} needs no calibration.']
     steps = [
         "Read the page on safety. Write your devices' addresses into `parameters/`.",

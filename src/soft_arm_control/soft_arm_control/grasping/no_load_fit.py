@@ -28,8 +28,8 @@ class Closing:
     bends_rad: np.ndarray  # (m, pieces)
 
 
-def identify(closings: list[Closing]) -> NoLoadReference:
-    """Mean of closings in free air, and limits from how far single ones are from it.
+def identify(closings: list[Closing]) -> tuple[NoLoadReference, dict[str, float]]:
+    """Mean of closings in free air with limits, and how far single closings are from the mean.
 
     Raises:
         IdentificationError: If there are fewer than two, or one is too short.
@@ -52,13 +52,14 @@ def identify(closings: list[Closing]) -> NoLoadReference:
     time_constants_s = np.median([_time_constants_s(c, grid_pa) for c in closings], axis=0)
     free = NoLoadReference(grid_pa, time_constants_s, _bends_rad(closings, grid_pa), np.inf, np.inf)
     seen = [watch(free, closing) for closing in closings]
-    return replace(
+    excess = max(d.largest_excess or 0.0 for d in seen)
+    deficit_rad = max(d.largest_deficit_rad or 0.0 for d in seen)
+    limited = replace(
         free,
-        excess_limit=max(_LEAST_EXCESS, _MARGIN * max(d.largest_excess or 0.0 for d in seen)),
-        deficit_limit_rad=max(
-            _LEAST_DEFICIT_RAD, _MARGIN * max(d.largest_deficit_rad or 0.0 for d in seen)
-        ),
+        excess_limit=max(_LEAST_EXCESS, _MARGIN * excess),
+        deficit_limit_rad=max(_LEAST_DEFICIT_RAD, _MARGIN * deficit_rad),
     )
+    return limited, {'largest_excess_share': excess, 'largest_deficit_rad': deficit_rad}
 
 
 def _time_constants_s(closing: Closing, grid_pa: np.ndarray) -> np.ndarray:

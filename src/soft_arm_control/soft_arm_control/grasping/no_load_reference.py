@@ -5,6 +5,7 @@ are known, from the robot file.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -102,17 +103,22 @@ def values_of(reference: NoLoadReference) -> NoLoadValues:
     )
 
 
-def load(rig: Rig, robot: Robot) -> NoLoadReference:
+def load(rig: Rig, robot: Robot, path: Path | None = None) -> NoLoadReference:
     """Load the reference that was measured on a rig.
+
+    Args:
+        rig: The rig.
+        robot: The finger.
+        path: Another file than the rig's.
 
     Raises:
         CalibrationError: As `load_calibration`.
     """
-    values = load_calibration(rig, NoLoadValues, robot).values
+    values = load_calibration(rig, NoLoadValues, robot, path).values
     bends_rad = np.array(values.bends_rad)
     if bends_rad.shape[1] != len(robot.segments):
         raise CalibrationError(
-            f'{rig.calibration_file(values.kind)}: bends of {bends_rad.shape[1]} segments, but '
+            f'{path or rig.calibration_file(values.kind)}: bends of {bends_rad.shape[1]} segments, but '
             f'{robot.name} has {len(robot.segments)}; {remedy(rig, values.kind)}'
         )
     return NoLoadReference(

@@ -219,7 +219,7 @@ def free_of(finger):
     @functools.cache
     def calibrate(plant_seed):
         loop = FingerLoop(from_robot(finger), plant_seed)
-        return identify([record_closing(loop) for _ in range(3)])
+        return identify([record_closing(loop) for _ in range(3)])[0]
 
     return calibrate
 

@@ -1,6 +1,5 @@
 """`softarm calibrate dynamics`: identify valve lag, rate limit, delays and mechanical lag from step responses."""
 
-import datetime
 import json
 import os
 import sys
@@ -12,9 +11,10 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_control.errors import ControlError, ExperimentError
-from soft_arm_control.tip.dynamics import identify, save_dynamics
-from soft_arm_description.calibration import REAL, CalibrationError, calibration_path, devices_of
+from soft_arm_control.tip.dynamics import identify
+from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, seed_number
+from soft_arm_description.rig import REAL, Rig, RigError, load_rig
 from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -39,48 +39,40 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
-    return parser.answer(
-        argv, _run, ControlError, KinematicsError, RobotFileError, CalibrationError
-    )
+    return parser.answer(argv, _run, ControlError, KinematicsError, RobotFileError, RigError)
 
 
 def _run(options) -> int:
     from soft_arm_experiments.ros.dynamics_measurement import (
         STEPS,
         measure,
+        step_limits_pa,
         stepped_chamber,
     )  # ROS only when it is needed
     from soft_arm_experiments.ros.rig_process import VirtualRig, free_domain, require_driver
     from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 
-    devices = devices_of(options.rig)
-    running = options.use_running or devices == REAL
+    rig, check = load_rig(options.rig), lambda: None
+    running = options.use_running or rig.devices == REAL
     if running and options.plant_seed is not None:
         raise ControlError(
-            f'--plant-seed is of a virtual rig that is started here, not of rig {options.rig!r} that runs: leave it out'
+            '--plant-seed is of a virtual rig that is started here, '
+            f'not of rig {rig.name!r} that runs: leave it out'
         )
-    arm, path, check = (
-        load_bellows_arm(options.robot, options.rig),
-        calibration_path(options.rig, 'dynamics'),
-        lambda: None,
-    )
+    arm = load_bellows_arm(options.robot, options.rig)
     with ExitStack() as stack:
         if running:
-            require_driver(
-                options.rig,
-                NAMESPACE,
-                f'launch/{"rig" if devices == REAL else "sim"}.launch.xml rig:={options.rig}',
-            )
+            file = 'rig' if rig.devices == REAL else 'sim'
+            require_driver(rig.name, NAMESPACE, f'launch/{file}.launch.xml rig:={rig.argument}')
         else:
             os.environ['ROS_DOMAIN_ID'] = str(
                 free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0')))
             )
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'rig.log'
             seed = 1 if options.plant_seed is None else options.plant_seed
-            rig = VirtualRig(
-                seed, log, rig=options.rig, robot=options.robot, control='false'
-            )  # what controls needs the dynamics
-            check = stack.enter_context(rig).check
+            # without the nodes that need the dynamics
+            virtual = VirtualRig(seed, log, rig=options.rig, robot=options.robot, control='false')
+            check = stack.enter_context(virtual).check
         session = stack.enter_context(RigSession(arm.robot, 'calibrate_dynamics'))
         progress = stack.enter_context(
             tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig')
@@ -91,41 +83,34 @@ def _run(options) -> int:
             lambda: 'measured pressures and ring poses',
             check,
         )
-        if devices == REAL:
-            _check_devices(session, options.rig, devices)
+        if rig.devices == REAL:
+            _check_devices(session, rig)
         progress.set_description('steps')
-        dynamics, residuals = identify(
-            measure(session, arm, progress.update), lambda p: _tips_m(arm, stepped_chamber(arm), p)
+        chamber = stepped_chamber(arm)
+        records = measure(session, arm, progress.update)
+        dynamics, residuals = identify(records, lambda p: _tips_m(arm, chamber, p))
+        _check_devices(session, rig)  # by now every node has been discovered
+        measurement = Measurement(
+            devices=session.devices.devices,
+            method='step responses of one chamber, up and down; least squares',
+            residuals=residuals,
+            limits={'step_pa': step_limits_pa(arm, chamber)},
         )
-        _check_devices(session, options.rig, devices)  # by now every node has been discovered
+    path = None
     if not options.dry_run:
-        save_dynamics(
-            path,
-            dynamics,
-            residuals,
-            arm.robot.kinematic_fingerprint,
-            datetime.date.today(),
-            devices,
-        )
+        path = save_calibration(rig, dynamics, arm.robot, measurement)
+    values = dynamics.model_dump()
     if options.json:
-        print(
-            json.dumps(
-                {
-                    'values': vars(dynamics),
-                    'residuals': residuals,
-                    'file': None if options.dry_run else str(path),
-                }
-            )
-        )
+        print(json.dumps({'values': values, 'residuals': residuals, 'file': path and str(path)}))
         return 0
-    for name, value in (*vars(dynamics).items(), *residuals.items()):
+    for name, value in (values | residuals).items():
         print(f'{name:24s} {value:12.4f}')
-    print('not saved' if options.dry_run else f'saved in {path}')
+    print('not saved' if options.dry_run else saved(path, rig))
     return 0
 
 
-def _check_devices(session, rig: str, devices: str) -> None:
-    if mismatch := session.devices.mismatch(rig, devices):
+def _check_devices(session, rig: Rig) -> None:
+    if mismatch := session.devices.mismatch(rig.name, rig.devices):
         raise ExperimentError(f'{mismatch}; nothing was saved')
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_description.calibration import VIRTUAL, CalibrationError, calibration_path, devices_of
+from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, input_file, output_file, positive_count
+from soft_arm_description.rig import VIRTUAL, Devices, Rig, RigError, load_rig
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_sim.cameras.parameters import load_calibration_jig
 from soft_arm_vision.calibration import extrinsics
@@ -21,22 +22,40 @@ OPTICAL_FRAME = 'camera_color_optical_frame'
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    return _parser().answer(argv, _calibrate, VisionError, RobotFileError, CalibrationError)
+    return _parser().answer(argv, _calibrate, VisionError, RobotFileError, RigError)
 
 
 def _calibrate(args) -> int:
-    devices, robot = devices_of(args.rig), load_robot(args.robot)
-    path = args.out or calibration_path(args.rig, 'extrinsics')
+    rig, robot = load_rig(args.rig), load_robot(args.robot)
     if args.points:
-        camera_m, base_m, place, camera_frame = *read_correspondences(args.points), OPTICAL_FRAME
+        camera_m, base_m, place = read_correspondences(args.points)
+        camera_frame, devices = OPTICAL_FRAME, rig.devices
         method = f'least squares on {len(place)} correspondences of {args.points.name}'
     else:
-        camera_m, base_m, place, camera_frame = _measure(args, robot, devices)
-        method = f'least squares, {args.sets} sets of {len(np.unique(place))} places, {args.frames} frames each'
+        camera_m, base_m, place, camera_frame, devices = _measure(args, robot, rig)
+        method = (
+            f'least squares, {args.sets} sets of {len(np.unique(place))} places, '
+            f'{args.frames} frames each'
+        )
     result = extrinsics.solve(camera_m, base_m, place)
-    about = {'method': method, 'devices': devices, 'fingerprint': robot.fingerprint}
-    extrinsics.save(path, result, base_frame=robot.base.frame, camera_frame=camera_frame, **about)
+    kept_m = base_m[result.kept]
+    measurement = Measurement(
+        devices=devices,
+        method=method,
+        residuals={
+            'rms_m': round(result.residual_m, 7),
+            'leave_one_out_m': round(result.leave_one_out_m, 7),
+        },
+        limits={
+            f'{axis}_m': (float(low), float(high))
+            for axis, low, high in zip('xyz', kept_m.min(axis=0), kept_m.max(axis=0), strict=True)
+        },
+    )
+    values = extrinsics.values_of(result, robot.base.frame, camera_frame)
+    path = save_calibration(rig, values, robot, measurement, args.out)
     _report(result, base_m, place, path, args.json)
+    if not args.json:
+        print(saved(path, rig))
     return 0
 
 
@@ -76,12 +95,14 @@ def _parser() -> CommandLine:
     return parser
 
 
-def _measure(args, robot: Robot, devices: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
-    """Camera points, base points, places and the images' frame."""
-    virtual = devices == VIRTUAL
+def _measure(
+    args, robot: Robot, rig: Rig
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, str, Devices]:
+    """Camera points, base points, places, the images' frame and the rig's devices."""
+    virtual = rig.devices == VIRTUAL
     if args.jig is None and not virtual:
         raise VisionError(
-            f'the places of the pegs of rig {args.rig!r} are not known: give them with --jig, or correspondences with --points'
+            f'the places of the pegs of rig {rig.name!r} are not known: give them with --jig, or correspondences with --points'
         )
     pegs_m = read_jig(args.jig) if args.jig else np.array(load_calibration_jig().pegs_m)
     order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
@@ -106,13 +127,13 @@ def _measure(args, robot: Robot, devices: str) -> tuple[np.ndarray, np.ndarray, 
                 if not sys.stdin.readline():
                     raise VisionError('no answer on standard input: run this in a terminal')
             centres_m.append(session.measure(args.frames))
-            session.check_devices(args.rig, devices)
-        frame = session.camera_frame
+            session.check_devices(rig.name, rig.devices)
+        frame, devices = session.camera_frame, session.devices
     place = np.array([peg for _, peg in order])
-    return np.array(centres_m), pegs_m[place], place, frame
+    return np.array(centres_m), pegs_m[place], place, frame, devices
 
 
-def _report(result: extrinsics.Extrinsics, base_m, place, path: Path, as_json: bool) -> None:
+def _report(result: extrinsics.Extrinsics, base_m, place, path: Path | None, as_json: bool) -> None:
     T = result.T_base_camera
     by_place = {
         int(p): float(np.sqrt(np.mean(np.square(result.residuals_m[place == p]))))
@@ -122,7 +143,7 @@ def _report(result: extrinsics.Extrinsics, base_m, place, path: Path, as_json: b
         print(
             json.dumps(
                 {
-                    'path': str(path),
+                    'path': path and str(path),
                     'T_base_camera': T.tolist(),
                     'residual_m': result.residual_m,
                     'leave_one_out_m': result.leave_one_out_m,
@@ -156,7 +177,6 @@ def _report(result: extrinsics.Extrinsics, base_m, place, path: Path, as_json: b
     print(
         f'the camera sees lengths {100 * (result.scale - 1):+.2f} % too long (not part of the pose)'
     )
-    print(f'saved to {path}')
 
 
 def _listed(values: np.ndarray, digits: int) -> str:

@@ -6,13 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from soft_arm_description.calibration import (
-    REAL,
-    VIRTUAL,
-    CalibrationError,
-    calibration_path,
-    devices_of,
-)
+from soft_arm_description.calibration import save_calibration, saved
 from soft_arm_description.command_line import (
     CommandLine,
     day,
@@ -23,6 +17,7 @@ from soft_arm_description.command_line import (
     positive_count,
     seed_number,
 )
+from soft_arm_description.rig import REAL, VIRTUAL, Devices, Rig, RigError, load_rig
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_experiments.vision.finger_session import (
     FRAMES,
@@ -35,8 +30,8 @@ from soft_arm_experiments.vision.finger_session import (
     tip_errors,
 )
 from soft_arm_kinematics.calibration.curve_families import CurveFit
-from soft_arm_kinematics.calibration.pressure_bend import fit_bends, save_bends
-from soft_arm_kinematics.calibration.pressure_length import read_points
+from soft_arm_kinematics.calibration.pressure_bend import PressureBend, fit_bends
+from soft_arm_kinematics.calibration.pressure_length import measurement_of, read_points
 from soft_arm_kinematics.cli.calibrate_curve import draw_fits, fit_summary, fit_table
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_physics.errors import PhysicsError
@@ -54,34 +49,32 @@ def main(argv: list[str] | None = None) -> int:
         KinematicsError,
         PhysicsError,
         RobotFileError,
-        CalibrationError,
+        RigError,
     )
 
 
 def _calibrate(args) -> int:
-    devices = devices_of(args.rig)
-    _check(args, devices)
-    robot = load_robot(args.robot)
-    path = args.out or calibration_path(args.rig, 'pressure_bend')
+    rig, robot = load_rig(args.rig), load_robot(args.robot)
+    _check(args, rig)
     if args.records:
-        data, errors, source = (
-            _recorded(args, robot, devices),
-            None,
-            f'records of {args.records.name}',
-        )
+        data, devices = _recorded(args, robot, rig)
+        source, errors = f'records of {args.records.name}', None
         fits = fit_bends(robot, data)
     else:
-        fits, data, errors = _measured(args, robot, devices)
-        source = f'{"running cell" if args.live else f"virtual finger {args.plant_seed}"}, {args.frames} pictures at each pressure'
-    also = (
-        {'tip_error_percent': {kpa: max(e.tip_percent) for kpa, e in errors.items()}}
-        if errors
-        else None
+        fits, data, errors, devices = _measured(args, robot, rig)
+        what = 'running cell' if args.live else f'virtual finger {args.plant_seed}'
+        source = f'{what}, {args.frames} pictures at each pressure'
+    values = PressureBend(
+        segments=fits,
+        tip_error_percent={kpa: max(e.tip_percent) for kpa, e in (errors or {}).items()},
     )
-    save_bends(path, robot, fits, source, devices, args.date, also)
+    measurement = measurement_of(fits, 'rad', devices, source, args.date)
+    path = save_calibration(rig, values, robot, measurement, args.out)
     if args.plot:
         draw_fits(fits, data, args.plot, 'bend')
     _report(args, fits, data, errors, path)
+    if not args.json:
+        print(saved(path, rig))
     return 0
 
 
@@ -89,7 +82,7 @@ def _parser() -> CommandLine:
     parser = CommandLine(
         prog='softarm calibrate finger',
         description='Record the bends of a finger every 5 kPa over its whole range, up and down, from the lines painted on it, and '
-        'fit a cubic to each piece: calibration/<rig>/pressure_bend.yaml, with held-out error, confidence and both branches of '
+        'fit a cubic to each piece: the calibration pressure_bend, with held-out error, confidence and both branches of '
         "hysteresis. The virtual rig needs no running nodes and ends with the tip's error beside the paper's. Of another rig: --live, or "
         '--records.',
     )
@@ -166,10 +159,10 @@ def _parser() -> CommandLine:
     return parser
 
 
-def _check(args, devices: str) -> None:
-    if devices == REAL and not (args.records or args.live):
+def _check(args, rig: Rig) -> None:
+    if rig.devices == REAL and not (args.records or args.live):
         raise VisionError(
-            f'rig {args.rig!r}: measure its running cell with --live, or give records of it with --records'
+            f'rig {rig.name!r}: measure its running cell with --live, or give records of it with --records'
         )
     if args.records and (args.live or args.save_records):
         raise VisionError('--records measures nothing: leave --live and --save-records out')
@@ -182,22 +175,23 @@ def _check(args, devices: str) -> None:
 
 
 def _measured(
-    args, robot: Robot, devices: str
-) -> tuple[dict[str, CurveFit], Data, dict[int, TipError] | None]:
+    args, robot: Robot, rig: Rig
+) -> tuple[dict[str, CurveFit], Data, dict[int, TipError] | None, Devices]:
     with _finger(args, robot) as finger:
         writer = (
-            finger_records.PictureWriter(args.save_records, finger.intrinsics, devices)
+            finger_records.PictureWriter(args.save_records, finger.intrinsics, rig.devices)
             if args.save_records
             else None
         )
         progress = partial(tqdm, desc='pressures', unit='record')
-        if args.live and devices == REAL:
-            finger.check_devices(args.rig, devices)
+        if args.live and rig.devices == REAL:
+            finger.check_devices(rig.name, rig.devices)
         data = record(finger, robot, args.camera_side, progress, writer)
-        if args.live:
-            finger.check_devices(args.rig, devices)  # by now every node has been discovered
         fits = fit_bends(robot, data)
-        return fits, data, None if args.live else tip_errors(robot, fits, finger)
+        if not args.live:
+            return fits, data, tip_errors(robot, fits, finger), VIRTUAL
+        finger.check_devices(rig.name, rig.devices)  # by now every node has been discovered
+        return fits, data, None, finger.devices
 
 
 def _finger(args, robot: Robot):
@@ -208,17 +202,10 @@ def _finger(args, robot: Robot):
     return RunningFinger(robot, args.frames)
 
 
-def _recorded(args, robot: Robot, devices: str) -> Data:
+def _recorded(args, robot: Robot, rig: Rig) -> tuple[Data, Devices]:
     if not finger_records.has_pictures(args.records):
-        return read_points(args.records, 'segment', 'theta_rad')
+        return read_points(args.records, 'segment', 'theta_rad'), rig.devices
     records = finger_records.read_pictures(args.records)
-    if (
-        devices == REAL
-        and finger_records.read_devices(args.records.parent / 'camera.yaml') == VIRTUAL
-    ):
-        raise VisionError(
-            f'{args.records}: pictures of a virtual finger, but rig {args.rig!r} is real: record its own with --live'
-        )
     clicks = (
         finger_records.read_clicks(args.clicks, robot)
         if args.clicks and (args.clicks.exists() or not args.click)
@@ -235,13 +222,19 @@ def _recorded(args, robot: Robot, devices: str) -> Data:
             f'{args.clicks}: picture {unknown[0]} is not in {args.records}: its name is that of a colour file'
         )
     intrinsics = finger_records.read_camera(args.camera or args.records.parent / 'camera.yaml')
-    return measure_records(
+    data = measure_records(
         tqdm(records, desc='pictures', unit='record'), clicks, intrinsics, robot, args.camera_side
     )
+    devices = finger_records.read_devices(args.records.parent / 'camera.yaml')
+    return data, devices or rig.devices
 
 
 def _report(
-    args, fits: dict[str, CurveFit], data: Data, errors: dict[int, TipError] | None, path: Path
+    args,
+    fits: dict[str, CurveFit],
+    data: Data,
+    errors: dict[int, TipError] | None,
+    path: Path | None,
 ) -> None:
     if args.json:
         summary = fit_summary(fits, path, 'rad')
@@ -258,7 +251,7 @@ def _report(
             summary['paper_error_percent'] = PAPER_ERROR_PERCENT
         print(json.dumps(summary))
         return
-    print(fit_table(fits, data, path, 'bend'))
+    print(fit_table(fits, data, 'bend'))
     if not errors:
         return
     print(

@@ -12,9 +12,10 @@ from tqdm import tqdm
 from soft_arm_control.errors import ControlError, ExperimentError
 from soft_arm_control.grasping.gripper import GraspSettings
 from soft_arm_control.grasping.no_load_fit import identify
-from soft_arm_control.grasping.no_load_reference import save
-from soft_arm_description.calibration import REAL, CalibrationError, calibration_path, devices_of
+from soft_arm_control.grasping.no_load_reference import values_of
+from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, seed_number, whole_number_in
+from soft_arm_description.rig import REAL, Rig, RigError, load_rig
 from soft_arm_description.robot import RobotFileError, load_robot
 
 ALIVE_S = 60.0
@@ -45,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
-    return parser.answer(argv, _run, ControlError, RobotFileError, CalibrationError)
+    return parser.answer(argv, _run, ControlError, RobotFileError, RigError)
 
 
 def _run(options) -> int:
@@ -55,23 +56,18 @@ def _run(options) -> int:
     )  # ROS only when it is needed
     from soft_arm_experiments.ros.rig_process import VirtualCell, free_domain, require_driver
 
-    devices = devices_of(options.rig)
-    running = options.use_running or devices == REAL
+    rig, check = load_rig(options.rig), lambda: None
+    running = options.use_running or rig.devices == REAL
     if running and options.plant_seed is not None:
         raise ControlError(
-            f'--plant-seed is of a virtual cell that is started here, not of rig {options.rig!r} that runs: leave it out'
+            '--plant-seed is of a virtual cell that is started here, '
+            f'not of rig {rig.name!r} that runs: leave it out'
         )
-    robot, path, check = (
-        load_robot(options.robot),
-        calibration_path(options.rig, 'no_load_reference'),
-        lambda: None,
-    )
+    robot = load_robot(options.robot)
     with ExitStack() as stack:
         if running:
-            real = ' emulated:=false' if devices == REAL else ''
-            require_driver(
-                options.rig, NAMESPACE, f'launch/cell.launch.xml rig:={options.rig}{real}'
-            )
+            real = ' emulated:=false' if rig.devices == REAL else ''
+            require_driver(rig.name, NAMESPACE, f'launch/cell.launch.xml rig:={rig.argument}{real}')
         else:
             os.environ['ROS_DOMAIN_ID'] = str(
                 free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0')))
@@ -81,40 +77,49 @@ def _run(options) -> int:
             check = stack.enter_context(
                 VirtualCell(seed, log, rig=options.rig, robot=options.robot)
             ).check
-        measurement = stack.enter_context(ClosingMeasurement(robot))
+        cell = stack.enter_context(ClosingMeasurement(robot))
         progress = stack.enter_context(
             tqdm(
                 total=options.closings, unit='closing', file=sys.stderr, desc='waiting for the cell'
             )
         )
-        measurement.wait_until_ready(ALIVE_S, check)
-        if devices == REAL:
-            _check_devices(measurement, options.rig, devices)
+        cell.wait_until_ready(ALIVE_S, check)
+        if rig.devices == REAL:
+            _check_devices(cell, rig)
         progress.set_description('closings')
         closings = []
         for _ in range(options.closings):
-            closings.append(measurement.close_once(check))
+            closings.append(cell.close_once(check))
             progress.update()
-        _check_devices(measurement, options.rig, devices)  # by now every node has been discovered
-    free = identify(closings)
+        _check_devices(cell, rig)  # by now every node has been discovered
+        devices = cell.devices.devices
+    reference, residuals = identify(closings)
+    path = None
     if not options.dry_run:
-        save(path, free, robot, GraspSettings().rate_pa_s, options.closings, devices)
+        measurement = Measurement(
+            devices=devices,
+            method=f'{options.closings} closings in free air at {GraspSettings().rate_pa_s:g} Pa/s; '
+            'median of time constants, fitted bends, limits from the scatter',
+            residuals=residuals,
+            limits={'pressure_pa': tuple(reference.pressures_pa[[0, -1]].tolist())},
+        )
+        path = save_calibration(rig, values_of(reference), robot, measurement)
     values = {
         'closings': options.closings,
-        'time_constant_low_s': float(free.time_constants_s[0]),
-        'time_constant_high_s': float(free.time_constants_s[-1]),
-        'excess_limit': float(free.excess_limit),
-        'deficit_limit_rad': float(free.deficit_limit_rad),
+        'time_constant_low_s': float(reference.time_constants_s[0]),
+        'time_constant_high_s': float(reference.time_constants_s[-1]),
+        'excess_limit': float(reference.excess_limit),
+        'deficit_limit_rad': float(reference.deficit_limit_rad),
     }
     if options.json:
-        print(json.dumps(values | {'file': None if options.dry_run else str(path)}))
+        print(json.dumps(values | {'file': path and str(path)}))
         return 0
     for name, value in values.items():
         print(f'{name:24s} {value:12.4f}')
-    print('not saved' if options.dry_run else f'saved in {path}')
+    print('not saved' if options.dry_run else saved(path, rig))
     return 0
 
 
-def _check_devices(measurement, rig: str, devices: str) -> None:
-    if mismatch := measurement.devices.mismatch(rig, devices):
+def _check_devices(cell, rig: Rig) -> None:
+    if mismatch := cell.devices.mismatch(rig.name, rig.devices):
         raise ExperimentError(f'{mismatch}; nothing was saved')

@@ -14,13 +14,13 @@ from tqdm import tqdm
 from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description.calibration import load_calibration
-from soft_arm_description.rig import RigError, load_rig
 from soft_arm_description.command_line import (
     CommandLine,
     output_folder,
     positive_count,
     seed_number,
 )
+from soft_arm_description.rig import RigError, load_rig
 from soft_arm_description.robot import RobotFileError
 from soft_arm_experiments.arm.experiments import experiment
 from soft_arm_kinematics.arm import load_bellows_arm

@@ -20,6 +20,13 @@ def stepped_chamber(arm: BellowsArm) -> int:
     return arm.n_actuators - len(arm.robot.segments[-1].actuators.names)
 
 
+def step_limits_pa(arm: BellowsArm, chamber: int) -> tuple[float, float]:
+    """Return the two pressures [Pa] between which a chamber is stepped."""
+    low_pa, high_pa = map(float, arm.pressure_limits_pa[:, chamber])
+    middle_pa, half_pa = (low_pa + high_pa) / 2, min(STEP_PA, 0.9 * (high_pa - low_pa)) / 2
+    return middle_pa - half_pa, middle_pa + half_pa
+
+
 def measure(session: RigSession, arm: BellowsArm, on_step: Callable[[], None]) -> list[StepRecord]:
     """Step the last segment's first chamber down and up; its neighbours stay at ambient pressure, the others too.
 
@@ -37,14 +44,13 @@ def measure(session: RigSession, arm: BellowsArm, on_step: Callable[[], None]) -
             'another node is sending pressure_command: end what it does, or run `softarm vent` and activate the driver again'
         )
     chamber = stepped_chamber(arm)
-    low_pa, high_pa = arm.pressure_limits_pa[:, chamber]
-    middle_pa, half_pa = (low_pa + high_pa) / 2, min(STEP_PA, 0.9 * (high_pa - low_pa)) / 2
+    low_pa, high_pa = step_limits_pa(arm, chamber)
     session.command_pa, records = np.zeros(arm.n_actuators), []
     try:
-        _step(session, chamber, middle_pa - half_pa)
+        _step(session, chamber, low_pa)
         for k in range(STEPS):
             start_pa = float(session.command_pa[chamber])
-            start_s = _step(session, chamber, middle_pa + (half_pa if k % 2 == 0 else -half_pa))
+            start_s = _step(session, chamber, high_pa if k % 2 == 0 else low_pa)
             records.append(_record(session, chamber, start_s, start_pa))
             on_step()
     finally:

@@ -14,6 +14,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, Image
 
+from soft_arm_description.rig import Devices
 from soft_arm_description.robot import Ring
 from soft_arm_msgs.srv import PlaceRing
 from soft_arm_node_kit import qos
@@ -137,6 +138,11 @@ class JigSession:
             ),
         )
         return np.mean(centres[:frames], axis=0)
+
+    @property
+    def devices(self) -> Devices:
+        """Devices of the rig whose camera is measured, `virtual` or `real`."""
+        return self._devices.devices
 
     def check_devices(self, rig: str, devices: str) -> None:
         """Make sure that the images come from one camera, and from a rig with these devices.

@@ -12,6 +12,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_control.ros.conversions import command_message
+from soft_arm_description.rig import Devices
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import qos
@@ -100,6 +101,11 @@ class RunningFinger:
     def intrinsics(self) -> Intrinsics:
         """Of the camera."""
         return Intrinsics.of_camera_info(self._info)
+
+    @property
+    def devices(self) -> Devices:
+        """Devices of the cell, `virtual` or `real`."""
+        return self._devices.devices
 
     def check_devices(self, rig: str, devices: str) -> None:
         """Make sure that the cell has these devices. Raises VisionError if it has not."""

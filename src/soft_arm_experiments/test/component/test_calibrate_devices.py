@@ -22,7 +22,15 @@ from soft_arm_msgs.srv import PlaceObject, PlaceRing
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.testing import SpinningNode
 
-TRUTH = Dynamics(0.2, 150e3, 0.02, 0.036, 0.022, 0.9, 0.06)
+TRUTH = Dynamics(
+    valve_time_constant_s=0.2,
+    valve_rate_limit_pa_s=150e3,
+    valve_delay_s=0.02,
+    mechanical_lag_s=0.036,
+    creep_share=0.022,
+    creep_time_constant_s=0.9,
+    camera_delay_s=0.06,
+)
 COMMANDS = {'dynamics': calibrate_dynamics, 'grasp': calibrate_grasp}
 FILES = {'dynamics': 'dynamics.yaml', 'grasp': 'no_load_reference.yaml'}
 
@@ -126,7 +134,7 @@ def rigs(tmp_path, monkeypatch):
     monkeypatch.setattr(
         rig_process.VirtualCell, '__init__', lambda *_: pytest.fail('a virtual cell was started')
     )
-    monkeypatch.setattr(calibrate_dynamics, 'identify', lambda *_: (TRUTH, {}))
+    monkeypatch.setattr(calibrate_dynamics, 'identify', lambda *_: (TRUTH, {'valve_rms_pa': 80.0}))
     monkeypatch.setattr(dynamics_measurement, 'REST_S', 0.05)
     monkeypatch.setattr(closing_measurement.ClosingMeasurement, 'close_once', lambda *_: None)
     monkeypatch.setattr(calibrate_grasp, 'identify', lambda _: measured_no_load_reference())
@@ -135,7 +143,9 @@ def rigs(tmp_path, monkeypatch):
 
 def measured_no_load_reference():
     free = from_robot(load_robot('four_piece_finger'))
-    return type(free)(free.pressures_pa, 0.1 + 0.0 * free.pressures_pa, free.bends_rad, 0.1, 0.1)
+    time_constants_s = 0.1 + 0.0 * free.pressures_pa
+    reference = type(free)(free.pressures_pa, time_constants_s, free.bends_rad, 0.1, 0.1)
+    return reference, {'largest_deficit_rad': 0.05}
 
 
 @pytest.mark.parametrize('name', COMMANDS)
@@ -160,8 +170,8 @@ def test_what_was_measured_says_on_which_devices(rig, rigs, name):
         rig.link = 'tcp 192.168.1.20:502 unit 1'
         assert COMMANDS[name].main(['--rig', rig_name, '--use-running', '--json']) == 0
         content = yaml.safe_load((rigs / rig_name / 'calibration' / FILES[name]).read_text())
-        assert content['devices'] == {False: 'real', True: 'virtual'}[emulated]
-        assert content['date'] == datetime.date.today().isoformat()
+        assert content['measurement']['devices'] == {False: 'real', True: 'virtual'}[emulated]
+        assert content['measurement']['date'] == datetime.date.today().isoformat()
 
 
 @pytest.mark.parametrize('name', COMMANDS)

@@ -9,7 +9,15 @@ from soft_arm_experiments.ros.rig_session import Series
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import MoveTip
 
-DYNAMICS = Dynamics(0.2, 150e3, 0.02, 0.036, 0.022, 0.9, 0.06)
+DYNAMICS = Dynamics(
+    valve_time_constant_s=0.2,
+    valve_rate_limit_pa_s=150e3,
+    valve_delay_s=0.02,
+    mechanical_lag_s=0.036,
+    creep_share=0.022,
+    creep_time_constant_s=0.9,
+    camera_delay_s=0.06,
+)
 LAG_S, PERIOD_S = 0.4, 0.02
 FAULT = MoveTip.Result(error_code=MoveTip.Result.RING_LOST, error_msg='no ring')
 

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
 from soft_arm_experiments.cli.calibrate_extrinsics import main
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.points import COLUMNS
@@ -46,7 +48,7 @@ def test_command_saves_what_it_can_load(tmp_path, capsys):
         == 0
     )
     answer = json.loads(capsys.readouterr().out)
-    loaded = extrinsics.load(out)
+    loaded = extrinsics.load(load_rig('virtual'), load_robot('two_module_arm'), out)
     np.testing.assert_allclose(loaded.T_base_camera, answer['T_base_camera'], atol=1e-6)
     assert np.linalg.norm(loaded.T_base_camera[:3, 3] - T[:3, 3]) < 1e-3
     assert (loaded.base_frame, loaded.camera_frame) == (

@@ -11,6 +11,7 @@ from matplotlib.backend_bases import MouseEvent
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.cli.calibrate_finger import main
 from soft_arm_experiments.vision.finger_session import sweep_pa
@@ -24,6 +25,7 @@ from soft_arm_vision.finger.clicking import LineClicks, click_records
 from soft_arm_vision.intrinsics import Intrinsics
 
 ROBOT = load_robot('four_piece_finger')
+RIG = load_rig('virtual')
 NAMES = list(ROBOT.segment_names)
 P = np.array([-90e3, -50e3, -20e3, 10e3, 40e3, 80e3, 120e3])
 
@@ -91,8 +93,9 @@ def test_virtual_rig_ends_below_the_papers_error(tmp_path, capsys):
         b'\x89PNG'
     )
     content = yaml.safe_load(out.read_text())
-    assert 'virtual finger 11' in content['method'] and content['tip_error_percent'][120] < 3.4
-    assert not any(s.nominal for s in with_calibrated_bends(ROBOT, out).segments)
+    assert 'virtual finger 11' in content['measurement']['method']
+    assert content['values']['tip_error_percent'][120] < 3.4
+    assert not any(s.nominal for s in with_calibrated_bends(ROBOT, RIG, out).segments)
     records = finger_records.read_pictures(kept / 'records.csv')
     assert len(records) == 86 and [r.rising for r in records] == [True] * 43 + [False] * 43
     assert np.diff([r.pressure_pa for r in records[:43]]) == pytest.approx(
@@ -111,14 +114,14 @@ def test_recorded_pictures_give_the_curves_back(pictures, tmp_path, capsys):
     path, _, _ = pictures
     assert main(['--records', str(path), '--out', str(tmp_path / 'b.yaml')]) == 0
     assert 'piece_4' in (text := capsys.readouterr().out) and 'paper' not in text
-    for segment in yaml.safe_load((tmp_path / 'b.yaml').read_text())['segments'].values():
-        up, down = (segment['branches'][way] for way in ('up', 'down'))
+    for segment in yaml.safe_load((tmp_path / 'b.yaml').read_text())['values']['segments'].values():
+        up, down = (segment[way] for way in ('up', 'down'))
         loop = [
-            np.polynomial.polynomial.polyval(P / b['pressure_unit_pa'], b['coefficients_rad'])
+            np.polynomial.polynomial.polyval(P / b['pressure_unit_pa'], b['coefficients'])
             for b in (up, down)
         ]
         assert np.mean(loop[1] - loop[0]) == pytest.approx(0.008, abs=0.003)
-    robot = with_calibrated_bends(ROBOT, tmp_path / 'b.yaml')
+    robot = with_calibrated_bends(ROBOT, RIG, tmp_path / 'b.yaml')
     fitted = [
         np.polynomial.polynomial.polyval(P / s.pressure_unit_pa, s.theta_coefficients_rad)
         for s in robot.segments
@@ -182,9 +185,9 @@ def test_recorded_bends(tmp_path, capsys):
         'lab',
     ]
     assert main(arguments) == 0 and 'bend [deg]' in capsys.readouterr().out
-    assert yaml.safe_load((tmp_path / 'b.yaml').read_text())['date'] == '2026-01-02'
+    assert yaml.safe_load((tmp_path / 'b.yaml').read_text())['measurement']['date'] == '2026-01-02'
     for segment, s in zip(
-        with_calibrated_bends(ROBOT, tmp_path / 'b.yaml').segments, ROBOT.segments, strict=True
+        with_calibrated_bends(ROBOT, RIG, tmp_path / 'b.yaml').segments, ROBOT.segments, strict=True
     ):
         scale = (s.pressure_unit_pa / segment.pressure_unit_pa) ** np.arange(4)
         assert np.array(segment.theta_coefficients_rad) * scale == pytest.approx(
@@ -198,7 +201,7 @@ def test_pictures_of_a_virtual_finger_calibrate_no_real_one(pictures, tmp_path, 
         == 2
     )
     assert (
-        'pictures of a virtual finger' in capsys.readouterr().err
+        'measured on virtual devices' in capsys.readouterr().err
         and not (tmp_path / 'b.yaml').exists()
     )
 

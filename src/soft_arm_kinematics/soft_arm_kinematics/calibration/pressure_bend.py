@@ -1,5 +1,6 @@
 """Pressure to bend angle of single-bend segments, such as the pieces of a finger: fitted from data and saved with their errors."""
 
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -67,20 +68,25 @@ def with_bends(robot: Robot, fits: dict[str, CurveFit]) -> Robot:
     return Robot.model_validate(content)
 
 
-def with_calibrated_bends(robot: Robot, rig: Rig) -> Robot:
+def with_calibrated_bends(robot: Robot, rig: Rig, path: Path | None = None) -> Robot:
     """Return the robot with the cubics that were calibrated on a rig.
 
     A rig without such a file changes nothing: the robot file's bends stay, which are `nominal`.
+
+    Args:
+        robot: The robot.
+        rig: The rig.
+        path: Another file than the rig's.
 
     Raises:
         CalibrationError: As `load_calibration`; or if a segment is missing, its curve is no cubic,
             or it does not rise over the segment's pressures.
     """
-    path = rig.calibration_file(PressureBend.kind)
+    path = path or rig.calibration_file(PressureBend.kind)
     bends = [s for s in robot.segments if isinstance(s, SingleBendSegment)]
     if not bends or not path.exists():
         return robot
-    fits = load_calibration(rig, PressureBend, robot).values.segments
+    fits = load_calibration(rig, PressureBend, robot, path).values.segments
     for segment in bends:
         fit = fits.get(segment.name)
         at_pa = np.linspace(*segment.pressure_limits_pa, 33)

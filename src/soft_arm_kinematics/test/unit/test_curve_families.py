@@ -6,6 +6,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from soft_arm_description.calibration import save_calibration
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.calibration.curve_families import (
     FAMILIES,
@@ -16,7 +18,12 @@ from soft_arm_kinematics.calibration.curve_families import (
     fit_best,
 )
 from soft_arm_kinematics.calibration.pressure_bend import fit_bends
-from soft_arm_kinematics.calibration.pressure_length import fit_curve, load_curve
+from soft_arm_kinematics.calibration.pressure_length import (
+    PressureLength,
+    fit_curve,
+    load_curve,
+    measurement_of,
+)
 from soft_arm_kinematics.cli.calibrate_curve import main
 from soft_arm_kinematics.errors import CurveError
 
@@ -88,12 +95,12 @@ def test_confidence_covers_the_truth_and_shrinks_with_data():
             )
             hits.append(
                 np.abs(
-                    fit.curve.values(fit.confidence_pressures_pa)
-                    - truth(fit.confidence_pressures_pa)
+                    fit.curve.values(np.array(fit.confidence_pressures_pa))
+                    - truth(np.array(fit.confidence_pressures_pa))
                 )
                 < fit.confidence_95
             )
-            widths.append(fit.confidence_95.mean())
+            widths.append(np.mean(fit.confidence_95))
         return np.mean(hits), np.mean(widths)
 
     few, many = coverage(12, 12), coverage(100, 6)
@@ -120,15 +127,18 @@ def test_branches_and_hysteresis():
 
 def test_three_points_have_an_exponential_and_nothing_is_claimed_of_it():
     fit = fit_best(np.array([-96e3, 0.0, 96e3]), np.array([0.07, 0.103, 0.195]))
-    assert fit.family == 'exponential' and fit.held_out_rms == {} and fit.confidence_95.size == 0
+    assert fit.family == 'exponential' and fit.held_out_rms == {} and fit.confidence_95 == ()
 
 
 @pytest.mark.parametrize('family', FAMILIES)
 def test_curves_of_every_family_are_saved_and_serve_the_arm(tmp_path, family):
     data = {name: (P, TRUTHS['cubic'] + 1e-4 * i) for i, name in enumerate(ROBOT.chambers)}
-    curve = fit_curve(ROBOT, data, 'test', family=family)
-    curve.save(tmp_path / 'c.yaml', 'real')
-    again = load_curve(tmp_path / 'c.yaml', ROBOT)
+    curve = fit_curve(ROBOT, data, family)
+    rig, measurement = load_rig('virtual'), measurement_of(curve.fits, 'm', 'virtual', 'test')
+    values, path = PressureLength(chambers=curve.fits), tmp_path / 'c.yaml'
+    save_calibration(rig, values, ROBOT, measurement, path)
+    again = load_curve(rig, ROBOT, path)
+    assert again.fits == curve.fits
     some_pa = np.linspace(-80e3, 110e3, 6) * np.ones((4, 1))
     assert np.array_equal(again.lengths(some_pa), curve.lengths(some_pa))
     assert again.pressures(again.lengths(some_pa)) == pytest.approx(some_pa, abs=1e-3)
@@ -159,14 +169,9 @@ def test_command_writes_errors_branches_and_a_plot(tmp_path, capsys):
     assert set(answer['family'].values()) == {'cubic'} and answer['hysteresis_max_m'][
         'm1_b1'
     ] == pytest.approx(2e-3)
-    saved = yaml.safe_load((tmp_path / 'c.yaml').read_text())['chambers']['m2_b3']
-    assert (
-        set(saved['held_out_rms_m']) == set(FAMILIES)
-        and saved['branches']['up']['family'] == 'cubic'
-    )
-    assert (
-        len(saved['confidence']['half_width_95_m']) == len(saved['confidence']['pressure_pa']) == 9
-    )
+    saved = yaml.safe_load((tmp_path / 'c.yaml').read_text())['values']['chambers']['m2_b3']
+    assert set(saved['held_out_rms']) == set(FAMILIES) and saved['up']['family'] == 'cubic'
+    assert len(saved['confidence_95']) == len(saved['confidence_pressures_pa']) == 9
     assert (tmp_path / 'c.png').read_bytes().startswith(b'\x89PNG')
     (tmp_path / 'points.csv').write_text('chamber,pressure_pa,length_m,branch\nm1_b1,0,0.1,left')
     assert main(arguments) == 2 and 'left' in capsys.readouterr().err
@@ -196,9 +201,11 @@ def test_bends_of_a_finger_are_cubics_for_its_robot_file(tmp_path, capsys):
         main([*arguments, '--out', str(tmp_path / 'b.yaml')]) == 0
         and 'bend [deg]' in capsys.readouterr().out
     )
-    for name, segment in yaml.safe_load((tmp_path / 'b.yaml').read_text())['segments'].items():
-        scale = (unit_pa / segment['pressure_unit_pa']) ** np.arange(4)
-        assert np.array(segment['coefficients_rad']) * scale == pytest.approx(truth[name], abs=1e-9)
+    saved = yaml.safe_load((tmp_path / 'b.yaml').read_text())['values']['segments']
+    for name, segment in saved.items():
+        curve = segment['curve']
+        scale = (unit_pa / curve['pressure_unit_pa']) ** np.arange(4)
+        assert np.array(curve['coefficients']) * scale == pytest.approx(truth[name], abs=1e-9)
     with pytest.raises(CurveError, match='single_bend'):
         fit_bends(ROBOT, {})
 
@@ -210,7 +217,7 @@ def test_an_end_of_the_range_is_never_held_out():
         @staticmethod
         def fit(pressures_pa, _values):
             seen.append((pressures_pa.min(), pressures_pa.max()))
-            return Cubic((0.0, 0.0, 0.0, 0.0), 1.0)
+            return Cubic(coefficients=(0.0, 0.0, 0.0, 0.0), pressure_unit_pa=1.0)
 
     _held_out_rms(Recorder, P, P)
     assert len(seen) > 5 and set(seen) == {(P[0], P[-1])}

@@ -7,15 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from soft_arm_description.calibration import CalibrationError, save_calibration
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import load_arm, make_arm
 from soft_arm_kinematics.calibration.pressure_bend import (
+    PressureBend,
     fit_bends,
-    save_bends,
     with_bends,
     with_calibrated_bends,
 )
-from soft_arm_kinematics.errors import CurveError, KinematicsError
+from soft_arm_kinematics.calibration.pressure_length import measurement_of
+from soft_arm_kinematics.errors import KinematicsError
 
 FINGER = load_robot('four_piece_finger')
 PAPER_PHI_DEG = 12.0, 8.8, 6.0, 3.3
@@ -128,67 +131,75 @@ def measured():
     return fit_bends(FINGER, data)
 
 
-def test_calibrated_bends_replace_the_nominal_ones(tmp_path, monkeypatch, measured):
+@pytest.fixture
+def twin(tmp_path, monkeypatch):
+    """A virtual rig of the finger, without calibrations."""
     monkeypatch.setenv('SOFT_ARM_RIGS', str(tmp_path))
     (tmp_path / 'twin').mkdir()
     (tmp_path / 'twin' / 'rig.yaml').write_text('devices: virtual\nrobot: four_piece_finger\n')
+    return load_rig('twin')
+
+
+def save_bends(rig, fits):
+    measurement = measurement_of(fits, 'rad', 'virtual', 'test')
+    return save_calibration(rig, PressureBend(segments=fits), FINGER, measurement)
+
+
+def test_calibrated_bends_replace_the_nominal_ones(twin, measured):
     nominal = load_arm('four_piece_finger', 'twin').robot
     assert nominal == FINGER and all(segment.nominal for segment in nominal.segments)
-    save_bends(
-        tmp_path / 'twin' / 'calibration' / 'pressure_bend.yaml',
-        FINGER,
-        measured,
-        'test',
-        'virtual',
-        '2026-01-02',
-    )
+    save_bends(twin, measured)
     arm = load_arm('four_piece_finger', 'twin')
     assert not any(segment.nominal for segment in arm.robot.segments)
-    theta = arm.configuration(np.array([50e3])).theta_rad
-    assert theta == pytest.approx([0.02 * (i + 1) + 0.1 + 2.5e-3 for i in range(4)])
+    assert arm.configuration(np.array([50e3])).theta_rad == pytest.approx(
+        [0.02 * (i + 1) + 0.1 + 2.5e-3 for i in range(4)]
+    )
     assert arm.fk([50e3]) == pytest.approx(
         make_arm(with_bends(FINGER, measured)).fk([50e3]), abs=1e-12
     )
-    assert load_arm('modal_bellows').robot == load_robot('modal_bellows')  # has no such segment
+    assert load_arm('modal_bellows', 'twin').robot == load_robot('modal_bellows')  # no such segment
 
 
 @pytest.mark.parametrize(
     'change, words',
     [
-        (lambda c: c['segments'].pop('piece_2'), 'piece_2'),
+        (lambda s: s.pop('piece_2'), 'piece_2'),
         (
-            lambda c: c['segments']['piece_1'].update(family='exponential'),
+            lambda s: s['piece_1'].update(
+                curve={
+                    'family': 'exponential',
+                    'value_0': 0.0,
+                    'slope_0': 1e-6,
+                    'growth_per_pa': 1e-6,
+                }
+            ),
             'exponential, not a cubic',
         ),
-        (lambda c: c.update(robot_fingerprint='0' * 16), 'made for another robot'),
+        (lambda s: s['piece_3']['curve'].update(coefficients=[0.0, -0.2, 0.0, 0.0]), 'not rise'),
         (
-            lambda c: c['segments']['piece_3'].update(coefficients_rad=[0.0, -0.2, 0.0, 0.0]),
-            'piece_3 does not rise',
-        ),
-        (
-            lambda c: c['segments']['piece_3'].update(
-                coefficients_rad=[0.0, float('nan'), 0.0, 0.0]
-            ),
-            'piece_3|coefficients',
+            lambda s: s['piece_3']['curve'].update(coefficients=[0.0, float('nan'), 0.0, 0.0]),
+            'piece_3.*coefficients',
         ),
     ],
 )
-def test_a_calibration_that_cannot_be_used_is_refused(tmp_path, measured, change, words):
-    path = tmp_path / 'pressure_bend.yaml'
-    save_bends(path, FINGER, measured, 'test', 'virtual')
+def test_a_calibration_that_cannot_be_used_is_refused(twin, measured, change, words):
+    path = save_bends(twin, measured)
     content = yaml.safe_load(path.read_text())
-    change(content)
+    change(content['values']['segments'])
     path.write_text(yaml.safe_dump(content))
-    with pytest.raises(CurveError, match=words) as caught:
-        with_calibrated_bends(FINGER, path)
-    assert (
-        'softarm calibrate finger' in str(caught.value) or 'softarm rig new' in str(caught.value)
-    ) and '\n' not in str(caught.value)
+    with pytest.raises(CalibrationError, match=words) as caught:
+        with_calibrated_bends(FINGER, twin)
+    assert 'softarm calibrate finger' in str(caught.value) and '\n' not in str(caught.value)
 
 
-def test_a_calibration_of_another_robot_is_left_alone(tmp_path, measured):
-    other = Robot.model_validate(
-        FINGER.model_dump(mode='json', exclude_unset=True) | {'name': 'another_finger'}
-    )
-    save_bends(tmp_path / 'b.yaml', other, measured, 'test', 'virtual')
-    assert with_calibrated_bends(FINGER, tmp_path / 'b.yaml') == FINGER
+def test_a_calibration_of_another_robot_serves_no_real_rig_and_leaves_a_virtual_one_nominal(
+    twin, measured
+):
+    path = save_bends(twin, measured)
+    text = path.read_text()
+    path.write_text(text.replace(FINGER.kinematic_fingerprint, '0' * 16))
+    assert load_arm('four_piece_finger', 'twin').robot == FINGER
+    path.write_text(path.read_text().replace('devices: virtual', 'devices: real'))
+    (twin.folder / 'rig.yaml').write_text('devices: real\nrobot: four_piece_finger\n')
+    with pytest.raises(CalibrationError, match='made for another robot'):
+        load_arm('four_piece_finger', 'twin')

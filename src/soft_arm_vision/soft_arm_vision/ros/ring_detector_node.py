@@ -35,7 +35,9 @@ class RingDetectorParameters:
     robot: str = parameters.parameter(
         'two_module_arm', 'name of a shipped robot or path of a robot file'
     )
-    rig: str = parameters.parameter('virtual', 'name of a rig, or path of its folder; its extrinsics are used')
+    rig: str = parameters.parameter(
+        'virtual', 'name of a rig, or path of its folder; its extrinsics are used'
+    )
     extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
     segmenter: str = parameters.parameter('colour', 'how the ring is found: colour or yolact')
     camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")

@@ -17,6 +17,9 @@ from sensor_msgs.msg import CameraInfo, Image
 from tf2_msgs.msg import TFMessage
 from tf2_ros import StaticTransformBroadcaster
 
+from soft_arm_description.calibration import Measurement, save_calibration
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_sim.ros.conversions import image_message
 from soft_arm_vision.calibration import extrinsics
@@ -120,10 +123,12 @@ class Graph:
 def graph(tmp_path):
     points = np.random.default_rng(0).uniform(-0.1, 0.1, (20, 3)) + CENTRE
     solved = extrinsics.solve(points, extrinsics.transform(T_BASE_CAMERA, points))
-    about = {'method': 'test', 'devices': 'virtual', 'fingerprint': 'test'}
-    extrinsics.save(
-        tmp_path / 'e.yaml', solved, base_frame='soft_arm_base_link', camera_frame=FRAME, **about
+    measured = Measurement(
+        devices='virtual', method='test', residuals={'rms_m': 1e-4}, limits={'x_m': (-0.1, 0.1)}
     )
+    values = extrinsics.values_of(solved, 'soft_arm_base_link', FRAME)
+    robot = load_robot('two_module_arm')
+    save_calibration(load_rig('virtual'), values, robot, measured, tmp_path / 'e.yaml')
     graph = Graph(tmp_path / 'e.yaml')
     try:
         graph.until(

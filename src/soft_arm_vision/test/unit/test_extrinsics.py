@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from soft_arm_description.calibration import CalibrationError, Measurement, save_calibration
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.extrinsics import CalibrationRefused
 from soft_arm_vision.calibration.points import read_jig
@@ -15,6 +18,10 @@ PEGS_M = np.array(
     ]
 )
 PLACE = np.tile(np.arange(9), 10)
+RIG, ROBOT = load_rig('virtual'), load_robot('two_module_arm')
+MEASURED = Measurement(
+    devices='virtual', method='test', residuals={'rms_m': 1e-4}, limits={'x_m': (-0.1, 0.1)}
+)
 
 
 def setup(seed=0, sigma_m=4e-4):
@@ -68,16 +75,10 @@ def test_covariance_of_a_calibrated_place_is_that_of_many_calibrations(tmp_path,
             camera_m + rng.normal(0, common_m, (9, 3))[PLACE]
         )  # what errs alike at one peg, every time
         solved = extrinsics.solve(camera_m, base_m, PLACE)
-        extrinsics.save(
-            tmp_path / 'e.yaml',
-            solved,
-            base_frame='a',
-            camera_frame='b',
-            method='test',
-            devices='virtual',
-            fingerprint='test',
+        save_calibration(
+            RIG, extrinsics.values_of(solved, 'a', 'b'), ROBOT, MEASURED, tmp_path / 'e.yaml'
         )
-        mounting = extrinsics.load(tmp_path / 'e.yaml')
+        mounting = extrinsics.load(RIG, ROBOT, tmp_path / 'e.yaml')
         seen_m = scale * extrinsics.transform(np.linalg.inv(T), place_m[None])
         off_m = extrinsics.transform(mounting.T_base_camera, seen_m)[0] - place_m
         turn = Rotation.from_matrix(mounting.T_base_camera[:3, :3] @ T[:3, :3].T).as_rotvec()
@@ -134,21 +135,20 @@ def test_bad_sets_are_refused_with_one_line(spoil, message):
 
 
 @pytest.mark.parametrize(
-    'text',
+    ('before', 'after', 'words'),
     [
-        '',
-        'a: 1',
-        'T_base_camera: {position_m: [0, 0], q_xyzw: [0, 0, 0, 1]}\nbase_frame: a\ncamera_frame: b',
-        'T_base_camera: {position_m: [0, 0, 0], q_xyzw: [0, 0, 0, 2]}\nbase_frame: a\ncamera_frame: b',
-        'T_base_camera: {position_m: [0, 0, 0], q_xyzw: [0, 0, 0, 1]}\nbase_frame: a\ncamera_frame: b\nscale: 1\n'
-        'middle_m: [0, 0, 0]\ncovariance_m_rad: [[1]]',
+        ('q_xyzw: [', 'q_xyzw: [2.0, 0.0, 0.0, 0.0] # [', 'T_base_camera: q_xyzw .* no rotation'),
+        ('scale: 1', 'scale: -1', 'scale'),
+        ('  - [2.372e-10', '  - [-1.0', 'no 6 x 6 covariance'),
+        ('base_frame: soft', 'base: soft', 'base_frame: key is missing'),
     ],
 )
-def test_file_that_is_no_calibration_is_refused(tmp_path, text):
-    path = tmp_path / 'extrinsics.yaml'
-    path.write_text(text)
-    with pytest.raises(VisionError, match='softarm calibrate extrinsics'):
-        extrinsics.load(path)
+def test_impossible_extrinsics_are_refused(tmp_path, before, after, words):
+    text, path = RIG.calibration_file('extrinsics').read_text(), tmp_path / 'extrinsics.yaml'
+    assert before in text
+    path.write_text(text.replace(before, after, 1))
+    with pytest.raises(CalibrationError, match=f'{words}.*softarm calibrate extrinsics'):
+        extrinsics.load(RIG, ROBOT, path)
 
 
 def test_jig_files(tmp_path):

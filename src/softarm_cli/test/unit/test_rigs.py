@@ -6,14 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soft_arm_control.errors import ControlError
-from soft_arm_control.tip.dynamics import load_dynamics
-from soft_arm_description.calibration import loadable
-from soft_arm_description.rig import Rig, RigError, load_rig
-from soft_arm_kinematics.arm import load_arm
-from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_vision.calibration import extrinsics
-from soft_arm_vision.errors import VisionError
+from soft_arm_description.rig import Rig, load_rig
 from softarm_cli import rig_command
 from softarm_cli.launching.description import describe
 
@@ -55,24 +48,6 @@ def test_a_new_rig_is_launched_with_its_own_parameters(own, tmp_path, by_path):
     [driver] = [process for process in processes if process.name.startswith('pneumatic_driver')]
     assert str(file) in driver.command
     assert load_rig('twin').devices == 'virtual'
-
-
-def test_each_missing_calibration_is_one_line_with_its_command():
-    assert rig_command.main(['new', 'bench_2']) == 0
-    with pytest.raises(
-        KinematicsError, match='make it with `softarm calibrate curve --robot FILE --rig bench_2`'
-    ):
-        load_arm('two_module_arm', 'bench_2')
-    with pytest.raises(
-        VisionError, match='make it with `softarm calibrate extrinsics --robot FILE --rig bench_2`'
-    ):
-        extrinsics.load(loadable('bench_2', 'extrinsics'))
-    with pytest.raises(
-        ControlError, match='make it with `softarm calibrate dynamics --robot FILE --rig bench_2`'
-    ):
-        load_dynamics(loadable('bench_2', 'dynamics'), '')
-    with pytest.raises(RigError, match='softarm rig new NAME'):
-        load_arm('two_module_arm', 'bench_9')
 
 
 def test_a_rig_with_an_own_robot_keeps_its_file(own, capsys):
