@@ -18,7 +18,6 @@ setup(
         'numpy>=1.26',
         'pydantic>=2.9',
         'scipy>=1.12',
-        'typing_extensions>=4.6',
     ],
     zip_safe=True,
     maintainer='soft_arm maintainers',

@@ -27,9 +27,7 @@ setup(
     maintainer_email='maintainers@soft-arm.example.org',
     description='The softarm command: one door to what the packages offer on the command line.',
     license='Apache-2.0',
-    extras_require={
-        'test': ['soft_arm_control', 'soft_arm_kinematics', 'soft_arm_vision', 'pytest']
-    },
+    extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': ['report_ready = softarm_cli.ros.report_ready_node:main'],
         'softarm.commands': [

@@ -38,6 +38,9 @@ COMMANDS = {
 """Every kind of calibration, and the command that makes it."""
 
 
+_SHOWN_ERROR = 150  # characters of what is wrong with a value
+
+
 class CalibrationError(RigError):
     """A calibration file that cannot be loaded or saved; the message is one line with the remedy."""
 
@@ -199,10 +202,7 @@ def saved(path: Path | None, rig: Rig) -> str:
 def remedy(rig: Rig, kind: str) -> str:
     """Say which command makes a calibration that is missing or cannot be used."""
     if rig.is_template:
-        return (
-            f'make a rig of your own with `softarm rig new NAME --from {rig.name}` and calibrate it '
-            f'with `{COMMANDS[kind]} --robot FILE --rig NAME`'
-        )
+        return 'make a rig of your own with `softarm rig new NAME` and calibrate that'
     return f'make it with `{COMMANDS[kind]} --robot FILE --rig {rig.argument}`'
 
 
@@ -236,9 +236,9 @@ def _parsed(model: type[S], content: object, path: Path, rig: Rig, kind: str, ke
         # JSON, since strict validation of Python objects refuses a list where a tuple is wanted
         return model.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
-        raise CalibrationError(
-            f'{path}: {key}{validation_message(error)}; {remedy(rig, kind)}'
-        ) from error
+        why = validation_message(error)
+        why = why if len(why) <= _SHOWN_ERROR else f'{why[: _SHOWN_ERROR - 3]}...'
+        raise CalibrationError(f'{path}: {key}{why}; {remedy(rig, kind)}') from error
 
 
 def _check_devices(path: Path, devices: Devices, rig: Rig, kind: str) -> None:

@@ -197,7 +197,7 @@ def test_a_calibration_of_another_robot_serves_no_real_rig_and_leaves_a_virtual_
 ):
     path = save_bends(twin, measured)
     text = path.read_text()
-    path.write_text(text.replace(FINGER.kinematic_fingerprint, '0' * 16))
+    path.write_text(text.replace(FINGER.kinematic_fingerprint, 'f' * 16))
     assert load_arm('four_piece_finger', 'twin').robot == FINGER
     path.write_text(path.read_text().replace('devices: virtual', 'devices: real'))
     (twin.folder / 'rig.yaml').write_text('devices: real\nrobot: four_piece_finger\n')

@@ -110,7 +110,7 @@ def _stripes(colour, depth_m, paint_rgb, focal, finger_m, lengths, line_m) -> li
         v, u = np.nonzero(own)
         points = np.column_stack([u + x, v + y]).astype(float)
         middle = points.mean(axis=0)
-        spread, directions = np.linalg.eigh(np.cov((points - middle).T) + 1e-9 * np.estimator(2))
+        spread, directions = np.linalg.eigh(np.cov((points - middle).T) + 1e-9 * np.eye(2))
         width_px, length_px = np.sqrt(12 * spread)  # of a filled rectangle
         fits = (
             lengths[0] <= length_px * at_m / focal / finger_m <= lengths[1]
