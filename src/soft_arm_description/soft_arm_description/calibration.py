@@ -38,7 +38,7 @@ COMMANDS = {
 """Every kind of calibration, and the command that makes it."""
 
 
-_SHOWN_ERROR = 150  # characters of what is wrong with a value
+_SHOWN_ERROR = 120  # characters of what is wrong with a value
 
 
 class CalibrationError(RigError):
@@ -202,7 +202,10 @@ def saved(path: Path | None, rig: Rig) -> str:
 def remedy(rig: Rig, kind: str) -> str:
     """Say which command makes a calibration that is missing or cannot be used."""
     if rig.is_template:
-        return 'make a rig of your own with `softarm rig new NAME` and calibrate that'
+        return (
+            f'make it with `{COMMANDS[kind]} --robot FILE --rig NAME`, '
+            'for a rig of your own (`softarm rig new NAME`)'
+        )
     return f'make it with `{COMMANDS[kind]} --robot FILE --rig {rig.argument}`'
 
 

@@ -77,11 +77,12 @@ class PressureLengthCurve:
         if not all(isinstance(curve, Exponential) for curve in self.curves):
             return None
         # not validated, since arrays take the place of numbers
+        value_0, slope_0, growth_per_pa = (
+            np.array([getattr(curve, name) for curve in self.curves])
+            for name in ('value_0', 'slope_0', 'growth_per_pa')
+        )
         return Exponential.model_construct(
-            **{
-                name: np.array([getattr(curve, name) for curve in self.curves])
-                for name in ('value_0', 'slope_0', 'growth_per_pa')
-            }
+            value_0=value_0, slope_0=slope_0, growth_per_pa=growth_per_pa
         )
 
     @property
