@@ -1,4 +1,7 @@
-"""What the commands on bags, graphs and rigs tell in one line with the remedy; apart, since what raises them takes long to import."""
+"""Errors of the commands, each one line with its remedy.
+
+They stand apart because the modules that raise them take long to import.
+"""
 
 
 class BagError(ValueError):

@@ -1,13 +1,14 @@
 """`softarm launch`: run an XML launch file; `ros2 launch` runs the same files."""
 
+import argparse
 import shlex
 import tempfile
 from pathlib import Path
 
 from soft_arm_description.command_line import CommandLine
-from softarm_cli.launching import checks as launch_checks
-from softarm_cli.launching import processes as launch_processes
+from softarm_cli.launching.checks import check
 from softarm_cli.launching.description import Argument, declared_arguments, describe
+from softarm_cli.launching.processes import run
 from softarm_cli.launching.xml import LaunchError
 from softarm_cli.shared_memory import remove_stale
 
@@ -28,7 +29,7 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, _launch, LaunchError)
 
 
-def _launch(options) -> int:
+def _launch(options: argparse.Namespace) -> int:
     if options.show_args:
         _show(declared_arguments(options.file))
         return 0
@@ -38,9 +39,9 @@ def _launch(options) -> int:
             for process in description.processes:
                 print(f'[{process.name}] {shlex.join(process.command)}')
             return 0
-        launch_checks.check(description.processes)
+        check(description.processes)
         remove_stale()
-        return launch_processes.run(description.processes)
+        return run(description.processes)
 
 
 def _pair(text: str) -> tuple[str, str]:

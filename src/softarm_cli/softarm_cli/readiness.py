@@ -1,4 +1,4 @@
-"""Which nodes of a launch do not work yet and why, from what they say in /diagnostics."""
+"""Which nodes of a launch do not work yet and why, from their reports on /diagnostics."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Report:
-    """What one node says of itself.
+    """One report of a node.
 
     Attributes:
-        pid: Process that says so; '' where a node does not tell.
-        works: Whether the node can do now what it is for.
-        remark: What is not as it should be; '' where all is well.
+        pid: Process that reports; empty if the report does not name it.
+        works: Whether the node can do its work now.
+        remark: What is wrong; empty if nothing is.
     """
 
     pid: str
@@ -25,38 +25,46 @@ class Report:
 
 
 class Readiness:
-    """Collects the reports of the nodes with these full names; times are those of one monotonic clock [s]."""
+    """Collects the reports of a launch's nodes. All times are on one monotonic clock [s].
+
+    Args:
+        nodes: Full names of the nodes.
+        now_s: The present time.
+
+    Attributes:
+        doubled: A node of which two processes report; empty if there is none.
+    """
 
     def __init__(self, nodes: Sequence[str], now_s: float):
         self._reports: dict[str, Report] = {}
         self._reported_s: dict[str, float] = {}
         self._present_s = dict.fromkeys(nodes, now_s)
         self._replaced: dict[str, set[str]] = {node: set() for node in nodes}
-        self.doubled = ''  # a node of which two processes report
+        self.doubled = ''
 
     def add(self, node: str, report: Report, now_s: float) -> None:
-        """Take the report of a node; others than the expected ones are ignored."""
+        """Add the report of a node; reports of other nodes are ignored."""
         if node not in self._present_s:
             return
         before = self._reports.get(node, report)
         if before.pid != report.pid:
             self._replaced[node].add(before.pid)
         if report.pid in self._replaced[node]:
-            self.doubled = node  # both are alive: a restarted node's former process is silent
+            self.doubled = node  # both are alive: the former process of a restarted node is silent
         self._reports[node], self._reported_s[node] = report, now_s
         self._present_s[node] = now_s
 
     def see(self, present: set[str], now_s: float) -> None:
-        """Take the names of the nodes that run now."""
+        """Record the names of the nodes that run now."""
         for node in present & self._present_s.keys():
             self._present_s[node] = now_s
 
     def missing(self, now_s: float) -> dict[str, str]:
-        """Why each node that does not work yet does not."""
+        """Return why nodes do not work yet, by the node's name."""
         return {node: why for node in self._present_s if (why := self._why(node, now_s))}
 
     def silent(self, now_s: float) -> list[str]:
-        """Nodes from which no report has come for a while."""
+        """Return the nodes that have not reported for `FRESH_S`."""
         return [
             node
             for node in self._present_s
@@ -64,11 +72,11 @@ class Readiness:
         ]
 
     def gone(self, now_s: float) -> list[str]:
-        """Nodes that have not run for a minute: whoever restarts them has given up, or nobody does."""
+        """Return the nodes that have not run for `GONE_S`: nothing restarts them any more."""
         return [node for node, seen_s in self._present_s.items() if now_s - seen_s > GONE_S]
 
     def remarks(self) -> dict[str, str]:
-        """What the nodes that work say is not as it should be."""
+        """Return the remarks of all nodes, by the node's name."""
         return {node: report.remark for node, report in self._reports.items() if report.remark}
 
     def _why(self, node: str, now_s: float) -> str:
@@ -79,7 +87,7 @@ class Readiness:
 
 
 def listed(reasons: dict[str, str]) -> str:
-    """Nodes and reasons as one line."""
+    """Return nodes and reasons as one line."""
     named = [f'{node.rpartition("/")[2]}: {why}' for node, why in reasons.items()]
     more = f'; and {len(named) - _NAMED} more' if len(named) > _NAMED else ''
     return '; '.join(named[:_NAMED]) + more

@@ -1,4 +1,7 @@
-"""Shared memory that Fast DDS leaves behind when a node is killed: found by its free locks, removed."""
+"""Remove the shared memory that Fast DDS leaves behind when a node is killed.
+
+The locks of such files are free.
+"""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""The `softarm` command: one door to what the packages offer on the command line.
+"""The `softarm` command: the commands of all packages under one name.
 
 A package offers a command by an entry point in its setup.py, `name = module:main`, where
 `main(argv)` returns the exit code: in group `softarm.commands` for `softarm NAME`, in

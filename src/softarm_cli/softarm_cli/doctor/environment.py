@@ -1,4 +1,4 @@
-"""What `softarm doctor` says about the installation. Every check says what it found, and how to mend it."""
+"""The doctor's checks of the installation: what is found, and how to repair it."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ _RENDER = (
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the page; `remedy` None means that it is as it should be."""
+    """One check; `remedy` is None if nothing is wrong."""
 
     name: str
     found: str
@@ -55,7 +55,7 @@ class Check:
 
 
 def check_environment() -> list[Check]:
-    """Python, libraries, ROS, graphics, DDS and the built packages."""
+    """Check Python, libraries, ROS, graphics, DDS, the built packages and shared memory."""
     return [_python(), *map(_library, _LIBRARIES), _ros(), _graphics(), _dds(), _built(), _memory()]
 
 
@@ -91,7 +91,7 @@ def _ros() -> Check:
 
 
 def _graphics() -> Check:
-    """Rendering without a display, in a process of its own: a broken driver may crash it."""
+    """Render without a display, in another process because a broken driver may crash it."""
     backend = os.environ.get('MUJOCO_GL', 'not set')
     try:
         result = subprocess.run(
@@ -109,22 +109,21 @@ def _graphics() -> Check:
     return Check(
         'OpenGL',
         f'MUJOCO_GL={backend}: {reason}',
-        'run: . ./env.sh; sudo apt-get install -y libegl1 libegl-mesa0 libgl1 libopengl0 libgl1-mesa-dri',
+        'run: . ./env.sh; sudo apt-get install -y libegl1 libegl-mesa0 libgl1 libopengl0 '
+        'libgl1-mesa-dri',
     )
 
 
 def _dds() -> Check:
-    domain, reach = (
-        os.environ.get('ROS_DOMAIN_ID', '0'),
-        os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET'),
-    )
+    domain = os.environ.get('ROS_DOMAIN_ID', '0')
+    reach = os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
     profile = os.environ.get('FASTRTPS_DEFAULT_PROFILES_FILE', '')
     found = f'domain {domain}, reaches {reach}, profile {profile or "of the vendor"}'
     if profile and not Path(profile).is_file():
         return Check(
             'DDS',
             found,
-            f'{profile} does not exist: unset FASTRTPS_DEFAULT_PROFILES_FILE and source env.sh again',
+            f'{profile} does not exist: unset FASTRTPS_DEFAULT_PROFILES_FILE, source env.sh again',
         )
     return Check('DDS', found)
 

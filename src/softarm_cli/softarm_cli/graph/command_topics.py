@@ -1,4 +1,4 @@
-"""Which topics move something: a replay leaves them out (docs/reference/interfaces.md, "Topics")."""
+"""Topics that move something; a replay leaves them out (docs/reference/interfaces.md)."""
 
 # Types of set points, each with the names under which it is a measurement and not a command.
 _SET_POINTS = {

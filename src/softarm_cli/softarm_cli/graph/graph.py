@@ -1,4 +1,4 @@
-"""A look at the running ROS graph: its nodes with their processes, its topics, and who publishes and hears them."""
+"""The running ROS graph: its nodes with their processes, its topics with both their ends."""
 
 import difflib
 import os
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import rclpy
 from rclpy.context import Context
@@ -14,23 +15,26 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
+from soft_arm_node_kit.graph import node_name
 from softarm_cli.errors import GraphError
 
 DISCOVERY_S = 3.5  # Fast DDS announces every 3 s
-_SETTLED_S, _LONGEST_S = 0.5, 10.0
-_DOMAINS = range(233)  # above, the ports of DDS run over
+_SETTLED_S = 0.5
+_LONGEST_S = 10.0
+_DOMAINS = range(233)  # the ports of DDS allow no more
 _EVERY_NODE_PUBLISHES = '/parameter_events'
-_LISTENERS = ('/bag_recorder', '/rosbag2_recorder')  # they hear everything and do nothing
+_RECORDERS = ('/bag_recorder', '/rosbag2_recorder')
 
 
 @dataclass(frozen=True)
 class RunningNode:
-    """One node of the graph; two of the same name are two of these.
+    """One node of the graph; two nodes of the same name are two of these.
 
     Attributes:
         name: Full name.
-        pid: Its process on this machine; None where it is not known.
+        pid: Its process on this machine; None if it is not known.
         elsewhere: Whether it runs on another machine.
     """
 
@@ -47,21 +51,26 @@ class RunningNode:
 
 
 class Graph:
-    """A hidden node of its own beside whatever the process runs. Use it in a `with` statement, from one thread."""
+    """A hidden node that looks at the graph. Use it in a `with` statement, from one thread.
+
+    Attributes:
+        name: Full name of the node.
+        node: The node.
+    """
 
     def __init__(self, domain: int | None = None):
         """Join the graph of a ROS domain; None is the domain of the environment."""
         if domain is not None and domain not in _DOMAINS:
             raise GraphError(f'ROS domain {domain} is outside [0, {_DOMAINS.stop - 1}]')
-        self.domain, self._born_s = domain, time.monotonic()
+        self._domain, self._born_s = domain, time.monotonic()
 
-    def __enter__(self):
+    def __enter__(self) -> 'Graph':
         self._context = Context()
         rclpy.init(
             args=[],
             context=self._context,
             signal_handler_options=SignalHandlerOptions.NO,
-            domain_id=self.domain,
+            domain_id=self._domain,
         )
         self.name = f'/_softarm_{os.getpid()}'  # a leading underscore hides it from lists
         self.node = Node(
@@ -75,17 +84,17 @@ class Graph:
         self._executor.add_node(self.node)
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self._executor.shutdown()
         self.node.destroy_node()
         self._context.try_shutdown()
 
     def spin(self, seconds: float) -> None:
-        """Answer callbacks for a while."""
+        """Run callbacks for a while."""
         self.spin_until(lambda: False, seconds)
 
-    def spin_until(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Answer callbacks until a condition holds; return whether it came to hold in time."""
+    def spin_until(self, condition: Callable[[], Any], seconds: float) -> bool:
+        """Run callbacks until a condition on them or on the graph holds; return whether it does."""
         end_s = time.monotonic() + seconds
         while not condition():
             left_s = end_s - time.monotonic()
@@ -95,102 +104,87 @@ class Graph:
         return True
 
     def discover(self) -> None:
-        """Wait until whoever runs has been found.
+        """Wait until the nodes that run have been discovered.
 
-        That is 3.5 s after this object joined the graph, and longer on a busy machine: until
-        nothing new has come for half a second and every node is known with its publishers, or 10 s
-        more.
+        This takes 3.5 s from the time when this node joined the graph, and up to 10 s more on a
+        busy machine: until nothing is new for half a second and every node's endpoints are known.
         """
         self.spin(self._born_s + DISCOVERY_S - time.monotonic())
-        end_s, before, now = time.monotonic() + _LONGEST_S, None, self._shape()
+        end_s = time.monotonic() + _LONGEST_S
+        before, now = None, self._shape()
         while time.monotonic() < end_s and (now != before or self._unknown_nodes()):
             self.spin(_SETTLED_S)
             before, now = now, self._shape()
 
     def topics(self) -> dict[str, str]:
-        """Return the type of every topic, by name; of a topic with two types the first."""
+        """Return the type of every topic by its name; of a topic with two types, the first."""
         return {name: types[0] for name, types in self.node.get_topic_names_and_types()}
 
     def find_topic(self, name: str) -> tuple[str, str]:
-        """Return full name and type of a topic, as soon as somebody publishes it.
+        """Return full name and type of a topic as soon as a node publishes it.
 
         Raises:
-            GraphError: If nobody does within the time that discovery takes; the message names the
-                nearest.
+            GraphError: If none does within the time of discovery; the message names the nearest.
         """
         full = f'/{name.lstrip("/")}'
-        deadline_s = self._born_s + DISCOVERY_S - time.monotonic()
-        if not self.spin_until(lambda: full in self.topics() and self.publishers(full), deadline_s):
-            if full in self.topics():
-                heard_by = ', '.join(self.subscribers(full))
-                raise GraphError(f'nobody publishes {full}; it is heard by {heard_by or "nobody"}')
-            raise GraphError(
-                f'there is no topic {full}; {nearest(full, self.topics(), "softarm topic list shows all")}'
-            )
-        return full, self.topics()[full]
+        left_s = self._born_s + DISCOVERY_S - time.monotonic()
+        if self.spin_until(lambda: full in self.topics() and self.publishers(full), left_s):
+            return full, self.topics()[full]
+        if full in self.topics():
+            heard_by = ', '.join(self.subscribers(full)) or 'no node'
+            raise GraphError(f'no node publishes {full}; {heard_by} subscribes to it')
+        hint = nearest(full, self.topics(), 'softarm topic list shows all')
+        raise GraphError(f'there is no topic {full}; {hint}')
 
     def publishers(self, topic: str) -> list[str]:
         """Return the full names of the nodes that publish a topic, without this one."""
         return self._names(self.node.get_publishers_info_by_topic(topic))
 
     def subscribers(self, topic: str) -> list[str]:
-        """Return the full names of the nodes that hear a topic, without recorders and the like."""
+        """Return the full names of the nodes that subscribe to a topic, without recorders."""
         names = self._names(self.node.get_subscriptions_info_by_topic(topic))
-        return [name for name in names if not _is_hidden(name) and name not in _LISTENERS]
+        return [name for name in names if not _is_hidden(name) and name not in _RECORDERS]
 
     def matching_qos(self, topic: str, depth: int) -> QoSProfile:
-        """Return the strictest profile with which everybody who publishes a topic now is heard."""
+        """Return the strictest profile that matches all the present publishers of a topic."""
         offered = [info.qos_profile for info in self.node.get_publishers_info_by_topic(topic)]
         return matching_qos(offered, depth)
 
     def services(self) -> dict[str, str]:
-        """Return the type of every service, by name."""
+        """Return the type of every service by its name."""
         return {name: types[0] for name, types in self.node.get_service_names_and_types()}
 
     def nodes(self) -> list[RunningNode]:
         """Return every node that is not hidden, doubled ones as often as they run, by name."""
-        own = next(
-            (bytes(i.endpoint_gid) for i in self._node_endpoints() if self._full(i) == self.name),
-            b'',
-        )
-        found = {(self._full(i), bytes(i.endpoint_gid)) for i in self._node_endpoints()}
+        found = {(node_name(info), bytes(info.endpoint_gid)) for info in self._node_endpoints()}
+        own = next((gid for name, gid in found if name == self.name), b'')
         nodes = [_running_node(name, gid, own) for name, gid in found]
-        without_endpoint = {
-            _join(space, name) for name, space in self.node.get_node_names_and_namespaces()
-        }
-        nodes += [
-            RunningNode(name, None) for name in without_endpoint - {name for name, _ in found}
-        ]
-        return sorted(
-            (n for n in nodes if not _is_hidden(n.name)), key=lambda n: (n.name, n.pid or 0)
-        )
+        without_endpoint = set(self._node_names()) - {name for name, _ in found}
+        nodes += [RunningNode(name, None) for name in without_endpoint]
+        visible = [node for node in nodes if not _is_hidden(node.name)]
+        return sorted(visible, key=lambda node: (node.name, node.pid or 0))
 
-    def _shape(self):
-        return (
-            self.node.get_topic_names_and_types(),
-            self.node.get_service_names_and_types(),
-            len(self._node_endpoints()),
-        )
+    def _shape(self) -> tuple:
+        topics = self.node.get_topic_names_and_types()
+        return topics, self.node.get_service_names_and_types(), len(self._node_endpoints())
 
-    def _unknown_nodes(self) -> Counter:
-        """Nodes of which only the name has come yet."""
-        names = Counter(
-            _join(space, name) for name, space in self.node.get_node_names_and_namespaces()
-        )
-        return names - Counter(self._full(info) for info in self._node_endpoints())
+    def _unknown_nodes(self) -> Counter[str]:
+        """Nodes of which only the name is known yet."""
+        return self._node_names() - Counter(node_name(info) for info in self._node_endpoints())
 
-    def _node_endpoints(self):
+    def _node_names(self) -> Counter[str]:
+        names = self.node.get_node_names_and_namespaces()
+        return Counter(f'{namespace.rstrip("/")}/{name}' for name, namespace in names)
+
+    def _node_endpoints(self) -> list[TopicEndpointInfo]:
         return self.node.get_publishers_info_by_topic(_EVERY_NODE_PUBLISHES)
 
-    def _names(self, infos) -> list[str]:
-        return sorted({self._full(info) for info in infos} - {self.name})
-
-    def _full(self, info) -> str:
-        return _join(info.node_namespace, info.node_name)
+    def _names(self, infos: Iterable[TopicEndpointInfo]) -> list[str]:
+        return sorted({node_name(info) for info in infos} - {self.name})
 
 
 def matching_qos(offered: Iterable[QoSProfile], depth: int) -> QoSProfile:
-    """Return the strictest profile with which every publisher with one of the offered profiles is heard."""
+    """Return the strictest profile that matches publishers with all the offered profiles."""
     offered = list(offered)
     reliable = all(qos.reliability == ReliabilityPolicy.RELIABLE for qos in offered)
     latched = all(qos.durability == DurabilityPolicy.TRANSIENT_LOCAL for qos in offered)
@@ -202,17 +196,12 @@ def matching_qos(offered: Iterable[QoSProfile], depth: int) -> QoSProfile:
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a hint at the known names that are most like one, or else the given text."""
+    """Return a hint at the known names that are most similar to a name, or else the given text."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    close += [
-        k for k in known if k.rsplit('/', 1)[-1] == name.rsplit('/', 1)[-1] and k not in close
-    ][:3]
+    last = name.rsplit('/', 1)[-1]
+    close += [k for k in known if k.rsplit('/', 1)[-1] == last and k not in close][:3]
     return f'did you mean {" or ".join(close)}?' if close else otherwise
-
-
-def _join(namespace: str, name: str) -> str:
-    return f'{namespace.rstrip("/")}/{name}'
 
 
 def _is_hidden(name: str) -> bool:
@@ -220,7 +209,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _running_node(name: str, gid: bytes, own: bytes) -> RunningNode:
-    """Fast DDS puts the host's number and the low half of the process's into every identifier: `01 0f`, host, pid, .."""
+    """Find a node's process: Fast DDS identifiers are `01 0f`, host, low half of the pid, .."""
     if own[:2] != b'\x01\x0f' or gid[:2] != own[:2]:
         return RunningNode(name, None)  # another DDS
     if gid[2:4] != own[2:4]:
@@ -229,9 +218,9 @@ def _running_node(name: str, gid: bytes, own: bytes) -> RunningNode:
 
 
 def _pid(low: int) -> int | None:
-    """Return the process with this low half of its number that has a DDS in memory; None if it is not exactly one."""
-    numbers = (int(entry) for entry in os.listdir('/proc') if entry.isdigit())
-    found = [pid for pid in numbers if pid & 0xFFFF == low and _has_dds(pid)]
+    """Return the process with DDS and this low half of its pid; None if that is ambiguous."""
+    pids = (int(entry) for entry in os.listdir('/proc') if entry.isdigit())
+    found = [pid for pid in pids if pid & 0xFFFF == low and _has_dds(pid)]
     return found[0] if len(found) == 1 else None
 
 

@@ -2,21 +2,23 @@
 
 import math
 import re
+from typing import Any
 
 from softarm_cli.errors import FieldError
 
 MOST_ENTRIES = 128  # of a list that is shown; images have a million
 
 
-def plain(value, most: int = MOST_ENTRIES):
-    """Return a message or field as dicts, lists and scalars; a longer list than `most` is cut and says so at its end."""
+def plain(value: Any, most: int = MOST_ENTRIES) -> Any:
+    """Return a message or field as dicts, lists and scalars.
+
+    A list of more than `most` entries is cut; its last entry then gives the full length.
+    """
     if hasattr(value, 'get_fields_and_field_types'):
         return {
             name: plain(getattr(value, name), most) for name in value.get_fields_and_field_types()
         }
-    if isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
+    if isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, bytes) and len(value) == 1:
         return value[0]  # the type `byte`
@@ -27,7 +29,7 @@ def plain(value, most: int = MOST_ENTRIES):
     return [*entries, f'.. {len(value)} in all'] if len(value) > most else entries
 
 
-def field(message, path: str):
+def field(message: Any, path: str) -> Any:
     """Return one field of a message.
 
     Args:
@@ -51,11 +53,11 @@ def field(message, path: str):
                 raise FieldError(f'{path!r}: this message has only {len(value)} entries there')
             value = _scalar(value[int(name)])
         else:
-            raise FieldError(f'{path!r} goes too far: {name!r} is no index of a list and no field')
+            raise FieldError(f'{path!r}: {name!r} is neither a field nor an index of a list')
     return value
 
 
-def finite(value):
+def finite(value: Any) -> Any:
     """Return plain values with None for numbers that JSON cannot hold."""
     if isinstance(value, dict):
         return {name: finite(entry) for name, entry in value.items()}
@@ -64,6 +66,6 @@ def finite(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _scalar(value):
-    """NumPy's numbers as Python's."""
+def _scalar(value: Any) -> Any:
+    """Return a NumPy scalar as a Python number."""
     return value.item() if hasattr(value, 'dtype') and not getattr(value, 'shape', ()) else value

@@ -1,4 +1,4 @@
-"""Names of the ROS graph, as types of arguments."""
+"""Names of the ROS graph as types of command-line arguments."""
 
 import argparse
 import re
@@ -11,7 +11,7 @@ def graph_name(text: str) -> str:
     """Name of a node or namespace, with or without a leading slash."""
     if not _NAME.fullmatch(text) or len(text) > _LONGEST:
         raise argparse.ArgumentTypeError(
-            f'{text[:60]!r} is no name in ROS: use letters, digits, _ and /'
+            f'{text[:60]!r} is not a ROS name: use letters, digits, _ and /'
         )
     return text
 

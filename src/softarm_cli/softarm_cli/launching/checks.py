@@ -1,25 +1,33 @@
-"""What `softarm launch` looks at before it starts anything: values of parameters, and nodes that already run."""
+"""Checks before a launch: values of parameters, and nodes of the same names that already run."""
 
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pneumatic_driver.register_map import load_map
 from soft_arm_description.command_line import port_or_any, seed_number
-from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from softarm_cli.launching.description import Process
 from softarm_cli.launching.packages import is_ours
 from softarm_cli.launching.xml import LaunchError
 
+_CHECKS: dict[str, Callable[[str], object]] = {
+    'robot': load_robot,
+    'map': load_map,
+    'port': port_or_any,
+    'modbus_port': port_or_any,
+    'rws_port': port_or_any,
+    'control_port': port_or_any,
+    'plant_seed': seed_number,
+}
+
 
 def check(processes: list[Process]) -> None:
-    """Refuse what cannot run.
+    """Refuse processes that cannot run.
 
     Raises:
-        LaunchError: If a parameter of a node of this workspace has a value that it will refuse, or
-            a node of the same name
-            already runs in the same ROS domain.
+        LaunchError: If a node of this workspace would refuse the value of a parameter, or a node of
+            the same name already runs in the same ROS domain.
     """
     for process in processes:
         if process.package and is_ours(process.package):
@@ -27,59 +35,48 @@ def check(processes: list[Process]) -> None:
     running = _running_nodes()
     for process in processes:
         domain = _domain(process.environment)
-        if (process.node, domain) in running:
+        pid = running.get((process.node, domain))
+        if pid is not None:
             raise LaunchError(
-                f'{process.node} already runs in ROS domain {domain} (pid {running[process.node, domain]}): end that launch first, '
-                'or start this one in a domain of its own, ROS_DOMAIN_ID=..'
+                f'{process.node} already runs in ROS domain {domain} (pid {pid}): end that launch '
+                'first, or start this one in another domain, ROS_DOMAIN_ID=..'
             )
 
 
 def _check_parameters(process: Process) -> None:
     for name, value in process.parameters.items():
-        try:
-            _CHECKS.get(name, lambda _: None)(value)
-        except (ValueError, OSError, ArgumentTypeError) as error:
-            raise LaunchError(f'{process.node}: {name}:={value}: {error}') from error
+        if name in _CHECKS:
+            try:
+                _CHECKS[name](str(value))
+            except (ValueError, OSError, ArgumentTypeError) as error:
+                raise LaunchError(f'{process.node}: {name}:={value}: {error}') from error
 
 
-_CHECKS: dict[str, Callable[[object], object]] = {
-    'robot': lambda value: load_robot(str(value)),
-    'rig': lambda value: load_rig(str(value)),
-    'map': lambda value: load_map(str(value)),
-    'port': lambda value: port_or_any(str(value)),
-    'modbus_port': lambda value: port_or_any(str(value)),
-    'rws_port': lambda value: port_or_any(str(value)),
-    'control_port': lambda value: port_or_any(str(value)),
-    'plant_seed': lambda value: seed_number(str(value)),
-}
-
-
-def _domain(environment: dict[str, str]) -> str:
+def _domain(environment: Mapping[str, str]) -> str:
     return environment.get('ROS_DOMAIN_ID', '0')
 
 
-def _running_nodes() -> dict[tuple[str, str], int]:
-    """Process ids by node name and domain, of this user's nodes on this machine.
+def _running_nodes() -> dict[tuple[str | None, str], int]:
+    """Return process ids by node name and domain, of this user's nodes on this machine.
 
-    The command lines are read instead of the ROS graph, which knows a killed node for another 20 s,
-    and hears of a new one late.
+    The command lines are read instead of the ROS graph, which keeps a killed node for 20 s and
+    discovers a new one late.
     """
-    found = {}
+    found: dict[tuple[str | None, str], int] = {}
     for entry in Path('/proc').glob('[0-9]*'):
         try:
-            words = (entry / 'cmdline').read_text(errors='replace').split('\0')
-            remaps = dict(
-                word.split(':=', 1) for word in words if word.startswith(('__node:=', '__ns:='))
-            )
+            remaps = _assignments(entry / 'cmdline', ':=')
             if '__node' in remaps:
-                variables = (entry / 'environ').read_text(errors='replace').split('\0')
-                domain = _domain(
-                    dict(variable.split('=', 1) for variable in variables if '=' in variable)
-                )
+                domain = _domain(_assignments(entry / 'environ', '='))
                 found[_full_name(remaps), domain] = int(entry.name)
         except OSError:
-            continue  # it has ended, or belongs to somebody else
+            continue  # it has ended, or belongs to another user
     return found
+
+
+def _assignments(path: Path, separator: str) -> dict[str, str]:
+    words = path.read_text(errors='replace').split('\0')
+    return dict(word.split(separator, 1) for word in words if separator in word)
 
 
 def _full_name(remaps: dict[str, str]) -> str:

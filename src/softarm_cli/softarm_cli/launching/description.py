@@ -75,7 +75,7 @@ class Description:
 
 
 def declared_arguments(path: Path) -> dict[str, Argument]:
-    """Return every argument that a launch file and its includes declare, whatever their conditions."""
+    """Return all arguments that a launch file and its includes declare, whatever their conditions."""
     reader = _Reader(scratch=None)
     reader.file(path)
     return reader.description.arguments
@@ -300,7 +300,7 @@ class _Reader:
             return file
         if element.attributes.get('type', 'str') != 'str':
             raise element.error(
-                f'type={element.attributes["type"]!r} is unknown; give str, or leave it to the value'
+                f'type={element.attributes["type"]!r} is unknown: give str, or leave it out'
             )
         assert self._scratch is not None
         name, text = element.required('name'), self._value(element, 'value')
@@ -349,7 +349,7 @@ class _Reader:
 
 
 def _parsed(element: Element, text: str) -> object:
-    """Return a parameter's value by YAML's rules; literal text that is no YAML is taken as it is."""
+    """Return a parameter's value by YAML's rules; literal text that is not YAML stays text."""
     try:
         value = yaml.safe_load(text) if text else ''
     except (yaml.YAMLError, ValueError):  # ValueError: a date of month 13
@@ -357,7 +357,8 @@ def _parsed(element: Element, text: str) -> object:
     kinds = {type(one) for one in value} if isinstance(value, list) else {type(value)}
     if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
         raise element.error(
-            f'value={text!r} is by YAML rules not a parameter: give type="str", or a list of one kind'
+            f'value={text!r} is by YAML rules not a parameter: '
+            'give type="str", or a list of one kind'
         )
     return value
 

@@ -1,4 +1,4 @@
-"""What launches have started and what became of it, from the launch.log that `softarm launch` and `ros2 launch` both write."""
+"""Launches and their processes, from the launch.log of `softarm launch` or `ros2 launch`."""
 
 import os
 import re
@@ -24,9 +24,9 @@ class LaunchedProcess:
     Attributes:
         label: Name in the launch's output, such as `tip_controller-5`.
         pid: Its process id.
-        node: Full name of its node, where the command line gives it.
+        node: Full name of its node; None if the command line does not give it.
         exit_code: None while it runs; -9 is signal 9.
-        ended_s: When it ended [s], seconds of the epoch; None while it runs.
+        ended_s: Time of its end [s], since the epoch.
         last_words: The last line that it printed.
     """
 
@@ -34,22 +34,24 @@ class LaunchedProcess:
     pid: int
     node: str | None = None
     exit_code: int | None = None
-    ended_s: float | None = None
+    ended_s: float = 0.0
     last_words: str = ''
 
     @property
     def has_died(self) -> bool:
-        """Whether it ended, other than cleanly."""
+        """Whether it ended, but not with exit code 0."""
         return self.exit_code not in (None, 0)
 
     @property
     def name(self) -> str:
-        """Full name of its node, or of its executable."""
+        """Full name of its node, or name of its executable."""
         return self.node or self.label.rpartition('-')[0]
 
     @property
     def end(self) -> str:
-        """How it ended, in words."""
+        """How it ended, in words; empty while it runs."""
+        if self.exit_code is None:
+            return ''
         age = f'{max(0.0, time.time() - self.ended_s):.0f} s ago'
         if self.exit_code < 0:
             return f'was killed by signal {-self.exit_code} ({_signal_name(-self.exit_code)}) {age}'
@@ -63,12 +65,12 @@ class Launch:
 
     Attributes:
         command: Its command line; empty when it has ended.
-        processes: The newest of every label.
+        processes: The newest process of every label.
         is_running: Whether the launch itself still runs.
-        was_interrupted: Whether somebody ended it by a signal.
-        cause: Why it ended by itself; '' if it did not.
-        ended_s: When it did [s], seconds of the epoch.
-        domain: ROS domain of a running launch.
+        was_interrupted: Whether a signal ended it.
+        domain: ROS domain; None when it has ended.
+        cause: Why it ended by itself; empty if it did not.
+        ended_s: Time of that end [s], since the epoch.
     """
 
     command: str
@@ -82,20 +84,14 @@ class Launch:
 
 def running_launches(domain: int) -> list[Launch]:
     """Return the launches of this user that run in a ROS domain."""
-    found = [
-        read_launch(folder) for folder in _folders() if _launch_environment(folder) is not None
-    ]
-    return [launch for launch in found if launch.domain == domain]
+    running = [folder for folder in _folders() if _launch_environment(folder) is not None]
+    return [launch for launch in map(read_launch, running) if launch.domain == domain]
 
 
 def last_launch() -> Launch | None:
     """Return the newest launch, which may have ended."""
-    folders = _folders()
-    return (
-        read_launch(max(folders, key=lambda f: (f / 'launch.log').stat().st_mtime))
-        if folders
-        else None
-    )
+    folders = sorted(_folders(), key=lambda folder: (folder / 'launch.log').stat().st_mtime)
+    return read_launch(folders[-1]) if folders else None
 
 
 def read_launch(folder: Path) -> Launch:
@@ -142,12 +138,15 @@ def read_launch(folder: Path) -> Launch:
     )
 
 
+def log_root() -> Path:
+    """Return the folder in which every launch makes a folder of logs, as ROS has it."""
+    home = os.environ.get('ROS_HOME') or Path.home() / '.ros'
+    return Path(os.environ.get('ROS_LOG_DIR') or Path(home) / 'log')
+
+
 def _folders() -> list[Path]:
-    root = Path(
-        os.environ.get('ROS_LOG_DIR')
-        or Path(os.environ.get('ROS_HOME') or Path.home() / '.ros') / 'log'
-    )
-    return [path.parent for path in root.glob('*/launch.log') if not path.parent.is_symlink()]
+    found = log_root().glob('*/launch.log')
+    return [path.parent for path in found if not path.parent.is_symlink()]
 
 
 def _lines(path: Path) -> list[str]:
@@ -157,11 +156,12 @@ def _lines(path: Path) -> list[str]:
 
 
 def _launch_pid(folder: Path) -> int:
-    return int(re.search(r'(\d+)$', folder.name)[1]) if folder.name[-1:].isdigit() else 0
+    match = re.search(r'\d+$', folder.name)
+    return int(match[0]) if match else 0
 
 
 def _launch_environment(folder: Path) -> dict[str, str] | None:
-    """Environment of the launch's process; None if it has ended."""
+    """Return the environment of the launch's process; None if it has ended."""
     pid = _launch_pid(folder)
     if 'launch' not in _command_line(pid):  # another process has its number now
         return None
@@ -174,21 +174,14 @@ def _launch_environment(folder: Path) -> dict[str, str] | None:
 
 def _command_line(pid: int) -> list[str]:
     try:
-        return (
-            Path(f'/proc/{pid}/cmdline')
-            .read_bytes()
-            .decode(errors='replace')
-            .rstrip('\0')
-            .split('\0')
-        )
+        text = Path(f'/proc/{pid}/cmdline').read_text(errors='replace')
     except OSError:
         return []
+    return text.rstrip('\0').split('\0')
 
 
 def _node_name(words: list[str]) -> str | None:
-    remapped = dict(
-        word.split(':=', 1) for word in words if word.startswith(('__node:=', '__ns:='))
-    )
+    remapped = dict(word.split(':=', 1) for word in words if ':=' in word)
     if '__node' not in remapped:
         return None
     return f'{remapped.get("__ns", "").rstrip("/")}/{remapped["__node"]}'
@@ -202,7 +195,7 @@ def _words(command: str) -> list[str]:
 
 
 def _spoken(command: str) -> str:
-    """`softarm launch FILE ..` for `/somewhere/bin/softarm launch FILE ..`."""
+    """Return `softarm launch FILE ..` for `/somewhere/bin/softarm launch FILE ..`."""
     return re.sub(r'^\S*/(softarm|ros2) ', r'\1 ', command)
 
 

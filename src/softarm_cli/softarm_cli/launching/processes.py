@@ -1,7 +1,7 @@
-"""Runs the processes of a launch description: prefixes their output, restarts them, ends them in order.
+"""Run the processes of a launch description: prefix their output, restart them, end them.
 
-Every process leads a group of its own, and signals go to the group, so nothing that a node starts
-is left behind.
+Every process leads a process group, and signals go to the group, so that nothing that a node has
+started is left behind.
 """
 
 import asyncio
@@ -12,12 +12,15 @@ import signal
 import socket
 import sys
 import time
+from asyncio.subprocess import Process as Child
 from pathlib import Path
+from typing import TextIO
 
 from softarm_cli.launching.description import Process
+from softarm_cli.launching.logs import log_root
 
 _ESCALATION_S = 5.0  # from SIGINT to SIGTERM, and from there to SIGKILL, as ros2 launch does
-_CONFIGURATION_IS_WRONG = 2  # exit code of a node
+_BAD_CONFIGURATION = 2  # exit code of a node
 _MOST_CHARACTERS = 300
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
@@ -26,11 +29,11 @@ _libc = ctypes.CDLL(None)
 def run(processes: list[Process]) -> int:
     """Run until every process has ended, or SIGINT or SIGTERM ends them; return the exit code.
 
-    What happens when a process ends is said in the launch file, as for `ros2 launch`:
-    on_exit="shutdown" ends the others, respawn="true" starts it again, neither leaves it ended. The
-    exit code is 0 after SIGINT or SIGTERM and when all have ended, 1 when a process that the others
-    need has ended or cannot be started, and 2 when a node's configuration is wrong: a node says so
-    by its exit code 2, is not started again, and ends the others.
+    The launch file decides what follows the end of a process, as in `ros2 launch`:
+    on_exit="shutdown" ends the others, respawn="true" starts it again. The exit code is 0 after
+    SIGINT or SIGTERM and when all have ended, 1 when a process with on_exit="shutdown" has ended or
+    a process cannot be started, and 2 when a node's configuration is wrong: such a node ends with
+    exit code 2, is not started again, and ends the others.
     """
     with _Log() as log:
         return asyncio.run(_Launch(processes, log).run())
@@ -39,29 +42,27 @@ def run(processes: list[Process]) -> int:
 class _Log:
     """The screen, and launch.log in a folder of its own."""
 
-    def __enter__(self):
-        root = (
-            os.environ.get('ROS_LOG_DIR')
-            or Path(os.environ.get('ROS_HOME') or Path.home() / '.ros') / 'log'
-        )
-        folder = (
-            Path(root)
-            / f'{time.strftime("%Y-%m-%d-%H-%M-%S")}-{socket.gethostname()}-{os.getpid()}'
-        )
+    def __enter__(self) -> '_Log':
+        name = f'{time.strftime("%Y-%m-%d-%H-%M-%S")}-{socket.gethostname()}-{os.getpid()}'
+        folder = log_root() / name
         folder.mkdir(parents=True, exist_ok=True)
         self._file = (folder / 'launch.log').open('w')
         self.line(f'[INFO] [launch]: All log files can be found below {folder}')
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
-    def line(self, text: str, screen: bool = True, stream=None) -> None:
+    def line(self, text: str, screen: bool = True, stream: TextIO | None = None) -> None:
         """Write one line to the log, and to the screen unless told not to."""
         self._file.write(f'{time.time():.6f} {text}\n')
         self._file.flush()
         if screen:
             print(text, file=stream or sys.stdout, flush=True)
+
+    def error(self, text: str) -> None:
+        """Write one line to the log and to standard error."""
+        self.line(text, stream=sys.stderr)
 
 
 class _Launch:
@@ -78,17 +79,14 @@ class _Launch:
             loop.add_signal_handler(number, self._on_signal, number)
         await asyncio.gather(*(self._keep(process) for process in self._processes))
         if self._cause:
-            self._log.line(
-                f'[ERROR] [launch]: ended because {self._cause}'[:_MOST_CHARACTERS],
-                stream=sys.stderr,
-            )
+            self._log.error(f'[ERROR] [launch]: ended because {self._cause}'[:_MOST_CHARACTERS])
         return self._code
 
-    def _on_signal(self, number):
+    def _on_signal(self, number: int) -> None:
         if not self._stopping.is_set():
-            self._log.line(
-                f'[WARNING] [launch]: user interrupted with {signal.Signals(number).name}: ending every process',
-                stream=sys.stderr,
+            name = signal.Signals(number).name
+            self._log.error(
+                f'[WARNING] [launch]: user interrupted with {name}: ending every process'
             )
             self._stopping.set()
 
@@ -99,12 +97,12 @@ class _Launch:
             started += 1
             if self._stopping.is_set():
                 return
-            if process.node and code == _CONFIGURATION_IS_WRONG:
+            if process.node and code == _BAD_CONFIGURATION:
                 self._end_all(
-                    _CONFIGURATION_IS_WRONG,
+                    _BAD_CONFIGURATION,
                     f'{process.node} cannot run: {self._last_words(process)}',
                 )
-            elif process.shutdown_on_exit:
+            elif process.shutdown_on_exit and code is not None:
                 words = f': {self._last_words(process)}' if code > 0 else ''
                 self._end_all(
                     1, f'{process.node or process.name}, which the others need, {_how(code)}{words}'
@@ -112,15 +110,14 @@ class _Launch:
             if not process.respawn:
                 return
             if started > process.respawn_max_retries >= 0:
-                text = (
+                self._log.error(
                     f'[ERROR] [{process.name}]: has ended {started} times and is not started again'
                 )
-                self._log.line(text, stream=sys.stderr)
                 return
             await self._stops_within(process.respawn_delay_s)
 
     def _last_words(self, process: Process) -> str:
-        return self._last_errors.get(process.name, 'it does not say why')
+        return self._last_errors.get(process.name, 'it gave no reason')
 
     def _end_all(self, code: int, cause: str) -> None:
         self._code, self._cause = code, cause
@@ -131,7 +128,7 @@ class _Launch:
             await asyncio.wait([asyncio.ensure_future(self._stopping.wait())], timeout=seconds)
 
     async def _once(self, process: Process) -> int | None:
-        """Start the process and wait until it has ended; return its exit code, None where it cannot be started."""
+        """Start a process, wait for its end; return its exit code, None if it cannot be started."""
         try:
             child = await asyncio.create_subprocess_exec(
                 *process.command,
@@ -148,10 +145,12 @@ class _Launch:
             return None
         self._log.line(f'[INFO] [{process.name}]: process started with pid [{child.pid}]')
         copies = [
-            asyncio.create_task(
-                self._copy(process, child.stdout, process.output != 'log', sys.stdout)
-            ),
-            asyncio.create_task(self._copy(process, child.stderr, True, sys.stderr)),
+            asyncio.create_task(self._copy(process, source, screen, stream))
+            for source, screen, stream in (
+                (child.stdout, process.output == 'screen', sys.stdout),
+                (child.stderr, True, sys.stderr),
+            )
+            if source is not None
         ]
         ended = asyncio.create_task(child.wait())
         stop = asyncio.create_task(self._stopping.wait())
@@ -161,14 +160,14 @@ class _Launch:
         stop.cancel()
         _signal_group(child.pid, signal.SIGKILL)  # what the process has started and left
         await asyncio.gather(*copies)
-        self._report(process, child)
-        return child.returncode
+        code = ended.result()
+        self._report(process, child.pid, code)
+        return code
 
-    async def _end(self, process: Process, child, ended) -> None:
+    async def _end(self, process: Process, child: Child, ended: asyncio.Task[int]) -> None:
         if process.node and not _handles_signals(child.pid):
-            _signal_group(
-                child.pid, signal.SIGTERM
-            )  # still importing: SIGINT would only make a traceback
+            # It still imports modules: on SIGINT it would print a traceback.
+            _signal_group(child.pid, signal.SIGTERM)
         for number, following in (
             (signal.SIGINT, signal.SIGTERM),
             (signal.SIGTERM, signal.SIGKILL),
@@ -177,15 +176,17 @@ class _Launch:
             await asyncio.wait([ended], timeout=_ESCALATION_S)
             if ended.done():
                 return
-            self._log.line(
-                f"[ERROR] [{process.name}]: process[{process.name}] failed to terminate '{_ESCALATION_S:g}' seconds after receiving "
-                f"'{number.name}', escalating to '{following.name}'",
-                stream=sys.stderr,
+            self._log.error(
+                f'[ERROR] [{process.name}]: process[{process.name}] failed to terminate '
+                f"'{_ESCALATION_S:g}' seconds after receiving '{number.name}', "
+                f"escalating to '{following.name}'"
             )
         _signal_group(child.pid, signal.SIGKILL)
         await ended
 
-    async def _copy(self, process: Process, source, screen: bool, stream) -> None:
+    async def _copy(
+        self, process: Process, source: asyncio.StreamReader, screen: bool, stream: TextIO
+    ) -> None:
         while True:
             try:
                 line = await source.readline()
@@ -198,33 +199,30 @@ class _Launch:
             if stream is sys.stderr and text:
                 self._last_errors[process.name] = text
 
-    def _report(self, process: Process, child) -> None:
-        if child.returncode == 0:
-            self._log.line(
-                f'[INFO] [{process.name}]: process has finished cleanly [pid {child.pid}]'
-            )
-        elif self._stopping.is_set() and child.returncode in (-signal.SIGINT, -signal.SIGTERM):
-            self._log.line(
-                f'[INFO] [{process.name}]: process was ended by {signal.Signals(-child.returncode).name} [pid {child.pid}]'
-            )
+    def _report(self, process: Process, pid: int, code: int) -> None:
+        if code == 0:
+            text = f'process has finished cleanly [pid {pid}]'
+        elif self._stopping.is_set() and code in (-signal.SIGINT, -signal.SIGTERM):
+            text = f'process was ended by {signal.Signals(-code).name} [pid {pid}]'
         else:
-            how = f"pid {child.pid}, exit code {child.returncode}, cmd '{shlex.join(process.command)}'"
-            self._log.line(
-                f'[ERROR] [{process.name}]: process has died [{how}].', stream=sys.stderr
+            command = shlex.join(process.command)
+            self._log.error(
+                f'[ERROR] [{process.name}]: process has died '
+                f"[pid {pid}, exit code {code}, cmd '{command}']."
             )
+            return
+        self._log.line(f'[INFO] [{process.name}]: {text}')
 
 
-def _how(code: int | None) -> str:
-    """How a process ended, from its exit code."""
-    return (
-        f'was killed by {signal.Signals(-code).name}'
-        if code < 0
-        else f'ended with exit code {code}'
-    )
+def _how(code: int) -> str:
+    """Return how a process ended, in words."""
+    if code < 0:
+        return f'was killed by {signal.Signals(-code).name}'
+    return f'ended with exit code {code}'
 
 
 def _handles_signals(pid: int) -> bool:
-    """Whether a process has set up its own end: every node handles SIGTERM."""
+    """Return whether a process handles SIGTERM, as every node does once it runs."""
     try:
         status = Path(f'/proc/{pid}/status').read_text()
     except FileNotFoundError:
@@ -236,7 +234,7 @@ def _handles_signals(pid: int) -> bool:
 
 
 def _end_with_parent() -> None:
-    """In the child before it starts: get SIGTERM should the launcher be killed outright, so that a node vents and closes."""
+    """In the child: ask for SIGTERM when the launcher is killed, so that a driver vents."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 

@@ -3,6 +3,7 @@
 import re
 import shlex
 import subprocess
+from collections.abc import Callable
 
 from ament_index_python.packages import (
     PackageNotFoundError,
@@ -21,7 +22,7 @@ class SubstitutionError(ValueError):
 def expand(
     text: str, variables: dict[str, str], environment: dict[str, str], directory: str
 ) -> str:
-    """The text with every $(...) replaced, innermost first.
+    """Return a text with every $(...) replaced, innermost first.
 
     Args:
         text: Value of an attribute.
@@ -43,8 +44,9 @@ def expand(
 
 
 def split(text: str) -> list[str]:
-    """Words of a command line as a shell would split it, each $(...) kept whole; expand each word afterwards."""
-    kept, plain, depth, start = [], '', 0, 0
+    """Split a command line into words as a shell does, but keep each $(...) whole."""
+    kept: list[str] = []
+    plain, depth, start = '', 0, 0
     for i, character in enumerate(text):
         if text.startswith('$(', i):
             start = i if depth == 0 else start
@@ -63,15 +65,18 @@ def split(text: str) -> list[str]:
     ]
 
 
-def _value(inside: str, variables, environment, directory) -> str:
+def _value(
+    inside: str, variables: dict[str, str], environment: dict[str, str], directory: str
+) -> str:
     kind, *arguments = inside.split(None, 2) or ['']
     match kind, arguments:
         case 'dirname', []:
             return directory
         case 'var', [name]:
             if name not in variables:
+                declared = ', '.join(sorted(variables)) or 'none'
                 raise SubstitutionError(
-                    f'launch configuration {name!r} is not declared; declared: {", ".join(sorted(variables)) or "none"}'
+                    f'launch configuration {name!r} is not declared; declared: {declared}'
                 )
             return variables[name]
         case 'env', [name, *default]:
@@ -90,7 +95,7 @@ def _value(inside: str, variables, environment, directory) -> str:
 
 
 def _output(quoted: str) -> str:
-    """What a command line, one quoted word, writes to stdout."""
+    """Return what a command line, given as one quoted word, writes to standard output."""
     try:
         [line] = shlex.split(quoted)
         result = subprocess.run(
@@ -105,7 +110,7 @@ def _output(quoted: str) -> str:
     return result.stdout
 
 
-def _of_package(look_up, package: str) -> str:
+def _of_package(look_up: Callable[[str], str], package: str) -> str:
     try:
         return look_up(package)
     except (PackageNotFoundError, ValueError) as error:

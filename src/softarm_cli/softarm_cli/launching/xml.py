@@ -1,8 +1,10 @@
 """XML launch files as elements that know the line they stand on."""
 
 import xml.sax
+from collections.abc import Set
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.sax.xmlreader import AttributesImpl, Locator
 
 from soft_arm_description.command_line import one_line
 
@@ -25,22 +27,21 @@ class Element:
     children: list['Element'] = field(default_factory=list)
 
     def error(self, message: str) -> LaunchError:
-        """An error that points at this element."""
+        """Return an error that points at this element."""
         return LaunchError(f'{where(self.file)}:{self.line}: {message}')
 
     def required(self, name: str) -> str:
-        """The value of an attribute that must be there."""
+        """Return the value of an attribute that must be there."""
         if name not in self.attributes:
             raise self.error(f'<{self.tag}> lacks the attribute {name!r}')
         return self.attributes[name]
 
-    def check(self, attributes: set[str], children: set[str] = frozenset()) -> None:
-        """Refuse what this tag does not know."""
+    def check(self, attributes: Set[str], children: Set[str] = frozenset()) -> None:
+        """Refuse unknown attributes and children."""
         for name in self.attributes:
             if name not in attributes:
-                raise self.error(
-                    f'unknown attribute {name!r} of <{self.tag}>; known: {", ".join(sorted(attributes))}'
-                )
+                known = ', '.join(sorted(attributes))
+                raise self.error(f'unknown attribute {name!r} of <{self.tag}>; known: {known}')
         for child in self.children:
             if child.tag not in children:
                 known = f'known: {", ".join(sorted(children))}' if children else 'it takes none'
@@ -48,12 +49,12 @@ class Element:
 
 
 def where(path: Path) -> str:
-    """Name of a launch file in messages: with its folder, which is enough to find it and leaves room for the reason."""
+    """Return a launch file's name with its folder, for messages."""
     return str(Path(*path.parts[-2:]))
 
 
 def read(path: Path) -> Element:
-    """The root element of a launch file.
+    """Return the root element of a launch file.
 
     Raises:
         LaunchError: If the file is missing, is not XML or is not a <launch> file.
@@ -72,25 +73,31 @@ def read(path: Path) -> Element:
 
 
 class _Handler(xml.sax.ContentHandler):
-    def __init__(self, path):
+    root: Element  # once the file is read
+
+    def __init__(self, path: Path):
         super().__init__()
         self._path = path
-        self._open = []
-        self.root = None
+        self._open: list[Element] = []
 
-    def startElement(self, name, attrs):
-        element = Element(name, dict(attrs), self._path, self._locator.getLineNumber())
+    def setDocumentLocator(self, locator: Locator) -> None:
+        self._position = locator
+
+    def startElement(self, name: str, attrs: AttributesImpl) -> None:
+        line = self._position.getLineNumber() or 0
+        element = Element(name, dict(attrs.items()), self._path, line)
         if self._open:
             self._open[-1].children.append(element)
         else:
             self.root = element
         self._open.append(element)
 
-    def endElement(self, name):
+    def endElement(self, name: str) -> None:
         self._open.pop()
 
-    def characters(self, content):
+    def characters(self, content: str) -> None:
         if content.strip():
+            line = self._position.getLineNumber()
             raise LaunchError(
-                f'{where(self._path)}:{self._locator.getLineNumber()}: text {content.strip()!r} outside any attribute'
+                f'{where(self._path)}:{line}: text {content.strip()!r} outside any attribute'
             )

@@ -1,1 +1,1 @@
-"""Nodes of the launch files; nothing else in this package is a node."""
+"""Nodes of this package."""

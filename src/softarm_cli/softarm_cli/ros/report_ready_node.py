@@ -1,8 +1,8 @@
-"""Node `report_ready`: says when every node of a launch works, until then who is waited for, and ends with the launch.
+"""Node `report_ready`: log when all nodes of a launch work, and until then which do not.
 
-In: `/diagnostics`. A node works when its report is OK, or WARN without the value `ready: False`.
-Two processes that report under one name, before all nodes work, and a node that has not run for a
-minute end this node with exit code 1; the launch file ends the rest.
+In: `/diagnostics`. A node works if its report is OK, or WARN without the value `ready: False`. This
+node ends with exit code 1, and the launch with it, when two processes report under one name before
+all nodes work, and when a node has not run for a minute.
 """
 
 import math
@@ -29,14 +29,14 @@ class ReportReadyParameters:
     """Parameters of the node."""
 
     nodes: list[str] = parameter(
-        description='nodes that must work; names relative to the namespace of this one'
+        description='nodes that must work; relative names are in the namespace of this node'
     )
-    what: str = parameter(description='what the launch runs, for the line that says so')
-    hint: str = parameter('', 'what to try then')
+    what: str = parameter(description='what the launch runs, for the line "ready: .."')
+    hint: str = parameter('', 'a command to try then, for the same line')
 
 
 class LaunchError(RuntimeError):
-    """The launch cannot go on."""
+    """The launch cannot continue."""
 
 
 class ReportReadyNode(Node):
@@ -70,13 +70,14 @@ class ReportReadyNode(Node):
             now_s,
         )
         if gone := self._readiness.gone(now_s):
-            raise LaunchError(f'{gone[0]} has not run for a minute: its error stands above')
+            raise LaunchError(f'{gone[0]} has not run for a minute: see its error above')
         if self._is_ready:
             self._watch(now_s)
             return
         if self._readiness.doubled:
             raise LaunchError(
-                f'two {self._readiness.doubled} run in this ROS domain: end one, or take a domain of your own, ROS_DOMAIN_ID=..'
+                f'two {self._readiness.doubled} run in this ROS domain: end one, or use another '
+                'domain, ROS_DOMAIN_ID=..'
             )
         missing = self._readiness.missing(now_s)
         if not missing:

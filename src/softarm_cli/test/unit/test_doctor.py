@@ -13,9 +13,9 @@ from softarm_cli.doctor.remedies import one_line
 from softarm_cli.doctor.report import Report, Topic
 from softarm_cli.doctor.systems import SYSTEMS
 from softarm_cli.graph.graph import RunningNode
-from softarm_cli.launching import processes as launch_processes
 from softarm_cli.launching.description import Process
 from softarm_cli.launching.logs import Launch, LaunchedProcess, last_launch
+from softarm_cli.launching.processes import run
 
 ARM = [f'/left/{name}' for name in SYSTEMS[0].nodes] + ['/camera/camera']
 OK, WARN, ERROR = b'\0', b'\1', b'\2'  # of DiagnosticStatus
@@ -201,7 +201,7 @@ def test_a_launch_log_tells_how_its_processes_ended(tmp_path, monkeypatch):
     name = ('--ros-args', '-r', '__node:=driver', '-r', '__ns:=/left')
     script = 'import sys; print("no board at 1.2.3.4", file=sys.stderr, flush=True); sys.exit(1)'
     driver = Process('driver-1', (sys.executable, '-c', script, *name), {}, shutdown_on_exit=True)
-    assert launch_processes.run([driver, Process('good-2', ('true',), {})]) == 1
+    assert run([driver, Process('good-2', ('true',), {})]) == 1
     found = last_launch()
     driver = next(process for process in found.processes if process.label == 'driver-1')
     assert not found.is_running and not found.was_interrupted
