@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soft_arm_kinematics.segments import pcc
+from soft_arm_kinematics.segments import chain, pcc
 
 if TYPE_CHECKING:
     from soft_arm_kinematics.arm import Arm
@@ -32,7 +32,7 @@ class Configuration:
     @cached_property
     def segment_poses(self) -> np.ndarray:
         """Poses of the segments' ends, (..., n_segments, 4, 4) [m]."""
-        return self.arm.segment_poses(self.actuation)
+        return chain.segment_poses(self.arm.chain, self.actuation)
 
     @property
     def tip_pose(self) -> np.ndarray:
@@ -47,7 +47,7 @@ class Configuration:
     @cached_property
     def arcs(self) -> np.ndarray:
         """Arcs (..., n_segments, 3) [rad, rad, m] as in `pcc`; of a modal segment, the arc that bends its end as far."""
-        return self.arm.segment_arcs(self.actuation)
+        return chain.arcs(self.arm.chain, self.actuation)
 
     @cached_property
     def _polar(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
