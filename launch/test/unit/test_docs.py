@@ -3,8 +3,20 @@
 import re
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from pydantic import BaseModel
+
+from soft_arm_control.grasping.no_load_reference import NoLoadValues
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_description.calibration import COMMANDS as COMMANDS_OF_CALIBRATIONS
+from soft_arm_description.calibration import Header
+from soft_arm_description.robot import IkWeights, Robot
+from soft_arm_description.segments import Disc
+from soft_arm_kinematics.calibration.pressure_bend import PressureBend
+from soft_arm_kinematics.calibration.pressure_length import PressureLength
+from soft_arm_vision.calibration.extrinsics import ExtrinsicValues
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / 'docs' / 'reference' / 'interfaces.md').read_text()
@@ -99,3 +111,49 @@ def test_no_other_tests_are_named_than_were_checked():
     assert len(NAMED_TESTS) > 60 and SAFETY.count('.py::') == len(
         re.findall(r'`test_\w+\.py::test_\w+(?:\.\.)?`', SAFETY)
     )
+
+
+def tables(page, heading=''):
+    """Words in code in the first column of the tables of a page, or of one section of it."""
+    text = (ROOT / 'docs' / 'reference' / page).read_text()
+    if heading:
+        text = text.split(f'\n## {heading}\n')[1].split('\n## ')[0]
+    first = re.findall(r'(?m)^\| (`[^|]*?) \|', text)
+    return {word for cell in first for word in re.findall(r'`(\w+)`', cell)}
+
+
+def keys(model):
+    """Keys of a pydantic model and of the models inside it."""
+    found = set(model.model_fields)
+    for field in model.model_fields.values():
+        for inner in _models(field.annotation):
+            found |= keys(inner)
+    return found
+
+
+def _models(annotation):
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [m for argument in get_args(annotation) for m in _models(argument)]
+
+
+def test_every_key_of_a_robot_file_is_on_its_page_and_no_other():
+    inline = {'disc', 'ik_weights'}  # their keys are named where they are
+    nested = keys(Disc) | keys(IkWeights)
+    assert tables('robot_file.md') | nested == keys(Robot) | inline
+
+
+@pytest.mark.parametrize(
+    'values', [PressureLength, PressureBend, ExtrinsicValues, Dynamics, NoLoadValues]
+)
+def test_every_key_of_a_calibration_file_is_on_its_page_and_no_other(values):
+    assert tables('calibration_files.md', f'`{values.kind}.yaml`') == set(values.model_fields)
+
+
+def test_every_key_of_all_calibration_files_is_on_the_page_and_no_other():
+    assert tables('calibration_files.md', 'Every file') == keys(Header) | {'values'}
+
+
+def test_every_kind_of_calibration_is_on_the_page():
+    page = (ROOT / 'docs' / 'reference' / 'calibration_files.md').read_text()
+    assert set(re.findall(r'## `(\w+)\.yaml`', page)) == set(COMMANDS_OF_CALIBRATIONS)
