@@ -1,4 +1,4 @@
-"""Calibration: measured pressures and lengths in a CSV file to a curve for every bellows, and an arm that uses them."""
+"""Calibration: pressures and lengths in a CSV file to a curve for every bellows of an arm."""
 
 import tempfile
 from pathlib import Path

@@ -1,8 +1,8 @@
 """An arm: segments of any kind in series, from a robot file to poses and Jacobians.
 
 Every arm takes actuation vectors: the coordinates of `Robot.actuation` in their order (lengths [m],
-pressures [Pa] or theta, phi [rad] and ell [m]). A `BellowsArm`, whose segments all have bellows, has
-lengths as its actuation and a curve that turns pressures into lengths and back.
+pressures [Pa] or theta, phi [rad] and ell [m]). All segments of a `BellowsArm` have bellows: its
+actuation is their lengths, and a curve turns pressures into lengths and back.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description.calibration import OtherRobotError
 from soft_arm_description.rig import VIRTUAL, Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot
+from soft_arm_description.segments import BellowsSegment
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
 from soft_arm_kinematics.calibration.pressure_length import (
     PressureLengthCurve,
@@ -32,7 +33,9 @@ _log = logging.getLogger(__name__)
 
 
 class Arm:
-    """Forward kinematics of a robot; all methods broadcast over leading shapes, SI units, robot-file order.
+    """Forward kinematics of a robot, in SI units and in the order of the robot file.
+
+    All methods broadcast over leading shapes.
 
     Poses are `T_base_tip` in the arm's base frame (z along the straight arm); arcs are
     (..., n_segments, 3) as in `pcc`.
@@ -88,7 +91,7 @@ class Arm:
 
     @property
     def base_pose(self) -> np.ndarray:
-        """T_parent_base (4, 4) [m]: where the base stands in its parent frame, from the robot file."""
+        """T_parent_base (4, 4) [m]: pose of the base in its parent frame, from the robot file."""
         base, pose = self.robot.base, np.eye(4)
         pose[:3, :3] = Rotation.from_euler('xyz', base.rpy_deg, degrees=True).as_matrix()
         pose[:3, 3] = base.position_m
@@ -96,7 +99,10 @@ class Arm:
 
     @property
     def rest_actuation(self) -> np.ndarray:
-        """Actuation (n,) at ambient pressure, bend 0 and the middle of the length limits of a tendon segment, inside the limits."""
+        """Actuation (n,) at rest, inside the limits.
+
+        That is ambient pressure; for a tendon segment, bend 0 and the middle of its length limits.
+        """
         middle = self.actuation_limits.mean(axis=0)
         rest = [middle[i] if c.unit == 'm' else 0.0 for i, c in enumerate(self.robot.actuation)]
         for s, columns in zip(self.robot.segments, self.columns, strict=True):
@@ -108,11 +114,11 @@ class Arm:
 
     @property
     def set_by_pressures(self) -> bool:
-        """Whether pressures alone set the shape: each segment has bellows, or is bent by one pressure."""
+        """Whether pressures alone set the shape, by bellows or by one pressure for each bend."""
         return all(c.unit == 'Pa' for c in self.robot.actuation)
 
     def clip_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Clip finite pressures [Pa] to the calibrated range, (..., n): a sensor may read just beyond a limit."""
+        """Clip finite pressures [Pa], (..., n), to their range: a sensor may read beyond it."""
         return np.clip(pressures_pa, *self.pressure_limits_pa)
 
     def actuation_at(self, pressures_pa: np.ndarray) -> np.ndarray:
@@ -125,35 +131,41 @@ class Arm:
         if not self.set_by_pressures:
             other = next(s for s in self.robot.segments if s.kind in ('bellows', 'tendon'))
             raise KinematicsError(
-                f'robot {self.robot.name} is not set by pressures alone: segment {other.name} is of kind {other.kind}; '
-                f'give actuation, {self.coordinates_text}'
+                f'pressures alone do not set robot {self.robot.name}: segment {other.name} is of '
+                f'kind {other.kind}; give actuation, {self.coordinates_text}'
             )
         return self.checked(pressures_pa)
 
     def configuration(self, actuation: np.ndarray) -> Configuration:
-        """Poses, arcs, Jacobian and backbone at actuation (..., n), each computed once and only when asked."""
+        """Return the arm at actuation (..., n): poses, arcs, Jacobian, backbone."""
         return Configuration(self, actuation)
 
     def fk(self, actuation: np.ndarray) -> np.ndarray:
-        """T_base_tip (..., 4, 4) [m] at actuation (..., n): the product E = T1 T2 ... of the segments with their rigid ends."""
+        """Return T_base_tip (..., 4, 4) [m] at actuation (..., n).
+
+        It is the product E = T1 T2 ... of the segments with their rigid ends.
+        """
         return self.segment_poses(actuation)[..., -1, :, :]
 
     def tip(self, actuation: np.ndarray) -> np.ndarray:
-        """Tip position (..., 3) [m] at actuation (..., n)."""
+        """Return the tip position (..., 3) [m] at actuation (..., n)."""
         return self.fk(actuation)[..., :3, 3]
 
     def segment_poses(self, actuation: np.ndarray) -> np.ndarray:
-        """Poses of the ends of all segments in the base, (..., n_segments, 4, 4), at actuation (..., n)."""
+        """Return poses of the segments' ends, (..., n_segments, 4, 4), at actuation (..., n)."""
         return segment_chain.segment_poses(self.chain, self.checked(actuation))
 
     def segment_arcs(self, actuation: np.ndarray) -> np.ndarray:
-        """Arcs (..., n_segments, 3) at actuation (..., n) [rad, rad, m]; of a modal segment, the arc that bends its end as far."""
+        """Return the arcs (..., n_segments, 3) [rad, rad, m] at actuation (..., n).
+
+        For a modal segment it is the arc that bends its end as far.
+        """
         return segment_chain.arcs(self.chain, self.checked(actuation))
 
     def polar_from_arcs(
         self, actuation: np.ndarray, arcs: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Theta [rad], phi [rad] and ell [m] of every segment, each (..., n_segments), from its arcs.
+        """Return theta [rad], phi [rad] and ell [m] of all segments, (..., n_segments), from arcs.
 
         Bellows give theta >= 0. The other kinds know their bending plane from the robot file or the
         actuation (..., n): their theta has the sign of the bend in that plane.
@@ -167,17 +179,21 @@ class Arm:
         return theta, phi, ell
 
     def twist_jacobian(self, actuation: np.ndarray) -> np.ndarray:
-        """Twist of the tip in the base per m, Pa or rad of each coordinate, (..., 6, n): velocity [m], then angular velocity [rad]."""
+        """Return the twist of the tip in the base per m, Pa or rad of each coordinate, (..., 6, n).
+
+        Rows: velocity [m], then angular velocity [rad].
+        """
         return segment_chain.twist_jacobian(self.chain, self.checked(actuation))
 
     def tip_jacobian(self, actuation: np.ndarray) -> np.ndarray:
-        """Derivative of the tip position by the actuation, (..., 3, n) [m per unit of the coordinate]."""
+        """Return the derivative of the tip position by the actuation, (..., 3, n) [m per unit]."""
         return self.twist_jacobian(actuation)[..., :3, :]
 
     @property
     def coordinates_text(self) -> str:
         """Size, names and units of an actuation vector, for messages."""
-        return f'{self.n_actuators} values of {_listed(f"{c.name} [{c.unit}]" for c in self.robot.actuation)}'
+        names = _listed(f'{c.name} [{c.unit}]' for c in self.robot.actuation)
+        return f'{self.n_actuators} values of {names}'
 
     def checked(self, actuation: np.ndarray) -> np.ndarray:
         """Return the actuation (..., n) as floats.
@@ -200,14 +216,16 @@ class Arm:
             )
         if not np.isfinite(actuation).all():
             raise KinematicsError(
-                f'one of the {what} is {actuation[~np.isfinite(actuation)][0]} [{unit}]: give finite values'
+                f'one of the {what} is {actuation[~np.isfinite(actuation)][0]} [{unit}]: '
+                'give finite values'
             )
         return actuation
 
 
 class BellowsArm(Arm):
-    """An arm whose segments all have bellows: its actuation is their lengths [m], which pressures set through a curve.
+    """An arm whose segments all have bellows.
 
+    Its actuation is their lengths [m], which pressures set through a curve.
     Methods that take or give pressures raise CurveError outside the calibrated range.
 
     Attributes:
@@ -231,7 +249,8 @@ class BellowsArm(Arm):
         self.curve = curve = curve or curve_of_robot_file(robot)
         if curve.chambers != robot.chambers:
             raise KinematicsError(
-                f'curve of {curve.chambers}: the robot {robot.name} has {robot.chambers}; calibrate this robot'
+                f'curve of {curve.chambers}: the robot {robot.name} has {robot.chambers}; '
+                'calibrate this robot'
             )
         at_limits_m = curve.lengths(curve.clip(robot.pressure_limits_pa))
         low = np.max([robot.length_limits_m[0], curve.length_range_m[0], at_limits_m[0]], axis=0)
@@ -250,7 +269,7 @@ class BellowsArm(Arm):
         return True
 
     def clip_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Clip finite pressures [Pa] to the calibrated range, (..., n): a sensor may read just beyond a limit."""
+        """Clip finite pressures [Pa], (..., n), to their range: a sensor may read beyond it."""
         return self.curve.clip(pressures_pa)
 
     def actuation_at(self, pressures_pa: np.ndarray) -> np.ndarray:
@@ -266,7 +285,9 @@ class BellowsArm(Arm):
         return self.curve.pressures(lengths_m)
 
     def lengths_from_arcs(self, arcs: np.ndarray) -> np.ndarray:
-        """Lengths (..., n) [m] of arcs (..., n_segments, 3), L_j = ell - theta h cos(phi - beta_j); limits are not applied.
+        """Return lengths (..., n) [m] of arcs (..., n_segments, 3), without limits.
+
+        L_j = ell - theta h cos(phi - beta_j).
 
         Raises:
             KinematicsError: If the arcs have another shape or a value is not finite.
@@ -274,13 +295,15 @@ class BellowsArm(Arm):
         arcs = np.asarray(arcs, dtype=float)
         if arcs.shape[-2:] != (self.n_segments, 3) or not np.isfinite(arcs).all():
             raise KinematicsError(
-                f'arcs of shape {arcs.shape}: give finite values (..., {self.n_segments}, 3): u_x, u_y [rad], ell [m]'
+                f'arcs of shape {arcs.shape}: give finite values (..., {self.n_segments}, 3): '
+                'u_x, u_y [rad], ell [m]'
             )
         lengths_m = np.empty((*arcs.shape[:-2], self.n_actuators))
         for i, (segment, columns) in enumerate(zip(self.robot.segments, self.columns, strict=True)):
-            bellows = segment.actuators
-            matrix = pcc.lengths_matrix(bellows.angles_rad, bellows.centre_radius_m)
-            lengths_m[..., columns] = arcs[..., i, :] @ matrix.T
+            if isinstance(segment, BellowsSegment):  # always
+                bellows = segment.actuators
+                matrix = pcc.lengths_matrix(bellows.angles_rad, bellows.centre_radius_m)
+                lengths_m[..., columns] = arcs[..., i, :] @ matrix.T
         return lengths_m
 
 
@@ -289,8 +312,9 @@ def check_bellows(robot: Robot) -> None:
     others = [f'{s.name} ({s.kind})' for s in robot.segments if s.kind != 'bellows']
     if others:
         raise KinematicsError(
-            f'robot {robot.name} has no bellows in {_listed(others)}: this needs lengths and a pressure-to-length '
-            'curve; choose a robot whose segments all have bellows, such as two_module_arm'
+            f'robot {robot.name} has no bellows in {_listed(others)}: lengths and a '
+            'pressure-to-length curve are needed here; choose a robot whose segments all have '
+            'bellows, such as two_module_arm'
         )
 
 
@@ -300,12 +324,17 @@ def _listed(names: Iterable[str], most: int = 6) -> str:
 
 
 def make_arm(robot: Robot) -> Arm:
-    """Make the arm of a robot, not calibrated: a `BellowsArm` if all its segments have bellows, an `Arm` otherwise."""
+    """Make the arm of a robot, without a rig's calibration.
+
+    It is a `BellowsArm` if all segments have bellows, and an `Arm` otherwise.
+    """
     return (BellowsArm if all(s.kind == 'bellows' for s in robot.segments) else Arm)(robot)
 
 
 def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
-    """Load a robot file and what was calibrated on a rig: a `BellowsArm` if all segments have bellows, an `Arm` otherwise.
+    """Load a robot file and the calibration of a rig.
+
+    It is a `BellowsArm` if all segments have bellows, and an `Arm` otherwise.
 
     Bellows need a calibrated curve. Single bends take their rig's cubics if it has a file of them,
     and are nominal otherwise. On a virtual rig, a robot for which the calibration was not made has
@@ -325,7 +354,7 @@ def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
 
 
 def load_bellows_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> BellowsArm:
-    """Load an arm as `load_arm` does, but raise KinematicsError if one of its segments has no bellows."""
+    """Load an arm as `load_arm`; raise KinematicsError if a segment has no bellows."""
     loaded = load_robot(robot)
     check_bellows(loaded)
     return _calibrated_bellows(loaded, load_rig(rig))

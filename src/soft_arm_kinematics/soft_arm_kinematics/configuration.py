@@ -1,4 +1,7 @@
-"""One configuration of an arm: actuation in; poses, arcs, Jacobian and backbone out, each computed once and only when asked."""
+"""One configuration of an arm: actuation in; poses, arcs, Jacobian and backbone out.
+
+Each quantity is computed once, when it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Configuration:
-    """What an arm looks like at one actuation, or at each of a batch; made by `Arm.configuration`.
+    """An arm at one actuation, or at each of a batch; made by `Arm.configuration`.
 
     All arrays keep the leading shape (...) of the actuation. Poses are in the arm's base frame.
 
@@ -46,7 +49,7 @@ class Configuration:
 
     @cached_property
     def arcs(self) -> np.ndarray:
-        """Arcs (..., n_segments, 3) [rad, rad, m] as in `pcc`; of a modal segment, the arc that bends its end as far."""
+        """Arcs (..., n_segments, 3) [rad, rad, m] as in `pcc`; see `Arm.segment_arcs`."""
         return chain.arcs(self.arm.chain, self.actuation)
 
     @cached_property
@@ -63,7 +66,7 @@ class Configuration:
 
     @property
     def phi_rad(self) -> np.ndarray:
-        """Direction of every segment's bending plane about its base z axis, (..., n_segments) [rad]."""
+        """Direction of every segment's bending plane, (..., n_segments) [rad]."""
         return self._polar[1]
 
     @property
@@ -78,11 +81,11 @@ class Configuration:
 
     @property
     def tip_jacobian(self) -> np.ndarray:
-        """Derivative of the tip position by the actuation, (..., 3, n) [m per unit of the coordinate]."""
+        """Derivative of the tip position by the actuation, (..., 3, n) [m per unit]."""
         return self.twist_jacobian[..., :3, :]
 
     def backbone(self, points_per_segment: int = 20) -> np.ndarray:
-        """Centre line from base to tip, (..., 1 + n_segments * points_per_segment, 3) positions [m].
+        """Return the centre line from base to tip, (..., 1 + n_segments * points, 3) [m].
 
         A modal segment is drawn as the arc that bends its end as far. Rigid ends are straight lines
         to the next segment's first point.

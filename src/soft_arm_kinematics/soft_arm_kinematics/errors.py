@@ -2,7 +2,7 @@
 
 
 class KinematicsError(ValueError):
-    """A request that kinematics cannot answer; the message names value, unit, limit and remedy in one line."""
+    """A request that cannot be answered; one line names value, unit, limit and remedy."""
 
 
 class CurveError(KinematicsError):

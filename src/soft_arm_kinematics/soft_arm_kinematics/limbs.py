@@ -1,4 +1,4 @@
-"""Several limbs on one body (squid paper): their bends in, joint values of all rigid sections and tip frames out."""
+"""Several limbs on one body (squid paper): bends in, joint values of all rigid sections out."""
 
 from collections.abc import Iterable, Sequence
 
@@ -28,7 +28,7 @@ class Limbs:
 
         Raises:
             RobotFileError: If a robot file is missing or wrong.
-            KinematicsError: If a limb has a segment that is not a tendon segment, or two limbs share a segment's name.
+            KinematicsError: If a segment is not a tendon segment, or two segments share a name.
         """
         self.arms = tuple(Arm(load_robot(name)) for name in robots)
         self._places: dict[str, tuple[int, np.ndarray]] = {}
@@ -36,7 +36,8 @@ class Limbs:
             for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
                 if segment.kind != 'tendon':
                     raise KinematicsError(
-                        f'limb {arm.robot.name}: segment {segment.name} is {segment.kind}; give tendon segments'
+                        f'limb {arm.robot.name}: segment {segment.name} is of kind {segment.kind}: '
+                        'limbs have tendon segments only'
                     )
                 if segment.name in self._places:
                     raise KinematicsError(
@@ -54,14 +55,15 @@ class Limbs:
         """Set the arcs of some segments: name, bend [rad], direction [rad] and length [m] of each.
 
         Raises:
-            KinematicsError: If there is no such segment, a value is outside its limits, or a section
-                would bend by more than 90 deg; nothing is changed then.
+            KinematicsError: If there is no such segment, a value is outside its limits, or a
+                section would bend by more than 90 deg; nothing is changed then.
         """
         bent = [shape.actuation.copy() for shape in self._shapes]
         for segment, *values in arcs:
             if segment not in self._places:
                 raise KinematicsError(
-                    f'segment {segment[:40]!r} is not known: the limbs have {", ".join(self._places)}'
+                    f'segment {segment[:40]!r} is not known: the limbs have '
+                    f'{", ".join(self._places)}'
                 )
             i, columns = self._places[segment]
             limits = self.arms[i].actuation_limits[:, columns]
@@ -70,20 +72,20 @@ class Limbs:
                 k = int(np.argmin(inside))
                 coordinate = self.arms[i].robot.actuation[columns[k]]
                 raise KinematicsError(
-                    f'{coordinate.name} is {values[k]:.6g} {coordinate.unit}, outside {limits[0, k]:.6g}..{limits[1, k]:.6g} '
-                    f'{coordinate.unit}: give a value inside'
+                    f'{coordinate.name} is {values[k]:.6g} {coordinate.unit}, outside '
+                    f'{limits[0, k]:.6g}..{limits[1, k]:.6g} {coordinate.unit}: give a value inside'
                 )
             bent[i][columns] = np.clip(values, *limits)
         self._set([arm.configuration(own) for arm, own in zip(self.arms, bent, strict=True)])
 
     def base_frames(self) -> list[tuple[str, str, np.ndarray]]:
-        """Return where the limbs stand: (parent frame, base frame, T_parent_base (4, 4)) of each."""
+        """Return (parent frame, base frame, T_parent_base (4, 4)) of every limb."""
         return [
             (arm.robot.base.parent_frame, arm.robot.base.frame, arm.base_pose) for arm in self.arms
         ]
 
     def tip_frames(self) -> list[tuple[str, str, np.ndarray]]:
-        """Return the frames that ride on the tips, such as the camera's: (base frame, frame, T_base_tip (4, 4)) of each."""
+        """Return (base frame, frame, T_base_tip (4, 4)) of all frames on tips, as of a camera."""
         return [
             (shape.arm.robot.base.frame, frame, shape.tip_pose)
             for shape in self._shapes

@@ -1,10 +1,10 @@
-"""Pictures: the reachable set, and solutions of one target side by side; they need Matplotlib, an optional dependency."""
+"""Pictures of the reachable set and of solutions; they need Matplotlib, an optional dependency."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,10 +27,10 @@ DPI = 130
 
 
 def draw_workspace(arm: Arm, reachable: ReachableSet) -> Figure:
-    """Draw the boundary in space, and cuts of the set by the planes y = 0 and x = 0 [mm]; the arm hangs."""
+    """Draw the boundary in space, and cuts by the planes y = 0 and x = 0 [mm]; the arm hangs."""
     figure = Figure(figsize=(14.0, 5.2), dpi=DPI)
     points_mm = reachable.boundary_m * 1e3
-    space = figure.add_axes((0.0, 0.03, 0.36, 0.87), projection='3d')
+    space: Any = figure.add_axes((0.0, 0.03, 0.36, 0.87), projection='3d')
     front = points_mm[
         points_mm[:, 1] >= 0.0
     ]  # the half behind the plane y = 0, so that hollows show
@@ -120,7 +120,7 @@ def draw_solutions(
     figure = Figure(figsize=(3.7 * len(solutions) + 0.6, 7.4), dpi=DPI)
     width = 1.0 / len(solutions)
     for i, s in enumerate(solutions):
-        axes = figure.add_axes(((i + 0.01) * width, 0.36, 0.9 * width, 0.47), projection='3d')
+        axes: Any = figure.add_axes(((i + 0.01) * width, 0.36, 0.9 * width, 0.47), projection='3d')
         axes.plot(*lines_mm[0].T, color='0.7', linewidth=3, linestyle='--', label='now')
         for k, name in enumerate(arm.robot.segment_names):
             axes.plot(
@@ -141,8 +141,9 @@ def draw_solutions(
             if s.pressure_margin_pa is None
             else f'\n{s.pressure_margin_pa / 1e3:.1f} kPa from the pressure limits'
         )
+        name = 'best' if i == 0 else f'rival {i} (number {ranks[i]})'
         axes.set_title(
-            f'{"best" if i == 0 else f"rival {i} (number {ranks[i]})"}: score {s.score:.3f}{margin}',
+            f'{name}: score {s.score:.3f}{margin}',
             fontsize=10,
         )
         figure.text(
@@ -173,7 +174,8 @@ def draw_solutions(
         fontsize=8,
     )
     figure.suptitle(
-        f'{arm.robot.name}: target {np.round(target_m * 1e3, 2).tolist()} mm; score = {weights.angle_change:g} angle change '
+        f'{arm.robot.name}: target {np.round(target_m * 1e3, 2).tolist()} mm; '
+        f'score = {weights.angle_change:g} angle change '
         f'+ {weights.bend_growth:g} bend growth + {weights.stiffness:g} stiffness, lower is better',
         fontsize=10 if len(solutions) > 2 else 7,
     )

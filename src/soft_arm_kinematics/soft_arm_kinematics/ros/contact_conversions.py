@@ -16,7 +16,9 @@ LEAST_VARIANCE = 1e-18  # [m^2, rad^2]: less is no noise of a tracker
 
 
 def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
-    """Planar pose (x [m], z [m], theta [rad]) in the bending plane at phi; theta is the turn nearest to near_rad.
+    """Return the planar pose (x [m], z [m], theta [rad]) in the bending plane at phi.
+
+    Of the equal angles theta, a full turn apart, it is the one nearest to near_rad.
 
     Raises:
         KinematicsError: If a value is not finite or the quaternion has no direction.
@@ -38,7 +40,9 @@ def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
 
 
 def planar_covariance(covariance: Sequence[float], phi_rad: float) -> np.ndarray | None:
-    """Covariance (3, 3) of the planar pose [m, m, rad] from the 36 numbers of a message; None where it tells none (zeros, as a rule).
+    """Return the covariance (3, 3) of the planar pose [m, m, rad] from a message's 36 numbers.
+
+    It is None where the message has no usable covariance, such as zeros.
 
     Raises:
         KinematicsError: If a standard deviation is more than 1 m or 1 rad.
@@ -51,7 +55,8 @@ def planar_covariance(covariance: Sequence[float], phi_rad: float) -> np.ndarray
     planar = (planar + planar.T) / 2.0
     if np.diag(planar).max() > 1.0:
         raise KinematicsError(
-            f'its covariance says that it is not known, variances {np.diag(planar).tolist()} [m^2, m^2, rad^2]'
+            f'variances {np.diag(planar).tolist()} [m^2, m^2, rad^2] mean an unknown pose: at '
+            'most 1 m and 1 rad of standard deviation are used'
         )
     return planar if np.linalg.eigvalsh(planar)[0] > LEAST_VARIANCE else None
 

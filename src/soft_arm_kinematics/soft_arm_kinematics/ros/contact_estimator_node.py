@@ -1,4 +1,4 @@
-"""Contact estimator: pressures and tip poses of a modal bellows in; contact yes or no, site and interval out.
+"""Contact estimator: pressures and tip poses of a modal bellows in; contact and its site out.
 
 In: `pressures` (ChamberPressures), `ring_pose` (PoseWithCovarianceStamped, tip in the arm's base, z
 along the backbone). Out: `contact` (ContactEstimate) for every pose; the site is sought anew at
@@ -69,7 +69,8 @@ class ContactEstimatorNode(Node):
         kinds = [segment.kind for segment in self._robot.segments]
         if kinds != ['modal']:
             raise KinematicsError(
-                f'contact_estimator: robot {self._robot.name} has segments {kinds}: give one with a single modal segment'
+                f'contact_estimator: robot {self._robot.name} has segments {kinds}: choose one '
+                'with a single modal segment'
             )
         self._phi_rad, self._model = (
             self._robot.segments[0].phi_rad,
@@ -138,7 +139,8 @@ class ContactEstimatorNode(Node):
         )
         if np.abs(pose[:2]).max() > FARTHEST * self._model.length_m:
             raise KinematicsError(
-                f'({pose[0]:.4g}, {pose[1]:.4g}) m is no place of a tip {self._model.length_m:.4g} m from its base'
+                f'({pose[0]:.4g}, {pose[1]:.4g}) m is out of reach of a bellows of '
+                f'{self._model.length_m:.4g} m'
             )
         covariance = planar_covariance(message.pose.covariance, self._phi_rad)
         return self._stream.update(pressure_pa, pose, covariance), covariance is not None

@@ -32,19 +32,22 @@ def pressures_from_msg(message: ChamberPressures, robot: Robot) -> np.ndarray:
     """
     if len(message.names) != len(message.pressures_pa):
         raise KinematicsError(
-            f'{len(message.names)} names of chambers but {len(message.pressures_pa)} pressures: give one for each'
+            f'{len(message.names)} names of chambers but {len(message.pressures_pa)} pressures: '
+            'give one pressure for each name'
         )
     given = dict(zip(message.names, message.pressures_pa, strict=True))
     missing = [name for name in robot.chambers if name not in given]
     if missing:
         names = ', '.join(message.names[:8])[:100]
         raise KinematicsError(
-            f'pressures of {names or "nothing"} lack chamber {missing[0]}: the driver must use the same robot file'
+            f'pressures of {names or "nothing"} lack chamber {missing[0]}: the driver must use the '
+            'same robot file'
         )
     values_pa = np.array([given[name] for name in robot.chambers])
     if not np.isfinite(values_pa).all():
         raise KinematicsError(
-            f'pressure of {robot.chambers[int(np.argmin(np.isfinite(values_pa)))]} is not finite: check its sensor'
+            f'pressure of {robot.chambers[int(np.argmin(np.isfinite(values_pa)))]} is not finite: '
+            'check its sensor'
         )
     return values_pa
 
@@ -59,7 +62,8 @@ def arcs_from_msg(message: ArmConfiguration) -> list[tuple[str, float, float, fl
     if len({len(values) for values in lists}) != 1:
         segments, theta, phi, ell = map(len, lists)
         raise KinematicsError(
-            f'{segments} segments, {theta} theta_rad, {phi} phi_rad, {ell} ell_m: give as many of each'
+            f'{segments} segments, {theta} theta_rad, {phi} phi_rad, {ell} ell_m: give as many of '
+            'each'
         )
     return list(zip(*lists, strict=True))
 
@@ -80,7 +84,7 @@ def base_transform(arm: Arm, stamp) -> TransformStamped:
 
 
 def tip_transforms(shape: Configuration, stamp) -> list[TransformStamped]:
-    """Transforms of the segments' ends in the base, and of the last one once more as the tip by the model."""
+    """Transforms of the segments' ends in the base; the last one also as the tip by the model."""
     robot, poses = shape.arm.robot, shape.segment_poses
     names = [*(f'{name}_tip' for name in robot.segment_names), 'tip_by_model']
     return [
@@ -101,7 +105,10 @@ def configuration_msg(shape: 'Configuration | IkSolution', robot: Robot, stamp) 
 
 
 def body_msg(backbone_m: np.ndarray, robot: Robot, stamp) -> Marker:
-    """The arm's centre line as one strip as wide as its body; a strip is cheap where a mesh of the bellows costs 30 ms a message."""
+    """Marker of the centre line, one strip as wide as the body.
+
+    A strip is cheap: a mesh of the bellows would cost 30 ms a message.
+    """
     marker = Marker(
         header=Header(stamp=stamp, frame_id=robot.base.frame),
         ns='body',
@@ -124,7 +131,7 @@ def joint_state_msg(names: list[str], values: np.ndarray, stamp) -> JointState:
 def target_from_msg(
     request: SolveIK.Request,
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, int | None]:
-    """Target [m], axis or None, present lengths [m] or None, and largest number of solutions or None."""
+    """Target [m], axis, present lengths [m] and largest number of solutions; None if not given."""
     axis = np.array([request.axis.x, request.axis.y, request.axis.z])
     present_m = np.array(request.present_lengths_m)
     return (

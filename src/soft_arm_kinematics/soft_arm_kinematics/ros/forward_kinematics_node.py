@@ -1,4 +1,4 @@
-"""Forward kinematics: measured pressures in; configuration, frames and visualization of an arm or finger out.
+"""Forward kinematics: measured pressures in; configuration, frames and visualization out.
 
 In: `pressures` (ChamberPressures). Out: `configuration` (ArmConfiguration) and /tf for every
 message; `body` (Marker) and `joint_states` (the rigid sections of the URDF) at
@@ -52,8 +52,8 @@ class ForwardKinematicsNode(Node):
         if not self._arm.set_by_pressures:
             kinds = ', '.join(f'{s.name} ({s.kind})' for s in self._robot.segments)
             raise KinematicsError(
-                f'forward_kinematics: pressures alone do not set robot {self._robot.name} ({kinds}): '
-                'use limb_states for tendon segments'
+                f'forward_kinematics: pressures alone do not set robot {self._robot.name} '
+                f'({kinds}): use limb_states for tendon segments'
             )
         self._visualization_period_s = 1.0 / settings.visualization_rate_hz
         self._last_visualized: Time | None = None

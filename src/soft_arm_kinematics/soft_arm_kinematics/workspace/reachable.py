@@ -1,13 +1,14 @@
 """The set of positions that the tip can reach: volume with its error, boundary and distance to it.
 
-Space is cut into cells. A cell belongs to the set where its centre is reached, which inverse
-kinematics tells from the table poses nearest to it, then from the cells around it that are reached,
-until that adds none. Between a centre inside and a neighbour outside, the boundary is found by
-halving. The volume counts the cells whose whole neighbourhood is inside, and estimates the band
-about the boundary by points drawn in each of its cells (stratified Monte Carlo): this has no bias
-from the cells' size, and its error is known.
+Space is cut into cells. A cell belongs to the set if its centre is reached: inverse kinematics
+starts from the table poses nearest to it, then from reached cells around it, until no cell is
+added. Bisection between a centre inside and a neighbour outside finds the boundary. The volume
+counts the cells whose whole neighbourhood is inside, and estimates the band about the boundary by
+points drawn in each of its cells (stratified Monte Carlo): cell size causes no bias, and the error
+is known.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
 
 CELLS = 48  # along the longest side
-_STARTS = 3  # table poses from which a point is asked for; more reach no more (tried up to 200, and 200 random ones)
+_STARTS = 3  # nearest table poses to start from; up to 200 of them, or random ones, reach no more
 _DRAWN = 2  # points in each cell of the band
 _ERROR_SIGMAS = 2.0
 _STEPS = 30  # of refinement
@@ -33,7 +34,8 @@ class ReachableSet:
     """Positions that the tip can reach, in the base frame.
 
     Attributes:
-        cell_m: Side of a cell [m]; distances to the boundary are good to about half of it, their signs beyond one.
+        cell_m: Side of a cell [m]; a distance to the boundary is good to about half of it, and its
+            sign where it is more than one.
         origin_m: (3,) centre of cell (0, 0, 0) [m].
         inside: (i, j, k) whether the centre of each cell is reached.
         boundary_m: (b, 3) points on the boundary [m], each good to cell_m / 1000.
@@ -100,14 +102,14 @@ def reachable_set(
     cell_m = float((high - low).max() / cells)
     shape = tuple(np.ceil((high - low) / cell_m).astype(int) + 7)
     origin_m = (low + high) / 2.0 - (np.array(shape) - 1) / 2.0 * cell_m
-    asker = _Asker(arm, table)
-    inside, found = _cells_inside(asker, table, origin_m, cell_m, shape)
-    volume_m3, error_m3 = _volume(asker, inside, origin_m, cell_m, np.random.default_rng(seed))
+    reach = _Reach(arm, table)
+    inside, found = _cells_inside(reach, table, origin_m, cell_m, shape)
+    volume_m3, error_m3 = _volume(reach, inside, origin_m, cell_m, np.random.default_rng(seed))
     return ReachableSet(
         cell_m,
         origin_m,
         inside,
-        _boundary(asker, inside, found, origin_m, cell_m),
+        _boundary(reach, inside, found, origin_m, cell_m),
         volume_m3,
         error_m3,
     )
@@ -123,25 +125,27 @@ def check_moves_in_space(arm: Arm) -> None:
         return
     kinds = ', '.join(sorted({s.kind for s in arm.robot.segments}))
     raise KinematicsError(
-        f'the tip of {arm.robot.name} ({kinds}) moves with {arm.n_actuators} coordinate(s), on a line or surface, which has no volume: '
-        'ask for single points with `softarm kinematics fk`'
+        f'the tip of {arm.robot.name} ({kinds}) moves with {arm.n_actuators} coordinate(s), on a '
+        'line or surface, which has no volume: compute single points with `softarm kinematics fk`'
     )
 
 
-class _Asker:
-    """Whether points are reached, by refinement."""
+class _Reach:
+    """Tests of whether points are reached, by inverse kinematics from near starts."""
 
-    def __init__(self, arm, table):
+    def __init__(self, arm: Arm, table: WorkspaceTable):
         self._arm, self._table = arm, table
         self._tree = cKDTree(table.tips_m, balanced_tree=False, compact_nodes=False)
 
-    def start_from(self, starts, points_m):
-        """Whether each point (m, 3) is reached from its start (m, n), and where that ends (m, n)."""
+    def from_starts(
+        self, starts: np.ndarray, points_m: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Test which points (m, 3) are reached from their starts (m, n); return actuation too."""
         found, residuals_m, _ = refine(self._arm, starts, points_m)
         return residuals_m < _RESIDUAL_M, found
 
-    def ask(self, points_m):
-        """Whether each point (m, 3) is reached from one of the table poses nearest to it, and the actuation (m, n)."""
+    def from_table(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Test which points (m, 3) are reached from near table poses; return actuation too."""
         rows = self._tree.query(points_m, k=_STARTS)[1]
         reached, found = (
             np.zeros(len(points_m), dtype=bool),
@@ -149,50 +153,62 @@ class _Asker:
         )
         for start in rows.T:
             open_ = np.flatnonzero(~reached)
-            good, ended = self.start_from(self._table.actuation[start[open_]], points_m[open_])
+            good, ended = self.from_starts(self._table.actuation[start[open_]], points_m[open_])
             found[open_[good]], reached[open_[good]] = ended[good], True
         return reached, found
 
 
-def _cells_inside(asker, table, origin_m, cell_m, shape):
-    """Whether the centre of each cell is reached, and the actuation (i, j, k, n) where it is."""
+def _cells_inside(
+    reach: _Reach,
+    table: WorkspaceTable,
+    origin_m: np.ndarray,
+    cell_m: float,
+    shape: tuple[int, ...],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Test which cells' centres are reached; return actuation (i, j, k, n) too."""
     inside, found = np.zeros(shape, dtype=bool), np.full((*shape, table.actuation.shape[1]), np.nan)
     inside[tuple(np.rint((table.tips_m - origin_m) / cell_m).astype(int).T)] = True
     asked = np.argwhere(binary_dilation(inside))
-    inside[tuple(asked.T)], found[tuple(asked.T)] = asker.ask(origin_m + asked * cell_m)
+    inside[tuple(asked.T)], found[tuple(asked.T)] = reach.from_table(origin_m + asked * cell_m)
     added = inside
     while added.any():  # the cells beside those that were added
         fresh = np.zeros(shape, dtype=bool)
         for cells, neighbours in _pairs(added):
             open_ = ~inside[tuple(neighbours.T)]
             cells, neighbours = cells[open_], neighbours[open_]
-            good, ended = asker.start_from(found[tuple(cells.T)], origin_m + neighbours * cell_m)
+            good, ended = reach.from_starts(found[tuple(cells.T)], origin_m + neighbours * cell_m)
             gained = tuple(neighbours[good].T)
             inside[gained], fresh[gained], found[gained] = True, True, ended[good]
         added = fresh
     return inside, found
 
 
-def _volume(asker, inside, origin_m, cell_m, random):
-    """Volume and its error [m^3]."""
-    whole, block = binary_erosion(inside, np.ones((3, 3, 3))), np.ones((3, 3, 3))
+def _volume(
+    reach: _Reach,
+    inside: np.ndarray,
+    origin_m: np.ndarray,
+    cell_m: float,
+    random: np.random.Generator,
+) -> tuple[float, float]:
+    """Estimate the volume and its error [m^3]."""
+    block = np.ones((3, 3, 3))
+    whole = binary_erosion(inside, block)
     band = np.argwhere(binary_dilation(inside, block) & ~whole)
     points_m = (
         origin_m
         + (np.repeat(band, _DRAWN, axis=0) + random.uniform(-0.5, 0.5, (len(band) * _DRAWN, 3)))
         * cell_m
     )
-    share = asker.ask(points_m)[0].reshape(-1, _DRAWN).mean(axis=1)
-    variance = (share * (1.0 - share)).sum() / (
-        _DRAWN - 1
-    )  # of the sum of the shares, without bias
-    return float((whole.sum() + share.sum()) * cell_m**3), float(
-        _ERROR_SIGMAS * np.sqrt(variance) * cell_m**3
-    )
+    share = reach.from_table(points_m)[0].reshape(-1, _DRAWN).mean(axis=1)
+    variance = (share * (1.0 - share)).sum() / (_DRAWN - 1)  # unbiased, of the sum of the shares
+    volume, error = whole.sum() + share.sum(), _ERROR_SIGMAS * np.sqrt(variance)
+    return float(volume * cell_m**3), float(error * cell_m**3)
 
 
-def _boundary(asker, inside, found, origin_m, cell_m):
-    """Points (b, 3) on the boundary [m], by halving between the centres of cells inside and of neighbours outside."""
+def _boundary(
+    reach: _Reach, inside: np.ndarray, found: np.ndarray, origin_m: np.ndarray, cell_m: float
+) -> np.ndarray:
+    """Bisect between cells inside and neighbours outside; return boundary points (b, 3) [m]."""
     edges = [
         (cells, neighbours, ~inside[tuple(neighbours.T)]) for cells, neighbours in _pairs(inside)
     ]
@@ -201,18 +217,15 @@ def _boundary(asker, inside, found, origin_m, cell_m):
     starts, inner_m = found[tuple(inner.T)], origin_m + inner * cell_m
     for _ in range(_HALVINGS):
         middle_m = (inner_m + outer_m) / 2.0
-        good, ended = asker.start_from(starts, middle_m)
+        good, ended = reach.from_starts(starts, middle_m)
         good = good[:, None]
-        starts, inner_m, outer_m = (
-            np.where(good, ended, starts),
-            np.where(good, middle_m, inner_m),
-            np.where(good, outer_m, middle_m),
-        )
+        starts, inner_m = np.where(good, ended, starts), np.where(good, middle_m, inner_m)
+        outer_m = np.where(good, outer_m, middle_m)
     return inner_m
 
 
-def _pairs(chosen):
-    """The chosen cells and their neighbours, (m, 3) each, for each of the six sides; neighbours beyond the grid are left out."""
+def _pairs(chosen: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield chosen cells and their neighbours in the grid, (m, 3) each, for each of six sides."""
     cells = np.argwhere(chosen)
     for step in np.concatenate([np.eye(3, dtype=int), -np.eye(3, dtype=int)]):
         neighbours = cells + step

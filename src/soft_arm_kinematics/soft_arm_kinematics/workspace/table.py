@@ -71,7 +71,8 @@ class WorkspaceTable:
         """
         if not (np.isfinite(target_m).all() and 0.0 < radius_m < np.inf):
             raise KinematicsError(
-                f'target {np.asarray(target_m).tolist()} m, radius {radius_m} m: give finite numbers, and a radius > 0'
+                f'target {np.asarray(target_m).tolist()} m, radius {radius_m} m: give finite '
+                'numbers, and a radius > 0'
             )
         count, _ = kd_tree.near(
             self.tips_m, self.axes, self.values, target_m, radius_m, at_least, self._found
@@ -151,7 +152,8 @@ def _read(arm: Arm, points: int, path: Path) -> WorkspaceTable:
         or values.shape != (nodes,)
     ):
         raise ValueError(
-            f'holds arrays of shape {actuation.shape}, {tips_m.shape}, {axes.shape} and {values.shape}'
+            f'holds arrays of shape {actuation.shape}, {tips_m.shape}, {axes.shape} and '
+            f'{values.shape}'
         )
     low, high = arm.actuation_limits
     slack = _ROUNDING * (high - low)

@@ -119,7 +119,7 @@ def test_pressures_are_the_actuation():
     ).tolist() == [120e3]
     line = arm.configuration([80e3]).backbone(5)
     assert line[::5][1:] == pytest.approx(arm.segment_poses([80e3])[:, :3, 3], abs=1e-12)
-    with pytest.raises(KinematicsError, match='not set by pressures alone.*tendon'):
+    with pytest.raises(KinematicsError, match='pressures alone do not set.*tendon'):
         make_arm(load_robot('squid_camera')).actuation_at([])
 
 
