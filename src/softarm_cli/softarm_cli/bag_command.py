@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from soft_arm_description.command_line import (
     CommandLine,
@@ -19,14 +20,18 @@ from soft_arm_description.command_line import (
 from softarm_cli.errors import BagError, GraphError
 from softarm_cli.graph.names import graph_name, topic_name
 
+if TYPE_CHECKING:
+    from softarm_cli.bags.file import Bag
+
 _EXAMPLES = """examples:
   softarm bag record -o out/monday --images        every topic and the cameras' images, until Ctrl-C
   softarm bag plot out/monday                      pressures and tip as a picture, out/monday.png
   softarm bag play out/monday --namespace replay   everything but commands, under /replay/..
 """
-_SAFETY = """Commands (pressure_command, limb_configuration and other set points, in any namespace) move something: they are left out
-unless --topics names them or --commands is given, and never sent where a node hears them. A topic that is published already is not
-sent, and nothing under its own name while a driver runs: give --namespace or --domain. What is left out is said."""
+_SAFETY = """Set points (pressure_command, limb_configuration and others, in any namespace) move
+something: they are left out unless --topics names them or --commands is given, and they are never
+sent to a node that subscribes to them. Topics that are published already are not sent either, and
+nothing is sent under its own name while a driver runs: give --namespace or --domain."""
 
 
 def main(argv: list[str]) -> int:
@@ -58,7 +63,9 @@ def main(argv: list[str]) -> int:
     )
     record.set_defaults(action=_record)
     replay = commands.add_parser(
-        'play', help='publish what a bag holds, but nothing that moves a rig', description=_SAFETY
+        'play',
+        help='publish the messages of a bag, except those that move a rig',
+        description=_SAFETY,
     )
     replay.add_argument('bag', type=input_path)
     replay.add_argument(
@@ -79,12 +86,12 @@ def main(argv: list[str]) -> int:
     replay.add_argument(
         '--commands',
         action='store_true',
-        help='also what moves something; refused where a node hears it',
+        help='also set points; refused if a node subscribes to them',
     )
     replay.add_argument(
         '--namespace',
         type=graph_name,
-        help='put before every name: --namespace replay sends /replay/soft_arm/pressures',
+        help='prefix of every topic: --namespace replay sends /replay/soft_arm/pressures',
     )
     replay.add_argument(
         '--domain',
@@ -92,7 +99,7 @@ def main(argv: list[str]) -> int:
         help='ROS domain to play into (default: ROS_DOMAIN_ID)',
     )
     replay.set_defaults(action=_play)
-    info = commands.add_parser('info', help='list what a bag holds')
+    info = commands.add_parser('info', help='list the topics of a bag')
     info.add_argument('bag', type=input_path)
     info.add_json()
     info.set_defaults(action=_info)
@@ -126,7 +133,7 @@ def _stop_on_signals() -> threading.Event:
     return stop
 
 
-def _record(options) -> int:
+def _record(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from softarm_cli.bags.recorder import Recorder
@@ -143,16 +150,18 @@ def _record(options) -> int:
                 f'{len(recorder.topics)} topics, {recorder.byte_count / 1e6:.1f} MB'
             )
     result = recorder.stop()
+    megabytes = result['byte_count'] / 1e6
     print(
-        f'{result["message_count"]} messages of {len(result["topics"])} topics, {result["byte_count"] / 1e6:.1f} MB, in {out}'
+        f'{result["message_count"]} messages of {len(result["topics"])} topics, '
+        f'{megabytes:.1f} MB, in {out}'
     )
     missing = sorted(set(options.topics) - set(result['topics']))
     if missing:
-        print(f'softarm bag: nobody published {", ".join(missing)}', file=sys.stderr)
+        print(f'softarm bag: no node published {", ".join(missing)}', file=sys.stderr)
     return 1 if missing else 0
 
 
-def _play(options) -> int:
+def _play(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from softarm_cli.bags.file import open_bag
@@ -191,15 +200,15 @@ def _say_left_out(left_out: dict[str, str]) -> None:
         )
 
 
-def _warn_of_cut(bag) -> None:
+def _warn_of_cut(bag: 'Bag') -> None:
     if bag.is_cut:
         print(
-            f'softarm bag: {bag.path} was cut off: its recorder was killed; what was written until then is read',
+            f'softarm bag: the recorder of {bag.path} was killed: only what it had written is read',
             file=sys.stderr,
         )
 
 
-def _info(options) -> int:
+def _info(options: argparse.Namespace) -> int:
     from softarm_cli.bags.file import open_bag
 
     with open_bag(options.bag) as bag:
@@ -222,7 +231,7 @@ def _info(options) -> int:
     return 0
 
 
-def _plot(options) -> int:
+def _plot(options: argparse.Namespace) -> int:
     from softarm_cli.bags.file import open_bag
     from softarm_cli.bags.plot import draw, panels
 

@@ -12,7 +12,7 @@ from softarm_cli.graph.names import graph_name
 _EXAMPLES = """examples:
   softarm node list
   softarm node activate pneumatic_driver                   after a vent or a lost link
-  softarm node activate pneumatic_driver --clear-faults    after a latched fault, once its cause is gone
+  softarm node activate pneumatic_driver --clear-faults    after a latched fault is repaired
 """
 
 
@@ -20,27 +20,26 @@ def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
         prog='softarm node',
-        description='List the nodes that run, with their processes and lifecycle states; activate and deactivate drivers.',
+        description='List the running nodes with their processes and lifecycle states; '
+        'activate and deactivate drivers.',
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar='list|activate|deactivate')
     listing = commands.add_parser(
-        'list', help='every node with its process and, of a driver, its state'
+        'list', help='list every node with its process, and the state of drivers'
     )
     listing.add_json()
     listing.set_defaults(action=_list)
-    activate = commands.add_parser(
-        'activate', help='enable a driver: from now on it obeys commands'
-    )
+    activate = commands.add_parser('activate', help='enable a driver, so that it obeys commands')
     activate.add_argument(
         '--clear-faults',
         action='store_true',
-        help='clear latched faults before; look for their cause first',
+        help='clear latched faults first; remove their cause before',
     )
     activate.set_defaults(action=_change, wanted='active')
     deactivate = commands.add_parser(
-        'deactivate', help='disable a driver: it vents and obeys no command'
+        'deactivate', help='disable a driver: it vents, and ignores commands'
     )
     deactivate.set_defaults(action=_change, wanted='inactive', clear_faults=False)
     for command in (activate, deactivate):
@@ -52,7 +51,7 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, lambda options: options.action(options), GraphError)
 
 
-def _list(options) -> int:
+def _list(options: argparse.Namespace) -> int:
     from softarm_cli.graph.graph import Graph  # with rclpy: not needed for --help
     from softarm_cli.graph.node_states import lifecycle_states
 
@@ -84,7 +83,7 @@ def _list(options) -> int:
     return 0
 
 
-def _change(options) -> int:
+def _change(options: argparse.Namespace) -> int:
     from softarm_cli.graph.graph import Graph
     from softarm_cli.graph.node_states import change_state, clear_faults, lifecycle_node
 

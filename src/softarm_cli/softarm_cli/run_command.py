@@ -11,7 +11,7 @@ def main(argv: list[str]) -> int:
     parser = CommandLine(prog='softarm run', description='Run one executable of a package.')
     parser.add_argument('package')
     parser.add_argument('executable')
-    parser.epilog = 'All further arguments are passed on, such as --ros-args -r __ns:=/soft_arm -p rate_hz:=50.0'
+    parser.epilog = 'More arguments are passed on: --ros-args -r __ns:=/soft_arm -p rate_hz:=50.0'
     options = parser.parse_args(argv[:2])
     try:
         path = find_executable(options.package, options.executable)

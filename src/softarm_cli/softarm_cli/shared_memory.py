@@ -43,7 +43,7 @@ def remove_stale(directory: Path = _DIRECTORY) -> int:
     return freed
 
 
-def _is_ours(entry) -> bool:
+def _is_ours(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.stat(follow_symlinks=False).st_uid == os.getuid()
     except FileNotFoundError:

@@ -25,7 +25,7 @@ _GROUPS = {
 
 def main() -> int:
     """Console script; returns the exit code."""
-    sys.stdout.reconfigure(line_buffering=True)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     try:
         return _dispatch('softarm', 'softarm.commands', sys.argv[1:], _GROUPS)
     except KeyboardInterrupt:
@@ -65,7 +65,7 @@ def _dispatch(prog: str, group: str, argv: list[str], groups: dict[str, str]) ->
 
 
 def _summary(point: EntryPoint) -> str:
-    """First line of the module's docstring after its colon; read, not imported, since some take long to import."""
+    """Return the first line of the module's docstring after its colon, without importing it."""
     specification = importlib.util.find_spec(point.module)
     if specification is None or specification.origin is None:
         return f'(broken: there is no module {point.module})'

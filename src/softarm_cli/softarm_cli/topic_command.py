@@ -5,10 +5,14 @@ import json
 import math
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
 from soft_arm_description.command_line import CommandLine, number_in, positive_count
 from softarm_cli.errors import FieldError, GraphError, MessageTypeError
 from softarm_cli.graph.names import topic_name
+
+if TYPE_CHECKING:
+    from softarm_cli.graph.graph import Graph
 
 _EXAMPLES = """examples:
   softarm topic list
@@ -28,7 +32,7 @@ def main(argv: list[str]) -> int:
     )
     commands = parser.add_subparsers(required=True, metavar='list|echo|hz')
     listing = commands.add_parser(
-        'list', help='every topic with its type, and how many nodes publish and hear it'
+        'list', help='list every topic with its type and how many nodes publish and subscribe'
     )
     listing.add_argument(
         '-a', '--all', action='store_true', help='also hidden topics, such as those of actions'
@@ -38,14 +42,16 @@ def main(argv: list[str]) -> int:
     echo = commands.add_parser('echo', help='print messages as YAML until Ctrl-C')
     echo.add_argument('topic', type=topic_name, help='name of the topic')
     echo.add_argument('--once', action='store_true', help='one message')
-    echo.add_argument('-n', '--count', type=positive_count, help='so many messages')
+    echo.add_argument('-n', '--count', type=positive_count, help='end after this many messages')
     echo.add_argument('--field', help='one field, such as pose.position.x or pressures_pa[0]')
-    echo.add_argument('--full', action='store_true', help='lists of more than 128 entries whole')
+    echo.add_argument(
+        '--full', action='store_true', help='print lists of more than 128 entries whole'
+    )
     echo.add_json()
     echo.set_defaults(action=_echo)
     hz = commands.add_parser('hz', help='print the rate, once a second, until Ctrl-C')
     hz.add_argument('topic', type=topic_name, help='name of the topic')
-    hz.add_argument('-n', '--count', type=positive_count, help='so many lines')
+    hz.add_argument('-n', '--count', type=positive_count, help='end after this many lines')
     hz.add_json()
     hz.set_defaults(action=_hz)
     for command in (echo, hz):
@@ -54,12 +60,12 @@ def main(argv: list[str]) -> int:
             type=number_in(0.1, 1e6),
             default=10.0,
             metavar='S',
-            help='end when nothing came for so long [s] (default: %(default)s)',
+            help='end after this time without a message [s] (default: %(default)s)',
         )
     return parser.answer(argv, _in_graph, GraphError, FieldError, MessageTypeError)
 
 
-def _in_graph(options) -> int:
+def _in_graph(options: argparse.Namespace) -> int:
     from softarm_cli.graph.graph import Graph  # with rclpy: not needed for --help
 
     try:
@@ -69,7 +75,7 @@ def _in_graph(options) -> int:
         return 0  # the usual end
 
 
-def _list(graph, options) -> int:
+def _list(graph: 'Graph', options: argparse.Namespace) -> int:
     graph.discover()
     topics = {
         name: {
@@ -87,25 +93,22 @@ def _list(graph, options) -> int:
         print(json.dumps(topics))
         return 0
     for name, topic in topics.items():
-        print(
-            f'{name:52s} {topic["type"]:44s} {len(topic["publishers"])} publish, {len(topic["subscribers"])} hear'
-        )
+        ends = f'{len(topic["publishers"])} publish, {len(topic["subscribers"])} subscribe'
+        print(f'{name:52s} {topic["type"]:44s} {ends}')
     if not topics:
         print('no topics: nothing runs in this ROS domain', file=sys.stderr)
     return 0
 
 
-def _echo(graph, options) -> int:
+def _echo(graph: 'Graph', options: argparse.Namespace) -> int:
     from softarm_cli.graph.message_text import field
     from softarm_cli.graph.message_types import message_class
 
-    left, problem, came_s = (
-        (1 if options.once else options.count or math.inf),
-        None,
-        time.monotonic(),
-    )
+    left: float = 1 if options.once else options.count or math.inf
+    problem: Exception | None = None
+    came_s = time.monotonic()
 
-    def show(message) -> None:
+    def show(message: Any) -> None:
         nonlocal left, problem, came_s
         if left <= 0 or problem is not None:
             return
@@ -127,7 +130,7 @@ def _echo(graph, options) -> int:
     return 0 if left <= 0 else _silent(graph, topic, options.timeout)
 
 
-def _print(value, options) -> None:
+def _print(value: Any, options: argparse.Namespace) -> None:
     import yaml
 
     from softarm_cli.graph.message_text import MOST_ENTRIES, finite, plain
@@ -142,16 +145,16 @@ def _print(value, options) -> None:
     print(text.removesuffix('...\n') + '---')
 
 
-def _hz(graph, options) -> int:
+def _hz(graph: 'Graph', options: argparse.Namespace) -> int:
     from rclpy.qos import QoSProfile, ReliabilityPolicy
 
     from softarm_cli.graph.message_types import message_class
 
     topic, kind = graph.find_topic(options.topic)
-    stamps_s, seconds, came_s, lines = [], 0, time.monotonic(), options.count or math.inf
-    best_effort = QoSProfile(
-        depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT
-    )  # hears every publisher
+    stamps_s: list[float] = []
+    seconds, came_s, lines = 0, time.monotonic(), options.count or math.inf
+    # Best effort matches every publisher.
+    best_effort = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
     subscription = graph.node.create_subscription(
         message_class(kind),
         topic,
@@ -191,15 +194,18 @@ def _print_rate(stamps_s: list[float], as_json: bool) -> None:
             )
         )
         return
+    shortest_ms, longest_ms = 1e3 * min(periods_s), 1e3 * max(periods_s)
     print(
-        f'{rate_hz:8.2f} Hz, period {1e3 * min(periods_s):.1f} .. {1e3 * max(periods_s):.1f} ms, {len(periods_s)} messages'
+        f'{rate_hz:8.2f} Hz, period {shortest_ms:.1f} .. {longest_ms:.1f} ms, '
+        f'{len(periods_s)} messages'
     )
 
 
-def _silent(graph, topic: str, timeout_s: float) -> int:
-    by = ', '.join(graph.publishers(topic)) or 'nobody any more'
+def _silent(graph: 'Graph', topic: str, timeout_s: float) -> int:
+    by = ', '.join(graph.publishers(topic)) or 'no node any more'
     print(
-        f'softarm topic: nothing came on {topic} for {timeout_s:g} s; it is published by {by}: softarm doctor',
+        f'softarm topic: no message on {topic} for {timeout_s:g} s; its publisher is {by}; '
+        'run: softarm doctor',
         file=sys.stderr,
     )
     return 1

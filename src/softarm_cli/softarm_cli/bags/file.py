@@ -1,4 +1,4 @@
-"""Bags as files (rosbag2 folders, MCAP or SQLite): complete ones, and what a killed recorder has left."""
+"""Bags as files: rosbag2 folders (MCAP or SQLite), also those of a recorder that was killed."""
 
 import sqlite3
 import struct
@@ -37,6 +37,9 @@ _BROKEN = (
 )
 
 
+_Key = tuple[Path, int]  # file, and number of the channel in it
+
+
 class _Topic(TypedDict):
     topic_metadata: dict
     message_count: int
@@ -63,14 +66,15 @@ class Bag:
 
     Attributes:
         path: Its folder.
-        connections: One for each topic: `topic`, `msgtype`, `msgdef`, `msgcount`, `ext.offered_qos_profiles`.
+        connections: One for each topic: `topic`, `msgtype`, `msgdef`, `msgcount`, and
+            `ext.offered_qos_profiles`.
         start_ns: Stamp of the first message [ns].
         duration_s: Time from the first message to the last [s].
         message_count: How many messages it holds.
-        is_cut: Whether its recorder was killed: it ends before the recording did.
+        is_cut: Whether its recorder was killed before it completed the bag.
     """
 
-    def __init__(self, path: Path, source, is_cut: bool):
+    def __init__(self, path: Path, source: 'Reader | _CutMcap', is_cut: bool):
         self.path, self.is_cut, self._source = path, is_cut, source
         self.connections = sorted(source.connections, key=lambda c: c.topic)
         self.start_ns, self.duration_s = source.start_time, source.duration * 1e-9
@@ -79,7 +83,10 @@ class Bag:
     def messages(
         self, connections: Collection[Connection] = ()
     ) -> Iterator[tuple[Connection, int, bytes]]:
-        """Give connection, stamp of the recording [ns] and bytes of each message in order; no connections: of all.
+        """Yield connection, time of recording [ns] and bytes of each message, in order.
+
+        Args:
+            connections: Those whose messages are read; empty: all.
 
         Raises:
             BagError: If the bag is damaged.
@@ -97,7 +104,7 @@ class Bag:
 
 @contextmanager
 def open_bag(bag: Path) -> Iterator[Bag]:
-    """Open a bag in a `with` statement. Of one that a killed recorder left what was written is read.
+    """Open a bag in a `with` statement; of a cut one, what its recorder had written is read.
 
     Raises:
         BagError: If there is no bag, or it is damaged.
@@ -105,7 +112,7 @@ def open_bag(bag: Path) -> Iterator[Bag]:
     bag = Path(bag)
     if not bag.exists():
         raise BagError(
-            f'there is no bag {bag}: give the folder that was recorded, which holds metadata.yaml'
+            f'there is no bag {bag}: give the folder of a recording, which holds metadata.yaml'
         )
     try:
         source, is_cut = _source(bag)
@@ -118,7 +125,7 @@ def open_bag(bag: Path) -> Iterator[Bag]:
         source.close()
 
 
-def _source(bag: Path):
+def _source(bag: Path) -> 'tuple[Reader | _CutMcap, bool]':
     metadata = bag / 'metadata.yaml'
     if bag.is_dir() and not metadata.exists():
         files = sorted(bag.glob('*.mcap'))
@@ -139,13 +146,16 @@ def _unreadable(bag: Path, error: Exception) -> BagError:
 
 
 class _CutMcap:
-    """The part of `rosbags.rosbag2.Reader` that `Bag` uses, for MCAP files without an end; reads them twice."""
+    """As `rosbags.rosbag2.Reader`, for MCAP files without an end, which it reads twice."""
 
     def __init__(self, files: list[Path]):
         self._files = files
 
     def open(self) -> None:
-        channels, schemas, counts, stamps = {}, {}, Counter(), []
+        channels: dict[_Key, Channel] = {}
+        schemas: dict[_Key, Schema] = {}
+        counts: Counter[_Key] = Counter()
+        stamps: list[int] = []
         for key, schema, channel, message in self._records():
             channels[key], schemas[key] = channel, schema
             counts[key] += 1
@@ -170,7 +180,9 @@ class _CutMcap:
         self.connections, self.message_count = [*self._by_key.values()], counts.total()
         self.start_time, self.duration = stamps[0], stamps[1] - stamps[0]
 
-    def messages(self, connections) -> Iterator[tuple[Connection, int, bytes]]:
+    def messages(
+        self, connections: Collection[Connection]
+    ) -> Iterator[tuple[Connection, int, bytes]]:
         wanted = {connection.topic for connection in connections}
         for key, _, channel, message in self._records():
             if not wanted or channel.topic in wanted:
@@ -179,10 +191,11 @@ class _CutMcap:
     def close(self) -> None:
         pass  # files are open only while they are read
 
-    def _records(self):
-        """Messages with what describes them, up to the cut."""
+    def _records(self) -> Iterator[tuple[_Key, Schema, Channel, Message]]:
+        """Yield messages with their schemas and channels, up to the cut."""
         for file in self._files:
-            schemas, channels = {}, {}
+            schemas: dict[int, Schema] = {}
+            channels: dict[int, Channel] = {}
             with file.open('rb') as stream:
                 try:
                     for record in StreamReader(stream).records:

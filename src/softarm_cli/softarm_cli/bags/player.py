@@ -1,9 +1,9 @@
-"""Replaying bags, so that no replay drives a rig by accident.
+"""Replay bags, so that no replay drives a rig by accident.
 
-What moves something (`command_topics`) is left out unless it is asked for, and so are ROS's own
-topics. Nothing is sent where it could meet a rig: not under a name that somebody publishes already,
-no command that somebody hears, and nothing under its own name while a driver runs. The graph is
-looked at before the first message and twice a second during the replay.
+Set points (`command_topics`) and ROS's own topics are left out unless they are asked for. Nothing
+is sent to a rig: no topic that is published already, no set point to which a node subscribes, and
+nothing under its own name while a driver runs. The graph is checked before the first message and
+twice a second during the replay.
 """
 
 import logging
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rclpy.duration import Duration
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rosbags.interfaces import QosDurability, QosReliability
+from rosbags.interfaces import Connection, QosDurability, QosReliability
 
 from softarm_cli.bags.file import Bag, open_bag
 from softarm_cli.errors import BagError, MessageTypeError
@@ -38,9 +39,9 @@ class Replay:
     """What is sent, and how.
 
     Attributes:
-        topics: Full names of the topics to send; empty: all but commands and ROS's own.
-        commands: Also send what moves something.
-        namespace: Put before the name of every topic; empty: the names are those of the recording.
+        topics: Full names of the topics to send; empty: all but set points and ROS's own.
+        commands: Whether set points are sent too.
+        namespace: Prefix of every topic; empty: the names are those of the recording.
         domain: ROS domain to send into; None: that of the environment.
         rate: 2.0 is twice as fast.
     """
@@ -65,9 +66,8 @@ def choose(bag: Bag, replay: Replay) -> tuple[list, dict[str, str]]:
     held = [connection.topic for connection in bag.connections]
     unknown = sorted(set(replay.topics) - set(held))
     if unknown:
-        raise BagError(
-            f'{bag.path} holds no topic {unknown[0]}; {nearest(unknown[0], held, f"softarm bag info {bag.path} lists all")}'
-        )
+        hint = nearest(unknown[0], held, f'softarm bag info {bag.path} lists all')
+        raise BagError(f'{bag.path} holds no topic {unknown[0]}; {hint}')
     sent, left_out = [], {}
     for connection in bag.connections:
         topic = connection.topic
@@ -83,24 +83,33 @@ def choose(bag: Bag, replay: Replay) -> tuple[list, dict[str, str]]:
             sent.append(connection)
     if not sent:
         raise BagError(
-            f'{bag.path} holds nothing but {", ".join(left_out)}: name what is to be sent with --topics'
+            f'{bag.path} holds nothing but {", ".join(left_out)}: '
+            'name the topics to send with --topics'
         )
     return sent, left_out
 
 
 def obstacle(graph: Graph, sent: list, replay: Replay) -> str | None:
-    """Return why these topics may not be sent into a graph now, in one line with the remedy; None if they may."""
+    """Return why these topics may not be sent into a graph now; None if they may."""
     if not replay.namespace:
         for driver in _drivers(graph):
-            return f'the driver {driver} runs, and a replay beside it could move its arm: end it, {_ELSEWHERE}'
+            return (
+                f'the driver {driver} runs, and a replay could move its arm: end it, {_ELSEWHERE}'
+            )
     for connection in sent:
         topic = replay.sent_as(connection.topic)
         if is_command(connection.topic, connection.msgtype) and (
             hearers := graph.subscribers(topic)
         ):
-            return f'the command {topic} is heard by {", ".join(hearers)}, which may move something: end that node, {_ELSEWHERE}'
+            return (
+                f'{", ".join(hearers)} subscribes to the command {topic} and may move something: '
+                f'end that node, {_ELSEWHERE}'
+            )
         if publishers := graph.publishers(topic):
-            return f'{topic} is published by {", ".join(publishers)} already: end that node, choose others with --topics, {_ELSEWHERE}'
+            return (
+                f'{topic} is published by {", ".join(publishers)} already: end that node, '
+                f'choose other topics with --topics, {_ELSEWHERE}'
+            )
     return None
 
 
@@ -145,12 +154,13 @@ def _send(
     graph: Graph,
     bag: Bag,
     sent: list,
-    publishers: dict,
+    publishers: dict[int, Publisher | None],
     replay: Replay,
     stop: threading.Event,
-    on_message,
+    on_message: Callable[[float], None],
 ) -> int:
-    started_s, first_ns, count, looked_s = time.monotonic(), None, 0, time.monotonic()
+    started_s = looked_s = time.monotonic()
+    first_ns, count = None, 0
     for connection, stamp_ns, raw in bag.messages(sent):
         first_ns = stamp_ns if first_ns is None else first_ns
         elapsed_s = (stamp_ns - first_ns) * 1e-9
@@ -161,8 +171,9 @@ def _send(
         if stop.is_set():
             break
         looked_s = _look_again(graph, sent, replay, looked_s)
-        if publishers[connection.id] is not None:
-            publishers[connection.id].publish(bytes(raw))
+        publisher = publishers[connection.id]
+        if publisher is not None:
+            publisher.publish(bytes(raw))
             count += 1
         on_message(elapsed_s)
     return count
@@ -181,7 +192,7 @@ def _refuse(graph: Graph, sent: list, replay: Replay) -> None:
 
 
 def _drivers(graph: Graph) -> list[str]:
-    """Nodes that obey commands: they hear one, and can be activated."""
+    """Return the nodes that obey set points: they subscribe to one, and have a life cycle."""
     can_be_activated = {
         name.rpartition('/')[0] for name, kind in graph.services().items() if kind == _CHANGE_STATE
     }
@@ -194,9 +205,9 @@ def _drivers(graph: Graph) -> list[str]:
     return sorted(hearers & can_be_activated)
 
 
-def _publisher(graph: Graph, connection, replay: Replay):
+def _publisher(graph: Graph, connection: Connection, replay: Replay) -> Publisher | None:
     profile = QoSProfile(depth=_QUEUE_DEPTH)
-    offered = connection.ext.offered_qos_profiles
+    offered = getattr(connection.ext, 'offered_qos_profiles', ())
     if offered and offered[0].reliability == QosReliability.BEST_EFFORT:
         profile.reliability = ReliabilityPolicy.BEST_EFFORT
     if offered and offered[0].durability == QosDurability.TRANSIENT_LOCAL:
@@ -211,6 +222,6 @@ def _publisher(graph: Graph, connection, replay: Replay):
 
 
 def _wait_for_hearers(graph: Graph, publishers: list) -> None:
-    """Wait until whoever hears these topics has found their publishers; without this the first messages go to nobody."""
+    """Wait until the subscribers know these publishers: before, messages are lost."""
     heard = [p for p in publishers if graph.node.count_subscribers(p.topic_name)]
     graph.spin_until(lambda: all(p.get_subscription_count() for p in heard), _MATCHING_S)

@@ -1,8 +1,9 @@
-"""What a bag shows, as one picture: pressures beside their commands, the tip by model, vision and truth, and the tip's errors."""
+"""A bag as one picture: pressures and commands, the tip by model, vision and truth, its errors."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,23 +14,25 @@ from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
 from softarm_cli.graph.graph import nearest
 
-PRESSURES, COMMANDS, VISION, TARGET, TRUTH = (
-    'pressures',
-    'pressure_command',
-    'ring_pose',
-    'target',
-    'debug/tip_truth',
-)
-_CHAMBERS_TYPE, _TF_TYPE = 'soft_arm_msgs/msg/ChamberPressures', 'tf2_msgs/msg/TFMessage'
+PRESSURES = 'pressures'
+COMMANDS = 'pressure_command'
+VISION = 'ring_pose'
+TARGET = 'target'
+TRUTH = 'debug/tip_truth'
+_CHAMBERS_TYPE = 'soft_arm_msgs/msg/ChamberPressures'
+_TF_TYPE = 'tf2_msgs/msg/TFMessage'
 _TIP_BY_MODEL = 'tip_by_model'  # the frame's name, after the arm's prefix
 _STYLES = {'model': '-', 'vision': '.', 'truth': '--'}
 _MOST_LINES = 24  # in one panel
 _PANEL_IN = (10.0, 2.8)
 
 
+_Points = tuple[np.ndarray, np.ndarray]  # times [s] (n,), and points [m] (n, 3)
+
+
 @dataclass(frozen=True)
 class Line:
-    """One line of a panel: label, times [s] (n,), values (n,), Matplotlib's style, number of its colour."""
+    """One line of a panel: label, times [s] (n,), values (n,), style and colour of Matplotlib."""
 
     label: str
     times_s: np.ndarray
@@ -52,7 +55,7 @@ def panels(bag: Bag, topics: Collection[str] = ()) -> list[Panel]:
 
     Args:
         bag: An open bag.
-        topics: Full names of topics, of each of which every number is drawn; empty: pressures and tip.
+        topics: Full names of topics whose every number is drawn; empty: pressures and tip.
 
     Raises:
         BagError: If the bag holds nothing to draw.
@@ -140,7 +143,7 @@ def _pressure_panel(bag: Bag, measured: str) -> Panel:
     return Panel(f'{measured}, and commands', 'gauge pressure [kPa]', lines)
 
 
-def _tip_panel(tips: dict, target: tuple) -> Panel:
+def _tip_panel(tips: dict[str, _Points], target: _Points) -> Panel:
     drawn = {f'by {name}': (*series, _STYLES[name]) for name, series in tips.items()}
     if len(target[0]):
         drawn['of the target'] = (*target, 'x')
@@ -152,8 +155,8 @@ def _tip_panel(tips: dict, target: tuple) -> Panel:
     return Panel('tip in the base frame', 'position [mm]', lines)
 
 
-def _errors(tips: dict, target: tuple) -> list[Line]:
-    lines = []
+def _errors(tips: dict[str, _Points], target: _Points) -> list[Line]:
+    lines: list[Line] = []
     reference = 'truth' if 'truth' in tips else 'vision'
     for name in (
         name
@@ -179,8 +182,8 @@ def _errors(tips: dict, target: tuple) -> list[Line]:
     return lines
 
 
-def _distance_mm(of: tuple, to: tuple) -> tuple[np.ndarray, np.ndarray]:
-    """Times [s] and distances [mm] (n,) of points from the interpolated points of another series, where both were recorded."""
+def _distance_mm(of: _Points, to: _Points) -> tuple[np.ndarray, np.ndarray]:
+    """Return times [s] and distances [mm] (n,) from another, interpolated series."""
     times_s, points_m = of
     inside = (times_s >= to[0][0]) & (times_s <= to[0][-1])
     other_m = np.stack([np.interp(times_s[inside], to[0], to[1][:, i]) for i in range(3)], axis=1)
@@ -192,9 +195,8 @@ def _named(bag: Bag, topics: Collection[str]) -> list[Panel]:
     found = []
     for topic in topics:
         if topic not in held:
-            raise BagError(
-                f'{bag.path} holds no topic {topic}; {nearest(topic, held, f"softarm bag info {bag.path} lists all")}'
-            )
+            hint = nearest(topic, held, f'softarm bag info {bag.path} lists all')
+            raise BagError(f'{bag.path} holds no topic {topic}; {hint}')
         series: dict[str, list] = {}
         for time_s, message in _read(bag, [topic]):
             for name, value in _numbers(message):
@@ -204,17 +206,16 @@ def _named(bag: Bag, topics: Collection[str]) -> list[Panel]:
         more = (
             f' (first {_MOST_LINES} of {len(series)} numbers)' if len(series) > _MOST_LINES else ''
         )
-        lines = [
-            Line(name, *np.array(rows).T, '-', i)
-            for i, (name, rows) in enumerate(series.items())
-            if i < _MOST_LINES
-        ]
+        lines = []
+        for i, (name, rows) in enumerate(list(series.items())[:_MOST_LINES]):
+            times_s, values = np.array(rows).T
+            lines.append(Line(name, times_s, values, '-', i))
         found.append(Panel(f'{topic}{more}', 'value, in the unit of its field', lines))
     return found
 
 
-def _numbers(value, name: str = '') -> Iterator[tuple[str, float]]:
-    """Every number of a message but those of headers and covariances, with the path of its field."""
+def _numbers(value: Any, name: str = '') -> Iterator[tuple[str, float]]:
+    """Yield all numbers of a message but those of headers and covariances, with their paths."""
     if isinstance(value, (bool, int, float, np.number)):
         yield name, float(value)
     elif isinstance(value, np.ndarray) and value.ndim == 1:
@@ -232,16 +233,17 @@ def _numbers(value, name: str = '') -> Iterator[tuple[str, float]]:
 
 
 def _chambers(bag: Bag, topic: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Times [s] and pressures [Pa] (n,) of each chamber."""
+    """Return times [s] and pressures [Pa] (n,) of each chamber."""
     found: dict[str, list] = {}
     for time_s, message in _read(bag, [topic]):
         for name, pressure_pa in zip(message.names, message.pressures_pa, strict=False):
             found.setdefault(name, []).append((time_s, pressure_pa))
-    return {name: tuple(np.array(rows).T) for name, rows in found.items()}
+    tables = {name: np.array(rows) for name, rows in found.items()}
+    return {name: (table[:, 0], table[:, 1]) for name, table in tables.items()}
 
 
-def _series(bag: Bag, topics: Collection[str | None], point) -> tuple[np.ndarray, np.ndarray]:
-    """Times [s] (n,) and points [m] (n, 3) in order; `point` takes one from a message, or None."""
+def _series(bag: Bag, topics: Collection[str | None], point: Callable[[Any], Any]) -> _Points:
+    """Return times and points in order; `point` takes a point from a message, or returns None."""
     rows = [
         (time_s, p.x, p.y, p.z) for time_s, m in _read(bag, topics) if (p := point(m)) is not None
     ]
@@ -249,7 +251,7 @@ def _series(bag: Bag, topics: Collection[str | None], point) -> tuple[np.ndarray
     return table[:, 0], table[:, 1:]
 
 
-def _tip_by_model(message):
+def _tip_by_model(message: Any) -> Any:
     return next(
         (
             t.transform.translation
@@ -260,8 +262,8 @@ def _tip_by_model(message):
     )
 
 
-def _read(bag: Bag, topics: Collection[str | None]) -> Iterator[tuple[float, object]]:
-    """Times since the bag's first message [s] and messages: the stamp of the header, or else of the recording."""
+def _read(bag: Bag, topics: Collection[str | None]) -> Iterator[tuple[float, Any]]:
+    """Yield time [s] since the bag's start, by the header or else the recording, and message."""
     connections = [connection for connection in bag.connections if connection.topic in topics]
     if not connections:
         return

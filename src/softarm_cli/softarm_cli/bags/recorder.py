@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Literal
 
 import rclpy
 from rclpy.context import Context
@@ -18,6 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rosbags.interfaces import (
+    Connection,
     Qos,
     QosDurability,
     QosHistory,
@@ -31,7 +33,7 @@ from softarm_cli.errors import BagError, MessageTypeError
 from softarm_cli.graph.graph import matching_qos
 from softarm_cli.graph.message_types import message_class, message_definition
 
-_BAG_VERSION = 9  # the metadata.yaml of Jazzy
+_BAG_VERSION: Literal[9] = 9  # the metadata.yaml of Jazzy
 _QUEUE_DEPTH = 1000  # messages that DDS may hold for us while the disk is busy
 _SCAN_S = 0.25
 _IMAGE, _CLOUD = 'sensor_msgs/msg/Image', 'sensor_msgs/msg/PointCloud2'
@@ -41,16 +43,15 @@ _log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """Records topics from `start` to `stop`, on a node and threads of its own beside whatever the process runs.
+    """Records topics from `start` to `stop`, on a node and threads of its own.
 
-    Only what is published after a topic was found is in the bag: finding takes up to 3 s after a
-    publisher starts.
+    A topic is recorded from its discovery on, up to 3 s after its publisher starts.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._queue: queue.SimpleQueue = queue.SimpleQueue()
         self._subscriptions: dict[str, object] = {}
-        self._connections: dict[str, object] = {}
+        self._connections: dict[str, Connection] = {}
         self._wanted: frozenset[str] | None = None
         self._images = False
         self._failed: OSError | None = None
@@ -108,7 +109,7 @@ class Recorder:
             thread.start()
 
     def stop(self) -> dict:
-        """End the recording, complete the bag, and return `topics`, `message_count` and `byte_count`.
+        """End the recording; return its `topics`, `message_count` and `byte_count`.
 
         Raises:
             BagError: If the disk refused; what was written before is kept.
@@ -153,7 +154,7 @@ class Recorder:
             type_name not in (_IMAGE, _CLOUD) and '/_' not in name
         )  # hidden topics are left out, as by ros2 bag
 
-    def _subscribe(self, name: str, type_name: str, offered: list[QoSProfile]):
+    def _subscribe(self, name: str, type_name: str, offered: list[QoSProfile]) -> Any:
         try:
             kind, definition = message_class(type_name), message_definition(type_name)
         except MessageTypeError as error:

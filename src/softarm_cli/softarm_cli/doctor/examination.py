@@ -25,7 +25,7 @@ def examine() -> Report:
         graph.node.create_subscription(
             DiagnosticArray,
             '/diagnostics',
-            lambda array: diagnostics.update({s.name: s for s in array.status}),
+            lambda array: diagnostics.update({s.name: s for s in array.status}),  # type: ignore
             QoSProfile(depth=100),  # all nodes report at the same time
         )
         nodes, types = graph.nodes(), graph.topics()

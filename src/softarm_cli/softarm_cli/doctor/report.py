@@ -182,7 +182,8 @@ class Report:
                 yield _stopped(name, pid)
             elif share > _BUSY_SHARE:
                 yield Finding(
-                    f'node {name} (pid {pid}) does not answer: it uses {100 * share:.0f} % of a core',
+                    f'node {name} (pid {pid}) is busy ({100 * share:.0f} % of a core) '
+                    'and does not answer',
                     'Wait a minute, because a new arm is compiled once; then look again',
                 )
             else:

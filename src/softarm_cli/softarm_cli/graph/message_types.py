@@ -23,7 +23,7 @@ def message_class(type_name: str) -> type:
 
 
 def message_definition(type_name: str) -> tuple[str, str]:
-    """Return the definition of a message type with all its parts, as bags hold it, and its RIHS01 hash.
+    """Return a message type's definition with all its parts, as bags hold it, and its RIHS01 hash.
 
     Raises:
         MessageTypeError: If its package is not installed, or lacks the definition.

@@ -1,4 +1,4 @@
-"""Requests to running nodes: their lifecycle states, how to change them, and whether they answer."""
+"""Requests to running nodes: their lifecycle states, transitions, and whether they answer."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -75,7 +75,7 @@ class Description:
 
 
 def declared_arguments(path: Path) -> dict[str, Argument]:
-    """Return all arguments that a launch file and its includes declare, whatever their conditions."""
+    """Return all arguments that a launch file and its includes declare."""
     reader = _Reader(scratch=None)
     reader.file(path)
     return reader.description.arguments

@@ -1,4 +1,4 @@
-"""A node in this process that spins in a thread of its own, for tests that need somebody in the graph."""
+"""A node in this process that spins in a thread of its own, for tests of the graph."""
 
 import threading
 

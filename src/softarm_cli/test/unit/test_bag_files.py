@@ -94,7 +94,7 @@ def test_what_a_killed_recorder_left_is_read_up_to_the_cut(tmp_path, capsys):
     ]
     assert 10 <= len(words) < 40 and bag.duration_s == pytest.approx((len(words) - 1) * 0.01)
     assert main(['info', str(tmp_path / 'cut')]) == 0
-    assert 'was cut off' in capsys.readouterr().err
+    assert 'was killed' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

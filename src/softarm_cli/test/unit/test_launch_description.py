@@ -49,7 +49,8 @@ def arguments_after(process, flag):
 def test_a_node_gets_name_namespace_remaps_and_arguments(launch, package):
     [process] = launch("""
         <arg name="robot" default="arm"/>
-        <node pkg="demo" exec="talker" name="driver" namespace="left" args="--file $(var robot).yaml 'two words'" output="screen">
+        <node pkg="demo" exec="talker" name="driver" namespace="left"
+            args="--file $(var robot).yaml 'two words'" output="screen">
           <remap from="a" to="/b"/>
         </node>""").processes
     assert process.command[0] == str(package / 'lib/demo/talker')
@@ -128,7 +129,8 @@ def test_groups_are_scopes_and_includes_are_not(launch, package, tmp_path):
     'value, started', [('true', ['yes']), ('1', ['yes']), ('False', ['no']), ('0', ['no'])]
 )
 def test_conditions(launch, value, started):
-    body = '<arg name="on"/><executable cmd="yes" if="$(var on)"/><executable cmd="no" unless="$(var on)"/>'
+    body = """<arg name="on"/>
+        <executable cmd="yes" if="$(var on)"/><executable cmd="no" unless="$(var on)"/>"""
     assert [p.command[0] for p in launch(body, on=value).processes] == started
 
 
@@ -145,8 +147,10 @@ def test_declared_arguments_are_listed_without_values(tmp_path):
         '<launch><arg name="deep" description="from the include"/></launch>'
     )
     path = tmp_path / 'a.launch.xml'
-    path.write_text("""<launch><arg name="needed"/><arg name="rig" default="virtual"><choice value="virtual"/><choice value="lab"/></arg>
-      <group if="$(var needed)"><include file="$(dirname)/inner.launch.xml"/></group><node pkg="not_there" exec="x"/></launch>""")
+    path.write_text("""<launch><arg name="needed"/>
+      <arg name="rig" default="virtual"><choice value="virtual"/><choice value="lab"/></arg>
+      <group if="$(var needed)"><include file="$(dirname)/inner.launch.xml"/></group>
+      <node pkg="not_there" exec="x"/></launch>""")
     declared = declared_arguments(path)
     assert list(declared) == ['needed', 'rig', 'deep']
     assert declared['needed'].default is None
@@ -188,7 +192,8 @@ def test_declared_arguments_are_listed_without_values(tmp_path):
             'a list of one kind',
         ),
         (
-            '<arg name="a" default="@b"/><node pkg="demo" exec="talker"><param name="x" value="$(var a)"/></node>',
+            '<arg name="a" default="@b"/>'
+            '<node pkg="demo" exec="talker"><param name="x" value="$(var a)"/></node>',
             {},
             'type="str"',
         ),
@@ -220,7 +225,8 @@ def test_declared_arguments_are_listed_without_values(tmp_path):
         ('<node pkg="rviz2" exec="rviz2"/>', {}, 'sudo apt-get install ros-jazzy-rviz2'),
         ('<node pkg="soft_arm_sim" exec="virtual_rig"/>', {}, 'run: make build'),
         (
-            '<executable cmd="echo $(command \'sh -c &quot;echo no such robot >&amp;2; exit 3&quot;\')"/>',
+            '<executable cmd="echo '
+            "$(command 'sh -c &quot;echo no such robot >&amp;2; exit 3&quot;')\"/>",
             {},
             ':2: no such robot',
         ),
@@ -255,16 +261,16 @@ def test_substitutions_nest_and_default(tmp_path):
 
 def test_the_output_of_a_command_is_a_value(launch):
     [process] = launch(
-        """<arg name="robot" default="two words"/><executable cmd="echo $(command 'printf %s-%s $(var robot)')"/>"""
+        """<arg name="robot" default="two words"/>
+        <executable cmd="echo $(command 'printf %s-%s $(var robot)')"/>"""
     ).processes
     assert process.command == ('echo', 'two-words')
 
 
 def test_a_nodes_full_name_and_values(launch, package):
-    one, two = (
-        launch("""<push_ros_namespace namespace="/arm"/><node pkg="demo" exec="talker" name="driver"><param name="port" value="7"/></node>
+    one, two = launch("""<push_ros_namespace namespace="/arm"/>
+        <node pkg="demo" exec="talker" name="driver"><param name="port" value="7"/></node>
         <node pkg="demo" exec="talker" name="top" namespace="/"/>""").processes
-    )
     assert (one.node, one.package, one.parameters, two.node) == (
         '/arm/driver',
         'demo',

@@ -132,7 +132,8 @@ def test_stdout_goes_only_to_the_log_unless_the_screen_is_asked_for(launch, tmp_
 
 def test_a_death_is_reported_and_leaves_the_others_running(launch):
     running = launch(
-        '<executable name="dies" cmd="sh -c \'exit 3\'"/><executable name="lives" cmd="sleep 1000"/>'
+        '<executable name="dies" cmd="sh -c \'exit 3\'"/>'
+        '<executable name="lives" cmd="sleep 1000"/>'
     )
     running.wait_for('[dies-1]: process has died')
     assert 'exit code 3' in running.text()
@@ -153,7 +154,8 @@ def test_on_exit_shutdown_ends_the_others(launch):
 
 def test_a_killed_process_that_the_others_need_is_named(launch):
     running = launch(
-        '<executable name="driver" cmd="sleep 1000" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>'
+        '<executable name="driver" cmd="sleep 1000" on_exit="shutdown"/>'
+        '<executable name="lives" cmd="sleep 1000"/>'
     )
     running.wait_for('[lives-2]: process started')
     os.kill(running.pid('driver-1'), signal.SIGKILL)
@@ -165,7 +167,8 @@ def test_a_killed_process_that_the_others_need_is_named(launch):
 
 def test_restarts_are_counted(launch):
     running = launch(
-        '<executable name="again" cmd="false" respawn="true" respawn_max_retries="2"/><executable cmd="sleep 1000"/>'
+        '<executable name="again" cmd="false" respawn="true" respawn_max_retries="2"/>'
+        '<executable cmd="sleep 1000"/>'
     )
     running.wait_for('[again-1]: has ended 3 times and is not started again')
     assert running.end() == 0
@@ -175,7 +178,8 @@ def test_restarts_are_counted(launch):
 def test_a_wrong_configuration_ends_the_launch_and_is_not_tried_again(launch, node):
     name = node('import sys; print("segmenter x is unknown", file=sys.stderr); sys.exit(2)')
     running = launch(
-        f'<node pkg="demo" exec="{name}" name="sees" namespace="arm" respawn="true"/><executable cmd="sleep 1000"/>'
+        f'<node pkg="demo" exec="{name}" name="sees" namespace="arm" respawn="true"/>'
+        f'<executable cmd="sleep 1000"/>'
     )
     assert running.code() == 2
     assert (
@@ -234,7 +238,8 @@ def test_a_signal_reaches_the_whole_group_as_sigint(launch, number):
 
 def test_who_ignores_signals_is_killed_in_the_end(launch):
     running = launch(
-        '<executable name="deaf" cmd="bash -c &quot;trap \'\' INT TERM; echo ready; while :; do sleep 1000; done&quot;" output="screen"/>'
+        '<executable name="stubborn" output="screen" '
+        'cmd="bash -c &quot;trap \'\' INT TERM; echo ready; while :; do sleep 1000; done&quot;"/>'
     )
     running.wait_for('ready')
     assert running.end() == 0
