@@ -14,6 +14,7 @@ setup(
     install_requires=[
         'pneumatic_driver',
         'soft_arm_description',
+        'soft_arm_node_kit',
         'matplotlib',
         'mcap',
         'numpy',
