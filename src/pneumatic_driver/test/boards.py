@@ -143,13 +143,22 @@ class TcpRig:
         self._thread.stop(patience_s)
 
 
+class SlowedBoard(ValveBoard):
+    """A board whose clock can run slower than the wall clock, so that its watchdog waits longer for a stalled driver."""
+
+    clock_rate = 1.0
+
+    def tick(self, dt_s):
+        super().tick(self.clock_rate * dt_s)
+
+
 class TcpBoard(TcpRig):
     robot, map, driver = 'two_module_arm', 'valve_board', Board
     targets_pa, too_high_pa = [10_000.0, -20_000.0, 30_000.0, -50_000.0, 5_000.0, 10.0], 100_020.0
     make_plant = RecordingPlant
 
     def make_device(self, port):
-        board = ValveBoard(self.plant, port=port)
+        board = SlowedBoard(self.plant, port=port)
         self.plant.device_clock_s = lambda: 1e-3 * self.device.logic.uptime_ms
         return board
 

@@ -27,6 +27,10 @@ def second_operator(request):
     yield from operator_of(f'second {request.node.name}', 'pneumatic_driver', CHAMBERS)
 
 
+SLOW = 0.04
+"""Rate of the board's clock where its watchdog is not what is tested: a driver that stalls for less than 6 s keeps its hold."""
+
+
 def start_and_move(operator, board, **parameters):
     operator.start(robot='two_module_arm', port=board.device.port, autostart=True, **parameters)
     operator.wait(lambda: board.plant.follows(TARGETS), command=TARGETS, what='the plant following')
@@ -122,6 +126,7 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
 
 
 def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
+    tcp_board.device.clock_rate = SLOW
     start_and_move(operator, tcp_board)
     operator.wait(lambda: tcp_board.plant.vented)  # no commands any more
     assert operator.state == 'active'
@@ -137,6 +142,7 @@ def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
 
 
 def test_deactivated_by_hand_it_stays_so(operator, tcp_board):
+    tcp_board.device.clock_rate = SLOW
     start_and_move(operator, tcp_board, auto_recover=True)
     assert operator.transition(Transition.TRANSITION_DEACTIVATE)
     wait_for(lambda: tcp_board.plant.vented)
@@ -158,21 +164,24 @@ def log_of(operator) -> str:
 def test_a_second_driver_is_refused_with_the_holders_name_and_disturbs_nobody(
     operator, second_operator, tcp_board
 ):
-    start_and_move(operator, tcp_board)
+    tcp_board.device.clock_rate = SLOW
+    start_and_move(operator, tcp_board, command_timeout_s=5.0)
     alive = KeepAlive(lambda: operator.command(CHAMBERS, TARGETS))
     try:
+        holder, changes = tcp_board.device.logic.holder, len(tcp_board.plant.changes)
         second_operator.start(robot='two_module_arm', port=tcp_board.device.port, autostart=True)
         assert not second_operator.transition(Transition.TRANSITION_CONFIGURE)
         assert second_operator.state == 'unconfigured'
         said = log_of(second_operator)
+        assert tcp_board.device.logic.holder == holder and tcp_board.board_faults() == 0
+        assert len(tcp_board.plant.changes) == changes and tcp_board.plant.follows(TARGETS)
+        assert operator.state == 'active'
     finally:
         alive.stop()
     assert (
         f"is held by '{socket.gethostname()[:12]} {operator.process.pid}': stop that driver first"
         in said
     )
-    assert tcp_board.plant.follows(TARGETS) and tcp_board.board_faults() == 0
-    assert operator.state == 'active'
 
 
 def test_a_device_that_starts_later_is_waited_for_quietly(operator, tcp_board):
