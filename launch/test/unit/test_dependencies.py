@@ -63,7 +63,10 @@ MAY_IMPORT = {
     'soft_arm_physics': {'soft_arm_description', 'soft_arm_kinematics'},
     'soft_arm_sim': RIG_CORE | {'soft_arm_physics', 'abb_rws_emulator', 'abb_rws_bridge'},
 }
-"""Packages by package: what runs on a rig knows no simulator. Only the experiments may use everything."""
+"""Packages by package: what runs on a rig knows no simulator.
+
+Only the experiments may use everything.
+"""
 
 PACKAGES = {p.parent.name: p.parent for p in ROOT.glob('src/*/setup.py')}
 PACKAGES['soft_arm_bringup'] = ROOT / 'launch'
@@ -87,7 +90,10 @@ def imports_of_code(package: str, *, with_ros: bool) -> set[str]:
 
 
 def imports_of_tests(package: str, *, with_ros: bool) -> set[str]:
-    """What the tests import, without their own helpers; tests in component/ and system/ need ROS."""
+    """What the tests import, without their own helpers.
+
+    Tests in component/ and system/ need ROS.
+    """
     folder = PACKAGES[package] / 'test'
     files = [f for f in folder.rglob('*.py') if with_ros or not ROS_TESTS & set(f.parts)]
     helpers = {path.stem for pattern in ('*', '*/*') for path in folder.glob(pattern)}

@@ -1,4 +1,7 @@
-"""Bodies of responses and events: RWS 1.0 JSON, RWS 2.0 HAL JSON and XHTML, all into the same few fields."""
+"""Bodies of responses and events.
+
+RWS 1.0 JSON, RWS 2.0 HAL JSON and XHTML, all into the same few fields.
+"""
 
 import json
 from dataclasses import dataclass, field
@@ -9,7 +12,10 @@ from abb_rws_bridge.errors import BadResponse
 
 @dataclass(frozen=True)
 class Item:
-    """One state of a response: its class (`pnl-ctrlstate`), title, fields and links, all as text."""
+    """One state of a response.
+
+    Its class (`pnl-ctrlstate`), title, fields and links, all as text.
+    """
 
     kind: str
     title: str
@@ -48,7 +54,8 @@ class Document:
             if kind is None or item.kind == kind:
                 return item
         raise BadResponse(
-            f'response has no item{"" if kind is None else f" {kind!r}"}; it has {[i.kind for i in self.items][:8]}'
+            f'response has no item{"" if kind is None else f" {kind!r}"}; it has '
+            f'{[i.kind for i in self.items][:8]}'
         )
 
 

@@ -37,7 +37,8 @@ _SIGNAL = re.compile(r'^\w[\w.-]*(/\w[\w.-]*){0,2}$', re.ASCII)
 _LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
 _MAXIMUM_PAGES = 50
 LONGEST_NAME, LONGEST_LITERAL, LARGEST_SIGNAL = 120, 20_000, 1e9
-_WRITE_ACCESS = '/rw/controlstation/writeaccess'  # what RobotWare 8 has instead of masterships; it answers 410 to those
+# what RobotWare 8 has instead of masterships; it answers 410 to those
+_WRITE_ACCESS = '/rw/controlstation/writeaccess'
 
 _log = logging.getLogger(__name__)
 
@@ -145,7 +146,10 @@ class Controller:
         return Aged(mapping.pose(response.document.first().fields), response.asked_s)
 
     async def signals(self) -> Aged[dict[str, Signal]]:
-        """Every I/O signal by name; a 2.0 controller gives a hundred a page. The age is that of the first page."""
+        """Every I/O signal by name; a 2.0 controller gives a hundred a page.
+
+        The age is that of the first page.
+        """
         request, found, asked_s = self.dialect.get('/rw/iosystem/signals'), {}, None
         for _page in range(_MAXIMUM_PAGES):
             response = await self.session.request(request)
@@ -226,7 +230,8 @@ class Controller:
         """Write a RAPID variable; the literal is checked here first."""
         if len(literal) > LONGEST_LITERAL:
             raise ConfigurationError(
-                f'a value of {len(literal)} characters is over the limit of {LONGEST_LITERAL}: nothing was sent'
+                f'a value of {len(literal)} characters is over the limit of {LONGEST_LITERAL}: '
+                'nothing was sent'
             )
         mapping.parse_literal(literal)
         self._symbol_path(symbol)
@@ -239,12 +244,16 @@ class Controller:
         _checked(_SIGNAL, path, 'signal')
         if not abs(value) <= LARGEST_SIGNAL:  # false for NaN too
             raise ConfigurationError(
-                f'signal {path} = {value} must be from -{LARGEST_SIGNAL:g} to {LARGEST_SIGNAL:g}: nothing was sent'
+                f'signal {path} = {value} must be from -{LARGEST_SIGNAL:g} to {LARGEST_SIGNAL:g}: '
+                'nothing was sent'
             )
         await self.session.request(self.dialect.set_signal(path, f'{value:.9g}'))
 
     async def _edit(self, request: Request) -> None:
-        """A write to the program; OmniCore wants its mastership asked for, IRC5 takes a free one by itself."""
+        """A write to the program.
+
+        OmniCore wants its mastership asked for, IRC5 takes a free one by itself.
+        """
         if self.dialect.takes_free_mastership or self.dialect.edit_domain in self._held:
             await self.session.request(request)
             return
@@ -289,12 +298,19 @@ class Controller:
         return await self._take(name)
 
     async def settle(self) -> None:
-        """Give back masterships that could not be given back when their block ended; the monitor calls this when the link stands."""
+        """Give back masterships that could not be given back when their block ended.
+
+        The monitor calls this when the link stands.
+        """
         for path in sorted(self._owed):
             await self._release_once(path)
 
     async def _release(self, path: str) -> None:
-        """Give back; asked more than once if need be, because giving back twice does no harm and keeping it locks others out."""
+        """Give back.
+
+        Asked more than once if need be, because giving back twice does no harm and keeping it locks
+        others out.
+        """
         self._owed.add(path)
         for attempt in range(3):
             try:
@@ -341,7 +357,8 @@ def running(text: str) -> bool:
 def _checked(pattern: re.Pattern, text: str, what: str) -> str:
     if len(text) > LONGEST_NAME or not pattern.fullmatch(text):
         raise ConfigurationError(
-            f'{text[:40]!r} is no name of a {what} (at most {LONGEST_NAME} letters, digits and /): nothing was sent'
+            f'{text[:40]!r} is no name of a {what} (at most {LONGEST_NAME} letters, digits and '
+            '/): nothing was sent'
         )
     return text
 

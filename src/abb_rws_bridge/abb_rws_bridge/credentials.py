@@ -23,7 +23,7 @@ class Credentials:
 def load_credentials(
     path: str | Path | None = None, environment: Mapping[str, str] = os.environ
 ) -> Credentials:
-    """Credentials from a YAML file with the keys `user` and `password`, or else from the environment.
+    """Read credentials from a YAML file (keys `user`, `password`), or else from the environment.
 
     Raises:
         ConfigurationError: If there are none, or the file is readable by others.
@@ -33,7 +33,8 @@ def load_credentials(
     user, password = environment.get(USER_VARIABLE), environment.get(PASSWORD_VARIABLE)
     if not user or password is None:
         raise ConfigurationError(
-            f'no credentials: set {USER_VARIABLE} and {PASSWORD_VARIABLE}, or name a credentials file'
+            f'no credentials: set {USER_VARIABLE} and {PASSWORD_VARIABLE}, or name a credentials '
+            'file'
         )
     return Credentials(user, password)
 
@@ -50,7 +51,8 @@ def _from_file(path: Path) -> Credentials:
         ) from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ConfigurationError(
-            f'credentials file {path} has mode {stat.S_IMODE(mode):04o}: others can read it; chmod 600 it'
+            f'credentials file {path} has mode {stat.S_IMODE(mode):04o}: others can read it; '
+            'chmod 600 it'
         )
     if (
         not isinstance(values, dict)

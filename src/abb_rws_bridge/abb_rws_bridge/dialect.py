@@ -1,4 +1,7 @@
-"""What differs between RWS 1.0 (IRC5) and RWS 2.0 (OmniCore); `rws1.py` and `rws2.py` fill it in."""
+"""What differs between RWS 1.0 (IRC5) and RWS 2.0 (OmniCore).
+
+`rws1.py` and `rws2.py` fill it in.
+"""
 
 from dataclasses import dataclass, field
 
@@ -11,10 +14,13 @@ class Dialect:
 
     Attributes:
         query: Added to every request.
-        actions_in_query: `?action=x` on the resource (1.0) or the action as the last part of the path (2.0).
+        actions_in_query: `?action=x` on the resource (1.0) or the action as the last part of the
+            path (2.0).
         edit_domain: Mastership that RAPID writes need.
-        takes_free_mastership: In automatic a write takes the mastership by itself when nobody has it.
-        pings: The controller answers WebSocket pings; a 2.0 controller closes the socket when it gets any frame.
+        takes_free_mastership: In automatic a write takes the mastership by itself when nobody has
+            it.
+        pings: The controller answers WebSocket pings; a 2.0 controller closes the socket when it
+            gets any frame.
     """
 
     name: str
@@ -42,7 +48,10 @@ class Dialect:
         urgent: bool = False,
         in_query: bool | None = None,
     ) -> Request:
-        """A write; `in_query` overrides where the action stands, for the resources that did not change."""
+        """A write.
+
+        `in_query` overrides where the action stands, for the resources that did not change.
+        """
         if action is None:
             return Request('POST', path, dict(self.query), form or {}, urgent)
         if self.actions_in_query if in_query is None else in_query:

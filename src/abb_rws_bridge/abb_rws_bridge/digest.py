@@ -37,7 +37,8 @@ class Digest:
         qops = [option.strip() for option in fields.get('qop', '').split(',') if option.strip()]
         if scheme.lower() != 'digest' or 'nonce' not in fields or 'realm' not in fields:
             raise NotAuthorised(
-                f'the controller asks for {scheme or "no scheme"} authentication, not digest: check dialect and port',
+                f'the controller asks for {scheme or "no scheme"} authentication, not digest: '
+                'check dialect and port',
                 status=401,
             )
         if algorithm not in _ALGORITHMS or (qops and 'auth' not in qops):
@@ -49,7 +50,7 @@ class Digest:
         self._challenge, self._count, self._client_nonce = fields, 0, secrets.token_hex(8)
 
     def authorization(self, method: str, target: str) -> str | None:
-        """Value of the `Authorization` header for a path and query, None before the first challenge."""
+        """Return the `Authorization` header for a path and query; None before a challenge."""
         if self._challenge is None:
             return None
         fields = self._challenge

@@ -37,7 +37,10 @@ class TimedOut(RwsError):
 
 
 class OutcomeUnknown(RwsError):
-    """A write was sent and its answer never came: it may or may not have been done. Read back before writing again."""
+    """A write was sent and its answer never came: it may or may not have been done.
+
+    Read back before writing again.
+    """
 
 
 class BadResponse(RwsError):

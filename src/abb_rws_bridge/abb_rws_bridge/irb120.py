@@ -27,7 +27,8 @@ LIMITS_RAD = np.deg2rad(
 )
 MAXIMUM_SPEED_RAD_S = np.deg2rad([250.0, 250.0, 250.0, 320.0, 320.0, 420.0])
 MASSES_KG = (6.215, 3.067, 3.909, 2.944, 1.328, 0.546, 0.137)  # base, links 1 to 6
-_MATERIAL = '<material name="abb_white"><color rgba="0.93 0.93 0.91 1"/></material>'  # without one, rviz draws bright red
+# without one, rviz draws bright red
+_MATERIAL = '<material name="abb_white"><color rgba="0.93 0.93 0.91 1"/></material>'
 _FLANGE_TO_TOOL0 = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # Ry(90 deg)
 
 
@@ -74,13 +75,17 @@ def check_joints(joints_rad) -> np.ndarray:
         if not low <= value <= high:  # false for NaN too
             low_deg, high_deg = math.degrees(low), math.degrees(high)
             raise ConfigurationError(
-                f'{name} = {math.degrees(value):.2f} deg is outside [{low_deg:.0f}, {high_deg:.0f}] deg: nothing was sent'
+                f'{name} = {math.degrees(value):.2f} deg is outside [{low_deg:.0f}, '
+                f'{high_deg:.0f}] deg: nothing was sent'
             )
     return joints
 
 
 def urdf(prefix: str = 'abb_') -> str:
-    """URDF of the robot, links drawn as plain cylinders: `<prefix>base_link`, `<prefix>link_1..6`, `<prefix>tool0`."""
+    """URDF of the robot, links drawn as plain cylinders.
+
+    `<prefix>base_link`, `<prefix>link_1..6`, `<prefix>tool0`.
+    """
     links = [f'{prefix}base_link', *(f'{prefix}link_{i}' for i in range(1, 7))]
     ends_m = [*ORIGINS_M[1:], np.zeros(3)]
     parts = [
@@ -94,13 +99,16 @@ def urdf(prefix: str = 'abb_') -> str:
         parts.append(
             f'  <joint name="{prefix}{name}" type="revolute">\n'
             f'    <parent link="{links[i]}"/><child link="{links[i + 1]}"/>\n'
-            f'    <origin xyz="{_numbers(ORIGINS_M[i])}" rpy="0 0 0"/><axis xyz="{_numbers(AXES[i])}"/>\n'
-            f'    <limit lower="{low:.6f}" upper="{high:.6f}" velocity="{MAXIMUM_SPEED_RAD_S[i]:.6f}" effort="0"/>\n'
+            f'    <origin xyz="{_numbers(ORIGINS_M[i])}" rpy="0 0 0"/><axis '
+            f'xyz="{_numbers(AXES[i])}"/>\n'
+            f'    <limit lower="{low:.6f}" upper="{high:.6f}" '
+            f'velocity="{MAXIMUM_SPEED_RAD_S[i]:.6f}" effort="0"/>\n'
             '  </joint>'
         )
     parts += [
         f'  <link name="{prefix}tool0"/>',
-        f'  <joint name="{prefix}flange_to_tool0" type="fixed">\n    <parent link="{links[-1]}"/><child link="{prefix}tool0"/>\n'
+        f'  <joint name="{prefix}flange_to_tool0" type="fixed">\n    <parent '
+        f'link="{links[-1]}"/><child link="{prefix}tool0"/>\n'
         f'    <origin xyz="0 0 0" rpy="0 {math.pi / 2:.9f} 0"/>\n  </joint>',
         '</robot>',
     ]
@@ -115,8 +123,10 @@ def _link(name: str, mass_kg: float, end_m: np.ndarray) -> str:
     origin = f'<origin xyz="{_numbers(end_m / 2)}" rpy="0 {pitch:.9f} 0"/>'
     shape = f'<geometry><cylinder radius="{radius_m}" length="{length_m:.4f}"/></geometry>'
     return (
-        f'  <link name="{name}">\n    <visual>{origin}{shape}{_MATERIAL}</visual>\n    <collision>{origin}{shape}</collision>\n'
-        f'    <inertial>{origin}<mass value="{mass_kg}"/><inertia ixx="{across:.6f}" iyy="{across:.6f}" '
+        f'  <link name="{name}">\n    <visual>{origin}{shape}{_MATERIAL}</visual>\n    '
+        f'<collision>{origin}{shape}</collision>\n'
+        f'    <inertial>{origin}<mass value="{mass_kg}"/><inertia ixx="{across:.6f}" '
+        f'iyy="{across:.6f}" '
         f'izz="{mass_kg * radius_m**2 / 2:.6f}" ixy="0" ixz="0" iyz="0"/></inertial>\n  </link>'
     )
 

@@ -33,7 +33,10 @@ class Job(Generic[Result]):
         return await work
 
     def cancel(self) -> None:
-        """Ask it to end, once: a second time would interrupt what it does at its end. Harmless when it has ended."""
+        """Ask it to end, once: a second time would interrupt what it does at its end.
+
+        Harmless when it has ended.
+        """
         if not self._cancelled and not self.future.done():
             self._cancelled = True
             self._loop.call_soon_threadsafe(self._cancel)
@@ -146,7 +149,10 @@ class Link:
             self._tell('link')
 
     def _on_polling_end(self, polling: asyncio.Task) -> None:
-        """Polling ends only when it is told to; anything else is a fault of ours and must not look like a link that stands."""
+        """Polling ends only when it is told to.
+
+        Anything else is a fault of ours and must not look like a link that stands.
+        """
         if not polling.cancelled() and polling.exception() is not None:
             _log.error('polling ended', exc_info=polling.exception())
             self._monitor.known.link, self._monitor.known.error = (
@@ -156,7 +162,10 @@ class Link:
             self._tell('link')
 
     async def _end_jobs(self, polling: asyncio.Task) -> None:
-        """End every job and wait for what it does at its end, so that a move under way stops the robot before we log out."""
+        """End every job and wait for what it does at its end.
+
+        So that a move under way stops the robot before we log out.
+        """
         for job in self._jobs:
             job.cancel()
         await asyncio.gather(

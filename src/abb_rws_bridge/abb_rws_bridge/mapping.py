@@ -1,4 +1,7 @@
-"""The only place where the controller's units and orders become ours: degrees, millimetres and q1..q4 = w, x, y, z on its side."""
+"""The only place where the controller's units and orders become ours.
+
+Degrees, millimetres and q1..q4 = w, x, y, z on its side.
+"""
 
 import math
 import re
@@ -113,7 +116,8 @@ def jointtarget_literal(joints: Sequence[float], *, connected_zero: bool = True)
 
     Args:
         joints: Joint angles [rad], shape (6,).
-        connected_zero: External axes as zero, as the gripper paper's program has them; False writes "not connected".
+        connected_zero: External axes as zero, as the gripper paper's program has them; False writes
+            "not connected".
     """
     degrees = ','.join(f'{math.degrees(q):.6f}'.rstrip('0').rstrip('.') for q in joints)
     external = '0,0,0,0,0,0' if connected_zero else '9E9,9E9,9E9,9E9,9E9,9E9'

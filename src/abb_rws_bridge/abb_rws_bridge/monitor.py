@@ -1,4 +1,6 @@
-"""What we know of a controller at any time: polled joint angles and status, events in between, and the state of the link.
+"""What we know of a controller at any time.
+
+Polled joint angles and status, events in between, and the state of the link.
 
 Two reads of three go to the joints, the third to the next status. Every value has its age; a value
 that is not refreshed just grows old.
@@ -51,7 +53,7 @@ class Knowledge:
 
     @property
     def ready(self) -> bool:
-        """The link is up and the controller has its tasks (it answers with none while it starts)."""
+        """Whether the link is up and the controller has its tasks; while it starts it has none."""
         return self.link == UP and self.tasks is not None and bool(self.tasks.value)
 
 

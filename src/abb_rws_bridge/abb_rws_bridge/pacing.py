@@ -1,4 +1,7 @@
-"""When a request may start: a controller takes fewer than 20 a second, and a stop must not wait behind a queue."""
+"""When a request may start.
+
+A controller takes fewer than 20 a second, and a stop must not wait behind a queue.
+"""
 
 import asyncio
 import time

@@ -1,4 +1,7 @@
-"""Remote privilege in manual mode (RMMP): the operator at the pendant lets this session write, for as long as it keeps asking."""
+"""Remote privilege in manual mode (RMMP).
+
+The operator at the pendant lets this session write, for as long as it keeps asking.
+"""
 
 import asyncio
 import logging
@@ -10,7 +13,7 @@ from abb_rws_bridge.errors import AccessDenied, OutcomeUnknown, RwsError
 from abb_rws_bridge.session import Request
 
 POLL_S = 1.0
-"""The controller takes the privilege back from a session that does not ask about it for some seconds."""
+"""The controller takes the privilege back from a session that does not poll it for seconds."""
 _PATH = '/users/rmmp'
 
 _log = logging.getLogger(__name__)
@@ -58,7 +61,8 @@ async def _granted(controller: Controller, timeout_s: float, poll_s: float) -> N
                 await asyncio.sleep(min(poll_s, 0.25))
     except TimeoutError as error:
         raise AccessDenied(
-            f'remote privilege was not granted within {timeout_s} s: answer the question on the pendant'
+            f'remote privilege was not granted within {timeout_s} s: answer the question on the '
+            'pendant'
         ) from error
     if status != 'GRANTED':
         raise AccessDenied(

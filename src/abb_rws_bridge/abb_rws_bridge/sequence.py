@@ -1,4 +1,7 @@
-"""The gripper paper's way to move the robot: reset the pointer, set the target variable, start, and stop when it is there."""
+"""The gripper paper's way to move the robot.
+
+Reset the pointer, set the target variable, start, and stop when it is there.
+"""
 
 import asyncio
 import logging
@@ -24,7 +27,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Arrival:
-    """What a move did: where the robot stands [rad], how far from the target [rad], how long it took [s]."""
+    """What a move did.
+
+    Where the robot stands [rad], how far from the target [rad], how long it took [s].
+    """
 
     position_rad: np.ndarray
     error_rad: float
@@ -116,7 +122,8 @@ async def _arrive(
         if error_rad <= tolerance_rad:
             return Arrival(sample.value.position_rad, error_rad, time.monotonic() - started_s)
     raise MoveFailed(
-        f'target not reached within {timeout_s:.1f} s; link {monitor.known.link} {monitor.known.error}'.rstrip()
+        f'target not reached within {timeout_s:.1f} s; link {monitor.known.link} '
+        f'{monitor.known.error}'.rstrip()
     )
 
 
@@ -127,7 +134,8 @@ def _fresh(known: Knowledge, seen_s: float) -> bool:
 def _interrupted(known: Knowledge, started_s: float) -> str:
     """Why the move cannot go on; only what was told after the start counts."""
     if time.monotonic() - max(known.joints.asked_s, started_s) > BLIND_S:
-        return f'no joint angles for {BLIND_S} s during the move: link {known.link} {known.error}'.rstrip()
+        link = f'link {known.link} {known.error}'.rstrip()
+        return f'no joint angles for {BLIND_S} s during the move: {link}'
     if known.control_state.asked_s > started_s and known.control_state.value != 'motoron':
         return f'controller state became {known.control_state.value} during the move'
     if known.execution.asked_s > started_s + 0.2 and not known.execution.value.running:
@@ -136,7 +144,10 @@ def _interrupted(known: Knowledge, started_s: float) -> str:
 
 
 async def _stop(controller: Controller) -> None:
-    """Stop, and again if no answer came: stopping twice does no harm, and a robot that goes on might."""
+    """Stop, and again if no answer came.
+
+    Stopping twice does no harm, and a robot that goes on might.
+    """
     end_s = time.monotonic() + STOP_RETRY_S
     while True:
         try:

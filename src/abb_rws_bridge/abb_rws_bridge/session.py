@@ -45,7 +45,8 @@ class Endpoint:
     """Where a controller answers and how long we wait for it.
 
     Attributes:
-        timeout_s: For one whole request, its body included [s]; below 1 s, so that a frozen controller is seen within 1 s.
+        timeout_s: For one whole request, its body included [s]; below 1 s, so that a frozen
+            controller is seen within 1 s.
         interval_s: Least time between the starts of two requests [s].
         ca_file: Certificates to trust besides the system's (a controller's own is self-signed).
         verify_tls: False trusts any certificate; for a lab network only.
@@ -143,7 +144,10 @@ class Session:
         await self.close()
 
     async def close(self) -> None:
-        """Log out, so that the session and every mastership are free at once, and close the sockets."""
+        """Log out, so that the session and every mastership are free at once.
+
+        And close the sockets.
+        """
         if self._http is None:
             return
         try:
@@ -153,7 +157,10 @@ class Session:
             self._http = None
 
     async def logout(self) -> None:
-        """Give the session back; the next request takes another. What the session held (mastership, events) falls."""
+        """Give the session back; the next request takes another.
+
+        What the session held (mastership, events) falls.
+        """
         try:
             if self._cookie is not None:
                 await self.request(Request('GET', '/logout', urgent=True))
@@ -229,7 +236,8 @@ class Session:
             self._cookie = None
             if challenged or self._basic:
                 raise NotAuthorised(
-                    f'{self.endpoint.host} refuses user {self._credentials.user!r}: check the credentials',
+                    f'{self.endpoint.host} refuses user {self._credentials.user!r}: check the '
+                    'credentials',
                     status=401,
                 )
             self._digest.challenge(headers.get('WWW-Authenticate', ''))
@@ -261,7 +269,8 @@ class Session:
             ) from error
         except aiohttp.ClientConnectorError as error:
             raise Unreachable(
-                f'{self.endpoint.host}:{self.endpoint.port} cannot be reached: {error.strerror or error}'
+                f'{self.endpoint.host}:{self.endpoint.port} cannot be reached: '
+                f'{error.strerror or error}'
             ) from error
         except (aiohttp.ClientError, OSError) as error:
             raise _unanswered(

@@ -19,14 +19,20 @@ from abb_rws_bridge.errors import BadResponse, ConnectionLost, LimitReached, Rej
 from abb_rws_bridge.session import Request, Session
 
 LOW, MEDIUM, HIGH = 0, 1, 2
-"""Priorities: events at most every 5 s, 0.4 s, 0.05 s; HIGH is for I/O signals and persistent variables only."""
+"""Priorities: events at most every 5 s, 0.4 s, 0.05 s.
+
+HIGH is for I/O signals and persistent variables only.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Event:
-    """A change: the resource as it was subscribed, its fields, and its arrival on the monotonic clock [s]."""
+    """A change.
+
+    The resource as it was subscribed, its fields, and its arrival on the monotonic clock [s].
+    """
 
     resource: str
     kind: str
@@ -41,7 +47,8 @@ class Subscription:
         resources: Priority by resource; the resource is told back literally in each event.
         on_event: Called with every event, in order.
         on_gap: Called when events may have been missed: read the resources again.
-        ping_s: Distance of our pings [s]; the socket counts as dead when one is not answered within half of it.
+        ping_s: Distance of our pings [s]; the socket counts as dead when one is not answered within
+            half of it.
     """
 
     def __init__(
@@ -66,7 +73,10 @@ class Subscription:
         self._socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def run(self) -> None:
-        """Register, listen, and come back after every loss, until cancelled; then take the registration back."""
+        """Register, listen, and come back after every loss, until cancelled.
+
+        Then take the registration back.
+        """
         delay_s = self._delays_s[0]
         try:
             while True:
@@ -84,7 +94,10 @@ class Subscription:
             await self._unregister()
 
     async def suspect(self) -> None:
-        """Drop the socket, because a change was seen that no event told; `run` then comes back with a new one."""
+        """Drop the socket, because a change was seen that no event told.
+
+        `run` then comes back with a new one.
+        """
         _log.warning('a change came without its event: subscribing again')
         self._poll_path = None
         await self._close_socket()

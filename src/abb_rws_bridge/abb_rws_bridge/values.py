@@ -11,7 +11,9 @@ T = TypeVar('T')
 
 @dataclass(frozen=True)
 class Aged(Generic[T]):
-    """A value and when it was asked for; the age is never understated, because the controller answered later than that.
+    """A value and when it was asked for.
+
+    The age is never understated, because the controller answered later than that.
 
     Attributes:
         value: What was told.
@@ -39,7 +41,10 @@ class Joints:
 
 @dataclass(frozen=True)
 class Execution:
-    """RAPID execution: does a program run, and in which cycle mode (forever, once, asis, oncedone)."""
+    """RAPID execution.
+
+    Does a program run, and in which cycle mode (forever, once, asis, oncedone).
+    """
 
     running: bool
     cycle: str
@@ -73,7 +78,10 @@ class Signal:
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One entry of the event log; `kind` is info, warning or error; `stamp` is the controller's own text."""
+    """One entry of the event log; `kind` is info, warning or error.
+
+    `stamp` is the controller's own text.
+    """
 
     sequence: int
     kind: str

@@ -24,7 +24,10 @@ class BadOption(ValueError):
 
 
 FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
-"""What every ABB controller is delivered with; the emulator has them too, so that any client can be pointed at it."""
+"""What every ABB controller is delivered with.
+
+The emulator has them too, so that any client can be pointed at it.
+"""
 
 
 def _parser() -> CommandLine:

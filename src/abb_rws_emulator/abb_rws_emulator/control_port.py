@@ -1,4 +1,6 @@
-"""Control port of the emulator: faults, buttons and key switch for tests and operators; JSON over HTTP, no authentication.
+"""Control port of the emulator: faults, buttons and key switch for tests and operators.
+
+JSON over HTTP, no authentication.
 
 GET  /state                          what the controller and the server are doing
 POST /faults   {"latency_s": 0.5}    set fields of Faults; {} clears them all
@@ -78,7 +80,8 @@ class ControlPort:
             )
             if not known or (kinds[name] is float and not 0.0 <= value < math.inf):
                 raise web.HTTPBadRequest(
-                    text=f'{name} = {value!r}: known faults are { ({n: k.__name__ for n, k in kinds.items()}) }\n'
+                    text=f'{name} = {value!r}: known faults are '
+                    f'{ ({n: k.__name__ for n, k in kinds.items()}) }\n'
                 )
         if not wanted:
             self._emulator.faults.clear()

@@ -10,7 +10,8 @@ class Refused(Exception):  # noqa: N818  it is an answer, not a fault of ours
 
 
 def _source(path: str, line: int, text: str, code: int, inner: int = -1) -> str:
-    return f'C:\\BUILD\\RW\\Areas\\RobApi2\\Components\\{path}[{line}] {text} code:{code} icode:{inner}'
+    folder = 'C:\\BUILD\\RW\\Areas\\RobApi2\\Components'
+    return f'{folder}\\{path}[{line}] {text} code:{code} icode:{inner}'
 
 
 def held(path: str = 'rws_mastership\\rws_resource_mastership.cpp') -> Refused:

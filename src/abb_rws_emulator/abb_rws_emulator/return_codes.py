@@ -1,4 +1,7 @@
-"""What the controller's return codes are called; those that the emulator answers with, and their neighbours in meaning."""
+"""What the controller's return codes are called.
+
+Those that the emulator answers with, and their neighbours in meaning.
+"""
 
 RETURN_CODES = {
     294912: ('SYS_CTRL_S_OK', 'Done.'),

@@ -1,4 +1,7 @@
-"""Work that takes longer than an event loop may stand still: in one thread, one after the other, so that the loop gets its turns."""
+"""Work that takes longer than an event loop may stand still.
+
+In one thread, one after the other, so that the loop gets its turns.
+"""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""The valve board: several channels with one set point each, faults, key and watchdog of its own."""
+"""The valve board.
+
+Several channels with one set point each, faults, key and watchdog of its own.
+"""
 
 import time
 from collections.abc import Mapping
@@ -11,7 +14,8 @@ from pneumatic_driver.register import SI_PER_UNIT
 from pneumatic_driver.register_map import RegisterMap, Value
 
 _EXPLAINED = {
-    'foreign_master': 'another Modbus client wrote to the board: find and stop it, then clear the faults'
+    'foreign_master': 'another Modbus client wrote to the board: find and stop it, then clear the '
+    'faults'
 }
 _READ = ('pressure', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns')
 
@@ -21,7 +25,8 @@ class BoardExchange(Exchange):
     """What one cycle with a valve board brought.
 
     Attributes:
-        drives_pa: What the board asks of its valves now, after its slew limit, shape (channels,) [Pa].
+        drives_pa: What the board asks of its valves now, after its slew limit, shape (channels,)
+            [Pa].
         uptime_s: Since the board started [s].
         supply_pa: Supply pressure [Pa].
         overruns: Passes of the board's own loop that took too long.
@@ -56,7 +61,8 @@ class Board(Device):
         state, heartbeat = await self._write_and_read(values), self.map.heartbeat
         if values and heartbeat is not None and state[heartbeat.echo] != self._heartbeat:
             raise self._failed(
-                f'the answer is to an earlier request: heartbeat {state[heartbeat.echo]:g}, sent {self._heartbeat}'
+                f'the answer is to an earlier request: heartbeat {state[heartbeat.echo]:g}, sent '
+                f'{self._heartbeat}'
             )
         at_s = time.monotonic()
         return self._read_out(state, at_s, at_s - started_s, targets_pa)

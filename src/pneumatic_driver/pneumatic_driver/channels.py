@@ -27,7 +27,9 @@ class ChannelMap:
         self._channels = channels
 
     def to_channels(self, names: Sequence[str], pressures_pa: Sequence[float]) -> np.ndarray:
-        """Set points by channel, shape (channels,) [Pa] gauge; channels without a chamber get ambient pressure.
+        """Set points by channel, shape (channels,) [Pa] gauge.
+
+        Channels without a chamber get ambient pressure.
 
         Raises:
             CommandError: If the names are not exactly the robot's chambers, or a pressure is not
@@ -35,7 +37,8 @@ class ChannelMap:
         """
         if len(names) != len(pressures_pa):
             raise CommandError(
-                f'{len(names)} names and {len(pressures_pa)} pressures: give one pressure for each name'
+                f'{len(names)} names and {len(pressures_pa)} pressures: give one pressure for '
+                'each name'
             )
         given, known = set(names), set(self.chambers)
         if given != known or len(names) != len(self.chambers):
@@ -50,7 +53,8 @@ class ChannelMap:
             low_pa, high_pa = self._limits_pa[name]
             if not (np.isfinite(pressure_pa) and low_pa <= pressure_pa <= high_pa):
                 raise CommandError(
-                    f'{name}: {pressure_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa; nothing moves'
+                    f'{name}: {pressure_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa; nothing '
+                    'moves'
                 )
         targets_pa = np.zeros(self._channels)
         targets_pa[self._indices] = [given_pa[name] for name in self.chambers]

@@ -25,7 +25,8 @@ class CommandArbiter:
         """Raise CommandError if another source holds the driver."""
         if source != self._source and now_s - self._heard_s <= self._hold_s:
             raise CommandError(
-                f'{_named(source)} commands while {_named(self._source)} does: end one of them, or wait '
+                f'{_named(source)} commands while {_named(self._source)} does: end one of them, '
+                'or wait '
                 f'until the other has been silent for {self._hold_s:g} s'
             )
 

@@ -1,4 +1,6 @@
-"""What every pneumatic device on Modbus has in common: connect and verify, exchange set points for measurements, enable, vent.
+"""What every pneumatic device on Modbus has in common.
+
+Connect and verify, exchange set points for measurements, enable, vent.
 
 Nothing here retries a write, and nothing brings a set point back: after a new connection the device
 is vented until `enable`.
@@ -32,7 +34,8 @@ from pneumatic_driver.sensor_check import SensorCheck
 _log = logging.getLogger(__name__)
 _KEPT_FRAMES = 20
 _DUMP_PERIOD_S = 5.0
-_LAPSE_S = 1.0  # for a hold whose host was killed: several watchdog times, since a busy emulator's clock is slower
+# for a hold whose host was killed: several watchdog times, since a busy emulator's clock is slower
+_LAPSE_S = 1.0
 _CLAIM_PERIOD_S = 0.05
 _BUSY = 6
 _EXCEPTIONS = {
@@ -56,9 +59,12 @@ class Exchange:
         at_s: When the answer came, on the monotonic clock [s].
         round_trip_s: From request to answer [s].
         pressures_pa: Measured, shape (channels,) [Pa].
-        targets_pa: Set points that were written, rounded to the device's steps, shape (channels,) [Pa]; None if none were.
-        running: Whether the device drives its outputs as it was told; False: vented, held, or told otherwise by somebody else.
-        faults: Latched faults: the device's own by their names in the register map, and those that the driver found.
+        targets_pa: Set points that were written, rounded to the device's steps, shape (channels,)
+            [Pa]; None if none were.
+        running: Whether the device drives its outputs as it was told; False: vented, held, or told
+            otherwise by somebody else.
+        faults: Latched faults: the device's own by their names in the register map, and those that
+            the driver found.
         halted: Why it does not run, or may not go on, for people; '' when all is well.
     """
 
@@ -76,7 +82,8 @@ class Device(ABC):
 
     Args:
         register_map: What its registers mean and where it is.
-        accept_unverified_map: Name of the map's device, to write with a map that was never checked against it.
+        accept_unverified_map: Name of the map's device, to write with a map that was never checked
+            against it.
         read: Registers that every cycle reads: the map must have them in its first poll.
         channels: How many pressures it measures and sets.
     """
@@ -94,7 +101,8 @@ class Device(ABC):
         for name in [*read, *([register_map.heartbeat.echo] if register_map.heartbeat else [])]:
             if name not in in_poll:
                 raise RegisterMapError(
-                    f'register map {device.name!r}: poll {poll.name!r} does not read a register {name!r}: this device needs {list(read)}'
+                    f'register map {device.name!r}: poll {poll.name!r} does not read a register '
+                    f'{name!r}: this device needs {list(read)}'
                 )
         self.read_only = not (device.verified or link.local or accept_unverified_map == device.name)
         self.map, self.channels = register_map, channels
@@ -126,11 +134,16 @@ class Device(ABC):
 
     @property
     def connected(self) -> bool:
-        """Whether there is a connection; it says nothing about the device at its other end, see `age_s`."""
+        """Whether there is a connection.
+
+        It says nothing about the device at its other end, see `age_s`.
+        """
         return self._client is not None and self._client.connected
 
     async def connect(self) -> None:
-        """Connect, check that the device speaks this map, and hold it. It is left as it is: vented, if nobody else drives it.
+        """Connect, check that the device speaks this map, and hold it. It is left as it is.
+
+        Vented, if nobody else drives it.
 
         Raises:
             LinkError: If it does not answer or speaks another map.
@@ -200,7 +213,8 @@ class Device(ABC):
                 return
             if first not in (None, beat):
                 raise HeldError(
-                    f'{self.map.device.name} on {self.map.link}: another client drives it, its heartbeat counts: stop that first'
+                    f'{self.map.device.name} on {self.map.link}: another client drives it, its '
+                    'heartbeat counts: stop that first'
                 )
             first = beat
             await asyncio.sleep(_CLAIM_PERIOD_S)
@@ -215,7 +229,8 @@ class Device(ABC):
 
     async def _held(self) -> HeldError:
         return HeldError(
-            f'{self.map.device.name} on {self.map.link} is held by {await self._holder()!r}: stop that driver first',
+            f'{self.map.device.name} on {self.map.link} is held by {await self._holder()!r}: stop '
+            'that driver first',
             _BUSY,
         )
 
@@ -241,7 +256,8 @@ class Device(ABC):
         if not await self._client.connect():
             self.close()
             raise NoConnectionError(
-                f'{link}: no connection within {link.timeout_s:g} s: is the device powered, and is the address right?'
+                f'{link}: no connection within {link.timeout_s:g} s: is the device powered, and '
+                'is the address right?'
             )
         try:
             await self._verify()
@@ -265,12 +281,13 @@ class Device(ABC):
         found = self.map.decode(register.addr, words)[identity.id_register]
         if found != identity.value:
             raise LinkError(
-                f'{link}: the device says map id {found:g}, map {self.map.device.name!r} is for {identity.value:g}: '
+                f'{link}: the device says map id {found:g}, map {self.map.device.name!r} is for '
+                f'{identity.value:g}: '
                 f'use the map of this device, or flash the firmware of this map'
             )
 
     def _check_plausible(self, state: Mapping) -> None:
-        """A device without an identity can only be told by what it holds where its set points should be."""
+        """Check a device without an identity: its set points must be within their ranges."""
         for name, register in self.map.registers.items():
             if name not in state or register.range is None:
                 continue
@@ -278,7 +295,8 @@ class Device(ABC):
             values = np.atleast_1d(state[name])
             if not np.all((low <= values) & (values <= high)):
                 raise LinkError(
-                    f'{self.map.link}: register {name!r} holds {values}, outside its range [{low:g}, {high:g}] in SI units: '
+                    f'{self.map.link}: register {name!r} holds {values}, outside its range '
+                    f'[{low:g}, {high:g}] in SI units: '
                     f'map {self.map.device.name!r} is not the map of this device'
                 )
 
@@ -292,7 +310,10 @@ class Device(ABC):
                 await asyncio.sleep(self.map.link.timeout_s)
 
     def close(self) -> None:
-        """Close the connection; the device's own watchdog, if it has one, vents it if it was enabled."""
+        """Close the connection.
+
+        The device's own watchdog, if it has one, vents it if it was enabled.
+        """
         self.enabled = False
         self._last_good_s = None
         self._hold = None
@@ -311,22 +332,28 @@ class Device(ABC):
         targets_pa = np.asarray(targets_pa, dtype=float)
         if targets_pa.shape != (self.channels,):
             raise CommandError(
-                f'{targets_pa.size} set points: channels of this device: {self.channels}, give one for each'
+                f'{targets_pa.size} set points: channels of this device: {self.channels}, give '
+                'one for each'
             )
         low_pa, high_pa = (1e3 * limit for limit in self.map.limits.pressure_kpa)
         for channel, target_pa in enumerate(targets_pa):
             if not (np.isfinite(target_pa) and low_pa <= target_pa <= high_pa):
                 raise CommandError(
-                    f'channel {channel}: {target_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa: nothing was written'
+                    f'channel {channel}: {target_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] '
+                    'Pa: nothing was written'
                 )
         return self._rounded(targets_pa)
 
     async def exchange(self, targets_pa: Sequence[float] | None = None) -> Exchange:
-        """One cycle: set points and heartbeat are written, measurements read. None: only read, the device stays as it is.
+        """One cycle: set points and heartbeat are written, measurements read. None.
+
+        Only read, the device stays as it is.
 
         Raises:
-            CommandError: If a set point is refused, or the device is not enabled; nothing is written.
-            LinkError: If no answer, or one to an earlier request, comes back. The write is not repeated.
+            CommandError: If a set point is refused, or the device is not enabled; nothing is
+                written.
+            LinkError: If no answer, or one to an earlier request, comes back. The write is not
+                repeated.
             HeldError: If another host holds it by now.
             RefusedError: If the device answers with a Modbus exception.
         """
@@ -363,7 +390,9 @@ class Device(ABC):
         self.enabled = True
 
     async def vent(self) -> None:
-        """Vent every chamber, connecting first if there is no connection, and see that the device says so.
+        """Vent every chamber, connecting first if there is no connection.
+
+        And see that the device says so.
 
         Raises:
             LinkError: If the device does not answer, or still runs; then its own watchdog vents it.
@@ -381,7 +410,10 @@ class Device(ABC):
             )
 
     async def clear_faults(self) -> None:
-        """Clear latched faults, the device's with its key if it may be written; it stays vented, and what still holds is latched again."""
+        """Clear latched faults, the device's with its key if it may be written.
+
+        It stays vented, and what still holds is latched again.
+        """
         for step in [] if self.read_only else self.map.fault_clear_sequence:
             await self._write_step(step)
         self._found.clear()
@@ -399,8 +431,10 @@ class Device(ABC):
         if self.read_only:
             device = self.map.device
             raise RefusedError(
-                f'register map {device.name!r} was never verified on the device ({device.source}) and {self.map.link} is '
-                f'not this machine: it may only read; check the map, or set accept_unverified_map:={device.name}'
+                f'register map {device.name!r} was never verified on the device ({device.source}) '
+                f'and {self.map.link} is '
+                'not this machine: it may only read; check the map, or set '
+                f'accept_unverified_map:={device.name}'
             )
 
     def _latch(self, faults: Sequence[str]) -> tuple[str, ...]:
@@ -457,7 +491,8 @@ class Device(ABC):
         if answer.isError():
             code = answer.exception_code
             raise RefusedError(
-                f'{self.map.link}: {method} {arguments}: the device answers exception {code} ({_EXCEPTIONS.get(code, "unknown")}); '
+                f'{self.map.link}: {method} {arguments}: the device answers exception {code} '
+                f'({_EXCEPTIONS.get(code, "unknown")}); '
                 f'nothing was changed',
                 code,
             )

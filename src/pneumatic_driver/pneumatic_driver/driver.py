@@ -1,4 +1,6 @@
-"""Keeps one pneumatic device in exchange at a fixed rate, in a thread of its own, and vents it whenever it must.
+"""Keeps one pneumatic device in exchange at a fixed rate, in a thread of its own.
+
+And vents it whenever it must.
 
 The device is driven only while armed, and only while commands come: it is vented when they stop,
 when the link is lost, when it reports a fault or does what it was not told, and when the driver
@@ -43,7 +45,8 @@ class Driver:
         rate_hz: Exchanges per second [Hz].
         command_timeout_s: Without a command for this long the device is vented [s].
         on_exchange: Called in the driver's thread after every exchange.
-        on_disarm: Called in the driver's thread with the reason, when the driver disarmed by itself.
+        on_disarm: Called in the driver's thread with the reason, when the driver disarmed by
+            itself.
     """
 
     def __init__(
@@ -107,7 +110,9 @@ class Driver:
         self._call(self._connect())
 
     def arm(self) -> None:
-        """Enable the device, from ambient pressure. A fault that only says that the host was silent is cleared; others are not.
+        """Enable the device, from ambient pressure.
+
+        A fault that only says that the host was silent is cleared; others are not.
 
         Raises:
             LinkError: If the device does not answer.

@@ -18,7 +18,10 @@ class NoConnectionError(LinkError):
 
 
 class RefusedError(PneumaticDriverError):
-    """The device refused a request, or its state forbids it: nothing was changed. `code` is the Modbus exception, if there was one."""
+    """The device refused a request, or its state forbids it: nothing was changed.
+
+    `code` is the Modbus exception, if there was one.
+    """
 
     def __init__(self, message: str, code: int | None = None):
         super().__init__(message)

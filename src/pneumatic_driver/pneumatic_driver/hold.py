@@ -1,4 +1,7 @@
-"""One host's hold on a device: who commands is part of the protocol (docs/explanation/adr/0016-who-commands-is-part-of-the-protocol.md).
+"""One host's hold on a device.
+
+Who commands is part of the protocol
+(docs/explanation/adr/0016-who-commands-is-part-of-the-protocol.md).
 
 A host claims the device with a random key, which nobody can read back, and its name, which
 everybody can read. From then on every write of it carries the next code of that key as its
@@ -33,14 +36,21 @@ def name_text(words: Sequence[float]) -> str:
 
 
 class Hold:
-    """A key and the codes that follow from it: `code` is the last one that was sent, and begins at 0 like the device's."""
+    """A key and the codes that follow from it.
+
+    `code` is the last one that was sent, and begins at 0 like the device's.
+    """
 
     def __init__(self):
         self.key = [secrets.randbits(16), secrets.randbits(16)]
         self.code = 0
 
     def next_code(self) -> int:
-        """The next code: of a linear congruential generator whose period is every 16-bit number once (Hull and Dobell)."""
+        """The next code.
+
+        Of a linear congruential generator whose period is every 16-bit number once (Hull and
+        Dobell).
+        """
         multiplier, increment = self.key[0] & 0xFFF8 | 5, self.key[1] | 1
         self.code = (self.code * multiplier + increment) & 0xFFFF
         return self.code

@@ -1,4 +1,6 @@
-"""The PCU2-V, pneumatic controller of a gripper: one chamber between a positive supply and a vacuum, each behind a trigger.
+"""The PCU2-V, pneumatic controller of a gripper.
+
+One chamber between a positive supply and a vacuum, each behind a trigger.
 
 It has neither faults nor a run mode of its own, and nobody can hold it. Every cycle reads first:
 when the set points are not those that were written, nothing more is written but what vents it. When
@@ -26,7 +28,9 @@ _LONGEST_STEP_S = 0.1  # a longer pause between two cycles does not let the pres
 
 @dataclass(frozen=True)
 class Pcu2vExchange(Exchange):
-    """What one cycle with a PCU2-V brought: beside the pressure the four values that can be written, as read back.
+    """What one cycle with a PCU2-V brought.
+
+    Beside the pressure the four values that can be written, as read back.
 
     Attributes:
         positive_target_pa: Set point of the positive supply [Pa].
@@ -42,7 +46,9 @@ class Pcu2vExchange(Exchange):
 
 
 class Pcu2v(Device):
-    """A PCU2-V; see `Device`. Its one set point is signed: > 0 positive supply, < 0 vacuum, 0 both off, which vents.
+    """A PCU2-V; see `Device`. Its one set point is signed.
+
+    > 0 positive supply, < 0 vacuum, 0 both off, which vents.
 
     Before one trigger is switched on, the device has said that the other is off.
     """
@@ -59,7 +65,8 @@ class Pcu2v(Device):
             ]
             if not range_pa[0] <= 1e3 * limit_kpa <= range_pa[1]:
                 raise RegisterMapError(
-                    f'register map {register_map.device.name!r}: pressure_kpa allows {limit_kpa:g} kPa, register {name!r} only '
+                    f'register map {register_map.device.name!r}: pressure_kpa allows '
+                    f'{limit_kpa:g} kPa, register {name!r} only '
                     f'[{range_pa[0]:g}, {range_pa[1]:g}] Pa: correct one of them'
                 )
         self._slew_pa_s = 1e3 * register_map.limits.slew_kpa_s
@@ -118,7 +125,10 @@ class Pcu2v(Device):
         self._written |= {name: float(name in on) for name in _TRIGGERS}
         halted = f'latched {", ".join(found)}' if found else ''
         if 'foreign_master' in found:
-            halted += ': its set points are not those that were written: another client or its panel did: stop that, then clear the faults'
+            halted += (
+                ': its set points are not those that were written: another client or its panel '
+                'did: stop that, then clear the faults'
+            )
         elif restarted:
             halted = 'its set points are gone: it was restarted, or its own watchdog has tripped'
         applied_pa = None

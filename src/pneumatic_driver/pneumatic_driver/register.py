@@ -82,7 +82,8 @@ class Register(Strict):
             )
         if self.valid is not None and not ('r' in self.access and self.valid[0] < self.valid[1]):
             raise ValueError(
-                f'valid [{self.valid[0]}, {self.valid[1]}] {self.unit} needs access r, and the smaller limit first'
+                f'valid [{self.valid[0]}, {self.valid[1]}] {self.unit} needs access r, and the '
+                'smaller limit first'
             )
         if self.range is not None:
             self._check_range()
@@ -101,7 +102,8 @@ class Register(Strict):
             back = self.si(raw) / SI_PER_UNIT[self.unit]
             if abs(back - value) > 0.5 * abs(self.scale) + 1e-6 * abs(value):
                 raise ValueError(
-                    f'{value} {self.unit} comes back from the register as {back}: correct scale, offset or range'
+                    f'{value} {self.unit} comes back from the register as {back}: correct scale, '
+                    'offset or range'
                 )
 
     @property
@@ -129,7 +131,8 @@ class Register(Strict):
         if not low <= round(counts) <= high:
             value = value_si / SI_PER_UNIT[self.unit]
             raise ValueError(
-                f'{value:g} {self.unit} needs {round(counts)} counts: {self.type} holds [{low}, {high}]'
+                f'{value:g} {self.unit} needs {round(counts)} counts: {self.type} holds [{low}, '
+                f'{high}]'
             )
         return round(counts)
 

@@ -24,7 +24,10 @@ Value = float | str | list[float]
 
 
 class Device(Strict):
-    """Which device the map is for; `verified` only when the map was checked against the device itself."""
+    """Which device the map is for.
+
+    `verified` only when the map was checked against the device itself.
+    """
 
     name: Name
     vendor: str
@@ -56,7 +59,10 @@ class TcpLink(Strict):
 
 
 class RtuLink(Strict):
-    """Modbus RTU on a serial port. Opening the port resets many boards: `boot_s` is how long they may be silent after that."""
+    """Modbus RTU on a serial port. Opening the port resets many boards.
+
+    `boot_s` is how long they may be silent after that.
+    """
 
     kind: Literal['rtu']
     device: str
@@ -73,7 +79,10 @@ class RtuLink(Strict):
 
 
 class Conventions(Strict):
-    """How the device numbers and carries its registers; `cycle_fc` 23 writes and reads in one request where the device can."""
+    """How the device numbers and carries its registers.
+
+    `cycle_fc` 23 writes and reads in one request where the device can.
+    """
 
     address_base: Literal[0, 1]
     word_order: Literal['big', 'little']
@@ -108,7 +117,10 @@ class Poll(Strict):
 
 
 class Heartbeat(Strict):
-    """Register that the host counts up, and where the device echoes it; the device vents when it stands still."""
+    """Register that the host counts up, and where the device echoes it.
+
+    The device vents when it stands still.
+    """
 
     counter: Name
     echo: Name
@@ -123,7 +135,9 @@ class Identity(Strict):
 
 
 class Session(Strict):
-    """Registers by which a host claims the device, see `hold.py`: two words of key and the holder's name, written as one block.
+    """Registers by which a host claims the device, see `hold.py`.
+
+    Two words of key and the holder's name, written as one block.
 
     While a host holds the device, every write of it carries the next code in the heartbeat's
     counter, in the same request.
@@ -183,7 +197,8 @@ class RegisterMap(Strict):
             'rw',
         ):
             raise ValueError(
-                f'session: {session.key!r} must be 2 uint16 of access w, {session.holder!r} uint16 of access rw'
+                f'session: {session.key!r} must be 2 uint16 of access w, {session.holder!r} '
+                'uint16 of access rw'
             )
         steps = self.enable_sequence + self.safe_sequence + self.fault_clear_sequence
         requests = [
@@ -193,7 +208,8 @@ class RegisterMap(Strict):
         for request in requests:
             if len(self.encode(request)) != 1:
                 raise ValueError(
-                    f'session: {sorted(request)} must be one run of addresses, so that one request can write them'
+                    f'session: {sorted(request)} must be one run of addresses, so that one '
+                    'request can write them'
                 )
 
     def _check_overlaps(self):
@@ -207,7 +223,8 @@ class RegisterMap(Strict):
             )
             if register.addr + register.words > other.addr and not shared_word:
                 raise ValueError(
-                    f'registers {name!r} (addresses {register.addr}..{register.addr + register.words - 1}) and {other_name!r} '
+                    f'registers {name!r} (addresses '
+                    f'{register.addr}..{register.addr + register.words - 1}) and {other_name!r} '
                     f'({other.addr}..{other.addr + other.words - 1}) overlap: move one'
                 )
 
@@ -222,7 +239,8 @@ class RegisterMap(Strict):
             ]
             if not covered:
                 raise ValueError(
-                    f'poll {poll.name!r} ({poll.start}..{poll.start + poll.count - 1}) covers no readable register'
+                    f'poll {poll.name!r} ({poll.start}..{poll.start + poll.count - 1}) covers no '
+                    'readable register'
                 )
         for name, register in self.registers.items():
             if register.access == 'r' and not any(
@@ -230,7 +248,8 @@ class RegisterMap(Strict):
                 for p in self.polls
             ):
                 raise ValueError(
-                    f'register {name!r} (address {register.addr}) is in no poll: extend a poll or remove it'
+                    f'register {name!r} (address {register.addr}) is in no poll: extend a poll or '
+                    'remove it'
                 )
 
     def register(self, name: str) -> Register:
@@ -249,8 +268,10 @@ class RegisterMap(Strict):
         """Words to write.
 
         Args:
-            values: Value by register name: a number in the register's `unit`, one of its `names`, or a list of `count` numbers.
-            last: What was written before; single bits that share a word and interlocks depend on it.
+            values: Value by register name: a number in the register's `unit`, one of its `names`,
+                or a list of `count` numbers.
+            last: What was written before; single bits that share a word and interlocks depend on
+                it.
 
         Returns:
             (address, words) of each run of consecutive addresses, ascending.
@@ -269,7 +290,8 @@ class RegisterMap(Strict):
             if len(active) > 1:
                 safe = self.register(active[0]).safe
                 raise RegisterMapError(
-                    f'{active[0]!r} and {active[1]!r} must never be active together: set one of them to {safe:g} first'
+                    f'{active[0]!r} and {active[1]!r} must never be active together: set one of '
+                    f'them to {safe:g} first'
                 )
         words: dict[int, int] = {}
         for name, value in values.items():
@@ -289,7 +311,10 @@ class RegisterMap(Strict):
     def decode(
         self, start: int, words: Sequence[int]
     ) -> dict[str, float | list[float] | dict[str, bool]]:
-        """Values in SI units of every readable register inside a block of words; registers with `flags` give {name: bool}."""
+        """Values in SI units of every readable register inside a block of words.
+
+        Registers with `flags` give {name: bool}.
+        """
         values = {}
         for name, register in self.registers.items():
             first = register.addr - start
@@ -339,7 +364,8 @@ class RegisterMap(Strict):
         for i, number in enumerate(numbers):
             if not (math.isfinite(number) and low <= number <= high):
                 raise RegisterMapError(
-                    f'register {name!r}: {number:g} {register.unit} is outside [{low:g}, {high:g}] {register.unit}: nothing was written'
+                    f'register {name!r}: {number:g} {register.unit} is outside [{low:g}, '
+                    f'{high:g}] {register.unit}: nothing was written'
                 )
             if register.bit is not None:
                 return {register.addr: self._shared_word(register.addr, after)}
@@ -359,7 +385,10 @@ class RegisterMap(Strict):
         )
 
     def with_link(self, host: str = '', port: int = 0, serial_device: str = '') -> 'RegisterMap':
-        """The same map on another link: a TCP host and port, or a serial device; empty values keep the file's."""
+        """The same map on another link: a TCP host and port, or a serial device.
+
+        Empty values keep the file's.
+        """
         if serial_device:
             link = RtuLink(
                 kind='rtu',
@@ -372,7 +401,8 @@ class RegisterMap(Strict):
             )
         elif (host or port) and self.link.kind != 'tcp':
             raise RegisterMapError(
-                f'host {host!r} and port {port} were given, but the map is for {self.link}: give the serial device'
+                f'host {host!r} and port {port} were given, but the map is for {self.link}: give '
+                'the serial device'
             )
         else:
             link = self.link.model_copy(
@@ -403,7 +433,8 @@ def load_map(name_or_path: str | Path) -> RegisterMap:
         content = read_yaml(path)
     except OSError as error:
         raise RegisterMapError(
-            f'register map {str(name_or_path)!r}: {error.strerror}; give a path or one of {sorted(shipped)}'
+            f'register map {str(name_or_path)!r}: {error.strerror}; give a path or one of '
+            f'{sorted(shipped)}'
         ) from error
     except YamlFileError as error:
         raise RegisterMapError(f'{path}: {error}') from error

@@ -1,4 +1,7 @@
-"""Pressure readings that cannot be right: outside what is possible, or standing still while the pressure should move."""
+"""Pressure readings that cannot be right.
+
+Outside what is possible, or standing still while the pressure should move.
+"""
 
 from collections.abc import Sequence
 
@@ -41,7 +44,8 @@ class SensorCheck:
         Args:
             at_s: Time of the readings [s], any steady clock.
             pressures_pa: Readings, shape (channels,) [Pa] gauge.
-            asked_pa: What the valves are asked for, shape (channels,) [Pa] gauge; None: nothing is driven, no reading can be stuck.
+            asked_pa: What the valves are asked for, shape (channels,) [Pa] gauge; None: nothing is
+                driven, no reading can be stuck.
         """
         found = []
         if self._valid_pa is not None:

@@ -1,4 +1,7 @@
-"""Devices for the tests, each on a recording plant: the valve board and the PCU2-V, emulated on TCP. For the firmware see firmware.py."""
+"""Devices for the tests, each on a recording plant.
+
+The valve board and the PCU2-V, emulated on TCP. For the firmware see firmware.py.
+"""
 
 import threading
 import time
@@ -26,7 +29,10 @@ def wait_for(
 
 
 def carries_heartbeat(request: bytes) -> bool:
-    """Whether a request (unit and PDU) is a cycle's: the board's read and write, or a write that ends with the gripper's heartbeat."""
+    """Whether a request (unit and PDU) is a cycle's.
+
+    The board's read and write, or a write that ends with the gripper's heartbeat.
+    """
     return request[1] == 23 or (request[1] == 16 and request[3] + request[5] == 6)
 
 
@@ -64,14 +70,19 @@ class KeepAlive:
 
 
 class RecordingPlant:
-    """Ideal chambers: the pressure is what the valve is asked for, unless `forced_pa` says otherwise. Keeps every change."""
+    """Ideal chambers.
+
+    The pressure is what the valve is asked for, unless `forced_pa` says otherwise. Keeps every
+    change.
+    """
 
     def __init__(self, channels: int = 6):
         self.targets_pa = np.zeros(channels)
         self.forced_pa = None
         self.changes = []  # (monotonic time [s], targets [Pa])
         self.device_clock_s = time.monotonic
-        self.changed_device_s = 0.0  # the last change, on the device's own clock: a stall of this machine does not count
+        # the last change, on the device's own clock: a stall of this machine does not count
+        self.changed_device_s = 0.0
 
     def set_valve_targets_pa(self, targets_pa):
         targets_pa = np.array(targets_pa, dtype=float)
@@ -144,7 +155,10 @@ class TcpRig:
 
 
 class SlowedBoard(ValveBoard):
-    """A board whose clock can run slower than the wall clock, so that its watchdog waits longer for a stalled driver."""
+    """A board whose clock can run slower than the wall clock.
+
+    So that its watchdog waits longer for a stalled driver.
+    """
 
     clock_rate = 1.0
 

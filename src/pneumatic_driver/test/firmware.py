@@ -1,4 +1,7 @@
-"""The board's firmware, built for this machine: its logic through ctypes, and as an RTU slave behind a pseudo terminal."""
+"""The board's firmware, built for this machine.
+
+Its logic through ctypes, and as an RTU slave behind a pseudo terminal.
+"""
 
 import ctypes
 import os
@@ -76,7 +79,10 @@ class CBoard:
 
 
 class PtySlave:
-    """Runs a CBoard behind pseudo terminals: `devices` are what hosts open as their serial ports, `device` is the first."""
+    """Runs a CBoard behind pseudo terminals.
+
+    `devices` are what hosts open as their serial ports, `device` is the first.
+    """
 
     def __init__(self, board: CBoard, plant):
         self.board, self._plant = board, plant

@@ -1,4 +1,7 @@
-"""A TCP proxy between driver and device that can misbehave: freeze, cut, and drop, delay, repeat or split answers."""
+"""A TCP proxy between driver and device that can misbehave.
+
+Freeze, cut, and drop, delay, repeat or split answers.
+"""
 
 import asyncio
 import contextlib
@@ -9,7 +12,9 @@ HEADER = 6  # of a Modbus TCP frame: transaction id, protocol, length of the res
 
 
 class Proxy:
-    """Forwards whole frames to `port`; listens on `self.port`. Faults are set from the test's thread and hold until changed.
+    """Forwards whole frames to `port`; listens on `self.port`.
+
+    Faults are set from the test's thread and hold until changed.
 
     `answers` makes of every answer what is sent instead: (delay [s], bytes) one after the other;
     None sends it as it is.

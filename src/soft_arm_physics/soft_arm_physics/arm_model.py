@@ -1,4 +1,7 @@
-"""MuJoCo chain of a robot file: slides and alternating hinge pairs at cell centres, in the arm's base frame."""
+"""MuJoCo chain of a robot file.
+
+Slides and alternating hinge pairs at cell centres, in the arm's base frame.
+"""
 
 import logging
 
@@ -20,7 +23,9 @@ def chain_rest_length_m(segment: BellowsSegment) -> float:
 
 
 def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoco.MjSpec:
-    """The arm as a chain of pseudo-rigid bodies, masses only; cameras and visible shapes are added by others.
+    """The arm as a chain of pseudo-rigid bodies, masses only.
+
+    Cameras and visible shapes are added by others.
 
     A segment of N cells has N + 1 slides (the first and last span half a cell) and N hinge pairs.
     Midpoint joints make the chain second order in 1/N; alternating the order of the pair cancels
@@ -35,12 +40,14 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
     for segment in robot.segments:
         if segment.kind != 'bellows':
             raise PhysicsError(
-                f'robot {robot.name} cannot be simulated: segment {segment.name} is of kind {segment.kind}, the plant has bellows only; '
+                f'robot {robot.name} cannot be simulated: segment {segment.name} is of kind '
+                f'{segment.kind}, the plant has bellows only; '
                 'use two_module_arm or another robot of bellows'
             )
     if robot.ring is None:
         raise PhysicsError(
-            f'robot {robot.name} cannot be simulated: it has no ring at its tip; add the key ring to its file'
+            f'robot {robot.name} cannot be simulated: it has no ring at its tip; add the key ring '
+            'to its file'
         )
     spec = mujoco.MjSpec()
     R_parent_base = Rotation.from_euler('xyz', robot.base.rpy_deg, degrees=True)
@@ -54,7 +61,8 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
     for segment in robot.segments:
         if not segment.closing_twist:
             raise PhysicsError(
-                f'segment {segment.name}: closing_twist is false, but bellows do not twist the arm; set it to true'
+                f'segment {segment.name}: closing_twist is false, but bellows do not twist the '
+                'arm; set it to true'
             )
         parent = _add_segment(parent, offset, segment)
         offset = segment.rigid_length_m

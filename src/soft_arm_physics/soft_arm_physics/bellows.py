@@ -9,7 +9,8 @@ import math
 
 from soft_arm_kinematics.backends.machine_code import njit
 
-MIN_CURVE_ARGUMENT = 0.05  # below it the inverse goes on along its tangent, so that no state of the chain is impossible
+# below it the inverse goes on along its tangent, so that no state of the chain is impossible
+MIN_CURVE_ARGUMENT = 0.05
 
 
 @njit(cache=True)
@@ -27,7 +28,9 @@ def step_pressures(
     crept_pa,
     effective_pa,
 ):
-    """Advance valve lag, Prandtl-Ishlinskii hysteresis and creep of every chamber by `dt_s`, in place.
+    """Advance valve lag, Prandtl-Ishlinskii hysteresis and creep of every chamber by `dt_s`.
+
+    In place.
 
     Args:
         dt_s: Step [s].
@@ -79,7 +82,9 @@ def chain_forces(
     force,
     damping,
 ):
-    """Generalised forces of all bellows on the pseudo-rigid chain, in place; energy-consistent over half cells.
+    """Generalised forces of all bellows on the pseudo-rigid chain, in place.
+
+    Energy-consistent over half cells.
 
     A cell bends by its two hinges at its centre; half cell t long (from the slide beside it) on the
     tangent polygon has arc length t (a/2) / tan(a/2) for a bend angle a, which makes the polygon's
@@ -93,7 +98,8 @@ def chain_forces(
             direction.
         cells: Cells of each segment, shape (s,).
         rest_length_m: Segment lengths with all slides at zero [m], shape (s,).
-        bellows_start, slide_start, hinge_start: First bellows, slide and hinge pair of each segment, shape (s + 1,).
+        bellows_start, slide_start, hinge_start: First bellows, slide and hinge pair of each
+            segment, shape (s + 1,).
         slide_dof, hinge_x_dof, hinge_y_dof: Addresses in `qpos`.
         damping_time_s: Damping / stiffness [s].
         force: Result [N, N m], shape (nq,).

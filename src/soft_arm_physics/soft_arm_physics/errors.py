@@ -2,4 +2,7 @@
 
 
 class PhysicsError(ValueError):
-    """Base of every error of this package; the message is one line with value, unit, limit and remedy."""
+    """Base of every error of this package.
+
+    The message is one line with value, unit, limit and remedy.
+    """

@@ -1,4 +1,6 @@
-"""The finger of the gripper with its pneumatics: supply and vacuum behind two valves, one chamber, four pieces that bend.
+"""The finger of the gripper with its pneumatics.
+
+Supply and vacuum behind two valves, one chamber, four pieces that bend.
 
 The pieces are single-bend segments of the robot file. What a rig does not know about them is drawn
 by the seed: how their curves deviate from the robot file's cubics, and how the regulators deviate
@@ -38,7 +40,8 @@ class FingerPlant:
 
     Args:
         robot: Robot file of single-bend segments on one chamber.
-        seed: Draws what deviates from the robot file and the sensor's noise. The same seed is the same finger.
+        seed: Draws what deviates from the robot file and the sensor's noise. The same seed is the
+            same finger.
 
     Raises:
         PhysicsError: If the robot is no such finger.
@@ -47,7 +50,8 @@ class FingerPlant:
     def __init__(self, robot: Robot, seed: int):
         if len(robot.chambers) != 1 or any(s.kind != 'single_bend' for s in robot.segments):
             raise PhysicsError(
-                f'robot {robot.name!r} is no finger: the plant needs single_bend segments on one chamber, such as four_piece_finger'
+                f'robot {robot.name!r} is no finger: the plant needs single_bend segments on one '
+                'chamber, such as four_piece_finger'
             )
         self.robot = robot
         self._lock = threading.Lock()
@@ -111,7 +115,10 @@ class FingerPlant:
         positive_trigger: bool,
         negative_trigger: bool,
     ) -> None:
-        """Let `dt_s` pass with these set points [Pa] gauge and valves; with both valves shut the chamber is open to the air."""
+        """Let `dt_s` pass with these set points [Pa] gauge and valves.
+
+        With both valves shut the chamber is open to the air.
+        """
         low_pa, high_pa = self._limits_pa
         sources_pa = (
             np.clip([positive_target_pa, negative_target_pa], [0.0, low_pa], [high_pa, 0.0])
@@ -145,7 +152,10 @@ class FingerPlant:
         self._stop_at_object()
 
     def _capacity_m3(self) -> float:
-        """Gas that the chamber takes for a relative rise of its pressure: its volume, and what it grows [m^3]."""
+        """Gas that the chamber takes for a relative rise of its pressure.
+
+        Its volume, and what it grows [m^3].
+        """
         volume_m3 = VOLUME_M3 + VOLUME_PER_BEND_M3_RAD * max(self._angles_rad.sum(), 0.0)
         if self._touching():
             return volume_m3

@@ -25,7 +25,8 @@ class Plant:
     Args:
         robot: The robot file; any number of bellows segments.
         parameters: See `plant_parameters`.
-        seed: Draws valve, sensor and bellows mismatch, and the sensor noise. The same seed is the same arm.
+        seed: Draws valve, sensor and bellows mismatch, and the sensor noise. The same seed is the
+            same arm.
     """
 
     def __init__(self, robot: Robot, parameters: PlantParameters, seed: int):
@@ -65,12 +66,18 @@ class Plant:
 
     @property
     def qpos(self) -> np.ndarray:
-        """Copy of the joint positions [m, rad], shape (nq,), as `arm_model.build_arm` orders them."""
+        """Copy of the joint positions [m, rad], shape (nq,).
+
+        As `arm_model.build_arm` orders them.
+        """
         return self._data.qpos.copy()
 
     @property
     def true_pressures_pa(self) -> np.ndarray:
-        """Copy of the chamber pressures [Pa], shape (n,); a rig only ever knows `sensor_pressures_pa`."""
+        """Copy of the chamber pressures [Pa], shape (n,).
+
+        A rig only ever knows `sensor_pressures_pa`.
+        """
         return self._pressure_pa.copy()
 
     def set_valve_targets_pa(self, targets_pa) -> np.ndarray:
@@ -89,7 +96,8 @@ class Plant:
         targets = np.asarray(targets_pa, float)
         if targets.shape != self._pressure_pa.shape or not np.isfinite(targets).all():
             raise PhysicsError(
-                f'valve targets {targets.tolist()} Pa: give {len(self._pressure_pa)} finite gauge pressures'
+                f'valve targets {targets.tolist()} Pa: give {len(self._pressure_pa)} finite gauge '
+                'pressures'
             )
         applied = np.clip(targets, *self._limits_pa)
         self._valve_target_pa = applied * self._valve_gain + self._valve_offset_pa
@@ -116,11 +124,15 @@ class Plant:
             mujoco.mj_step(self._model, data)
         if not np.isfinite(data.qpos).all():
             raise PhysicsError(
-                f'the plant is unstable at {self.time_s:.3f} s: decrease time_step_s or increase damping_time_s in the plant file'
+                f'the plant is unstable at {self.time_s:.3f} s: decrease time_step_s or increase '
+                'damping_time_s in the plant file'
             )
 
     def true_tip(self) -> np.ndarray:
-        """T_base_tip, shape (4, 4): the end of the last segment, which is the ring's centre, z along the ring's axis."""
+        """T_base_tip, shape (4, 4).
+
+        The end of the last segment, which is the ring's centre, z along the ring's axis.
+        """
         mujoco.mj_kinematics(self._model, self._data)
         T_base_tip = np.eye(4)
         site = self._data.site('tip')

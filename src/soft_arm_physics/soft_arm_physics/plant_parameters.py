@@ -15,7 +15,10 @@ SHIPPED = Path(__file__).parent / 'config' / 'two_module_arm.plant.yaml'
 
 
 class Valve(Strict):
-    """Proportional pressure valve with its tube and bellows volume: first-order lag with a limited rate."""
+    """Proportional pressure valve with its tube and bellows volume.
+
+    First-order lag with a limited rate.
+    """
 
     lag_s: Positive
     rate_limit_pa_s: Positive
@@ -40,7 +43,8 @@ class Hysteresis(Strict):
     def _check(self):
         if len(self.thresholds_pa) != len(self.weights):
             raise ValueError(
-                f'{len(self.thresholds_pa)} thresholds_pa and {len(self.weights)} weights: give the same number of each'
+                f'{len(self.thresholds_pa)} thresholds_pa and {len(self.weights)} weights: give '
+                'the same number of each'
             )
         if sum(self.weights) >= 1:
             raise ValueError(f'weights sum to {sum(self.weights):.3f}: keep the sum below 1')
@@ -55,7 +59,10 @@ class Creep(Strict):
 
 
 class Bellows(Strict):
-    """Spread of the pressure-to-length curve between bellows: gain on the change of length, offset on the length."""
+    """Spread of the pressure-to-length curve between bellows.
+
+    Gain on the change of length, offset on the length.
+    """
 
     length_gain_std: NotNegative
     length_offset_std_m: NotNegative
@@ -81,7 +88,10 @@ class PlantParameters(Strict):
     mechanics: Mechanics
 
     def ideal(self) -> 'PlantParameters':
-        """The same arm without gravity, hysteresis, creep, mismatch and sensor error: it follows the PCC model."""
+        """The same arm without gravity, hysteresis, creep, mismatch and sensor error.
+
+        It follows the PCC model.
+        """
         return self.model_copy(
             update={
                 'valve': self.valve.model_copy(update={'gain_std': 0.0, 'offset_std_pa': 0.0}),

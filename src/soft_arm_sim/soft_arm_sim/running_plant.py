@@ -1,4 +1,7 @@
-"""A plant in real time: stepped by its own thread, driven and read by the valve board's channels."""
+"""A plant in real time.
+
+Stepped by its own thread, driven and read by the valve board's channels.
+"""
 
 import threading
 import time
@@ -23,11 +26,14 @@ class Snapshot:
 
 
 class RunningPlant:
-    """Steps a plant beside the wall clock between `start` and `stop`; any thread may call any method.
+    """Steps a plant beside the wall clock between `start` and `stop`.
+
+    Any thread may call any method.
 
     Args:
         plant: What is stepped.
-        channels: How many valves and sensors the board has; those without a chamber read ambient pressure.
+        channels: How many valves and sensors the board has; those without a chamber read ambient
+            pressure.
 
     Raises:
         RobotFileError: If the robot's chambers do not fit on these channels.

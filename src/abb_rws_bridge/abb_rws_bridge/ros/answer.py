@@ -11,7 +11,8 @@ class Answer:
     """Awaitable in a coroutine callback; resumes with the job's result or exception.
 
     Args:
-        wake: Guard condition of the node; without it the executor would look again only at its next event.
+        wake: Guard condition of the node; without it the executor would look again only at its next
+            event.
         meanwhile: Called each time the executor looks.
     """
 

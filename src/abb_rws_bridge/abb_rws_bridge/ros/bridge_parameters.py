@@ -7,7 +7,10 @@ from soft_arm_node_kit.parameters import parameter
 
 @dataclass(frozen=True)
 class BridgeParameters:
-    """Parameters of the node; user and password are none of them (credentials_file, or ABB_RWS_USER and ABB_RWS_PASSWORD)."""
+    """Parameters of the node.
+
+    User and password are none of them (credentials_file, or ABB_RWS_USER and ABB_RWS_PASSWORD).
+    """
 
     host: str = parameter(description='address of the controller')
     port: int = parameter(80, 'TCP port of the controller', minimum=1, maximum=65535)

@@ -15,7 +15,9 @@ from soft_arm_msgs.srv import GetRapidData, SetIo, SetRapidData, SetSpeedRatio
 
 
 class Commands:
-    """Serves the services of a node. What stops the robot and what only reads is served always, the rest while `active`.
+    """Serves the services of a node.
+
+    What stops the robot and what only reads is served always, the rest while `active`.
 
     Attributes:
         active: Set by the node with its lifecycle state.

@@ -41,7 +41,8 @@ def joints_from(names: Sequence[str], position_rad: Sequence[float], prefix: str
     if sorted(names) != wanted or len(position_rad) != len(wanted):
         told = ', '.join(name[:20] for name in names[:6]) or 'none'
         raise ConfigurationError(
-            f'{len(position_rad)} positions for {len(names)} joints ({told}): give one for each of {wanted}'
+            f'{len(position_rad)} positions for {len(names)} joints ({told}): give one for each '
+            f'of {wanted}'
         )
     return irb120.check_joints([position_rad[list(names).index(name)] for name in wanted])
 

@@ -1,4 +1,7 @@
-"""The action `move_joints`: the controller's own program takes the robot to joint angles, and is stopped however that ends."""
+"""The action `move_joints`.
+
+The controller's own program takes the robot to joint angles, and is stopped however that ends.
+"""
 
 import concurrent.futures
 import math

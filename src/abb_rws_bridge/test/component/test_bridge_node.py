@@ -1,4 +1,7 @@
-"""The real node, as its own process, against an emulated controller in another: T9, T10, T16, T17."""
+"""The real node, as its own process, against an emulated controller in another.
+
+T9, T10, T16, T17.
+"""
 
 import math
 import os

@@ -1,4 +1,6 @@
-"""A controller behind a cable that is pulled and put back, all in a network namespace of its own; prints what it measured as JSON.
+"""A controller behind a cable that is pulled and put back, all in a network namespace of its own.
+
+Prints what it measured as JSON.
 
 Run it by `unshare --user --map-root-user --net`. The controller's end of a pair of virtual Ethernet
 interfaces stands in a second namespace; taking that end down leaves ours up without a carrier, so

@@ -1,4 +1,7 @@
-"""The cable is pulled: nothing comes back, not even a reset (T7). Real TCP over a pair of virtual interfaces."""
+"""The cable is pulled: nothing comes back, not even a reset (T7).
+
+Real TCP over a pair of virtual interfaces.
+"""
 
 import json
 import shutil

@@ -21,7 +21,8 @@ def test_rfc_2617_example(monkeypatch):
     monkeypatch.setattr(secrets, 'token_hex', lambda _n: '0a4f113b')
     digest = Digest(Credentials('Mufasa', 'Circle Of Life'))
     digest.challenge(
-        f'Digest realm="{REALM}", qop="auth,auth-int", nonce="{NONCE}", opaque="5ccc069c403ebaf9f0171e9517f40e41"'
+        f'Digest realm="{REALM}", qop="auth,auth-int", nonce="{NONCE}", '
+        'opaque="5ccc069c403ebaf9f0171e9517f40e41"'
     )
     header = digest.authorization('GET', '/dir/index.html')
     assert field(header, 'response') == '6629fae49393a05397450978507c4ef1'

@@ -1,4 +1,7 @@
-"""Recorded refusals, in each of the three forms they come in, get the same type (T19), and broken bodies are said to be broken (T6)."""
+"""Recorded refusals, in each of the three forms they come in, get the same type (T19).
+
+And broken bodies are said to be broken (T6).
+"""
 
 import html
 import json
@@ -15,19 +18,22 @@ RECORDED = [
     (
         403,
         -1073445862,
-        'rws_resource_mastership.cpp[547] Requested resource is held by someone else code:-1073445862 icode:-1',
+        'rws_resource_mastership.cpp[547] Requested resource is held by someone else '
+        'code:-1073445862 icode:-1',
         errors.MastershipHeld,
     ),
     (
         403,
         -1073445862,
-        'rws_resource_rapid_execution.cpp[1543] Requested resource is held by someone else code:-1073445862 icode:-13',
+        'rws_resource_rapid_execution.cpp[1543] Requested resource is held by someone else '
+        'code:-1073445862 icode:-13',
         errors.MastershipHeld,
     ),
     (
         403,
         -1073445859,
-        'rws_resource_panel.cpp[1688] The user does not have required mastership for the operation.',
+        'rws_resource_panel.cpp[1688] The user does not have required mastership for the '
+        'operation.',
         errors.MastershipMissing,
     ),
     (
@@ -118,7 +124,8 @@ def forms(code: int, message: str) -> list[bytes]:
     status = {'code': code, 'msg': message}
     page = (
         '<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>rw</title></head><body>'
-        f'<div class="status"><span class="code">{code}</span> <span class="msg">{html.escape(message)}</span></div></body></html>'
+        f'<div class="status"><span class="code">{code}</span> <span '
+        f'class="msg">{html.escape(message)}</span></div></body></html>'
     )
     return [
         json.dumps({'_links': {}, '_embedded': {'status': status, '_state': []}}).encode(),
@@ -157,7 +164,11 @@ _EXTRA = st.dictionaries(
 def test_a_refusal_is_the_same_whatever_the_build_and_the_form(
     recorded, folder, line, inner, form, extra
 ):
-    """T19: other builds put other source files, lines and inner codes around the same refusal, and more fields into it."""
+    """T19.
+
+    Other builds put other source files, lines and inner codes around the same refusal, and more
+    fields into it.
+    """
     status, code, message, kind = recorded
     words = re.sub(r'^\S*?\.cpp\[\d+\]', '', message).partition('code:')[0].strip()
     worded = f'{folder}other_resource.cpp[{line}] {words} code:{code} icode:{inner}'
@@ -219,7 +230,10 @@ def test_refusals_without_a_code(status, kind):
 
 
 def test_the_message_is_told_without_source_files_and_repeated_codes():
-    text = 'C:\\BUILDAGENTS\\x\\rws_resource_mastership.cpp[547] Requested resource is held by someone else code:-1073445862 icode:-1'
+    text = (
+        'C:\\BUILDAGENTS\\x\\rws_resource_mastership.cpp[547] '
+        'Requested resource is held by someone else code:-1073445862 icode:-1'
+    )
     assert errors.short(text) == 'Requested resource is held by someone else'
 
 
@@ -241,11 +255,17 @@ def test_broken_bodies_are_an_error_of_their_own(content):
 
 
 def test_every_form_of_a_state_gives_the_same_item():
-    rws1 = b'{"_links":{},"_embedded":{"_state":[{"_type":"pnl-ctrlstate","_title":"ctrlstate","ctrlstate":"motoron"}]}}'
-    rws2 = b'{"_links":{},"status":{"code":294912},"state":[{"_type":"pnl-ctrlstate","_title":"ctrlstate","ctrlstate":"motoron"}]}'
+    rws1 = (
+        b'{"_links":{},"_embedded":{"_state":'
+        b'[{"_type":"pnl-ctrlstate","_title":"ctrlstate","ctrlstate":"motoron"}]}}'
+    )
+    state = b'[{"_type":"pnl-ctrlstate","_title":"ctrlstate","ctrlstate":"motoron"}]'
+    rws2 = b'{"_links":{},"status":{"code":294912},"state":' + state + b'}'
     page = (
-        b'<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><a href="" rel="self"/>'
-        b'<ul><li class="pnl-ctrlstate " title="ctrlstate"><span class="ctrlstate ">motoron</span></li></ul></div></body></html>'
+        b'<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><body>'
+        b'<div class="state"><a href="" rel="self"/>'
+        b'<ul><li class="pnl-ctrlstate " title="ctrlstate"><span class="ctrlstate ">motoron</span>'
+        b'</li></ul></div></body></html>'
     )
     assert {
         tuple(sorted(body.parse(form).first('pnl-ctrlstate').fields.items()))

@@ -1,4 +1,7 @@
-"""Fifty times open and close, a fault in each: nothing is left here or on the controller (T16), accelerated by a fast pace."""
+"""Fifty times open and close, a fault in each.
+
+Nothing is left here or on the controller (T16), accelerated by a fast pace.
+"""
 
 import itertools
 import os

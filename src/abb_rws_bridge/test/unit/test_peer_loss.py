@@ -1,4 +1,7 @@
-"""The controller dies, freezes or comes back, as a process of its own: T7, T16, T17. Detection times are asserted."""
+"""The controller dies, freezes or comes back, as a process of its own: T7, T16, T17.
+
+Detection times are asserted.
+"""
 
 import os
 import signal

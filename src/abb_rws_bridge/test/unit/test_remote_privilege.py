@@ -1,4 +1,7 @@
-"""Writing in manual mode needs the operator's leave (RMMP) besides the mastership; without it every write is refused (T9)."""
+"""Writing in manual mode needs the operator's leave (RMMP) besides the mastership.
+
+Without it every write is refused (T9).
+"""
 
 import asyncio
 
@@ -20,7 +23,7 @@ async def answered(running, granted):
 
 
 @ALL
-def test_with_leave_and_mastership_the_program_can_be_written_in_manual_mode_and_both_are_given_back(
+def test_with_privilege_and_mastership_the_program_is_written_in_manual_mode_and_both_returned(
     generation,
 ):
     async def run():

@@ -1,4 +1,7 @@
-"""What a controller refuses is told by type, and nothing is left moving, held or half done: T9 to T13."""
+"""What a controller refuses is told by type, and nothing is left moving, held or half done.
+
+T9 to T13.
+"""
 
 import asyncio
 

@@ -18,6 +18,11 @@ SIGNAL, SYMBOL = (
     '/rw/rapid/symbol/data/RAPID/T_ROB1/Module1/test_var_num;value',
 )
 
+PAGE = (
+    '<html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><ul>{}</ul></div>'
+    '</body></html>'
+)
+
 
 def subscription(controller, resources, **options):
     events, gaps = [], []
@@ -163,7 +168,11 @@ def test_what_changed_while_nobody_listened_is_read_after_the_gap(generation):
 
 
 def test_duplicate_and_late_events_change_nothing_for_long():
-    """Events carry no number: one that is told twice must not act twice, and one that comes late is corrected by the next read."""
+    """Events carry no number.
+
+    One that is told twice must not act twice, and one that comes late is corrected by the next
+    read.
+    """
 
     async def run():
         async with (
@@ -173,8 +182,11 @@ def test_duplicate_and_late_events_change_nothing_for_long():
             told = []
             monitor._on_change = told.append
             state = '/rw/panel/ctrlstate;ctrlstate'
-            late = f'<li class="pnl-ctrlstate-ev"><a href="{state}" rel="self"/><span class="ctrlstate">motoron</span></li>'
-            event = f'<html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><ul>{late}</ul></div></body></html>'
+            late = (
+                f'<li class="pnl-ctrlstate-ev"><a href="{state}" rel="self"/>'
+                '<span class="ctrlstate">motoron</span></li>'
+            )
+            event = PAGE.format(late)
             (socket,) = [
                 s for group in running.subscriptions.groups.values() for s in group.sockets
             ]
@@ -255,8 +267,11 @@ def test_events_are_throttled_by_priority_but_the_last_value_always_comes():
 
 
 def test_the_value_of_a_variable_stands_in_the_second_item():
-    items = '<li class="rap-value-ev"><a href="/x;value" rel="self"/></li><li class="rap-data"><span class="value">[1,2]</span></li>'
-    text = f'<html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><ul>{items}</ul></div></body></html>'
+    items = (
+        '<li class="rap-value-ev"><a href="/x;value" rel="self"/></li>'
+        '<li class="rap-data"><span class="value">[1,2]</span></li>'
+    )
+    text = PAGE.format(items)
     assert [(e.resource, e.fields) for e in events_of(text, 0.0)] == [
         ('/x;value', {'value': '[1,2]'})
     ]

@@ -1,4 +1,7 @@
-"""The configuration database: domains, types and instances with their attributes; what the emulated cell shows of it."""
+"""The configuration database: domains, types and instances with their attributes.
+
+What the emulated cell shows of it.
+"""
 
 from abb_rws_emulator import refusals
 from abb_rws_emulator.controller import irb120
@@ -9,7 +12,10 @@ DOMAINS = ('EIO', 'MMC', 'MOC', 'PROC', 'SIO', 'SYS')
 
 
 def _robot() -> dict[str, dict[str, list[Instance]]]:
-    """The IRB 120 as the motion and system domains describe it; angles in rad, names of attributes as the controller spells them."""
+    """The IRB 120 as the motion and system domains describe it.
+
+    Angles in rad, names of attributes as the controller spells them.
+    """
     joints = [f'rob1_{axis}' for axis in range(1, 7)]
     bounds = {name: limits for name, limits in zip(joints, irb120.RANGE_RAD, strict=True)}
     frame = {

@@ -23,7 +23,9 @@ LARGEST_BYTES, MOST_BYTES, MOST_NAMES, LONGEST_PATH, _DEEPEST = 8 << 20, 64 << 2
 
 @dataclass
 class FileStore:
-    """Files by path, and the folders that were made; a path begins with its environment variable (`$HOME/a.mod`).
+    """Files by path, and the folders that were made.
+
+    A path begins with its environment variable (`$HOME/a.mod`).
 
     `generation` decides how a missing file is told.
     """
@@ -110,7 +112,9 @@ class FileStore:
 
 
 def normal_path(text: str) -> str:
-    """A path as the store has it: `/fileservice/$HOME/a`, `HOME/a`, `HOME:/a` and `/hd0a/IRB120/HOME/a` are all `$HOME/a`.
+    """A path as the store has it.
+
+    `/fileservice/$HOME/a`, `HOME/a`, `HOME:/a` and `/hd0a/IRB120/HOME/a` are all `$HOME/a`.
 
     Raises:
         Refused: If it begins with no environment variable.

@@ -1,4 +1,7 @@
-"""What the emulated controller has: signals, RAPID variables, tasks and modules of the gripper paper's cell."""
+"""What the emulated controller has.
+
+Signals, RAPID variables, tasks and modules of the gripper paper's cell.
+"""
 
 from dataclasses import dataclass
 
@@ -103,7 +106,10 @@ ENDMODULE
 ENDMODULE
 """,
 }
-"""Texts of the modules that are loaded; J_Orientation_Target and in_position belong to the gripper paper's program."""
+"""Texts of the modules that are loaded.
+
+J_Orientation_Target and in_position belong to the gripper paper's program.
+"""
 
 
 SETTINGS = {

@@ -31,7 +31,10 @@ class OutOfReach(ValueError):
 
 
 def tool_pose(joints_rad: np.ndarray) -> np.ndarray:
-    """Return T_base_tool0, shape (4, 4) [m], of joint angles [rad], shape (6,); the range is not checked."""
+    """Return T_base_tool0, shape (4, 4) [m], of joint angles [rad], shape (6,).
+
+    The range is not checked.
+    """
     return _chain(joints_rad, 6)
 
 

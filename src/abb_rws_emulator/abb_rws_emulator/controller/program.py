@@ -1,4 +1,7 @@
-"""RAPID modules as the emulated controller holds them: text, and the data and routines that the text declares."""
+"""RAPID modules as the emulated controller holds them.
+
+Text, and the data and routines that the text declares.
+"""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +17,8 @@ _MODULE = re.compile(
 )
 _END_OF_MODULE = re.compile(r'^[ \t]*+ENDMODULE\b', re.IGNORECASE | re.MULTILINE)
 _HEAD = re.compile(
-    r'^[ \t]*+(?:(?:LOCAL|TASK)[ \t]++)*+(?:(PERS|VAR|CONST)[ \t]++(\w++)[ \t]++(\w++)|(PROC|TRAP|FUNC[ \t]++\w++)[ \t]++(\w++))',
+    r'^[ \t]*+(?:(?:LOCAL|TASK)[ \t]++)*+(?:(PERS|VAR|CONST)[ \t]++(\w++)[ \t]++(\w++)'
+    r'|(PROC|TRAP|FUNC[ \t]++\w++)[ \t]++(\w++))',
     re.IGNORECASE | re.MULTILINE,
 )
 _DATA = re.compile(r'\s*+(?:\{([^}]*+)\}\s*+)?(?::=((?:"(?:[^"]|"")*+"|[^";])*+))?+;')
@@ -27,7 +31,11 @@ _SYMBOL_TYPES = {'PERS': 'per', 'VAR': 'var', 'CONST': 'con'}
 
 @dataclass(frozen=True)
 class Declaration:
-    """One variable: how it is declared (per, var, con), its type, dimensions and shape, and the value it begins with."""
+    """One variable.
+
+    How it is declared (per, var, con), its type, dimensions and shape, and the value it begins
+    with.
+    """
 
     name: str
     symbol_type: str
@@ -42,7 +50,8 @@ class Module:
     """A module that is loaded.
 
     Attributes:
-        declarations: Variables outside routines, in the order of the text; those whose first value is an expression are left out.
+        declarations: Variables outside routines, in the order of the text; those whose first value
+            is an expression are left out.
         routines: Name, kind (PROC, FUNC type, TRAP) and line of every routine.
         scalars: Count of the scalars in all variables.
     """
@@ -57,7 +66,9 @@ class Module:
     changes: int = 1
 
     def text_range(self, start: tuple[int, int], end: tuple[int, int]) -> slice:
-        """The characters from row and column to row and column, both counted from 1; column -1 is the end of the line.
+        """The characters from row and column to row and column, both counted from 1.
+
+        Column -1 is the end of the line.
 
         Raises:
             Refused: If the text has no such place.

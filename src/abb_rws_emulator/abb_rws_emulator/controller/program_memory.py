@@ -65,7 +65,10 @@ class ProgramMemory:
         return module
 
     def find_symbol(self, path: str) -> str | None:
-        """Full path of a variable; the module may be left out, and an element `{i}` is of the variable in front of it."""
+        """Full path of a variable.
+
+        The module may be left out, and an element `{i}` is of the variable in front of it.
+        """
         path = _ELEMENT.sub('', path)
         if path in self.values:
             return path

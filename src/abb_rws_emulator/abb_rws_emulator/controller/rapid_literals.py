@@ -1,4 +1,6 @@
-"""RAPID values as the emulated controller takes and tells them: checked against their type, written as the controller writes them.
+"""RAPID values as the emulated controller takes and tells them.
+
+Checked against their type, written as the controller writes them.
 
 A shape is the name of a scalar type, or the tuple of the shapes of an array's elements or a
 record's components. A value is a float, a bool, a text with its quotes, or the list of an array's
@@ -129,7 +131,9 @@ def number(text: str, kind: str = 'num') -> float:
 
 
 def shape_of(data_type: str, dimensions: tuple[int, ...], literal: str | None) -> Shape:
-    """The shape of a variable: by its type, or by its first literal where the type is a program's own.
+    """The shape of a variable.
+
+    By its type, or by its first literal where the type is a program's own.
 
     Raises:
         InvalidLiteral: If neither tells it, or there are too many elements.
@@ -175,7 +179,10 @@ def first_value(shape: Shape):
 
 
 def text(value, shape: Shape) -> str:
-    """The literal of a value as the controller writes it: six digits of a num, fifteen of a dnum, 9E+09."""
+    """The literal of a value as the controller writes it.
+
+    Six digits of a num, fifteen of a dnum, 9E+09.
+    """
     if not isinstance(shape, str):
         return f'[{",".join(map(text, value, shape))}]'
     if shape == 'string':

@@ -1,9 +1,15 @@
-"""Remote privilege in manual mode: asked for by a client, answered by the operator at the pendant, kept by asking about it."""
+"""Remote privilege in manual mode.
+
+Asked for by a client, answered by the operator at the pendant, kept by asking about it.
+"""
 
 from collections.abc import Callable
 
 KEPT_S = 10.0
-"""How long it lasts after it was last asked about [s]; assumed, the manual only says that it lapses."""
+"""How long it lasts after it was last asked about [s].
+
+Assumed, the manual only says that it lapses.
+"""
 
 
 class RemotePrivilege:

@@ -1,4 +1,7 @@
-"""The IRB 120 behind the emulator: joint moves at the data sheet's speeds, all axes arriving together."""
+"""The IRB 120 behind the emulator.
+
+Joint moves at the data sheet's speeds, all axes arriving together.
+"""
 
 import math
 import time
@@ -39,7 +42,10 @@ class Robot:
         return self._clock() >= self._began_s + self._duration_s
 
     def move_to(self, goal_rad: np.ndarray, speed_ratio: float) -> None:
-        """Begin a move from where the joints are now; at ratio 0 the robot stands until it is given another."""
+        """Begin a move from where the joints are now.
+
+        At ratio 0 the robot stands until it is given another.
+        """
         now_rad = self.joints_rad
         self._start_rad, self._goal_rad = now_rad, np.asarray(goal_rad, dtype=float)
         self._began_s = self._clock()
@@ -75,7 +81,8 @@ class Robot:
 
         Args:
             tool: T_tool0_tool, shape (4, 4) [m]; None: tool0.
-            reference: T_base_reference, in which the pose is told, shape (4, 4) [m]; None: the base.
+            reference: T_base_reference, in which the pose is told, shape (4, 4) [m]; None: the
+                base.
         """
         pose = irb120.tool_pose(self.joints_rad)
         pose = pose if tool is None else pose @ tool

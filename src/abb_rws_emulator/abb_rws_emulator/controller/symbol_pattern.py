@@ -1,4 +1,6 @@
-r"""Regular expressions on names, in a time that no expression can drive up: sets of places instead of backtracking.
+r"""Regular expressions on names, in a time that no expression can drive up.
+
+Sets of places instead of backtracking.
 
 Taken are `.`, `[..]`, `\d \w \s` and their capitals, escaped characters, `^ $`, `( | )`, `* + ?
 {m,n}`; case does not count. The places in a name at which a part may begin or end are the bits of

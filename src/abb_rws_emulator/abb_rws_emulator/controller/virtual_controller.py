@@ -1,4 +1,7 @@
-"""The controller's own state and rules, without any HTTP: panel, RAPID, signals, mastership, event log."""
+"""The controller's own state and rules, without any HTTP.
+
+Panel, RAPID, signals, mastership, event log.
+"""
 
 import math
 import re
@@ -23,7 +26,10 @@ from abb_rws_emulator.worker_thread import in_worker_thread
 LOG_LENGTH = 1000
 CYCLES = ('forever', 'asis', 'once', 'oncedone')
 JOG_STEP_RAD = {'': math.radians(1.0), 'Small': 1e-4, 'Medium': 4e-4, 'Large': 2.5e-3, 'User': 1e-3}
-"""What one call of jog with an axis at 1000 turns it by [rad]; the increments are those of the pendant."""
+"""What one call of jog with an axis at 1000 turns it by [rad].
+
+The increments are those of the pendant.
+"""
 START_FIELDS = {'regain', 'execmode', 'cycle', 'condition', 'stopatbp', 'alltaskbytsp'}
 
 
@@ -131,7 +137,10 @@ class VirtualController:
         self.mode_lock = 'permanent' if permanent == '1' else 'locked'
 
     def enabling_device(self, pressed: bool) -> None:
-        """Press or let go of the enabling device of the pendant: the motors' switch in manual mode."""
+        """Press or let go of the enabling device of the pendant.
+
+        The motors' switch in manual mode.
+        """
         if (
             self.operation_mode != 'AUTO'
             and not self._door_open
@@ -265,7 +274,10 @@ class VirtualController:
         self._tell_in_position(self.robot.arrived)
 
     def advance(self) -> None:
-        """Let the program go on: at the end of a move it ends, or begins again with the target it then finds."""
+        """Let the program go on.
+
+        At the end of a move it ends, or begins again with the target it then finds.
+        """
         if not self.running or not self.robot.arrived:
             return
         self._tell_in_position(True)
@@ -493,7 +505,10 @@ class VirtualController:
         self.motion_changes += 1
 
     def jog(self, session: str, axes: list[float], increment: str) -> None:
-        """Move the axes a step, each by -1000..1000; only in manual mode with the enabling device pressed."""
+        """Move the axes a step, each by -1000..1000.
+
+        Only in manual mode with the enabling device pressed.
+        """
         self.require_manual()
         self.require_motion(session)
         if increment not in JOG_STEP_RAD:
@@ -524,7 +539,10 @@ class VirtualController:
         self.on_change('/rw/elog/0')
 
     def restart(self) -> None:
-        """Warm start: the program is stopped, the motors are off, nobody holds anything; variables and log stay."""
+        """Warm start: the program is stopped, the motors are off, nobody holds anything.
+
+        Variables and log stay.
+        """
         self._end_program()
         self.control_state, self.pointer = 'motoroff', True
         self.restarts += 1

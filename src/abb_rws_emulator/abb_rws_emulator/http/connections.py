@@ -1,18 +1,27 @@
-"""TCP connections of the emulated controller with their deadlines: who is slow, silent or one too many is cut off."""
+"""TCP connections of the emulated controller with their deadlines.
+
+Who is slow, silent or one too many is cut off.
+"""
 
 import asyncio
 from collections.abc import Callable
 
 REQUEST_S, IDLE_S, TAKE_S = 20.0, 75.0, 20.0
-"""A request must be whole so long after its first byte or the connection's beginning; a connection without a request is kept so long;
+"""Time limits [s]: from the first byte of a request to its last; of a connection without a request;
 an answer or an event must be taken within so long [s]."""
 MOST_CONNECTIONS, LARGEST_REQUEST, LARGEST_BACKLOG = 256, 16 << 20, 1 << 20
-"""Connections at one time; bytes sent before an answer; bytes of events that wait for a WebSocket."""
+"""Connections at one time; bytes sent before an answer.
+
+Bytes of events that wait for a WebSocket.
+"""
 SWEEP_S = 0.25
 
 
 class Connection(asyncio.Protocol):
-    """One connection: passes on what comes to the HTTP protocol behind it, and knows until when what must have come."""
+    """One connection.
+
+    Passes on what comes to the HTTP protocol behind it, and knows until when what must have come.
+    """
 
     def __init__(self, http: asyncio.Protocol, peers: 'Connections'):
         self._http, self._peers = http, peers

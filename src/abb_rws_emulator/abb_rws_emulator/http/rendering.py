@@ -17,7 +17,7 @@ _NO_XML = re.compile('[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 @dataclass(frozen=True)
 class Item:
-    """One state: class, title, fields (numbers stay numbers in JSON; a tuple of items is a list inside it), links."""
+    """One state: class, title, fields and links; in JSON a number stays one, a tuple is a list."""
 
     kind: str
     title: str
@@ -27,7 +27,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Reply:
-    """A successful answer; without items it is a 204, `content` is a file. `location` is told in the header of that name."""
+    """A successful answer; without items it is a 204, `content` is a file.
+
+    `location` is told in the header of that name.
+    """
 
     items: tuple[Item, ...] | None = None
     title: str = 'rw'
@@ -64,7 +67,10 @@ def body(reply: Reply, style: Format) -> bytes:
 
 
 async def response(reply: Reply, style: Format) -> web.Response:
-    """The answer; writes that tell nothing have no body and no type. A long list is written beside the event loop."""
+    """The answer; writes that tell nothing have no body and no type.
+
+    A long list is written beside the event loop.
+    """
     located = {'Location': reply.location} if reply.location else {}
     if reply.content is not None:
         return web.Response(

@@ -1,4 +1,7 @@
-"""The emulated controller on a TCP port: authentication, sessions, dispatch, WebSockets, restart."""
+"""The emulated controller on a TCP port.
+
+Authentication, sessions, dispatch, WebSockets, restart.
+"""
 
 import asyncio
 import contextlib
@@ -47,7 +50,10 @@ TICK_S = 0.01
 LONG_GROUP = 50
 LARGEST_FORM, MOST_FIELDS, LONGEST_FIELD, WRITES_KEPT = 1 << 20, 4000, 2000, 1000
 LONG_FIELDS = {'text', 'value'}
-"""A form's size [bytes], its count of fields, and the length of a field; the text of a module and the literal of a value may be longer."""
+"""A form's size [bytes], its count of fields, and the length of a field.
+
+The text of a module and the literal of a value may be longer.
+"""
 
 RESTART_AFTER_S = 0.2
 ROBOTWARE = {1: '6.16.2027', 2: '7.21.0+229'}
@@ -75,9 +81,11 @@ class Options:
     Attributes:
         users: Password by user.
         generation: 1 for RWS 1.0 (digest), 2 for RWS 2.0 (basic).
-        advertised_host: What the controller calls itself in event addresses; behind a router that is not what clients call it.
+        advertised_host: What the controller calls itself in event addresses; behind a router that
+            is not what clients call it.
         session_limit: Sessions before a login is answered 503.
-        robotware: Version; empty takes the usual one of the generation. From 8 on there is one write access and no mastership.
+        robotware: Version; empty takes the usual one of the generation. From 8 on there is one
+            write access and no mastership.
     """
 
     users: dict[str, str]
@@ -98,7 +106,8 @@ class Emulator:
         requests: Count of requests that reached the controller.
         written: Count of POSTs that were carried out.
         writes: Path with action of the last of them.
-        failures: Count of requests that were refused because the emulator failed over them: defects of ours.
+        failures: Count of requests that were refused because the emulator failed over them: defects
+            of ours.
     """
 
     def __init__(self, options: Options, clock: Callable[[], float] = time.monotonic):
@@ -173,7 +182,10 @@ class Emulator:
             await asyncio.sleep(TICK_S)
 
     async def restart(self, down_s: float = 0.5, boot_s: float = 0.5) -> None:
-        """Warm start: connections cut, sessions and registrations lost, then no tasks for a while."""
+        """Warm start.
+
+        Connections cut, sessions and registrations lost, then no tasks for a while.
+        """
         self._listener.close()
         self.cut_connections()
         self.sessions.end_all(forget_nonces=True)

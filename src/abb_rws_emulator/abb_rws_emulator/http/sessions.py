@@ -93,12 +93,16 @@ class Sessions:
                 self.end(identity)
 
     def challenge(self, stale: bool = False) -> str:
-        """Value of `WWW-Authenticate` with a new nonce; `stale` says that user and password were right and only the nonce was not."""
+        """Value of `WWW-Authenticate` with a new nonce.
+
+        `stale` says that user and password were right and only the nonce was not.
+        """
         self.challenges += 1
         told = f'{self._clock():.6f}:{secrets.token_hex(8)}'
         nonce = f'{told}:{self._signature(told)}'.encode().hex()
         return (
-            f'Digest realm="{REALM}", domain="/", qop="auth", nonce="{nonce}", opaque="{secrets.token_hex(8)}", algorithm="MD5", '
+            f'Digest realm="{REALM}", domain="/", qop="auth", nonce="{nonce}", '
+            f'opaque="{secrets.token_hex(8)}", algorithm="MD5", '
             f'stale={str(stale).upper()}'
         )
 
@@ -114,7 +118,9 @@ class Sessions:
         return float(told.partition(':')[0]) if _same(signature, self._signature(told)) else None
 
     def digest_user(self, method: str, target: str, header: str) -> tuple[str | None, bool]:
-        """The user whose answer to a challenge this is, and whether only its nonce or count is used up (then there is no user).
+        """The user whose answer to a challenge this is.
+
+        And whether only its nonce or count is used up (then there is no user).
 
         Args:
             target: Path and query as they were sent.

@@ -16,7 +16,10 @@ from abb_rws_emulator.request_numbers import whole
 from abb_rws_emulator.resources.rapid import execution_text
 
 PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
-"""Least time between two events of a resource by priority, as measured on an IRC5 with RobotWare 6."""
+"""Least time between two events of a resource by priority.
+
+As measured on an IRC5 with RobotWare 6.
+"""
 GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LARGEST_SYMBOL = (
     2,
     64,
@@ -28,7 +31,10 @@ GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LAR
 
 @dataclass
 class Group:
-    """Resources as they were asked for with their priorities, what each of them is, and who listens."""
+    """Resources as they were asked for with their priorities, what each of them is.
+
+    And who listens.
+    """
 
     number: int
     session: str
@@ -85,7 +91,10 @@ class Subscriptions:
         self._listen(group, paths)
 
     def drop(self, group: Group, resource: str) -> None:
-        """One resource less, by exactly the text that was subscribed; the group goes with its last."""
+        """One resource less, by exactly the text that was subscribed.
+
+        The group goes with its last.
+        """
         if resource not in group.priorities:
             raise refusals.invalid()
         self._ignore(group, resource)
@@ -139,7 +148,10 @@ class Subscriptions:
     def _check_limits(
         self, priorities: dict[str, int], paths: dict[str, str], instead_of: Group | None = None
     ) -> None:
-        """Refuse too many resources, too many of high priority in all groups, and one resource in too many spellings."""
+        """Refuse too many resources, too many of high priority in all groups.
+
+        And one resource in too many spellings.
+        """
         others = [group for group in self.groups.values() if group is not instead_of]
         high = sum(list(group.priorities.values()).count(2) for group in others) + list(
             priorities.values()
@@ -200,7 +212,8 @@ class Subscriptions:
     def initial(self, group: Group, base: str, poll_url: str) -> str:
         """Body of the registration's answer: addresses and the present values."""
         links = (
-            f'<a href="subscription/{group.number}" rel="group"></a><a href="{poll_url}" rel="self"></a>'
+            f'<a href="subscription/{group.number}" rel="group"></a><a href="{poll_url}" '
+            'rel="self"></a>'
             f'<a href="subscription/{group.number}?action=show" rel="action"></a>'
         )
         items = ''.join(
@@ -252,7 +265,10 @@ class Subscriptions:
         return path if path in known else None
 
     def _items(self, asked: str, path: str) -> str:
-        """The <li> of one resource, its address told back exactly as it was asked for; none where it is no more."""
+        """The <li> of one resource, its address told back exactly as it was asked for.
+
+        None where it is no more.
+        """
         controller, me = self._controller, {'self': asked}
         panel = {
             '/rw/panel/ctrlstate': controller.control_state,

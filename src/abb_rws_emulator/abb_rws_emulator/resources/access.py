@@ -1,4 +1,7 @@
-"""Mastership, users, remote privilege in manual mode, and the write access of RobotWare 8, in RWS 1.0 form."""
+"""Mastership, users, remote privilege in manual mode, and the write access of RobotWare 8.
+
+In RWS 1.0 form.
+"""
 
 from abb_rws_emulator import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply

@@ -320,7 +320,10 @@ async def _search_symbols(call: Call) -> Reply:
 def _found(
     declarations: dict[str, Declaration], form: dict[str, str], pattern: SymbolPattern
 ) -> tuple[Item, ...]:
-    """What a search finds; carried out beside the event loop, because there may be thousands of names."""
+    """What a search finds.
+
+    Carried out beside the event loop, because there may be thousands of names.
+    """
     block = (form.get('blockurl') or form.get('task') or 'RAPID').removeprefix('RAPID').strip('/')
     wanted, end_s, items = {'any', 'undef', '', None}, time.monotonic() + LONGEST_SEARCH_S, []
     for path, declared in declarations.items():

@@ -1,4 +1,7 @@
-"""System and controller: versions, identity, clock, backup, devices, return codes, in RWS 1.0 form."""
+"""System and controller.
+
+Versions, identity, clock, backup, devices, return codes, in RWS 1.0 form.
+"""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,7 @@
-"""A plain HTTP client for tests of the emulator: it sends requests with credentials and returns the responses as they are."""
+"""A plain HTTP client for tests of the emulator.
+
+It sends requests with credentials and returns the responses as they are.
+"""
 
 import asyncio
 import re
@@ -21,7 +24,10 @@ START = {
 
 
 class PlainClient:
-    """Answers the digest challenge of every request; its session decides whether cookies are kept."""
+    """Answers the digest challenge of every request.
+
+    Its session decides whether cookies are kept.
+    """
 
     def __init__(self, port: int, http: aiohttp.ClientSession):
         self.base, self.http = f'http://127.0.0.1:{port}', http
@@ -46,7 +52,10 @@ def authorization(method: str, target: str, nonce: str, count: int = 1) -> str:
     answer = _md5(
         f'{_md5(f"{USER}:{REALM}:{PASSWORD}")}:{nonce}:{nc}:c:auth:{_md5(f"{method}:{target}")}'
     )
-    return f'Digest username="{USER}", realm="{REALM}", nonce="{nonce}", uri="{target}", qop=auth, nc={nc}, cnonce="c", response="{answer}"'
+    return (
+        f'Digest username="{USER}", realm="{REALM}", nonce="{nonce}", uri="{target}", qop=auth, '
+        f'nc={nc}, cnonce="c", response="{answer}"'
+    )
 
 
 def serve(work, generation: int = 1, keep_cookies: bool = True, **options):

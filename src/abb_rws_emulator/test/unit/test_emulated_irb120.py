@@ -1,4 +1,7 @@
-"""The emulated IRB 120 against published poses, and its inverse kinematics against its forward kinematics."""
+"""The emulated IRB 120 against published poses.
+
+And its inverse kinematics against its forward kinematics.
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""Clients that others wrote talk to the emulated controller (T18). They are no dependency of ours: `make clients` brings them along."""
+"""Clients that others wrote talk to the emulated controller (T18). They are no dependency of ours.
+
+`make clients` brings them along.
+"""
 
 import concurrent.futures
 import contextlib

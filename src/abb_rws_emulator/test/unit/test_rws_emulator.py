@@ -67,7 +67,10 @@ def test_sessions_expire_by_idleness_and_by_age_and_take_their_mastership_along(
 
 
 def test_the_requests_of_the_gripper_paper():
-    """The addresses of its own programme, and the places in the signal list that it reads by number."""
+    """The addresses of its own programme.
+
+    And the places in the signal list that it reads by number.
+    """
 
     async def work(emulator, ask):
         _, _, text = await ask('GET', '/rw/rapid/tasks/T_ROB1/motion?resource=jointtarget&json=1')

@@ -1,4 +1,7 @@
-"""The emulated controller under requests that no client should send: it answers as a controller does, goes on, and does not grow."""
+"""The emulated controller under requests that no client should send.
+
+It answers as a controller does, goes on, and does not grow.
+"""
 
 import asyncio
 import json
@@ -204,9 +207,8 @@ def test_every_address_survives_every_input(generation, nasty, caplog):
     )
     form = urllib.parse.urlencode(dict.fromkeys(sorted(names), nasty))
     quoted = urllib.parse.quote(nasty, safe='')
-    queries = [
-        f'?{urllib.parse.urlencode(dict.fromkeys(("resource", "start", "limit", "action", "code", "tool", "coordinate"), nasty))}'
-    ]
+    fields = ('resource', 'start', 'limit', 'action', 'code', 'tool', 'coordinate')
+    queries = [f'?{urllib.parse.urlencode(dict.fromkeys(fields, nasty))}']
     queries += [
         f'?json=1&action={action}'
         for action in ('set', 'set-mode', 'clear', 'saveas', 'jog', 'validate', 'dipc-send', 'comp')
@@ -413,8 +415,10 @@ def test_counts_of_nonces_are_forgotten_with_their_nonces():
 SLOW = {
     'silence': b'',
     'half a head': b'GET /rw/system HTTP/1.1\r\nHost: a\r\n',
-    'half a handshake': b'GET /poll/1 HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ',
-    'half a body': b'POST /rw/rapid/execution?action=stop HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nCookie: %s\r\n\r\nab',
+    'half a handshake': b'GET /poll/1 HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n'
+    b'Connection: Upgrade\r\nSec-WebSocket-Key: ',
+    'half a body': b'POST /rw/rapid/execution?action=stop HTTP/1.1\r\nHost: a\r\n'
+    b'Content-Length: 9\r\nCookie: %s\r\n\r\nab',
     'idle': b'GET /rw/system HTTP/1.1\r\nHost: a\r\n\r\n',
     'never read': b'GET /fileservice/$TEMP/big HTTP/1.1\r\nHost: a\r\nCookie: %s\r\n\r\n',
 }
@@ -569,7 +573,11 @@ def test_values_are_checked_where_they_are_written():
 def test_the_pose_of_a_tool_needs_a_tool():
     async def work(emulator, ask):
         where = '/rw/motionsystem/mechunits/ROB_1/robtarget?json=1&'
-        module = 'MODULE m\nPERS tooldata pen:=[TRUE,[[0,0,100],[1,0,0,0]],[0.1,[0,0,1],[1,0,0,0],0,0,0]];\nENDMODULE\n'
+        module = (
+            'MODULE m\n'
+            'PERS tooldata pen:=[TRUE,[[0,0,100],[1,0,0,0]],[0.1,[0,0,1],[1,0,0,0],0,0,0]];\n'
+            'ENDMODULE\n'
+        )
         await ask('PUT', '/fileservice/$TEMP/m.mod', module)
         await ask('POST', '/rw/rapid/tasks/T_ROB1?action=loadmod', {'modulepath': '$TEMP/m.mod'})
         for query in ('tool=none', 'tool=wobj0', 'wobj=none', 'coordinate=Moon'):

@@ -1,4 +1,7 @@
-"""The emulator's services that other clients use: files, programs, configuration, queues, kinematics, jogging, write access."""
+"""The emulator's services that other clients use.
+
+Files, programs, configuration, queues, kinematics, jogging, write access.
+"""
 
 import json
 import urllib.parse

@@ -38,7 +38,7 @@ def gripper_state_message(stamp: Time, exchange: Pcu2vExchange) -> GripperState:
 
 
 def driver_status(driver: Driver, phase: str, reason: str) -> tuple[bytes, str, dict]:
-    """What diagnostics say about a driver whose node is in `phase`, after it was vented for `reason` ('' if it was not)."""
+    """Return level and message of the diagnostics; `reason`: why the driver vented, or empty."""
     latest = driver.latest
     problem = reason or driver.link_error
     level, message = diagnostics.OK, phase

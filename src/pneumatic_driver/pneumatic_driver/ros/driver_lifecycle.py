@@ -1,4 +1,7 @@
-"""Lifecycle of a pneumatic driver's node: configure connects and verifies, activate enables, everything else vents."""
+"""Lifecycle of a pneumatic driver's node.
+
+Configure connects and verifies, activate enables, everything else vents.
+"""
 
 import time
 
@@ -10,7 +13,9 @@ from soft_arm_node_kit.node import LifecycleNode
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _AUTOSTART_PERIOD_S = 0.5
-_DEVICE_START_S = 20.0  # with autostart: a device that is started together with the driver may take so long before that is an error
+# with autostart: a device that is started together with the driver may take so long before that is
+# an error
+_DEVICE_START_S = 20.0
 
 
 class DriverLifecycleNode(LifecycleNode):
@@ -28,7 +33,11 @@ class DriverLifecycleNode(LifecycleNode):
         )
 
     def begin(self, autostart: bool) -> None:
-        """Follow transitions; with `autostart` configure and activate without being asked, until somebody asks for something else."""
+        """Follow transitions.
+
+        With `autostart` configure and activate without being asked, until somebody asks for
+        something else.
+        """
         self._autostart, self._patient_until_s = (
             autostart,
             time.monotonic() + (_DEVICE_START_S if autostart else 0.0),
@@ -44,7 +53,10 @@ class DriverLifecycleNode(LifecycleNode):
         return self._transition(self._driver.arm, 'active')
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Vent. A device that does not answer is vented by its own watchdog: the node is inactive in any case."""
+        """Vent. A device that does not answer is vented by its own watchdog.
+
+        The node is inactive in any case.
+        """
         self._autostart = False  # who takes the arm out of service decides when it comes back
         self._transition(self._driver.vent, 'inactive')
         self._phase = 'inactive'

@@ -1,12 +1,22 @@
-"""Node `pneumatic_driver`: named chambers on ROS topics <-> the channels of a valve board on Modbus. `pcu2v_driver` is built on it.
+"""Node `pneumatic_driver`.
 
-In: `pressure_command`. Out: `pressures` (rate_hz, while configured; stamped when the board answered), diagnostics.
-Services: `vent` from any state (an active node becomes inactive), `clear_faults` (the same, and gives the board its key).
-Configure connects and verifies, activate enables; deactivate, cleanup, shutdown, an error, SIGTERM and SIGINT vent. Without a command
-for command_timeout_s the board is vented, and the next command moves the arm again. After link loss or a fault of the board the node
-becomes inactive and stays vented. It activates itself again only with `auto_recover` (for the virtual rig: on a real rig nobody
-should be surprised by an arm that comes back), and never after `vent`. A command that is not acceptable is refused as a whole. One
-source at a time is obeyed: as long as its commands are fresh, those of any other are refused (see command_arbiter.py).
+Named chambers on ROS topics <-> the channels of a valve board on Modbus. `pcu2v_driver` is built on
+it.
+
+In: `pressure_command`. Out: `pressures` (rate_hz, while configured; stamped when the board
+    answered), diagnostics.
+Services: `vent` from any state (an active node becomes inactive), `clear_faults` (the same, and
+    gives the board its key).
+Configure connects and verifies, activate enables; deactivate, cleanup, shutdown, an error, SIGTERM
+and SIGINT vent. Without a command
+for command_timeout_s the board is vented, and the next command moves the arm again. After link loss
+or a fault of the board the node
+becomes inactive and stays vented. It activates itself again only with `auto_recover` (for the
+virtual rig: on a real rig nobody
+should be surprised by an arm that comes back), and never after `vent`. A command that is not
+acceptable is refused as a whole. One
+source at a time is obeyed: as long as its commands are fresh, those of any other are refused (see
+    command_arbiter.py).
 """
 
 import time
@@ -31,7 +41,9 @@ from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos, runner
 from soft_arm_node_kit.parameters import declare
 
-LONGEST_AGE_S = 2.0  # of a command, by its stamp: a busy machine and clocks that are a little apart, but no replay of a recording
+# of a command, by its stamp: a busy machine and clocks that are a little apart, but no replay of a
+# recording
+LONGEST_AGE_S = 2.0
 
 
 class PneumaticDriverNode(DriverLifecycleNode):
@@ -101,7 +113,8 @@ class PneumaticDriverNode(DriverLifecycleNode):
         age_s = 1e-9 * self.get_clock().now().nanoseconds - made_s
         if made_s and abs(age_s) > LONGEST_AGE_S:
             raise CommandError(
-                f'its stamp is {age_s:.1f} s old, {LONGEST_AGE_S:g} s are allowed: it is a replay, or a clock is wrong; nothing moves'
+                f'its stamp is {age_s:.1f} s old, {LONGEST_AGE_S:g} s are allowed: it is a '
+                'replay, or a clock is wrong; nothing moves'
             )
 
     def _on_trigger(self, action, done: str, response: Trigger.Response) -> Trigger.Response:

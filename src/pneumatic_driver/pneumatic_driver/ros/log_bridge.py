@@ -1,4 +1,7 @@
-"""What the driver's core logs, on ROS' own logging: the console as the node's line, and /rosout. The last frames go to a file alone."""
+"""What the driver's core logs, on ROS' own logging: the console as the node's line, and /rosout.
+
+The last frames go to a file alone.
+"""
 
 import logging
 import os

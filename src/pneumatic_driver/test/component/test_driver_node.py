@@ -1,4 +1,7 @@
-"""The real node, as its own process, against the emulated board: what operators and a crash do to it."""
+"""The real node, as its own process, against the emulated board.
+
+What operators and a crash do to it.
+"""
 
 import signal
 import socket
@@ -28,7 +31,10 @@ def second_operator(request):
 
 
 SLOW = 0.04
-"""Rate of the board's clock where its watchdog is not what is tested: a driver that stalls for less than 6 s keeps its hold."""
+"""Rate of the board's clock where its watchdog is not what is tested.
+
+A driver that stalls for less than 6 s keeps its hold.
+"""
 
 
 def start_and_move(operator, board, **parameters):

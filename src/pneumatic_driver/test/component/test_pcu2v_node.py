@@ -143,7 +143,8 @@ def test_broken_sensor_stays_latched_until_it_is_cleared(operator, gripper):
         ({}, "parameter 'robot' is missing"),
         (
             {'robot': 'two_module_arm'},
-            'has 6 chambers, register map pcu2v has 1 channel: it needs a device with more channels',
+            'has 6 chambers, register map pcu2v has 1 channel: it needs a device with more '
+            'channels',
         ),
         (
             {'robot': 'four_piece_finger', 'map': 'valve_board'},

@@ -62,15 +62,18 @@ NINE = renamed(3)
     [
         (
             SWAPPED,
-            r"robot 'two_module_arm' uses channel 7, register map board has 6 channels, 0 to 5: correct `channels` in the robot file",
+            r"robot 'two_module_arm' uses channel 7, register map board has 6 channels, 0 to 5: "
+            'correct `channels` in the robot file',
         ),
         (
             NINE,
-            r"robot 'two_module_arm' has 9 chambers, register map board has 6 channels: it needs a device with more channels",
+            r"robot 'two_module_arm' has 9 chambers, register map board has 6 channels: "
+            'it needs a device with more channels',
         ),
         (
             renamed(2),
-            r'does not say which channel each chamber hangs on, register map board has 6 channels: add `channels`',
+            r'does not say which channel each chamber hangs on, '
+            'register map board has 6 channels: add `channels`',
         ),
     ],
 )

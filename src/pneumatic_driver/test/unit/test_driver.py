@@ -1,4 +1,7 @@
-"""The driver on every device: it vents when commands, link or device fail, and nothing comes back by itself."""
+"""The driver on every device.
+
+It vents when commands, link or device fail, and nothing comes back by itself.
+"""
 
 import asyncio
 import contextlib
@@ -234,7 +237,8 @@ def test_second_driver_on_a_gripper_that_is_driven_is_refused_and_disturbs_nobod
         for _ in range(3):
             with pytest.raises(
                 HeldError,
-                match='pcu2v on .*: another client drives it, its heartbeat counts: stop that first',
+                match='pcu2v on .*: another client drives it, its heartbeat counts: stop that '
+                'first',
             ):
                 make_driver(gripper).driver.connect()
     finally:

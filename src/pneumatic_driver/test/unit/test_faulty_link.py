@@ -1,4 +1,6 @@
-"""Links that drop, delay, repeat, split and corrupt, and serial ports that are pulled: nothing is written twice, and all is well after.
+"""Links that drop, delay, repeat, split and corrupt, and serial ports that are pulled.
+
+Nothing is written twice, and all is well after.
 
 `SOFT_ARM_FAULTY_S=1800 pytest src/pneumatic_driver/test/unit/test_faulty_link.py -k 'mixture and
 gripper-1'` is the long form.
@@ -65,7 +67,10 @@ def resident_mib() -> float:
 
 
 def drive_through_faults(driver, rig, seconds):
-    """Commands and activates as an operator would who never gives up; returns how often it had to be activated."""
+    """Commands and activates as an operator would who never gives up.
+
+    Returns how often it had to be activated.
+    """
     end_s, armed = time.monotonic() + seconds, 0
 
     def step():

@@ -1,4 +1,7 @@
-"""The firmware's C logic and its Python emulation are the same board; and the firmware compiles for the Mega."""
+"""The firmware's C logic and its Python emulation are the same board.
+
+And the firmware compiles for the Mega.
+"""
 
 import shutil
 import struct
@@ -67,7 +70,10 @@ def claim(board, random: Random) -> list[int]:
 
 
 def traffic(random: Random, board) -> list:
-    """One random piece of traffic, weighted towards a board that runs, applied to `board`; returns its answers."""
+    """One random piece of traffic, weighted towards a board that runs, applied to `board`.
+
+    Returns its answers.
+    """
     match random.choice(
         [
             'code',

@@ -1,4 +1,7 @@
-"""The driver with the oldest pymodbus that it supports; every other test runs with the newest, which the lock pins."""
+"""The driver with the oldest pymodbus that it supports.
+
+Every other test runs with the newest, which the lock pins.
+"""
 
 import json
 import os

@@ -24,8 +24,10 @@ registers:
   total:      {addr: 4, type: int32, scale: -0.5, offset: 3.0, unit: mbar, access: r}
   pos_enable: {addr: 11, type: uint16, bit: 0, access: rw, range: [0.0, 1.0], safe: 0.0}
   neg_enable: {addr: 11, type: uint16, bit: 5, access: rw, range: [0.0, 1.0], safe: 0.0}
-  pos_target: {addr: 12, type: int16, scale: 0.1, unit: kPa, access: rw, range: [0.0, 100.0], safe: 0.0}
-  neg_target: {addr: 13, type: int16, scale: 0.1, unit: kPa, access: rw, range: [-80.0, 0.0], safe: 0.0}
+  pos_target: {addr: 12, type: int16, scale: 0.1, unit: kPa, access: rw, range: [0.0, 100.0],
+               safe: 0.0}
+  neg_target: {addr: 13, type: int16, scale: 0.1, unit: kPa, access: rw, range: [-80.0, 0.0],
+               safe: 0.0}
   speed:      {addr: 20, type: float32, access: rw, range: [-1.0e+6, 1.0e+6], safe: 0.0}
 polls:
   - {name: status, start: 1, count: 13, rate_hz: 50.0}

@@ -1,4 +1,7 @@
-"""Modbus clients that are not ours, against the emulated devices and the firmware: they must see and do what our driver does."""
+"""Modbus clients that are not ours, against the emulated devices and the firmware.
+
+They must see and do what our driver does.
+"""
 
 import itertools
 import shutil
@@ -115,7 +118,10 @@ def test_minimalmodbus_drives_the_firmware(library):
 
 
 class Foreign:
-    """Another client beside the driver: pyModbusTCP at the emulated board, minimalmodbus at the firmware."""
+    """Another client beside the driver.
+
+    PyModbusTCP at the emulated board, minimalmodbus at the firmware.
+    """
 
     def __init__(self, rig, connect):
         self._client = connect(rig) if 'port' in rig.link else None
@@ -189,7 +195,8 @@ def test_another_client_beside_the_driver_is_found_20_times_of_20(connect, board
         assert board_rig.plant.changed_device_s - written_device_s <= 0.3
         assert recorder.disarmed_s - written_s <= 0.5
         assert recorder.reasons == [
-            'the board vented itself: foreign_master (another Modbus client wrote to the board: find and stop it, then clear the faults)'
+            'the board vented itself: foreign_master (another Modbus client wrote to the board: '
+            'find and stop it, then clear the faults)'
         ]
         assert board_rig.board_faults() == 1 << 14
         with pytest.raises(

@@ -1,4 +1,7 @@
-"""Figures of the gripper's pneumatics for `softarm bench cell`: the driver against an emulated PCU2-V, and what happens when they part."""
+"""Figures of the gripper's pneumatics for `softarm bench cell`.
+
+The driver against an emulated PCU2-V, and what happens when they part.
+"""
 
 import subprocess
 import sys
@@ -52,7 +55,7 @@ def figures(robot: str, seed: int, on_repeat: Callable[[], None]) -> dict[str, f
 
 
 def _comm_loss_s(device: Pcu2v) -> float:
-    """From the last byte through a link that falls silent until the outputs are off and the driver has latched the fault [s]."""
+    """Return the time from link loss until the outputs are off and the driver is disarmed [s]."""
     disarmed = threading.Event()
     with TcpRelay(device.port) as relay:
         driver = _driver(relay.port, lambda _: disarmed.set())
@@ -73,7 +76,7 @@ def _comm_loss_s(device: Pcu2v) -> float:
 
 def _killed_driver_s(device: Pcu2v) -> float:
     """From SIGKILL of a process that drives the device until both outputs are off [s]."""
-    command = f'from soft_arm_experiments.cell.gripper_figures import drive_for_ever; drive_for_ever({device.port})'
+    command = f'from {__name__} import drive_for_ever; drive_for_ever({device.port})'
     process = subprocess.Popen([sys.executable, '-c', command])
     try:
         _wait(lambda: _on(device), 'the positive supply comes on', 30.0)

@@ -31,7 +31,7 @@ _PERIOD_S = 0.02
 
 
 def soak(duration_s: float, seed: int) -> dict:
-    """Disturb and command until the time is up, then compare what the driver knows with what the device does."""
+    """Disturb and command for a time, then compare the driver's state with the device's."""
     draw, counts = random.Random(seed), dict.fromkeys(FAULTS, 0)
     server = DeviceThread(Pcu2v(FingerPlant(load_robot('four_piece_finger'), seed), port=0))
     server.start()

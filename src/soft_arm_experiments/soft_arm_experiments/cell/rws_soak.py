@@ -1,4 +1,7 @@
-"""Random faults against a client for as long as asked: what the short test and the long run share."""
+"""Random faults against a client for as long as asked.
+
+What the short test and the long run share.
+"""
 
 import asyncio
 import gc
@@ -20,11 +23,14 @@ _CALLS = ('stop', 'start', 'reset_pointer')
 
 @dataclass
 class SoakReport:
-    """What happened: faults by name, calls and their refusals by type, what was left behind (empty is good).
+    """What happened.
+
+    Faults by name, calls and their refusals by type, what was left behind (empty is good).
 
     Attributes:
         held: Client tasks, threads and open files before and after.
-        resident_mib: Memory of client and emulator together when the first tenth was over and at the end [MiB].
+        resident_mib: Memory of client and emulator together when the first tenth was over and at
+            the end [MiB].
         sessions_opened: Sessions that the client took from the controller, one after the other.
         most_sessions: The most it held at one time.
     """
@@ -44,7 +50,7 @@ class SoakReport:
 async def soak(
     emulator: Emulator, controller: Controller, duration_s: float, seed: int
 ) -> SoakReport:
-    """Disturb and command until the time is up, then compare what the client knows with what the controller is.
+    """Disturb and command for a time, then compare the client's state with the controller's.
 
     Args:
         controller: A client that is open; it is closed at the end, to see what is left.
@@ -80,8 +86,10 @@ async def soak(
     known = monitor.known
     if not settled:
         report.leaks.append(
-            f'state differs from the controller: link {known.link} {known.error}, events {monitor.subscription.live}, '
-            f'ready {known.ready}, control state {known.control_state}, speed {known.speed_ratio}, program {known.execution}'
+            f'state differs from the controller: link {known.link} {known.error}, events '
+            f'{monitor.subscription.live}, '
+            f'ready {known.ready}, control state {known.control_state}, speed '
+            f'{known.speed_ratio}, program {known.execution}'
         )
     running.cancel()
     ended = (await asyncio.gather(running, return_exceptions=True))[0]
@@ -99,7 +107,8 @@ async def soak(
     report.resident_mib = (warm_mib or _resident_mib(), _resident_mib())
     if report.resident_mib[1] - report.resident_mib[0] > MEMORY_DRIFT_MIB:
         report.leaks.append(
-            f'memory: {report.resident_mib[0]:.0f} MiB before, {report.resident_mib[1]:.0f} MiB after'
+            f'memory: {report.resident_mib[0]:.0f} MiB before, {report.resident_mib[1]:.0f} MiB '
+            'after'
         )
     report.sessions_opened = emulator.sessions.opened - opened
     if report.most_sessions > 2:  # one that fell silent may still stand while the next is taken

@@ -1,4 +1,7 @@
-"""A TCP connection through this process that can fall silent, as a network does whose cable was pulled."""
+"""A TCP connection through this process that can fall silent.
+
+As a network does whose cable was pulled.
+"""
 
 import asyncio
 import threading

@@ -1,4 +1,7 @@
-"""`softarm bench cell`: how fast the gripper cell notices what goes wrong, and what it leaves behind."""
+"""`softarm bench cell`.
+
+How fast the gripper cell notices what goes wrong, and what it leaves behind.
+"""
 
 import asyncio
 import json
@@ -30,7 +33,8 @@ def main(argv: list[str] | None = None) -> int:
     """Entry point; returns 0, or 1 where a bar is missed, or 2 for bad input."""
     parser = CommandLine(
         prog='softarm bench cell',
-        description='Measure the gripper cell against its emulated devices, without ROS. Takes about two minutes and the soak.',
+        description='Measure the gripper cell against its emulated devices, without ROS. Takes '
+        'about two minutes and the soak.',
     )
     parser.add_json()
     parser.add_argument(
@@ -84,7 +88,10 @@ def _measure(options) -> dict:
 
 
 def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
-    """The controller's figures; while it is soaked, so are the pneumatics, in a process of their own."""
+    """The controller's figures.
+
+    While it is soaked, so are the pneumatics, in a process of their own.
+    """
     delay_s = WATCH_S + _OTHER_S / 2  # what is timed is timed alone
     # Started before anything is counted: its pipe is there before and after the controller's soak,
     # and is no leak of that.
@@ -149,10 +156,12 @@ def _print(measured: dict, missed: list[str]) -> None:
         else:
             bar = ''
         print(
-            f'{key:28} {value if isinstance(value, str) else format(value, ".4g"):>12}  {bar}'.rstrip()
+            f'{key:28} {value if isinstance(value, str) else format(value, ".4g"):>12}  '
+            f'{bar}'.rstrip()
         )
     for kpa, percent in measured['finger_error_percent'].items():
         paper = PAPER_ERROR_PERCENT[int(kpa)]
         print(
-            f'{f"finger_error_percent {kpa} kPa":28} {percent:12.2f}  {"kept" if percent <= paper else "missed"}: <= {paper:g} (the paper)'
+            f'{f"finger_error_percent {kpa} kPa":28} {percent:12.2f}  '
+            f'{"kept" if percent <= paper else "missed"}: <= {paper:g} (the paper)'
         )

@@ -125,7 +125,10 @@ def test_forces_derive_from_an_energy(force, seed):
 
 
 def test_every_joint_is_held(force):
-    """No combination of joints can creep away: the stiffness of the chain at rest is positive definite."""
+    """No combination of joints can creep away.
+
+    The stiffness of the chain at rest is positive definite.
+    """
     stiffness = -jacobian(force, np.zeros(62), np.zeros(6))
     unit = np.sqrt(np.diag(stiffness))
     assert np.linalg.eigvalsh(stiffness / np.outer(unit, unit)).min() > 0.1

@@ -1,4 +1,7 @@
-"""The finger behind the emulated controller: it differs from its robot file as a real one does, and stops at an object."""
+"""The finger behind the emulated controller.
+
+It differs from its robot file as a real one does, and stops at an object.
+"""
 
 import math
 

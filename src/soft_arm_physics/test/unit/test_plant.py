@@ -13,7 +13,10 @@ IDEAL = PARAMETERS.ideal()
 
 
 def changed_robot(**changes):
-    """The shipped robot with changes to every segment, and to the whole file for keys that a segment has not."""
+    """The shipped robot with changes to every segment.
+
+    And to the whole file for keys that a segment has not.
+    """
     content = ROBOT.model_dump()
     for key, value in changes.items():
         for target in content['segments'] if key in content['segments'][0] else [content]:
@@ -28,13 +31,19 @@ def changed(parameters, group, **changes):
 
 
 def bend_lengths_m(theta_deg, phi_deg):
-    """The paper's experiments: module 1 at full vacuum, module 2 bent with its shortest bellows at full vacuum."""
+    """The paper's experiments.
+
+    Module 1 at full vacuum, module 2 bent with its shortest bellows at full vacuum.
+    """
     shape = -0.030 * np.deg2rad(theta_deg) * np.cos(np.deg2rad(np.array([90, 210, 330]) - phi_deg))
     return np.concatenate((np.full(3, 0.070), 0.070 + shape - shape.min()))
 
 
 def move(plant, arm, lengths_m):
-    """Open loop to the pressures of the model; the distance from where the model expects the tip [m]."""
+    """Open loop to the pressures of the model.
+
+    The distance from where the model expects the tip [m].
+    """
     pressures = arm.curve.pressures(lengths_m)
     plant.set_valve_targets_pa(pressures)
     plant.settle()
@@ -107,7 +116,10 @@ def test_a_small_weight_stretches_the_arm_by_force_over_stiffness(pressure_pa):
 
 
 def test_a_horizontal_arm_sags_like_a_beam_and_less_in_vacuum():
-    """Cantilever of length l with a small weight F: F l^3 / (3 EI), EI = l k h^2 sum(cos^2) of the bellows' stiffness k per segment."""
+    """Cantilever of length l with a small weight F.
+
+    F l^3 / (3 EI), EI = l k h^2 sum(cos^2) of the bellows' stiffness k per segment.
+    """
     level = LIGHT.model_copy(
         update={'base': LIGHT.base.model_copy(update={'rpy_deg': (0.0, 90.0, 0.0)})}
     )

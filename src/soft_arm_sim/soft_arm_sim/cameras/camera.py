@@ -1,4 +1,7 @@
-"""The virtual D435i: one off-screen MuJoCo pass gives colour and depth of the arm, the jig and the room."""
+"""The virtual D435i.
+
+One off-screen MuJoCo pass gives colour and depth of the arm, the jig and the room.
+"""
 
 from dataclasses import dataclass
 
@@ -19,7 +22,10 @@ HIDDEN_GROUP = 5
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What the sensor reports: `rgb` (h, w, 3) uint8 and aligned `depth` (h, w) uint16 in quanta (mm), 0 = none."""
+    """What the sensor reports.
+
+    `rgb` (h, w, 3) uint8 and aligned `depth` (h, w) uint16 in quanta (mm), 0 = none.
+    """
 
     rgb: np.ndarray
     depth: np.ndarray
@@ -27,7 +33,10 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class TrueFrame:
-    """What is there: `rgb` (h, w, 3) uint8, `depth_m` (h, w) float32 along the optical axis, `ring_mask` (h, w) bool."""
+    """What is there.
+
+    `rgb` (h, w, 3) uint8, `depth_m` (h, w) float32 along the optical axis, `ring_mask` (h, w) bool.
+    """
 
     rgb: np.ndarray
     depth_m: np.ndarray
@@ -68,14 +77,15 @@ class VirtualCamera:
         self.place_ring(ON_THE_ARM)
 
     def place_ring(self, peg: int) -> None:
-        """Put the ring on a peg of the jig and take the arm out of view, or put both back (`ON_THE_ARM`).
+        """Put the ring on a peg of the jig and hide the arm, or put both back (`ON_THE_ARM`).
 
         Raises:
             SimulationError: If the jig has no such peg.
         """
         if not ON_THE_ARM <= peg < len(self._jig.pegs_m):
             raise SimulationError(
-                f'peg {peg}: the jig has pegs 0..{len(self._jig.pegs_m) - 1}; {ON_THE_ARM} puts the ring back on the arm'
+                f'peg {peg}: the jig has pegs 0..{len(self._jig.pegs_m) - 1}; {ON_THE_ARM} puts '
+                'the ring back on the arm'
             )
         on_arm = peg == ON_THE_ARM
         group = self._model.geom_group
@@ -93,7 +103,10 @@ class VirtualCamera:
 
     @property
     def ring_on_jig_m(self) -> np.ndarray:
-        """True place of the ring on the jig in the base frame [m], shape (3,); only tests may look."""
+        """True place of the ring on the jig in the base frame [m], shape (3,).
+
+        Only tests may look.
+        """
         return self._data.mocap_pos[0].copy()
 
     def capture(self, qpos: np.ndarray) -> Frame:
@@ -108,7 +121,7 @@ class VirtualCamera:
         return TrueFrame(rgb, depth_m, np.isin(self.geom_image(), rings))
 
     def geom_image(self) -> np.ndarray:
-        """Which geom of the scene each pixel of the last capture shows, shape (h, w), -1 where there is none."""
+        """Return the geom that each pixel of the last capture shows, shape (h, w); -1: none."""
         return self._view.geom_image()
 
     def geom_image_of_group(self, qpos: np.ndarray, group: int) -> np.ndarray:

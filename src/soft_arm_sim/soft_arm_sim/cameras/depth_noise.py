@@ -1,4 +1,7 @@
-"""Imperfections of a stereo depth camera, from fields drawn once: a frame costs two passes over the image."""
+"""Imperfections of a stereo depth camera, from fields drawn once.
+
+A frame costs two passes over the image.
+"""
 
 import numpy as np
 from scipy.ndimage import gaussian_filter

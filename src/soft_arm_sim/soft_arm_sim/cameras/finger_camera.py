@@ -1,4 +1,7 @@
-"""The virtual camera that looks at the finger square to its bending plane: colour and aligned depth through a distorting lens."""
+"""The virtual camera that looks at the finger square to its bending plane.
+
+Colour and aligned depth through a distorting lens.
+"""
 
 import cv2
 import mujoco
@@ -19,7 +22,9 @@ UNDISTORT_STEPS = (
 
 
 class FingerCamera:
-    """Renders a finer pinhole picture and bends it as the lens does. OpenGL ties it to the thread that made it; `close` it there.
+    """Renders a finer pinhole picture and bends it as the lens does.
+
+    OpenGL ties it to the thread that made it; `close` it there.
 
     Args:
         robot: Robot file of the finger, with `cut_lines`.
@@ -41,7 +46,10 @@ class FingerCamera:
         self._noise = DepthNoise(parameters.noise, (image.height_px, image.width_px), seed)
 
     def capture(self, piece_angles_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """One frame of the finger with these bends (n,): `rgb` (h, w, 3) uint8 and aligned `depth` (h, w) uint16 [mm], 0 = none."""
+        """One frame of the finger with these bends (n,).
+
+        `rgb` (h, w, 3) uint8 and aligned `depth` (h, w) uint16 [mm], 0 = none.
+        """
         rgb, depth_m = self.capture_truth(piece_angles_rad)
         return self._noise.colour(rgb), self._noise.depth(depth_m)
 
@@ -50,7 +58,8 @@ class FingerCamera:
         angles = np.asarray(piece_angles_rad, dtype=float)
         if angles.shape != (len(self._robot.segments),) or not np.isfinite(angles).all():
             raise SimulationError(
-                f'bends {angles} rad: give {len(self._robot.segments)} finite ones, one for each piece'
+                f'bends {angles} rad: give {len(self._robot.segments)} finite ones, one for each '
+                'piece'
             )
         poses = body_poses(self._robot, angles)
         self._data.mocap_pos[:] = poses[:, :3, 3]
@@ -76,7 +85,10 @@ class FingerCamera:
 
 
 def distorted(rays: np.ndarray, lens: Distortion) -> np.ndarray:
-    """Where a lens shows ideal points (x/z, y/z), both (n, 2): gripper paper, equations (2)-(3), with ideal coordinates on the right."""
+    """Where a lens shows ideal points (x/z, y/z), both (n, 2).
+
+    Gripper paper, equations (2)-(3), with ideal coordinates on the right.
+    """
     x, y = rays.T
     r2 = x * x + y * y
     radial = 1 + r2 * (lens.k1 + r2 * (lens.k2 + r2 * lens.k3))
@@ -89,7 +101,7 @@ def distorted(rays: np.ndarray, lens: Distortion) -> np.ndarray:
 
 
 def _lens(parameters: FingerCameraParameters):
-    """Where each sensor pixel lies in the finer pinhole picture (for its averaged colour: u, v; for depth: u, v), its matrix and size."""
+    """Return where pixels lie in the finer pinhole picture (colour, depth), its matrix, size."""
     image = parameters.image
     v, u = np.mgrid[0 : image.height_px, 0 : image.width_px]
     seen = np.column_stack(

@@ -1,4 +1,7 @@
-"""What the finger's camera sees: the bent finger with its painted lines, its mount and a laboratory, in the finger's base frame."""
+"""What the finger's camera sees.
+
+The bent finger with its painted lines, its mount and a laboratory, in the finger's base frame.
+"""
 
 import mujoco
 import numpy as np
@@ -26,10 +29,13 @@ def finger_scene(
     height_px: int,
     camera_matrix: np.ndarray,
 ):
-    """The scene, compiled: mocap bodies as `body_poses` orders them, and the camera `colour` of a pinhole picture.
+    """The scene, compiled.
+
+    Mocap bodies as `body_poses` orders them, and the camera `colour` of a pinhole picture.
 
     Args:
-        robot: A robot file of single_bend segments with `cut_lines`. The finger's sides are flat, square to the bending plane.
+        robot: A robot file of single_bend segments with `cut_lines`. The finger's sides are flat,
+            square to the bending plane.
         parameters: Where the camera stands.
         width_px, height_px: Size of the pinhole's picture.
         camera_matrix: (3, 3) of that picture [px].
@@ -39,7 +45,8 @@ def finger_scene(
     """
     if robot.cut_lines is None or any(s.kind != 'single_bend' for s in robot.segments):
         raise SimulationError(
-            f'robot {robot.name} is no finger of single_bend segments with cut_lines: add them to its file'
+            f'robot {robot.name} is no finger of single_bend segments with cut_lines: add them to '
+            'its file'
         )
     spec = mujoco.MjSpec()
     visual = spec.visual
@@ -59,7 +66,7 @@ def finger_scene(
 
 
 def body_poses(robot: Robot, piece_angles_rad: np.ndarray) -> np.ndarray:
-    """Poses in the base frame of all slices, piece after piece, then of the bands at the pieces' ends: (n (SLICES + 1), 4, 4).
+    """Return T_base_slice of all slices, then T_base_band of all bands, (n (SLICES + 1), 4, 4).
 
     The pieces are arcs in their planes phi of the robot file; the end of one is the start of the
     next, as equations (5)-(6) have it.

@@ -9,7 +9,9 @@ MAX_GEOMS = 1000
 
 
 class Offscreen:
-    """Looks through one camera of a scene. OpenGL ties it to the thread that made it; `close` it there.
+    """Looks through one camera of a scene. OpenGL ties it to the thread that made it.
+
+    `close` it there.
 
     Attributes:
         option: What is drawn; MuJoCo's groups of geoms.
@@ -46,7 +48,7 @@ class Offscreen:
         self._rectangle = mujoco.MjrRect(0, 0, width_px, height_px)
 
     def draw(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-        """Colour (h, w, 3) uint8 and depth along the optical axis [m], (h, w) float32, of bodies that stand as `data` says."""
+        """Render `data`: colour (h, w, 3) uint8, depth along the optical axis (h, w) float32."""
         mujoco.mjv_updateScene(
             self._model,
             data,
@@ -62,7 +64,7 @@ class Offscreen:
         )
 
     def geom_image(self) -> np.ndarray:
-        """Which geom of the scene each pixel of the last picture shows, shape (h, w), -1 where there is none."""
+        """Return the geom that each pixel of the last picture shows, shape (h, w); -1: none."""
         flags = self._scene.flags
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
         index = (self._read()[0].astype(np.int32) @ [1, 256, 65536]) - 1
@@ -93,7 +95,10 @@ class Offscreen:
 
 
 def _open_gl(width_px: int, height_px: int):
-    remedy = 'no OpenGL to render the virtual camera with: apt-get install libegl1 libgl1-mesa-dri, and set MUJOCO_GL=egl'
+    remedy = (
+        'no OpenGL to render the virtual camera with: '
+        'apt-get install libegl1 libgl1-mesa-dri, and set MUJOCO_GL=egl'
+    )
     if not hasattr(mujoco, 'GLContext'):
         raise SimulationError(remedy)
     try:

@@ -1,4 +1,4 @@
-"""Files of the virtual cameras (intrinsics, mounting, noise; the finger's camera also has a lens) and of the calibration jig."""
+"""Parameter files of the virtual cameras (intrinsics, lens, mounting, noise) and of the jig."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,10 @@ CONFIG = Path(__file__).parents[1] / 'config'
 
 
 class Image(Strict):
-    """Pinhole intrinsics of the colour image, to which depth is aligned; pixel centres have whole coordinates."""
+    """Pinhole intrinsics of the colour image, to which depth is aligned.
+
+    Pixel centres have whole coordinates.
+    """
 
     width_px: Annotated[int, Field(ge=64, le=1920)]
     height_px: Annotated[int, Field(ge=64, le=1080)]
@@ -32,7 +35,10 @@ class Image(Strict):
 
 
 class Mounting(Strict):
-    """Pose of the colour camera in the arm's base frame: nominal, and the unknown error that calibration has to find."""
+    """Pose of the colour camera in the arm's base frame.
+
+    Nominal, and the unknown error that calibration has to find.
+    """
 
     position_m: Vector3
     look_at_m: Vector3
@@ -101,7 +107,10 @@ class Distortion(Strict):
 
 
 class FingerCameraParameters(CameraParameters):
-    """Everything about the virtual camera that looks at the finger; its base frame is the finger's."""
+    """Everything about the virtual camera that looks at the finger.
+
+    Its base frame is the finger's.
+    """
 
     distortion: Distortion
 

@@ -1,4 +1,4 @@
-"""Labelled RGB-D frames of the ring in scenes drawn at random, to train a segmenter on and to measure it with.
+"""Labelled RGB-D frames of the ring in random scenes, for training and testing a segmenter.
 
 Every frame is drawn from its own seed, so frame 17 is the same whatever was drawn before it.
 Training and held-out scenes share no seed, no family of textures, no shape of clutter beside boxes,
@@ -83,7 +83,10 @@ class LabelledFrame:
 
 
 def scaled_camera(scale: float) -> CameraParameters:
-    """The virtual camera's file with an image `scale` times as wide and high, and its depth's scale taken as calibrated."""
+    """The virtual camera's file with an image `scale` times as wide and high.
+
+    And its depth's scale taken as calibrated.
+    """
     parameters = load_camera_parameters()
     image = parameters.image
     size = {'width_px': round(image.width_px * scale), 'height_px': round(image.height_px * scale)}
@@ -173,7 +176,10 @@ class RandomScenes:
         return qpos
 
     def _place_ring(self, rng, qpos, with_ring) -> np.ndarray:
-        """Ring on the arm or alone; returns T_base_ring. Without a ring the place is where it would be."""
+        """Ring on the arm or alone; returns T_base_ring.
+
+        Without a ring the place is where it would be.
+        """
         on_arm = rng.random() < 0.75
         self._camera.place_ring(ON_THE_ARM if on_arm else 0)
         T = np.eye(4)
@@ -194,7 +200,10 @@ class RandomScenes:
         return T
 
     def _place_camera(self, rng, T_base_ring) -> np.ndarray:
-        """Anywhere on the camera's side of the arm, the ring anywhere in the picture; returns T_base_optical."""
+        """Anywhere on the camera's side of the arm, the ring anywhere in the picture.
+
+        Returns T_base_optical.
+        """
         for _ in range(20):  # rings turned to the camera are rare enough
             T = self._camera_pose(rng, T_base_ring[:3, 3])
             sight = T_base_ring[:3, 3] - T[:3, 3]
@@ -341,7 +350,10 @@ def _texture(kind: str, shape: tuple[int, int], rng) -> np.ndarray:
 
 
 def _textured(rgb, geoms, rings, kinds, rng) -> np.ndarray:
-    """Textures on everything (faint on the ring), and a colourful far background where nothing was drawn; float 0..1."""
+    """Textures on everything (faint on the ring).
+
+    And a colourful far background where nothing was drawn; float 0..1.
+    """
     shape, count = geoms.shape, int(geoms.max()) + 2  # the last stands for the background, -1
     patterns = np.stack([_texture(rng.choice(kinds), shape, rng) for _ in range(3)])
     which, strength = (

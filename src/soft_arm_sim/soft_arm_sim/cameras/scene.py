@@ -1,4 +1,7 @@
-"""What the virtual camera sees: the arm's visible shapes, the calibration jig and a laboratory, in the arm's base frame."""
+"""What the virtual camera sees.
+
+The arm's visible shapes, the calibration jig and a laboratory, in the arm's base frame.
+"""
 
 import mujoco
 import numpy as np
@@ -25,7 +28,7 @@ def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
 
 
 def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
-    """The arm's chain as in `arm_model.build_arm` (same joints, same order) with visible shapes, room, lights and the camera `colour`.
+    """Build the chain of `arm_model.build_arm` with shapes, room, lights and the camera `colour`.
 
     Bellows of cell i are the geoms `<chamber>_<i>`; the ring is `ring_on_arm` and, on the mocap
     body `jig`, `ring_on_peg`.
@@ -142,7 +145,10 @@ def _add_ring_mesh(spec, ring: Ring):
 def _add_tiles(
     spec, centre, across, along, tile_m: float, count: tuple[int, int], quat, size, colours
 ):
-    """Flat checkerboard of boxes: sampling a texture would cost more than all the rest of the background."""
+    """Flat checkerboard of boxes.
+
+    Sampling a texture would cost more than all the rest of the background.
+    """
     for i in range(count[0]):
         for k in range(count[1]):
             place = (

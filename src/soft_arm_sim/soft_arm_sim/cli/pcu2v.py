@@ -1,4 +1,7 @@
-"""`softarm sim pcu2v`: the emulated gripper controller alone, with a finger behind it, for any Modbus client."""
+"""`softarm sim pcu2v`.
+
+The emulated gripper controller alone, with a finger behind it, for any Modbus client.
+"""
 
 import asyncio
 import json

@@ -1,4 +1,7 @@
-"""Modbus requests on registers, as the application protocol (V1.1b3) has them: one protocol data unit in, one out."""
+"""Modbus requests on registers, as the application protocol (V1.1b3) has them.
+
+One protocol data unit in, one out.
+"""
 
 import struct
 from collections.abc import Collection
@@ -22,11 +25,14 @@ class Registers(Protocol):
         """Words at an address, or the Modbus exception code."""
 
     def write(self, address: int, values: list[int]) -> int:
-        """Write words at an address; the Modbus exception code, 0 if done. A refused write changes nothing."""
+        """Write words at an address; the Modbus exception code, 0 if done.
+
+        A refused write changes nothing.
+        """
 
 
 def answer(registers: Registers, functions: Collection[int], pdu: bytes) -> bytes:
-    """What a device with these registers and function codes (of 3, 4, 6, 16 and 23) answers to a request."""
+    """Return the response of a device with these registers and function codes to a request."""
     result = _FUNCTIONS[pdu[0]](registers, pdu[1:]) if pdu[0] in functions else ILLEGAL_FUNCTION
     return refusal(pdu, result) if isinstance(result, int) else pdu[:1] + result
 

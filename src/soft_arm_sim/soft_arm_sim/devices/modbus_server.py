@@ -19,7 +19,8 @@ from soft_arm_sim.errors import SimulationError
 
 _log = logging.getLogger(__name__)
 _HEADER = struct.Struct('>HHHB')  # transaction, protocol (0), bytes that follow, unit
-_LONGEST = 300  # bytes that may follow; Modbus allows 254, but a write of too many words deserves its answer
+# bytes that may follow; Modbus allows 254, but a write of too many words deserves its answer
+_LONGEST = 300
 _UNITS = 0, 1, 255  # 0 and 255 are what clients send that know no unit
 
 # A stall of the emulator's own process is not the host's silence: no more than this counts for one
@@ -92,14 +93,18 @@ class ModbusDevice(ABC):
             self._server = await asyncio.start_server(self._serve, self.host, self.port)
         except OSError as error:
             raise PortInUseError(
-                f'{self.name}: cannot listen on {self.host}:{self.port}, probably another program does: '
+                f'{self.name}: cannot listen on {self.host}:{self.port}, probably another program '
+                'does: '
                 f'stop it (ss -ltnp) or choose another port'
             ) from error
         self.port = self._server.sockets[0].getsockname()[1]
         self._ticking = asyncio.create_task(self._run())
 
     async def stop(self, patience_s: float = 0.0) -> None:
-        """Serve until the device is released, at most for `patience_s` [s]; close the port and every connection, and switch it off."""
+        """Serve until the device is released, at most for `patience_s` [s].
+
+        Close the port and every connection, and switch it off.
+        """
         end_s = time.monotonic() + patience_s
         while self.failure is None and not self.released and time.monotonic() < end_s:
             await asyncio.sleep(self._tick_period_s)
@@ -165,7 +170,10 @@ class ModbusDevice(ABC):
 
 
 class DeviceThread:
-    """A device in a thread with its own event loop; `start` and `stop` may be called from any thread."""
+    """A device in a thread with its own event loop.
+
+    `start` and `stop` may be called from any thread.
+    """
 
     def __init__(self, device: ModbusDevice):
         self.device = device
@@ -195,7 +203,8 @@ class DeviceThread:
         """
         if self.device.failure is not None:
             raise SimulationError(
-                f'{self.device.name}: its loop broke off, it serves no more: {self.device.failure!r}'
+                f'{self.device.name}: its loop broke off, it serves no more: '
+                f'{self.device.failure!r}'
             )
 
     def stop(self, patience_s: float = 0.0, timeout_s: float = 5.0) -> None:

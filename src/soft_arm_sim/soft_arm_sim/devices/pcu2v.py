@@ -1,4 +1,6 @@
-"""Emulated PCU2-V, the pneumatic controller of the gripper: a Modbus TCP server with the finger's chamber behind it.
+"""Emulated PCU2-V, the pneumatic controller of the gripper.
+
+A Modbus TCP server with the finger's chamber behind it.
 
 No register map of the device is public: this one is assumed, the same as in
 pneumatic_driver/maps/pcu2v.yaml. Only that five values can be read and four of them written is
@@ -26,7 +28,10 @@ _ALLOWED = {
 
 
 class Plant(Protocol):
-    """What the controller's valves and its sensor are connected to; called from the server's thread."""
+    """What the controller's valves and its sensor are connected to.
+
+    Called from the server's thread.
+    """
 
     def advance(
         self,
@@ -43,7 +48,9 @@ class Plant(Protocol):
 
 
 class Pcu2vLogic:
-    """Registers and safety of the controller; pressures in counts of 100 Pa. Boot: both triggers off, targets 0.
+    """Registers and safety of the controller; pressures in counts of 100 Pa. Boot.
+
+    Both triggers off, targets 0.
 
     A heartbeat other than 0 starts the watchdog: when the register then stands still for
     `WATCHDOG_MS`, everything goes back to its state at boot. A client that never writes the
@@ -61,7 +68,10 @@ class Pcu2vLogic:
         self.positive_trigger = self.negative_trigger = False
 
     def tick(self, dt_ms: int, pressure: int) -> None:
-        """One pass of the controller's loop, `dt_ms` after the last, with a new measurement [100 Pa]."""
+        """One pass of the controller's loop, `dt_ms` after the last.
+
+        With a new measurement [100 Pa].
+        """
         self.pressure = pressure
         self.silence_ms += dt_ms
         if self.heartbeat and self.silence_ms >= WATCHDOG_MS:
@@ -78,7 +88,9 @@ class Pcu2vLogic:
         return [value & 0xFFFF for value in values[address : address + count]]
 
     def write(self, address: int, values: list[int]) -> int:
-        """Write words at an address; the Modbus exception code, 0 if done. A refused write changes nothing.
+        """Write words at an address; the Modbus exception code, 0 if done.
+
+        A refused write changes nothing.
 
         Both triggers on is refused: supply and vacuum would blow against each other.
         """
@@ -111,7 +123,9 @@ class Pcu2vLogic:
 
 
 class Pcu2v(ModbusDevice):
-    """The controller on a TCP port, with valves and sensor connected to a plant; `soft_arm_sim.devices.modbus_server.DeviceThread` runs it.
+    """The controller on a TCP port, with valves and sensor connected to a plant.
+
+    `soft_arm_sim.devices.modbus_server.DeviceThread` runs it.
 
     Args:
         plant: What it drives and measures, such as a `FingerPlant`; time passes for it here.

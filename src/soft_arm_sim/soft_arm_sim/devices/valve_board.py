@@ -1,4 +1,6 @@
-"""Emulated six-channel valve board: a Modbus TCP server with the behaviour of firmware/board_logic.c.
+"""Emulated six-channel valve board.
+
+A Modbus TCP server with the behaviour of firmware/board_logic.c.
 
 `BoardLogic` is the firmware's logic, register for register and in whole numbers, free of sockets
 and clocks. `ValveBoard` serves it on a port and connects it to a plant.
@@ -57,7 +59,9 @@ def _int16(word: int) -> int:
 
 
 class BoardLogic:
-    """Registers and safety of the board; pressures in counts of 10 Pa. Boot: vented, nothing enabled, nobody holds it.
+    """Registers and safety of the board; pressures in counts of 10 Pa. Boot.
+
+    Vented, nothing enabled, nobody holds it.
 
     A host claims the board with a key of its own before it may run it, and every write of it
     carries the next code of that key as the heartbeat. Any other write vents a board that drives
@@ -164,7 +168,10 @@ class BoardLogic:
         return ILLEGAL_ADDRESS
 
     def write(self, address: int, values: list[int]) -> int:
-        """Write words at an address; the Modbus exception code, 0 if done. A refused write changes nothing."""
+        """Write words at an address; the Modbus exception code, 0 if done.
+
+        A refused write changes nothing.
+        """
         if not 1 <= len(values) <= 123:
             return ILLEGAL_VALUE
         first = address - SETTINGS_START

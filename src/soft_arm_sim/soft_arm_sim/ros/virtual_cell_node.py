@@ -1,4 +1,6 @@
-"""The virtual gripper cell: an ABB controller, a PCU2-V with a finger behind it, and the camera that looks at the finger.
+"""The virtual gripper cell.
+
+An ABB controller, a PCU2-V with a finger behind it, and the camera that looks at the finger.
 
 In: Robot Web Services and Modbus TCP, both on 127.0.0.1; `~/place_object` is the operator's hand.
 Out: /finger_camera (names and encodings of orbbec_camera, depth aligned to colour). What the
@@ -70,7 +72,10 @@ class VirtualCellParameters:
 
 
 class FingerCameraNode(Node):
-    """/finger_camera/finger_camera: publishes frames as orbbec_camera does with depth_registration."""
+    """/finger_camera/finger_camera.
+
+    Publishes frames as orbbec_camera does with depth_registration.
+    """
 
     def __init__(self, camera: FingerCamera):
         super().__init__(
@@ -136,11 +141,15 @@ class VirtualCellNode(Node):
         self.create_timer(TRUTH_PERIOD_S, self._publish_truth)
         self._reporter = Reporter(self, f'{robot.name} seed {p.plant_seed}', self._status)
         self.get_logger().info(
-            f'PCU2-V on 127.0.0.1:{self._pcu2v.port}, ABB controller on 127.0.0.1:{abb.emulator.port}'
+            f'PCU2-V on 127.0.0.1:{self._pcu2v.port}, ABB controller on '
+            f'127.0.0.1:{abb.emulator.port}'
         )
 
     def destroy_node(self) -> None:
-        """Serve the PCU2-V until its host has vented and left it; switch the devices off, free the camera."""
+        """Serve the PCU2-V until its host has vented and left it.
+
+        Switch the devices off, free the camera.
+        """
         self._devices.close()
         super().destroy_node()
 

@@ -1,6 +1,7 @@
 """The virtual rig: the plant in real time behind its devices.
 
-Out: the D435i's topics under /camera/<camera_name> (30 Hz, names and encodings of realsense2_camera), its
+Out: the D435i's topics under /camera/<camera_name> (30 Hz, names and encodings of
+    realsense2_camera), its
 inner frames on /tf_static, a valve board on Modbus TCP (loopback). In: that board's registers;
 `~/place_ring` is the operator's hand. The plant's true tip leaves only on `~/debug/tip_truth`, for
 reports. Without commands the board's watchdog vents. A node that is told to end serves the board
@@ -58,7 +59,10 @@ class VirtualRigParameters:
 
 
 class CameraNode(Node):
-    """/camera/<name>: publishes frames as realsense2_camera does with align_depth and enable_sync."""
+    """/camera/<name>.
+
+    Publishes frames as realsense2_camera does with align_depth and enable_sync.
+    """
 
     def __init__(self, camera: VirtualCamera, name: str):
         # The arguments of this process name and place the virtual rig, not its camera.
@@ -98,7 +102,10 @@ class CameraNode(Node):
 
 
 class VirtualRigNode(Node):
-    """Owns the plant's thread, the board's thread and the camera, which renders in the executor's thread."""
+    """Owns the plant's thread, the board's thread and the camera.
+
+    Which renders in the executor's thread.
+    """
 
     def __init__(self):
         super().__init__('virtual_rig')
@@ -130,11 +137,15 @@ class VirtualRigNode(Node):
         self.create_timer(TRUTH_PERIOD_S, self._publish_truth)
         self._reporter = Reporter(self, f'{robot.name} seed {parameters.plant_seed}', self._status)
         self.get_logger().info(
-            f'{robot.name}, plant seed {parameters.plant_seed}, valve board on 127.0.0.1:{board.port}'
+            f'{robot.name}, plant seed {parameters.plant_seed}, valve board on '
+            f'127.0.0.1:{board.port}'
         )
 
     def destroy_node(self) -> None:
-        """Serve the board until its host has vented and left it; close it, end the plant, free the camera."""
+        """Serve the board until its host has vented and left it.
+
+        Close it, end the plant, free the camera.
+        """
         self._devices.close()
         super().destroy_node()
 

@@ -1,4 +1,7 @@
-"""The node as a process of its own: its devices on their ports, its camera, the operator's hand, and how it ends."""
+"""The node as a process of its own.
+
+Its devices on their ports, its camera, the operator's hand, and how it ends.
+"""
 
 import asyncio
 import math

@@ -38,7 +38,7 @@ def ring_on_the_arm(camera):
 
 
 def points_in_base(depth_m, mask):
-    """Back-projection of masked pixels by the camera's own intrinsics and true pose, shape (n, 3)."""
+    """Back-project masked pixels by the camera's intrinsics and true pose, shape (n, 3)."""
     v, u = np.nonzero(mask)
     z = depth_m[v, u]
     optical = np.stack(
@@ -49,7 +49,10 @@ def points_in_base(depth_m, mask):
 
 
 def fitted_centre(points, axis, place):
-    """Centre of the free cylinder through the points of the ring's outer side near `place`, and its radius; axially the extent's middle."""
+    """Centre of the free cylinder through the points of the ring's outer side near `place`.
+
+    And its radius; axially the extent's middle.
+    """
     x = np.cross(axis, [0.3, 0.5, 0.7])
     x /= np.linalg.norm(x)
     across = np.stack((x, np.cross(axis, x)))

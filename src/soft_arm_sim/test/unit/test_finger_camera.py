@@ -1,4 +1,7 @@
-"""The finger's camera against geometry that it does not share: OpenCV's projection of the finger's known points."""
+"""The finger's camera against geometry that it does not share.
+
+OpenCV's projection of the finger's known points.
+"""
 
 import cv2
 import numpy as np
@@ -26,7 +29,10 @@ def camera():
 
 
 def project(points_m):
-    """Pixels (n, 2) of points in the finger's base frame through pinhole and lens, and their depth [m]."""
+    """Pixels (n, 2) of points in the finger's base frame through pinhole and lens.
+
+    And their depth [m].
+    """
     T = np.linalg.inv(PARAMETERS.mounting.T_base_optical)
     optical = points_m @ T[:3, :3].T + T[:3, 3]
     return cv2.projectPoints(

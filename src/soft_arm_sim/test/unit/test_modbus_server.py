@@ -69,7 +69,10 @@ class Client:
         self.socket.close()
 
     def receive(self) -> tuple[int, int, bytes]:
-        """Transaction, unit and PDU of the next answer; (0, 0, b'') when the connection has ended."""
+        """Transaction, unit and PDU of the next answer.
+
+        (0, 0, b'') when the connection has ended.
+        """
         try:
             header = self._file.read(7)
         except ConnectionError:

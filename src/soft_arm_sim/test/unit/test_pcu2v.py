@@ -1,4 +1,7 @@
-"""The emulated PCU2-V: five values read, four written, never both triggers, and a watchdog for those who feed it."""
+"""The emulated PCU2-V.
+
+Five values read, four written, never both triggers, and a watchdog for those who feed it.
+"""
 
 import asyncio
 import itertools

@@ -74,11 +74,13 @@ def test_an_arm_of_one_module_leaves_the_other_channels_at_ambient():
     [
         (
             modules(3, tuple(range(9))),
-            "'two_module_arm' has 9 chambers, register map valve_board has 6 channels: it needs a device with more",
+            "'two_module_arm' has 9 chambers, register map valve_board has 6 channels: "
+            'it needs a device with more',
         ),
         (
             modules(1, (4, 5, 6)),
-            'uses channel 6, register map valve_board has 6 channels, 0 to 5: correct `channels` in the robot file',
+            'uses channel 6, register map valve_board has 6 channels, 0 to 5: correct `channels` '
+            'in the robot file',
         ),
         (modules(2), 'does not say which channel each chamber hangs on'),
     ],

@@ -37,7 +37,10 @@ def code(logic: BoardLogic) -> int:
 
 
 def write(logic: BoardLogic, address: int, values: list[int]) -> int:
-    """A write of the holder, from the heartbeat at the latest; settings in between stay as they are."""
+    """A write of the holder, from the heartbeat at the latest.
+
+    Settings in between stay as they are.
+    """
     if address <= 106:
         return logic.write(
             address, [*values, *logic.read(address, 7)[len(values) : 106 - address], code(logic)]
