@@ -33,6 +33,7 @@ setup(
             'softarm_cli',
             'numpy',
             'opencv-python-headless',
+            'pydantic>=2.9',
             'pytest',
             'pyyaml',
         ]

@@ -25,6 +25,7 @@ setup(
         'matplotlib',
         'numpy',
         'opencv-python-headless',
+        'pycocotools',
         'pydantic>=2.9',
         'pyransac3d',
         'rosbags',

@@ -17,6 +17,7 @@ setup(
         'matplotlib',
         'numpy',
         'onnxruntime',
+        'open3d-cpu',
         'opencv-python-headless',
         'pydantic>=2.9',
         'scipy',

@@ -97,6 +97,8 @@ def imports_of_tests(package: str, *, with_ros: bool) -> set[str]:
     folder = PACKAGES[package] / 'test'
     files = [f for f in folder.rglob('*.py') if with_ros or not ROS_TESTS & set(f.parts)]
     helpers = {path.stem for pattern in ('*', '*/*') for path in folder.glob(pattern)}
+    if package == 'soft_arm_bringup':
+        helpers |= {path.stem for path in ROOT.glob('docs/*.py')}
     return set().union(*map(imports, files)) - {package} - helpers
 
 
