@@ -2,6 +2,7 @@
 
 import os
 import sys
+from argparse import Namespace
 
 from soft_arm_description.command_line import CommandLine
 from soft_arm_description.rig import RigError, load_rig
@@ -21,13 +22,13 @@ def main(argv: list[str] | None = None) -> int:
     return parser.answer(argv, _print_urdf, RobotFileError)
 
 
-def _print_urdf(options) -> int:
+def _print_urdf(options: Namespace) -> int:
     text = robot_urdf(load_robot(options.robot))
     try:
         print(text, flush=True)
     except (
         BrokenPipeError
-    ):  # the reader has gone; nor can it be told anything when Python flushes at its end
+    ):  # the reader has gone, and Python would flush to it once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
@@ -40,6 +41,6 @@ def rig_folder(argv: list[str] | None = None) -> int:
     return parser.answer(argv, _print_rig_folder, RigError)
 
 
-def _print_rig_folder(options) -> int:
+def _print_rig_folder(options: Namespace) -> int:
     print(load_rig(options.rig).folder, end='')
     return 0

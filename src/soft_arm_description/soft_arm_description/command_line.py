@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 LINE_LIMIT, WORD_LIMIT = 300, 60  # characters
 MAX_SEED = 2**32 - 1
@@ -33,11 +34,11 @@ def refuse(who: str, why: object) -> int:
 class CommandLine(argparse.ArgumentParser):
     """A parser that says what is wrong in one line, and takes numbers such as -3e4 and -inf for values."""
 
-    def error(self, message: str):
+    def error(self, message: str) -> NoReturn:
         """Refuse in one line, exit code 2."""
         sys.exit(refuse(self.prog, f'{message.removeprefix("argument ")}; see {self.prog} --help'))
 
-    def parse_known_args(self, args=None, namespace=None):
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; before Python 3.14 it takes -3e4 for an option, but nothing that begins with a space."""
         words = sys.argv[1:] if args is None else args
         words = [
@@ -56,7 +57,7 @@ class CommandLine(argparse.ArgumentParser):
         try:
             options = self.parse_args(argv)
         except SystemExit as end:  # bad arguments, or --help
-            return end.code
+            return int(end.code or 0)
         try:
             return act(options)
         except errors as error:
@@ -199,17 +200,20 @@ def whole_number_in(low: int, high: int) -> Callable[[str], int]:
     return check
 
 
-def _parsed(kind: Callable, text: str, what: str):
+_Kind = TypeVar('_Kind', int, float)
+
+
+def _parsed(kind: type[_Kind], text: str, what: str) -> _Kind:
     try:
         value = kind(text)
+        if -math.inf < value < math.inf:  # not so for nan
+            return value
     except ValueError:
-        value = math.nan
-    if not -math.inf < value < math.inf:
-        raise argparse.ArgumentTypeError(f'{text.strip()!r} is not {what}')
-    return value
+        pass
+    raise argparse.ArgumentTypeError(f'{text.strip()!r} is not {what}')
 
 
-def _within(value, low, high):
+def _within(value: _Kind, low: _Kind, high: _Kind) -> _Kind:
     if not low <= value <= high:
         raise argparse.ArgumentTypeError(
             f'{value} must be {f"at least {low}" if value < low else f"at most {high}"}'

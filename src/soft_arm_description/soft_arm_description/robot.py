@@ -9,7 +9,7 @@ import hashlib
 import importlib.resources
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
@@ -33,10 +33,10 @@ class RobotFileError(ValueError):
     """A robot file that cannot be used; the message names file, key, value and remedy in one line."""
 
 
-Place = number(-1000.0, 1000.0, 'm')
-Share = number(0.0, 1.0, '')
-Weight = number(0.0, 1e3, '')
-Channel = number(0, 1000, '', int)
+Place = Annotated[float, number(-1000.0, 1000.0, 'm')]
+Share = Annotated[float, number(0.0, 1.0, '')]
+Weight = Annotated[float, number(0.0, 1e3, '')]
+Channel = Annotated[int, number(0, 1000, '', int)]
 Text = Annotated[str, Field(max_length=5000)]
 Colour = tuple[Share, Share, Share]
 
@@ -51,7 +51,7 @@ class Base(Strict):
     flange_m: tuple[Length, Length, Length]
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         if self.frame == self.parent_frame:
             raise ValueError(
                 f'frame and parent_frame are both {self.frame!r}: give each its own name'
@@ -70,12 +70,12 @@ class Ring(Strict):
 
     radius_m: Radius
     height_m: Radius
-    thickness_m: number(1e-5, 0.1, 'm')
+    thickness_m: Annotated[float, number(1e-5, 0.1, 'm')]
     mass_kg: MassOrZero
     colour_rgb: Colour
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         if not self.thickness_m < self.radius_m:
             raise ValueError(
                 f'thickness_m {self.thickness_m:g} m must be less than radius_m {self.radius_m:g} m'
@@ -120,7 +120,7 @@ class Robot(Strict):
     channels: dict[Name, Channel] = {}  # empty where no driver has been assigned
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         own_chambers = [name for s in self.segments if s.kind == 'bellows' for name in s.chambers]
         shared = sorted(
             {
@@ -144,7 +144,7 @@ class Robot(Strict):
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
                 raise ValueError(f'{what} name {twice[0]!r} is used twice: give each its own')
-        limits = {}
+        limits: dict[str, Coordinate] = {}
         for coordinate in (c for s in self.segments for c in s.actuation):
             if limits.setdefault(coordinate.name, coordinate) != coordinate:
                 raise ValueError(
@@ -190,6 +190,7 @@ class Robot(Strict):
         limits = {
             name: s.actuators.pressure_limits_pa if s.kind == 'bellows' else s.pressure_limits_pa
             for s in self.segments
+            if s.kind != 'tendon'
             for name in s.chambers
         }
         return np.array(list(limits.values())).reshape(-1, 2).T
@@ -237,8 +238,8 @@ class Robot(Strict):
         return channels
 
     @property
-    def _bellows(self):
-        return [s for s in self.segments if s.kind == 'bellows']
+    def _bellows(self) -> list[BellowsSegment]:
+        return [s for s in self.segments if isinstance(s, BellowsSegment)]
 
     @property
     def fingerprint(self) -> str:

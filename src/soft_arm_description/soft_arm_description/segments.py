@@ -6,7 +6,7 @@ SI unit and limits. Segments that name the same chamber share its pressure, whic
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
@@ -22,32 +22,32 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra='forbid', frozen=True)
 
 
-def number(low: float, high: float, unit: str, kind: type = float):
-    """Type of a number in [low, high] of a unit; text, true and false are none."""
+def number(low: float, high: float, unit: str, kind: type = float) -> BeforeValidator:
+    """Make the validator of a number in [low, high] of a unit; it refuses text, true and false."""
     limits = f'{low:g}..{high:g} {unit}'.strip()
 
-    def check(value):
+    def check(value: object) -> int | float:
         if isinstance(value, bool) or not isinstance(value, (kind, int)):
             raise ValueError(f'must be a {"whole " if kind is int else ""}number of {limits}')
-        if not low <= value <= high:
+        if not low <= value <= high:  # type: ignore[operator]  # a number by now
             raise ValueError(f'must be in {limits}')
         return kind(value)
 
-    return Annotated[kind, BeforeValidator(check)]
+    return BeforeValidator(check)
 
 
-Length = number(1e-4, 10.0, 'm')
-LengthOrZero = number(0.0, 10.0, 'm')
-Radius = number(1e-4, 1.0, 'm')
-Area = number(1e-8, 1.0, 'm^2')
-Mass = number(1e-6, 100.0, 'kg')
-MassOrZero = number(0.0, 100.0, 'kg')
-Pressure = number(ABSOLUTE_VACUUM_PA, 1e7, 'Pa (gauge)')
-PressureUnit = number(1.0, 1e7, 'Pa')
-Turn = number(-360.0, 360.0, 'deg')
-Bend = number(-3600.0, 3600.0, 'deg')
-Coefficient = number(-1e6, 1e6, 'rad')
-Count = number(1, 200, '', int)
+Length = Annotated[float, number(1e-4, 10.0, 'm')]
+LengthOrZero = Annotated[float, number(0.0, 10.0, 'm')]
+Radius = Annotated[float, number(1e-4, 1.0, 'm')]
+Area = Annotated[float, number(1e-8, 1.0, 'm^2')]
+Mass = Annotated[float, number(1e-6, 100.0, 'kg')]
+MassOrZero = Annotated[float, number(0.0, 100.0, 'kg')]
+Pressure = Annotated[float, number(ABSOLUTE_VACUUM_PA, 1e7, 'Pa (gauge)')]
+PressureUnit = Annotated[float, number(1.0, 1e7, 'Pa')]
+Turn = Annotated[float, number(-360.0, 360.0, 'deg')]
+Bend = Annotated[float, number(-3600.0, 3600.0, 'deg')]
+Coefficient = Annotated[float, number(-1e6, 1e6, 'rad')]
+Count = Annotated[int, number(1, 200, '', int)]
 Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$', max_length=60)]
 Powers = Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=30)]
 LengthLimits = tuple[Length, Length]
@@ -98,7 +98,7 @@ class PressureLength(Strict):
     length_m: Annotated[tuple[Length, ...], Field(min_length=3, max_length=1000)]
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         if len(self.pressure_pa) != len(self.length_m):
             raise ValueError(
                 f'{len(self.pressure_pa)} pressures and {len(self.length_m)} lengths: give as many of each, at least 3'
@@ -122,7 +122,7 @@ class Bellows(Strict):
     curve: PressureLength
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         if len(self.names) != len(self.angles_deg):
             raise ValueError(
                 f'{len(self.names)} names and {len(self.angles_deg)} angles_deg: give as many of each'
@@ -265,7 +265,7 @@ class SingleBendSegment(_FixedLengthSegment):
     theta_coefficients_rad: tuple[Coefficient, Coefficient, Coefficient, Coefficient]
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         check_limits(self, 'pressure_limits_pa')
         pressures = np.linspace(*self.pressure_limits_pa, 33) / self.pressure_unit_pa
         check_bend(np.polynomial.polynomial.polyval(pressures, self.theta_coefficients_rad))
@@ -287,7 +287,7 @@ class ModalSegment(_FixedLengthSegment):
     ]
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         check_limits(self, 'pressure_limits_pa')
         orders = {len(row) for row in self.coefficients_rad}
         if len(orders) != 1:
@@ -311,7 +311,7 @@ class TendonSegment(_Segment):
     disc: Disc | None = None
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         check_limits(self, 'theta_limits_deg', 'phi_limits_deg', 'length_limits_m')
         return self
 

@@ -6,7 +6,7 @@ text.
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import yaml
 from pydantic import Field, TypeAdapter, ValidationError
@@ -35,7 +35,7 @@ class _Loader(yaml.CSafeLoader):
 
     yaml_implicit_resolvers = {}
 
-    def construct_mapping(self, node, deep=False):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         keys = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
@@ -50,7 +50,7 @@ class _Loader(yaml.CSafeLoader):
             keys.add(key.value)
         return super().construct_mapping(node, deep)
 
-    def construct_yaml_int(self, node):
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         value = int(node.value, 16 if node.value.startswith('0x') else 10)
         if abs(value) > LARGEST_INTEGER:
             raise YamlFileError(
@@ -81,7 +81,7 @@ for _tag, _pattern, _first in (
         )
 
 
-def read_yaml(path: str | Path):
+def read_yaml(path: str | Path) -> Any:
     """Read one YAML document.
 
     Returns:
@@ -119,7 +119,7 @@ def read_yaml(path: str | Path):
         raise YamlFileError(f'a value cannot be read: {shown(error, plain=True)}') from error
 
 
-def checked(content, kind: type):
+def checked(content: object, kind: type) -> Any:
     """What a file holds, if it is of a kind, such as a TypedDict; keys that the kind does not name are left out.
 
     Raises:
@@ -131,7 +131,7 @@ def checked(content, kind: type):
         raise YamlFileError(validation_message(error)) from error
 
 
-def read_json(path: str | Path, kind: type):
+def read_json(path: str | Path, kind: type) -> Any:
     """The same for a JSON file. Raises OSError or YamlFileError."""
     try:
         return TypeAdapter(kind).validate_json(Path(path).read_bytes(), strict=True)
@@ -164,15 +164,16 @@ def yaml_text(content: dict) -> str:
 
 def _check_structure(text: str) -> None:
     """Refuse what could take for ever to build or to walk through."""
-    values, sizes = 0, {}
+    values, sizes = 0, dict[str | None, int]()
     inside: list[
         tuple[str | None, int]
     ] = []  # anchor of each open collection, and values before it
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark else 0
         values += 1
         if getattr(event, 'tag', None) is not None:
-            raise YamlFileError(f'line {line}: tag {shown(event.tag)} is not used here: remove it')
+            tag = shown(getattr(event, 'tag', None))
+            raise YamlFileError(f'line {line}: tag {tag} is not used here: remove it')
         if isinstance(event, yaml.AliasEvent):
             if any(anchor for anchor, _ in inside):
                 raise YamlFileError(
@@ -192,7 +193,7 @@ def _check_structure(text: str) -> None:
             )
 
 
-def shown(value, plain: bool = False) -> str:
+def shown(value: object, plain: bool = False) -> str:
     """A value for a message: on one line and short; as Python writes it unless `plain`."""
     text = ' '.join((str(value) if plain else repr(value)).split())
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + '...'
