@@ -42,7 +42,7 @@ _SHOWN_ERROR = 120  # characters of what is wrong with a value
 
 
 class CalibrationError(RigError):
-    """A calibration file that cannot be loaded or saved; the message is one line with the remedy."""
+    """A calibration that cannot be loaded or saved; the message is one line with the remedy."""
 
 
 class OtherRobotError(CalibrationError):
@@ -136,7 +136,8 @@ def load_calibration(
     if not values.for_any_robot and header.robot_fingerprint != robot.kinematic_fingerprint:
         raise OtherRobotError(
             f'{path}: made for another robot, {header.robot} {header.robot_fingerprint}, not for '
-            f'{robot.name} {robot.kinematic_fingerprint}: leave it, and make a rig of your own with '
+            f'{robot.name} {robot.kinematic_fingerprint}: leave it, and make a rig of your own '
+            'with '
             '`softarm rig new NAME --robot FILE`'
         )
     return Calibration(header, _parsed(values, content, path, rig, values.kind, 'values.'))

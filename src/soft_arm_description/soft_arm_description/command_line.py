@@ -1,4 +1,4 @@
-"""What every `softarm` command shares: bad input is one line on standard error and exit code 2; options and types of arguments.
+"""Parser of every `softarm` command: bad input is one line on standard error and exit code 2.
 
 Files and numbers are checked while the line is parsed, before a command imports or computes
 anything.
@@ -19,7 +19,10 @@ MAX_SEED = 2**32 - 1
 
 
 def one_line(text: object) -> str:
-    """Text as one printable line of at most `LINE_LIMIT` characters; long words and the middle are left out."""
+    """Return a text as one printable line of at most `LINE_LIMIT` characters.
+
+    The middle of long words, and of a line that is still too long, is left out.
+    """
     words = ''.join(c if c.isprintable() else ' ' for c in str(text)).split()
     line = ' '.join(w if len(w) <= WORD_LIMIT else f'{w[:40]}..{w[-10:]}' for w in words)
     return line if len(line) <= LINE_LIMIT else f'{line[: LINE_LIMIT - 104]} .. {line[-100:]}'
@@ -32,14 +35,17 @@ def refuse(who: str, why: object) -> int:
 
 
 class CommandLine(argparse.ArgumentParser):
-    """A parser that says what is wrong in one line, and takes numbers such as -3e4 and -inf for values."""
+    """A parser that reports errors in one line, and takes -3e4 and -inf for values of options."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse in one line, exit code 2."""
         sys.exit(refuse(self.prog, f'{message.removeprefix("argument ")}; see {self.prog} --help'))
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; before Python 3.14 it takes -3e4 for an option, but nothing that begins with a space."""
+        """Parse as argparse does, which before Python 3.14 takes -3e4 for an option.
+
+        A word that begins with a space it takes for a value.
+        """
         words = sys.argv[1:] if args is None else args
         words = [
             f' {w}' if re.fullmatch(r'-(\d+\.?\d*|\.\d+)[eE][-+]?\d+|-inf|-nan', w) else w
@@ -53,7 +59,13 @@ class CommandLine(argparse.ArgumentParser):
         act: Callable[[argparse.Namespace], int],
         *errors: type[Exception],
     ) -> int:
-        """Parse, act, and return the exit code: that of `act`, or 2 after an error of these types or a file's, told in one line."""
+        """Parse the arguments, act, and return the exit code.
+
+        Args:
+            argv: The arguments; None: of this process.
+            act: Takes the options and returns the exit code.
+            errors: Errors of `act` that are reported in one line, with exit code 2, as OSError is.
+        """
         try:
             options = self.parse_args(argv)
         except SystemExit as end:  # bad arguments, or --help
@@ -140,7 +152,11 @@ def input_path(text: str) -> Path:
 
 
 def output_file(*endings: str) -> Callable[[str], Path]:
-    """Type of a file that can be written, in a folder that exists; with endings, such as `.png`, its name has one of them."""
+    """Make the type of a file that can be written, in a folder that exists.
+
+    Args:
+        endings: The name must end in one of them, such as `.png`; none: any name.
+    """
 
     def check(text: str) -> Path:
         path = Path(text)

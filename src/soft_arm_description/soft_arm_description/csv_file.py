@@ -49,7 +49,8 @@ def read_csv(path: str | Path) -> tuple[tuple[str, ...], list[Row]]:
 
     Raises:
         OSError: If it cannot be read.
-        CsvFileError: If it is no CSV in UTF-8, is larger than `MAX_BYTES`, or a row is shorter or longer than the first.
+        CsvFileError: If it is no CSV in UTF-8, is larger than `MAX_BYTES`, or a row has more or
+            fewer values than the first.
     """
     with Path(path).open('rb') as file:
         content = file.read(MAX_BYTES + 1)
@@ -66,7 +67,8 @@ def read_csv(path: str | Path) -> tuple[tuple[str, ...], list[Row]]:
     for line, texts in rows:
         if len(texts) != len(columns):
             raise CsvFileError(
-                f'line {line} has {len(texts)} values, and the first line names {len(columns)} columns'
+                f'line {line} has {len(texts)} values, and the first line names {len(columns)} '
+                'columns'
             )
     return columns, [Row(line, dict(zip(columns, texts, strict=True))) for line, texts in rows]
 

@@ -76,7 +76,7 @@ def own_rigs_root() -> Path:
 
 
 def rig_folders() -> dict[str, Path]:
-    """Folder of every rig that can be given by name. A template's name always means the template."""
+    """Return the folder of every rig that has a name; a template's name means the template."""
     roots = [root for root in (own_rigs_root(), template_rigs_root()) if root.is_dir()]
     return {
         folder.name: folder

@@ -30,7 +30,7 @@ from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_
 
 
 class RobotFileError(ValueError):
-    """A robot file that cannot be used; the message names file, key, value and remedy in one line."""
+    """A robot file that cannot be used; one line with file, key, value and remedy."""
 
 
 Place = Annotated[float, number(-1000.0, 1000.0, 'm')]
@@ -60,13 +60,13 @@ class Base(Strict):
 
     @property
     def frame_prefix(self) -> str:
-        """Prefix of all the robot's frames, links and joints: `left_arm_` for the base frame `left_arm_base_link`."""
+        """Prefix of all frames, links and joints: `left_arm_` of base frame `left_arm_base_link`."""
         stem = self.frame.removesuffix('base_link')
         return stem if stem != self.frame else f'{self.frame}_'
 
 
 class Ring(Strict):
-    """Positioning ring, a cylinder of known radius about the tip's z axis, centred on the tip frame's origin."""
+    """Positioning ring: a cylinder about the tip's z axis, centred on the tip frame's origin."""
 
     radius_m: Radius
     height_m: Radius
@@ -84,7 +84,9 @@ class Ring(Strict):
 
 
 class CutLines(Strict):
-    """Painted bands about a finger by which a camera sees its bends: one at each segment's end, and a reference on the base.
+    """Bands painted about a finger, from which a camera measures its bends.
+
+    One band is at each segment's end, and a reference on the base.
 
     The bands at the segments' ends are in the middle of the ends' cross-sections. The reference
     lies `reference_offset_m` below the base frame's origin, across its z axis.
@@ -97,7 +99,7 @@ class CutLines(Strict):
 
 
 class IkWeights(Strict):
-    """Weights of the three principles by which inverse-kinematics solutions are ranked (all >= 0)."""
+    """Weights (>= 0) of the three principles that rank inverse-kinematics solutions."""
 
     angle_change: Weight
     bend_growth: Weight
@@ -148,11 +150,13 @@ class Robot(Strict):
         for coordinate in (c for s in self.segments for c in s.actuation):
             if limits.setdefault(coordinate.name, coordinate) != coordinate:
                 raise ValueError(
-                    f'{coordinate.name!r} has two sets of limits, {limits[coordinate.name]} and {coordinate}: make them equal'
+                    f'{coordinate.name!r} has two sets of limits, {limits[coordinate.name]} and '
+                    f'{coordinate}: make them equal'
                 )
         if self.channels and sorted(self.channels) != sorted(self.chambers):
             raise ValueError(
-                f'channels {sorted(self.channels)} must name every chamber once: {sorted(self.chambers)}'
+                f'channels {sorted(self.channels)} must name every chamber once: '
+                f'{sorted(self.chambers)}'
             )
         if len(set(self.channels.values())) != len(self.channels):
             raise ValueError(f'channels {self.channels}: two chambers share one device channel')
@@ -165,12 +169,18 @@ class Robot(Strict):
 
     @property
     def actuation(self) -> tuple[Coordinate, ...]:
-        """Coordinates that set the shape, in the order of every actuation vector: lengths [m], pressures [Pa] or theta, phi, ell."""
+        """Coordinates that set the shape, in the order of every actuation vector.
+
+        Lengths [m], pressures [Pa], or theta, phi [rad] and ell [m].
+        """
         return tuple({c.name: c for s in self.segments for c in s.actuation}.values())
 
     @property
     def chambers(self) -> tuple[str, ...]:
-        """Pressurised chambers in the order of every array of pressures; the order of lengths too where all segments have bellows."""
+        """Pressurised chambers, in the order of every array of pressures.
+
+        It is the order of lengths too if all segments have bellows.
+        """
         return tuple(dict.fromkeys(name for s in self.segments for name in s.chambers))
 
     @property
@@ -197,7 +207,7 @@ class Robot(Strict):
 
     @property
     def rest_lengths_m(self) -> np.ndarray:
-        """Length of each bellows at ambient pressure [m], shape (n,), interpolated on the measured points."""
+        """Length of each bellows at ambient pressure [m], (n,), interpolated on the points."""
         return np.array(
             [
                 np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m)
@@ -224,16 +234,19 @@ class Robot(Strict):
             )
         if len(chambers) > count:
             raise RobotFileError(
-                f'robot {self.name!r} has {len(chambers)} chambers, {has}: it needs a device with more channels'
+                f'robot {self.name!r} has {len(chambers)} chambers, {has}: it needs a device with '
+                'more channels'
             )
         if not self.channels:
             raise RobotFileError(
-                f'robot {self.name!r} does not say which channel each chamber hangs on, {has}: add `channels` to the robot file'
+                f'robot {self.name!r} does not say which channel each chamber hangs on, {has}: '
+                'add `channels` to the robot file'
             )
         channels = np.array([self.channels[name] for name in chambers])
         if channels.max() >= count:
             raise RobotFileError(
-                f'robot {self.name!r} uses channel {channels.max()}, {has}, 0 to {count - 1}: correct `channels` in the robot file'
+                f'robot {self.name!r} uses channel {channels.max()}, {has}, 0 to {count - 1}: '
+                'correct `channels` in the robot file'
             )
         return channels
 
@@ -248,7 +261,10 @@ class Robot(Strict):
 
     @property
     def kinematic_fingerprint(self) -> str:
-        """Hash of the values that poses depend on: kinds, layout and limits of the segments, not masses, colours or where it hangs."""
+        """Hash of the values that poses depend on: kinds, layout and limits of the segments.
+
+        Masses, colours and the place of the base have no part in it.
+        """
         return hashlib.sha256(repr([s.layout for s in self.segments]).encode()).hexdigest()[:16]
 
 
@@ -273,13 +289,15 @@ def load_robot(name_or_path: str | Path) -> Robot:
     given = text if len(text) <= _SHOWN_PATH else f'..{text[-_SHOWN_PATH:]}'
     if not text or '\0' in text or os.path.isdir(path):
         raise RobotFileError(
-            f'robot file {given!r} is not a file: give the path of one, or one of {", ".join(sorted(shipped))}'
+            f'robot file {given!r} is not a file: give the path of one, or one of '
+            f'{", ".join(sorted(shipped))}'
         )
     try:
         content = read_yaml(path)
     except OSError as error:
         raise RobotFileError(
-            f'robot file {given!r}: {error.strerror}; give a path or one of {", ".join(sorted(shipped))}'
+            f'robot file {given!r}: {error.strerror}; give a path or one of '
+            f'{", ".join(sorted(shipped))}'
         ) from error
     except YamlFileError as error:
         raise RobotFileError(f'{given}: {error}') from error

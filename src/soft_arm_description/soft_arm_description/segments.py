@@ -55,7 +55,10 @@ PressureLimits = tuple[Pressure, Pressure]
 
 
 def check_limits(part: Strict, *keys: str) -> None:
-    """Raise ValueError where the first of a pair of limits is not smaller than the second, by a millionth of the greater."""
+    """Raise ValueError if the first of a pair of limits is not smaller than the second.
+
+    It must be smaller by a millionth of the greater.
+    """
     for key in keys:
         low, high = getattr(part, key)
         if not high - low > 1e-6 * max(abs(low), abs(high)):
@@ -69,7 +72,8 @@ def check_bend(bend_rad: np.ndarray | float) -> None:
     most_deg = float(np.degrees(np.abs(bend_rad).max()))
     if not most_deg <= math.degrees(MOST_BEND_RAD):
         raise ValueError(
-            f'it would bend by {most_deg:.4g} deg within its limits, more than 3600 deg: correct lengths, limits or coefficients'
+            f'it would bend by {most_deg:.4g} deg within its limits, more than 3600 deg: correct '
+            'lengths, limits or coefficients'
         )
 
 
@@ -92,7 +96,7 @@ class Disc(Strict):
 
 
 class PressureLength(Strict):
-    """Measured points of the pressure-to-length curve of one actuator, strictly increasing in both."""
+    """Measured points of an actuator's pressure-to-length curve, strictly increasing in both."""
 
     pressure_pa: Annotated[tuple[Pressure, ...], Field(min_length=3, max_length=1000)]
     length_m: Annotated[tuple[Length, ...], Field(min_length=3, max_length=1000)]
@@ -101,7 +105,8 @@ class PressureLength(Strict):
     def _check(self) -> Self:
         if len(self.pressure_pa) != len(self.length_m):
             raise ValueError(
-                f'{len(self.pressure_pa)} pressures and {len(self.length_m)} lengths: give as many of each, at least 3'
+                f'{len(self.pressure_pa)} pressures and {len(self.length_m)} lengths: give as '
+                'many of each, at least 3'
             )
         for key in ('pressure_pa', 'length_m'):
             if not np.all(np.diff(getattr(self, key)) > 0):
@@ -125,14 +130,16 @@ class Bellows(Strict):
     def _check(self) -> Self:
         if len(self.names) != len(self.angles_deg):
             raise ValueError(
-                f'{len(self.names)} names and {len(self.angles_deg)} angles_deg: give as many of each'
+                f'{len(self.names)} names and {len(self.angles_deg)} angles_deg: give as many of '
+                'each'
             )
         check_limits(self, 'length_limits_m', 'pressure_limits_pa')
         directions = np.sort(np.mod(self.angles_deg, 360.0))
         apart_deg = float(np.diff(directions, append=directions[0] + 360.0).min())
         if apart_deg < LEAST_SPACING_DEG:
             raise ValueError(
-                f'angles_deg {list(self.angles_deg)}: two bellows are {apart_deg:g} deg apart; place each {LEAST_SPACING_DEG:g} or more'
+                f'angles_deg {list(self.angles_deg)}: two bellows are {apart_deg:g} deg apart; '
+                f'place each {LEAST_SPACING_DEG:g} or more'
             )
         gap_m = (
             2.0 * self.centre_radius_m * math.sin(math.radians(min(apart_deg, 180.0)) / 2.0)
@@ -140,7 +147,8 @@ class Bellows(Strict):
         )
         if gap_m < -0.01 * self.radius_m:
             raise ValueError(
-                f'radius_m {self.radius_m:g} m on a circle of centre_radius_m {self.centre_radius_m:g} m: neighbours overlap by '
+                f'radius_m {self.radius_m:g} m on a circle of centre_radius_m '
+                f'{self.centre_radius_m:g} m: neighbours overlap by '
                 f'{-gap_m:.4g} m; make radius_m smaller or the circle larger'
             )
         check_bend((self.length_limits_m[1] - self.length_limits_m[0]) / self.centre_radius_m)
@@ -157,7 +165,9 @@ class _Segment(Strict):
 
     name: Name
     kind: str
-    closing_twist: StrictBool  # True: Rz(-phi) closes the bend's rotation (arm paper); False: it stays open (gripper paper)
+    # True: the bend's rotation is Rz(phi) Ry(theta) Rz(-phi) (arm paper); False: without the last
+    # factor (gripper paper)
+    closing_twist: StrictBool
     sections: Count
     rigid_length_m: LengthOrZero
     body_mass_kg: Mass
@@ -292,7 +302,8 @@ class ModalSegment(_FixedLengthSegment):
         orders = {len(row) for row in self.coefficients_rad}
         if len(orders) != 1:
             raise ValueError(
-                f'coefficients_rad has rows of {sorted(orders)} numbers: give every row (power of s) as many'
+                f'coefficients_rad has rows of {sorted(orders)} numbers: give every row (power of '
+                's) as many'
             )
         sites = np.linspace(0.0, self.length_m, 33) / self.length_unit_m
         pressures = np.linspace(*self.pressure_limits_pa, 33) / self.pressure_unit_pa
@@ -301,7 +312,7 @@ class ModalSegment(_FixedLengthSegment):
 
 
 class TendonSegment(_Segment):
-    """An arc given by bend theta, direction phi and length ell themselves, as tendons set them (squid paper)."""
+    """An arc whose bend theta, direction phi and length ell tendons set (squid paper)."""
 
     kind: Literal['tendon']
     body_radius_m: Radius

@@ -1,4 +1,4 @@
-"""Read YAML (and JSON) files that people wrote: strictly, and with one line for whatever is wrong. Write files that read back alike.
+"""Read YAML and JSON files strictly, with a one-line error; write YAML that reads back alike.
 
 Scalars follow the core schema of YAML 1.2: `1e-3` is a number; `on`, `12:30` and `2026-01-31` are
 text.
@@ -40,7 +40,8 @@ class _Loader(yaml.CSafeLoader):
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise YamlFileError(
-                    f'line {key.start_mark.line + 1}: a key is a list or has keys itself: write a word'
+                    f'line {key.start_mark.line + 1}: a key is a list or has keys itself: write a '
+                    'word'
                 )
             if key.value in keys:
                 line = key.start_mark.line + 1
@@ -54,13 +55,14 @@ class _Loader(yaml.CSafeLoader):
         value = int(node.value, 16 if node.value.startswith('0x') else 10)
         if abs(value) > LARGEST_INTEGER:
             raise YamlFileError(
-                f'line {node.start_mark.line + 1}: {shown(node.value)} is outside 64 bits: correct the number'
+                f'line {node.start_mark.line + 1}: {shown(node.value)} is outside 64 bits: '
+                'correct the number'
             )
         return value
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes every text that YAML 1.1 or 1.2 would read as something else, such as the fingerprint 12e4567890123456."""
+    """Quotes a text that YAML 1.1 or 1.2 would read as a number or the like, such as 12e45678."""
 
 
 _Loader.add_constructor('tag:yaml.org,2002:int', _Loader.construct_yaml_int)
@@ -89,8 +91,8 @@ def read_yaml(path: str | Path) -> Any:
 
     Raises:
         OSError: If the file cannot be read.
-        YamlFileError: If it is no YAML, or holds duplicate or unhashable keys, tags, aliases within anchors,
-            integers beyond 64 bits, or more than `MAX_BYTES`, `MAX_DEPTH` or `MAX_VALUES`.
+        YamlFileError: If it is no YAML, or holds duplicate or unhashable keys, tags, aliases within
+            anchors, integers beyond 64 bits, or more than `MAX_BYTES`, `MAX_DEPTH` or `MAX_VALUES`.
     """
     with Path(path).open('rb') as file:
         content = file.read(MAX_BYTES + 1)
@@ -120,7 +122,7 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def checked(content: object, kind: type) -> Any:
-    """What a file holds, if it is of a kind, such as a TypedDict; keys that the kind does not name are left out.
+    """Return what a file holds if it is of a kind, such as a TypedDict, without unknown keys.
 
     Raises:
         YamlFileError: If it is not.
@@ -177,7 +179,8 @@ def _check_structure(text: str) -> None:
         if isinstance(event, yaml.AliasEvent):
             if any(anchor for anchor, _ in inside):
                 raise YamlFileError(
-                    f'line {line}: alias *{event.anchor} stands within an anchor: write the values out'
+                    f'line {line}: alias *{event.anchor} stands within an anchor: write the '
+                    'values out'
                 )
             values += sizes.get(event.anchor, 0)
         elif isinstance(event, yaml.CollectionStartEvent):

@@ -32,13 +32,13 @@ def main(argv: list[str]) -> int:
         dest='template',
         type=known_rig,
         default='lab',
-        help='rig whose parameters are copied: a name, or the path of a folder (default: %(default)s)',
+        help='rig whose parameters are copied: its name, or path of its folder (default: %(default)s)',
     )
     new.add_robot()
     new.set_defaults(action=_new)
     listing = commands.add_parser(
         'list',
-        help='every rig: real or virtual, which calibrations it lacks, and the commands that make them',
+        help='every rig: its devices, the calibrations it lacks, and the commands that make them',
     )
     listing.add_argument(
         '--robot',

@@ -102,7 +102,8 @@ def new_rig(name: str, template: str, robot: str) -> Rig:
             shutil.copyfile(robot, folder / 'robot.yaml')
         (folder / 'rig.yaml').write_text(
             f'devices: {source.devices}  '
-            '# virtual or real; a real rig loads no calibration that was measured on virtual devices\n'
+            '# virtual or real; a real rig loads no calibration that was measured on virtual '
+            'devices\n'
             f'robot: {robot if shipped else "robot.yaml"}  '
             '# a shipped robot, or a robot file in this folder\n'
         )

@@ -30,11 +30,12 @@ GRID_PA = 5.0e3
 
 @dataclass(frozen=True, eq=False)
 class NoLoadReference:
-    """The free finger on the way from vacuum to its highest pressure, and how far from it nothing has been touched yet.
+    """Pressure and bend of the free finger as it closes, and the deviations that are no contact yet.
 
     Attributes:
         pressures_pa: Gauge, shape (n,), strictly increasing.
-        time_constants_s: Of the pressure behind its set point at these pressures, shape (n,); None if not measured.
+        time_constants_s: Lag of the pressure behind its set point at these pressures, shape (n,);
+            None if not measured.
         bends_rad: Of the pieces at these pressures, shape (n, pieces).
         excess_limit: Share by which the pressure may rise faster.
         deficit_limit_rad: Bend of all pieces together that may be missing.
@@ -63,7 +64,8 @@ def from_robot(robot: Robot) -> NoLoadReference:
     """
     if len(robot.chambers) != 1 or any(s.kind != 'single_bend' for s in robot.segments):
         raise IdentificationError(
-            f'{robot.name} is no finger: every segment must be a single_bend on one chamber, as four_piece_finger'
+            f'{robot.name} is no finger: every segment must be a single_bend on one chamber, as '
+            'four_piece_finger'
         )
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
     pressures_pa = np.linspace(low_pa, high_pa, 1 + round((high_pa - low_pa) / GRID_PA))
@@ -118,7 +120,8 @@ def load(rig: Rig, robot: Robot, path: Path | None = None) -> NoLoadReference:
     bends_rad = np.array(values.bends_rad)
     if bends_rad.shape[1] != len(robot.segments):
         raise CalibrationError(
-            f'{path or rig.calibration_file(values.kind)}: bends of {bends_rad.shape[1]} segments, but '
+            f'{path or rig.calibration_file(values.kind)}: bends of {bends_rad.shape[1]} '
+            'segments, but '
             f'{robot.name} has {len(robot.segments)}; {remedy(rig, values.kind)}'
         )
     return NoLoadReference(

@@ -23,9 +23,10 @@ _PositiveTime = Annotated[Number, Field(gt=0)]
 
 
 class Dynamics(Values):
-    """Valves: dp/dt = clip((command - p) / valve_time_constant, +-valve_rate_limit), `valve_delay_s` after the command.
+    """Lags and delays from command to ring pose.
 
-    Mechanics: the tip follows the pressures with a first-order lag. Creep: a share of the
+    Valves: dp/dt = clip((command - p) / valve_time_constant, +-valve_rate_limit), `valve_delay_s`
+    after the command. Mechanics: the tip follows the pressures with a first-order lag. Creep: a share of the
     pressure's effect comes late, with a time constant of its own. The camera's delay is from an
     image's stamp to its ring pose.
     """
@@ -48,7 +49,10 @@ def valve_response_pa(
     rate_limit_pa_s: float,
     delay_s: float,
 ) -> np.ndarray:
-    """Pressure [Pa] at `times_s` after a step of the command at time 0: at the rate limit first, then exponentially."""
+    """Return the pressure [Pa] at `times_s` after a step of the command at time 0.
+
+    It rises or falls at the rate limit first, then exponentially.
+    """
     t = np.maximum(np.asarray(times_s, float) - delay_s, 0.0)
     step_pa = command_pa - start_pa
     knee_pa = rate_limit_pa_s * time_constant_s
@@ -86,7 +90,8 @@ def identify(
 
     Args:
         records: Steps, up and down.
-        tips_at: The model: pressures of the stepped chamber [Pa], shape (k,), to tips [m], shape (k, 3).
+        tips_at: The model: pressures of the stepped chamber [Pa], shape (k,), to tips [m], shape
+            (k, 3).
 
     Raises:
         IdentificationError: If a record is too short or nothing moved.
@@ -94,15 +99,18 @@ def identify(
     for record in records:
         if len(record.pressures_pa) < 20 or len(record.ring_m) < 15:
             raise IdentificationError(
-                f'{len(record.pressures_pa)} pressures and {len(record.ring_m)} rings after a step: need 20 and 15; '
+                f'{len(record.pressures_pa)} pressures and {len(record.ring_m)} rings after a '
+                'step: need 20 and 15; '
                 'check that the driver and the ring detector run'
             )
         if abs(record.pressures_pa[-1] - record.pressures_pa[0]) < 0.5 * abs(
             record.command_pa - record.start_pa
         ):
             raise IdentificationError(
-                f'measured pressure moved {record.pressures_pa[-1] - record.pressures_pa[0]:.0f} Pa on a step of '
-                f'{record.command_pa - record.start_pa:.0f} Pa; is the valve connected and the supply on?'
+                f'measured pressure moved {record.pressures_pa[-1] - record.pressures_pa[0]:.0f} '
+                'Pa on a step of '
+                f'{record.command_pa - record.start_pa:.0f} Pa; is the valve connected and the '
+                'supply on?'
             )
     valve = least_squares(
         _valve_residuals,
@@ -154,7 +162,7 @@ def _valve_residuals(x, records):
 
 
 def _ways_m(r, lag_s, creep, creep_s, tips_at):
-    """Model and ring along the straight line from their first to their last few points [m], at the images."""
+    """Project model and ring on the line from their first to their last points [m], per image."""
     grid_s = np.arange(r.pressure_times_s[0], r.pressure_times_s[-1], GRID_S)
     lagged_pa = _lag(np.interp(grid_s, r.pressure_times_s, r.pressures_pa), lag_s)
     effective_pa = (1.0 - creep) * lagged_pa + creep * _lag(lagged_pa, creep_s)

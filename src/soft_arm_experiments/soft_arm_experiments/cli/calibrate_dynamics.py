@@ -1,4 +1,4 @@
-"""`softarm calibrate dynamics`: identify valve lag, rate limit, delays and mechanical lag from step responses."""
+"""`softarm calibrate dynamics`: identify valves, delays and lag from step responses."""
 
 import json
 import os
@@ -26,7 +26,8 @@ def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
         prog='softarm calibrate dynamics',
-        description='Step one chamber up and down and identify how fast the rig is. The arm moves. A real rig must be running; '
+        description='Step one chamber up and down and identify how fast the rig is. The arm moves. '
+        'A real rig must be running; '
         'a virtual one is started for it unless --use-running is given.',
     )
     parser.add_robot()

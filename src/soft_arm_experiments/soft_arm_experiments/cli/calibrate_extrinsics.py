@@ -1,4 +1,4 @@
-"""`softarm calibrate extrinsics`: where the camera stands, from a ring measured on the nine pegs of a jig."""
+"""`softarm calibrate extrinsics`: where the camera stands, from a ring on the pegs of a jig."""
 
 import json
 import sys
@@ -63,7 +63,8 @@ def _parser() -> CommandLine:
     parser = CommandLine(
         prog='softarm calibrate extrinsics',
         description="Find the pose of the camera in the arm's base frame: "
-        'the ring is measured on the pegs of a jig, several times. On the virtual rig this runs by itself (the rig is '
+        'the ring is measured on the pegs of a jig, several times. On the virtual rig this runs '
+        'by itself (the rig is '
         'started if none runs); on another rig you are told which peg comes next.',
     )
     parser.add_rig()
@@ -102,7 +103,8 @@ def _measure(
     virtual = rig.devices == VIRTUAL
     if args.jig is None and not virtual:
         raise VisionError(
-            f'the places of the pegs of rig {rig.name!r} are not known: give them with --jig, or correspondences with --points'
+            f'the places of the pegs of rig {rig.name!r} are not known: give them with --jig, or '
+            'correspondences with --points'
         )
     pegs_m = read_jig(args.jig) if args.jig else np.array(load_calibration_jig().pegs_m)
     order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
@@ -112,7 +114,9 @@ def _measure(
     with JigSession(ring_of(robot), virtual) as session:
         if virtual:
             print(
-                f'virtual rig: {"started" if session.started_rig else "already running, its ring goes onto the jig meanwhile"}',
+                'virtual rig: started'
+                if session.started_rig
+                else 'virtual rig: running; its ring goes onto the jig meanwhile',
                 file=sys.stderr,
             )
         for number, peg in tqdm(order, desc='ring on jig', unit='peg', disable=not virtual):
@@ -121,7 +125,8 @@ def _measure(
             else:
                 x_mm, y_mm, z_mm = 1e3 * pegs_m[peg]
                 print(
-                    f'set {number + 1} of {args.sets}: ring on peg {peg} ({x_mm:.1f}, {y_mm:.1f}, {z_mm:.1f}) mm, then Enter',
+                    f'set {number + 1} of {args.sets}: ring on peg {peg} ({x_mm:.1f}, {y_mm:.1f}, '
+                    f'{z_mm:.1f}) mm, then Enter',
                     file=sys.stderr,
                 )
                 if not sys.stdin.readline():
@@ -158,21 +163,25 @@ def _report(result: extrinsics.Extrinsics, base_m, place, path: Path | None, as_
         )
         return
     print(
-        f'{"place":>5} {"x [mm]":>8} {"y [mm]":>8} {"z [mm]":>8} {"points":>7} {"residual [mm]":>14}'
+        f'{"place":>5} {"x [mm]":>8} {"y [mm]":>8} {"z [mm]":>8} {"points":>7} '
+        f'{"residual [mm]":>14}'
     )
     for p, residual_m in by_place.items():
         x_mm, y_mm, z_mm = 1e3 * base_m[place == p][0]
         print(
-            f'{p:5d} {x_mm:8.1f} {y_mm:8.1f} {z_mm:8.1f} {result.kept[place == p].sum():7d} {1e3 * residual_m:14.2f}'
+            f'{p:5d} {x_mm:8.1f} {y_mm:8.1f} {z_mm:8.1f} {result.kept[place == p].sum():7d} '
+            f'{1e3 * residual_m:14.2f}'
         )
     print(
-        f'residual {1e3 * result.residual_m:.2f} mm rms, at places left out {1e3 * result.leave_one_out_m:.2f} mm; '
+        f'residual {1e3 * result.residual_m:.2f} mm rms, at places left out '
+        f'{1e3 * result.leave_one_out_m:.2f} mm; '
         f'{result.points} points kept, {(~result.kept).sum()} outliers'
     )
     place_mm, position_mm = _listed(1e3 * T[:3, 3], 1), _listed(1e3 * result.position_sigma_m, 2)
     rotation_deg = _listed(np.rad2deg(result.rotation_sigma_rad), 3)
     print(
-        f'camera at ({place_mm}) mm; sigma of position ({position_mm}) mm, of rotation ({rotation_deg}) deg'
+        f'camera at ({place_mm}) mm; sigma of position ({position_mm}) mm, of rotation '
+        f'({rotation_deg}) deg'
     )
     print(
         f'the camera sees lengths {100 * (result.scale - 1):+.2f} % too long (not part of the pose)'

@@ -1,4 +1,4 @@
-"""`softarm calibrate finger`: bend of each piece of a finger as a cubic of its pressure, measured by a colour and depth camera."""
+"""`softarm calibrate finger`: bend of each piece of a finger over pressure, by a camera."""
 
 import json
 from functools import partial
@@ -81,9 +81,12 @@ def _calibrate(args) -> int:
 def _parser() -> CommandLine:
     parser = CommandLine(
         prog='softarm calibrate finger',
-        description='Record the bends of a finger every 5 kPa over its whole range, up and down, from the lines painted on it, and '
-        'fit a cubic to each piece: the calibration pressure_bend, with held-out error, confidence and both branches of '
-        "hysteresis. The virtual rig needs no running nodes and ends with the tip's error beside the paper's. Of another rig: --live, or "
+        description='Record the bends of a finger every 5 kPa over its whole range, up and down, '
+        'from the lines painted on it, and '
+        'fit a cubic to each piece: the calibration pressure_bend, with held-out error, '
+        'confidence and both branches of '
+        "hysteresis. The virtual rig needs no running nodes and ends with the tip's error beside "
+        "the paper's. Of another rig: --live, or "
         '--records.',
     )
     parser.add_rig()
@@ -105,7 +108,8 @@ def _parser() -> CommandLine:
     parser.add_argument(
         '--live',
         action='store_true',
-        help='measure the finger of the running cell (launch/cell.launch.xml), real or virtual, through its topics: the finger moves over '
+        help='measure the finger of the running cell (launch/cell.launch.xml), real or virtual, '
+        'through its topics: the finger moves over '
         'its whole range, so take every object away',
     )
     parser.add_argument(
@@ -118,7 +122,8 @@ def _parser() -> CommandLine:
         '--records',
         type=input_file,
         metavar='FILE',
-        help='measure nothing, take this CSV: pictures (pressure_pa,branch,colour,depth; PNG files beside it, depth 16 bits in mm) or '
+        help='measure nothing, take this CSV: pictures (pressure_pa,branch,colour,depth; '
+        'PNG files beside it, depth 16 bits in mm) or '
         'bends (segment,pressure_pa,theta_rad,branch), in the order of measurement',
     )
     parser.add_argument(
@@ -131,7 +136,8 @@ def _parser() -> CommandLine:
         '--clicks',
         type=output_file(),
         metavar='FILE',
-        help='lines clicked in the pictures (colour,line,u1_px,v1_px,u2_px,v2_px; line: reference or a piece; a reference for the picture '
+        help='lines clicked in the pictures (colour,line,u1_px,v1_px,u2_px,v2_px; '
+        'line: reference or a piece; a reference for the picture '
         '"all" holds for every one); pictures that it does not name are measured automatically',
     )
     parser.add_argument(
@@ -162,7 +168,8 @@ def _parser() -> CommandLine:
 def _check(args, rig: Rig) -> None:
     if rig.devices == REAL and not (args.records or args.live):
         raise VisionError(
-            f'rig {rig.name!r}: measure its running cell with --live, or give records of it with --records'
+            f'rig {rig.name!r}: measure its running cell with --live, or give records of it with '
+            '--records'
         )
     if args.records and (args.live or args.save_records):
         raise VisionError('--records measures nothing: leave --live and --save-records out')
@@ -219,7 +226,8 @@ def _recorded(args, robot: Robot, rig: Rig) -> tuple[Data, Devices]:
     unknown = sorted(set(clicks) - {r.colour.name for r in records})
     if unknown:
         raise VisionError(
-            f'{args.clicks}: picture {unknown[0]} is not in {args.records}: its name is that of a colour file'
+            f'{args.clicks}: picture {unknown[0]} is not in {args.records}: its name is that of a '
+            'colour file'
         )
     intrinsics = finger_records.read_camera(args.camera or args.records.parent / 'camera.yaml')
     data = measure_records(
@@ -255,13 +263,16 @@ def _report(
     if not errors:
         return
     print(
-        "\nerror on a cycle after it [%]: of the tip, by the finger's length; of the whole bend, by the true one"
+        "\nerror on a cycle after it [%]: of the tip, by the finger's length; "
+        'of the whole bend, by the true one'
     )
     print(
-        f'{"kPa":>6} {"tip, up":>9} {"tip, down":>10} {"paper":>7} {"bend, up":>10} {"bend, down":>11}'
+        f'{"kPa":>6} {"tip, up":>9} {"tip, down":>10} {"paper":>7} {"bend, up":>10} '
+        f'{"bend, down":>11}'
     )
     for kpa, error in errors.items():
         tips, bends = error.tip_percent, error.bend_percent
         print(
-            f'{kpa:6d} {tips[0]:9.2f} {tips[1]:10.2f} {PAPER_ERROR_PERCENT[kpa]:7.1f} {bends[0]:10.2f} {bends[1]:11.2f}'
+            f'{kpa:6d} {tips[0]:9.2f} {tips[1]:10.2f} {PAPER_ERROR_PERCENT[kpa]:7.1f} '
+            f'{bends[0]:10.2f} {bends[1]:11.2f}'
         )

@@ -1,4 +1,4 @@
-"""`softarm calibrate grasp`: measure how the free finger closes; a grasp that closes differently has touched something."""
+"""`softarm calibrate grasp`: measure how the free finger closes, to detect contacts."""
 
 import json
 import os
@@ -25,8 +25,9 @@ def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
         prog='softarm calibrate grasp',
-        description='Close the free finger a few times from vacuum to near its highest pressure and keep how it did. Take every object '
-        'away first. A real cell must be running; a virtual one is started for it unless --use-running is given.',
+        description='Close the free finger a few times from vacuum to near its highest pressure, and save '
+        'pressure and bend on the way. Take every object away first. A real cell must be running; a virtual one is started for it unless '
+        '--use-running is given.',
     )
     parser.add_robot('four_piece_finger')
     parser.add_rig()
@@ -98,7 +99,8 @@ def _run(options) -> int:
     if not options.dry_run:
         measurement = Measurement(
             devices=devices,
-            method=f'{options.closings} closings in free air at {GraspSettings().rate_pa_s:g} Pa/s; '
+            method=f'{options.closings} closings in free air '
+            f'at {GraspSettings().rate_pa_s:g} Pa/s; '
             'median of time constants, fitted bends, limits from the scatter',
             residuals=residuals,
             limits={'pressure_pa': tuple(reference.pressures_pa[[0, -1]].tolist())},

@@ -1,4 +1,4 @@
-"""Pressure to bend angle of single-bend segments, such as the pieces of a finger: fitted from data and saved with their errors."""
+"""Pressure-to-bend curves of single-bend segments, such as the pieces of a finger."""
 
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -36,8 +36,8 @@ def fit_bends(
 
     Args:
         robot: The robot.
-        data: For every such segment pressures [Pa] and bends [rad] in the order of measurement, and where known which of them were taken
-            on the way up; as `pressure_length.read_points`.
+        data: For every such segment pressures [Pa] and bends [rad] in the order of measurement, and
+            if known which of them were taken on the way up; as `pressure_length.read_points`.
         family: As `curve_families.fit_best`. The robot file takes cubics, as the gripper paper.
 
     Raises:
@@ -47,7 +47,8 @@ def fit_bends(
     names = [segment.name for segment in robot.segments if segment.kind == 'single_bend']
     if not names or sorted(data) != sorted(names):
         raise CurveError(
-            f'data of segments {sorted(data)}: the robot {robot.name} has single_bend segments {sorted(names)}; give each its rows'
+            f'data of segments {sorted(data)}: the robot {robot.name} has single_bend segments '
+            f'{sorted(names)}; give each its rows'
         )
     return {name: fit_named(name, data[name], family) for name in names}
 

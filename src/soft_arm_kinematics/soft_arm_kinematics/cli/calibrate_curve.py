@@ -1,4 +1,4 @@
-"""`softarm calibrate curve`: fit the pressure-to-length or pressure-to-bend curves of a rig from measured points."""
+"""`softarm calibrate curve`: fit the pressure curves of a rig to measured points."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = CommandLine(
         prog='softarm calibrate curve',
         description='Fit the pressure-to-length curve of every chamber (or '
-        "the pressure-to-bend curve of every single_bend segment) and save it as the rig's calibration "
+        "the pressure-to-bend curve of every single_bend segment) and save it as the rig's "
+        'calibration '
         'pressure_length (pressure_bend), with residuals, held-out error of each family, '
         'confidence and hysteresis.',
     )
@@ -40,7 +41,8 @@ def main(argv: list[str] | None = None) -> int:
         required=True,
         type=input_file,
         help='CSV with the columns chamber,pressure_pa,length_m (or segment,'
-        'pressure_pa,theta_rad; gauge pressure) in the order of measurement; a column branch (up, down) may say which way '
+        'pressure_pa,theta_rad; gauge pressure) in the order of measurement; a column branch (up, '
+        'down) may say which way '
         'each was taken',
     )
     parser.add_argument(
@@ -55,7 +57,8 @@ def main(argv: list[str] | None = None) -> int:
         '--family',
         default='auto',
         choices=['auto', *FAMILIES],
-        help='form of the curve; auto: the one that predicts pressures left out of the fit best (default: %(default)s)',
+        help='form of the curve; auto: the one that predicts pressures left out of the fit best '
+        '(default: %(default)s)',
     )
     parser.add_argument(
         '--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)'
@@ -114,7 +117,8 @@ def fit_table(fits: dict[str, CurveFit], data: Data, quantity: str) -> str:
     """The same for people; quantity is a name in QUANTITIES."""
     _, shown, factor = QUANTITIES[quantity]
     lines = [
-        f'{"":10} {"family":>16} {"range [kPa]":>18} {f"{quantity} [{shown}]":>18} {"rms":>9} {"worst":>9} {"held out":>9} '
+        f'{"":10} {"family":>16} {"range [kPa]":>18} {f"{quantity} [{shown}]":>18} {"rms":>9} '
+        f'{"worst":>9} {"held out":>9} '
         f'{"95 % +-":>9} {f"hysteresis [{shown}]":>16}'
     ]
     for name, fit in fits.items():
@@ -129,7 +133,8 @@ def fit_table(fits: dict[str, CurveFit], data: Data, quantity: str) -> str:
         )
         texts = ['-' if number is None else f'{number * factor:.3f}' for number in numbers]
         lines.append(
-            f'{name:10} {fit.family:>16} {ends_pa[0] / 1e3:8.1f} ..{ends_pa[1] / 1e3:8.1f} {first:8.2f} ..{last:8.2f} '
+            f'{name:10} {fit.family:>16} {ends_pa[0] / 1e3:8.1f} ..{ends_pa[1] / 1e3:8.1f} '
+            f'{first:8.2f} ..{last:8.2f} '
             + ' '.join(f'{text:>9}' for text in texts[:-1])
             + f' {texts[-1]:>16}'
         )

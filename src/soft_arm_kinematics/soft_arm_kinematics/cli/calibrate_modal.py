@@ -39,7 +39,8 @@ def main(argv: list[str] | None = None) -> int:
         type=whole_number_in(1, 30),
         nargs=2,
         metavar=('V', 'W'),
-        help='powers of arc length and pressure, the zeroth counted (default: the smallest that predict pressures left out of the fit)',
+        help='powers of arc length and pressure, the zeroth counted '
+        '(default: the smallest that predict pressures left out of the fit)',
     )
     parser.add_argument(
         '--free-base',
@@ -90,7 +91,8 @@ def _fit(args) -> int:
     for pressure_pa, worst_m in zip(fit.pressures_pa, fit.worst_m, strict=True):
         print(f'# {pressure_pa / 1e3:8.2f} kPa: worst point {worst_m * 1e3:.3f} mm')
     print(
-        f'# orders {fit.orders[0]} x {fit.orders[1]}, rms {fit.rms_m * 1e3:.3f} mm, at pressures left out '
+        f'# orders {fit.orders[0]} x {fit.orders[1]}, rms {fit.rms_m * 1e3:.3f} mm, at pressures '
+        'left out '
         f'{fit.held_out_rms_m * 1e3:.3f} mm, condition {fit.condition:.3g}'
     )
     print(f'# written to {args.out}' if args.out else keys, end='\n' if args.out else '')

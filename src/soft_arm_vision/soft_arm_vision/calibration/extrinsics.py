@@ -1,4 +1,4 @@
-"""Camera -> arm base from corresponding points: least squares, outliers, uncertainty, and refusal of a bad set."""
+"""Pose of the camera in the arm's base frame from corresponding points, with its uncertainty."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ MAX_SCALE_ERROR = 0.03
 
 
 class CalibrationRefused(VisionError):
-    """A point set that would give a wrong pose of the camera; the message says why and what to do."""
+    """A point set that would give a wrong pose of the camera; one line with the remedy."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,13 @@ class Extrinsics:
     Attributes:
         T_base_camera: Shape (4, 4).
         residual_m: Root mean square distance of the kept points [m] (fiducial registration error).
-        leave_one_out_m: The same for points left out of the fit, place by place [m]; what to expect at a target between the points.
+        leave_one_out_m: The same for points left out of the fit, place by place [m]: the error to
+            expect at a target between the points.
         middle_m: Mean of the kept points in the base frame, shape (3,).
-        covariance: Of the base position at that middle and of the rotation, axes of the base frame [m, rad], shape (6, 6).
-        scale: Size of the camera's points against the true ones; a diagnostic of the depth scale, not part of the pose.
+        covariance: Of the base position at that middle and of the rotation, axes of the base frame
+            [m, rad], shape (6, 6).
+        scale: Size of the camera's points against the true ones: a diagnostic of the depth scale,
+            not part of the pose.
         points: Number of points kept.
         kept: Which points were kept, shape (n,), bool.
         residuals_m: Distance of every point [m], shape (n,).
@@ -57,7 +60,7 @@ class Extrinsics:
 
     @property
     def position_sigma_m(self) -> np.ndarray:
-        """Standard deviation of the base position at the points' middle, per axis of the base frame [m], shape (3,)."""
+        """Standard deviation of the base position at the points' middle, per base axis [m], (3,)."""
         return np.sqrt(np.diag(self.covariance)[:3])
 
     @property
@@ -84,7 +87,7 @@ class Mounting:
     scale: float
 
     def covariance_at(self, position_m: np.ndarray) -> np.ndarray:
-        """What the calibration adds to the covariance (6, 6) of a pose seen at a place of the base frame [m], shape (3,).
+        """Return what the calibration adds to the covariance (6, 6) of a pose at a position [m], (3,).
 
         A wrong rotation moves a place by `omega x (place - middle)`; a depth scale that the pose
         does not correct moves it along `place - middle`. At the middle of the calibration's points
@@ -122,7 +125,7 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
     Args:
         camera_m: Measured points in the optical frame, shape (n, 3).
         base_m: The same points in the base frame, shape (n, 3).
-        place: Number of the place (peg) each point was measured at, shape (n,); None: each its own. Left out place by place.
+        place: Number of the place (peg) each point was measured at, shape (n,); None: each its own.
 
     Raises:
         CalibrationRefused: If there are too few points, they lie on a line, mirror each other, do
@@ -143,13 +146,15 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
     spread_m = _spread_m(base_m, place)
     if spread_m < MIN_SPREAD_M:
         raise CalibrationRefused(
-            f'the points lie nearly on a line or on one spot: second singular value {1e3 * spread_m:.0f} mm, '
+            'the points lie nearly on a line or on one spot: second singular value '
+            f'{1e3 * spread_m:.0f} mm, '
             f'at least {1e3 * MIN_SPREAD_M:.0f} mm is needed: spread them over two directions'
         )
     scale = _scale(camera_m, base_m)
     if not 0.5 < scale < 2:
         raise CalibrationRefused(
-            f'the camera sees the points {scale:.3g} times as large as they are: check the units, both are in m'
+            f'the camera sees the points {scale:.3g} times as large as they are: check the units, '
+            'both are in m'
         )
     kept = np.ones(len(camera_m), bool)
     for _ in range(10):
@@ -165,7 +170,8 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
     scale = _scale(camera_m[kept], base_m[kept]) if kept.any() else scale
     if share <= MAX_OUTLIER_SHARE and rms < 4 * MAX_RESIDUAL_M and abs(scale - 1) > MAX_SCALE_ERROR:
         raise CalibrationRefused(
-            f'the camera sees the points {100 * (scale - 1):+.1f} % larger than they are, {100 * MAX_SCALE_ERROR:.0f} % is '
+            f'the camera sees the points {100 * (scale - 1):+.1f} % larger than they are, '
+            f'{100 * MAX_SCALE_ERROR:.0f} % is '
             'allowed: check the depth scale and the positions of the places'
         )
     if (
@@ -293,17 +299,21 @@ def _why_bad(camera_m, base_m, place, residuals, kept, rms) -> str:
     )
     if mirror < 0.3 * np.median(residuals):
         return (
-            'the two point sets are mirror images of each other: one frame is left-handed or an axis has the wrong sign '
-            f'(residual {1e3 * mirror:.1f} mm mirrored, {1e3 * np.median(residuals):.1f} mm as given)'
+            'the two point sets are mirror images of each other: one frame is left-handed or an '
+            'axis has the wrong sign '
+            f'(residual {1e3 * mirror:.1f} mm mirrored, {1e3 * np.median(residuals):.1f} mm as '
+            'given)'
         )
     swap = _swapped(camera_m, base_m, place)
     if swap is not None:
-        return f'places {swap[0]} and {swap[1]} correspond better the other way round: were they swapped?'
+        return f'places {swap[0]} and {swap[1]} fit better the other way round: were they swapped?'
     worst = int(np.argmax(residuals))
     return (
         f'bad fit: residual {1e3 * rms:.1f} mm rms ({1e3 * MAX_RESIDUAL_M:.1f} mm allowed), '
-        f'{(~kept).sum()} of {len(kept)} points are outliers ({100 * MAX_OUTLIER_SHARE:.0f} % allowed), '
-        f'worst is place {place[worst]} with {1e3 * residuals[worst]:.1f} mm: check the order of the places and measure again'
+        f'{(~kept).sum()} of {len(kept)} points are outliers ({100 * MAX_OUTLIER_SHARE:.0f} % '
+        'allowed), '
+        f'worst is place {place[worst]} with {1e3 * residuals[worst]:.1f} mm: check the order of '
+        'the places and measure again'
     )
 
 
@@ -336,7 +346,7 @@ def _leave_one_out(camera_m, base_m, place) -> float:
 def _uncertainty(
     base_m: np.ndarray, error_m: np.ndarray, place: np.ndarray, scale: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Middle of the places (3,), and covariance (6, 6) of position there and of rotation, about the base frame's axes.
+    """Return the places' middle (3,), and the covariance (6, 6) of position there and rotation.
 
     Points of one place may err together (the peg, the view), so that the places' mean errors count,
     not the points. What the scale explains of them is no error of the pose.

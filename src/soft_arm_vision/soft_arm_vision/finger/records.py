@@ -1,8 +1,8 @@
-"""Records of a finger's calibration on disk: pictures at pressures, or bends already measured; and lines that someone clicked.
+"""Records of a finger's calibration on disk: pictures, measured bends, and clicked lines.
 
-    bends      segment,pressure_pa,theta_rad[,branch]     as `softarm calibrate curve --quantity bend` reads them
-    pictures   pressure_pa,branch,colour,depth            PNG files beside the CSV: RGB, and aligned depth of 16 bits [mm]
-    clicks     colour,line,u1_px,v1_px,u2_px,v2_px        line: reference (colour: all) or a piece's name
+    bends      segment,pressure_pa,theta_rad[,branch]     as `softarm calibrate curve` reads
+    pictures   pressure_pa,branch,colour,depth            PNG files: RGB, and depth of 16 bits [mm]
+    clicks     colour,line,u1_px,v1_px,u2_px,v2_px        line: reference, or a piece's name
 
 Rows are in the order of measurement; branch is up or down. The pictures' camera is `camera.yaml`
 beside them, with the keys image and distortion of the virtual camera's file.
@@ -45,7 +45,11 @@ class PictureRecord:
     depth: Path
 
     def images(self) -> tuple[np.ndarray, np.ndarray]:
-        """Colour (h, w, 3) uint8 RGB and depth (h, w) uint16 [mm]. Raises VisionError if a file is no such picture."""
+        """Read colour (h, w, 3) uint8 RGB and depth (h, w) uint16 [mm].
+
+        Raises:
+            VisionError: If a file is no such picture.
+        """
         colour, depth = (
             cv2.imread(str(self.colour), cv2.IMREAD_COLOR),
             cv2.imread(str(self.depth), cv2.IMREAD_UNCHANGED),
@@ -55,13 +59,14 @@ class PictureRecord:
                 raise VisionError(f'{path}: no picture can be read: is the file there?')
         if depth.dtype != np.uint16 or depth.ndim != 2:
             raise VisionError(
-                f'{self.depth}: {depth.dtype} of shape {depth.shape}: depth must be one channel of 16 bits, in mm'
+                f'{self.depth}: {depth.dtype} of shape {depth.shape}: depth must be one channel '
+                'of 16 bits, in mm'
             )
         return cv2.cvtColor(colour, cv2.COLOR_BGR2RGB), depth
 
 
 def has_pictures(path: Path) -> bool:
-    """Whether a file of records names pictures, not bends. Raises VisionError if it cannot be read."""
+    """Return whether a file names pictures, not bends. Raises VisionError if it is unreadable."""
     return 'colour' in _read(path)[0]
 
 
@@ -111,7 +116,11 @@ class PictureWriter:
         self.path.write_text(','.join(PICTURE_COLUMNS) + '\n')
 
     def add(self, pressure_pa: float, rising: bool, colour: np.ndarray, depth: np.ndarray) -> None:
-        """Write one record: gauge pressure [Pa], way, colour RGB and depth [mm]. Raises VisionError if the folder takes no more."""
+        """Write one record: gauge pressure [Pa], branch, colour RGB and depth [mm].
+
+        Raises:
+            VisionError: If a file cannot be written.
+        """
         files = f'{self._count:03d}_colour.png', f'{self._count:03d}_depth.png'
         self._count += 1
         for name, image in zip(
@@ -124,7 +133,7 @@ class PictureWriter:
 
 
 def read_devices(path: Path) -> str | None:
-    """Devices that a camera file says its pictures are of, `virtual` or `real`; None where it or its key is missing."""
+    """Return the devices that a camera file names, `virtual` or `real`; None without that key."""
     try:
         content = read_yaml(path)
     except (OSError, ValueError):
@@ -159,7 +168,7 @@ class _Camera(TypedDict):
 
 
 def read_camera(path: Path) -> Intrinsics:
-    """Read the camera of picture records. Raises VisionError if the file is missing or incomplete."""
+    """Read the camera of the pictures. Raises VisionError if the file is missing or incomplete."""
     try:
         content = checked(read_yaml(path), _Camera)
         image, distortion = content['image'], content['distortion']
@@ -171,7 +180,8 @@ def read_camera(path: Path) -> Intrinsics:
         raise VisionError(f'camera {path}: {error.strerror}; give it with --camera') from error
     except YamlFileError as error:
         raise VisionError(
-            f'camera {path}: not a camera file ({error}): it needs image (width_px, height_px, fx_px, fy_px, cx_px, '
+            f'camera {path}: not a camera file ({error}): it needs image (width_px, height_px, '
+            'fx_px, fy_px, cx_px, '
             'cy_px) and distortion (k1, k2, k3, p1, p2)'
         ) from error
 
@@ -194,7 +204,8 @@ def read_clicks(path: Path, robot: Robot) -> dict[str, np.ndarray]:
             ends = np.array([row.number(key) for key in CLICK_COLUMNS[2:]]).reshape(2, 2)
             if np.abs(ends).max() > 1e5 or np.linalg.norm(ends[1] - ends[0]) < 2.0:
                 raise CsvFileError(
-                    f'line {row.line}: the two clicks of {line} must be pixels at least 2 px apart: click its two ends'
+                    f'line {row.line}: the two clicks of {line} must be pixels at least 2 px '
+                    'apart: click its two ends'
                 )
             clicked.setdefault(row.texts['colour'], {})[line] = ends
     except CsvFileError as error:
@@ -205,7 +216,8 @@ def read_clicks(path: Path, robot: Robot) -> dict[str, np.ndarray]:
         missing = [name for name in lines if name not in own | common]
         if missing:
             raise VisionError(
-                f'{path}: picture {shown(picture, plain=True)} lacks clicks on {missing[0]}: give all of {", ".join(lines)}'
+                f'{path}: picture {shown(picture, plain=True)} lacks clicks on {missing[0]}: give '
+                f'all of {", ".join(lines)}'
             )
         found[picture] = np.stack([(common | own)[name] for name in lines])
     return found

@@ -117,7 +117,7 @@ def nan(camera_m, base_m):
         (lambda c, b: (1e3 * c, b), 'check the units'),
         (lambda c, b: (1.05 * c, b), r'\+5\.\d % larger.* depth scale'),
         (lambda c, b: (c, b * [1, 0, 0]), 'nearly on a line'),
-        (swap_pegs, 'places 2 and 5 correspond better the other way round'),
+        (swap_pegs, 'places 2 and 5 fit better the other way round'),
         (nan, 'not a number'),
         (
             lambda c, b: (c + np.random.default_rng(0).normal(0, 8e-3, c.shape), b),
