@@ -180,7 +180,7 @@ def test_what_was_measured_says_on_which_devices(rig, rigs, name):
     [
         ('bench', True, '', '/rig emulates its devices'),
         ('bench', False, 'tcp 127.0.0.1:5020 unit 1', 'on this machine'),
-        ('twin', False, '', 'nothing emulates'),
+        ('twin', False, '', 'are not emulated'),
     ],
 )
 def test_devices_of_another_kind_are_not_saved(
