@@ -1,4 +1,4 @@
-"""Kinematics of soft robots: load a robot, compute its shape, solve its inverse kinematics, calibrate it, feel contact.
+"""Kinematics of soft robots: shape, inverse kinematics, workspace, calibration and contact.
 
     import soft_arm_kinematics as sak
 

@@ -148,7 +148,7 @@ class PressureLengthCurve:
     def _inside(
         self, values: np.ndarray, limits: np.ndarray, what: str, unit: str, scale: float
     ) -> np.ndarray:
-        """Check values (..., n) against limits (2, n), clip round-off; scale: from SI to the unit."""
+        """Check values (..., n) against limits (2, n), clip round-off; scale: SI to the unit."""
         values = np.asarray(values, dtype=float)
         if values.shape[-1:] != (len(self.chambers),):
             given = values.shape[-1] if values.ndim else 'no list of'

@@ -1,7 +1,10 @@
 """`softarm calibrate curve`: fit the pressure curves of a rig to measured points."""
 
+import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -74,12 +77,12 @@ def main(argv: list[str] | None = None) -> int:
     return parser.answer(argv, _calibrate, KinematicsError, RobotFileError, RigError)
 
 
-def _calibrate(args) -> int:
+def _calibrate(args: argparse.Namespace) -> int:
     rig, robot = load_rig(args.rig), load_robot(args.robot)
     if args.quantity == 'length':
         data = read_points(args.data)
         fits = fit_curve(robot, data, args.family).fits
-        values = PressureLength(chambers=fits)
+        values: PressureLength | PressureBend = PressureLength(chambers=fits)
     else:
         data = read_points(args.data, 'segment', 'theta_rad')
         fits = fit_bends(robot, data, args.family)
@@ -97,9 +100,9 @@ def _calibrate(args) -> int:
 
 
 def fit_summary(fits: dict[str, CurveFit], path: Path | None, unit: str) -> dict:
-    """What the fits found out, for JSON; unit is m or rad."""
+    """Return the families and errors of the fits, for JSON; unit is m or rad."""
 
-    def each(value):
+    def each(value: Callable[[CurveFit], Any]) -> dict[str, Any]:
         return {name: value(fit) for name, fit in fits.items()}
 
     return {
@@ -114,7 +117,7 @@ def fit_summary(fits: dict[str, CurveFit], path: Path | None, unit: str) -> dict
 
 
 def fit_table(fits: dict[str, CurveFit], data: Data, quantity: str) -> str:
-    """The same for people; quantity is a name in QUANTITIES."""
+    """Return the families and errors of the fits as a table; quantity is a name in QUANTITIES."""
     _, shown, factor = QUANTITIES[quantity]
     lines = [
         f'{"":10} {"family":>16} {"range [kPa]":>18} {f"{quantity} [{shown}]":>18} {"rms":>9} '

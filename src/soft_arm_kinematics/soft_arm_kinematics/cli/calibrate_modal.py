@@ -1,5 +1,6 @@
 """`softarm calibrate modal`: fit the modal model of a bending bellows to annotated pictures."""
 
+import argparse
 import json
 
 from soft_arm_description.command_line import (
@@ -59,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
     return parser.answer(argv, _fit, KinematicsError)
 
 
-def _fit(args) -> int:
+def _fit(args: argparse.Namespace) -> int:
     orders = tuple(args.orders) if args.orders else None
     fit = fit_modal(read_shapes(args.data, args.pixel_m), orders, not args.free_base, args.length_m)
     model = fit.model

@@ -1,5 +1,6 @@
-"""`softarm ik explain`: why the best solution of a target is the best, as a picture and as sentences."""
+"""`softarm ik explain`: why the best solution of a target is the best, drawn and in words."""
 
+import argparse
 import json
 from pathlib import Path
 
@@ -22,8 +23,9 @@ def main(argv: list[str] | None = None) -> int:
     explain = parser.add_subparsers(dest='name', required=True).add_parser(
         'explain',
         help='the best solution beside its rivals',
-        description='Draw the best solution and its rivals side by side with their scores. A rival is the next best that differs from '
-        f"those before it by {APART:.0%} of some coordinate's range.",
+        description='Draw the best solution and its rivals side by side with their scores. A rival '
+        f"is the next best that differs from those before it by {APART:.0%} of some coordinate's "
+        'range.',
     )
     explain.add_argument(
         '--target-m',
@@ -68,8 +70,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:
-    """Rows of actuation (k, n), at most `count`: the first, then each that differs enough from those taken before it."""
-    shares, rows = actuation / np.diff(arm.actuation_limits, axis=0)[0], []
+    """Choose at most `count` rows of actuation (k, n): the first, then those that differ enough."""
+    shares = actuation / np.diff(arm.actuation_limits, axis=0)[0]
+    rows: list[int] = []
     for row, share in enumerate(shares):
         if len(rows) < count and all(
             np.abs(share - shares[other]).max() >= APART for other in rows
@@ -78,7 +81,7 @@ def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:
     return rows
 
 
-def _explain(args) -> int:
+def _explain(args: argparse.Namespace) -> int:
     from soft_arm_kinematics.ik import InverseKinematics  # --help loads neither the compiler
     from soft_arm_kinematics.plots import draw_solutions  # nor Matplotlib
 
@@ -86,7 +89,7 @@ def _explain(args) -> int:
     result = InverseKinematics(arm).solve(args.target_m, args.axis, args.present_lengths_m)
     if not result.solutions:
         raise KinematicsError(result.message)
-    ranks = apart(arm, result.solutions.actuation, args.rivals + 1)
+    ranks = apart(arm, np.array([s.actuation for s in result.solutions]), args.rivals + 1)
     shown = [result.solutions[rank] for rank in ranks]
     present = (
         arm.rest_actuation
@@ -115,8 +118,9 @@ def _explain(args) -> int:
         return 0
     for number, s in enumerate(shown):
         print(
-            f'{"best" if number == 0 else f"rival {number}"}: score {s.score:.3f} = angle change {s.score_angle_change:.3f}, bend growth '
-            f'{s.score_bend_growth:.3f}, stiffness {s.score_stiffness:.3f}, each times its weight. {s.explanation}'
+            f'{"best" if number == 0 else f"rival {number}"}: score {s.score:.3f} = angle change '
+            f'{s.score_angle_change:.3f}, bend growth {s.score_bend_growth:.3f}, stiffness '
+            f'{s.score_stiffness:.3f}, each times its weight. {s.explanation}'
         )
     print(f'drawn in {args.plot}')
     return 0

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
+
+if TYPE_CHECKING:
+    from soft_arm_kinematics.ik import IkResult
 
 COMPILED_FROM = 20_000  # poses; for fewer, loading the compiler takes longer than answering
 FARTHEST_BEYOND = (
@@ -37,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
     )
 
 
-def _parser():
+def _parser() -> CommandLine:
     parser = CommandLine(
         prog='softarm kinematics',
         description='Forward and inverse kinematics; needs no running nodes.',
@@ -60,8 +64,8 @@ def _parser():
         '--lengths-m',
         nargs='+',
         metavar='L',
-        help='length of every bellows [m], or - for a JSON array of such vectors on '
-        'standard input; answers {"poses": [4x4 ...], "actuator_radius_m": h, "within_limits": [true ...]}',
+        help='length of every bellows [m], or - for a JSON array of such vectors on standard '
+        'input; answers {"poses": [4x4 ...], "actuator_radius_m": h, "within_limits": [true ...]}',
     )
     given.add_argument(
         '--actuation',
@@ -75,12 +79,13 @@ def _parser():
         help='also take values outside the limits: a pose of the geometry alone',
     )
     fk.add_argument(
-        '--arcs-only', action='store_true', help='leave out rigid parts at the ends of the segments'
+        '--arcs-only', action='store_true', help='leave out the rigid ends of the segments'
     )
     fk.add_argument(
         '--device',
         metavar='D',
-        help='cpu, cuda, ...: answer standard input through torch (default: compiled, without torch)',
+        help='cpu, cuda, ...: compute vectors of standard input with torch (default: compiled, '
+        'without torch)',
     )
     fk.set_defaults(command=_fk)
     ik = commands.add_parser(
@@ -93,7 +98,8 @@ def _parser():
         required=True,
         nargs='+',
         metavar='X',
-        help='tip position x y z in the base frame [m], or - for a JSON array of targets on standard input; answers {"results": [...]}',
+        help='tip position x y z in the base frame [m], or - for a JSON array of targets on '
+        'standard input; answers {"results": [...]}',
     )
     ik.add_argument(
         '--axis',
@@ -119,7 +125,8 @@ def _parser():
     workspace = commands.add_parser(
         'workspace',
         help='what the tip can reach',
-        description='Volume, boundary and plot of the positions that the tip can reach; takes a few seconds.',
+        description='Volume, boundary and plot of the positions that the tip reaches; takes a few '
+        'seconds.',
     )
     workspace.add_argument('--plot', type=plot_file, metavar='FILE', help='draw it (PNG)')
     workspace.add_argument(
@@ -127,7 +134,7 @@ def _parser():
         nargs='+',
         type=number_in(-100.0, 100.0),
         metavar='X',
-        help='points x y z ... whose distance to the boundary is wanted [m]',
+        help='points x y z ... [m] whose distance to the boundary is printed',
     )
     workspace.set_defaults(command=_workspace)
     for command in (fk, ik, workspace):
@@ -137,13 +144,14 @@ def _parser():
     return parser
 
 
-def _fk(arm: Arm, args) -> int:
+def _fk(arm: Arm, args: argparse.Namespace) -> int:
     if args.arcs_only:
         arm = without_rigid_parts(arm)
     vectors = args.lengths_m or args.actuation
     if args.lengths_m and not isinstance(arm, BellowsArm):
         raise KinematicsError(
-            f'robot {arm.robot.name} has no lengths ({_kinds(arm)}): give --actuation, {arm.coordinates_text}'
+            f'robot {arm.robot.name} has no lengths ({_kinds(arm)}): give --actuation, '
+            f'{arm.coordinates_text}'
         )
     if vectors == ['-']:
         radii = [s.actuators.centre_radius_m for s in arm.robot.segments if s.kind == 'bellows']
@@ -152,7 +160,8 @@ def _fk(arm: Arm, args) -> int:
         if not within_limits.all():
             count, first = np.count_nonzero(~within_limits), int(np.argmin(within_limits))
             sys.stderr.write(
-                f'{count} of {len(rows)} vectors lie outside the limits, the first is vector {first}: see within_limits\n'
+                f'{count} of {len(rows)} vectors lie outside the limits, the first is vector '
+                f'{first}: see within_limits\n'
             )
         poses = _poses(arm, rows, args.device)
         answer = {
@@ -163,12 +172,13 @@ def _fk(arm: Arm, args) -> int:
         return 0
     if args.pressures_pa and not arm.set_by_pressures:
         raise KinematicsError(
-            f'robot {arm.robot.name} is not set by pressures alone ({_kinds(arm)}): give --actuation, {arm.coordinates_text}'
+            f'pressures alone do not set robot {arm.robot.name} ({_kinds(arm)}): give --actuation, '
+            f'{arm.coordinates_text}'
         )
     actuation = (
         arm.actuation_at(args.pressures_pa) if args.pressures_pa else arm.checked(_numbers(vectors))
     )
-    within_limits = bool(check_limits(arm, actuation, args.beyond_limits))
+    inside = bool(check_limits(arm, actuation, args.beyond_limits))
     shape = arm.configuration(actuation)
     segments = [
         {
@@ -190,7 +200,7 @@ def _fk(arm: Arm, args) -> int:
                     'tip_m': segments[-1]['tip_m'],
                     'tip_q_xyzw': segments[-1]['tip_q_xyzw'],
                     _actuation_key(arm): actuation.tolist(),
-                    'within_limits': within_limits,
+                    'within_limits': inside,
                     'segments': segments,
                 }
             )
@@ -204,18 +214,19 @@ def _fk(arm: Arm, args) -> int:
     for s in segments:
         x, y, z = np.array(s['tip_m']) * 1e3
         print(
-            f'{s["name"]:10} {np.rad2deg(s["theta_rad"]):11.2f} {np.rad2deg(s["phi_rad"]):10.2f} {s["ell_m"] * 1e3:9.2f}   '
+            f'{s["name"]:10} {np.rad2deg(s["theta_rad"]):11.2f} {np.rad2deg(s["phi_rad"]):10.2f} '
+            f'{s["ell_m"] * 1e3:9.2f}   '
             f'{x:.2f}, {y:.2f}, {z:.2f}'
         )
     return 0
 
 
 def check_limits(arm: Arm, actuation: np.ndarray, beyond: bool) -> np.ndarray:
-    """Whether each actuation (..., n) is inside the limits, (...).
+    """Test whether each actuation (..., n) is inside the limits, (...).
 
     Raises:
-        KinematicsError: If a value is outside and `beyond` is not set, or is more than
-            `FARTHEST_BEYOND` times its range outside.
+        KinematicsError: If a value is outside and `beyond` is not set, or is further outside than
+            `FARTHEST_BEYOND` times its range.
     """
     low, high = arm.actuation_limits
     excess = np.maximum(low - actuation, actuation - high) / (high - low)
@@ -235,28 +246,24 @@ def check_limits(arm: Arm, actuation: np.ndarray, beyond: bool) -> np.ndarray:
     return (excess <= 1e-6).all(axis=-1)
 
 
-def _actuation_key(arm):
+def _actuation_key(arm: Arm) -> str:
     return 'lengths_m' if isinstance(arm, BellowsArm) else 'actuation'
 
 
-def _kinds(arm):
+def _kinds(arm: Arm) -> str:
     return ', '.join(sorted({segment.kind for segment in arm.robot.segments}))
 
 
-def _poses(arm, rows, device):
+def _poses(arm: Arm, rows: np.ndarray, device: str | None) -> np.ndarray:
     if device is None and len(rows) < COMPILED_FROM:
         return arm.fk(rows)
-    from soft_arm_kinematics.backends.fast_fk import (
-        fk_batch,
-    )  # the compiler it loads is not needed for a few
+    from soft_arm_kinematics.backends.fast_fk import fk_batch  # loads the compiler
 
     return fk_batch(arm, rows, device=device)
 
 
-def _ik(arm: Arm, args) -> int:
-    from soft_arm_kinematics.ik.inverse import (
-        InverseKinematics,
-    )  # the compiler it loads is not needed for fk
+def _ik(arm: Arm, args: argparse.Namespace) -> int:
+    from soft_arm_kinematics.ik import InverseKinematics  # loads the compiler
 
     limit = args.max_solutions if args.max_solutions or args.json else SHOWN
     solver = InverseKinematics(arm)
@@ -286,14 +293,15 @@ def _ik(arm: Arm, args) -> int:
         for i, s in enumerate(result.solutions, start=1):
             margin = '-' if s.pressure_margin_pa is None else f'{s.pressure_margin_pa / 1e3:.2f}'
             print(
-                f'{i:3} {s.score:6.3f} {s.score_angle_change:7.3f} {s.score_bend_growth:7.3f} {s.score_stiffness:7.3f} '
-                f'{margin:>13}   ' + ' '.join(f'{p / 1e3:7.2f}' for p in s.pressures_pa)
+                f'{i:3} {s.score:6.3f} {s.score_angle_change:7.3f} {s.score_bend_growth:7.3f} '
+                f'{s.score_stiffness:7.3f} {margin:>13}   '
+                + ' '.join(f'{p / 1e3:7.2f}' for p in s.pressures_pa)
             )
         print(f'\nbest: {result.solutions[0].explanation}')
     return 0
 
 
-def _answer(arm, result):
+def _answer(arm: Arm, result: 'IkResult') -> dict[str, Any]:
     arrays = (
         _actuation_key(arm),
         'pressures_pa',
@@ -326,7 +334,7 @@ def _answer(arm, result):
     }
 
 
-def _workspace(arm: Arm, args) -> int:
+def _workspace(arm: Arm, args: argparse.Namespace) -> int:
     from soft_arm_kinematics.workspace import reachable_set  # loads the compiler
 
     if args.plot:  # says at once if Matplotlib is missing
@@ -356,14 +364,16 @@ def _workspace(arm: Arm, args) -> int:
         )
         return 0
     print(
-        f'volume {reachable.volume_text} (two standard errors); cells of {reachable.cell_m * 1e3:.2f} mm'
+        f'volume {reachable.volume_text} (two standard errors); cells of '
+        f'{reachable.cell_m * 1e3:.2f} mm'
     )
     print(
         f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm'
     )
     for point_m, distance_m in zip(points_m.reshape(-1, 3), distances_m, strict=True):
         print(
-            f'{np.round(point_m * 1e3, 2).tolist()} mm: {abs(distance_m) * 1e3:.1f} mm {"inside" if distance_m > 0 else "outside"}'
+            f'{np.round(point_m * 1e3, 2).tolist()} mm: {abs(distance_m) * 1e3:.1f} mm '
+            f'{"inside" if distance_m > 0 else "outside"}'
         )
     return 0
 
@@ -375,7 +385,7 @@ def without_rigid_parts(arm: Arm) -> Arm:
     return BellowsArm(robot, arm.curve) if isinstance(arm, BellowsArm) else Arm(robot)
 
 
-def _rows_of(text, size):
+def _rows_of(text: str, size: int) -> np.ndarray:
     """Vectors (m, size) of a JSON array, m >= 0."""
     try:
         rows = json.loads(text)
@@ -405,7 +415,7 @@ def _rows_of(text, size):
     return rows
 
 
-def _numbers(words):
+def _numbers(words: list[str]) -> np.ndarray:
     numbers = []
     for word in words:
         try:
