@@ -49,7 +49,7 @@ def arm(request) -> Arm:
 
 
 def _mixed(closing_twist: bool) -> Arm:
-    """A bellows module that carries a tendon segment, a modal and a single bend, all in one convention."""
+    """A bellows module with a tendon segment, a modal and a single bend, in one convention."""
     content = load_robot('two_module_arm').model_dump(mode='json', exclude_unset=True)
     others = [
         load_robot(name).segments[0].model_dump(mode='json')

@@ -15,8 +15,8 @@ import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
 
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.contact.estimation import tracker_covariance
-from soft_arm_kinematics.contact.stream import ContactStream
+from soft_arm_kinematics.contact import ContactEstimate as Estimate
+from soft_arm_kinematics.contact import ContactStream, Detection, tracker_covariance
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros import conversions
 from soft_arm_kinematics.ros.contact_conversions import contact_msg, planar_covariance, planar_pose
@@ -72,10 +72,8 @@ class ContactEstimatorNode(Node):
                 f'contact_estimator: robot {self._robot.name} has segments {kinds}: choose one '
                 'with a single modal segment'
             )
-        self._phi_rad, self._model = (
-            self._robot.segments[0].phi_rad,
-            ModalModel.of_segment(self._robot.segments[0]),
-        )
+        self._phi_rad = self._robot.segments[0].phi_rad
+        self._model = ModalModel.of_segment(self._robot.segments[0])
         self._stream = ContactStream(
             self._model,
             tracker_covariance(settings.position_sigma_m, settings.angle_sigma_rad),
@@ -84,13 +82,11 @@ class ContactEstimatorNode(Node):
             settings.window,
         )
         self._pressures: deque[tuple[float, float]] = deque(maxlen=KEPT_PRESSURES)
-        self._estimate, self._detection, self._fault, self._rate, self._told = (
-            None,
-            None,
-            '',
-            diagnostics.RateMeter(),
-            False,
-        )
+        self._detection: Detection | None = None
+        self._estimate: Estimate | None = None
+        self._noise_from = 'parameters'
+        self._fault = ''
+        self._rate = diagnostics.RateMeter()
         self._publisher = self.create_publisher(ContactEstimate, 'contact', qos.STATE)
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
         self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_pose, qos.SENSOR)
@@ -114,16 +110,16 @@ class ContactEstimatorNode(Node):
 
     def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
         try:
-            self._detection, told = self._detect(message)
+            self._detection = self._detect(message)
         except ValueError as error:  # also of a covariance that cannot be inverted
             self._ignore(f'pose is ignored: {error}')
             return
-        self._fault, self._told = '', told
+        self._fault = ''
         self._estimate = self._estimate if self._detection.in_contact else None
         self._rate.tick()
         self._publisher.publish(contact_msg(self._detection, self._estimate, message.header))
 
-    def _detect(self, message):
+    def _detect(self, message: PoseWithCovarianceStamped) -> Detection:
         frame, own = message.header.frame_id, self._robot.base.frame
         if frame not in ('', own):
             raise KinematicsError(f'it is in frame {frame[:40]!r}: give it in {own}')
@@ -143,7 +139,8 @@ class ContactEstimatorNode(Node):
                 f'{self._model.length_m:.4g} m'
             )
         covariance = planar_covariance(message.pose.covariance, self._phi_rad)
-        return self._stream.update(pressure_pa, pose, covariance), covariance is not None
+        self._noise_from = 'parameters' if covariance is None else 'ring_pose'
+        return self._stream.update(pressure_pa, pose, covariance)
 
     def _ignore(self, why: str) -> None:
         self._fault = why
@@ -169,7 +166,7 @@ class ContactEstimatorNode(Node):
     def _status(self):
         values = {
             'poses_hz': self._rate.rate_hz,
-            'noise_from': 'ring_pose' if self._told else 'parameters',
+            'noise_from': self._noise_from,
         }
         if self._fault:
             return diagnostics.ERROR, self._fault, values

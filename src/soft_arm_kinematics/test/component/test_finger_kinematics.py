@@ -22,7 +22,7 @@ PIECES = [f'piece_{i}' for i in range(1, 5)]
 
 @pytest.fixture
 def graph(ros_domain, tmp_path):
-    """A finger with the paper's forced phi; (probe, node, executor, what was heard, publisher, robot)."""
+    """A finger with the paper's forced phi: probe, node, executor, messages, publisher, robot."""
     content = yaml.safe_load(shipped_robots()['four_piece_finger'].read_text())
     content['name'] = 'bent_finger'
     for segment, phi_deg in zip(content['segments'], (12.0, 8.8, 6.0, 3.3), strict=True):

@@ -57,7 +57,8 @@ class Graph:
         end_s = time.monotonic() + DEADLINE_S
         while not condition():
             assert time.monotonic() < end_s, (
-                f'nothing within {DEADLINE_S} s; heard {[t for t, kept in self.heard.items() if kept]}'
+                f'nothing within {DEADLINE_S} s; '
+                f'heard {[t for t, kept in self.heard.items() if kept]}'
             )
             self.executor.spin_once(timeout_sec=0.1)
 

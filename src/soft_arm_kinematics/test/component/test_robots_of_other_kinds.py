@@ -78,7 +78,7 @@ def test_solve_ik_answers_for_every_kind(start, robot):
 
 
 def test_the_service_is_there_when_it_can_answer(start, monkeypatch):
-    """While the solver compiles, /diagnostics says so and nobody finds a service that would not answer."""
+    """While the solver compiles, /diagnostics says so and the service is not offered."""
     compiled = threading.Event()
     monkeypatch.setattr(InverseKinematics, 'prepare', lambda _: compiled.wait(DEADLINE_S))
     monkeypatch.setattr('soft_arm_kinematics.ros.inverse_kinematics_node.LOADING_S', 0.0)

@@ -60,7 +60,7 @@ def test_fk_takes_values_outside_the_limits_only_when_asked(capsys, monkeypatch)
     'command', ['lengths', 'pressures', 'actuation', 'ik', 'explain', 'workspace']
 )
 def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, robot, command):
-    """For robots of every kind a command works, or says in one line which kind it cannot serve, or what the robot's vectors hold."""
+    """For every kind of robot a command works, or says in one line which kind it cannot serve."""
     arm = load_arm(robot)
     middle = arm.actuation_limits.mean(axis=0)
     target, values = (
@@ -264,7 +264,9 @@ def test_bad_input_is_one_line(capsys, argv, words):
 
 def test_core_never_imports_ros():
     code = (
-        'import sys, soft_arm_kinematics.cli.kinematics, soft_arm_kinematics.cli.calibrate_curve, soft_arm_kinematics.ik.inverse; '
-        'sys.exit(any(m.split(".")[0] in ("rclpy", "soft_arm_msgs", "geometry_msgs") for m in sys.modules))'
+        'import sys, soft_arm_kinematics.cli.kinematics; '
+        'import soft_arm_kinematics.cli.calibrate_curve, soft_arm_kinematics.ik.inverse; '
+        'ros = {"rclpy", "soft_arm_msgs", "geometry_msgs"}; '
+        'sys.exit(any(m.split(".")[0] in ros for m in sys.modules))'
     )
     assert subprocess.run([sys.executable, '-c', code], timeout=60).returncode == 0

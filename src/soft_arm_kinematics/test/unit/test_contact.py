@@ -48,7 +48,7 @@ def test_fixed_centrode_is_at_rest(numbers):
 
 
 def test_centrode_of_an_arc():
-    """The tip of an arc under d(theta): p = L (B theta, A), whose derivative turned by -90 deg is the way to the centrode."""
+    """The tip of an arc is p = L (B theta, A); dp/dtheta turned by -90 deg points to the centrode."""
     q = 10.0 * PSI_PA
     x, z, theta = UNIFORM.tip(q)
     dx = 0.12 * (theta * np.sin(theta) - 1.0 + np.cos(theta)) / theta**2
@@ -78,7 +78,7 @@ def test_contact_at_the_base_is_free_motion_and_at_the_tip_stops_it():
 
 
 def test_uniform_bellows_agree_with_the_papers_equation_with_its_offset():
-    """Below the site the arc of the onset, above it an arc of length L - a that starts along the tangent there."""
+    """Below the site lies the arc of the onset, above it one of length L - a along its tangent."""
     q, site, onset = 18.0 * PSI_PA, 0.05, 6.0 * PSI_PA
     (root, bent), (short, further) = (
         UNIFORM.shape(onset, np.array([site])),
@@ -188,7 +188,7 @@ def test_free_statistic_is_chi_squared_and_alarms_are_rare():
 
 
 def drifting_noise(count, rng):
-    """A covariance for each pose, as a tracker tells it: by turns good and three times worse, position and angle correlated."""
+    """A covariance for each pose, by turns good and three times worse, with correlations."""
     scale = 1.0 + 2.0 * (np.sin(np.arange(count) / 7.0) > 0.3) * rng.uniform(0.5, 1.0, count)
     root = np.linalg.cholesky(NOISE) @ np.array([[1.0, 0, 0], [0.4, 0.9, 0], [-0.3, 0.5, 0.8]])
     roots = scale[:, None, None] * root

@@ -1,4 +1,4 @@
-"""Every example runs, and says what it promises; so do the cells of the notebook, one after the other."""
+"""Every example runs and says what it promises; so do the cells of the notebook in order."""
 
 import ast
 import json

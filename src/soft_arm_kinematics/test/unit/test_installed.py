@@ -1,4 +1,4 @@
-"""The two packages as a library user has them: installed by pip, without ROS and without the source tree."""
+"""The two packages as a library user has them: installed by pip, without ROS and sources."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A robot file is refused in one line, or everything that kinematics does with it works or is refused in one line."""
+"""A robot file, and everything that kinematics does with it, works or is refused in one line."""
 
 import copy
 import math
