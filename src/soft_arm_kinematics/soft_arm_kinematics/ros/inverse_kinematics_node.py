@@ -1,4 +1,4 @@
-"""Inverse kinematics as a service: `solve_ik` answers with all solutions of a tip target, best first.
+"""Inverse kinematics as a service: `solve_ik` returns all solutions of a target, best first.
 
 In: `pressures` (ChamberPressures), from which changes are scored when a request does not say where
 the arm is; not for robots that have coordinates which no pressure sets. At start the workspace

@@ -48,7 +48,7 @@ def test_fixed_centrode_is_at_rest(numbers):
 
 
 def test_centrode_of_an_arc():
-    """The tip of an arc is p = L (B theta, A); dp/dtheta turned by -90 deg points to the centrode."""
+    """For an arc p = L (B theta, A), and dp/dtheta turned by -90 deg points to the centrode."""
     q = 10.0 * PSI_PA
     x, z, theta = UNIFORM.tip(q)
     dx = 0.12 * (theta * np.sin(theta) - 1.0 + np.cos(theta)) / theta**2
