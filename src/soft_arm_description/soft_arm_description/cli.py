@@ -1,4 +1,4 @@
-"""Commands for launch files: `robot_urdf [ROBOT]` prints a URDF, `rig_folder RIG` the folder of a rig."""
+"""Commands for launch files: `robot_urdf` prints a URDF, `rig_folder` the folder of a rig."""
 
 import os
 import sys

@@ -60,7 +60,7 @@ class Base(Strict):
 
     @property
     def frame_prefix(self) -> str:
-        """Prefix of all frames, links and joints: `left_arm_` of base frame `left_arm_base_link`."""
+        """Prefix of frames, links and joints: `left_arm_` of base frame `left_arm_base_link`."""
         stem = self.frame.removesuffix('base_link')
         return stem if stem != self.frame else f'{self.frame}_'
 

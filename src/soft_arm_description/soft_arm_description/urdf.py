@@ -22,7 +22,10 @@ _LIMITS = {'turn': 2 * math.pi, 'bend': math.pi / 2, 'end_bend': math.pi}
 
 
 def joint_names(robot: Robot) -> list[str]:
-    """Return the names of all moving joints, base to tip, in the order of `soft_arm_kinematics.segments.sections.joint_values`."""
+    """Return the names of all moving joints, base to tip.
+
+    They have the order of `soft_arm_kinematics.segments.sections.joint_values`.
+    """
     return [name for s in robot.segments for name in section_joint_names(robot, s)]
 
 
@@ -34,7 +37,7 @@ def section_joint_names(robot: Robot, segment: Segment) -> list[str]:
 
 
 def robot_urdf(robot: Robot) -> str:
-    """Return the URDF text of a robot; its root link is the base frame, its last link the ring, if it has one."""
+    """Return the URDF text of a robot, from its base frame to its ring, if it has one."""
     root = Xml.Element('robot', name=robot.name)
     prefix, (x_m, y_m, z_m) = robot.base.frame_prefix, robot.base.flange_m
     base = Xml.SubElement(root, 'link', name=robot.base.frame)
@@ -54,7 +57,7 @@ def robot_urdf(robot: Robot) -> str:
 
 
 def _segment(root: Xml.Element, robot: Robot, segment: Segment, parent: str) -> str:
-    """Add one segment's links and joints; return the name of its end link. A joint's child link has the joint's name."""
+    """Add one segment's links and joints, named after each other; return its end link's name."""
     longest_m = segment.arc_length_limits_m[1] / segment.sections
     typical_m = sum(segment.arc_length_limits_m) / 2 / segment.sections
     stem = f'{robot.base.frame_prefix}{segment.name}'
@@ -89,7 +92,7 @@ def _visual(link: Xml.Element, shape: str, size: dict[str, str], z_m: float, rgb
 
 
 def _fixed(root: Xml.Element, parent: str, child: str, offset_m: float = 0.0) -> Xml.Element:
-    """Add a link and the joint that fixes it at a distance along its parent's z axis; return the link."""
+    """Add a link that is fixed at a distance along its parent's z axis; return the link."""
     link = Xml.SubElement(root, 'link', name=child)
     _joint(root, f'{child}_mount', 'fixed', parent, child, offset_m)
     return link

@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
         dest='template',
         type=known_rig,
         default='lab',
-        help='rig whose parameters are copied: its name, or path of its folder (default: %(default)s)',
+        help='rig whose parameters are copied: name, or path of its folder (default: %(default)s)',
     )
     new.add_robot()
     new.set_defaults(action=_new)

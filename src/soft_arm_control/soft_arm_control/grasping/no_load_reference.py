@@ -30,7 +30,7 @@ GRID_PA = 5.0e3
 
 @dataclass(frozen=True, eq=False)
 class NoLoadReference:
-    """Pressure and bend of the free finger as it closes, and the deviations that are no contact yet.
+    """Pressure and bend of the free finger as it closes, and deviations that are no contact yet.
 
     Attributes:
         pressures_pa: Gauge, shape (n,), strictly increasing.

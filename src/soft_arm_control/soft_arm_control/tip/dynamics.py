@@ -26,8 +26,8 @@ class Dynamics(Values):
     """Lags and delays from command to ring pose.
 
     Valves: dp/dt = clip((command - p) / valve_time_constant, +-valve_rate_limit), `valve_delay_s`
-    after the command. Mechanics: the tip follows the pressures with a first-order lag. Creep: a share of the
-    pressure's effect comes late, with a time constant of its own. The camera's delay is from an
+    after the command. Mechanics: the tip follows the pressures with a first-order lag. Creep: a
+    share of the pressure's effect comes late, with a time constant of its own. The camera's delay is from an
     image's stamp to its ring pose.
     """
 

@@ -106,7 +106,7 @@ def test_every_kind_ships():
 
 
 def test_kinds_share_one_robot():
-    """A bellows module that carries a tendon segment and a piece on a pressure of its own; limits and names in actuation order."""
+    """Limits and names are in actuation order, whatever kinds of segments a robot mixes."""
     content = load_robot('two_module_arm').model_dump(mode='json', exclude_unset=True)
     tendon = load_robot('squid_camera').segments[0].model_dump(mode='json')
     piece = load_robot('four_piece_finger').segments[0].model_dump(mode='json')

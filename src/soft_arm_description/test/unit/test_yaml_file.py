@@ -37,11 +37,12 @@ def test_a_trap_is_refused_in_one_short_line(tmp_path, content, what):
 def test_scalars_follow_yaml_1_2(tmp_path):
     path = tmp_path / 'scalars.yaml'
     path.write_text(
-        'a: 1e-3\nb: 010\nc: 12:30\nd: 2026-01-31\ne: yes\nf: 0x1F\ng: -.inf\nh: ~\ni: true\nj: -1.\nk: "1"\n'
+        'a: 1e-3\nb: 010\nc: 12:30\nd: 2026-01-31\ne: yes\nf: 0x1F\n'
+        'g: -.inf\nh: ~\ni: true\nj: -1.\nk: "1"\n'
     )
     assert read_yaml(path) == {
-        'a': 1e-3, 'b': 10, 'c': '12:30', 'd': '2026-01-31', 'e': 'yes', 'f': 31, 'g': -float('inf'), 'h': None, 'i': True, 'j': -1.0,
-        'k': '1',
+        'a': 1e-3, 'b': 10, 'c': '12:30', 'd': '2026-01-31', 'e': 'yes', 'f': 31,
+        'g': -float('inf'), 'h': None, 'i': True, 'j': -1.0, 'k': '1',
     }  # fmt: skip
 
 

@@ -25,9 +25,9 @@ def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
         prog='softarm calibrate grasp',
-        description='Close the free finger a few times from vacuum to near its highest pressure, and save '
-        'pressure and bend on the way. Take every object away first. A real cell must be running; a virtual one is started for it unless '
-        '--use-running is given.',
+        description='Close the free finger a few times from vacuum to near its highest pressure, '
+        'and save pressure and bend on the way. Take every object away first. A real cell must be '
+        'running; a virtual one is started for it unless --use-running is given.',
     )
     parser.add_robot('four_piece_finger')
     parser.add_rig()

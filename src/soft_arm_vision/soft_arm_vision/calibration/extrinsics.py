@@ -60,7 +60,7 @@ class Extrinsics:
 
     @property
     def position_sigma_m(self) -> np.ndarray:
-        """Standard deviation of the base position at the points' middle, per base axis [m], (3,)."""
+        """Standard deviation of the position at the points' middle, per base axis [m], (3,)."""
         return np.sqrt(np.diag(self.covariance)[:3])
 
     @property
@@ -87,7 +87,7 @@ class Mounting:
     scale: float
 
     def covariance_at(self, position_m: np.ndarray) -> np.ndarray:
-        """Return what the calibration adds to the covariance (6, 6) of a pose at a position [m], (3,).
+        """Return what the calibration adds to the covariance (6, 6) of a pose at a position [m].
 
         A wrong rotation moves a place by `omega x (place - middle)`; a depth scale that the pose
         does not correct moves it along `place - middle`. At the middle of the calibration's points
