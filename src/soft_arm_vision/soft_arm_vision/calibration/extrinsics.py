@@ -233,22 +233,22 @@ class ExtrinsicValues(Values):
 def values_of(extrinsics: Extrinsics, base_frame: str, camera_frame: str) -> ExtrinsicValues:
     """Return the numbers of a camera's pose for a calibration file, rounded."""
     T = extrinsics.T_base_camera
-    return ExtrinsicValues(
-        base_frame=base_frame,
-        camera_frame=camera_frame,
-        T_base_camera=Pose(
-            position_m=_rounded(T[:3, 3]),
-            q_xyzw=_rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9),
-        ),
-        points=extrinsics.points,
-        outliers=int((~extrinsics.kept).sum()),
-        position_sigma_m=_rounded(extrinsics.position_sigma_m),
-        rotation_sigma_rad=_rounded(extrinsics.rotation_sigma_rad),
-        middle_m=_rounded(extrinsics.middle_m),
-        covariance_m_rad=tuple(
-            tuple(float(f'{v:.4g}') for v in row) for row in extrinsics.covariance
-        ),
-        scale=round(extrinsics.scale, 6),
+    return ExtrinsicValues.model_validate(
+        {
+            'base_frame': base_frame,
+            'camera_frame': camera_frame,
+            'T_base_camera': {
+                'position_m': _rounded(T[:3, 3]),
+                'q_xyzw': _rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9),
+            },
+            'points': extrinsics.points,
+            'outliers': int((~extrinsics.kept).sum()),
+            'position_sigma_m': _rounded(extrinsics.position_sigma_m),
+            'rotation_sigma_rad': _rounded(extrinsics.rotation_sigma_rad),
+            'middle_m': _rounded(extrinsics.middle_m),
+            'covariance_m_rad': [[float(f'{v:.4g}') for v in row] for row in extrinsics.covariance],
+            'scale': round(extrinsics.scale, 6),
+        }
     )
 
 
@@ -277,8 +277,8 @@ def load(rig: Rig, robot: Robot, path: Path | None = None) -> Mounting:
     )
 
 
-def _rounded(values: np.ndarray, digits: int = 7) -> tuple[float, ...]:
-    return tuple(round(float(v), digits) for v in values)
+def _rounded(values: np.ndarray, digits: int = 7) -> list[float]:
+    return [round(float(v), digits) for v in values]
 
 
 def _spread_m(points: np.ndarray, place: np.ndarray) -> float:
@@ -292,7 +292,14 @@ def _scale(camera_m: np.ndarray, base_m: np.ndarray) -> float:
     return float(np.sqrt(np.square(camera).sum() / np.square(base).sum()))
 
 
-def _why_bad(camera_m, base_m, place, residuals, kept, rms) -> str:
+def _why_bad(
+    camera_m: np.ndarray,
+    base_m: np.ndarray,
+    place: np.ndarray,
+    residuals: np.ndarray,
+    kept: np.ndarray,
+    rms: float,
+) -> str:
     mirrored = camera_m * [1, 1, -1]
     mirror = np.median(
         np.linalg.norm(transform(register(mirrored, base_m), mirrored) - base_m, axis=1)
@@ -317,7 +324,7 @@ def _why_bad(camera_m, base_m, place, residuals, kept, rms) -> str:
     )
 
 
-def _swapped(camera_m, base_m, place) -> tuple[int, int] | None:
+def _swapped(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray) -> tuple[int, int] | None:
     """Two places whose exchange makes the whole set fit, if there are any."""
     places = np.unique(place)
     camera = np.stack([np.median(camera_m[place == p], axis=0) for p in places])
@@ -334,7 +341,7 @@ def _swapped(camera_m, base_m, place) -> tuple[int, int] | None:
     return None
 
 
-def _leave_one_out(camera_m, base_m, place) -> float:
+def _leave_one_out(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray) -> float:
     squared = []
     for p in np.unique(place):
         out = place == p
