@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from soft_arm_vision.clouds.cylinder_fit import perpendiculars
+from soft_arm_vision.clouds.cylinder import perpendiculars
 from soft_arm_vision.ring.detector import Detection
 from soft_arm_vision.ring.fit import RingFit
 from soft_arm_vision.segmentation.candidate import Candidate

@@ -3,7 +3,7 @@
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.clouds.cylinder_fit import cross, perpendiculars
+from soft_arm_vision.clouds.cylinder import cross, perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.outline import Outline, mask_edges, outline_residual
 from soft_arm_vision.ring.ray_cylinder import ring_depths

@@ -7,12 +7,12 @@ of inliers often gives a bad cylinder, so that k is taken as a lower bound only:
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from soft_arm_kinematics.backends.machine_code import njit
+from soft_arm_vision.clouds.cylinder import NOWHERE, Cylinders, cross, optimise, relative_to
 
 CONFIDENCE = 0.999
 MIN_HYPOTHESES = 128
@@ -22,19 +22,6 @@ SEEDS = 150  # points with a normal
 NEIGHBOURS = 30
 SCORED = 400  # points that a hypothesis is scored on
 OPTIMISED = 5
-_NOWHERE = np.full(3, np.nan)
-
-
-@dataclass(frozen=True)
-class Cylinders:
-    """K infinite cylinders: a point on each axis [m] (K, 3), unit axes (K, 3), radii [m] (K,)."""
-
-    point: np.ndarray
-    axis: np.ndarray
-    radius: np.ndarray
-
-    def __getitem__(self, which) -> 'Cylinders':
-        return Cylinders(self.point[which], self.axis[which], self.radius[which])
 
 
 def required_hypotheses(
@@ -47,53 +34,6 @@ def required_hypotheses(
     if good >= confidence:
         return 1
     return math.ceil(math.log(1 - confidence) / math.log1p(-good))
-
-
-def surface_frame(
-    points: np.ndarray, cylinders: Cylinders
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points in the cylinders' coordinates.
-
-    Returns:
-        Axial coordinate [m] from `cylinders.point` (K, n), outward unit normals (K, n, 3), signed
-        distance to the surface [m] (K, n).
-    """
-    offset = points[None] - cylinders.point[:, None]
-    axial = np.matmul(offset, cylinders.axis[:, :, None])[..., 0]
-    radial = offset - axial[..., None] * cylinders.axis[:, None]
-    distance = np.sqrt(np.einsum('kni,kni->kn', radial, radial))
-    normal = radial / np.maximum(distance, 1e-9)[..., None]
-    return axial, normal, distance - cylinders.radius[:, None]
-
-
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Cross product over the last axis; `numpy.cross` costs ten times as much on small arrays."""
-    ax, ay, az, bx, by, bz = a[..., 0], a[..., 1], a[..., 2], b[..., 0], b[..., 1], b[..., 2]
-    return np.stack((ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx), axis=-1)
-
-
-def perpendiculars(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors that make a right-handed frame with each axis, shapes as axis, (..., 3)."""
-    if axis.ndim == 1:
-        return _perpendiculars_of_one(np.ascontiguousarray(axis, float))
-    other = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
-    e1 = cross(axis, other)
-    e1 /= np.linalg.norm(e1, axis=-1, keepdims=True)
-    return e1, cross(axis, e1)
-
-
-@njit(cache=True, nogil=True)
-def _perpendiculars_of_one(axis):
-    other = np.zeros(3)
-    other[np.argmin(np.abs(axis))] = 1.0
-    e1 = np.cross(axis, other)
-    e1 /= np.sqrt(e1 @ e1)
-    return e1, np.cross(axis, e1)
-
-
-def tukey(residual: np.ndarray, cut: float | np.ndarray) -> np.ndarray:
-    """Tukey's biweight: 1 at zero, 0 from |residual| = cut on."""
-    return np.square(np.clip(1 - np.square(residual / cut), 0, None))
 
 
 def seed_normals(
@@ -158,64 +98,13 @@ def hypothesise(
     return Cylinders(point[keep], axis[keep], radius[keep])
 
 
-def optimise(
-    points: np.ndarray,
-    cylinders: Cylinders,
-    *,
-    cut_m: float,
-    iterations: int,
-    viewpoint: np.ndarray | None,
-    free_radius: bool = False,
-) -> Cylinders:
-    """Robust Gauss-Newton on axis, lateral position and, if free, radius, all cylinders at once.
-
-    Args:
-        points: Shape (n, 3) [m].
-        cylinders: Starts.
-        cut_m: Tukey's cut [m].
-        iterations: Steps.
-        viewpoint: Camera position [m]; only the near side of the wall can be seen from it. None: all sides count.
-        free_radius: Estimate the radius too.
-    """
-    points, view = (
-        np.ascontiguousarray(points, float),
-        _NOWHERE if viewpoint is None else np.asarray(viewpoint, float),
-    )
-    for _ in range(iterations):
-        e1, e2 = perpendiculars(cylinders.axis)
-        middle, normal_matrix, pull = _normal_equations(
-            points, cylinders.point, cylinders.axis, cylinders.radius, e1, e2, cut_m, view
-        )
-        if not free_radius:
-            normal_matrix, pull = normal_matrix[:, :4, :4], pull[:, :4]
-        unknowns = normal_matrix.shape[1]
-        least = 1e-9 * np.maximum(np.trace(normal_matrix, axis1=1, axis2=2), 1e-12)
-        normal_matrix = normal_matrix + least[:, None, None] * np.eye(unknowns)
-        step = np.linalg.solve(normal_matrix, pull[..., None])[..., 0]
-        step[:, :2] = np.clip(step[:, :2], -0.02, 0.02)
-        step[:, 2:4] = np.clip(step[:, 2:4], -0.5, 0.5)
-        axis = cylinders.axis + step[:, 2:3] * e1 + step[:, 3:4] * e2
-        axis /= np.linalg.norm(axis, axis=1, keepdims=True)
-        point = (
-            cylinders.point
-            + middle[:, None] * cylinders.axis
-            + step[:, :1] * e1
-            + step[:, 1:2] * e2
-        )
-        radius = (
-            np.maximum(cylinders.radius + step[:, 4], 1e-4) if free_radius else cylinders.radius
-        )
-        cylinders = Cylinders(point, axis, radius)
-    return cylinders
-
-
 def msac_cost(
     points: np.ndarray, cylinders: Cylinders, threshold_m: float, viewpoint: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean truncated squared distance in units of the threshold (K,), 0 best and 1 worst, and share of inliers (K,)."""
     points, view = (
         np.ascontiguousarray(points, float),
-        _NOWHERE if viewpoint is None else np.asarray(viewpoint, float),
+        NOWHERE if viewpoint is None else np.asarray(viewpoint, float),
     )
     return _costs(points, cylinders.point, cylinders.axis, cylinders.radius, threshold_m, view)
 
@@ -225,7 +114,7 @@ def _costs(points, point, axis, radius, threshold_m, viewpoint):
     cost, share = np.zeros(len(radius)), np.zeros(len(radius))
     for k in range(len(radius)):
         for i in range(len(points)):
-            _, x, y, z, residual = _frame(points[i], point[k], axis[k], radius[k])
+            _, x, y, z, residual = relative_to(points[i], point[k], axis[k], radius[k])
             squared = (residual / threshold_m) ** 2
             if squared < 1 and _faces(x, y, z, points[i], viewpoint):
                 cost[k] += squared
@@ -233,57 +122,6 @@ def _costs(points, point, axis, radius, threshold_m, viewpoint):
             else:
                 cost[k] += 1
     return cost / len(points), share / len(points)
-
-
-@njit(cache=True, nogil=True)
-def _normal_equations(points, point, axis, radius, e1, e2, cut_m, viewpoint):
-    """Weighted means of the axial coordinate (K,), normal matrices (K, 5, 5) and right sides (K, 5): across, across, tilt, tilt, radius."""
-    count = len(radius)
-    middle, matrix, pull = np.zeros(count), np.zeros((count, 5, 5)), np.zeros((count, 5))
-    row, rows, weight, residual = (
-        np.ones(5),
-        np.empty((len(points), 3)),
-        np.empty(len(points)),
-        np.empty(len(points)),
-    )
-    for k in range(count):
-        total = 0.0
-        for i in range(len(points)):
-            rows[i, 2], x, y, z, residual[i] = _frame(points[i], point[k], axis[k], radius[k])
-            within = 1 - (residual[i] / cut_m) ** 2
-            weight[i] = (
-                within * within if within > 0 and _faces(x, y, z, points[i], viewpoint) else 0.0
-            )
-            total += weight[i]
-            middle[k] += weight[i] * rows[i, 2]
-            rows[i, 0] = x * e1[k, 0] + y * e1[k, 1] + z * e1[k, 2]
-            rows[i, 1] = x * e2[k, 0] + y * e2[k, 1] + z * e2[k, 2]
-        middle[k] /= max(total, 1e-9)
-        for i in range(len(points)):
-            if weight[i] > 0:
-                arm = rows[i, 2] - middle[k]
-                row[0], row[1], row[2], row[3] = (
-                    rows[i, 0],
-                    rows[i, 1],
-                    arm * rows[i, 0],
-                    arm * rows[i, 1],
-                )
-                for a in range(5):
-                    pull[k, a] += weight[i] * row[a] * residual[i]
-                    for b in range(5):
-                        matrix[k, a, b] += weight[i] * row[a] * row[b]
-    return middle, matrix, pull
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _frame(place, point, axis, radius):
-    """Axial coordinate, outward unit normal x, y, z and signed distance to the surface of one point."""
-    x, y, z = place[0] - point[0], place[1] - point[1], place[2] - point[2]
-    axial = x * axis[0] + y * axis[1] + z * axis[2]
-    x, y, z = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
-    distance = np.sqrt(x * x + y * y + z * z)
-    safe = max(distance, 1e-9)
-    return axial, x / safe, y / safe, z / safe, distance - radius
 
 
 @njit(cache=True, nogil=True, forceinline=True)

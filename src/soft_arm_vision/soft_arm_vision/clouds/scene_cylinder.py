@@ -6,14 +6,16 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from soft_arm_vision.clouds.cloud import voxel_filter
-from soft_arm_vision.clouds.cylinder_fit import (
+from soft_arm_vision.clouds.cylinder import (
+    EVEN_NOISE,
     Cylinders,
+    gauss_newton,
+    normal_equations,
     optimise,
     perpendiculars,
-    ransac_cylinder,
     surface_frame,
-    tukey,
 )
+from soft_arm_vision.clouds.cylinder_fit import ransac_cylinder
 from soft_arm_vision.clouds.rival_shapes import rival
 from soft_arm_vision.clouds.scene_parts import (
     MIN_PART,
@@ -127,7 +129,7 @@ def find_cylinder(
     camera = np.zeros(3) if viewpoint is None else np.asarray(viewpoint, float)
     everything, found = cKDTree(points), []
     parts = connected_parts(
-        without_planes(thinned, rng, threshold_m), max(PART_GAP_M, 1.5 * threshold_m)
+        without_planes(thinned, rng, threshold_m), max(PART_GAP_M, 3 * threshold_m)
     )
     for part in parts:
         spacing_m = np.median(
@@ -208,55 +210,25 @@ def _refined(part: _Part, start: Cylinders) -> _Wall:
 
 
 def _settled(part: _Part, wall: _Wall) -> _Wall:
-    """Gauss-Newton with Tukey's weights, until it stays."""
+    """Continue Gauss-Newton, with a cut that follows the noise, until the axis stands still."""
+    fit, thickness_m = wall.fit, wall.thickness_m
     for _ in range(12):
-        _, _, residual, on = _on_wall(part, wall)
+        _, _, residual, on = _on_wall(part, _Wall(fit, thickness_m))
         if on.sum() < 10:
             break
-        # no farther than noise goes
-        cut = float(
-            np.clip(
-                TUKEY_SIGMAS * 1.4826 * np.median(np.abs(residual[on])), MIN_CUT_M, part.threshold_m
-            )
-        )
-        jacobian = _jacobian(part, wall)
-        weighted = jacobian * tukey(residual, cut)[:, None]
-        step = np.linalg.lstsq(weighted.T @ jacobian, weighted.T @ residual)[0]
-        wall = _moved(part, wall, step)
-        if np.abs(step[:2]).max() < 1e-6:
+        noise_m = 1.4826 * np.median(np.abs(residual[on]))
+        cut_m = float(np.clip(TUKEY_SIGMAS * noise_m, MIN_CUT_M, part.threshold_m))
+        point, axis, radius, thickness = gauss_newton(
+            part.points, fit.point[0], fit.axis[0], fit.radius[0], thickness_m or 0.0,
+            part.radius_m is None, thickness_m is not None, cut_m, 1, part.viewpoint, False,
+        )  # fmt: skip
+        offset = point - fit.point[0]
+        moved_m = np.linalg.norm(offset - offset @ axis * axis)
+        fit = Cylinders(point[None], axis[None], np.array([radius]))
+        thickness_m = None if thickness_m is None else thickness
+        if moved_m < 1e-6:
             break
-    return wall
-
-
-def _jacobian(part: _Part, wall: _Wall) -> np.ndarray:
-    """Of the residuals by two shifts, two tilts and, where they are free, radius and thickness, (n, 4 to 6)."""
-    axial, angle, _, _ = _on_wall(part, wall)
-    columns = [np.cos(angle), np.sin(angle), axial * np.cos(angle), axial * np.sin(angle)]
-    if part.radius_m is None:
-        columns.append(np.ones_like(axial))
-    if (
-        wall.thickness_m is not None
-    ):  # the outside stays where the radius is known, else the middle of the wall
-        inside = _inside(part, wall)
-        columns.append(
-            np.where(inside, -1.0, 0.0)
-            if part.radius_m is not None
-            else np.where(inside, -0.5, 0.5)
-        )
-    return np.column_stack(columns)
-
-
-def _moved(part: _Part, wall: _Wall, step: np.ndarray) -> _Wall:
-    point, axis, radius = wall.fit.point[0], wall.fit.axis[0], wall.fit.radius[0]
-    e1, e2 = perpendiculars(axis)
-    tilted = axis + np.clip(step[2], -0.3, 0.3) * e1 + np.clip(step[3], -0.3, 0.3) * e2
-    point = point + np.clip(step[0], -0.02, 0.02) * e1 + np.clip(step[1], -0.02, 0.02) * e2
-    radius = max(radius + step[4], 1e-4) if part.radius_m is None else radius
-    thickness_m = None if wall.thickness_m is None else wall.thickness_m + step[-1]
-    return _Wall(
-        Cylinders(point[None], (tilted / np.linalg.norm(tilted))[None], np.array([radius])),
-        thickness_m,
-    )
+    return _Wall(fit, thickness_m)
 
 
 def _inside(part: _Part, wall: _Wall) -> np.ndarray:
@@ -276,12 +248,7 @@ def _on_wall(part: _Part, wall: _Wall):
     axial, normal, residual = (found[0] for found in surface_frame(part.points, wall.fit))
     e1, e2 = perpendiculars(wall.fit.axis[0])
     if wall.thickness_m is not None:
-        outer, inner = (
-            (0.0, -wall.thickness_m)
-            if part.radius_m is not None
-            else (0.5 * wall.thickness_m, -0.5 * wall.thickness_m)
-        )
-        residual = residual - np.where(_inside(part, wall), inner, outer)
+        residual = residual + np.where(_inside(part, wall), wall.thickness_m, 0.0)
     return (
         axial,
         np.arctan2(normal @ e2, normal @ e1),
@@ -327,25 +294,45 @@ def _described(part: _Part, wall: _Wall) -> SceneCylinder:
     covariance = spread @ unknowns[:4, :4] @ spread.T
     covariance[:3, :3] += along_std_m**2 * np.outer(axis, axis)
     covariance[3:, 3:] += np.pi**2 / 3 * np.outer(axis, axis)
+    radius_m, radius_std_m = float(wall.fit.radius[0]), None
+    if part.radius_m is None:  # the radius of the middle of the wall
+        radius_m -= 0.5 * (wall.thickness_m or 0.0)
+        share = np.array([1.0, -0.5])[: len(unknowns) - 4]
+        radius_std_m = float(np.sqrt(share @ unknowns[4:, 4:] @ share))
     return SceneCylinder(
-        centre, axis, float(wall.fit.radius[0]), height_m, int(on.sum()), float(on.mean()), covariance,
-        radius_std_m=float(np.sqrt(unknowns[4, 4])) if part.radius_m is None else None,
-        thickness_m=wall.thickness_m,
-    )  # fmt: skip
+        centre,
+        axis,
+        radius_m,
+        height_m,
+        int(on.sum()),
+        float(on.mean()),
+        covariance,
+        radius_std_m,
+        wall.thickness_m,
+    )
 
 
 def _systematic(part: _Part, height_m: float, count: int) -> np.ndarray:
-    """Standard deviations that no number of points makes smaller: a camera puts edges and slopes a part of a pixel off."""
+    """Return the standard deviations that no number of points reduces.
+
+    A camera displaces edges and slopes by a fraction of a pixel.
+    """
     shift_m = SYSTEMATIC_SPACINGS * part.spacing_m
     return np.array([shift_m, shift_m, *2 * [2 * shift_m / height_m], shift_m, shift_m][:count])
 
 
 def _unknowns(part: _Part, wall: _Wall) -> np.ndarray:
-    """Covariance of what `_jacobian` has columns for."""
-    axial, angle, residual, on = _on_wall(part, wall)
+    """Return the covariance of shifts, tilts and, where free, outer radius and thickness."""
+    fit, (e1, e2) = wall.fit, perpendiculars(wall.fit.axis[0])
+    rows, residual, weight, *_ = normal_equations(
+        part.points, fit.point[0], e1, e2, fit.axis[0], fit.radius[0], wall.thickness_m or 0.0,
+        part.viewpoint, EVEN_NOISE, part.threshold_m, False, 0.0, np.inf,
+    )  # fmt: skip
+    free = [0, 1, 2, 3, *[4] * (part.radius_m is None), *[5] * (wall.thickness_m is not None)]
+    axial, angle, _, on = _on_wall(part, wall)
     low, high = np.percentile(axial[on], (1.0, 99.0))
     group = _groups(angle, (axial - low) / max(high - low, 1e-6))
-    return _jackknife(_jacobian(part, wall), tukey(residual, part.threshold_m), residual, group)
+    return _jackknife(rows[:, free], weight, residual, group)
 
 
 def _groups(angle: np.ndarray, along: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial import cKDTree
 
-from soft_arm_vision.clouds.cylinder_fit import perpendiculars
+from soft_arm_vision.clouds.cylinder import perpendiculars
 
 PATCH_M = 0.015  # radius of the patches that show the noise
 PATCHES_MEASURED = 150
@@ -17,7 +17,7 @@ PLANES_REFINED = 8  # the best hypotheses, each to its end: the best of them at 
 FOOT_M = (
     0.0045  # taken away around a plane besides 1.5 thresholds: there the depths of both are mixed
 )
-PART_GAP_M = 0.006
+PART_GAP_M = 0.012
 MIN_PART = 100
 PARTS = 8
 

@@ -8,7 +8,7 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cloud import noise_growth
-from soft_arm_vision.clouds.cylinder_fit import perpendiculars
+from soft_arm_vision.clouds.cylinder import perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.ray_cylinder import (
     CERTAIN_MARGIN,

@@ -10,7 +10,8 @@ from threadpoolctl import ThreadpoolController
 
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds import cloud
-from soft_arm_vision.clouds.cylinder_fit import Cylinders, ransac_cylinder
+from soft_arm_vision.clouds.cylinder import Cylinders
+from soft_arm_vision.clouds.cylinder_fit import ransac_cylinder
 from soft_arm_vision.errors import FitRefused, Underconstrained, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.fit import RingFit, fit_ring

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.clouds.cylinder_fit import Cylinders, cross, optimise, perpendiculars, tukey
+from soft_arm_vision.clouds.cylinder import Cylinders, cross, optimise, perpendiculars, tukey
 from soft_arm_vision.errors import FitRefused, Underconstrained
 from soft_arm_vision.ring.edge_error import CUT_LIMITS_PX, ROUNDING_PX2, TAIL_CUT, edge_posterior
 from soft_arm_vision.ring.outline import Outline, OutlineResidual, outline_residual

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from soft_arm_kinematics.backends.machine_code import njit
-from soft_arm_vision.clouds.cylinder_fit import perpendiculars
+from soft_arm_vision.clouds.cylinder import perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.segmentation.candidate import Candidate
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds import cloud
-from soft_arm_vision.clouds.cylinder_fit import Cylinders, ransac_cylinder, surface_frame
+from soft_arm_vision.clouds.cylinder import Cylinders, surface_frame
+from soft_arm_vision.clouds.cylinder_fit import ransac_cylinder
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.depth_samples import DepthSamples, sample_depth
 from soft_arm_vision.ring.mask_refinement import refine

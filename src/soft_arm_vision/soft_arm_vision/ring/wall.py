@@ -6,7 +6,7 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cloud import REFERENCE_DEPTH_M
-from soft_arm_vision.clouds.cylinder_fit import Cylinders, surface_frame
+from soft_arm_vision.clouds.cylinder import Cylinders, normal_equations, surface_frame
 from soft_arm_vision.errors import FitRefused
 
 SIGMA_LIMITS_M = (0.4e-3, 3e-3)  # at the reference depth; it grows with the square of depth
@@ -59,13 +59,18 @@ class RingWall:
             centre, axes: Pose: centre [m] (3,), and three unit vectors of which the last is the axis.
             roughly: Take M for the one of a large even surface, which is as good for a step.
         """
-        rows, residual, weight, sigma, found_m, independent, pull = _normal_equations(
-            self._points, self._rays, self._spread, centre, np.array(axes), self._ring.radius_m, self._ring.thickness_m,
-            0.75 * self._ring.height_m, self.sigma_m,
+        rows, residual, weight, noise, matrix, gradient, _ = normal_equations(
+            self._points, np.asarray(centre, float), *np.array(axes), self._ring.radius_m,
+            self._ring.thickness_m, np.zeros(3), self._spread, CUT_SIGMAS * self.sigma_m, False,
+            MIN_INCIDENCE, 0.75 * self._ring.height_m,
         )  # fmt: skip
         if weight.sum() < MIN_INLIER_SHARE * MIN_POINTS:
             raise FitRefused(f'bad fit: {weight.sum():.0f} points lie on the wall')
-        self.sigma_m, self.inlier_share = found_m, np.count_nonzero(weight) / len(weight)
+        deviation = np.abs(residual / noise)[weight > 0]
+        self.sigma_m = float(np.clip(1.4826 * np.median(deviation), *SIGMA_LIMITS_M))
+        self.inlier_share = np.count_nonzero(weight) / len(weight)
+        rows, sigma = rows[:, :4], self.sigma_m * noise
+        independent, pull = matrix[:4, :4] / self.sigma_m**2, gradient[:4] / self.sigma_m**2
         hessian, gradient = np.zeros((5, 5)), np.zeros(5)
         if roughly:
             hessian[_KNOWN], gradient[[0, 1, 3, 4]] = (
@@ -114,53 +119,6 @@ class RingWall:
     def _frame(self, point, axis):
         cylinder = Cylinders(point[None], axis[None], np.array([self._ring.radius_m]))
         return (part[0] for part in surface_frame(self._points, cylinder))
-
-
-@njit(cache=True, nogil=True)
-def _normal_equations(points, rays, spread, centre, axes, radius_m, thickness_m, reach_m, sigma_m):
-    """Normal equations of points that are independent.
-
-    Returns:
-        Derivatives of the points' distances by the four unknowns (n, 4); distances [m], Tukey's
-        weights and noise [m] of each (n,); noise at the reference depth, found anew [m]; and the
-        equations, (4, 4) and (4,).
-    """
-    rows, residual = np.empty((len(points), 4)), np.empty(len(points))
-    scale, weight = np.empty(len(points)), np.zeros(len(points))
-    axis, used = axes[2], 0
-    for i in range(len(points)):
-        x, y, z = points[i, 0] - centre[0], points[i, 1] - centre[1], points[i, 2] - centre[2]
-        axial = x * axis[0] + y * axis[1] + z * axis[2]
-        x, y, z = x - axial * axis[0], y - axial * axis[1], z - axial * axis[2]
-        distance = max(np.sqrt(x * x + y * y + z * z), 1e-9)
-        x, y, z = x / distance, y / distance, z / distance
-        incidence = x * rays[i, 0] + y * rays[i, 1] + z * rays[i, 2]
-        residual[i] = distance - radius_m
-        if incidence > 0:  # the far side shows its inner wall
-            residual[i] += thickness_m
-        scale[i] = spread[i] * max(abs(incidence), MIN_INCIDENCE)
-        within = 1 - (residual[i] / (scale[i] * CUT_SIGMAS * sigma_m)) ** 2
-        if within > 0 and abs(axial) < reach_m and abs(incidence) > MIN_INCIDENCE:
-            weight[i] = within * within
-            used += 1
-        rows[i, 0] = x * axes[0, 0] + y * axes[0, 1] + z * axes[0, 2]
-        rows[i, 1] = x * axes[1, 0] + y * axes[1, 1] + z * axes[1, 2]
-        rows[i, 2], rows[i, 3] = axial * rows[i, 0], axial * rows[i, 1]
-    size, k = np.zeros(max(used, 1)), 0
-    for i in range(len(points)):
-        if weight[i] > 0:
-            size[k] = abs(residual[i] / scale[i])
-            k += 1
-    found_m = min(max(1.4826 * np.median(size), SIGMA_LIMITS_M[0]), SIGMA_LIMITS_M[1])
-    matrix, pull = np.zeros((4, 4)), np.zeros(4)
-    for i in range(len(points)):
-        if weight[i] > 0:
-            information = weight[i] / (found_m * scale[i]) ** 2
-            for a in range(4):
-                pull[a] += information * rows[i, a] * residual[i]
-                for b in range(4):
-                    matrix[a, b] += information * rows[i, a] * rows[i, b]
-    return rows, residual, weight, found_m * scale, found_m, matrix, pull
 
 
 def _influence(deviation: np.ndarray, weight: np.ndarray, cut: float) -> tuple[float, float]:

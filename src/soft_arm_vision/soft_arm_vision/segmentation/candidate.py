@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.clouds.cylinder_fit import Cylinders
+from soft_arm_vision.clouds.cylinder import Cylinders
 from soft_arm_vision.intrinsics import Intrinsics
 
 

@@ -2,16 +2,18 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from soft_arm_vision.clouds.cylinder_fit import (
-    MAX_HYPOTHESES,
+from soft_arm_vision.clouds.cylinder import (
     Cylinders,
-    msac_cost,
     optimise,
     perpendiculars,
-    ransac_cylinder,
-    required_hypotheses,
     surface_frame,
     tukey,
+)
+from soft_arm_vision.clouds.cylinder_fit import (
+    MAX_HYPOTHESES,
+    msac_cost,
+    ransac_cylinder,
+    required_hypotheses,
 )
 
 RADIUS_M = 0.045

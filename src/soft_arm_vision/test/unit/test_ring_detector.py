@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from soft_arm_vision.clouds.cylinder_fit import Cylinders
+from soft_arm_vision.clouds.cylinder import Cylinders
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import RingDetector, draw_overlay
 from soft_arm_vision.segmentation.candidate import Candidate
