@@ -28,7 +28,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='Ring segmentation, cylinder fit, extrinsic calibration and finger bends from a depth camera.',
+    description='Ring pose, cylinder fit, extrinsic calibration, finger bends from a depth camera.',
     license='Apache-2.0',
     extras_require={
         'test': ['soft_arm_node_kit', 'soft_arm_sim', 'hypothesis', 'mujoco', 'pytest']

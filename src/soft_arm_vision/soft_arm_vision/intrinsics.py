@@ -43,20 +43,24 @@ class Intrinsics:
     def __post_init__(self):
         if not (self.width > 0 and self.height > 0):
             raise VisionError(
-                f'the picture is {self.width} x {self.height} px, it must have pixels: does the camera run?'
+                f'the picture is {self.width} x {self.height} px, it must have pixels: does '
+                'the camera run?'
             )
         if not (0 < self.fx < np.inf and 0 < self.fy < np.inf):
             raise VisionError(
-                f'focal lengths fx={self.fx}, fy={self.fy} px must be positive and finite: is the camera calibrated?'
+                f'focal lengths fx={self.fx}, fy={self.fy} px must be positive and finite: '
+                'is the camera calibrated?'
             )
         lens = ', '.join(f'{d:.3g}' for d in self.distortion[:14])
         if not np.isfinite([self.cx, self.cy, *self.distortion]).all():
             raise VisionError(
-                f'cx={self.cx}, cy={self.cy} px and distortion {lens} must be finite: is the camera calibrated?'
+                f'cx={self.cx}, cy={self.cy} px and distortion {lens} must be finite: is '
+                'the camera calibrated?'
             )
         if len(self.distortion) not in DISTORTIONS:
             raise VisionError(
-                f'{len(self.distortion)} distortion coefficients: {DISTORTIONS} are known; calibrate with plumb_bob'
+                f'{len(self.distortion)} distortion coefficients: {DISTORTIONS} are known; '
+                'calibrate with plumb_bob'
             )
         if any(self.distortion):
             corners = np.array(
@@ -67,7 +71,8 @@ class Intrinsics:
                 np.isfinite(rays).all() and np.abs(self.pixels(rays) - corners).max() < ROOM_PX
             ):
                 raise VisionError(
-                    f'distortion {lens} cannot be undone in the corners of the picture: calibrate the camera again'
+                    f'distortion {lens} cannot be undone in the corners of the picture: '
+                    'calibrate the camera again'
                 )
 
     @classmethod
@@ -79,7 +84,8 @@ class Intrinsics:
         """
         if info.distortion_model not in MODELS:
             raise VisionError(
-                f'lens model {info.distortion_model[:40]!r}: only {" and ".join(MODELS[:2])} are known; rectify the images'
+                f'lens model {info.distortion_model[:40]!r}: only '
+                f'{" and ".join(MODELS[:2])} are known; rectify the images'
             )
         return cls(
             info.width,
@@ -92,7 +98,7 @@ class Intrinsics:
         )
 
     def ray_grid(self) -> np.ndarray:
-        """Normalised coordinates (x/z, y/z) of every pixel, shape (height, width, 2), float32; cached."""
+        """Return the normalised coordinates of every pixel, (height, width, 2), float32; cached."""
         return _ray_grid(self)
 
     def rays(self, pixels: np.ndarray) -> np.ndarray:
@@ -113,7 +119,7 @@ class Intrinsics:
         return (pixels - (self.cx, self.cy)) / (self.fx, self.fy)
 
     def pixels(self, rays: np.ndarray) -> np.ndarray:
-        """Pixels (u, v) that show normalised coordinates (x/z, y/z), shape (n, 2): the inverse of `rays`."""
+        """Return the pixels (u, v) of normalised coordinates, (n, 2): the inverse of `rays`."""
         rays = np.asarray(rays, float)
         if any(self.distortion) and len(rays):
             points = np.column_stack([rays, np.ones(len(rays))])

@@ -1,4 +1,4 @@
-"""Synthetic RGB-D frames of a ring: rays against a hollow cylinder, and the D435i noise model that the bars are stated for."""
+"""Synthetic RGB-D frames of a ring with the D435i noise model that the bars are stated for."""
 
 from dataclasses import dataclass
 
@@ -45,7 +45,8 @@ def render(
         axis: Of the ring; the arm leaves it along -axis.
         ring: Robot file's ring.
         seed: Of the noise.
-        noise: Axial noise at 0.47 m [mm] (correlated over 2 px, growing with the square of depth); 0: exact, no quantisation.
+        noise: Axial noise at 0.47 m [mm] (correlated over 2 px, growing with the square of depth);
+            0: exact.
         intrinsics: Of both images.
         arm: Draw the module behind the ring.
         wall_m: Depth of the background.

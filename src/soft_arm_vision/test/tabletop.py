@@ -20,7 +20,7 @@ EDGE_PX = 1.0
 
 @dataclass(frozen=True)
 class Scene:
-    """A cloud [m] (n, 3) in the optical frame and the cylinder in it: a point on its axis, its axis, its outer radius and wall [m]."""
+    """A cloud [m] (n, 3) in the optical frame and the cylinder in it, with its wall [m]."""
 
     points: np.ndarray
     centre: np.ndarray
@@ -51,7 +51,8 @@ def tabletop(
         body: cylinder (solid or hollow, with or without a handle), sphere, box or none.
         clutter: Boxes and a ball beside and in front of it.
         noise: Factor on the disparity's noise.
-        crop: whole, ball (what is near the cylinder), object (without the table) or part (a strip of it is lost).
+        crop: whole, ball (near the cylinder), object (without the table) or part (a strip is
+            missing).
     """
     rng = np.random.default_rng(seed)
     tilt, distance_m = rng.uniform(np.radians(20), np.radians(50)), rng.uniform(0.5, 1.5)

@@ -1,4 +1,4 @@
-"""`softarm bench vision`: masks, poses and speed on scenes that training never saw, beside pyransac3d and PCL."""
+"""`softarm bench vision`: masks, poses and speed on held-out scenes, beside pyransac3d and PCL."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`softarm experiment ring`: table 6 of the paper, 30 fits of the ring at each of ten random places."""
+"""`softarm experiment ring`: table 6 of the vision paper, 30 fits at each of ten random places."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
         prog='softarm experiment ring',
-        description='Fit the ring often at random places of the virtual arm, as table 6 of the paper does.',
+        description='Fit the ring often at random places of the virtual arm, as in table 6.',
     )
     parser.add_robot()
     parser.add_argument('--places', type=positive_count, default=10, help='(default: %(default)s)')
@@ -53,9 +53,14 @@ def _measure(options) -> int:
         total=options.places, unit=' places', file=sys.stderr, disable=not sys.stderr.isatty()
     ) as bar:
         places = measure_places(
-            load_robot(options.robot), places=options.places, frames=options.fits, segmenter=options.segmenter,
-            depth_scale_error=options.depth_scale_error, seed=options.seed, report=bar.update,
-        )  # fmt: skip
+            load_robot(options.robot),
+            places=options.places,
+            frames=options.fits,
+            segmenter=options.segmenter,
+            depth_scale_error=options.depth_scale_error,
+            seed=options.seed,
+            report=bar.update,
+        )
     if not places:
         raise VisionError('the camera saw the ring at no place')
     if options.json:
@@ -71,8 +76,12 @@ def _plain(places: list[Place]) -> dict:
         | {'error_m': p.error_m}
         for p in places
     ]
-    return {'error_mean_m': _mean(places, 'error_m'), 'std_mean_m': _mean(places, 'std_m'), 'paper_error_mean_m': np.mean(PAPER_ERROR_M),
-            'places': rows}  # fmt: skip
+    return {
+        'error_mean_m': _mean(places, 'error_m'),
+        'std_mean_m': _mean(places, 'std_m'),
+        'paper_error_mean_m': np.mean(PAPER_ERROR_M),
+        'places': rows,
+    }
 
 
 def _mean(places: list[Place], name: str) -> float:
@@ -82,13 +91,15 @@ def _mean(places: list[Place], name: str) -> float:
 def _print(places: list[Place]) -> None:
     paper_mm = 1e3 * np.mean(PAPER_ERROR_M)
     print(
-        'place            true [mm]            mean of fits [mm]   |mean - true|   std  [mm]  axis [deg]  fits   paper [mm]'
+        'place            true [mm]            mean of fits [mm]   |mean - true|   std  '
+        '[mm]  axis [deg]  fits   paper [mm]'
     )
     for i, p in enumerate(places):
         true, mean = (' '.join(f'{1e3 * x:7.2f}' for x in point) for point in (p.true_m, p.mean_m))
         paper = f'{1e3 * PAPER_ERROR_M[i]:6.2f}' if i < len(PAPER_ERROR_M) else '     -'
-        print(f'{i + 1:3d}   {true}   {mean}   {1e3 * p.error_m:8.3f}   {1e3 * p.std_m:8.3f}  {np.degrees(p.axis_rad):8.2f}'
-              f'  {p.fits:4d}/{p.frames}  {paper}')  # fmt: skip
+        errors = f'{1e3 * p.error_m:8.3f}   {1e3 * p.std_m:8.3f}  {np.degrees(p.axis_rad):8.2f}'
+        print(f'{i + 1:3d}   {true}   {mean}   {errors}  {p.fits:4d}/{p.frames}  {paper}')
     print(
-        f'mean{"":49s}{1e3 * _mean(places, "error_m"):8.3f}   {1e3 * _mean(places, "std_m"):8.3f}{"":21s}{paper_mm:6.2f}'
+        f'mean{"":49s}{1e3 * _mean(places, "error_m"):8.3f}   '
+        f'{1e3 * _mean(places, "std_m"):8.3f}{"":21s}{paper_mm:6.2f}'
     )

@@ -109,7 +109,7 @@ def masks_and_poses(options, ring: Ring) -> dict:
 def _timed(
     samples: Iterator[Sample], ring: Ring, segmenter: Segmenter, intrinsics: Intrinsics
 ) -> Iterator[tuple[Sample, Detection, float]]:
-    """Samples with what is found in them and the time [s] it took; drawn some at a time, so that drawing does not count."""
+    """Yield samples with their detection and its time [s]; rendering does not count."""
     while block := list(islice(samples, DRAWN_AT_ONCE)):
         answers = []
         for sample in block:
@@ -120,7 +120,7 @@ def _timed(
 
 
 def _beside_bound(errors_m: np.ndarray, bounds_m: np.ndarray) -> dict[str, float | None]:
-    """Root mean square of the Cramer-Rao bounds of the same frames, and how many times that the errors are."""
+    """Return the RMS Cramer-Rao bound of the same frames, and the ratio of the errors to it."""
     if len(errors_m) == 0:
         return {'centre_cramer_rao_m': None, 'centre_over_cramer_rao': None}
     known = np.isfinite(bounds_m)

@@ -1,4 +1,4 @@
-"""`softarm train ring-segmenter`: train YOLACT on drawn rings, or on a laboratory's own labels."""
+"""`softarm train ring-segmenter`: train YOLACT on synthetic rings or on own labels."""
 
 import importlib.util
 import signal
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
         prog='softarm train ring-segmenter',
-        description='Train YOLACT. The same command goes on with an interrupted run; Ctrl-C leaves a checkpoint.',
+        description='Train YOLACT. Ctrl-C leaves a checkpoint; the same command continues.',
     )
     parser.add_argument(
         '--out',
@@ -95,7 +95,8 @@ def _train(options) -> int:
     )  # known to be good before anything is drawn
     if RING_CLASS not in options.classes.split(','):
         raise VisionError(
-            f'--classes {options.classes}: the detector looks for {RING_CLASS!r}; add it, and rename the category in your data'
+            f'--classes {options.classes}: the detector looks for {RING_CLASS!r}; add it, '
+            'and rename the category in your data'
         )
     import torch  # takes seconds: not before --help
 
@@ -115,7 +116,8 @@ def _train(options) -> int:
             'colours and depth' if data.has_depth else 'colours only: not every picture has depth'
         )
         print(
-            f'{pictures} pictures, {seen}; anchors suit {100 * anchor_recall(data):.0f} % of the instances',
+            f'{pictures} pictures, {seen}; anchors suit {100 * anchor_recall(data):.0f} % '
+            'of the instances',
             file=sys.stderr,
         )
         _run(trainer, data, options.out)
@@ -139,7 +141,8 @@ def _train(options) -> int:
     if trainer.step >= options.steps and not options.data:
         write_metadata(network, metadata | {'verifier': _verifier(network, options)})
     print(
-        f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, SHA-256 {checksum}'
+        f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, '
+        f'SHA-256 {checksum}'
     )
     print(f'network {network} with its metadata')
     return 0 if trainer.step >= options.steps else 130

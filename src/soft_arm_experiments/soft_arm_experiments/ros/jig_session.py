@@ -1,4 +1,7 @@
-"""Measures a ring on a calibration jig through the camera's topics; starts the virtual rig if it is wanted and none runs."""
+"""Measure the ring on a calibration jig through the camera's topics.
+
+The virtual rig is started if it is wanted and none runs.
+"""
 
 import os
 import queue
@@ -35,7 +38,8 @@ class JigSession:
 
     Args:
         ring: The ring that is measured.
-        virtual: Move the ring of the virtual rig; it is started, and stopped at the end, if none is running.
+        virtual: Move the ring of the virtual rig, which is started if none runs, and then stopped
+            at the end.
     """
 
     def __init__(self, ring: Ring, virtual: bool):
@@ -70,7 +74,8 @@ class JigSession:
             self._spin_until(
                 lambda: self._info is not None,
                 CAMERA_S,
-                f'no camera info on {CAMERA}/color/camera_info within {CAMERA_S:.0f} s: is the camera running?',
+                f'no camera info on {CAMERA}/color/camera_info within {CAMERA_S:.0f} s: is '
+                'the camera running?',
             )
             unfinished.pop_all()
         return self
@@ -153,7 +158,8 @@ class JigSession:
         cameras = self._node.count_publishers(f'{CAMERA}/color/camera_info')
         if cameras > 1:
             raise VisionError(
-                f'{cameras} nodes publish {CAMERA}/color/camera_info: end all but the camera that is calibrated'
+                f'{cameras} nodes publish {CAMERA}/color/camera_info: end all but the '
+                'camera that is calibrated'
             )
         if mismatch := self._devices.mismatch(rig, devices):
             raise VisionError(mismatch)
@@ -176,7 +182,8 @@ class JigSession:
         while not self._place.wait_for_service(timeout_sec=0.5):
             if self._rig.poll() is not None:
                 raise VisionError(
-                    f'the virtual rig ended with exit code {self._rig.returncode}; its message stands above'
+                    f'the virtual rig ended with exit code {self._rig.returncode}; its '
+                    'message stands above'
                 )
             if time.monotonic() > deadline:
                 raise VisionError(f'the virtual rig did not start within {START_RIG_S:.0f} s')

@@ -10,7 +10,7 @@ from matplotlib import pyplot  # noqa: E402
 
 
 def draw_curves(progress, path: Path) -> None:
-    """Losses over the steps of a `training.Progress`, as PNG; nothing if nothing was reported yet."""
+    """Draw the losses of a `training.Progress` over the steps, as PNG; nothing without a report."""
     if not progress.rows:
         return
     rows = np.array(progress.rows)

@@ -27,7 +27,7 @@ class _Flat(nn.Module):
 
 
 def export(network: Yolact, path: Path, metadata: dict) -> dict:
-    """Write `path` (.onnx) and, beside it, the metadata (.json) with checksum and configuration; returns the metadata.
+    """Write `path` (.onnx) and its metadata (.json) beside it; return the metadata.
 
     Args:
         network: Ready for inference.

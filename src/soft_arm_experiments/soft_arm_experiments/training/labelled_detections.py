@@ -1,4 +1,4 @@
-"""What a network finds in labelled pictures, with what depth says of each find and whether it is the ring."""
+"""Detections of a network in labelled images, with their depth evidence and their truth."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,7 +14,9 @@ from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 from soft_arm_vision.segmentation.yolact_segmenter import MAX_DETECTIONS
 
-OF_RING_IOU = 0.3  # of a find's mask with the ring's, or of the mask that depth draws there; one that overlaps less teaches nothing
+# Overlap of a detection's mask, or of its refinement, with the ring's mask from which it is the
+# ring. A detection with less, but some, overlap is left out.
+OF_RING_IOU = 0.3
 
 
 def labelled_detections(
@@ -29,7 +31,8 @@ def labelled_detections(
     Args:
         network: Of one class.
         ring: Its size.
-        samples: Pictures with depth and `visible_share`; those whose ring is hidden further than counts are left out.
+        samples: Images with depth and `visible_share`; those whose ring is mostly occluded are left
+            out.
         intrinsics: Of the pictures.
         min_score: Of a find.
     """

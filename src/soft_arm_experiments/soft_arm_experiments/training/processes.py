@@ -1,4 +1,4 @@
-"""Processes that train together: each learns from its part of the pictures, and all take the mean of their gradients."""
+"""Data-parallel training: each process learns from a part of the images; gradients are averaged."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from soft_arm_vision.errors import VisionError
 
 @contextmanager
 def beside(others: int, task: Callable, *arguments) -> Iterator[None]:
-    """Train together with other processes that run `task(*arguments)` meanwhile; without any, alone.
+    """Train together with other processes that run `task(*arguments)`, or alone without any.
 
     Args:
         others: How many.

@@ -48,7 +48,7 @@ class TrainingSettings:
 
 @dataclass(eq=False)
 class Progress:
-    """What a run has come to: one row per reported step, (step, learning rate, class, box, mask, semantic, total)."""
+    """Progress of a run: one row (step, learning rate, losses, total) per reported step."""
 
     rows: list[tuple[float, ...]] = field(default_factory=list)
 
@@ -213,7 +213,8 @@ class Trainer:
         ]
         if differing:
             raise VisionError(
-                f'{path} was trained with another {", ".join(differing)}: give the same, or another folder with --out'
+                f'{path} was trained with another {", ".join(differing)}: give the same, or '
+                'another folder with --out'
             )
         try:
             self.network.load_state_dict(content['network'])

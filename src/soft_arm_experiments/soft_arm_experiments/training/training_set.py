@@ -1,4 +1,4 @@
-"""Pictures, their depth and masks to learn from, in memory; crops of them drawn at random; batches of those as the losses take them."""
+"""Images, depth and masks in memory, random crops of them, and batches for the losses."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -92,7 +92,8 @@ class TrainingSet:
             self._classes.append(sample.classes)
         if not any(len(classes) for classes in self._classes):
             raise VisionError(
-                f'{len(self._pictures)} pictures without one labelled instance: nothing to learn from'
+                f'{len(self._pictures)} pictures without one labelled instance: nothing to '
+                'learn from'
             )
         self.has_depth = all(depth is not None for depth in self._depths)
         self._hard_negatives = _hard_negatives(self._pictures, self._masks)
@@ -146,7 +147,10 @@ class TrainingSet:
     def _warp(
         self, i: int, size: tuple[int, int], rng: np.random.Generator
     ) -> tuple[np.ndarray, float]:
-        """From picture i to a crop of it; most are about one of its instances, or about what may be mistaken for one."""
+        """Return a random affine map from image i to a crop, and its zoom.
+
+        Most crops are centred near an instance or a hard negative.
+        """
         whole = np.array([self.layout.width_px, self.layout.height_px], float)
         zoom = np.exp(rng.uniform(*np.log(ZOOM)))
         turn = (
@@ -177,7 +181,7 @@ class TrainingSet:
 
 
 def _hard_negatives(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -> list[np.ndarray]:
-    """Some pixels (u, v) of each picture, shape (n, 2), that belong to no instance and have the colours of instances."""
+    """Return some pixels (n, 2) of each image with the colours of instances but outside of them."""
     bins, inside = [], []
     for picture, some in zip(pictures, masks, strict=True):
         level = (
@@ -250,7 +254,7 @@ def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator
 def make_batch(
     drawn: list[Crop], anchors: np.ndarray, config: YolactConfig
 ) -> tuple[torch.Tensor, Targets]:
-    """Network's input and targets of crops of one size; `anchors` are those of a picture of that size."""
+    """Return network input and targets of crops of one size, with the anchors of that size."""
     height, width = drawn[0].picture.shape[:2]
     pictures = np.stack(
         [input_channels(crop.picture, crop.depth_m if config.depth else None) for crop in drawn]
@@ -298,7 +302,7 @@ def _reduced(masks: np.ndarray, stride: int, width: int, height: int) -> np.ndar
 
 
 def anchor_recall(data: TrainingSet, count: int = 500, seed: int = 0) -> float:
-    """Share of labelled instances that some anchor overlaps by half: whether the layout suits the data."""
+    """Return the share of labelled instances that some anchor overlaps by half."""
     rng, anchors = np.random.default_rng(seed), corners(data.layout.boxes())
     boxes = [_box(mask) for _ in range(count) for mask in data.draw(rng).masks]
     return float(

@@ -21,8 +21,10 @@ class PoseErrors:
     Attributes:
         centre_m: Distances from the true centre, shape (n,).
         axis_rad: Angles from the true axis, its sign left aside, shape (n,).
-        normalised: Squared centre errors by their covariance, shape (n,); chi-square of 3 degrees of freedom if that is right.
-        pose_normalised: Squared errors of centre and axis by their covariance, shape (n,); chi-square of 5 degrees of freedom.
+        normalised: Squared centre errors normalised by their covariance, shape (n,); chi-square
+            with 3 degrees of freedom if the covariance is right.
+        pose_normalised: The same for centre and axis, shape (n,); chi-square with 5 degrees of
+            freedom.
     """
 
     centre_m: np.ndarray
@@ -70,7 +72,7 @@ def pose_errors(detections: list[Detection], T_optical_ring: list[np.ndarray]) -
 
 
 def _pose_normalised(fit: RingFit, centre: np.ndarray, axis: np.ndarray) -> float:
-    """Squared error of the five degrees of freedom by their covariance; the rotation about the axis is left out."""
+    """Return the normalised squared error of the pose, without the rotation about the axis."""
     five = np.zeros((5, 6))
     five[:3, :3], five[3:, 3:] = np.eye(3), perpendiculars(fit.axis)
     error = five @ np.concatenate([centre - fit.centre, np.cross(fit.axis, axis)])

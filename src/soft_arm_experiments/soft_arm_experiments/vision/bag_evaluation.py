@@ -24,7 +24,8 @@ class BagReport:
 
     Attributes:
         topics: What was taken from the bag, by its role.
-        frames, poses: Numbers of frames and of poses found in them; of recorded poses twice the same.
+        frames, poses: Number of frames and of poses found in them; for recorded poses both are the
+            same.
         reasons: How often each reason stood against a pose, numbers in it left out.
         recorded_s, computed_s: Length of the recording and time taken for it.
         errors: As `accuracy.PoseErrors.summary`; None without truth.
@@ -49,7 +50,7 @@ def evaluate(
     T_base_camera: np.ndarray,
     report: Callable[[], None] = lambda: None,
 ) -> BagReport:
-    """Run a bag's images through a detector; without images take the poses that were found when it was recorded.
+    """Run a bag's images through a detector; without images take the recorded poses.
 
     Args:
         bag: Folder of the bag.
@@ -65,7 +66,8 @@ def evaluate(
     truth_ns, T_base_ring, _ = read_poses(bag, topics.truth)
     if topics.colour is None and topics.ring_pose is None:
         raise VisionError(
-            f'bag {bag} holds neither images nor ring_pose: record again with softarm bag record --images -o FOLDER'
+            f'bag {bag} holds neither images nor ring_pose: record again with softarm bag '
+            'record --images -o FOLDER'
         )
     if topics.colour is not None:
         T_detected_base, roles = np.linalg.inv(T_base_camera), ('colour', 'depth', 'info', 'truth')
@@ -120,7 +122,10 @@ def evaluate(
 def _truth_at(
     stamps_ns: np.ndarray, truth_ns: np.ndarray, T_base_ring: np.ndarray
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Which stamps have truth near enough, and the truth then: its place between the two neighbours, its axis as that of the nearest."""
+    """Return the stamps that have a true pose near enough, and the true poses then.
+
+    The position is interpolated, the axis is that of the nearest pose.
+    """
     order = np.argsort(truth_ns, kind='stable')
     truth_ns, T_base_ring = truth_ns[order], T_base_ring[order]
     nearest = np.abs(truth_ns[None] - stamps_ns[:, None]).argmin(axis=1)
@@ -146,7 +151,8 @@ def draw_errors(report: BagReport, path: Path) -> None:
 
     if report.errors is None:
         raise VisionError(
-            'the bag holds no true pose of the ring (debug/tip_truth of a virtual rig), so there is no error to draw'
+            'the bag holds no true pose of the ring (debug/tip_truth of a virtual rig), so '
+            'there is no error to draw'
         )
     figure = Figure(figsize=(10, 4), layout='constrained')
     axes = figure.add_subplot(xlabel='time [s]', ylabel='error of the centre [mm]', ylim=(0, None))

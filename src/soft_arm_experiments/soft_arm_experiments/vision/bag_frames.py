@@ -21,8 +21,11 @@ _COLOUR = (
     'color/image_rect',
     'rgb/image_rect',
 )
-_DEPTH = tuple(f'{kind}/{image}' for kind in ('aligned_depth_to_color', 'depth_registered', 'depth_to_rgb', 'depth')
-               for image in ('image_raw', 'image_rect_raw', 'image_rect', 'image'))  # fmt: skip
+_DEPTH = tuple(
+    f'{kind}/{image}'
+    for kind in ('aligned_depth_to_color', 'depth_registered', 'depth_to_rgb', 'depth')
+    for image in ('image_raw', 'image_rect_raw', 'image_rect', 'image')
+)
 _LOOKED_BACK = 4  # images whose other half may still come
 
 
@@ -54,7 +57,7 @@ class BagTopics:
 
 
 def find_topics(bag: Path) -> BagTopics:
-    """The topics of a bag that count, by type and by the names that cameras and our nodes use, in any namespace.
+    """Return the relevant topics of a bag, by type and usual names, in any namespace.
 
     Raises:
         VisionError: If the bag cannot be read.
@@ -108,7 +111,8 @@ def read_frames(bag: Path) -> Iterator[BagFrame]:
     colour_topic, depth_topic, info_topic = topics.colour, topics.depth, topics.info
     if colour_topic is None:
         raise VisionError(
-            f'bag {bag} holds no colour with depth and camera_info: record again with softarm bag record --images -o FOLDER'
+            f'bag {bag} holds no colour with depth and camera_info: record again with '
+            'softarm bag record --images -o FOLDER'
         )
     waiting, intrinsics = {colour_topic: {}, depth_topic: {}}, None
     for topic, message in _messages(bag, (colour_topic, depth_topic, info_topic)):
@@ -127,7 +131,10 @@ def read_frames(bag: Path) -> Iterator[BagFrame]:
 
 
 def read_poses(bag: Path, topic: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Stamps [ns] (n,), poses (n, 4, 4) and covariances (n, 6, 6), zeros where there are none, of a topic; n is 0 without a topic."""
+    """Return stamps [ns] (n,), poses (n, 4, 4) and covariances (n, 6, 6) of a topic.
+
+    Missing covariances are 0; n is 0 without a topic.
+    """
     stamps, poses, covariances = [], [], []
     for _, message in _messages(bag, () if topic is None else (topic,)):
         pose = getattr(message.pose, 'pose', message.pose)

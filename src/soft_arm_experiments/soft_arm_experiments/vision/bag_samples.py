@@ -1,4 +1,4 @@
-"""Pictures of a recorded bag as a labelled set, so that a laboratory can train on its own camera, arm and light."""
+"""Labelled samples from a recorded bag, to train on a laboratory's own camera, arm and light."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +25,8 @@ def bag_samples(
 
     Args:
         bag: Folder of the bag.
-        detector: Proposes masks, classes are 0; None: all frames come, without masks, to be labelled by hand.
+        detector: Proposes masks of class 0. None: yield all frames without masks, to be labelled by
+            hand.
         every: 1 takes all frames.
         report: Called after every frame that was looked at.
     """

@@ -1,4 +1,4 @@
-"""COCO-style data sets on disk: pictures, instance masks, and for drawn frames depth and pose beside them.
+"""COCO-style data sets on disk: images, instance masks, and optionally depth and pose.
 
 A laboratory's own labels come in the same way: any COCO instance file (polygons, run lengths as a
 list or as a string) beside its pictures. Only the names of its categories must be those of the
@@ -80,7 +80,7 @@ class Sample:
 
 
 def write(folder: Path, samples: Iterable[Sample], classes: tuple[str, ...], info: dict) -> int:
-    """Write a data set; returns the number of pictures. The labels are written last, so an interrupted set is no set."""
+    """Write a data set and return its number of images; the labels are written last."""
     folder.mkdir(parents=True, exist_ok=True)
     images, annotations = [], []
     for number, sample in enumerate(samples):
@@ -154,13 +154,15 @@ def read(
     if not index:
         names = sorted(c['name'] for c in content['categories'])
         raise VisionError(
-            f'{labels} has categories {shown(names, plain=True)}, none of {list(classes)}: rename its categories'
+            f'{labels} has categories {shown(names, plain=True)}, none of {list(classes)}: '
+            'rename its categories'
         )
     of_image = {image['id']: [] for image in images}
     for annotation in content['annotations']:
         if annotation['image_id'] not in of_image:
             raise VisionError(
-                f'{labels}: an annotation is of image {shown(annotation["image_id"])}, which is not among the images'
+                f'{labels}: an annotation is of image {shown(annotation["image_id"])}, '
+                'which is not among the images'
             )
         if annotation['category_id'] in index and not annotation.get('iscrowd'):
             of_image[annotation['image_id']].append(annotation)
@@ -247,5 +249,6 @@ def _read_picture(folder: Path, name: str, mode: int) -> np.ndarray:
             if picture is not None:
                 return picture
     raise VisionError(
-        f'picture {shown(name, plain=True)} is neither in {folder} nor in {folder / "images"}, or cannot be read'
+        f'picture {shown(name, plain=True)} is neither in {folder} nor in '
+        f'{folder / "images"}, or cannot be read'
     )

@@ -1,4 +1,4 @@
-"""The least error that any unbiased estimate of a ring's centre can have: what depth and outline of one frame tell (Cramer-Rao)."""
+"""Cramer-Rao bound: the least error of any unbiased estimate of a ring's centre in one frame."""
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from soft_arm_vision.ring.wall import CORRELATION_PX
 
 DEPTH_SIGMA_PER_M = 4e-3  # [1/m]: 1 mm at 0.5 m, growing with the square of depth
 DEPTH_QUANTUM_M = 1e-3
-STRIDE_PX = 2  # of the pixels that are used: neighbours nearer than the noise's correlation add next to nothing
+# Between the pixels that are used: those nearer than the correlation length add little.
+STRIDE_PX = 2
 MIN_INCIDENCE = 0.1  # cosine; at a more grazing view the depth is a flying pixel
 
 
@@ -22,7 +23,9 @@ def centre_bound_m(
     ring: Ring,
     intrinsics: Intrinsics,
 ) -> float:
-    """Square root of the trace of the centre's part of the inverse Fisher information [m]; infinite where one of the five unknowns is open.
+    """Return the root of the trace of the centre's part of the inverse Fisher information [m].
+
+    It is infinite if one of the five unknowns is unobservable.
 
     Information I = J' C^-1 J of the depth plus 12 K' K of the outline. J: derivative of each
     pixel's depth by the pose, from the surface that its ray meets. C: s_i s_j exp(-d_ij^2 / (4 *
@@ -34,7 +37,8 @@ def centre_bound_m(
     Args:
         T_optical_ring: True pose, z the axis, shape (4, 4).
         mask: True visible pixels, shape (h, w), bool.
-        depth_m: Measured depth, 0 where there is none, shape (h, w); only where it is and what lies beside an edge is taken from it.
+        depth_m: Measured depth, 0 where there is none, shape (h, w); it only tells which pixels
+            have depth and what lies beside an edge.
         ring: The ring.
         intrinsics: Of both images.
     """

@@ -1,4 +1,4 @@
-"""The cylinder fit alone on half a ring's wall with outliers, beside pyransac3d and PCL on the same points in the same run.
+"""Compare the cylinder fit with those of pyransac3d and PCL on the same points.
 
 PCL is C++: where a compiler and its headers are found a small program of ours is compiled into a
 temporary folder and fed the points.
@@ -38,7 +38,7 @@ COMPILE_TIMEOUT_S, FIT_TIMEOUT_S = 300.0, 120.0
 
 
 def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
-    """Times and distances of the fitted axes from the true centre; None for a peer that is not there.
+    """Return times and errors of the fitted axes; None for a library that is not installed.
 
     `fit_ratio_*` is the peer's median time over ours; PCL's has the time of the normals in it, that
     its model cannot do without. `fit_ratio_pcl_without_normals` leaves them out.
@@ -84,7 +84,7 @@ def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
 def _pcl_fits(
     cases: list[tuple[np.ndarray, np.ndarray]], radius_m: float
 ) -> list[tuple[float, float, float]]:
-    """Time with normals [s], distance off the axis [m] and time without normals [s], for each case; none without PCL."""
+    """Return (time with normals [s], error of the axis [m], time without normals [s]) per case."""
     with TemporaryDirectory() as folder:
         program = compile_pcl(Path(folder))
         answers = (
@@ -101,7 +101,9 @@ def _pcl_fits(
 
 
 def compile_pcl(folder: Path) -> Path | None:
-    """PCL's fit as a program in this folder; None where there is no C++ compiler or no PCL (in `PCL_ROOT`, or /usr).
+    """Compile PCL's fit into this folder; None without a C++ compiler or without PCL.
+
+    PCL is looked for in `PCL_ROOT`, or in /usr.
 
     Raises:
         VisionError: If PCL is there and the program cannot be compiled.
@@ -164,7 +166,7 @@ def _pyransac3d():
 
 
 def _half_wall(rng, ring: Ring):
-    """Points on the near half of a ring's wall at 0.47 m with outliers around it, its centre and its axis."""
+    """Return points on the near half of a ring's wall with outliers, its centre and its axis."""
     angle = rng.uniform(-1.3, 1.3, POINTS)
     axis = np.array([rng.normal(0, 0.2), 1.0, rng.normal(0, 0.2)])
     axis /= np.linalg.norm(axis)

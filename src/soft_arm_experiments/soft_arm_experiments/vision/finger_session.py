@@ -1,4 +1,4 @@
-"""Calibration of a finger: records at pressures in both directions, cubics, and the tip's error against the truth of the virtual rig."""
+"""Calibrate a finger: measure bends over a pressure cycle, fit cubics, evaluate the tip's error."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ class VirtualFinger:
 
 
 def sweep_pa(robot: Robot, step_pa: float = STEP_PA) -> list[tuple[float, bool]]:
-    """Pressures [Pa] of a calibration in order, and whether on the way up: the whole range up, then down."""
+    """Return the pressures [Pa] of one cycle, up then down, and whether each is on the way up."""
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
     up = np.linspace(low_pa, high_pa, round((high_pa - low_pa) / step_pa) + 1)
     return [(float(p), True) for p in up] + [(float(p), False) for p in up[::-1]]
@@ -122,7 +122,7 @@ def record(
     progress: Callable[[Iterable], Iterable] = iter,
     writer: PictureWriter | None = None,
 ) -> Data:
-    """Measure the bends over one cycle of pressure that begins at the lower end, as every cycle after it does.
+    """Measure the bends over one pressure cycle that begins at the lowest pressure.
 
     Args:
         finger: The rig, virtual or running.
@@ -153,7 +153,7 @@ def measure_records(
     robot: Robot,
     camera_side: str = 'minus_y',
 ) -> Data:
-    """Measure the bends in recorded pictures; pictures that have clicks (by the name of their colour file) by those.
+    """Measure the bends in recorded images, by clicked lines where there are any.
 
     Raises:
         VisionError: If a picture cannot be read or its lines are not found; names the picture.
@@ -176,7 +176,7 @@ def measure_records(
 def by_piece(
     robot: Robot, estimator: FingerEstimator, rows: list[tuple[float, bool, list[np.ndarray]]]
 ) -> Data:
-    """Rows of pressure [Pa], way and the lines of each picture, as `fit_bends` takes them; when all pictures have been seen."""
+    """Convert rows of pressure [Pa], direction and lines into the input of `fit_bends`."""
     pressures_pa, rising = (np.array(column) for column in list(zip(*rows, strict=True))[:2])
     bends = np.array(
         [
@@ -190,7 +190,7 @@ def by_piece(
 def tip_errors(
     robot: Robot, fits: dict[str, CurveFit], finger: VirtualFinger
 ) -> dict[int, TipError]:
-    """Error of the calibrated model at the paper's pressures, by kPa, on a cycle that was not part of the calibration.
+    """Return the error of the calibrated model at the paper's pressures, by kPa, on a new cycle.
 
     The model is given what the pressure sensor reads. Its tip is compared with that of the true
     bends.
@@ -212,7 +212,10 @@ def tip_errors(
 def finger_error_percent(
     seed: int, robot_name: str | Path = 'four_piece_finger', frames: int = FRAMES
 ) -> dict[int, float]:
-    """Calibrate one virtual finger by its camera; its tip's error in percent of its length, the larger of both directions, by kPa."""
+    """Calibrate one virtual finger; return the tip's error in percent of its length, by kPa.
+
+    The larger error of both directions counts.
+    """
     robot = load_robot(robot_name)
     with VirtualFinger(robot, seed, frames) as finger:
         fits = fit_bends(robot, record(finger, robot))

@@ -1,4 +1,4 @@
-"""Table 6 of the paper on the virtual camera: the ring fitted 30 times at each of ten random places of the workspace."""
+"""Table 6 of the vision paper on the virtual camera: 30 fits at each of ten random places."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import Segmenter, make_segmenter, ring_of
 
 PAPER_ERROR_M = (0.65e-3, 0.70e-3, 1.26e-3, 0.98e-3, 1.92e-3, 1.75e-3, 1.16e-3, 0.45e-3, 1.11e-3)
-MAX_PLACES_TRIED = 20  # for each one wanted: where the arm hides the ring, or turns it to the camera, no pose is given
+# For each place wanted: no pose is found where the arm occludes the ring or turns it to the camera.
+MAX_PLACES_TRIED = 20
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Place:
         axis_rad: Mean angle between fitted and true axis.
         fits: Number of frames in which a pose was given.
         frames: Number of frames.
-        normalised: Mean squared centre error by its covariance; 3 if that is right and nothing is biased.
+        normalised: Mean squared centre error normalised by its covariance; 3 if the covariance is
+            right and no fit is biased.
     """
 
     true_m: np.ndarray

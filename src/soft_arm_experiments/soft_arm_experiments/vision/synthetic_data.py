@@ -1,4 +1,4 @@
-"""Makes data sets of the ring from the virtual camera; the only part of this package that knows the simulator."""
+"""Render labelled data sets of the ring with the virtual camera."""
 
 import sys
 from collections.abc import Iterator
@@ -146,7 +146,10 @@ def _block(
 
 
 def reduced(sample: coco.Sample, size_px: tuple[int, int]) -> coco.Sample:
-    """The sample at another (width, height), as the segmenter reduces it; masks are where most of a pixel is."""
+    """Return the sample at another (width, height), reduced as the segmenter reduces images.
+
+    A pixel belongs to a mask if most of it does.
+    """
     masks = [
         cv2.resize(mask.astype(np.float32), size_px, interpolation=cv2.INTER_AREA) >= 0.5
         for mask in sample.masks

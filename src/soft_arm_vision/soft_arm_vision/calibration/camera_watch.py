@@ -1,10 +1,11 @@
-"""Whether the camera still stands where it was when the node started: corners of the background tell."""
+"""Detect whether the camera has moved since the start, by corners of the background."""
 
 import cv2
 import numpy as np
 
 CORNERS = 150
-MIN_TRACKED = 15  # fewer corners of the first picture found again tell nothing: it is dark, or something stands before it
+# With fewer corners tracked nothing is concluded: the image is dark or the view is blocked.
+MIN_TRACKED = 15
 THERE_AND_BACK_PX = 0.5
 MOVED_PX = 2.0  # 1.5 mm at 0.47 m
 PATIENCE_LOOKS = 3
@@ -12,7 +13,9 @@ _WINDOW = {'winSize': (21, 21), 'maxLevel': 4}
 
 
 class CameraWatch:
-    """Finds corners of the first picture again in later ones. What moves (the arm, a hand) carries few of them along; a knock all.
+    """Track the corners of the first image in later ones.
+
+    What moves in the scene carries few corners along, a moved camera all of them.
 
     Look about once a second: it costs some milliseconds.
     """
@@ -31,7 +34,7 @@ class CameraWatch:
         return self._looks_moved >= PATIENCE_LOOKS
 
     def update(self, rgb: np.ndarray) -> None:
-        """Take in one picture, shape (h, w, 3), uint8. One of another size, or a first one without corners, begins anew."""
+        """Process one image (h, w, 3), uint8; an image of another size begins anew."""
         grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY)
         if self._first is None or self._first.shape != grey.shape:
             corners = cv2.goodFeaturesToTrack(grey, CORNERS, 0.02, 12)

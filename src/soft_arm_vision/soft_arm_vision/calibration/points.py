@@ -19,7 +19,9 @@ class _Jig(TypedDict):
 
 
 def read_jig(path: Path) -> np.ndarray:
-    """Ring centres on the jig's pegs in the base frame [m], shape (n, 3), from the key `pegs_m` of a YAML file.
+    """Return the ring centres on the jig's pegs in the base frame [m], shape (n, 3).
+
+    They are read from the key `pegs_m` of a YAML file.
 
     Raises:
         VisionError: If the file cannot be read or has no such list.
@@ -37,7 +39,9 @@ def read_jig(path: Path) -> np.ndarray:
 
 
 def read_correspondences(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Camera points (n, 3), base points (n, 3) [m] and place numbers (n,) from a CSV file with the columns `COLUMNS`.
+    """Return camera points (n, 3), base points (n, 3) [m] and place numbers (n,) of a CSV file.
+
+    The columns are `COLUMNS`.
 
     Raises:
         VisionError: If the file cannot be read, a column is missing or a value is not a number.

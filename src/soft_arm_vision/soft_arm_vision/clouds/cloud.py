@@ -15,11 +15,16 @@ MAX_LOCAL_RANGE_M = (
 
 
 def check_images(colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> None:
-    """Raise VisionError unless colour is RGB (h, w, 3) uint8, depth (h, w) uint16 or float, and both are as large as the camera says."""
+    """Raise VisionError unless two images can be used.
+
+    Colour must be RGB (h, w, 3) uint8, depth (h, w) uint16 or float, and both of the size that the
+    camera info states.
+    """
     shape = (intrinsics.height, intrinsics.width)
     if colour.shape != (*shape, 3) or depth.shape != shape:
         raise VisionError(
-            f'colour {colour.shape}, depth {depth.shape} and camera info {shape} differ in size: align depth to colour'
+            f'colour {colour.shape}, depth {depth.shape} and camera info {shape} differ in '
+            'size: align depth to colour'
         )
     if colour.dtype != np.uint8:
         raise VisionError(
@@ -27,19 +32,26 @@ def check_images(colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) 
         )
     if depth.dtype != np.uint16 and depth.dtype.kind != 'f':
         raise VisionError(
-            f'depth is of {depth.dtype}, but 16-bit millimetres or metres are needed: set the camera to 16UC1 or 32FC1'
+            f'depth is of {depth.dtype}, but 16-bit millimetres or metres are needed: set '
+            'the camera to 16UC1 or 32FC1'
         )
 
 
 def depth_in_metres(depth: np.ndarray) -> np.ndarray:
-    """Depth image as float32 metres; 16-bit images are millimetres. NaN, infinite and non-positive become 0 ("no data")."""
+    """Return a depth image as float32 metres; 16-bit images are in millimetres.
+
+    NaN, infinite and non-positive values become 0 ("no data").
+    """
     if depth.dtype.kind in 'ui':
         return depth.astype(np.float32) * np.float32(1e-3)
     return np.where(np.isfinite(depth) & (depth > 0), depth, 0).astype(np.float32)
 
 
 def noise_growth(depth_m: float) -> float:
-    """How many times a limit on depth's noise grows from the reference depth to this one [m]: with the square, and not below 1."""
+    """Return the factor by which the noise of depth exceeds that at the reference depth.
+
+    Noise grows with the square of the depth [m]; the factor is at least 1.
+    """
     return max(1.0, (depth_m / REFERENCE_DEPTH_M) ** 2)
 
 

@@ -10,9 +10,10 @@ from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.errors import VisionError
 
 _PLY_TYPES = {
-    'char': 'i1', 'uchar': 'u1', 'short': 'i2', 'ushort': 'u2', 'int': 'i4', 'uint': 'u4', 'float': 'f4', 'double': 'f8',
-    'int8': 'i1', 'uint8': 'u1', 'int16': 'i2', 'uint16': 'u2', 'int32': 'i4', 'uint32': 'u4', 'float32': 'f4', 'float64': 'f8',
-}  # fmt: skip
+    **{'char': 'i1', 'uchar': 'u1', 'short': 'i2', 'ushort': 'u2', 'int': 'i4', 'uint': 'u4'},
+    **{'float': 'f4', 'double': 'f8', 'float32': 'f4', 'float64': 'f8'},
+    **{'int8': 'i1', 'uint8': 'u1', 'int16': 'i2', 'uint16': 'u2', 'int32': 'i4', 'uint32': 'u4'},
+}
 
 
 class _UnknownKind(ValueError):
@@ -46,7 +47,8 @@ def read_cloud(path: Path) -> np.ndarray:
         OverflowError,
     ) as error:
         raise VisionError(
-            f'{path} is damaged: it is no {path.suffix.lower()[1:].upper()} file, or a part of it is missing'
+            f'{path} is damaged: it is no {path.suffix.lower()[1:].upper()} file, or a part '
+            'of it is missing'
         ) from error
     points = np.asarray(points, float)
     points = points[np.isfinite(points).all(axis=1)]

@@ -63,7 +63,7 @@ def hypothesise(
     radius_limits_m: tuple[float, float],
     threshold_m: float,
 ) -> Cylinders:
-    """Cylinders through random pairs of oriented points; pairs that contradict themselves are left out.
+    """Return cylinders through random pairs of oriented points; inconsistent pairs are left out.
 
     Args:
         seeds, normals: Points [m] and outward normals, (m, 3) each.
@@ -101,7 +101,10 @@ def hypothesise(
 def msac_cost(
     points: np.ndarray, cylinders: Cylinders, threshold_m: float, viewpoint: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean truncated squared distance in units of the threshold (K,), 0 best and 1 worst, and share of inliers (K,)."""
+    """Return cost and share of inliers of each cylinder, (K,) each.
+
+    The cost is the mean truncated squared distance in units of the threshold: 0 best, 1 worst.
+    """
     points, view = (
         np.ascontiguousarray(points, float),
         NOWHERE if viewpoint is None else np.asarray(viewpoint, float),

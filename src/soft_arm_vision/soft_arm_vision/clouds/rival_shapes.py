@@ -4,7 +4,9 @@ import numpy as np
 
 from soft_arm_vision.clouds.scene_parts import plane_of
 
-MAX_SPREAD = 0.2  # mean square of residuals in thresholds: 0.11 for noise of a third of it, 0.33 for points that are everywhere
+# Mean square of the residuals in units of the threshold: 0.11 for noise of a third of the
+# threshold, 0.33 for points that are spread evenly.
+MAX_SPREAD = 0.2
 
 
 def rival(points: np.ndarray, residual: np.ndarray, threshold_m: float) -> str | None:
@@ -51,7 +53,7 @@ def _off_sphere(points: np.ndarray, threshold_m: float) -> np.ndarray:
 
 
 def _off_two_planes(points: np.ndarray, threshold_m: float) -> np.ndarray:
-    """Distances to the nearer one of two planes, each the one with the most points of what is left."""
+    """Return the distances to the nearer of two planes, found one after the other."""
     rest, distances = points, []
     for _ in range(2):
         if len(rest) < 10:

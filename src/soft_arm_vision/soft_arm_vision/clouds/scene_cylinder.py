@@ -1,4 +1,8 @@
-"""One cylinder in any cloud: what is flat is taken away, what is left is parted, and the part that makes the best cylinder is fitted."""
+"""Find one cylinder in any cloud.
+
+Planes are removed, the rest is split into connected parts, and the part that holds the best
+cylinder is fitted.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -50,13 +54,16 @@ class SceneCylinder:
     Attributes:
         centre: Middle of the wall that is seen [m], shape (3,).
         axis: Unit vector, shape (3,).
-        radius_m, height_m: Of the wall; a given radius is not changed. Where a hollow body shows its outside and its inside, the radius is
+        radius_m, height_m: Of the wall; a given radius is not changed. If outside and inside of a
+            hollow body are visible, the radius is
             that of the middle of the wall.
         inliers: Points of the thinned cloud on its wall.
         inlier_share: Of the part of the cloud that it was found in.
-        covariance: Of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6); nothing is known of the rotation about the axis.
+        covariance: Of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6); the rotation about
+            the axis is unknown.
         radius_std_m: None if the radius was given.
-        thickness_m: Of the wall of a hollow body whose outside and inside are seen; None for any other.
+        thickness_m: Of the wall of a hollow body whose outside and inside are visible; None for any
+            other body.
     """
 
     centre: np.ndarray
@@ -99,7 +106,8 @@ def find_cylinder(
         points: Shape (n, 3) [m].
         radius_m: Known radius, or None to estimate it.
         height_m: Known height: walls that are much higher or lower are refused.
-        viewpoint: Camera position [m]: it tells the outside of a hollow body from the inside. None: the origin.
+        viewpoint: Camera position [m]: it tells the outside of a hollow body from its inside. None:
+            the origin.
         seed: Of the random choices.
 
     Raises:
@@ -119,7 +127,8 @@ def find_cylinder(
     across_m = 2 * float(np.linalg.norm(high - low))  # of its denser half: strays may be anywhere
     if across_m > LARGEST_M:
         raise VisionError(
-            f'the cloud is {across_m:.4g} m across, more than {LARGEST_M:g} m: scale it to metres (is it in millimetres?)'
+            f'the cloud is {across_m:.4g} m across, more than {LARGEST_M:g} m: scale it to '
+            'metres (is it in millimetres?)'
         )
     points = points[np.linalg.norm(points - middle, axis=1) < LARGEST_M]
     rng = np.random.default_rng(seed)
@@ -139,7 +148,8 @@ def find_cylinder(
         found += [(score, part, wall) for score, wall in _candidates(part, height_m, rng)]
     if not parts:
         raise VisionError(
-            f'no cylinder in {len(points)} points: without planes no part of {MIN_PART} points is left; come nearer, or crop'
+            f'no cylinder in {len(points)} points: without planes no part of {MIN_PART} '
+            'points is left; come nearer, or crop'
         )
     reason = f'none of their parts shows {360 // SECTORS * MIN_SECTORS} deg of a round wall'
     for _, part, wall in sorted(found, key=lambda f: -f[0]):
@@ -184,8 +194,10 @@ def _pipe(part: _Part, wall: _Wall, points: int) -> str | None:
     if _inside(part, wall)[on].mean() < 1 - MIN_SIDE_SHARE or 2 * on.sum() > points:
         return None
     return (
-        f'the best wall is seen from its inside, as that of a pipe, and holds {100 * on.sum() / points:.0f} % of the points only: its '
-        'radius would be a guess; crop the cloud to the cylinder, and give the camera with --viewpoint-m if it is not at the origin'
+        'the best wall is seen from its inside, as that of a pipe, and holds '
+        f'{100 * on.sum() / points:.0f} % of the points only: its '
+        'radius would be a guess; crop the cloud to the cylinder, and give the camera with '
+        '--viewpoint-m if it is not at the origin'
     )
 
 
@@ -195,7 +207,8 @@ def _uncertain(found: SceneCylinder) -> str | None:
     if axis_std_rad < MAX_AXIS_STD_RAD and radius_std_m < MAX_RADIUS_STD * found.radius_m:
         return None
     return (
-        f'the best wall is too small for its noise, axis +- {np.degrees(axis_std_rad):.0f} deg and radius '
+        f'the best wall is too small for its noise, axis +- {np.degrees(axis_std_rad):.0f} '
+        'deg and radius '
         f'{1e3 * found.radius_m:.0f} +- {1e3 * radius_std_m:.0f} mm: show more of it'
     )
 
@@ -244,7 +257,7 @@ def _both_sides(part: _Part, wall: _Wall) -> bool:
 
 
 def _on_wall(part: _Part, wall: _Wall):
-    """Axial coordinate from the middle of the part, angle about the axis, residual and whether each point is on the wall, (n,) each."""
+    """Return axial coordinates, angles about the axis, residuals and inliers, (n,) each."""
     axial, normal, residual = (found[0] for found in surface_frame(part.points, wall.fit))
     e1, e2 = perpendiculars(wall.fit.axis[0])
     if wall.thickness_m is not None:
@@ -258,7 +271,10 @@ def _on_wall(part: _Part, wall: _Wall):
 
 
 def _covered(part: _Part, wall: _Wall) -> float:
-    """Points on the wall, where no sector counts for more than twice the sixth fullest; 0 if too little of the circle is seen."""
+    """Return the number of points on the wall, 0 if too little of the circle is visible.
+
+    No sector counts for more than twice the sixth fullest.
+    """
     _, angle, _, on = _on_wall(part, wall)
     sector = np.bincount(
         ((angle[on] + np.pi) / (2 * np.pi) * SECTORS).astype(int) % SECTORS, minlength=SECTORS
@@ -268,7 +284,7 @@ def _covered(part: _Part, wall: _Wall) -> float:
 
 
 def _extent(part: _Part, wall: _Wall) -> tuple[float, float, float]:
-    """Middle of the wall along the axis from the fit's point, its height, and the middle's standard deviation [m]."""
+    """Return middle, height and standard deviation of the middle of the wall along its axis [m]."""
     axial, angle, _, on = _on_wall(part, wall)
     low, high = np.percentile(axial[on], (1.0, 99.0))
     sector = ((angle[on] + np.pi) / (2 * np.pi) * SECTORS).astype(int) % SECTORS
@@ -341,7 +357,10 @@ def _groups(angle: np.ndarray, along: np.ndarray) -> np.ndarray:
 
 
 def _jackknife(jacobian, weight, residual, group) -> np.ndarray:
-    """Covariance of weighted least squares by leaving out one group of points after the other, one step of Gauss-Newton each."""
+    """Return the covariance of weighted least squares by the jackknife.
+
+    One group of points after the other is left out, with one Gauss-Newton step each.
+    """
     weighted = jacobian * weight[:, None]
     whole, moved = jacobian.T @ weighted, []
     for k in np.unique(group[weight > 0]):

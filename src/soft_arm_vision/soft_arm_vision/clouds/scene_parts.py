@@ -1,4 +1,4 @@
-"""What a cloud is made of: how noisy it is, what is flat in it, and the parts that remain without that."""
+"""Analyse a cloud: its noise, its planes, and the connected parts of the rest."""
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -9,11 +9,12 @@ PATCH_M = 0.015  # radius of the patches that show the noise
 PATCHES_MEASURED = 150
 PLANES = 4  # at most
 PLANE_SHARE = 0.15  # of the cloud, or it is left
-TURNING_SHARE = 0.7  # of the normals' scatter that turns evenly from place to place: then a plane holds strips of round walls
+# Share of the scatter of normals that varies smoothly with the place, from which a plane is taken
+# for strips of curved walls.
+TURNING_SHARE = 0.7
 FACE_COSINE = 0.9  # 25 deg
 EVEN_RAD = 0.02  # scatter of normals below which a surface is flat, whatever turns
 PLANE_HYPOTHESES = 1000
-PLANES_REFINED = 8  # the best hypotheses, each to its end: the best of them at first may be a slanting cut through two things
 FOOT_M = (
     0.0045  # taken away around a plane besides 1.5 thresholds: there the depths of both are mixed
 )
@@ -23,7 +24,10 @@ PARTS = 8
 
 
 def noise_m(points: np.ndarray, rng: np.random.Generator) -> float | None:
-    """Median over small patches of the scatter about a quadratic surface [m]; None if the points are too few or too far apart."""
+    """Return the median scatter of small patches about quadratic surfaces [m].
+
+    None if the points are too few or too far apart.
+    """
     tree, scatter = cKDTree(points), []
     for seed in points[rng.permutation(len(points))[:PATCHES_MEASURED]]:
         offset = points[tree.query_ball_point(seed, PATCH_M)] - seed
@@ -67,7 +71,7 @@ def _off_quadratic(offset: np.ndarray, normal: np.ndarray) -> np.ndarray:
 
 
 def _face(points, on, point, normal, rng) -> bool:
-    """Whether what the plane holds is flat, and not a strip of a round wall or a cut through a body.
+    """Return whether the points on a plane are flat, and not strips of a curved wall.
 
     The surface's own normals, of small patches around some of the plane's points, must be the
     plane's, and must not turn evenly from place to place: those of a strip do, and those of two
@@ -90,7 +94,10 @@ def _face(points, on, point, normal, rng) -> bool:
 
 
 def _evenly_turning(tilt: np.ndarray, place: np.ndarray) -> float:
-    """Share of the scatter of tilts (n, 2) that a cubic function of the place (n, 2) explains, adjusted for its number of terms."""
+    """Return the share of the scatter of tilts (n, 2) that a cubic of the place (n, 2) explains.
+
+    The share is adjusted for the number of terms.
+    """
     x, y = ((place - place.mean(axis=0)) / place.std()).T
     terms = np.column_stack([x**i * y**j for i in range(4) for j in range(4 - i)])
     if len(tilt) <= 2 * terms.shape[1] or tilt.var(axis=0).sum() < EVEN_RAD**2:

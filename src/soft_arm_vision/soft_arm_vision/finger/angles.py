@@ -1,4 +1,4 @@
-"""From the lines on a finger to the bends of its pieces: rays through the lens, depth to 3-D, angles in the bending plane."""
+"""Bends of a finger's pieces from its painted lines: rays, plane of its side, angles."""
 
 from dataclasses import dataclass
 
@@ -27,9 +27,11 @@ class FingerEstimate:
     """What a picture of the finger showed.
 
     Attributes:
-        piece_angles_rad: Bend of each piece, base to tip, (n,); positive towards the finger's x axis.
+        piece_angles_rad: Bend of each piece, base to tip, (n,); positive towards the finger's x
+            axis.
         lines_px: Ends of the reference line and the cut lines in the picture, (1 + n, 2, 2).
-        tilt_rad: Between the camera's view and the normal of the finger's side; far from 0, the pieces hide their lines.
+        tilt_rad: Angle between the viewing direction and the normal of the finger's side; if it is
+            large, the pieces occlude their lines.
     """
 
     piece_angles_rad: np.ndarray
@@ -38,7 +40,9 @@ class FingerEstimate:
 
 
 class FingerEstimator:
-    """Measures bends from lines on rays and the plane of the finger's side, which it learns from the depth of all pictures.
+    """Estimate bends from lines and from the plane of the finger's side.
+
+    The plane is estimated recursively from the depth of all images.
 
     Camera and mount stand still, so that plane is the same in every picture, while the depth of one
     picture of a small finger comes in steps of 1 mm and tilts it by up to a degree.
@@ -46,7 +50,8 @@ class FingerEstimator:
     Args:
         robot: Robot file of the finger.
         intrinsics: Of colour and depth.
-        camera_side: Side of the finger on which the camera stands, `minus_y` or `plus_y` of its base frame.
+        camera_side: Side of the finger on which the camera stands: `minus_y` or `plus_y` of its
+            base frame.
         memory: Weight that each picture leaves to what was learned before: 1 forgets nothing.
 
     Raises:
@@ -128,7 +133,8 @@ def side_points(
     v, u = np.nonzero(side.astype(bool) & (depth_m > 0))
     if len(v) < MIN_PLANE_POINTS:
         raise VisionError(
-            f'{len(v)} pixels of the finger have depth, {MIN_PLANE_POINTS} are needed: is the camera too near for its depth?'
+            f'{len(v)} pixels of the finger have depth, {MIN_PLANE_POINTS} are needed: is '
+            'the camera too near for its depth?'
         )
     rays = np.column_stack([intrinsics.rays(np.column_stack([u, v])), np.ones(len(v))])
     inverse_depth = 1.0 / depth_m[v, u].astype(float)
@@ -152,8 +158,10 @@ def bends(ends_m: np.ndarray, y_axis: np.ndarray) -> np.ndarray:
     """Angles from each line to the next.
 
     Args:
-        ends_m: Ends of the lines, base to tip, (1 + n, 2, 3) [m], in a plane; which end comes first does not matter.
-        y_axis: The finger's y axis, normal to that plane, (3,): a positive bend turns z to x about it.
+        ends_m: Ends of the lines, base to tip, (1 + n, 2, 3) [m], in a plane; the order of two ends
+            is free.
+        y_axis: The finger's y axis, normal to that plane, (3,): a positive bend turns z towards x
+            about it.
 
     Returns:
         (n,) [rad], each within half a turn.

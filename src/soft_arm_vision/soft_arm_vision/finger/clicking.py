@@ -11,7 +11,9 @@ from soft_arm_vision.finger.records import REFERENCE, PictureRecord, append_clic
 
 
 class LineClicks:
-    """Collects clicks on a picture: two for the reference line, then two for every piece's cut line, base to tip; right: undo the last.
+    """Collect clicks on an image: two per line, reference first, then base to tip.
+
+    A right click undoes the last one.
 
     Args:
         figure: Where the picture is shown.
@@ -65,7 +67,7 @@ class LineClicks:
 
 
 def click_records(records: list[PictureRecord], done: set[str], path: Path, robot: Robot) -> None:
-    """Ask for the lines of all pictures that are not `done`, and add them to a file of clicks as they come.
+    """Ask for the lines of all images that are not `done`, and append them to a file of clicks.
 
     Raises:
         VisionError: If there is no display, or the window is closed before the last line.
@@ -74,7 +76,8 @@ def click_records(records: list[PictureRecord], done: set[str], path: Path, robo
 
     if pyplot.get_backend().lower() == 'agg':
         raise VisionError(
-            'no display to click in: leave --click out, and give the lines with --clicks or let them be found'
+            'no display to click in: leave --click out, and give the lines with --clicks or '
+            'let them be found'
         )
     figure = pyplot.figure(figsize=(12, 9))
     for record in records:
@@ -90,7 +93,8 @@ def click_records(records: list[PictureRecord], done: set[str], path: Path, robo
         figure.canvas.start_event_loop()
         if session.lines_px is None:
             raise VisionError(
-                f'the window was closed at {record.colour.name}: what was clicked before is in {path}'
+                f'the window was closed at {record.colour.name}: what was clicked before is '
+                f'in {path}'
             )
         append_clicks(path, robot, record.colour.name, session.lines_px)
     pyplot.close(figure)

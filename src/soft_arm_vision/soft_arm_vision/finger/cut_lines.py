@@ -1,4 +1,4 @@
-"""Where the painted lines of a finger are in a picture: the reference on its mount and one cut line at the end of every piece.
+"""Detect the painted lines of a finger: the reference and one line at the end of each piece.
 
 A line is two points (u, v) of the picture as it came, distorted; they lie on the line's middle near
 its two ends.
@@ -36,7 +36,7 @@ class LinesNotFound(VisionError):
 
 @dataclass(frozen=True)
 class _Stripe:
-    """A stripe of paint: middle (2,), direction (2,), length and width [px], depth [m] of it, and its mask in a window of the picture."""
+    """A stripe of paint [px], its depth [m], and its mask in a window of the image."""
 
     middle: np.ndarray
     direction: np.ndarray
@@ -83,7 +83,8 @@ def find_lines(
     ]
     if not chains:
         raise LinesNotFound(
-            f"{len(cuts)} stripes of the cut lines' colour are no chain of {len(steps_m)} lines from the reference to the tip: "
+            f"{len(cuts)} stripes of the cut lines' colour are no chain of {len(steps_m)} "
+            'lines from the reference to the tip: '
             'clear the view, or give the lines by clicks'
         )
     chosen = min(chains, key=lambda found: found[0])[1]
@@ -91,7 +92,7 @@ def find_lines(
 
 
 def _stripes(colour, depth_m, paint_rgb, focal, finger_m, lengths, line_m) -> list[_Stripe]:
-    """Stripes of a colour that are as long and as thin as lines on the finger would be at their depth."""
+    """Return the stripes of a colour that have the size of a line on the finger at their depth."""
     mask = cv2.morphologyEx(
         colour_mask(colour, paint_rgb), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8)
     )
@@ -124,7 +125,7 @@ def _stripes(colour, depth_m, paint_rgb, focal, finger_m, lengths, line_m) -> li
 
 
 def _chains(start: _Stripe, cuts: list[_Stripe], steps_m: np.ndarray, focal: float):
-    """All ways to go from line to line with the finger's lengths: (sum of relative errors, stripes) of each."""
+    """Yield all chains of lines with the finger's lengths, as (sum of relative errors, stripes)."""
     if not len(steps_m):
         yield 0.0, []
         return
@@ -137,7 +138,10 @@ def _chains(start: _Stripe, cuts: list[_Stripe], steps_m: np.ndarray, focal: flo
 
 
 def _ends(colour: np.ndarray, stripe: _Stripe, intrinsics: Intrinsics) -> np.ndarray:
-    """Ends (2, 2) of a stripe's middle line, to a tenth of a pixel: a straight line through its middles, fitted without distortion."""
+    """Return the ends (2, 2) of a stripe's centre line to a tenth of a pixel.
+
+    A straight line is fitted to its centre points without distortion.
+    """
     margin = BESIDE_PX + 2
     (x, y), (h, w) = stripe.corner, stripe.mask.shape
     rows = slice(max(0, y - margin), min(colour.shape[0], y + h + margin))
@@ -168,13 +172,16 @@ def _ends(colour: np.ndarray, stripe: _Stripe, intrinsics: Intrinsics) -> np.nda
     )
     if len(middles) < 4:
         raise LinesNotFound(
-            f'a line of {stripe.length_px:.0f} px is too short to be measured: bring the camera nearer'
+            f'a line of {stripe.length_px:.0f} px is too short to be measured: bring the '
+            'camera nearer'
         )
     return intrinsics.pixels(_straight(intrinsics.rays(middles), OUTLIER_PX / intrinsics.fx))
 
 
 def _straight(points: np.ndarray, outlier: float) -> np.ndarray:
-    """Ends (2, 2) of the straight line on which most of the points (n, 2) lie, those farther from it than `outlier` left out.
+    """Return the ends (2, 2) of the straight line through most of the points (n, 2).
+
+    Points farther from it than `outlier` do not count.
 
     The paint may turn round the finger's edge, where it is another line.
     """

@@ -1,4 +1,4 @@
-"""Rays of a picture against a ring of known size: how much of the depth a pose leaves residual, and the pose that leaves least."""
+"""Compare measured depth with a ring of known size: residual of a pose, and its refinement."""
 
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,9 @@ from soft_arm_vision.segmentation.candidate import Candidate
 INSIDE_RAYS, AROUND_RAYS = 300, 700  # of the find and around it
 BORDER_PX = 2  # of a find, inside its border, where it may be wrong and depth is mixed
 MIN_INSIDE = 40  # rays of a find whose border can be left out
-TOLERANCE_M = 3e-3  # within which a depth agrees, at the reference depth; grows with the square of depth, as the sensor's noise does
+# Difference within which a depth agrees, at the reference depth; it grows with the square of depth,
+# as the noise of the sensor does.
+TOLERANCE_M = 3e-3
 STEPS = (
     6e-3,
     6e-3,
@@ -94,7 +96,7 @@ class DepthSamples:
     def without_occluded(
         self, centre: np.ndarray, axis: np.ndarray
     ) -> tuple['DepthSamples', float]:
-        """The rays without those of the find that something before a ring there keeps from it, and how large a share of the find those are.
+        """Return the samples without the occluded ones of the candidate, and their share.
 
         A find often takes in a thing of the ring's colour that hides a part of it. All rays where
         too few would be left.
@@ -110,14 +112,17 @@ class DepthSamples:
         return DepthSamples(self.ring, *kept, self.tolerance_m), float(share)
 
     def flatness(self, centre: np.ndarray, axis: np.ndarray) -> float:
-        """How much better a plane explains the find than a ring there: logarithm of what the ring leaves over what the plane leaves."""
+        """Return the log ratio of the residuals of a ring in this pose and of a plane.
+
+        It is positive where a plane explains the candidate better.
+        """
         rays, measured_m = self.rays[self.inside], self.depth_m[self.inside]
         ring = self._sharply_left(measured_m - ring_depths(rays, centre, axis, self.ring))
         plane = self._sharply_left(measured_m - _plane_m(rays, measured_m))
         return float(np.log((ring + LEAST_LEFT) / (plane + LEAST_LEFT)))
 
     def longer_cylinder_gain(self, centre: np.ndarray, axis: np.ndarray) -> float:
-        """How much less a wall that goes on beyond an end of a ring there leaves residual than the ring."""
+        """Return by how much a longer cylinder of the same radius reduces the residual."""
         half_m, least = self.ring.height_m / 2, np.inf
         for further_m in (self.ring.height_m, 2 * self.ring.height_m):
             taller = replace(
@@ -204,7 +209,10 @@ def sample_depth(
 
 
 def _plane_m(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
-    """Depths [m] of the plane that holds most of what was measured along rays (n, 2), shape (n,); its inverse depth is linear in them."""
+    """Return the depths [m] of the robust plane along rays (n, 2), shape (n,).
+
+    The inverse depth of a plane is linear in the rays.
+    """
     rows, weight = (
         np.column_stack([np.ones(len(rays)), rays]) * depth_m[:, None],
         np.ones(len(rays)),
@@ -251,7 +259,7 @@ def _residual(
 
 @njit(cache=True, nogil=True)
 def _moved(step, centre, axes):
-    """Centre and unit axis after three shifts along `axes` [m] and two tilts of the last of them towards the others."""
+    """Return centre and unit axis after three shifts along `axes` [m] and two tilts."""
     axis = axes[2] + step[3] * axes[0] + step[4] * axes[1]
     return centre + step[0] * axes[0] + step[1] * axes[1] + step[2] * axes[2], axis / np.sqrt(
         axis @ axis

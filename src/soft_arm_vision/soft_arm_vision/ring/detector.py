@@ -25,7 +25,9 @@ VOXEL_M = 0.002
 MARGIN_PX = 7  # around a mask: its border is left out, but not at the picture's edge
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
 STILL_AS_GOOD = 0.9
-APART_M = 5e-3  # of the centres by depth alone and by the whole fit, at the reference depth; grows with the square of depth
+# Largest distance between the centres by depth alone and by the whole fit, at the reference depth;
+# it grows with the square of depth.
+APART_M = 5e-3
 _LIBRARIES = ThreadpoolController()
 
 
@@ -75,7 +77,8 @@ class RingDetector:
             colour: RGB, shape (h, w, 3), uint8.
             depth: Aligned depth, shape (h, w): uint16 millimetres or float metres.
             intrinsics: Of both images.
-            expected_axis: Function of the centre [m] (3,) that gives roughly the axis (3,), both in the optical frame; used for the
+            expected_axis: Function of the centre [m] (3,) that gives the approximate axis (3,),
+                both in the optical frame; used for the
                 sign when no previous pose is known. None: the end that looks at the camera is taken
                 as the ring's end.
         """
@@ -122,7 +125,10 @@ class RingDetector:
         return self._missing(*(refused or ('no ring in view', None)), cpu_s)
 
     def _fit(self, points, outline, start) -> tuple[RingFit, bool]:
-        """From the previous pose; from scratch where that explains less than before, and then the better of both."""
+        """Fit the ring from the previous pose; from scratch too if that explains less than before.
+
+        The better of both fits is returned, with whether it came from the previous pose.
+        """
         warm = None
         if self._previous is not None and len(points):
             moved = np.median(points, axis=0) - self._previous_middle
@@ -177,14 +183,18 @@ def _refuse_far(fit: RingFit, cylinder: Cylinders) -> None:
     )
     if apart_m > most_m:
         raise FitRefused(
-            f'bad fit: {1e3 * apart_m:.1f} mm from where depth alone shows the ring, {1e3 * most_m:.1f} mm are allowed'
+            f'bad fit: {1e3 * apart_m:.1f} mm from where depth alone shows the ring, '
+            f'{1e3 * most_m:.1f} mm are allowed'
         )
 
 
 def draw_overlay(
     colour: np.ndarray, detection: Detection, ring: Ring, intrinsics: Intrinsics
 ) -> np.ndarray:
-    """Copy of the colour image with the mask's contour, both rims and the axis, or the reason why there is none."""
+    """Return the colour image with the mask's contour, both rims and the axis drawn on it.
+
+    Without a pose, the reason is written on it.
+    """
     picture = colour.copy()
     if detection.candidate is not None:
         contours, _ = cv2.findContours(

@@ -1,11 +1,13 @@
-"""What a mask's outline says of a pose when its errors are related: pixels are rounded one by one, a segmenter goes wrong in stretches.
+"""Pose information in a mask's contour whose errors are correlated along it.
 
-The error of an edge point is taken as a Gaussian process along the outline. Its fast part is the rounding to pixels. Its slow part
-(shading, blur, a background of the ring's colour, a network's coarse grid) is alike over tens of pixels of one side, and to a smaller
-part all round, where a mask is too fat or too thin. How large the slow part is differs from frame to frame; each size is weighed by its
-marginal likelihood, with the pose integrated out (Rasmussen & Williams, Gaussian Processes for Machine Learning, 2006, section 5.4.1), so
-that what cannot be known of it goes into the covariance. Where the arm is seen beside the edge, neither depth nor contrast parts the two
-well: such edges err by pixels, together.
+The error of a contour point is modelled as a Gaussian process along the contour. Its fast part is
+the rounding to pixels. Its slow part (shading, blur, a background of the ring's colour, the coarse
+grid of a network) correlates over tens of pixels of one side, and to a smaller degree all round,
+where a mask is too large or too small (mask bias). The size of the slow part differs from frame to
+frame: each size is weighted by its marginal likelihood, with the pose integrated out (Rasmussen &
+Williams, Gaussian Processes for Machine Learning, 2006, section 5.4.1), so that its uncertainty
+enters the covariance. Arm-adjacent edges err by pixels, together, since neither depth nor contrast
+separates ring and arm there.
 """
 
 from dataclasses import dataclass
@@ -28,7 +30,8 @@ USUAL_SIZE_PX, SIZE_SPREAD = (
     0.6,
     np.log(2.0),
 )  # log-normal: two masks in three are within a factor of two
-ARM_ADJACENT_PX = 2.0  # error beside the arm: one such part is common to all of those edges, another to a stretch of them
+# Error of arm-adjacent edges; one such part is common to all of them, another to a stretch of them.
+ARM_ADJACENT_PX = 2.0
 TAIL_CUT = 4.7  # Tukey's, in standard deviations; a narrower one would hold a pose where it is
 CUT_LIMITS_PX = (3.0, 6.0)
 REJECTED = 3.5  # standard deviations that an edge point of something else counts for
@@ -64,7 +67,8 @@ def edge_posterior(
     """Unknowns from what is known without the outline and from the outline's residuals.
 
     Args:
-        hessian, gradient: Normal equations of the rest, (5, 5) and (5,); of the third unknown they know nothing.
+        hessian, gradient: Normal equations of the wall, (5, 5) and (5,); they hold no information
+            on the third unknown.
         pixels: Edge points, shape (n, 2).
         normals: Of the outline in the picture, outwards, shape (n, 2).
         arm_adjacent: Where the arm is beside the edge, shape (n,), bool.

@@ -1,4 +1,4 @@
-"""Pose of a ring of known radius and height: depth of its wall and outline in the picture, solved together."""
+"""Fit the pose of a ring of known size to the depth of its wall and to its contour, together."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,7 +31,9 @@ MAX_BEYOND_M = 3e-3  # of the wall seen, past an end of the ring found
 EDGE_ON_SINE = np.sin(np.deg2rad(12.0))
 TWO_FOLD_TILTS = np.deg2rad((-3.0, 3.0))
 EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
-TEMPER = 5.0  # nats that count as one between two sides of a fold: the outline's errors are known only so well
+# Nats of evidence that count as one between the two poses of a two-fold ambiguity, since the error
+# model of the contour is only approximate.
+TEMPER = 5.0
 MIN_EDGE_SHARE = 0.8  # less, and part of the outline is not the ring's
 USABLE_EDGE_SHARE = 0.3
 MAX_SIGMA_M = (
@@ -72,7 +74,8 @@ def fit_ring(
             tolerated.
         start: One cylinder near the ring, of the ring's radius.
         ring: Its radius, height and thickness.
-        pixel: Size of a pixel in normalised coordinates; with the noise's correlation it sets how much is known.
+        pixel: Size of a pixel in normalised coordinates; with the correlation of the noise it
+            determines the information in the points.
         outline: Edge points of the mask.
 
     Raises:
@@ -94,7 +97,8 @@ def fit_ring(
     centre, seen_height_m = wall.middle(start.point[0], start.axis[0])
     if not 0.3 * ring.height_m < seen_height_m < 1.5 * ring.height_m:
         raise FitRefused(
-            f"bad fit: wall {1e3 * seen_height_m:.1f} mm high, the ring's is {1e3 * ring.height_m:.1f} mm. "
+            f"bad fit: wall {1e3 * seen_height_m:.1f} mm high, the ring's is "
+            f'{1e3 * ring.height_m:.1f} mm. '
             "Check the ring's colour in the robot file and the scene behind it"
         )
     # A start some degrees off leaves most of the outline on one side. Weighing it by its own
@@ -109,23 +113,27 @@ def fit_ring(
     if wall.inlier_share < MIN_INLIER_SHARE:
         share, least = 100 * wall.inlier_share, 100 * MIN_INLIER_SHARE
         raise FitRefused(
-            f'bad fit: {share:.0f} % of the points lie on the ring, at least {least:.0f} % are needed'
+            f'bad fit: {share:.0f} % of the points lie on the ring, at least {least:.0f} % '
+            'are needed'
         )
     if outline is not None and state.edge_share < MIN_EDGE_SHARE:
         share, least = 100 * state.edge_share, 100 * MIN_EDGE_SHARE
         raise FitRefused(
-            f"bad fit: {share:.0f} % of the mask's outline is the ring's, at least {least:.0f} % is needed"
+            f"bad fit: {share:.0f} % of the mask's outline is the ring's, at least "
+            f'{least:.0f} % is needed'
         )
     beyond_m = abs(wall.beyond(state.centre, state.axis))
     if beyond_m > MAX_BEYOND_M:
         raise FitRefused(
-            f'bad fit: the wall seen ends {1e3 * beyond_m:.1f} mm past the ring found, {1e3 * MAX_BEYOND_M:.1f} mm is allowed'
+            f'bad fit: the wall seen ends {1e3 * beyond_m:.1f} mm past the ring found, '
+            f'{1e3 * MAX_BEYOND_M:.1f} mm is allowed'
         )
     covariance = _covariance(state.covariance, state.axes)
     worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
     if not worst_m < MAX_SIGMA_M:
         raise Underconstrained(
-            f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, {1e3 * MAX_SIGMA_M:.1f} mm is allowed'
+            f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, '
+            f'{1e3 * MAX_SIGMA_M:.1f} mm is allowed'
         )
     return RingFit(
         state.centre, state.axis, covariance, wall.inlier_share, state.edge_share, wall.sigma_m
@@ -224,7 +232,7 @@ class _Problem:
         )
 
     def resolve_two_fold_ambiguity(self, state: _State) -> _State:
-        """The best of this and other poses near the view in which an end is a line, with what all of them leave possible.
+        """Compare this pose with those that look alike when an end of the ring is seen edge-on.
 
         There the outline folds: an end turned a little to the camera looks like one turned away as
         much, and a descent stays in one.
@@ -254,7 +262,7 @@ class _Problem:
     def _edges(
         self, outline: Outline, centre: np.ndarray, axes
     ) -> tuple[OutlineResidual, np.ndarray, np.ndarray]:
-        """Residual of the outline, the same in pixels (n,), and its derivative by the five unknowns [px] (n, 5)."""
+        """Return the contour residual, its distances (n,) [px] and their Jacobian (n, 5) [px]."""
         ring, (e1, e2, axis) = self._ring, axes
         edge = outline_residual(
             outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m
@@ -272,7 +280,7 @@ def _moved(centre: np.ndarray, axes, step: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _covariance(unknowns: np.ndarray, axes) -> np.ndarray:
-    """Covariance (6, 6) of position and rotation from that of (across, across, along, tilt, tilt)."""
+    """Return the covariance (6, 6) of position and rotation from that of the five unknowns."""
     e1, e2, axis = axes
     spread = np.zeros((6, 5))
     spread[:3, 0], spread[:3, 1], spread[:3, 2] = e1, e2, axis

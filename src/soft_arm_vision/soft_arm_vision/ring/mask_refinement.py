@@ -1,4 +1,4 @@
-"""From a network's coarse mask to one whose edge is the picture's: the colours inside against the colours around."""
+"""Refine the edge of a coarse mask by the colours inside and around it."""
 
 import cv2
 import numpy as np

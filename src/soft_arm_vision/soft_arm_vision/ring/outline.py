@@ -67,7 +67,9 @@ class OutlineResidual:
 
 
 def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Outermost edges of a mask along every row and column, half-way between its last pixel and the next.
+    """Return the outermost edges of a mask along every row and column.
+
+    An edge lies half-way between the last pixel of the mask and the next one.
 
     Edges on the window's border, and edges where something nearer begins (an occluder), are not the
     ring's own and are left out.
@@ -163,7 +165,10 @@ def outline_residual(
 
 @njit(cache=True, nogil=True)
 def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
-    """Straight pieces of the ring's edges: their ends (m, 3) twice, and which of them are never and which only seen before the arm."""
+    """Return the straight pieces of the ring's visible edges: starts and ends (m, 3).
+
+    Two masks (m,) say which pieces are never arm-adjacent and which only are.
+    """
     count = len(hull)
     start, end = np.empty((count + RIM_POINTS, 3)), np.empty((count + RIM_POINTS, 3))
     never_arm_adjacent, only_arm_adjacent = (
@@ -196,7 +201,7 @@ def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
 
 @njit(cache=True, nogil=True)
 def _distances(rays, arm_adjacent, inside, start, end, never_arm_adjacent, only_arm_adjacent):
-    """For every point the piece nearest to it, of those that may be compared; see `OutlineResidual`."""
+    """Compare every point with the nearest admissible piece; see `OutlineResidual`."""
     pieces = len(start)
     u0, v0, along_u, along_v, length = (
         np.empty(pieces),

@@ -1,7 +1,7 @@
-"""How far what a network found has the ring's shape, and which pixels are the ring's: depth and edges against a cylinder of known size.
+"""Find a rough pose of the ring in a candidate's depth, the evidence for it, and its pixels.
 
-Colour alone does not part a ring from an orange block in front of it, nor a ring from an orange
-can; depth does.
+Colour alone separates a ring neither from an orange block in front of it nor from an orange can;
+depth does.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,9 @@ from soft_arm_vision.segmentation.candidate import Candidate
 
 VOXEL_M = 0.002
 MAX_POINTS = 2500  # of a find that are thinned and fitted
-INLIER_M = 3e-3  # at the reference depth: three deviations of the sensor's noise, which grows with the square of depth
+# Residual of an inlier at the reference depth: three standard deviations of the sensor's noise,
+# which grows with the square of depth.
+INLIER_M = 3e-3
 INLIER_LIMITS_M = (1.2e-3, 5e-3)
 RADIAL_TOLERANCE_M = (
     4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
@@ -44,7 +46,9 @@ SURE_SCORE = 0.9  # such finds are tried again
 THIN_PX = 200  # of a find's inside
 LOST_PX = 0.8  # of a mask along its edge, where depth is mixed or missing
 STRIDE_PX = 3  # between the rays that are checked
-TRUST_PER_PX = 2.0  # log odds by which a pixel belongs to the side of the edge that depth drew; a network's is further off
+# Log-odds per pixel of distance that a pixel belongs to its side of the edge that depth shows; the
+# edge of a network's mask deserves less.
+TRUST_PER_PX = 2.0
 NEAR_PX = 3.0  # of an edge to the outline of a ring whose pose only depth has told
 
 
@@ -84,7 +88,7 @@ class PoseHypothesis:
     column: int
 
     def candidate(self, score: float, verification_score: float = np.inf) -> Candidate:
-        """The candidate with this mask; its place is left out where the ring may be a little elsewhere."""
+        """Return the candidate with this mask, without a cylinder if the pose is uncertain."""
         return Candidate(
             self.mask,
             self.row,
@@ -96,7 +100,7 @@ class PoseHypothesis:
 
 
 class _Pose(NamedTuple):
-    """Centre [m], unit axis, what is left residual of the whole find, its rays that nothing hides, and the rest as in `PoseHypothesis`."""
+    """A pose with its residual over the whole candidate, its visible samples and its evidence."""
 
     centre: np.ndarray
     axis: np.ndarray
@@ -198,7 +202,10 @@ def _best_pose(
     intrinsics: Intrinsics,
     rng: np.random.Generator,
 ) -> _Pose | None:
-    """The best of this pose and those near the walls that RANSAC finds in the points; ends at a good one."""
+    """Return the best of this pose and of those that start at walls found by RANSAC.
+
+    The search ends at the first good pose.
+    """
     if len(points) < MIN_POINTS:
         return best
     for radius_m, viewpoint in _walls(points, rays.ring):
@@ -237,7 +244,7 @@ def _judged(
 def _refined_on_more_samples(
     pose: _Pose, rays: DepthSamples, depth_m: np.ndarray, intrinsics: Intrinsics
 ) -> _Pose:
-    """The better of this pose and of the one near it that all pixels with the ring's depth make, in the find or not."""
+    """Return the better of this pose and its refinement on all pixels with the ring's depth."""
     row, column, mask = _pixels(pose, depth_m, intrinsics, rays.ring)
     more = sample_depth(Candidate(mask, row, column, 1.0), depth_m, intrinsics, rays.ring)
     again = (
@@ -249,7 +256,7 @@ def _refined_on_more_samples(
 
 
 def _points(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
-    """Points of the find, thinned; of a find too thin for its border to be left out, all but its outermost."""
+    """Return the thinned points of a candidate; a thin one loses only its outermost pixels."""
     rows, columns = candidate.window
     patch_m = depth_m[rows, columns]
     solid = cloud.solid_pixels(candidate.mask, patch_m)
@@ -264,7 +271,7 @@ def _points(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics) -
 
 
 def _every_point(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics) -> np.ndarray:
-    """Points of the find to its very border, close enough together for the normals of a crescent."""
+    """Return the points of a candidate up to its border, dense enough for a crescent's normals."""
     patch_m = depth_m[candidate.window]
     points = cloud.back_project(
         candidate.mask & (patch_m > 0), patch_m, intrinsics, (candidate.row, candidate.column)
@@ -287,7 +294,10 @@ def _walls(points: np.ndarray, ring: Ring) -> list[tuple[float, np.ndarray]]:
 def _wall(
     points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator
 ):
-    """Centre and axis of the piece of wall of the ring's height that holds most points, seen from the viewpoint; or None."""
+    """Return centre and axis of the piece of wall, as high as the ring, that holds most points.
+
+    Only points whose normals face the viewpoint count. None if there is no such piece.
+    """
     threshold_m = float(
         np.clip(
             INLIER_M * (np.median(points[:, 2]) / cloud.REFERENCE_DEPTH_M) ** 2, *INLIER_LIMITS_M
@@ -339,7 +349,7 @@ def _tolerance_m(depth_m: float) -> np.float32:
 def _pixels(
     pose: _Pose, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
 ) -> tuple[int, int, np.ndarray]:
-    """First row and column of the window that a ring may reach, and its pixels in which the ring is seen."""
+    """Return the first row and column of the ring's window, and the pixels that agree with it."""
     window = _window(pose.centre, depth_m.shape, intrinsics, ring)
     measured, rays = depth_m[window], intrinsics.ray_grid()[window]
     expected = ring_depths(rays.reshape(-1, 2), pose.centre, pose.axis, ring).reshape(
@@ -355,7 +365,7 @@ def _pixels(
 def _refined_mask(
     row: int, column: int, mask: np.ndarray, colour: np.ndarray
 ) -> tuple[np.ndarray, int, int]:
-    """The mask without empty rows and columns, its edge drawn by the colours, and its first row and column."""
+    """Return the cropped mask with its edge refined by colour, and its first row and column."""
     x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
     if width == 0:
         return np.zeros((0, 0), bool), 0, 0

@@ -1,4 +1,4 @@
-"""How likely a find is a ring: the network's score and what depth says of it, weighed as finds on drawn scenes weigh them."""
+"""Verify candidates: logistic regression on the segmenter's score and the evidence of depth."""
 
 import json
 from collections.abc import Iterable
@@ -37,7 +37,8 @@ class Verifier:
     Attributes:
         constant: Of every find.
         score: Of the score's log odds.
-        residual, free_space_violation, visible_fraction, flatness, occluded_fraction, contour_support: See `PoseHypothesis`.
+        residual, free_space_violation, visible_fraction, flatness, occluded_fraction,
+            contour_support: See `PoseHypothesis`.
     """
 
     constant: float
@@ -66,7 +67,10 @@ class Verifier:
         ring: Ring,
         rng: np.random.Generator,
     ) -> Candidate | None:
-        """The ring that depth shows in a find (see `find_pose_hypothesis` for the arguments), or None where that is hardly one."""
+        """Return the candidate refined by its pose hypothesis, or None if it is rejected.
+
+        The arguments are those of `find_pose_hypothesis`.
+        """
         hypothesis = find_pose_hypothesis(find, colour, depth_m, intrinsics, ring, rng)
         if hypothesis is None or not self.accepts(find.score, hypothesis):
             return None
@@ -105,7 +109,8 @@ def fit_verifier(finds: Iterable[tuple[float, PoseHypothesis, bool]]) -> Verifie
     rings = sum(is_ring for _, _, is_ring in finds)
     if rings in (0, len(finds)):
         raise VisionError(
-            f'{rings} of {len(finds)} finds are rings: no odds follow from that; train the network further'
+            f'{rings} of {len(finds)} finds are rings: no odds follow from that; train the '
+            'network further'
         )
     terms = np.array([_terms(score, hypothesis) for score, hypothesis, _ in finds])
     sign = np.array([1.0 if is_ring else -1.0 for _, _, is_ring in finds])

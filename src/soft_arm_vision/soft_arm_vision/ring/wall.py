@@ -10,7 +10,9 @@ from soft_arm_vision.clouds.cylinder import Cylinders, normal_equations, surface
 from soft_arm_vision.errors import FitRefused
 
 SIGMA_LIMITS_M = (0.4e-3, 3e-3)  # at the reference depth; it grows with the square of depth
-CORRELATION_PX = 2.0  # of stereo matching: neighbours d apart have errors with the correlation exp(-d^2 / (4 * 2^2)), as the D435i's
+# Correlation length of stereo matching: the errors of pixels d apart correlate by exp(-d^2 / (4 *
+# 2^2)), as for the D435i.
+CORRELATION_PX = 2.0
 GRID_PX = 2.0
 MIN_INCIDENCE = 0.2  # cosine; at a more grazing view the depth beside the ring comes in
 MAX_FITTED = 0.6
@@ -48,7 +50,9 @@ class RingWall:
     def terms(
         self, centre: np.ndarray, axes, roughly: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Part of the normal equations (5, 5), (5,) of the unknowns (across, across, along, tilt, tilt); estimates the noise anew.
+        """Return the wall's part of the normal equations, (5, 5) and (5,); update the noise.
+
+        The unknowns are two shifts across the axis, one along it and two tilts.
 
         Points are weighed as if they were independent; the normal matrix is the inverse of the
         covariance that the solution then has, H^-1 M H^-1 with M = sum over pairs of J_i J_j /
@@ -56,7 +60,8 @@ class RingWall:
         folded with itself, so that M is the square of the smoothed picture of J / sigma.
 
         Args:
-            centre, axes: Pose: centre [m] (3,), and three unit vectors of which the last is the axis.
+            centre, axes: Centre [m] (3,) and three orthogonal unit vectors, the last of which is
+                the axis.
             roughly: Take M for the one of a large even surface, which is as good for a step.
         """
         rows, residual, weight, noise, matrix, gradient, _ = normal_equations(
@@ -97,7 +102,7 @@ class RingWall:
         return hessian, gradient
 
     def middle(self, point: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, float]:
-        """Point of the axis half-way between the wall's ends [m], and the wall's height as seen [m]."""
+        """Return the middle of the visible wall on the axis [m], and its visible height [m]."""
         axial, normal, residual = self._frame(point, axis)
         on_wall = (np.abs(residual) < 3e-3) & (np.einsum('ni,ni->n', normal, self._rays) < 0)
         if on_wall.sum() < MIN_INLIER_SHARE * MIN_POINTS:
@@ -106,7 +111,10 @@ class RingWall:
         return point + 0.5 * (low + high) * axis, float(high - low)
 
     def beyond(self, centre: np.ndarray, axis: np.ndarray) -> float:
-        """How far the wall that is seen reaches beyond an end of a ring there, along the axis [m]; 0 where it does not."""
+        """Return how far the visible wall extends past an end of the ring, along the axis [m].
+
+        It is 0 if the wall ends within the ring.
+        """
         axial, normal, residual = self._frame(centre, axis)
         on_wall = (np.abs(residual) < 3e-3) & (np.einsum('ni,ni->n', normal, self._rays) < 0)
         if on_wall.sum() < MIN_INLIER_SHARE * MIN_POINTS:
@@ -122,7 +130,7 @@ class RingWall:
 
 
 def _influence(deviation: np.ndarray, weight: np.ndarray, cut: float) -> tuple[float, float]:
-    """How a robust mean differs from a weighted one: slope of its influence over its weight, and variance of what pulls it.
+    """Return slope and variance of the robust influence function, relative to a weighted mean.
 
     A point near the cut pulls less the further off it is, so that the sum of pulls turns less with
     the pose than the weights say (Huber & Ronchetti, Robust Statistics, 2009, section 7.6).

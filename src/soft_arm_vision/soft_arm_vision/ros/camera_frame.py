@@ -10,7 +10,7 @@ from soft_arm_vision.ros.conversions import transform_message
 
 
 class CameraFrame:
-    """Publishes base -> camera root on /tf_static such that the optical frame stands where the extrinsics say.
+    """Publish base -> camera root on /tf_static so that the optical frame fits the extrinsics.
 
     The camera publishes root -> optical itself; a frame has one parent only, so the root is the one
     that is placed. It is done once, as soon as the camera's frames are known.

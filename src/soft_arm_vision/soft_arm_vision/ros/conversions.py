@@ -13,7 +13,7 @@ from soft_arm_vision.ring.fit import RingFit
 
 
 def pictures_of(colour: Image, depth: Image) -> tuple[np.ndarray, np.ndarray]:
-    """Colour as RGB and depth of two image messages; `cloud.check_images` says whether they can be used.
+    """Return colour as RGB and depth of two image messages; check them by `check_images`.
 
     Raises:
         VisionError: If one of them cannot be read.
@@ -23,7 +23,10 @@ def pictures_of(colour: Image, depth: Image) -> tuple[np.ndarray, np.ndarray]:
         try:
             pictures.append(CvBridge().imgmsg_to_cv2(message, encoding))
         except (CvBridgeError, ValueError, TypeError, cv2.error) as error:
-            size = f'{message.width} x {message.height} px, step {message.step}, {message.encoding[:20]!r}'
+            size = (
+                f'{message.width} x {message.height} px, step {message.step}, '
+                f'{message.encoding[:20]!r}'
+            )
             raise VisionError(
                 f'{what} image of {size} cannot be read: {" ".join(str(error).split())[:120]}'
             ) from error
@@ -36,7 +39,7 @@ def stamp_ns(stamp) -> int:
 
 
 def pose_in_base(fit: RingFit, mounting: Mounting) -> tuple[np.ndarray, np.ndarray]:
-    """Pose of the ring in the base frame: T_base_tip (4, 4) and covariance (6, 6) of position and rotation about the base frame's axes.
+    """Return the ring's pose T_base_tip (4, 4) and its covariance (6, 6) in the base frame.
 
     The covariance holds the fit's and the camera calibration's; the latter is the same in every
     frame. A ring does not show its rotation about its axis; the pose is the smallest turn that

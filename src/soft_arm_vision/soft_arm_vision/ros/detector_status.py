@@ -36,7 +36,10 @@ def detector_status(
         'pairs_skipped': pair.skipped,
     }
     if busy_s > COMPILING_S:
-        compiling = f'compiling: the first {what} after an installation takes a minute or two, later ones do not'
+        compiling = (
+            f'compiling: the first {what} after an installation takes a minute or two, later '
+            'ones do not'
+        )
         logger.info(compiling, once=True)
         return diagnostics.WARN, f'{compiling}; {busy_s:.0f} s so far', values | {'ready': False}
     if frames.age_s is None or frames.age_s > SILENT_S:

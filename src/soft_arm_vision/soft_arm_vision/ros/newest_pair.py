@@ -13,7 +13,9 @@ KEPT = 4  # framesets whose other half may still come
 
 
 class NewestPair:
-    """Newest colour and depth image of exactly the same stamp; older pairs are dropped while the work takes longer than a frame.
+    """Hand the newest pair of colour and depth images with equal stamps to a thread.
+
+    Older pairs are dropped while the thread is at work.
 
     Args:
         work: Called in the thread with (colour, depth); the lock is not held.
@@ -61,7 +63,10 @@ class NewestPair:
                 if depth is None
                 else 'only depth images come'
             )
-        return f'stamps of colour and depth differ by {abs(colour - depth) / 1e6:.0f} ms: turn enable_sync on'
+        return (
+            f'stamps of colour and depth differ by {abs(colour - depth) / 1e6:.0f} ms: turn '
+            'enable_sync on'
+        )
 
     def close(self) -> None:
         """End the thread; waits for the frame in work."""

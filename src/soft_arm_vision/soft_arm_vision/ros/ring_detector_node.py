@@ -1,4 +1,4 @@
-"""Node `ring_detector`: colour and aligned depth in, pose of the positioning ring in the arm's base frame out."""
+"""Node `ring_detector`: colour and aligned depth in, pose of the ring in the base frame out."""
 
 import sys
 from dataclasses import dataclass
@@ -107,7 +107,8 @@ class RingDetectorNode(Node):
         frame = message.header.frame_id
         if frame != self._camera_frame:
             raise VisionError(
-                f'images are in frame {frame[:60]!r}, the extrinsics in {self._camera_frame!r}: calibrate this camera'
+                f'images are in frame {frame[:60]!r}, the extrinsics in '
+                f'{self._camera_frame!r}: calibrate this camera'
             )
 
     def _refuse(self, reason: VisionError) -> None:

@@ -18,7 +18,8 @@ class Candidate:
         row, column: The window's first pixel in the whole image.
         score: 0..1, how sure the segmenter is.
         cylinder: Roughly the ring's wall (K = 1), where the segmenter looked for it.
-        verification_score: That it is a ring, before its pose is sought; infinite where a segmenter does not doubt its finds.
+        verification_score: Log-odds of a ring before the pose fit; infinite if the segmenter is
+            certain.
     """
 
     mask: np.ndarray
@@ -57,7 +58,7 @@ class Candidate:
 def plausibility(
     ring: Ring, candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics
 ) -> float:
-    """0 for a size that no view of the ring has at that depth, else how much of a side view is seen.
+    """Return 0 for a size that no view of the ring has, else the visible share of a side view.
 
     Args:
         ring: The ring.

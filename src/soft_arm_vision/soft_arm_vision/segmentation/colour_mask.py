@@ -25,7 +25,11 @@ def is_coloured(paint_rgb: tuple[float, float, float]) -> bool:
 
 
 def colour_mask(colour: np.ndarray, paint_rgb: tuple[float, float, float]) -> np.ndarray:
-    """Which pixels of an RGB image (h, w, 3) uint8 have the hue of a paint, 0..1 each, and are saturated: (h, w) uint8, 0 or 255."""
+    """Return the saturated pixels of an RGB image that have the hue of a paint.
+
+    The image has shape (h, w, 3), uint8; a paint's channels are 0..1; the mask (h, w) is uint8, 0
+    or 255.
+    """
     hsv = cv2.cvtColor(colour, cv2.COLOR_RGB2HSV)
     hue = 180 * colorsys.rgb_to_hsv(*paint_rgb)[0]  # OpenCV's hue: half degrees
     mask = np.zeros(hsv.shape[:2], np.uint8)

@@ -17,7 +17,9 @@ LARGEST = 5  # regions that are looked at
 
 
 class ColourSegmenter:
-    """Ring by its colour, its depth and its size; looks first where its caller stopped last, then in the whole picture.
+    """Segment the ring by colour, depth and size.
+
+    The search begins around the last accepted candidate, then covers the whole image.
 
     Each region of the ring's colour is a candidate. After them come the rings that depth shows in
     pieces of these regions: something else of that colour may lie beside the ring in the picture.
@@ -92,7 +94,7 @@ def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Candidat
 
 
 def _cut(candidate: Candidate, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:
-    """Whether the candidate ends where the window does, but not the image: the ring has left the window."""
+    """Return whether the window, and not the image, cuts the candidate."""
     return any(
         s.start == w.start > 0 or s.stop == w.stop < size
         for s, w, size in zip(candidate.window, window, shape, strict=True)

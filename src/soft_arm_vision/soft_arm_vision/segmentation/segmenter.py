@@ -27,7 +27,9 @@ class Segmenter(Protocol):
     def segment(
         self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
     ) -> Iterator[Candidate]:
-        """Segment one frame: candidates, best first, each computed when it is asked for. The caller stops at the one that it accepts.
+        """Yield the candidates of one frame, best first, each computed on demand.
+
+        The caller stops at the candidate that it accepts.
 
         Args:
             colour: RGB, shape (h, w, 3), uint8.
@@ -44,7 +46,8 @@ def ring_of(robot: Robot) -> Ring:
     """
     if robot.ring is None:
         raise VisionError(
-            f'robot {robot.name} has no ring, so there is none to find: add the key ring to its file, or use two_module_arm'
+            f'robot {robot.name} has no ring, so there is none to find: add the key ring to '
+            'its file, or use two_module_arm'
         )
     return robot.ring
 
@@ -59,8 +62,10 @@ def make_segmenter(name: str, ring: Ring) -> Segmenter:
     if name == 'colour':
         if not is_coloured(ring.colour_rgb):
             raise VisionError(
-                f'colour_rgb {ring.colour_rgb} of the ring is grey, white or black, which the colour segmenter cannot tell from the rest: '
-                'paint the ring in a full colour (orange is best) and correct colour_rgb in the robot file'
+                f'colour_rgb {ring.colour_rgb} of the ring is grey, white or black, which '
+                'the colour segmenter cannot tell from the rest: '
+                'paint the ring in a full colour (orange is best) and correct colour_rgb in '
+                'the robot file'
             )
         return ColourSegmenter(ring)
     if name == 'yolact':

@@ -1,4 +1,4 @@
-"""Ring by what it looks like: YOLACT finds it, depth says whether it is one, depth and colours draw its edge."""
+"""Segment the ring by YOLACT; depth verifies each detection, depth and colour refine its edge."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,9 @@ from soft_arm_vision.segmentation.colour_mask import hue_apart_deg, is_coloured
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
 RING_CLASS = 'ring'
-SAME_HUE_DEG = 40.0  # the shipped network finds rings up to 35 deg from the trained hue as well as that, at 60 deg every second
+# The shipped network detects rings up to 35 deg from the trained hue as well as those of that hue,
+# and half of them at 60 deg.
+SAME_HUE_DEG = 40.0
 MAX_DETECTIONS = 3  # that are looked at, best first
 
 
@@ -37,7 +39,8 @@ class YolactSegmenter:
         self._ring, self.network, self._seed = ring, network or ExportedYolact(), seed
         if RING_CLASS not in self.network.classes:
             raise VisionError(
-                f'the network finds {", ".join(self.network.classes)}, but no {RING_CLASS!r}: train one with that class'
+                f'the network finds {", ".join(self.network.classes)}, but no '
+                f'{RING_CLASS!r}: train one with that class'
             )
         self.caution = _caution(self.network.metadata.get('ring_colour_rgb'), ring)
         self._class = self.network.classes.index(RING_CLASS)
@@ -72,6 +75,7 @@ def _caution(trained_rgb: tuple[float, float, float] | None, ring: Ring) -> str 
     ):
         return None
     return (
-        f'the network knows rings of colour_rgb {tuple(trained_rgb)}; this one, {tuple(ring.colour_rgb)}, may never be found: '
+        f'the network knows rings of colour_rgb {tuple(trained_rgb)}; this one, '
+        f'{tuple(ring.colour_rgb)}, may never be found: '
         'use segmenter:=colour, or softarm train ring-segmenter with this robot'
     )

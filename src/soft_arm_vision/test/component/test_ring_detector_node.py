@@ -73,7 +73,8 @@ class Graph:
         end_s, next_s = time.monotonic() + DEADLINE_S, 0.0
         while not condition():
             assert time.monotonic() < end_s, (
-                f'not within {DEADLINE_S} s: {len(self.poses)} poses, {[s.message for s in self.status[-2:]]}'
+                f'not within {DEADLINE_S} s: {len(self.poses)} poses, '
+                f'{[s.message for s in self.status[-2:]]}'
             )
             if time.monotonic() > next_s:
                 next_s = time.monotonic() + 0.1

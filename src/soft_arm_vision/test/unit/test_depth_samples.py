@@ -34,7 +34,7 @@ def test_other_poses_do_not(ring, render_ring):
 
 
 def test_ring_through_which_the_camera_sees_is_none(ring, render_ring):
-    """A piece of the wall alone, and behind it, where the ring would go on, something far: those rays pass through it."""
+    """Rays beside a piece of the wall pass through the ring: something far is measured there."""
     frame = render_ring(CENTRE, AXIS, arm=False)
     piece = frame.visible & (np.abs(np.arange(frame.visible.shape[1])[None] - 347) < 25)
     find, intrinsics = candidate_from_mask(piece), frame.intrinsics

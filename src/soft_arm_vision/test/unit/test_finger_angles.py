@@ -71,7 +71,7 @@ def test_undistortion_undoes_the_lens(k1, k2, k3, p1, p2, seed):
     st.lists(st.booleans(), min_size=5, max_size=5),
 )
 def test_bends_come_back_from_lines_in_any_plane(seed, angles, swapped):
-    """Whichever end of a line comes first and however the finger stands; seen from the other side they have the other sign."""
+    """The order of ends and the finger's pose do not matter; the other side reverses the sign."""
     assume(abs(np.cumsum(angles)).max() < 2.5)
     turn = Rotation.random(random_state=seed).as_matrix()
     heading, place, ends = 0.0, np.zeros(3), []
@@ -133,7 +133,7 @@ def test_from_the_other_side_the_bends_have_the_same_sign():
 
 
 def test_the_plane_gets_better_with_pictures(camera):
-    """One picture's depth comes in steps of 1 mm; the finger's positions together show how it stands."""
+    """The depth of one image has steps of 1 mm; several positions of the finger average them."""
     true_normal = PARAMETERS.mounting.T_base_optical[:3, :3].T @ [0.0, 1.0, 0.0]
     angles = [s * SHAPE for s in np.linspace(-0.9, 1.3, 12)]
     estimator, alone = FingerEstimator(ROBOT, INTRINSICS), []
@@ -171,7 +171,7 @@ def test_a_hidden_line_is_told(camera, line, words):
 
 @pytest.mark.parametrize('length, distance', [(1.0, 1.5), (1.0, 0.4), (2.2, 1.0)])
 def test_other_stripes_of_that_paint_are_no_lines(camera, length, distance):
-    """In place of the tip's line, one of wrong length, or at a wrong distance from the one before."""
+    """Replace the tip's line by one of wrong length, or at a wrong distance."""
     rgb, depth = camera.capture(0.7 * SHAPE)
     depth_m = np.full(
         depth.shape, np.median(depth[200:240, 300:340]) * np.float32(1e-3)
@@ -201,7 +201,7 @@ def test_other_stripes_of_that_paint_are_no_lines(camera, length, distance):
 
 
 def test_clicks_take_the_place_of_detection(camera):
-    """Clicks two pixels off along the lines change nothing; half a pixel across, what half a pixel does."""
+    """Clicks two pixels off along a line change nothing; across it, half a pixel counts."""
     estimator, frame = FingerEstimator(ROBOT, INTRINSICS), camera.capture(0.7 * SHAPE)
     found = estimator.update(*frame)
     along = np.diff(found, axis=1)[:, 0]

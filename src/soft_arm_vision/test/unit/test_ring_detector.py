@@ -25,7 +25,7 @@ def axis_error_deg(fit, frame):
 
 @pytest.fixture(scope='module')
 def study(render_ring, ring):
-    """Errors of 40 rings at 0.35-0.6 m under the D435i's noise, cold and warm: centre [m], axis [deg], normalised squared error, warm."""
+    """Errors of 40 rings under the D435i's noise: centre [m], axis [deg], normalised, warm."""
     rng, rows = np.random.default_rng(11), []
     for seed in range(20):
         z = rng.uniform(0.35, 0.6)
@@ -130,7 +130,8 @@ def test_reason_says_what_is_wrong_with_the_best_candidate(render_ring, ring):
     frame = render_ring(CENTRE, AXIS, ring=ring.model_copy(update={'height_m': 0.06}), arm=False)
     reason = detect(RingDetector(ring), frame).reason
     assert re.match(
-        r"best candidate rejected: wall \d+\.\d mm high, the ring's is 24\.0 mm\. Check the ring's colour",
+        r"best candidate rejected: wall \d+\.\d mm high, the ring's is 24\.0 mm\. Check the "
+        r"ring's colour",
         reason,
     ), reason
 

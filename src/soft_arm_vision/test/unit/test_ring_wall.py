@@ -31,7 +31,7 @@ def points(rng=None, sigma_m=0.0):
 
 
 def fitted(wall, steps=6):
-    """Offsets across and tilts from the true pose, the place along the axis being known, and their covariance."""
+    """Return shifts across the axis and tilts from the true pose, and their covariance."""
     off = np.zeros(4)
     for _ in range(steps):
         axis = AXES[2] + off[2] * AXES[0] + off[3] * AXES[1]

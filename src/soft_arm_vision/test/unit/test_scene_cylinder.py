@@ -18,7 +18,7 @@ POINTS = np.array([[0.1, -0.2, 0.5], [1.5, 0.25, 2.0], [-3.0, 0.0, 0.125]])
 
 
 def scene(rng, *, radius_m=0.04, sigma_m=3e-4, table=True, box=True):
-    """Half of a standing cylinder's wall, 80 mm high, on a table, with a box beside it; returns points, centre, axis."""
+    """Half of a standing cylinder's wall on a table, beside a box; points, centre, axis."""
     angle, height = rng.uniform(-1.3, 1.3, 6000), rng.uniform(0, 0.08, 6000)
     parts = [np.column_stack([radius_m * np.sin(angle), height, -radius_m * np.cos(angle)])]
     if table:
@@ -125,7 +125,7 @@ def test_hollow_body_is_told_from_its_outside_and_its_inside():
 
 @pytest.mark.parametrize('seed', range(4))
 def test_strips_of_a_hollow_wall_are_not_taken_for_planes(seed):
-    """A plane that touches the far wall's inside, or cuts both walls, holds a large share of a tight crop."""
+    """A plane that touches the far wall or cuts both walls holds a large share of a tight crop."""
     rng = np.random.default_rng(seed)
     outside, inside = rng.uniform(-1.5, 1.5, 2500), rng.uniform(1.6, 4.6, 1500)
     angle, radius_m = np.concatenate([outside, inside]), np.repeat([0.04, 0.037], [2500, 1500])
@@ -163,7 +163,7 @@ def test_many_far_strays_are_not_taken_for_millimetres():
 
 
 def test_pieces_of_a_pipe_seen_from_inside_are_refused():
-    """Between rivets and folds only patches of the wall are left, each of which alone makes some cylinder."""
+    """Rivets and folds leave only patches of the wall, each of which makes some cylinder."""
     rng, patches = np.random.default_rng(0), []
     for turn in np.radians([0, 120, 240]):
         angle, height = turn + rng.uniform(-0.6, 0.6, 6000), rng.uniform(0.3, 0.5, 6000)
@@ -227,7 +227,10 @@ def test_mug_of_a_real_scene(capsys, tmp_path):
 
 def test_reads_ply_pcd_and_npy(tmp_path):
     np.save(tmp_path / 'a.npy', np.vstack([POINTS, [np.nan, 0, 0]]))
-    header = 'ply\nformat {} 1.0\nelement vertex 3\nproperty uchar red\nproperty float x\nproperty float y\nproperty float z\nend_header\n'
+    header = (
+        'ply\nformat {} 1.0\nelement vertex 3\nproperty uchar red\nproperty float x\nproperty '
+        'float y\nproperty float z\nend_header\n'
+    )
     (tmp_path / 'a.ply').write_text(
         header.format('ascii') + '\n'.join(f'7 {x} {y} {z}' for x, y, z in POINTS)
     )
@@ -236,7 +239,10 @@ def test_reads_ply_pcd_and_npy(tmp_path):
     (tmp_path / 'b.ply').write_bytes(
         header.format('binary_little_endian').encode() + table.tobytes()
     )
-    pcd = 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 3\nHEIGHT 1\nPOINTS 3\nDATA {}\n'
+    pcd = (
+        'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 3\nHEIGHT '
+        '1\nPOINTS 3\nDATA {}\n'
+    )
     (tmp_path / 'a.pcd').write_text(
         pcd.format('ascii') + '\n'.join(f'{x} {y} {z}' for x, y, z in POINTS)
     )

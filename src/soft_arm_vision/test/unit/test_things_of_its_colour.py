@@ -1,4 +1,4 @@
-"""Sequences in which things of the ring's colour stand beside it or pass before it, drawn with the virtual camera."""
+"""Sequences with objects of the ring's colour beside or before it, by the virtual camera."""
 
 import mujoco
 import numpy as np
@@ -35,7 +35,7 @@ THINGS = {  # half sizes [m]
 
 
 class Scene:
-    """A ring alone before the virtual camera, and things that can be put anywhere; places in the optical frame."""
+    """A ring before the virtual camera, and movable objects; places are in the optical frame."""
 
     def __init__(self, seed):
         spec = scene_spec(ROBOT, CAMERA)
@@ -49,7 +49,7 @@ class Scene:
         self._qpos = np.zeros(self._model.nq)
 
     def frame(self, centre, axis, **things):
-        """Frame of the ring with some things, given by place and turn; the ring's centre, and which share of it is seen."""
+        """Return a frame with objects at (place, turn), the ring's centre and visible share."""
         for name in THINGS:
             place, turn = things.get(
                 name.replace(' ', '_'), (np.array([0.0, 0.0, -5.0]), Rotation.identity())
@@ -92,7 +92,7 @@ def beside(scene, rng, thing, gap_m, frames):
 
 
 def hidden_for_two(scene, rng):
-    """A block comes beside a ring that moves slowly; after that a card hides the ring for two frames; the block stays."""
+    """A block comes beside a slow ring; a card then hides the ring for two frames."""
     begin, side, gap_m = (
         np.array([rng.uniform(-0.03, 0.03), 0.0, 0.47]),
         rng.choice([-1, 1]),

@@ -1,4 +1,4 @@
-"""YOLACT, real-time instance segmentation (Bolya et al., ICCV 2019), compact, for one or few classes.
+"""YOLACT, real-time instance segmentation (Bolya et al., ICCV 2019), for one or few classes.
 
 `network`, `losses` and `training` need torch; `anchors` and `detection` need NumPy only, so that an
 exported network runs without it.

@@ -1,4 +1,7 @@
-"""Anchor boxes, their matching with labelled boxes, and SSD's box encoding. Boxes are in pixels of the network's input."""
+"""Anchor boxes, their matching with labelled boxes, and SSD's box encoding.
+
+Boxes are in pixels of the network's input.
+"""
 
 from dataclasses import dataclass
 
@@ -41,7 +44,10 @@ class AnchorLayout:
         return [(-(-self.height_px // s), -(-self.width_px // s)) for s in self.strides_px]
 
     def boxes(self) -> np.ndarray:
-        """All anchors as (centre u, centre v, width, height), level by level, row by row, ratio fastest, then octave; shape (n, 4)."""
+        """Return all anchors as (centre u, centre v, width, height), shape (n, 4).
+
+        They are ordered by level, row, column, octave and ratio.
+        """
         levels, octaves, root = (
             [],
             np.repeat(self.octaves, len(self.ratios)),

@@ -53,7 +53,8 @@ class ExportedYolact:
         path: ONNX file with its metadata (.json) beside it.
 
     Raises:
-        VisionError: If one of them is missing, or the file is not the one that the metadata is about.
+        VisionError: If a file is missing, or the network is not the one that the metadata
+            describes.
     """
 
     def __init__(self, path: Path = SHIPPED):
@@ -63,16 +64,19 @@ class ExportedYolact:
         except (OSError, YamlFileError) as error:
             why = getattr(error, 'strerror', None) or error
             raise VisionError(
-                f'network {path} with its metadata {path.with_suffix(".json").name} cannot be read: {why}'
+                f'network {path} with its metadata {path.with_suffix(".json").name} cannot '
+                f'be read: {why}'
             ) from error
         if len(metadata['layout']['strides_px']) != len(metadata['layout']['sizes_px']):
             raise VisionError(
-                f'network {path}: its metadata has not as many strides_px as sizes_px: the metadata is damaged'
+                f'network {path}: its metadata has not as many strides_px as sizes_px: the '
+                'metadata is damaged'
             )
         found = hashlib.sha256(content).hexdigest()
         if found != metadata['sha256']:
             raise VisionError(
-                f'network {path} has checksum {found[:12]}.., its metadata says {metadata["sha256"][:12]}..: the file is damaged'
+                f'network {path} has checksum {found[:12]}.., its metadata says '
+                f'{metadata["sha256"][:12]}..: the file is damaged'
             )
         self.metadata, self.classes = metadata, tuple(metadata['classes'])
         self.layout = AnchorLayout(
@@ -82,7 +86,7 @@ class ExportedYolact:
         self._network = _session(content)
 
     def raw(self, rgb: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Boxes, scores, coefficients and prototypes of one picture, as `detection.find` takes them."""
+        """Return boxes, scores, coefficients and prototypes, as `postprocess` takes them."""
         size_px = self.layout.width_px, self.layout.height_px
         small = cv2.resize(rgb, size_px, interpolation=cv2.INTER_AREA)
         seen = input_channels(
@@ -97,7 +101,8 @@ class ExportedYolact:
 
         Args:
             rgb: Shape (h, w, 3), uint8.
-            depth_m: Aligned depth [m], 0 where there is none, shape (h, w); not looked at by a network made for colours only.
+            depth_m: Aligned depth [m], 0 where there is none, shape (h, w); unused by a network for
+                colour only.
             min_score: None: the metadata's.
         """
         boxes, scores, coefficients, prototypes = self.raw(rgb, depth_m)

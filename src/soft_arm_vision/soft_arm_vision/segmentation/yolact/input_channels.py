@@ -1,4 +1,4 @@
-"""What the network sees of a picture: its colours and, where it was made for them, its depth and how the depth slopes.
+"""Input channels of the network: colour and, optionally, depth and its slopes.
 
 Colour alone parts a ring badly from an orange block before it; the slopes tell a wall that curves
 from one that is flat.
@@ -30,7 +30,8 @@ def input_channels(picture: np.ndarray, depth_m: np.ndarray | None = None) -> np
 
     Args:
         picture: RGB at its size, shape (h, w, 3), 0..255.
-        depth_m: Aligned depth [m], 0 where there is none, shape (h, w), float32; None: the network sees colours only.
+        depth_m: Aligned depth [m], 0 where there is none, shape (h, w), float32; None for a network
+            for colour only.
 
     Returns:
         Shape (3, h, w), or (6, h, w) with depth; float32.
@@ -89,7 +90,10 @@ def _slopes(smooth_m, along_u, along_v):
 
 @njit(cache=True, nogil=True)
 def _slope(before_m, z_m, after_m):
-    """Rise over run of the surface, 0 where it is not known. Of the two sides' the smaller: beside an edge that is the surface's own."""
+    """Return the slope of the surface, 0 where it is unknown.
+
+    The smaller slope of both sides counts: beside an edge it is the surface's own.
+    """
     far = np.float32(1e3)
     behind = z_m - before_m if before_m > 0 else far
     ahead = after_m - z_m if after_m > 0 else far

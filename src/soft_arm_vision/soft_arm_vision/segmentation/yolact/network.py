@@ -51,7 +51,8 @@ class Output:
         scores: Logits, background first, shape (b, n, 1 + c).
         coefficients: Within -1..1, shape (b, n, k).
         prototypes: Shape (b, k, h / 4, w / 4), not negative.
-        semantic: Logits of each class on the finest level, shape (b, c, h / 8, w / 8); None but in training.
+        semantic: Logits of each class on the finest level, shape (b, c, h / 8, w / 8); None except
+            in training.
     """
 
     boxes: Tensor
@@ -185,7 +186,7 @@ class Head(nn.Module):
 
 
 class Yolact(nn.Module):
-    """The whole network; input (b, input_channels, h, w) as `input_channels.input_channels` gives it."""
+    """The whole network; its input has shape (b, channels, h, w), see `input_channels`."""
 
     def __init__(self, config: YolactConfig):
         super().__init__()
@@ -236,7 +237,8 @@ def load_weights(path: Path, sha256: str | None = None) -> Yolact:
     found = checksum(path)
     if sha256 is not None and found != sha256:
         raise VisionError(
-            f'weights {path} have checksum {found[:12]}.., {sha256[:12]}.. is expected: the file is damaged or another one'
+            f'weights {path} have checksum {found[:12]}.., {sha256[:12]}.. is expected: the '
+            'file is damaged or another one'
         )
     try:
         content = torch.load(path, map_location='cpu', weights_only=True)

@@ -1,4 +1,4 @@
-"""From the network's raw predictions to instances: scores, boxes, Fast NMS and mask assembly. NumPy only."""
+"""From raw predictions to detections: scores, boxes, Fast NMS and masks. NumPy only."""
 
 from dataclasses import dataclass
 
@@ -81,7 +81,7 @@ def postprocess(
 
 
 def fast_nms(boxes: np.ndarray) -> np.ndarray:
-    """Which of the boxes (n, 4), best first, stay: those that no better one, kept or not, overlaps too much; shape (n,), bool."""
+    """Return which boxes (n, 4), best first, no better box overlaps too much; shape (n,), bool."""
     if len(boxes) == 0:
         return np.zeros(0, bool)
     overlap = np.triu(intersection_over_union(boxes, boxes), k=1)
