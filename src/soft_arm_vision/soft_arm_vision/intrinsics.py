@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import cv2
 import numpy as np
@@ -40,7 +41,7 @@ class Intrinsics:
     cy: float
     distortion: tuple[float, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (self.width > 0 and self.height > 0):
             raise VisionError(
                 f'the picture is {self.width} x {self.height} px, it must have pixels: does '
@@ -76,7 +77,7 @@ class Intrinsics:
                 )
 
     @classmethod
-    def of_camera_info(cls, info) -> 'Intrinsics':
+    def of_camera_info(cls, info: Any) -> 'Intrinsics':
         """Intrinsics of a sensor_msgs/CameraInfo.
 
         Raises:

@@ -1,6 +1,7 @@
 """`softarm bench vision`: masks, poses and speed on held-out scenes, beside pyransac3d and PCL."""
 
 import json
+from argparse import Namespace
 
 from soft_arm_description.command_line import CommandLine, positive_count, seed_number
 from soft_arm_description.robot import RobotFileError, load_robot
@@ -41,7 +42,7 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, _bench, VisionError, RobotFileError)
 
 
-def _bench(options) -> int:
+def _bench(options: Namespace) -> int:
     from soft_arm_experiments.cli.ring_figures import masks_and_poses
     from soft_arm_experiments.vision.cylinder_bench import (
         fit_alone,

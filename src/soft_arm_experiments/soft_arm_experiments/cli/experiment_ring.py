@@ -2,6 +2,7 @@
 
 import json
 import sys
+from argparse import Namespace
 
 import numpy as np
 from tqdm import tqdm
@@ -48,7 +49,7 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, _measure, VisionError, RobotFileError)
 
 
-def _measure(options) -> int:
+def _measure(options: Namespace) -> int:
     with tqdm(
         total=options.places, unit=' places', file=sys.stderr, disable=not sys.stderr.isatty()
     ) as bar:

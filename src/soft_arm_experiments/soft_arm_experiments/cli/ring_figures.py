@@ -1,6 +1,7 @@
 """Masks, poses and speed on scenes that training never saw, for `softarm bench vision`."""
 
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from itertools import islice
 from time import perf_counter
@@ -28,7 +29,7 @@ from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 DRAWN_AT_ONCE = 50  # frames, 92 MB
 
 
-def masks_and_poses(options, ring: Ring) -> dict:
+def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     """Figures by name; options: frames, seed, segmenter and robot."""
     from soft_arm_experiments.vision.synthetic_data import (
         ring_samples,
@@ -64,6 +65,7 @@ def masks_and_poses(options, ring: Ring) -> dict:
             )
         )
         for sample, detection, latency_s in _timed(bar, ring, segmenter, intrinsics):
+            assert sample.depth is not None and sample.visible_share is not None  # synthetic
             latencies_s.append(latency_s)
             alone = None if network is None else _best_detection(network, sample)
             if share == 1.0:
@@ -79,6 +81,7 @@ def masks_and_poses(options, ring: Ring) -> dict:
                     0.0 if alone is None else candidate_overlap(alone, sample.masks[0])
                 )
                 detections.append(detection)
+                assert sample.T_optical_ring is not None
                 poses.append(sample.T_optical_ring)
                 depth_m = depth_in_metres(sample.depth)
                 bounds_m.append(
@@ -131,12 +134,13 @@ def _beside_bound(errors_m: np.ndarray, bounds_m: np.ndarray) -> dict[str, float
     }
 
 
-def _network(segmenter) -> ExportedYolact | None:
+def _network(segmenter: Segmenter) -> ExportedYolact | None:
     return segmenter.network if isinstance(segmenter, YolactSegmenter) else None
 
 
 def _best_detection(network: ExportedYolact, sample: Sample) -> Candidate | None:
-    """What the network alone says: its best find, coarse and unchecked."""
+    """Return the best detection of the network alone, coarse and not verified."""
+    assert sample.depth is not None  # synthetic
     found, prototypes = network.detect(sample.rgb, depth_in_metres(sample.depth))
     return (
         Candidate(*network.mask(found, prototypes, 0, sample.rgb.shape[:2]), float(found.scores[0]))

@@ -3,8 +3,10 @@
 import importlib.util
 import signal
 import sys
+from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from soft_arm_description.command_line import (
     CommandLine,
@@ -87,7 +89,7 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, _train, VisionError, RobotFileError)
 
 
-def _train(options) -> int:
+def _train(options: Namespace) -> int:
     if any(importlib.util.find_spec(name) is None for name in ('torch', 'onnx')):
         raise VisionError('training needs torch and onnx: pip install -r requirements/train.in')
     ring = (
@@ -148,8 +150,8 @@ def _train(options) -> int:
     return 0 if trainer.step >= options.steps else 130
 
 
-def _trainer(options, folders: list[Path]):
-    """Trainer, this process' part of the pictures, and how many there are in all."""
+def _trainer(options: Namespace, folders: list[Path]) -> tuple[Any, Any, int]:
+    """Return the trainer, this process' part of the images, and the number of all images."""
     import torch
 
     from soft_arm_experiments.training import processes
@@ -175,12 +177,12 @@ def _trainer(options, folders: list[Path]):
     return trainer, data, processes.total(len(data))
 
 
-def _learn_too(options, folders: list[Path]) -> None:
+def _learn_too(options: Namespace, folders: list[Path]) -> None:
     trainer, data, _ = _trainer(options, folders)
     trainer.run(data, None, lambda *_: None)
 
 
-def _command(options) -> str:
+def _command(options: Namespace) -> str:
     names = ['steps', 'seed', 'threads'] + ['frames'] * (not options.data)
     given = [f'--{name} {getattr(options, name)}' for name in names] + [
         f'--data {folder}' for folder in options.data or []
@@ -188,7 +190,7 @@ def _command(options) -> str:
     return ' '.join(['softarm train ring-segmenter', *given, *['--float32'] * options.float32])
 
 
-def _drawn(options) -> Path:
+def _drawn(options: Namespace) -> Path:
     from soft_arm_experiments.vision.synthetic_data import write_ring_set
 
     folder = _synthetic_folder(options.out, load_robot(options.robot), options.frames, options.seed)
@@ -209,8 +211,8 @@ def _synthetic_folder(out: Path, robot: Robot, frames: int, seed: int) -> Path:
     return out / f'data_{robot.name}_{robot.fingerprint}_{frames}_seed_{seed}'
 
 
-def _verifier(network: Path, options) -> dict[str, float]:
-    """Fitted on drawn scenes that were not trained on."""
+def _verifier(network: Path, options: Namespace) -> dict[str, float]:
+    """Return the verifier's coefficients, fitted on synthetic scenes outside the training set."""
     from concurrent.futures import ProcessPoolExecutor
     from functools import partial
     from itertools import chain
@@ -259,7 +261,7 @@ def _finds(network: Path, robot: str, seed: int, first: int) -> list:
     )
 
 
-def _run(trainer, data, out: Path) -> None:
+def _run(trainer: Any, data: Any, out: Path) -> None:
     from tqdm import tqdm
 
     stopping = []

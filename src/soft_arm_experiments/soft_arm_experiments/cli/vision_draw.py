@@ -1,5 +1,7 @@
 """`softarm vision draw`: render a labelled data set of the ring with the virtual camera."""
 
+from argparse import Namespace
+
 from soft_arm_description.command_line import (
     CommandLine,
     number_in,
@@ -42,7 +44,7 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, _draw, VisionError, RobotFileError)
 
 
-def _draw(options) -> int:
+def _draw(options: Namespace) -> int:
     from soft_arm_experiments.vision.synthetic_data import write_ring_set  # OpenGL and MuJoCo
     from soft_arm_vision.segmentation.segmenter import ring_of
 

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from argparse import Namespace
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -9,6 +11,7 @@ from tqdm import tqdm
 from soft_arm_description.command_line import CommandLine, input_file, input_path, plot_file
 from soft_arm_description.rig import RigError, load_rig
 from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_experiments.vision.bag_evaluation import BagReport, draw_errors, evaluate
 from soft_arm_vision.errors import VisionError
 
 
@@ -39,9 +42,8 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, _evaluate, VisionError, RobotFileError, RigError)
 
 
-def _evaluate(options) -> int:
+def _evaluate(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
-    from soft_arm_experiments.vision.bag_evaluation import draw_errors, evaluate
     from soft_arm_vision.calibration import extrinsics
     from soft_arm_vision.ring.detector import RingDetector
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
@@ -65,7 +67,7 @@ def _evaluate(options) -> int:
     return 0
 
 
-def _print(report) -> None:
+def _print(report: BagReport) -> None:
     print('topics: ' + ', '.join(f'{role} {topic}' for role, topic in report.topics.items()))
     if 'colour' not in report.topics:
         print(
@@ -78,10 +80,10 @@ def _print(report) -> None:
     )
     for reason, count in report.reasons.items():
         print(f'  {count:4d}  {reason}')
-    errors = report.errors
+    errors: Any = report.errors
     if errors is None:
         print('the bag holds no true poses')
-    elif errors['centre_mean_m'] is not None:
+    elif report.poses:
         mean_mm, p95_mm = 1e3 * errors['centre_mean_m'], 1e3 * errors['centre_p95_m']
         print(f'centre {mean_mm:.3f} mm mean, {p95_mm:.3f} mm p95')
         print(f'axis {np.degrees(errors["axis_mean_rad"]):.2f} deg mean')

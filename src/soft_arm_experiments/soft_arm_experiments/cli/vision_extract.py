@@ -1,6 +1,7 @@
 """`softarm vision extract`: make a labelled data set from a recorded bag, for training."""
 
 import sys
+from argparse import Namespace
 
 from tqdm import tqdm
 
@@ -40,7 +41,7 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, _extract, VisionError, RobotFileError)
 
 
-def _extract(options) -> int:
+def _extract(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
     from soft_arm_experiments.vision import coco
     from soft_arm_experiments.vision.bag_samples import bag_samples

@@ -1,6 +1,7 @@
 """Picture of a training run."""
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -9,7 +10,7 @@ matplotlib.use('Agg')
 from matplotlib import pyplot  # noqa: E402
 
 
-def draw_curves(progress, path: Path) -> None:
+def draw_curves(progress: Any, path: Path) -> None:
     """Draw the losses of a `training.Progress` over the steps, as PNG; nothing without a report."""
     if not progress.rows:
         return

@@ -26,7 +26,7 @@ def labelled_detections(
     intrinsics: Intrinsics,
     min_score: float,
 ) -> Iterator[tuple[float, PoseHypothesis, bool]]:
-    """Score, region and whether it is the ring, of each find with a region.
+    """Yield score, pose hypothesis and whether it is the ring, of each detection with a hypothesis.
 
     Args:
         network: Of one class.
@@ -34,33 +34,35 @@ def labelled_detections(
         samples: Images with depth and `visible_share`; those whose ring is mostly occluded are left
             out.
         intrinsics: Of the pictures.
-        min_score: Of a find.
+        min_score: Of a candidate.
     """
     for sample in samples:
+        if sample.depth is None or sample.visible_share is None:
+            continue
         if len(sample.masks) and sample.visible_share[0] < MIN_VISIBLE_SHARE:
             continue
         depth_m = depth_in_metres(sample.depth)
         found, prototypes = network.detect(sample.rgb, depth_m, min_score)
         for i in range(min(len(found.scores), MAX_DETECTIONS)):
-            find = Candidate(
+            candidate = Candidate(
                 *network.mask(found, prototypes, i, depth_m.shape), float(found.scores[i])
             )
-            region = (
+            hypothesis = (
                 find_pose_hypothesis(
-                    find, sample.rgb, depth_m, intrinsics, ring, np.random.default_rng(0)
+                    candidate, sample.rgb, depth_m, intrinsics, ring, np.random.default_rng(0)
                 )
-                if find.mask.any()
+                if candidate.mask.any()
                 else None
             )
             overlap = (
                 0.0
-                if region is None or not len(sample.masks)
-                else _overlap(sample.masks[0], find, region)
+                if hypothesis is None or not len(sample.masks)
+                else _overlap(sample.masks[0], candidate, hypothesis)
             )
-            if region is not None and not 0 < overlap < OF_RING_IOU:
-                yield find.score, region, overlap > 0
+            if hypothesis is not None and not 0 < overlap < OF_RING_IOU:
+                yield candidate.score, hypothesis, overlap > 0
 
 
-def _overlap(truth: np.ndarray, find: Candidate, region: PoseHypothesis) -> float:
-    drawn = Candidate(region.mask, region.row, region.column, find.score)
-    return max(candidate_overlap(one, truth) for one in (find, drawn))
+def _overlap(truth: np.ndarray, candidate: Candidate, hypothesis: PoseHypothesis) -> float:
+    drawn = Candidate(hypothesis.mask, hypothesis.row, hypothesis.column, candidate.score)
+    return max(candidate_overlap(one, truth) for one in (candidate, drawn))

@@ -38,7 +38,8 @@ class Targets:
 
 def losses(output: Output, targets: Targets) -> dict[str, Tensor]:
     """Weighted losses by name; their sum is to be minimised."""
-    positive = targets.labels > 0
+    positive, semantic = targets.labels > 0, output.semantic
+    assert semantic is not None, 'only a network in training has semantic logits'
     count = positive.sum().clamp(min=1)
     found = {
         'class': _class_loss(output.scores, targets.labels, positive) / count,
@@ -47,7 +48,7 @@ def losses(output: Output, targets: Targets) -> dict[str, Tensor]:
         )
         / count,
         'mask': _mask_loss(output, targets, positive) / count,
-        'semantic': functional.binary_cross_entropy_with_logits(output.semantic, targets.semantic),
+        'semantic': functional.binary_cross_entropy_with_logits(semantic, targets.semantic),
     }
     return {name: WEIGHTS[name] * value for name, value in found.items()}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 from torch import Tensor, distributed, multiprocessing
@@ -14,7 +15,7 @@ from soft_arm_vision.errors import VisionError
 
 
 @contextmanager
-def beside(others: int, task: Callable, *arguments) -> Iterator[None]:
+def beside(others: int, task: Callable[..., None], *arguments: Any) -> Iterator[None]:
     """Train together with other processes that run `task(*arguments)`, or alone without any.
 
     Args:
@@ -97,7 +98,14 @@ def _group(rank: int, count: int, meeting: str) -> Iterator[None]:
         distributed.destroy_process_group()
 
 
-def _run(rank: int, count: int, meeting: str, complaints, task: Callable, arguments: tuple) -> None:
+def _run(
+    rank: int,
+    count: int,
+    meeting: str,
+    complaints: Any,
+    task: Callable[..., None],
+    arguments: tuple,
+) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it stops when the first process does
     with _group(rank, count, meeting):
         try:

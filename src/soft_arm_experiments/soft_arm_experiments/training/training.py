@@ -10,7 +10,7 @@ import csv
 import math
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from soft_arm_vision.segmentation.yolact.network import Output, Yolact, YolactCo
 
 AVERAGED_STEPS = 300  # weights are averaged over about this many
 CHECKPOINT_EVERY_S = 120.0
+Batch = tuple[torch.Tensor, Targets]
 LOSSES = 'class', 'box', 'mask', 'semantic'
 
 
@@ -72,7 +73,8 @@ class Trainer:
         torch.manual_seed(settings.seed)
         self.config, self.settings, self.step = config, settings, 0
         self.network, self.averaged = (
-            Yolact(config).to(memory_format=torch.channels_last) for _ in range(2)
+            Yolact(config).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+            for _ in range(2)
         )
         self.averaged.load_state_dict(self.network.state_dict())
         self.averaged.eval()
@@ -82,11 +84,11 @@ class Trainer:
             self.network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
         )
         self._part = processes.part()
-        self.progress, self._sums = Progress(), []
-        self._ahead, self._batch_ahead = (
-            ThreadPoolExecutor(1),
-            None,
-        )  # draws a batch while the network learns from the one before
+        self.progress = Progress()
+        self._sums: list[np.ndarray] = []
+        # One batch is drawn while the network learns from the one before.
+        self._ahead = ThreadPoolExecutor(1)
+        self._batch_ahead: tuple[tuple[int, TrainingSet], Future[Batch]] | None = None
 
     def run(
         self,
@@ -111,9 +113,10 @@ class Trainer:
 
     def advance(self, data: TrainingSet) -> float:
         """One step; returns the sum of the losses."""
-        if self._batch_ahead is None or self._batch_ahead[0] != (self.step, data):
-            self._draw_ahead(self.step, data)
-        pictures, targets = self._batch_ahead[1].result()
+        ahead = self._batch_ahead
+        if ahead is None or ahead[0] != (self.step, data):
+            ahead = self._draw_ahead(self.step, data)
+        pictures, targets = ahead[1].result()
         self._draw_ahead(self.step + 1, data)
         rate = self._learning_rate()
         for group in self._optimiser.param_groups:
@@ -123,7 +126,7 @@ class Trainer:
             output = self.network(pictures.contiguous(memory_format=torch.channels_last))
         found = losses(Output(*(part.float() for part in vars(output).values())), targets)
         self._optimiser.zero_grad()
-        sum(found.values()).backward()
+        torch.stack(list(found.values())).sum().backward()
         parts = self._mean_over_processes([float(found[name].detach()) for name in LOSSES])
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 10.0)
         self._optimiser.step()
@@ -149,10 +152,13 @@ class Trainer:
             gradient.copy_(place.view_as(gradient))
         return places[-1].numpy().copy()
 
-    def _draw_ahead(self, step: int, data: TrainingSet) -> None:
+    def _draw_ahead(
+        self, step: int, data: TrainingSet
+    ) -> tuple[tuple[int, TrainingSet], Future[Batch]]:
         self._batch_ahead = (step, data), self._ahead.submit(self._batch, step, data)
+        return self._batch_ahead
 
-    def _batch(self, step: int, data: TrainingSet) -> tuple[torch.Tensor, Targets]:
+    def _batch(self, step: int, data: TrainingSet) -> Batch:
         rank, count = self._part
         rng = np.random.default_rng([self.settings.seed, 3, step, rank])
         drawn = [data.draw(rng, self.settings.crop_px) for _ in range(self.settings.batch // count)]

@@ -68,34 +68,31 @@ class TrainingSet:
 
     def __init__(self, samples: Iterable[Sample], layout: AnchorLayout):
         self.layout, size = layout, (layout.width_px, layout.height_px)
-        self._pictures, self._depths, self._distances_m, self._masks, self._classes = (
-            [],
-            [],
-            [],
-            [],
-            [],
-        )
+        self._pictures: list[np.ndarray] = []
+        self._depths: list[np.ndarray] = []  # as many as pictures, or they are not used
+        self._distances_m: list[float] = []
+        self._masks: list[list[np.ndarray]] = []
+        self._classes: list[np.ndarray] = []
         for sample in samples:
             if sample.visible_share is not None and (sample.visible_share < MIN_TAUGHT_SHARE).any():
                 continue
             self._pictures.append(cv2.resize(sample.rgb, size, interpolation=cv2.INTER_AREA))
-            self._depths.append(None if sample.depth is None else reduced_depth(sample.depth, size))
             self._masks.append(
                 [
                     cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_AREA)
                     for m in sample.masks
                 ]
             )
-            self._distances_m.append(
-                None if sample.depth is None else _distance_m(self._depths[-1], self._masks[-1])
-            )
+            if sample.depth is not None:
+                self._depths.append(reduced_depth(sample.depth, size))
+                self._distances_m.append(_distance_m(self._depths[-1], self._masks[-1]))
             self._classes.append(sample.classes)
         if not any(len(classes) for classes in self._classes):
             raise VisionError(
                 f'{len(self._pictures)} pictures without one labelled instance: nothing to '
                 'learn from'
             )
-        self.has_depth = all(depth is not None for depth in self._depths)
+        self.has_depth = len(self._depths) == len(self._pictures)
         self._hard_negatives = _hard_negatives(self._pictures, self._masks)
 
     def __len__(self) -> int:
@@ -108,7 +105,7 @@ class TrainingSet:
             rng: Random numbers.
             size_px: Width and height of the crop; None: of the whole picture.
         """
-        i = rng.integers(len(self))
+        i = int(rng.integers(len(self)))
         size = size_px or (self.layout.width_px, self.layout.height_px)
         for _ in range(DRAWS):
             warp, zoom = self._warp(i, size, rng)
@@ -123,11 +120,11 @@ class TrainingSet:
             self._pictures[i], warp, size, flags=cv2.INTER_LINEAR, borderValue=fill
         )
         big = [k for k, m in enumerate(masks) if m.sum() >= MIN_MASK_PX]
-        masks = np.array([masks[k] for k in big], np.uint8).reshape(-1, size[1], size[0])
+        kept = np.array([masks[k] for k in big], np.uint8).reshape(-1, size[1], size[0])
         return Crop(
-            _recoloured(picture, masks, rng),
+            _recoloured(picture, kept, rng),
             self._depth_m(i, warp, zoom, size),
-            masks,
+            kept,
             self._classes[i][big],
         )
 
@@ -229,7 +226,7 @@ def _distance_m(depth: np.ndarray, masks: list[np.ndarray]) -> float:
 def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     picture = picture.astype(np.float32)
     if rng.random() < OTHER_COLOURS_SHARE:  # an instance keeps its own
-        share = np.zeros(picture.shape[:2], np.float32)
+        share: np.ndarray = np.zeros(picture.shape[:2], np.float32)
         for mask in masks:
             share = np.maximum(share, mask)
         share = cv2.GaussianBlur(cv2.dilate(share, np.ones((3, 3), np.uint8)), (0, 0), 0.8)[

@@ -70,7 +70,8 @@ def evaluate(
             'record --images -o FOLDER'
         )
     if topics.colour is not None:
-        T_detected_base, roles = np.linalg.inv(T_base_camera), ('colour', 'depth', 'info', 'truth')
+        T_detected_base = np.linalg.inv(T_base_camera)
+        roles: tuple[str, ...] = ('colour', 'depth', 'info', 'truth')
         for frame in read_frames(bag):
             stamps_ns.append(frame.stamp_ns)
             detections.append(

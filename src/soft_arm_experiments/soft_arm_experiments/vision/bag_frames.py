@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rosbags.rosbag2 import Reader, ReaderError
@@ -75,12 +76,14 @@ def find_topics(bag: Path) -> BagTopics:
             None,
         )
 
-    camera = next(_cameras(kinds), (None, None, None))
-    poses = (
+    colour, depth, info = next(_cameras(kinds), (None, None, None))
+    return BagTopics(
+        colour,
+        depth,
+        info,
         ending('geometry_msgs/msg/PoseWithCovariance', '/ring_pose'),
         ending('geometry_msgs/msg/Pose', '/debug/tip_truth'),
     )
-    return BagTopics(*camera, *poses)
 
 
 def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -109,12 +112,13 @@ def read_frames(bag: Path) -> Iterator[BagFrame]:
     """
     topics = find_topics(bag)
     colour_topic, depth_topic, info_topic = topics.colour, topics.depth, topics.info
-    if colour_topic is None:
+    if colour_topic is None or depth_topic is None or info_topic is None:
         raise VisionError(
             f'bag {bag} holds no colour with depth and camera_info: record again with '
             'softarm bag record --images -o FOLDER'
         )
-    waiting, intrinsics = {colour_topic: {}, depth_topic: {}}, None
+    waiting: dict[str, dict[int, Any]] = {colour_topic: {}, depth_topic: {}}
+    intrinsics = None
     for topic, message in _messages(bag, (colour_topic, depth_topic, info_topic)):
         if topic == info_topic:
             intrinsics = Intrinsics.of_camera_info(message)
@@ -161,7 +165,7 @@ def _open(bag: Path) -> Iterator[Reader]:
         raise VisionError(f'bag {bag} cannot be read: {error}') from error
 
 
-def _messages(bag: Path, topics: tuple[str, ...]) -> Iterator[tuple[str, object]]:
+def _messages(bag: Path, topics: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     store = get_typestore(Stores.ROS2_JAZZY)
     with _open(bag) as reader:
         wanted = [c for c in reader.connections if c.topic in topics]
@@ -169,13 +173,13 @@ def _messages(bag: Path, topics: tuple[str, ...]) -> Iterator[tuple[str, object]
             yield connection.topic, store.deserialize_cdr(raw, connection.msgtype)
 
 
-def _stamp_ns(message) -> int:
+def _stamp_ns(message: Any) -> int:
     return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
 
 
-def _picture(message) -> np.ndarray:
+def _picture(message: Any) -> np.ndarray:
     """Image as RGB uint8 (h, w, 3), uint16 mm or float32 m (h, w)."""
-    kinds = {
+    kinds: dict[str, tuple[Any, int]] = {
         'rgb8': (np.uint8, 3),
         'bgr8': (np.uint8, 3),
         '16UC1': (np.uint16, 1),
@@ -186,9 +190,11 @@ def _picture(message) -> np.ndarray:
         raise VisionError(
             f'images of encoding {message.encoding!r} cannot be used: record one of {sorted(kinds)}'
         )
-    kind, channels = kinds[message.encoding]
-    kind = np.dtype(kind).newbyteorder('>' if message.is_bigendian else '<')
-    rows = np.frombuffer(message.data.tobytes(), np.uint8).reshape(message.height, message.step)
+    number, channels = kinds[message.encoding]
+    kind = np.dtype(number).newbyteorder('>' if message.is_bigendian else '<')
+    rows: np.ndarray = np.frombuffer(message.data.tobytes(), np.uint8).reshape(
+        message.height, message.step
+    )
     rows = rows[:, : message.width * channels * kind.itemsize]
     picture = np.ascontiguousarray(rows).view(kind).reshape(message.height, message.width, channels)
     if message.encoding == 'bgr8':

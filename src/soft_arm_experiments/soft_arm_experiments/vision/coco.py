@@ -82,7 +82,8 @@ class Sample:
 def write(folder: Path, samples: Iterable[Sample], classes: tuple[str, ...], info: dict) -> int:
     """Write a data set and return its number of images; the labels are written last."""
     folder.mkdir(parents=True, exist_ok=True)
-    images, annotations = [], []
+    images: list[dict[str, Any]] = []
+    annotations: list[dict[str, Any]] = []
     for number, sample in enumerate(samples):
         name = f'{number:06d}.png'
         _write_picture(folder / name, sample.rgb[..., ::-1])
@@ -100,7 +101,7 @@ def write(folder: Path, samples: Iterable[Sample], classes: tuple[str, ...], inf
         images.append(image)
         for i, mask in enumerate(sample.masks):
             x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
-            annotation = {
+            annotation: dict[str, Any] = {
                 'id': len(annotations) + 1,
                 'image_id': number,
                 'category_id': int(sample.classes[i]) + 1,
@@ -157,7 +158,7 @@ def read(
             f'{labels} has categories {shown(names, plain=True)}, none of {list(classes)}: '
             'rename its categories'
         )
-    of_image = {image['id']: [] for image in images}
+    of_image: dict[int, list[dict[str, Any]]] = {image['id']: [] for image in images}
     for annotation in content['annotations']:
         if annotation['image_id'] not in of_image:
             raise VisionError(

@@ -9,9 +9,11 @@ import os
 import shutil
 import subprocess
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -43,12 +45,17 @@ def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
     `fit_ratio_*` is the peer's median time over ours; PCL's has the time of the normals in it, that
     its model cannot do without. `fit_ratio_pcl_without_normals` leaves them out.
     """
-    rng, cases, ours, pyransac3d = np.random.default_rng(1), [], [], []
+    rng = np.random.default_rng(1)
+    cases: list[tuple[np.ndarray, np.ndarray]] = []
+    ours: list[tuple[float, float]] = []
+    pyransac3d: list[tuple[float, float]] = []
     for number in range(fits):
         points, centre, axis = _half_wall(rng, ring)
         cases.append((points, centre))
         begin = perf_counter()
-        found, _ = ransac_cylinder(points, radius_m=ring.radius_m, threshold_m=THRESHOLD_M, rng=rng)
+        found, _ = ransac_cylinder(  # type: ignore[misc]  # half the points are on a cylinder
+            points, radius_m=ring.radius_m, threshold_m=THRESHOLD_M, rng=rng
+        )
         ours.append((perf_counter() - begin, _off_axis(found.point[0], centre, found.axis[0])))
         peer = _pyransac3d()
         if peer is not None and number < PYRANSAC3D_FITS:
@@ -64,10 +71,10 @@ def fit_alone(fits: int, ring: Ring) -> dict[str, float | None]:
         pcl = []
     fit_median_s = float(np.median([s for s, _ in ours]))
 
-    def ratio(peer, column=0):
+    def ratio(peer: Sequence[tuple[float, ...]], column: int = 0) -> float | None:
         return float(np.median([fit[column] for fit in peer])) / fit_median_s if peer else None
 
-    def off_axis_mean_m(peer):
+    def off_axis_mean_m(peer: Sequence[tuple[float, ...]]) -> float | None:
         return float(np.mean([fit[1] for fit in peer])) if peer else None
 
     return {
@@ -112,7 +119,7 @@ def compile_pcl(folder: Path) -> Path | None:
     headers, compiler = sorted(root.glob('include/pcl-1.*')), shutil.which('c++')
     if not headers or compiler is None:
         return None
-    places = [
+    places: list[str | Path] = [
         flag
         for lib in (root / 'lib', *root.glob('lib/*-linux-gnu'))
         for flag in (f'-L{lib}', f'-Wl,-rpath,{lib}')
@@ -157,7 +164,7 @@ def _run(command: list, data: bytes, timeout_s: float) -> subprocess.CompletedPr
         ) from error
 
 
-def _pyransac3d():
+def _pyransac3d() -> Any:
     try:
         from pyransac3d import Cylinder
     except ModuleNotFoundError:
@@ -165,7 +172,7 @@ def _pyransac3d():
     return Cylinder
 
 
-def _half_wall(rng, ring: Ring):
+def _half_wall(rng: np.random.Generator, ring: Ring) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return points on the near half of a ring's wall with outliers, its centre and its axis."""
     angle = rng.uniform(-1.3, 1.3, POINTS)
     axis = np.array([rng.normal(0, 0.2), 1.0, rng.normal(0, 0.2)])
@@ -187,6 +194,6 @@ def _half_wall(rng, ring: Ring):
     return points, centre, axis
 
 
-def _off_axis(point, centre, axis) -> float:
+def _off_axis(point: np.ndarray, centre: np.ndarray, axis: np.ndarray) -> float:
     offset, axis = centre - np.asarray(point), np.asarray(axis) / np.linalg.norm(axis)
     return float(np.linalg.norm(offset - offset @ axis * axis))

@@ -26,9 +26,8 @@ PAPER_ERROR_PERCENT = {-90: 2.3, 50: 0.8, 100: 1.5, 120: 3.4}  # by kPa: gripper
 SETTLE_S, TIME_STEP_S = 1.0, 0.05  # the valves take 0.15 s, the rubber 0.05 s
 SENSOR_READINGS = 20
 
-Data = dict[
-    str, tuple[np.ndarray, np.ndarray, np.ndarray]
-]  # of each piece: pressures [Pa], bends [rad], which on the way up
+# Of each piece: pressures [Pa], bends [rad], and which were taken on the way up.
+Data = dict[str, tuple[np.ndarray, ...]]
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class VirtualFinger:
     def __enter__(self) -> 'VirtualFinger':
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._camera.close()
 
     def settle(self, target_pa: float) -> float:
@@ -195,7 +194,8 @@ def tip_errors(
     The model is given what the pressure sensor reads. Its tip is compared with that of the true
     bends.
     """
-    model, length_m = Arm(with_bends(robot, fits)), sum(s.length_m for s in robot.segments)
+    model = Arm(with_bends(robot, fits))
+    length_m = sum(s.length_m for s in robot.segments)  # type: ignore[union-attr]
     found: dict[int, list[tuple[float, float]]] = {kpa: [] for kpa in PAPER_ERROR_PERCENT}
     finger.settle(sweep_pa(robot)[0][0])
     for target_pa, _ in sweep_pa(robot):

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from soft_arm_description.robot import Robot
+from soft_arm_description.robot import Ring, Robot
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import RingDetector
@@ -84,12 +85,14 @@ def measure_places(
     intrinsics = Intrinsics(
         image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
     )
-    rng, finder = np.random.default_rng(seed), make_segmenter(segmenter, ring_of(robot))
+    rng, ring = np.random.default_rng(seed), ring_of(robot)
+    finder = make_segmenter(segmenter, ring)
     try:
         plant = Plant(robot, load_plant_parameters(), seed)
     except PhysicsError as error:
         raise VisionError(str(error)) from error
-    camera, found = VirtualCamera(robot, parameters, load_calibration_jig(), seed), []
+    camera = VirtualCamera(robot, parameters, load_calibration_jig(), seed)
+    found: list[Place] = []
     try:
         for _ in range(MAX_PLACES_TRIED * places):
             if len(found) == places:
@@ -103,7 +106,7 @@ def measure_places(
                 plant.true_tip(),
                 parameters.mounting.T_base_optical,
                 intrinsics,
-                robot,
+                ring,
                 finder,
             )
             if place is not None:
@@ -115,14 +118,20 @@ def measure_places(
 
 
 def _fit_place(
-    shots, T_base_ring, T_base_camera, intrinsics: Intrinsics, robot: Robot, segmenter: Segmenter
+    shots: list[Any],
+    T_base_ring: np.ndarray,
+    T_base_camera: np.ndarray,
+    intrinsics: Intrinsics,
+    ring: Ring,
+    segmenter: Segmenter,
 ) -> Place | None:
-    R, centres, angles, normalised = T_base_camera[:3, :3], [], [], []
+    R = T_base_camera[:3, :3]
+    centres: list[np.ndarray] = []
+    angles: list[float] = []
+    normalised: list[float] = []
     for number, shot in enumerate(shots):
         fit = (
-            RingDetector(robot.ring, segmenter, seed=number)
-            .detect(shot.rgb, shot.depth, intrinsics)
-            .fit
+            RingDetector(ring, segmenter, seed=number).detect(shot.rgb, shot.depth, intrinsics).fit
         )
         if fit is None:
             if number == 2 and not centres:

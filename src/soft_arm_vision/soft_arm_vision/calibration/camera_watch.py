@@ -20,7 +20,7 @@ class CameraWatch:
     Look about once a second: it costs some milliseconds.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._first: np.ndarray | None = None
         self._corners: np.ndarray | None = None
         self._looks_moved = 0
@@ -36,14 +36,14 @@ class CameraWatch:
     def update(self, rgb: np.ndarray) -> None:
         """Process one image (h, w, 3), uint8; an image of another size begins anew."""
         grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY)
-        if self._first is None or self._first.shape != grey.shape:
+        if self._first is None or self._corners is None or self._first.shape != grey.shape:
             corners = cv2.goodFeaturesToTrack(grey, CORNERS, 0.02, 12)
             self.shift_px, self._looks_moved = None, 0
             if corners is not None and len(corners) >= 2 * MIN_TRACKED:
                 self._first, self._corners = grey, corners
             return
-        now, found, _ = cv2.calcOpticalFlowPyrLK(self._first, grey, self._corners, None, **_WINDOW)
-        back, again, _ = cv2.calcOpticalFlowPyrLK(grey, self._first, now, None, **_WINDOW)
+        now, found, _ = _tracked(self._first, grey, self._corners)
+        back, again, _ = _tracked(grey, self._first, now)
         same = (found & again)[:, 0].astype(bool) & (
             np.linalg.norm(back - self._corners, axis=-1)[:, 0] < THERE_AND_BACK_PX
         )
@@ -52,3 +52,7 @@ class CameraWatch:
             return
         self.shift_px = float(np.median(np.linalg.norm((now - self._corners)[same, 0], axis=1)))
         self._looks_moved = self._looks_moved + 1 if self.shift_px > MOVED_PX else 0
+
+
+def _tracked(first: np.ndarray, second: np.ndarray, corners: np.ndarray) -> tuple:
+    return cv2.calcOpticalFlowPyrLK(first, second, corners, None, **_WINDOW)  # type: ignore[call-overload]

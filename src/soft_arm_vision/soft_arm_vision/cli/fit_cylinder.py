@@ -1,6 +1,7 @@
 """`softarm vision fit`: fit one cylinder to a point cloud."""
 
 import json
+from argparse import Namespace
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, _fit, VisionError)
 
 
-def _fit(options) -> int:
+def _fit(options: Namespace) -> int:
     from soft_arm_vision.clouds.cloud_file import read_cloud  # slow to import
 
     found = find_cylinder(

@@ -77,11 +77,11 @@ def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
         borderType=cv2.BORDER_CONSTANT,
         borderValue=1,
     )
-    inside = inside.astype(bool) & (depth_m > 0)
+    known = inside.astype(bool) & (depth_m > 0)
     far = np.float32(1e3)
-    nearest = cv2.erode(np.where(inside, depth_m, far), kernel)
-    farthest = cv2.dilate(np.where(inside, depth_m, -far), kernel)
-    return inside & (farthest - nearest < MAX_LOCAL_RANGE_M)
+    nearest = cv2.erode(np.where(known, depth_m, far), kernel)
+    farthest = cv2.dilate(np.where(known, depth_m, -far), kernel)
+    return known & (farthest - nearest < MAX_LOCAL_RANGE_M)
 
 
 def back_project(

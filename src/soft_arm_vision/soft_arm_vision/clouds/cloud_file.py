@@ -1,5 +1,8 @@
 """Point clouds from files: PCD (ascii, binary, compressed), PLY (ascii, binary) and NPY."""
 
+# mypy: disable-error-code="no-untyped-def,assignment"
+# Numba infers the types of the compiled functions.
+
 from pathlib import Path
 from tokenize import TokenError
 

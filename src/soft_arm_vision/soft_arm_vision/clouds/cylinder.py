@@ -1,5 +1,8 @@
 """Cylinders, points relative to them, and their robust least-squares fit (Gauss-Newton)."""
 
+# mypy: disable-error-code="no-untyped-def"
+# Numba infers the types of the compiled functions.
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,6 +6,9 @@ of inliers often gives a bad cylinder, so that k is taken as a lower bound only:
 `MIN_HYPOTHESES`, and the best few are optimised before one is chosen.
 """
 
+# mypy: disable-error-code="no-untyped-def"
+# Numba infers the types of the compiled functions.
+
 import math
 
 import numpy as np

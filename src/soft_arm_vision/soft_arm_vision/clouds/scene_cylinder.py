@@ -140,11 +140,13 @@ def find_cylinder(
     parts = connected_parts(
         without_planes(thinned, rng, threshold_m), max(PART_GAP_M, 3 * threshold_m)
     )
-    for part in parts:
+    for points_of_part in parts:
         spacing_m = np.median(
-            everything.query(part[rng.permutation(len(part))[:200]], k=5)[0][:, 4]
+            everything.query(points_of_part[rng.permutation(len(points_of_part))[:200]], k=5)[0][
+                :, 4
+            ]
         ) / np.sqrt(1.5)  # four around each
-        part = _Part(part, threshold_m, float(spacing_m), radius_m, camera)
+        part = _Part(points_of_part, threshold_m, float(spacing_m), radius_m, camera)
         found += [(score, part, wall) for score, wall in _candidates(part, height_m, rng)]
     if not parts:
         raise VisionError(
@@ -166,7 +168,9 @@ def find_cylinder(
     raise VisionError(f'no cylinder in {len(points)} points: {reason}')
 
 
-def _candidates(part: _Part, height_m: float | None, rng) -> list[tuple[float, _Wall]]:
+def _candidates(
+    part: _Part, height_m: float | None, rng: np.random.Generator
+) -> list[tuple[float, _Wall]]:
     found = []
     for _ in range(TRIES):
         start = ransac_cylinder(
@@ -256,7 +260,7 @@ def _both_sides(part: _Part, wall: _Wall) -> bool:
     return MIN_SIDE_SHARE < share < 1 - MIN_SIDE_SHARE
 
 
-def _on_wall(part: _Part, wall: _Wall):
+def _on_wall(part: _Part, wall: _Wall) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return axial coordinates, angles about the axis, residuals and inliers, (n,) each."""
     axial, normal, residual = (found[0] for found in surface_frame(part.points, wall.fit))
     e1, e2 = perpendiculars(wall.fit.axis[0])
@@ -356,7 +360,9 @@ def _groups(angle: np.ndarray, along: np.ndarray) -> np.ndarray:
     return ((angle + np.pi) / (2 * np.pi) * GROUPS[0]).astype(int) % GROUPS[0] * GROUPS[1] + row
 
 
-def _jackknife(jacobian, weight, residual, group) -> np.ndarray:
+def _jackknife(
+    jacobian: np.ndarray, weight: np.ndarray, residual: np.ndarray, group: np.ndarray
+) -> np.ndarray:
     """Return the covariance of weighted least squares by the jackknife.
 
     One group of points after the other is left out, with one Gauss-Newton step each.

@@ -1,5 +1,7 @@
 """Analyse a cloud: its noise, its planes, and the connected parts of the rest."""
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial import cKDTree
 
@@ -70,7 +72,13 @@ def _off_quadratic(offset: np.ndarray, normal: np.ndarray) -> np.ndarray:
     return height - terms @ np.linalg.lstsq(terms, height)[0]
 
 
-def _face(points, on, point, normal, rng) -> bool:
+def _face(
+    points: np.ndarray,
+    on: np.ndarray,
+    point: np.ndarray,
+    normal: np.ndarray,
+    rng: np.random.Generator,
+) -> bool:
     """Return whether the points on a plane are flat, and not strips of a curved wall.
 
     The surface's own normals, of small patches around some of the plane's points, must be the
@@ -86,11 +94,11 @@ def _face(points, on, point, normal, rng) -> bool:
             places.append(points[seed] - point)
     if not own:
         return True
-    own, axes = np.array(own), np.column_stack(perpendiculars(normal))
-    along = own @ normal > FACE_COSINE
+    normals, axes = np.array(own), np.column_stack(perpendiculars(normal))
+    along = normals @ normal > FACE_COSINE
     if along.mean() < 0.5:
         return False
-    return _evenly_turning(own[along] @ axes, np.array(places)[along] @ axes) < TURNING_SHARE
+    return _evenly_turning(normals[along] @ axes, np.array(places)[along] @ axes) < TURNING_SHARE
 
 
 def _evenly_turning(tilt: np.ndarray, place: np.ndarray) -> float:
@@ -115,7 +123,7 @@ def connected_parts(points: np.ndarray, gap_m: float) -> list[np.ndarray]:
     return [points[owner == k] for k in np.argsort(-count)[:PARTS] if count[k] >= MIN_PART]
 
 
-def open3d_cloud(points: np.ndarray):
+def open3d_cloud(points: np.ndarray) -> Any:
     """Return the points as Open3D takes them."""
     import open3d
 

@@ -1,6 +1,7 @@
 """Two clicks for each line of a finger in a window."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -23,7 +24,8 @@ class LineClicks:
     """
 
     def __init__(self, figure: Figure, picture: np.ndarray, title: str, robot: Robot):
-        self._names, self._title, self._clicks = [REFERENCE, *robot.segment_names], title, []
+        self._names, self._title = [REFERENCE, *robot.segment_names], title
+        self._clicks: list[tuple[float, float]] = []
         figure.clear()
         self._figure, self._axes = figure, figure.add_subplot()
         self._axes.imshow(picture)
@@ -39,7 +41,7 @@ class LineClicks:
             else None
         )
 
-    def _on_click(self, event) -> None:
+    def _on_click(self, event: Any) -> None:
         if event.inaxes is not self._axes:
             return
         if event.button == 3:

@@ -4,6 +4,7 @@ A line is two points (u, v) of the picture as it came, distorted; they lie on th
 its two ends.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import cv2
@@ -65,6 +66,8 @@ def find_lines(
         LinesNotFound: If a line is hidden, or what is seen does not fit the finger's lengths.
     """
     paint, width_m = robot.cut_lines, 2 * robot.segments[0].body_radius_m
+    if paint is None:
+        raise LinesNotFound(f'robot {robot.name} has no cut_lines: add them to its file')
     focal = intrinsics.fx
     references = _stripes(
         colour, depth_m, paint.reference_colour_rgb, focal, width_m, REFERENCE_LENGTH, paint.width_m
@@ -74,7 +77,7 @@ def find_lines(
             'the reference line is not in view: clear the view, or give the lines by clicks'
         )
     cuts = _stripes(colour, depth_m, paint.colour_rgb, focal, width_m, CUT_LENGTH, paint.width_m)
-    steps_m = np.array([s.length_m for s in robot.segments])
+    steps_m = np.array([s.length_m for s in robot.segments])  # type: ignore[union-attr]
     steps_m[0] += paint.reference_offset_m
     chains = [
         (error, [reference, *chain])
@@ -91,7 +94,15 @@ def find_lines(
     return np.stack([_ends(colour, stripe, intrinsics) for stripe in chosen])
 
 
-def _stripes(colour, depth_m, paint_rgb, focal, finger_m, lengths, line_m) -> list[_Stripe]:
+def _stripes(
+    colour: np.ndarray,
+    depth_m: np.ndarray,
+    paint_rgb: tuple[float, float, float],
+    focal: float,
+    finger_m: float,
+    lengths: tuple[float, float],
+    line_m: float,
+) -> list[_Stripe]:
     """Return the stripes of a colour that have the size of a line on the finger at their depth."""
     mask = cv2.morphologyEx(
         colour_mask(colour, paint_rgb), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8)
@@ -124,7 +135,9 @@ def _stripes(colour, depth_m, paint_rgb, focal, finger_m, lengths, line_m) -> li
     return found
 
 
-def _chains(start: _Stripe, cuts: list[_Stripe], steps_m: np.ndarray, focal: float):
+def _chains(
+    start: _Stripe, cuts: list[_Stripe], steps_m: np.ndarray, focal: float
+) -> Iterator[tuple[float, list[_Stripe]]]:
     """Yield all chains of lines with the finger's lengths, as (sum of relative errors, stripes)."""
     if not len(steps_m):
         yield 0.0, []

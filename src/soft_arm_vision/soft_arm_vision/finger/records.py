@@ -50,19 +50,21 @@ class PictureRecord:
         Raises:
             VisionError: If a file is no such picture.
         """
-        colour, depth = (
-            cv2.imread(str(self.colour), cv2.IMREAD_COLOR),
-            cv2.imread(str(self.depth), cv2.IMREAD_UNCHANGED),
-        )
-        for path, image in ((self.colour, colour), (self.depth, depth)):
-            if image is None:
-                raise VisionError(f'{path}: no picture can be read: is the file there?')
+        colour = _image(self.colour, cv2.IMREAD_COLOR)
+        depth = _image(self.depth, cv2.IMREAD_UNCHANGED)
         if depth.dtype != np.uint16 or depth.ndim != 2:
             raise VisionError(
                 f'{self.depth}: {depth.dtype} of shape {depth.shape}: depth must be one channel '
                 'of 16 bits, in mm'
             )
         return cv2.cvtColor(colour, cv2.COLOR_BGR2RGB), depth
+
+
+def _image(path: Path, mode: int) -> np.ndarray:
+    image = cv2.imread(str(path), mode)
+    if image is None:
+        raise VisionError(f'{path}: no image can be read: is the file there?')
+    return image
 
 
 def has_pictures(path: Path) -> bool:
@@ -173,7 +175,12 @@ def read_camera(path: Path) -> Intrinsics:
         content = checked(read_yaml(path), _Camera)
         image, distortion = content['image'], content['distortion']
         return Intrinsics(
-            *(image[key] for key in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')),
+            image['width_px'],
+            image['height_px'],
+            image['fx_px'],
+            image['fy_px'],
+            image['cx_px'],
+            image['cy_px'],
             tuple(distortion[key] for key in ('k1', 'k2', 'p1', 'p2', 'k3')),
         )
     except OSError as error:

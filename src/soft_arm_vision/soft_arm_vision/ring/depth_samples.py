@@ -1,5 +1,8 @@
 """Compare measured depth with a ring of known size: residual of a pose, and its refinement."""
 
+# mypy: disable-error-code="no-untyped-def"
+# Numba infers the types of the compiled functions.
+
 from dataclasses import dataclass, replace
 
 import cv2
@@ -108,8 +111,15 @@ class DepthSamples:
         share = hidden.sum() / max(self.inside.sum(), 1)
         if share > MAX_OCCLUDED_FRACTION:
             return self, float(share)
-        kept = (part[~hidden] for part in (self.rays, self.depth_m, self.inside, self.weight))
-        return DepthSamples(self.ring, *kept, self.tolerance_m), float(share)
+        kept = DepthSamples(
+            self.ring,
+            self.rays[~hidden],
+            self.depth_m[~hidden],
+            self.inside[~hidden],
+            self.weight[~hidden],
+            self.tolerance_m,
+        )
+        return kept, float(share)
 
     def flatness(self, centre: np.ndarray, axis: np.ndarray) -> float:
         """Return the log ratio of the residuals of a ring in this pose and of a plane.

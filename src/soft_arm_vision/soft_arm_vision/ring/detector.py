@@ -1,5 +1,6 @@
 """From a colour and a depth image to the pose of the positioning ring, frame after frame."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from time import process_time
@@ -15,7 +16,7 @@ from soft_arm_vision.clouds.cylinder_fit import ransac_cylinder
 from soft_arm_vision.errors import FitRefused, Underconstrained, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.fit import RingFit, fit_ring
-from soft_arm_vision.ring.outline import outline_of, rim_points
+from soft_arm_vision.ring.outline import Outline, outline_of, rim_points
 from soft_arm_vision.ring.verification import accepted_without_pose
 from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
@@ -28,6 +29,7 @@ STILL_AS_GOOD = 0.9
 # Largest distance between the centres by depth alone and by the whole fit, at the reference depth;
 # it grows with the square of depth.
 APART_M = 5e-3
+ExpectedAxis = Callable[[np.ndarray], np.ndarray]
 _LIBRARIES = ThreadpoolController()
 
 
@@ -65,11 +67,14 @@ class RingDetector:
         self._previous_middle: np.ndarray | None = None
         self._missed = 0
 
-    @_LIBRARIES.wrap(
-        limits=1, user_api='blas'
-    )  # a second thread would have little to do, but spin and take its core from the network
+    # A second BLAS thread would only spin and take its core from the network.
+    @_LIBRARIES.wrap(limits=1, user_api='blas')
     def detect(
-        self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics, expected_axis=None
+        self,
+        colour: np.ndarray,
+        depth: np.ndarray,
+        intrinsics: Intrinsics,
+        expected_axis: ExpectedAxis | None = None,
     ) -> Detection:
         """Look for the ring in one frame.
 
@@ -87,15 +92,16 @@ class RingDetector:
         except VisionError as error:
             return self._missing(str(error), None, {})
         shape = depth.shape
-        clock, cpu_s = process_time(), {}
+        clock = process_time()
+        cpu_s: dict[str, float] = {}
 
-        def lap(stage):
+        def lap(stage: str) -> None:
             nonlocal clock
             now = process_time()
             cpu_s[stage], clock = cpu_s.get(stage, 0.0) + now - clock, now
 
         depth_m = cloud.depth_in_metres(depth)
-        refused = None  # the first that counts without a pose
+        refused: tuple[str, Candidate | None] | None = None  # the first accepted without a pose
         for candidate in self._segmenter.segment(colour, depth_m, intrinsics):
             lap('segment')
             rows, columns = candidate.widened(MARGIN_PX, shape)
@@ -122,9 +128,12 @@ class RingDetector:
             lap('fit')
             return Detection(fit, None, candidate, warm, cpu_s)
         lap('segment')
-        return self._missing(*(refused or ('no ring in view', None)), cpu_s)
+        reason, best = refused or ('no ring in view', None)
+        return self._missing(reason, best, cpu_s)
 
-    def _fit(self, points, outline, start) -> tuple[RingFit, bool]:
+    def _fit(
+        self, points: np.ndarray, outline: Outline, start: Cylinders | None
+    ) -> tuple[RingFit, bool]:
         """Fit the ring from the previous pose; from scratch too if that explains less than before.
 
         The better of both fits is returned, with whether it came from the previous pose.
@@ -157,14 +166,16 @@ class RingDetector:
             (cold, False) if warm is None or _explained(cold) >= _explained(warm) else (warm, True)
         )
 
-    def _signed(self, fit: RingFit, expected_axis) -> RingFit:
+    def _signed(self, fit: RingFit, expected_axis: ExpectedAxis | None) -> RingFit:
         if self._previous is not None:
             expected = self._previous.axis
         else:
             expected = -fit.centre if expected_axis is None else expected_axis(fit.centre)
         return fit if fit.axis @ expected >= 0 else replace(fit, axis=-fit.axis)
 
-    def _missing(self, reason, candidate, cpu_s) -> Detection:
+    def _missing(
+        self, reason: str, candidate: Candidate | None, cpu_s: dict[str, float]
+    ) -> Detection:
         self._missed += 1
         if self._missed > TRACKED_FRAMES:
             self._previous = None
@@ -207,7 +218,7 @@ def draw_overlay(
     if detection.fit is None:
         cv2.putText(
             picture,
-            detection.reason,
+            detection.reason or '',
             (8, 20),
             cv2.FONT_HERSHEY_SIMPLEX,
             0.5,

@@ -10,6 +10,9 @@ enters the covariance. Arm-adjacent edges err by pixels, together, since neither
 separates ring and arm there.
 """
 
+# mypy: disable-error-code="no-untyped-def,assignment"
+# Numba infers the types of the compiled functions.
+
 from dataclasses import dataclass
 
 import numpy as np

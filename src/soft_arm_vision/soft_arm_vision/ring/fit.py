@@ -42,6 +42,9 @@ MAX_SIGMA_M = (
 ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
 
 
+Axes = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
 @dataclass(frozen=True)
 class RingFit:
     """A ring's pose in the camera's optical frame.
@@ -107,9 +110,9 @@ def fit_ring(
     problem = _Problem(wall, outline, ring)
     state = problem.descend(centre, start.axis[0], EDGE_CUTS_PX)
     if outline is not None and state.edge_share >= USABLE_EDGE_SHARE:
-        state = problem.weigh(state)
+        state = problem.weigh(outline, state)
         if abs(state.axis @ state.centre) < EDGE_ON_SINE * np.linalg.norm(state.centre):
-            state = problem.resolve_two_fold_ambiguity(state)
+            state = problem.resolve_two_fold_ambiguity(outline, state)
     if wall.inlier_share < MIN_INLIER_SHARE:
         share, least = 100 * wall.inlier_share, 100 * MIN_INLIER_SHARE
         raise FitRefused(
@@ -146,7 +149,7 @@ class _State:
 
     centre: np.ndarray
     axis: np.ndarray
-    axes: tuple[np.ndarray, np.ndarray, np.ndarray]
+    axes: Axes
     covariance: np.ndarray
     edge_share: float
     log_evidence: float = -np.inf
@@ -167,7 +170,7 @@ class _Problem:
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes, roughly=self._thinned is not None)
             edge_share = 0.0
-            if self._thinned is not None and cut_px is not None:
+            if self._outline is not None and self._thinned is not None and cut_px is not None:
                 _, residual_px, jacobian = self._edges(self._thinned, centre, axes)
                 mask_bias_px = np.clip(np.median(residual_px), -MAX_MASK_BIAS_PX, MAX_MASK_BIAS_PX)
                 weight = tukey(residual_px - mask_bias_px, cut_px)
@@ -199,24 +202,22 @@ class _Problem:
                 break
         return _State(centre, axis, axes, covariance, edge_share)
 
-    def weigh(self, state: _State, steps: int = FINAL_STEPS) -> _State:
+    def weigh(self, outline: Outline, state: _State, steps: int = FINAL_STEPS) -> _State:
         """Steps in which the outline's errors are related and their size is found."""
         centre, axis, cut_px = state.centre, state.axis, FIRST_CUT_PX
         for _ in range(steps):
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes)
-            edge, residual_px, jacobian = self._edges(self._outline, centre, axes)
-            weight = tukey(
-                residual_px, np.where(self._outline.arm_adjacent, CUT_LIMITS_PX[1], cut_px)
-            )
+            edge, residual_px, jacobian = self._edges(outline, centre, axes)
+            weight = tukey(residual_px, np.where(outline.arm_adjacent, CUT_LIMITS_PX[1], cut_px))
             if (weight > 0).mean() < USABLE_EDGE_SHARE:
                 raise FitRefused("bad fit: the mask's outline is not the ring's")
             normals = edge.gradient[:, :2] / np.linalg.norm(
                 edge.gradient[:, :2], axis=1, keepdims=True
             )
             pixels, arm_adjacent = (
-                self._outline.rays / self._outline.pixel,
-                self._outline.arm_adjacent,
+                outline.rays / outline.pixel,
+                outline.arm_adjacent,
             )
             found = edge_posterior(
                 hessian, gradient, pixels, normals, arm_adjacent, residual_px, jacobian, weight
@@ -231,7 +232,7 @@ class _Problem:
             centre, axis, axes, found.covariance, float((weight > 0).mean()), found.log_evidence
         )
 
-    def resolve_two_fold_ambiguity(self, state: _State) -> _State:
+    def resolve_two_fold_ambiguity(self, outline: Outline, state: _State) -> _State:
         """Compare this pose with those that look alike when an end of the ring is seen edge-on.
 
         There the outline folds: an end turned a little to the camera looks like one turned away as
@@ -244,7 +245,9 @@ class _Problem:
             axis = np.cos(tilt) * flat / np.linalg.norm(flat) + np.sin(tilt) * ray
             with suppress(FitRefused):
                 found.append(
-                    self.weigh(self.descend(state.centre, axis, EDGE_ON_CUTS_PX), TWO_FOLD_STEPS)
+                    self.weigh(
+                        outline, self.descend(state.centre, axis, EDGE_ON_CUTS_PX), TWO_FOLD_STEPS
+                    )
                 )
         best = max(found, key=lambda f: f.log_evidence)
         share = np.array([np.exp((f.log_evidence - best.log_evidence) / TEMPER) for f in found])
@@ -255,12 +258,12 @@ class _Problem:
             )
             covariance += weight * np.outer(apart, apart)
         if best is not state:
-            final = self.weigh(best, FINAL_STEPS - TWO_FOLD_STEPS)
+            final = self.weigh(outline, best, FINAL_STEPS - TWO_FOLD_STEPS)
             best, covariance = final, covariance + final.covariance - best.covariance
         return replace(best, covariance=covariance)
 
     def _edges(
-        self, outline: Outline, centre: np.ndarray, axes
+        self, outline: Outline, centre: np.ndarray, axes: Axes
     ) -> tuple[OutlineResidual, np.ndarray, np.ndarray]:
         """Return the contour residual, its distances (n,) [px] and their Jacobian (n, 5) [px]."""
         ring, (e1, e2, axis) = self._ring, axes
@@ -272,14 +275,14 @@ class _Problem:
         return edge, edge.distance / outline.pixel, jacobian / outline.pixel
 
 
-def _moved(centre: np.ndarray, axes, step: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+def _moved(centre: np.ndarray, axes: Axes, step: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
     """Centre and axis after a step of the five unknowns, and whether that was next to nothing."""
     axis = axes[2] + step[3:] @ np.array(axes[:2])
     still = np.abs(step[:3]).max() < CONVERGED_M and np.abs(step[3:]).max() < CONVERGED_RAD
     return centre + step[:3] @ np.array(axes), axis / np.linalg.norm(axis), bool(still)
 
 
-def _covariance(unknowns: np.ndarray, axes) -> np.ndarray:
+def _covariance(unknowns: np.ndarray, axes: Axes) -> np.ndarray:
     """Return the covariance (6, 6) of position and rotation from that of the five unknowns."""
     e1, e2, axis = axes
     spread = np.zeros((6, 5))

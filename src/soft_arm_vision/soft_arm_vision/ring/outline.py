@@ -5,6 +5,9 @@ projected rims. Depth locates the wall; the outline locates the rims, from which
 the axis follows, and it does not suffer from flying pixels.
 """
 
+# mypy: disable-error-code="no-untyped-def"
+# Numba infers the types of the compiled functions.
+
 from dataclasses import dataclass
 
 import cv2

@@ -293,7 +293,7 @@ def _walls(points: np.ndarray, ring: Ring) -> list[tuple[float, np.ndarray]]:
 
 def _wall(
     points: np.ndarray, radius_m: float, viewpoint: np.ndarray, ring: Ring, rng: np.random.Generator
-):
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return centre and axis of the piece of wall, as high as the ring, that holds most points.
 
     Only points whose normals face the viewpoint count. None if there is no such piece.

@@ -4,6 +4,9 @@ A ray is given by its normalised coordinates (x/z, y/z), so a depth z is its par
 cylinder is a ring as thick as its radius.
 """
 
+# mypy: disable-error-code="no-untyped-def"
+# Numba infers the types of the compiled functions.
+
 import numpy as np
 
 from soft_arm_description.robot import Ring

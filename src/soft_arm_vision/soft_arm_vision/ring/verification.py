@@ -115,7 +115,7 @@ def fit_verifier(finds: Iterable[tuple[float, PoseHypothesis, bool]]) -> Verifie
     terms = np.array([_terms(score, hypothesis) for score, hypothesis, _ in finds])
     sign = np.array([1.0 if is_ring else -1.0 for _, _, is_ring in finds])
 
-    def cost(coefficients):
+    def cost(coefficients: np.ndarray) -> tuple[float, np.ndarray]:
         margin = sign * (terms @ coefficients)
         slope = -sign / (1 + np.exp(np.minimum(margin, 500.0)))
         prior = coefficients[1:] / PRIOR_DEVIATION

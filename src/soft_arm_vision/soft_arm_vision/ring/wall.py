@@ -1,5 +1,8 @@
 """Points of depth against the wall of a ring, with noise that is alike over some pixels."""
 
+# mypy: disable-error-code="no-untyped-def"
+# Numba infers the types of the compiled functions.
+
 import cv2
 import numpy as np
 

@@ -38,10 +38,11 @@ class Candidate:
 
     def widened(self, by_px: int, shape: tuple[int, int]) -> tuple[slice, slice]:
         """The window with room on each side, inside an image of this shape."""
-        return tuple(
+        rows, columns = (
             slice(max(0, s.start - by_px), min(size, s.stop + by_px))
             for s, size in zip(self.window, shape, strict=True)
         )
+        return rows, columns
 
     def mask_in(self, rows: slice, columns: slice) -> np.ndarray:
         """The mask in a larger window, bool."""

@@ -26,7 +26,7 @@ class ColourSegmenter:
     """
 
     DEPTH_RANGE_M = (0.15, 2.0)
-    caution = None
+    caution: str | None = None
     MARGIN_PX = 40  # a ring at 0.5 m moving 1 m/s shifts by this much between two frames at 30 Hz
 
     def __init__(self, ring: Ring):
@@ -37,11 +37,10 @@ class ColourSegmenter:
         self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
     ) -> Iterator[Candidate]:
         """See `Segmenter.segment`."""
-        windows, tried, rng = (
-            [tuple(slice(0, size) for size in depth_m.shape)],
-            set(),
-            np.random.default_rng(0),
-        )
+        height, width = depth_m.shape
+        windows = [(slice(0, height), slice(0, width))]
+        tried: set[tuple] = set()
+        rng = np.random.default_rng(0)
         if self._last is not None and all(
             s.stop <= w.stop for s, w in zip(self._last.window, windows[0], strict=True)
         ):
@@ -62,17 +61,15 @@ class ColourSegmenter:
                         if parted
                         else piece
                     )
-                    score = (
-                        0.0
-                        if found is None
-                        else plausibility(self._ring, found, depth_m, intrinsics)
-                    )
+                    if found is None:
+                        continue
+                    score = plausibility(self._ring, found, depth_m, intrinsics)
                     if score > 0:
                         self._last = replace(found, score=score)
                         yield self._last
         self._last = None  # none of them was taken
 
-    def _coloured(self, colour, depth_m) -> np.ndarray:
+    def _coloured(self, colour: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
         low, high = self.DEPTH_RANGE_M
         out_of_range = (depth_m > 0) & (
             (depth_m < low) | (depth_m > high)

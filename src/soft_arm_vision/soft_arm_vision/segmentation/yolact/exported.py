@@ -27,7 +27,7 @@ _Positive = Annotated[FiniteFloat, Field(ge=1e-3, le=1e4)]
 
 
 class _Layout(TypedDict):
-    __pydantic_config__ = ConfigDict(extra='forbid')
+    __pydantic_config__ = ConfigDict(extra='forbid')  # type: ignore[misc]
     width_px: Annotated[int, Field(ge=1, le=4096)]
     height_px: Annotated[int, Field(ge=1, le=4096)]
     strides_px: Annotated[list[_Level], Field(min_length=1, max_length=8)]
@@ -37,7 +37,7 @@ class _Layout(TypedDict):
 
 
 class _Metadata(TypedDict):
-    __pydantic_config__ = ConfigDict(extra='allow')  # who made it, and how good it is
+    __pydantic_config__ = ConfigDict(extra='allow')  # type: ignore[misc]  # who made it, and how good it is
     sha256: Annotated[str, Field(pattern='^[0-9a-f]{64}$')]
     classes: Annotated[list[str], Field(min_length=1)]
     layout: _Layout
@@ -79,8 +79,14 @@ class ExportedYolact:
                 f'{metadata["sha256"][:12]}..: the file is damaged'
             )
         self.metadata, self.classes = metadata, tuple(metadata['classes'])
+        layout = metadata['layout']
         self.layout = AnchorLayout(
-            **{k: tuple(v) if isinstance(v, list) else v for k, v in metadata['layout'].items()}
+            layout['width_px'],
+            layout['height_px'],
+            tuple(layout['strides_px']),
+            tuple(layout['sizes_px']),
+            tuple(layout['octaves']),
+            tuple(layout['ratios']),
         )
         self._anchors = self.layout.boxes()
         self._network = _session(content)

@@ -4,6 +4,9 @@ Colour alone parts a ring badly from an orange block before it; the slopes tell 
 from one that is flat.
 """
 
+# mypy: disable-error-code="no-untyped-def"
+# Numba infers the types of the compiled functions.
+
 import cv2
 import numpy as np
 

@@ -4,6 +4,7 @@ import hashlib
 import pickle
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -130,7 +131,8 @@ class Pyramid(nn.Module):
 
     def forward(self, stages: list[Tensor]) -> list[Tensor]:
         """P3, P4 and P5."""
-        above, levels = None, []
+        above: Tensor | None = None
+        levels: list[Tensor] = []
         for lateral, smooth, stage in zip(
             reversed(self.lateral), reversed(self.smooth), reversed(stages), strict=True
         ):
@@ -274,5 +276,5 @@ def _plain(config: YolactConfig) -> dict:
     return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(config).items()}
 
 
-def _tuples(value):
+def _tuples(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
