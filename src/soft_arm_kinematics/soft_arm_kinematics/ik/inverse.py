@@ -19,7 +19,7 @@ from soft_arm_kinematics.backends import compiled_solver
 from soft_arm_kinematics.backends.compiled_solver import SHARE_PIECES, Scoring
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.refine import refine
-from soft_arm_kinematics.ik.scores import explanations, pressure_shares
+from soft_arm_kinematics.ik.scores import explanations, pressure_shares, principle_scores
 from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
 
@@ -165,7 +165,12 @@ class InverseKinematics:
         self.solve([0.0, 0.0, LARGEST_TARGET_M])  # outside: the nearest reachable point is sought
 
     def solve(
-        self, target_m, axis=None, present_lengths_m=None, max_solutions: int | None = None
+        self,
+        target_m,
+        axis=None,
+        present_lengths_m=None,
+        max_solutions: int | None = None,
+        held_segments: Sequence[str] = (),
     ) -> IkResult:
         """Find the solutions of one target.
 
@@ -175,17 +180,22 @@ class InverseKinematics:
             present_lengths_m: (n,) where the arm is now, for the scores: lengths [m], or actuation of an arm without bellows; at rest
                 where None.
             max_solutions: Largest number of solutions; all where None.
+            held_segments: Names of segments that keep their present actuation. The solutions are
+                scored alike, but not improved along the family that is left.
 
         Raises:
             KinematicsError: If a value is not finite or has the wrong shape, the target is more
                 than `LARGEST_TARGET_M` from an axis
-                of the base, or `max_solutions` is less than 1.
+                of the base, `max_solutions` is less than 1, a held segment is not known or none is
+                left free.
         """
         target_m, axis, present = self._checked(target_m, axis, present_lengths_m)
         if max_solutions is not None and max_solutions < 1:
             raise KinematicsError(
                 f'max_solutions {max_solutions}: give at least 1, or None for all'
             )
+        if held_segments:
+            return self._solve_held(target_m, axis, present, max_solutions, held_segments)
         rows = _POSITION if axis is None else _POSITION_AND_AXIS
         for at_least, at_most, most_steps in (
             (AT_LEAST, AT_MOST, FEW_STEPS),
@@ -236,6 +246,63 @@ class InverseKinematics:
             f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm outside the '
             f'workspace: the nearest reachable point is {_mm(nearest_m)} mm, move the target there',
         )
+
+    def _solve_held(self, target_m, axis, present, max_solutions, held_segments) -> IkResult:
+        """Solve with held segments: refine starts of the table in which these keep their place."""
+        columns, limits = self._held_columns(held_segments), self.arm.actuation_limits.copy()
+        limits[:, columns] = present[columns]
+        starts = self.table.actuation[:: max(1, len(self.table.actuation) // MANY_STARTS)]
+        starts = np.concatenate([present[None], starts]).astype(float)
+        found, residuals_m, angles_rad = refine(self.arm, starts, target_m, axis, limits=limits)
+        near = residuals_m <= RESIDUAL_M
+        met = near & (angles_rad <= AXIS_TOLERANCE_RAD)
+        held = f'segments {", ".join(held_segments)} held'
+        if not met.any():
+            best = int(np.argmin(residuals_m))
+            nearest_m = self.arm.fk(found[best])[:3, 3]
+            message = (
+                f'target {_mm(target_m)} mm can be reached with {held}, but not with the tip axis along {np.round(axis, 3).tolist()}: '
+                'choose another axis, or none'
+                if near.any()
+                else f'target {_mm(target_m)} mm is {residuals_m[best] * 1e3:.3f} mm out of reach with {held}: '
+                f'the nearest point found is {_mm(nearest_m)} mm, move the target there or hold fewer segments'
+            )
+            return IkResult(
+                target_m,
+                bool(near.any()),
+                (),
+                target_m if near.any() else nearest_m,
+                0.0 if near.any() else float(residuals_m[best]),
+                message,
+            )
+        found, residuals_m = found[met], residuals_m[met]
+        scores = principle_scores(self.arm, found, present)
+        totals = scores @ self._scoring.weights
+        low, high = self.arm.actuation_limits
+        kept: list[int] = []
+        for i in np.argsort(totals):
+            apart = np.abs(found[kept] - found[i]) / (high - low) >= MERGE_SPACING
+            if apart.any(axis=1).all():
+                kept.append(int(i))
+        kept = kept[:max_solutions]
+        every = np.column_stack([totals, scores])[kept]
+        solutions = IkSolutions(self.arm, found[kept], residuals_m[kept], every, present)
+        return IkResult(target_m, True, solutions, target_m, 0.0, '')
+
+    def _held_columns(self, held_segments) -> np.ndarray:
+        """Return the places of the held segments' coordinates in an actuation vector."""
+        names = self.arm.robot.segment_names
+        for name in held_segments:
+            if name not in names:
+                raise KinematicsError(
+                    f'held segment {name[:60]!r} is not known: use some of {list(names)}'
+                )
+        if set(held_segments) >= set(names):
+            raise KinematicsError(
+                f'all segments are held: leave at least one of {list(names)} free'
+            )
+        parts = zip(names, self.arm.columns, strict=True)
+        return np.concatenate([columns for name, columns in parts if name in held_segments])
 
     def nearest(self, target_m: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, float]:
         """Nearest reachable point (3,) [m] of a target outside and its distance [m]: the first few starts polished with bounds."""

@@ -29,7 +29,11 @@ def twist_jacobian_batch(arm: Arm, actuation: np.ndarray, device: str | None = N
 
 
 def refine(
-    arm: Arm, starts: np.ndarray, targets_m: np.ndarray, axis: np.ndarray | None = None
+    arm: Arm,
+    starts: np.ndarray,
+    targets_m: np.ndarray,
+    axis: np.ndarray | None = None,
+    limits: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bring starts to targets inside the limits, on all cores, by Levenberg-Marquardt steps.
 
@@ -38,6 +42,7 @@ def refine(
         starts: (k, n) actuation, lengths [m] for bellows; those outside the limits start on them.
         targets_m: (3,) one tip position [m] for all starts, or (k, 3) one for each.
         axis: (3,) wanted unit direction of the tip's z axis, or None for any.
+        limits: (2, n) to use instead of the arm's; equal ones hold a coordinate.
 
     Returns:
         Actuation (k, n), distances from the target (k,) [m], angles from the axis (k,) [rad] (0
@@ -52,8 +57,12 @@ def refine(
     targets_m = _finite('targets', targets_m, (3,) if shape == (3,) else (len(found), 3))
     wanted_axis = np.zeros(3) if axis is None else _finite('axis', axis, (3,))
     residuals_m, axis_errors_rad = np.empty(len(found)), np.empty(len(found))
+    chain = arm.chain
+    if limits is not None:
+        low, high = np.ascontiguousarray(limits, dtype=float)
+        chain = chain._replace(low=low, high=high)
     compiled_solver.refine(
-        arm.chain,
+        chain,
         3 if axis is None else 6,
         found,
         np.ascontiguousarray(np.broadcast_to(targets_m, (len(found), 3))),

@@ -13,6 +13,7 @@ from soft_arm_description.robot import Robot
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.ros.target_frames import TargetFrames
 from soft_arm_kinematics.segments import pcc
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_msgs.msg import IkSolution as IkSolutionMsg
@@ -129,17 +130,14 @@ def joint_state_msg(names: list[str], values: np.ndarray, stamp) -> JointState:
 
 
 def target_from_msg(
-    request: SolveIK.Request,
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None, int | None]:
-    """Target [m], axis, present lengths [m] and largest number of solutions; None if not given."""
-    axis = np.array([request.axis.x, request.axis.y, request.axis.z])
-    present_m = np.array(request.present_lengths_m)
-    return (
-        np.array([request.target.x, request.target.y, request.target.z]),
-        axis if axis.any() else None,
-        present_m if present_m.size else None,
-        request.max_solutions or None,
+    request: SolveIK.Request, frames: TargetFrames
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Target [m] and axis, None for any, in the arm's base frame. Raises TargetFrameError."""
+    target, axis = request.target, request.axis
+    point_m, axis = frames.to_base(
+        request.header, (target.x, target.y, target.z), (axis.x, axis.y, axis.z)
     )
+    return point_m, axis if axis.any() else None
 
 
 def fill_response(

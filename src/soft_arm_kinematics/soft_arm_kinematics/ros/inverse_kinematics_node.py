@@ -16,6 +16,7 @@ import numpy as np
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros import conversions
+from soft_arm_kinematics.ros.target_frames import TargetFrameError, TargetFrames
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
@@ -41,6 +42,7 @@ class InverseKinematicsNode(Node):
         settings = parameters.declare(self, InverseKinematicsParameters)
         self._arm = load_arm(settings.robot, settings.rig)
         self._actuation: np.ndarray | None = None
+        self._frames = TargetFrames(self, self._arm.robot.base.frame)
         self._fault, self._answered, self._refused = '', 0, 0
         if self._arm.set_by_pressures:
             self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
@@ -89,14 +91,23 @@ class InverseKinematicsNode(Node):
             self.get_logger().warning(f'pressures are ignored: {error}', throttle_duration_sec=10.0)
 
     def _on_solve(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
-        target_m, axis, present, most = conversions.target_from_msg(request)
+        present = request.present_lengths_m
         try:
+            target_m, axis = conversions.target_from_msg(request, self._frames)
             result = self._solver.solve(
-                target_m, axis, self._actuation if present is None else present, most
+                target_m,
+                axis,
+                present if len(present) else self._actuation,
+                request.max_solutions or None,
+                request.held_segments,
             )
         except KinematicsError as error:
             self._refused += 1
-            response.error_code, response.error_msg = SolveIK.Response.INVALID_TARGET, str(error)
+            of_tf = isinstance(error, TargetFrameError)
+            response.error_code = (
+                SolveIK.Response.TF_ERROR if of_tf else SolveIK.Response.INVALID_TARGET
+            )
+            response.error_msg = str(error)
             return response
         self._answered += 1
         return conversions.fill_response(

@@ -1,0 +1,63 @@
+"""Targets in any frame of the robot's surroundings, transformed to the arm's base frame through tf."""
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.time import Time
+from scipy.spatial.transform import Rotation
+from std_msgs.msg import Header
+from tf2_ros import Buffer, TransformException, TransformListener
+
+from soft_arm_kinematics.errors import KinematicsError
+
+SHOWN = 60  # characters of a frame's name in messages
+
+
+class TargetFrameError(KinematicsError):
+    """No transform from a target's frame to the arm's base frame is known."""
+
+
+class TargetFrames:
+    """Listens to tf and transforms points and directions to the arm's base frame.
+
+    Args:
+        node: Node that listens.
+        base_frame: The arm's base frame; an empty frame in a header means it, too.
+    """
+
+    def __init__(self, node: Node, base_frame: str):
+        self._base, self._buffer = base_frame, Buffer()
+        self._listener = TransformListener(self._buffer, node)
+
+    def known(self, header: Header) -> bool:
+        """Return whether `to_base` can answer now."""
+        try:
+            self._lookup(header)
+        except TargetFrameError:
+            return False
+        return True
+
+    def to_base(self, header: Header, point_m, direction) -> tuple[np.ndarray, np.ndarray]:
+        """Transform a point [m] and a direction, each (3,), from the header's frame to the base frame.
+
+        The stamp says when the frame was there; 0 takes the latest transform.
+
+        Raises:
+            TargetFrameError: If tf does not know the transform (yet).
+        """
+        rotation, origin_m = self._lookup(header)
+        return rotation @ np.asarray(point_m) + origin_m, rotation @ np.asarray(direction)
+
+    def _lookup(self, header: Header) -> tuple[np.ndarray, np.ndarray]:
+        if header.frame_id in ('', self._base):
+            return np.eye(3), np.zeros(3)
+        try:
+            stamp = Time.from_msg(header.stamp)
+            transform = self._buffer.lookup_transform(self._base, header.frame_id, stamp).transform
+        except (TransformException, ValueError) as error:  # ValueError: a negative stamp
+            raise TargetFrameError(
+                f'no transform from frame {header.frame_id[:SHOWN]!r} to {self._base!r}: {str(error)[:100]}: '
+                'check that its publisher runs, or leave the stamp 0 for the latest transform'
+            ) from error
+        q_xyzw = [getattr(transform.rotation, axis) for axis in 'xyzw']
+        origin_m = [getattr(transform.translation, axis) for axis in 'xyz']
+        return Rotation.from_quat(q_xyzw).as_matrix(), np.array(origin_m)
