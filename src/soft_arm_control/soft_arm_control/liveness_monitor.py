@@ -1,34 +1,85 @@
-"""What a loop did not hear while it stood still itself, which is not the silence of whoever it listens to.
+"""Liveness of the driver and the cameras that a control loop depends on, and of the loop itself.
 
-On a machine that stalls the messages of the stall still wait when the loop goes on, or their sender
-stood still too. Judged by the clock alone, such a loop would give up a driver that never failed.
+The time in which the control loop itself was stalled is discounted, so that a late loop is not
+mistaken for a silent driver or camera: after a stall of the machine their messages still wait, or
+their senders were stalled, too. Only a driver that has been silent for `gone_s` is lost whoever was
+stalled, because by then it may have vented.
 """
 
 import math
 
 LATE_PERIODS = 3.0  # a tick this much later than the last is a stall
+DRIVER = 'driver'  # the source whose state is known besides its samples
 
 
-class LoopStallMonitor:
-    """Watches the ticks of one loop; all times are on one clock [s]."""
+class LivenessMonitor:
+    """Watches the sources that one loop listens to. All times are on one clock [s].
 
-    def __init__(self, period_s: float):
-        self._late_s = LATE_PERIODS * period_s
-        self._last_s: float | None = None
-        self._began_s = self._ended_s = -math.inf  # of the last stall
+    Args:
+        period_s: Of the loop's ticks [s].
+        gone_s: Longer than a driver that recovers by itself is silent or inactive [s].
+    """
+
+    def __init__(self, period_s: float, gone_s: float):
+        self._late_s, self._gone_s = LATE_PERIODS * period_s, gone_s
+        self._heard_s: dict[str, float] = {}
+        self._inactive_s: float | None = None  # since when the driver is known to be inactive
+        self._state_s = -math.inf  # stamp of the driver's newest state
+        self._tick_s: float | None = None
+        self._stall_began_s = self._stall_ended_s = -math.inf
 
     def tick(self, now_s: float) -> float:
-        """Note a tick; the time [s] since the last one in which the loop ran, which a stall does not prolong."""
-        last_s, self._last_s = self._last_s, now_s
+        """Record a tick; return the time [s] since the last one, which a stall does not prolong."""
+        last_s, self._tick_s = self._tick_s, now_s
         if last_s is None:
             return 0.0
         if now_s - last_s > self._late_s:
-            self._began_s, self._ended_s = last_s, now_s
+            self._stall_began_s, self._stall_ended_s = last_s, now_s
         return min(now_s - last_s, self._late_s)
 
-    def silence_s(self, now_s: float, heard_s: float) -> float:
-        """Time [s] since a sample of `heard_s`, less the part of the last stall in it."""
-        began_s, ended_s = self._began_s, self._ended_s
-        if self._last_s is not None and now_s - self._last_s > self._late_s:
-            began_s, ended_s = self._last_s, now_s  # not yet told by a tick
+    def heard(self, source: str, stamp_s: float) -> None:
+        """Record a sample of a source by its stamp."""
+        last_s = self._heard_s.get(source, -math.inf)
+        if source == DRIVER and stamp_s - last_s > self._gone_s:
+            self._inactive_s = None  # perhaps another process, whose state has not been heard
+        self._heard_s[source] = max(stamp_s, last_s)
+
+    def add_driver_state(self, stamp_s: float, active: bool) -> None:
+        """Record whether the driver is active. Before the first call it is assumed to be."""
+        if stamp_s < self._state_s:
+            return
+        self._state_s = stamp_s
+        if active:
+            self._inactive_s = None
+        elif self._inactive_s is None:
+            self._inactive_s = stamp_s
+
+    def last_s(self, source: str) -> float:
+        """Return the stamp of a source's newest sample; -inf before the first."""
+        return self._heard_s.get(source, -math.inf)
+
+    def silence_s(self, source: str, now_s: float) -> float:
+        """Return the time [s] since a source's newest sample, less the part of the last stall in it."""
+        heard_s = self.last_s(source)
+        if source == DRIVER and now_s - heard_s > self._gone_s:
+            return now_s - heard_s
+        began_s, ended_s = self._stall_began_s, self._stall_ended_s
+        if self._tick_s is not None and now_s - self._tick_s > self._late_s:
+            began_s, ended_s = self._tick_s, now_s  # a stall that no tick has ended yet
         return now_s - heard_s - max(0.0, ended_s - max(began_s, heard_s))
+
+    def driver_lost(self, now_s: float, silent_limit_s: float, inactive_limit_s: float) -> str:
+        """Return why the driver counts as lost, in one line; empty while it does not."""
+        if self._inactive_s is not None and now_s - self._inactive_s > inactive_limit_s:
+            return 'the driver is inactive: activate it, then send a new goal'
+        silence_s = self.silence_s(DRIVER, now_s)
+        if silence_s <= silent_limit_s:
+            return ''
+        return (
+            f'no measured pressures {since(silence_s)} (limit {silent_limit_s} s): check the driver'
+        )
+
+
+def since(silence_s: float) -> str:
+    """Return how long a source has been silent, for messages."""
+    return 'so far' if math.isinf(silence_s) else f'for {silence_s:.2f} s'

@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> int:
 def _parser() -> CommandLine:
     parser = CommandLine(
         prog='softarm move',
-        description="Bring the tip of the running arm to X Y Z [m] in the arm's base frame, closed through the camera, or along a path. "
+        description='Bring the tip of the running arm to X Y Z [m] or along a path, in closed loop through the camera. '
         'The arm moves. Ctrl-C cancels; the last pressures are held until `softarm vent`.',
     )
     coordinate = number_in(-FARTHEST_M, FARTHEST_M)
@@ -45,6 +45,11 @@ def _parser() -> CommandLine:
         type=number_in(-1e6, 1e6),
         metavar=('X', 'Y', 'Z'),
         help='direction that the tip shall have',
+    )
+    parser.add_argument(
+        '--frame',
+        default='',
+        help="tf frame in which the target, the axis or the path is given (default: the arm's base frame)",
     )
     parser.add_argument(
         '--tolerance-m',
@@ -75,21 +80,22 @@ def _move(options) -> int:
     if options.axis is not None and math.hypot(*options.axis) < 1e-9:
         raise ControlError('--axis 0 0 0 is no direction: give one such as 0 0 1, or leave it out')
     path = None if options.path is None else read_path(options.path)
-    from soft_arm_control.ros.arm_client import ArmClient  # ROS only when it is needed
+    from soft_arm_control.ros.arm_client import ArmClient, tip_target  # ROS only when it is needed
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # cancels as Ctrl-C does
     progress = _Progress()
     with ArmClient(options.namespace) as arm:
         if path is None:
             result = arm.move(
-                options.target,
-                options.axis,
+                tip_target(options.target, options.axis, options.frame),
                 options.tolerance_m or 0.0,
                 options.timeout_s or 0.0,
                 progress.show,
             )
         else:
-            result = arm.follow(*path, progress.show)
+            times_s, points_m = path
+            waypoints = [tip_target(point_m, frame=options.frame) for point_m in points_m]
+            result = arm.follow(times_s, waypoints, progress.show)
     progress.end()
     if options.json:
         print(json.dumps(_fields(result)))

@@ -14,13 +14,16 @@ import numpy as np
 from soft_arm_control.errors import DriverLostError, GoalError
 from soft_arm_control.grasping.contact import ContactDetector
 from soft_arm_control.grasping.no_load_reference import NoLoadReference
-from soft_arm_control.liveness_monitor import LoopStallMonitor
+from soft_arm_control.liveness_monitor import DRIVER, LivenessMonitor, since
+from soft_arm_control.outcome import Outcome
 
 PERIOD_S = 0.02
 SHAPE_LAG_S, SHAPE_WAIT_S = (
     0.2,
     1.0,
 )  # of the finger behind its pressure; for an image of the finger at rest
+
+SHAPE = 'shape'  # source of the liveness monitor, besides the driver
 
 
 class Evidence(enum.Flag):
@@ -30,20 +33,6 @@ class Evidence(enum.Flag):
     PRESSURE = 1
     SHAPE = 2
     BOTH = 3
-
-
-class Outcome(enum.Enum):
-    """How a goal ended."""
-
-    DONE = 'done'
-    NO_CONTACT = 'no contact'
-    TIMEOUT = 'timeout'
-    DRIVER_LOST = 'driver lost'
-    SHAPE_LOST = 'shape lost'
-    CANCELLED = 'cancelled'
-    REPLACED = 'replaced'
-    INVALID_GOAL = 'invalid goal'
-    TAKEN = 'finger taken'
 
 
 class EndState(enum.Enum):
@@ -121,9 +110,7 @@ class Gripper:
         self._free, self._limits_pa, self._settings = free, limits_pa, settings
         self._pressure_pa: float | None = None
         self._bends_rad: np.ndarray | None = None
-        self._pressure_s = self._shape_s = -math.inf
-        self._stalls = LoopStallMonitor(PERIOD_S)
-        self._inactive_s: float | None = None
+        self.liveness = LivenessMonitor(PERIOD_S, settings.driver_gone_s)
         self._goal: GraspGoal | ReleaseGoal | None = None
         self._phase, self._start_s, self._phase_s, self._inside_s = 'idle', 0.0, 0.0, None
         self._command_pa: float | None = None
@@ -136,43 +123,35 @@ class Gripper:
         """Whether a goal is being worked on."""
         return self._goal is not None
 
-    @property
-    def end_state(self) -> EndState:
-        """What it does now that a goal was not taken."""
+    def refused(self, outcome: Outcome, message: str) -> GripStatus:
+        """Return the gripper's status after a rejected goal."""
         if self._goal is not None:
-            return EndState.OTHER_GOAL
-        return (
-            EndState.HOLDING
-            if self.holding
-            else EndState.OPEN
-            if self._command_pa is not None
-            else EndState.NOTHING_COMMANDED
-        )
+            end_state = EndState.OTHER_GOAL
+        elif self.holding:
+            end_state = EndState.HOLDING
+        else:
+            commands = self._command_pa is not None
+            end_state = EndState.OPEN if commands else EndState.NOTHING_COMMANDED
+        return GripStatus('idle', 0.0, self._pressure_pa, outcome, message, end_state)
 
     def add_pressure(self, stamp_s: float, pressure_pa: float, set_point_pa: float) -> None:
         """Take the measured gauge pressure and what the device regulates to [Pa]."""
-        if stamp_s - self._pressure_s > self._settings.driver_gone_s:
-            self._inactive_s = None  # perhaps another process, whose state has not been heard
-        self._pressure_pa, self._pressure_s = pressure_pa, max(stamp_s, self._pressure_s)
+        self.liveness.heard(DRIVER, stamp_s)
+        self._pressure_pa = pressure_pa
         if self._contact is not None and self._phase in ('close', 'squeeze'):
             self._contact.add_pressure(stamp_s, pressure_pa, set_point_pa)
 
     def add_shape(self, stamp_s: float, bends_rad: np.ndarray) -> None:
         """Take the bends of the pieces [rad] as seen in the image of this stamp."""
-        self._bends_rad, self._shape_s = np.asarray(bends_rad, float), max(stamp_s, self._shape_s)
+        self.liveness.heard(SHAPE, stamp_s)
+        self._bends_rad = np.asarray(bends_rad, float)
         if self._contact is not None and self._phase in ('close', 'squeeze'):
             self._contact.add_shape(stamp_s, self._bends_rad)
 
-    def add_driver_state(self, now_s: float, active: bool) -> None:
-        """Note whether the driver obeys commands; until the first time it is taken to."""
-        if active:
-            self._inactive_s = None
-        elif self._inactive_s is None:
-            self._inactive_s = now_s
-
     def lacking(self, now_s: float) -> str:
         """Why a goal would not be carried out now, in one line; empty when it would."""
-        return self._driver_gone(now_s, self._settings.pressures_timeout_s)
+        limit_s = self._settings.pressures_timeout_s
+        return self.liveness.driver_lost(now_s, limit_s, limit_s)
 
     def start(self, goal: GraspGoal | ReleaseGoal, now_s: float) -> None:
         """Begin a goal; one that is under way is replaced.
@@ -181,7 +160,7 @@ class Gripper:
             DriverLostError: If no pressures are being measured.
             GoalError: If the goal cannot be taken; nothing changes.
         """
-        if self._silent_s(now_s) > self._settings.pressures_timeout_s:
+        if self.liveness.silence_s(DRIVER, now_s) > self._settings.pressures_timeout_s:
             raise DriverLostError('no measured pressures: start the gripper driver and activate it')
         self._check(goal, now_s)
         self._goal, self._start_s = goal, now_s
@@ -221,13 +200,9 @@ class Gripper:
 
     def step(self, now_s: float) -> tuple[float | None, GripStatus]:
         """One tick, `PERIOD_S` after the last: signed gauge pressure to command [Pa], None when there is none, and the status."""
-        ran_s = self._stalls.tick(now_s)
-        gone = self._driver_gone(
-            now_s,
-            self._settings.driver_gone_s
-            if self._goal is None
-            else self._settings.pressures_timeout_s,
-        )
+        ran_s, s = self.liveness.tick(now_s), self._settings
+        limit_s = s.driver_gone_s if self._goal is None else s.pressures_timeout_s
+        gone = self.liveness.driver_lost(now_s, limit_s, limit_s)
         if gone and self._goal is not None:
             self.holding = False
             status = self._end(now_s, Outcome.DRIVER_LOST, gone)
@@ -256,7 +231,7 @@ class Gripper:
             return self._end(
                 now_s,
                 Outcome.SHAPE_LOST,
-                f'no shape for {now_s - self._shape_s:.2f} s, limit {s.shape_timeout_s} s: check the camera',
+                f'no shape {since(self.liveness.silence_s(SHAPE, now_s))}, limit {s.shape_timeout_s} s: check the camera',
             )
         if now_s - self._start_s > goal.timeout_s:
             return self._end(
@@ -283,14 +258,14 @@ class Gripper:
             elif self._command_pa == goal.grip_pa and self._settled(now_s):
                 return self._end(now_s, Outcome.NO_CONTACT, self._nothing_touched(now_s))
         elif self._settled(now_s):
-            return self._end(now_s, Outcome.DONE, '')
+            return self._end(now_s, Outcome.REACHED, '')
         return self.status(now_s)
 
     def _release(self, now_s: float) -> GripStatus:
         goal = self._goal
         if self._settled(now_s) and self._seen_since(now_s):
             self.holding = False
-            return self._end(now_s, Outcome.DONE, '')
+            return self._end(now_s, Outcome.REACHED, '')
         if now_s - self._start_s > goal.timeout_s:
             self.holding = False
             return self._end(
@@ -341,7 +316,7 @@ class Gripper:
         )
 
     def _sees(self, now_s: float) -> bool:
-        return self._stalls.silence_s(now_s, self._shape_s) <= self._settings.shape_timeout_s
+        return self.liveness.silence_s(SHAPE, now_s) <= self._settings.shape_timeout_s
 
     def _settled(self, now_s: float) -> bool:
         inside = abs(self._pressure_pa - self._command_pa) <= self._settings.tolerance_pa
@@ -351,32 +326,13 @@ class Gripper:
     def _seen_since(self, now_s: float) -> bool:
         """Whether the newest shape is of the settled finger, or none may be waited for."""
         return (
-            self._shape_s >= self._inside_s + SHAPE_LAG_S
+            self.liveness.last_s(SHAPE) >= self._inside_s + SHAPE_LAG_S
             or not self._sees(now_s)
             or now_s - self._inside_s > SHAPE_WAIT_S
         )
 
     def _enter(self, phase: str, now_s: float) -> None:
         self._phase, self._phase_s, self._inside_s = phase, now_s, None
-
-    def _driver_gone(self, now_s: float, limit_s: float) -> str:
-        """Why the driver counts as gone; empty while it does not."""
-        if self._inactive_s is not None and now_s - self._inactive_s > limit_s:
-            return 'the driver is inactive: activate it, then send a new goal'
-        silent_s = self._silent_s(now_s)
-        if silent_s <= limit_s:
-            return ''
-        so_long = 'so far' if math.isinf(silent_s) else f'for {silent_s:.2f} s'
-        return f'no measured pressures {so_long}, limit {limit_s} s: check the driver'
-
-    def _silent_s(self, now_s: float) -> float:
-        """How long the driver has been silent; after `driver_gone_s` it may have vented, whoever stood still."""
-        silent_s = now_s - self._pressure_s
-        return (
-            silent_s
-            if silent_s > self._settings.driver_gone_s
-            else self._stalls.silence_s(now_s, self._pressure_s)
-        )
 
     def _nothing_touched(self, now_s: float) -> str:
         at_hand = self._at_hand(now_s)
@@ -390,7 +346,7 @@ class Gripper:
         opened = isinstance(goal, ReleaseGoal)
         if self.holding and not opened:
             end_state = EndState.HOLDING
-        elif opened and goal.stay_open and outcome is Outcome.DONE:
+        elif opened and goal.stay_open and outcome is Outcome.REACHED:
             end_state = EndState.OPEN
         else:
             end_state, self._command_pa, self.holding = EndState.VENTED, 0.0, False

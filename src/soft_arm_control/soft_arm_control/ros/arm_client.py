@@ -1,15 +1,14 @@
 """Moves and vents a running arm through its public interfaces, for `softarm move` and `softarm vent`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
-from soft_arm_control.errors import OutsideWorkspaceError
-from soft_arm_control.ros.conversions import point_message
+from soft_arm_control.ros.conversions import point_message, vector_message
 from soft_arm_control.ros.program_client import ProgramClient
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import TipTarget
-from soft_arm_msgs.srv import SolveIK
 
 LONGEST_S = 3700.0  # a goal's own limits are at most an hour together
 OnFeedback = Callable[
@@ -24,22 +23,9 @@ class ArmClient(ProgramClient):
         super().__init__('arm_client', namespace, launch_file)
 
     def move(
-        self, point_m, axis, tolerance_m: float, timeout_s: float, on_feedback: OnFeedback
+        self, target: TipTarget, tolerance_m: float, timeout_s: float, on_feedback: OnFeedback
     ) -> MoveTip.Result:
-        """Bring the tip to a point [m]; 0 takes the node's default tolerance [m] and timeout [s].
-
-        Args:
-            point_m: In the arm's base frame, shape (3,).
-            axis: Direction that the tip shall have there, shape (3,), or None for any.
-            tolerance_m, timeout_s: Of the goal.
-            on_feedback: Told the phase, the distance and the time.
-
-        Raises:
-            OutsideWorkspaceError: If the tip cannot have this axis there.
-        """
-        target = TipTarget(
-            position=point_message(point_m), lengths_m=self._lengths_m(point_m, axis)
-        )
+        """Bring the tip to a target; 0 takes the node's default tolerance [m] and timeout [s]."""
         goal = MoveTip.Goal(target=target, tolerance_m=tolerance_m, timeout_s=timeout_s)
         return self.act(
             MoveTip,
@@ -49,17 +35,15 @@ class ArmClient(ProgramClient):
             lambda f: on_feedback(f.phase, f.error_m, f.elapsed_s),
         )
 
-    def follow(self, times_s, points_m, on_feedback: OnFeedback) -> FollowPath.Result:
-        """Follow a path: times [s] from the start, shape (k,), and points [m], shape (k, 3)."""
-        goal = FollowPath.Goal(
-            waypoints=[TipTarget(position=point_message(p)) for p in points_m],
-            times_s=list(times_s),
-        )
-        count = len(goal.waypoints)
+    def follow(
+        self, times_s: Sequence[float], waypoints: Sequence[TipTarget], on_feedback: OnFeedback
+    ) -> FollowPath.Result:
+        """Follow a path: one waypoint at each of the times [s] from the start."""
+        count = len(waypoints)
         return self.act(
             FollowPath,
             'follow_path',
-            goal,
+            FollowPath.Goal(waypoints=list(waypoints), times_s=list(times_s)),
             LONGEST_S,
             lambda f: on_feedback(f'waypoint {f.waypoint + 1} of {count}', f.error_m, f.elapsed_s),
         )
@@ -69,15 +53,16 @@ class ArmClient(ProgramClient):
         response = self.call(Trigger, 'vent', Trigger.Request())
         return response.success, response.message
 
-    def _lengths_m(self, point_m, axis) -> list[float]:
-        if axis is None:
-            return []  # the controller asks itself
-        request = SolveIK.Request(target=point_message(point_m), max_solutions=1)
-        request.axis.x, request.axis.y, request.axis.z = (float(v) for v in axis)
-        answer = self.call(SolveIK, 'solve_ik', request)
-        if answer.error_code or not answer.solutions:
-            raise OutsideWorkspaceError(
-                answer.error_msg
-                or 'no solution with this axis: choose another, or leave --axis out'
-            )
-        return list(answer.solutions[0].lengths_m)
+
+def tip_target(point_m, axis=None, frame: str = '') -> TipTarget:
+    """Make a target.
+
+    Args:
+        point_m: Position in the frame [m], shape (3,).
+        axis: Direction that the tip shall have there, shape (3,), or None for any.
+        frame: Frame of both; empty: the arm's base frame.
+    """
+    target = TipTarget(header=Header(frame_id=frame), position=point_message(point_m))
+    if axis is not None:
+        target.axis = vector_message(axis)
+    return target

@@ -10,7 +10,8 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker
 
 from soft_arm_control.errors import MessageError
-from soft_arm_control.tip.controller import Outcome, Status
+from soft_arm_control.outcome import Outcome
+from soft_arm_control.tip.controller import Status
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures
@@ -27,6 +28,8 @@ ERROR_CODES = {
     Outcome.OUTSIDE_WORKSPACE: MoveTip.Result.OUTSIDE_WORKSPACE,
     Outcome.IK_UNAVAILABLE: MoveTip.Result.IK_UNAVAILABLE,
     Outcome.TAKEN: MoveTip.Result.ARM_TAKEN,
+    Outcome.REPLACED: MoveTip.Result.REPLACED,
+    Outcome.TF_ERROR: MoveTip.Result.TF_ERROR,
 }
 OLDEST_S, AHEAD_S = 2.0, 0.5  # a sample of another time says nothing about now
 IMPOSSIBLE_PA = 50.0e3  # beyond the limits of the robot file: a broken sensor, not a pressure
@@ -134,6 +137,12 @@ def point_message(point_m) -> Point:
     """Point of a position [m]."""
     x, y, z = (float(v) for v in point_m)
     return Point(x=x, y=y, z=z)
+
+
+def vector_message(vector) -> Vector3:
+    """Vector3 of a direction."""
+    x, y, z = (float(v) for v in vector)
+    return Vector3(x=x, y=y, z=z)
 
 
 def number(value: float | None) -> float:

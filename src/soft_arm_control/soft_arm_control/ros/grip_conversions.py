@@ -9,16 +9,16 @@ from soft_arm_control.grasping.gripper import (
     Evidence,
     GraspGoal,
     GripStatus,
-    Outcome,
     ReleaseGoal,
 )
+from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros.conversions import IMPOSSIBLE_PA, number, shown
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.msg import GripperState
 
 ERROR_CODES = {
-    Outcome.DONE: Grasp.Result.NONE,
+    Outcome.REACHED: Grasp.Result.NONE,
     Outcome.NO_CONTACT: Grasp.Result.NO_CONTACT,
     Outcome.TIMEOUT: Grasp.Result.TIMEOUT,
     Outcome.DRIVER_LOST: Grasp.Result.DRIVER_LOST,
@@ -114,7 +114,7 @@ def grasp_result(status: GripStatus) -> Grasp.Result:
     return Grasp.Result(
         error_code=ERROR_CODES[status.outcome],
         error_msg=status.message,
-        end_state=END_STATES[status.end_state],
+        end_state=_end_state(status),
         contact=status.contact_pa is not None,
         seen_by=status.seen_by.value,
         contact_pa=number(status.contact_pa),
@@ -131,7 +131,7 @@ def release_result(status: GripStatus) -> Release.Result:
     return Release.Result(
         error_code=ERROR_CODES[status.outcome],
         error_msg=status.message,
-        end_state=END_STATES[status.end_state],
+        end_state=_end_state(status),
         open_by_shape=status.open_by_shape,
         pressure_pa=number(status.pressure_pa),
         duration_s=status.elapsed_s,
@@ -153,3 +153,9 @@ def release_feedback(status: GripStatus) -> Release.Feedback:
     return Release.Feedback(
         phase=status.phase, pressure_pa=number(status.pressure_pa), elapsed_s=status.elapsed_s
     )
+
+
+def _end_state(status: GripStatus) -> int:
+    """Return what the gripper does after the goal; the newer goal decides after one that it replaced."""
+    replaced = status.outcome is Outcome.REPLACED
+    return END_STATES[EndState.OTHER_GOAL if replaced else status.end_state]

@@ -11,14 +11,15 @@ node ends at start, and takes no goal later.
 
 from dataclasses import dataclass
 
-from lifecycle_msgs.msg import State, TransitionEvent
 from sensor_msgs.msg import JointState
 
 from soft_arm_control.grasping import no_load_reference
-from soft_arm_control.grasping.gripper import PERIOD_S, GraspSettings, Gripper, GripStatus, Outcome
+from soft_arm_control.grasping.gripper import PERIOD_S, GraspSettings, Gripper, GripStatus
+from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_control.ros.conversions import command_message, recent_s
-from soft_arm_control.ros.grip_server import GripServer
+from soft_arm_control.ros.driver_state import DriverState
+from soft_arm_control.ros.grip_goals import grip_goals
 from soft_arm_control.ros.unusable_messages import UnusableMessages
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
@@ -79,11 +80,9 @@ class GripperControllerNode(Node):
         }
         self.create_subscription(GripperState, 'state', self._on_state, qos.SENSOR)
         self.create_subscription(JointState, 'piece_angles', self._on_shape, qos.SENSOR)
-        self.create_subscription(
-            TransitionEvent, 'pcu2v_driver/transition_event', self._on_driver_state, qos.STATE
-        )
+        self._driver_state = DriverState(self, 'pcu2v_driver', self._gripper.liveness)
         self._command = OnlyPublisher(self, ChamberPressures, 'pressure_command', qos.COMMAND)
-        self._goals = GripServer(
+        self._goals = grip_goals(
             self,
             self._gripper,
             lambda request: conversions.grasp_goal(
@@ -116,11 +115,6 @@ class GripperControllerNode(Node):
             self._gripper.add_shape(stamp_s, conversions.bends_from_msg(message, self._robot))
             self._rates['piece_angles_hz'].tick()
 
-    def _on_driver_state(self, message: TransitionEvent) -> None:
-        self._gripper.add_driver_state(
-            self._now_s(), message.goal_state.id == State.PRIMARY_STATE_ACTIVE
-        )
-
     def _now_s(self) -> float:
         return self.get_clock().now().nanoseconds * 1e-9
 
@@ -136,7 +130,7 @@ class GripperControllerNode(Node):
         self._status = status
 
     def _note(self, status: GripStatus) -> None:
-        good = status.outcome in (Outcome.DONE, Outcome.NO_CONTACT)
+        good = status.outcome in (Outcome.REACHED, Outcome.NO_CONTACT)
         self._problem = '' if good else f'{status.outcome.value}: {status.message}'
         if not good:
             self.get_logger().warning(self._problem)

@@ -1,6 +1,6 @@
 """Node `tip_controller`: brings the tip to targets, closed through the camera.
 
-In: actions `move_tip` and `follow_path` (see goal_server.py); `pressures` (50 Hz), `ring_pose` (30
+In: actions `move_tip` and `follow_path` (see tip_goals.py); `pressures` (50 Hz), `ring_pose` (30
 Hz), `color/camera_info` (that the camera lives), `/diagnostics` (why the ring detector finds none).
 Out: `pressure_command` at 50 Hz from the first goal on, `target` for rviz, diagnostics. A message
 that is not finite, of another frame or of another time is ignored. A lost ring, a stale camera or
@@ -16,15 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from lifecycle_msgs.msg import State, TransitionEvent
 from sensor_msgs.msg import CameraInfo
 from visualization_msgs.msg import Marker
 
+from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros import conversions
-from soft_arm_control.ros.goal_server import GoalServer
+from soft_arm_control.ros.driver_state import DriverState
+from soft_arm_control.ros.tip_goals import TipGoals
 from soft_arm_control.ros.unusable_messages import UnusableMessages
 from soft_arm_control.tip.command_shaper import PERIOD_S
-from soft_arm_control.tip.controller import Outcome, Status, TipController
+from soft_arm_control.tip.controller import Status, TipController
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description.calibration import load_calibration
 from soft_arm_description.rig import load_rig
@@ -76,13 +77,11 @@ class TipControllerNode(Node):
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
         self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.SENSOR)
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_camera_info, qos.SENSOR)
-        self.create_subscription(
-            TransitionEvent, 'pneumatic_driver/transition_event', self._on_driver_state, qos.STATE
-        )
+        self._driver_state = DriverState(self, 'pneumatic_driver', self._controller.liveness)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         self._command = OnlyPublisher(self, ChamberPressures, 'pressure_command', qos.COMMAND)
         self._marker = self.create_publisher(Marker, 'target', qos.LATCHED)
-        self._goals = GoalServer(
+        self._goals = TipGoals(
             self, self._arm, self._controller, p.tolerance_m, p.timeout_s, self._command.others
         )
         self.create_timer(PERIOD_S, self._tick)
@@ -90,7 +89,7 @@ class TipControllerNode(Node):
 
     def destroy_node(self) -> None:
         """Close the actions with the node."""
-        self._goals.destroy()
+        self._goals.runner.destroy()
         super().destroy_node()
 
     def _on_pressures(self, message: ChamberPressures) -> None:
@@ -115,11 +114,6 @@ class TipControllerNode(Node):
             self._controller.add_image(conversions.recent_s(message.header.stamp, self._now_s()))
             self._rates['camera_hz'].tick()
 
-    def _on_driver_state(self, message: TransitionEvent) -> None:
-        self._controller.add_driver_state(
-            self._now_s(), message.goal_state.id == State.PRIMARY_STATE_ACTIVE
-        )
-
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if status.name == self._detector:
@@ -136,7 +130,7 @@ class TipControllerNode(Node):
             self._publish(pressures_pa, now)
         if status.outcome is not None:
             self._note(status)
-        self._goals.after_tick(status, now_s)
+        self._goals.runner.after_tick(status, now_s)
         self._status = status
 
     def _publish(self, pressures_pa: np.ndarray, now) -> None:

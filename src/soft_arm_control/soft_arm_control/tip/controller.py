@@ -10,13 +10,13 @@ goal holds the last pressures. Once the driver is gone or inactive for a second 
 until the next goal: an arm that was vented must not be led back.
 """
 
-import enum
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from soft_arm_control.errors import DriverLostError, GoalError, RingError
-from soft_arm_control.liveness_monitor import LoopStallMonitor
+from soft_arm_control.liveness_monitor import DRIVER, LivenessMonitor, since
+from soft_arm_control.outcome import Outcome
 from soft_arm_control.tip.bias_filter import BiasFilter
 from soft_arm_control.tip.command_shaper import PERIOD_S, REFERENCE_TIME_CONSTANT_S, CommandShaper
 from soft_arm_control.tip.differential_ik import differential_ik
@@ -29,23 +29,7 @@ HELD_WITHIN_PA = 4.0e3  # a held chamber this near its pressure counts where it 
 CREEP_MADE_UP = 0.4  # share of the creep still to come that is made up for: what is taken back later, hysteresis keeps in part
 
 
-INACTIVE = 'the driver is inactive: activate it, then send a new goal'
-
-
-class Outcome(enum.Enum):
-    """How a goal ended."""
-
-    REACHED = 'reached'
-    TIMEOUT = 'timeout'
-    RING_LOST = 'ring lost'
-    CAMERA_STALE = 'camera stale'
-    DRIVER_LOST = 'driver lost'
-    SATURATED = 'saturated'
-    CANCELLED = 'cancelled'
-    INVALID_GOAL = 'invalid goal'
-    OUTSIDE_WORKSPACE = 'outside workspace'
-    IK_UNAVAILABLE = 'no inverse kinematics'
-    TAKEN = 'arm taken'
+CAMERA, RING = 'camera', 'ring'  # sources of the liveness monitor, besides the driver
 
 
 @dataclass(frozen=True)
@@ -95,12 +79,10 @@ class TipController:
         self._preview_s = (
             dynamics.mechanical_lag_s + dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
         )
-        self._pressures_s = self._image_s = self._ring_s = -np.inf
-        self._stalls = LoopStallMonitor(PERIOD_S)
+        self.liveness = LivenessMonitor(PERIOD_S, settings.driver_gone_s)
         self._measured_pa: np.ndarray | None = None
         self._valves: CommandShaper | None = None
         self._applied_pa: np.ndarray | None = None
-        self._inactive_s: float | None = None  # since when the driver is known to be inactive
         self._lengths_m: np.ndarray | None = None
         self._goal: Goal | None = None
         self._target_m: np.ndarray | None = None
@@ -139,21 +121,20 @@ class TipController:
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Take measured gauge pressures [Pa], shape (n,)."""
-        if stamp_s - self._pressures_s > self._settings.driver_gone_s:
-            self._inactive_s = None  # perhaps another process, whose state has not been heard
-        self._measured_pa, self._pressures_s = np.asarray(pressures_pa, float), stamp_s
+        self.liveness.heard(DRIVER, stamp_s)
+        self._measured_pa = np.asarray(pressures_pa, float)
         self.estimator.add_pressures(stamp_s, self._measured_pa)
 
     def add_image(self, stamp_s: float) -> None:
-        """Note that the camera lives, whether or not the ring is in the image."""
-        self._image_s = max(stamp_s, self._image_s)
+        """Record that the camera lives, whether or not the ring is in the image."""
+        self.liveness.heard(CAMERA, stamp_s)
 
     def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> None:
         """Take a ring centre [m], base frame, with its covariance [m^2], seen in the image stamped `stamp_s`."""
         self.add_image(stamp_s)
         used = self.estimator.add_ring(stamp_s, ring_m, covariance_m2)
         if not self.estimator.contradiction:
-            self._ring_s = max(stamp_s, self._ring_s)
+            self.liveness.heard(RING, stamp_s)
         if used and self.active and stamp_s > self._start_s:
             self._errors_m.append(
                 float(np.linalg.norm(ring_m - self._goal.at(stamp_s - self._start_s)[0]))
@@ -167,7 +148,11 @@ class TipController:
             RingError: If the ring is seen where this arm cannot be, and the goal needs it.
             GoalError: If the goal is of another arm.
         """
-        if self._measured_pa is None or self._silent_s(now_s) > self._settings.pressures_timeout_s:
+        s = self._settings
+        if (
+            self._measured_pa is None
+            or self.liveness.silence_s(DRIVER, now_s) > s.pressures_timeout_s
+        ):
             raise DriverLostError(
                 'no measured pressures: start the pneumatic driver and activate it'
             )
@@ -178,15 +163,11 @@ class TipController:
         if (
             self.estimator.contradiction
             and not goal.open_loop
-            and now_s - self._ring_s > self._settings.ring_timeout_s
+            and now_s - self.liveness.last_s(RING) > s.ring_timeout_s
         ):
             raise RingError(f'{self.estimator.contradiction}; goal refused')
         before = self._goal
-        if (
-            before is not None
-            and not before.open_loop
-            and self.estimator.deviation_m < self._settings.known_m
-        ):
+        if before is not None and not before.open_loop and self.estimator.deviation_m < s.known_m:
             self.estimator.remember()
         if self._valves is None:
             self._valves = CommandShaper(
@@ -196,36 +177,26 @@ class TipController:
         self._inside_s, self._free_s, self._errors_m = None, now_s, []
         self._lengths_m = goal.at(0.0)[1]
 
-    def cancel(self) -> None:
-        """Give up the goal, if any, and hold the last pressures."""
-        self._goal = None
-
-    def add_driver_state(self, now_s: float, active: bool) -> None:
-        """Note whether the driver obeys commands; until the first time it is taken to."""
-        if active:
-            self._inactive_s = None
-        elif self._inactive_s is None:
-            self._inactive_s = now_s
+    def cancel(self, now_s: float) -> Status:
+        """Give up the goal and hold the last pressures; return the status that it ends with."""
+        return self._end(now_s, Outcome.CANCELLED, 'cancelled by the client; last pressures held')[
+            1
+        ]
 
     def lacking(self, now_s: float) -> str:
-        """Why a goal would not be carried out now, in one line; empty when it would."""
-        inactive = self._inactive(now_s)
-        fault = (Outcome.DRIVER_LOST, INACTIVE) if inactive else self._fault(now_s, open_loop=False)
+        """Return why a goal would not be carried out now, in one line; empty when it would."""
+        fault = self._fault(now_s, open_loop=False)
         return fault[1] if fault else ''
 
     def step(self, now_s: float) -> tuple[np.ndarray | None, Status]:
         """One tick, `valves.PERIOD_S` after the last: pressures to command [Pa], None when there are none, and the status."""
-        self._stalls.tick(now_s)
-        inactive = self._inactive(now_s)
-        if inactive or now_s - self._pressures_s > self._settings.driver_gone_s:
+        self.liveness.tick(now_s)
+        gone_s = self._settings.driver_gone_s
+        if self.liveness.driver_lost(now_s, gone_s, gone_s):
             self._applied_pa = self._valves = None
         if self._goal is None:
             return self._applied_pa, Status('idle', 0.0, None, self._tip(), 0)
-        fault = (
-            (Outcome.DRIVER_LOST, INACTIVE)
-            if inactive
-            else self._fault(now_s, self._goal.open_loop)
-        )
+        fault = self._fault(now_s, self._goal.open_loop)
         if fault is not None:
             return self._end(now_s, *fault)
         elapsed_s = now_s - self._start_s
@@ -308,42 +279,24 @@ class TipController:
             )
         return self._applied_pa, status
 
-    def _inactive(self, now_s) -> bool:
-        return (
-            self._inactive_s is not None and now_s - self._inactive_s > self._settings.driver_gone_s
-        )
-
     def _fault(self, now_s, open_loop) -> tuple[Outcome, str] | None:
-        s = self._settings
-        if self._silent_s(now_s) > s.pressures_timeout_s:
-            return Outcome.DRIVER_LOST, (
-                f'no measured pressures {_said(self._silent_s(now_s))} (limit {s.pressures_timeout_s} s): check the driver'
-            )
+        s, liveness = self._settings, self.liveness
+        if lost := liveness.driver_lost(now_s, s.pressures_timeout_s, s.driver_gone_s):
+            return Outcome.DRIVER_LOST, lost
         if open_loop:
             return None
-        image_s, ring_s = (
-            self._stalls.silence_s(now_s, seen_s) for seen_s in (self._image_s, self._ring_s)
-        )
+        image_s, ring_s = liveness.silence_s(CAMERA, now_s), liveness.silence_s(RING, now_s)
         if image_s > s.camera_timeout_s:
             return (
                 Outcome.CAMERA_STALE,
-                f'no image {_said(image_s)} (limit {s.camera_timeout_s} s): check the camera',
+                f'no image {since(image_s)} (limit {s.camera_timeout_s} s): check the camera',
             )
         if ring_s > s.ring_timeout_s:
             return Outcome.RING_LOST, self.estimator.contradiction or (
-                f'no ring detected {_said(ring_s)} (limit {s.ring_timeout_s} s). {self.ring_trouble or "The ring detector says nothing"}. '
+                f'no ring detected {since(ring_s)} (limit {s.ring_timeout_s} s). {self.ring_trouble or "The ring detector says nothing"}. '
                 'Check that nothing covers the ring, its colour in the robot file and the scene behind it'
             )
         return None
-
-    def _silent_s(self, now_s) -> float:
-        """How long the driver has been silent; after `driver_gone_s` it may have vented, whoever stood still."""
-        silent_s = now_s - self._pressures_s
-        return (
-            silent_s
-            if silent_s > self._settings.driver_gone_s
-            else self._stalls.silence_s(now_s, self._pressures_s)
-        )
 
     def _end(self, now_s, outcome, message):
         """Drop the goal, hold the last pressures. A fault while a reached target is held ends the holding and is reported too."""
@@ -356,7 +309,3 @@ class TipController:
 
     def _tip(self) -> np.ndarray | None:
         return None if self._measured_pa is None else self.estimator.tip_m()
-
-
-def _said(silence_s: float) -> str:
-    return 'so far' if np.isinf(silence_s) else f'for {silence_s:.2f} s'

@@ -123,7 +123,8 @@ class Rig(SpinningNode):
 
     def driver_state(self, state):
         message = TransitionEvent()
-        message.goal_state.id = state
+        label = 'active' if state == State.PRIMARY_STATE_ACTIVE else 'inactive'
+        message.goal_state.id, message.goal_state.label = state, label
         self._transition.publish(message)
 
     def send(self, name, goal):

@@ -10,17 +10,20 @@ import numpy as np
 import pytest
 import rclpy
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import Point, PoseWithCovarianceStamped
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import Point, PoseWithCovarianceStamped, TransformStamped
+from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.action import ActionClient
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import CameraInfo
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
+from tf2_ros import StaticTransformBroadcaster
 
 from soft_arm_control.cli import move, vent
 from soft_arm_control.ros.conversions import target_marker
-from soft_arm_control.ros.goal_server import IK_TIMEOUT_S
+from soft_arm_control.ros.tip_goals import IK_TIMEOUT_S
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import FollowPath, MoveTip
@@ -51,7 +54,7 @@ class Rig(SpinningNode):
         self.tip_m = self.arm.tip(self.arm.lengths([0.0] * 6)).tolist()
         self.commands, self.questions, self._service, self._offer, self.status = (
             [],
-            0,
+            [],
             None,
             None,
             DiagnosticStatus(),
@@ -61,6 +64,10 @@ class Rig(SpinningNode):
         self._ring = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
         self._camera = self.create_publisher(CameraInfo, 'color/camera_info', qos.STATE)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', qos.STATE)
+        self.transitions = self.create_publisher(
+            TransitionEvent, 'pneumatic_driver/transition_event', qos.STATE
+        )
+        self.tf = StaticTransformBroadcaster(self)
         self.create_subscription(
             ChamberPressures, 'pressure_command', self.commands.append, qos.COMMAND
         )
@@ -101,6 +108,12 @@ class Rig(SpinningNode):
         self._ring.publish(ring)
         self._camera.publish(camera)
 
+    def driver_says_active(self):
+        message = DiagnosticArray(status=[DiagnosticStatus(name='soft_arm/pneumatic_driver')])
+        message.header.stamp = self.get_clock().now().to_msg()
+        message.status[0].values = [KeyValue(key='state', value='active')]
+        self._diagnostics.publish(message)
+
     def detector_says(self, text):
         self._diagnostics.publish(
             DiagnosticArray(status=[DiagnosticStatus(name='soft_arm/ring_detector', message=text)])
@@ -121,7 +134,7 @@ class Rig(SpinningNode):
             held.set_result(None)
 
     async def _solve(self, request, response):
-        self.questions += 1
+        self.questions.append(request)
         if self._held:
             await self._held
         response.solutions = [IkSolution(lengths_m=[0.1] * 6, names=list(self.arm.robot.chambers))]
@@ -133,9 +146,11 @@ class Rig(SpinningNode):
         else:
             self.destroy_publisher(self._foreign)
 
-    def send(self, timeout_s=1.0, open_loop=True, lengths_m=(), point=TARGET, tolerance_m=0.0):
+    def send(
+        self, timeout_s=1.0, open_loop=True, lengths_m=(), point=TARGET, tolerance_m=0.0, frame=''
+    ):
         goal = MoveTip.Goal(
-            target=TipTarget(position=point, lengths_m=lengths_m),
+            target=TipTarget(header=Header(frame_id=frame), position=point, lengths_m=lengths_m),
             timeout_s=timeout_s,
             open_loop=open_loop,
         )
@@ -204,7 +219,7 @@ def test_goals_that_wait_for_inverse_kinematics_end_once_each_and_the_newest_win
     rig.cancel(second)
     assert 'cancelled by the client' in rig.result(second).error_msg
     rig.offer_ik(IK_TIMEOUT_S / 4)
-    assert 'replaced by a newer goal' in rig.result(first).error_msg
+    assert rig.result(first).error_code == MoveTip.Result.REPLACED
     rig.wait(lambda: rig.commands, 'the newest commands')
     assert not third[1].done()
     rig.cancel(third)
@@ -217,12 +232,12 @@ def test_an_older_goal_does_not_start_after_a_newer_one_that_needed_no_inverse_k
     older = rig.send(timeout_s=30.0)
     newer = rig.send(timeout_s=30.0, tolerance_m=NEVER_M, open_loop=False, lengths_m=[0.1] * 6)
     rig.called(lambda: rig.hold_answers(False))
-    assert 'replaced by a newer goal' in rig.result(older).error_msg
-    before = rig.questions
+    assert rig.result(older).error_code == MoveTip.Result.REPLACED
+    before = len(rig.questions)
     path = FollowPath.Goal(waypoints=[TipTarget(position=TARGET)] * 2, times_s=[1.0, 0.0])
     assert rig.result(rig.send_to(rig.follow_path, path)).error_code == MoveTip.Result.INVALID_GOAL
     assert (
-        rig.questions == before + 1 and not newer[1].done()
+        len(rig.questions) == before + 1 and not newer[1].done()
     )  # a goal that cannot be taken changes nothing
     rig.cancel(newer)
     assert rig.result(newer).error_code == MoveTip.Result.CANCELLED
@@ -235,6 +250,36 @@ def test_a_goal_waits_for_inverse_kinematics_and_commands_what_it_answers(rig):
         -1
     ].pressures_pa  # vacuum, the same in all bellows: they are to be equal and shorter than at rest
     assert max(commanded_pa) < 0.0 and max(commanded_pa) - min(commanded_pa) < 1.0
+
+
+def test_a_target_in_another_frame_is_transformed_and_an_unknown_frame_is_refused(rig):
+    robot_base = rig.arm.robot.base.frame
+    transform = TransformStamped(child_frame_id='camera_of_the_test')
+    transform.header.frame_id = robot_base
+    turn, origin = transform.transform.rotation, transform.transform.translation
+    turn.x, turn.w, origin.z = 1.0, 0.0, 0.5  # upside down, 0.5 m above the base
+    rig.tf.sendTransform(transform)
+    rig.move(point=Point(x=0.01, y=0.02, z=0.3), frame='camera_of_the_test')
+    asked = rig.questions[-1].target
+    assert [asked.x, asked.y, asked.z] == pytest.approx([0.01, -0.02, 0.2])
+    assert rig.questions[-1].header.frame_id == ''
+    before = len(rig.questions)
+    result = rig.move(frame='nowhere')
+    assert result.error_code == MoveTip.Result.TF_ERROR and "'nowhere'" in result.error_msg
+    assert len(result.error_msg) <= 300 and len(rig.questions) == before
+
+
+def test_a_transition_event_that_is_garbage_or_contradicted_by_the_driver_does_no_harm(rig):
+    rig.wait(lambda: is_ok(rig), 'a goal can be taken')
+    garbage = TransitionEvent()
+    garbage.goal_state.id = 77
+    rig.transitions.publish(garbage)
+    inactive = TransitionEvent()
+    inactive.goal_state.id, inactive.goal_state.label = State.PRIMARY_STATE_INACTIVE, 'inactive'
+    rig.transitions.publish(inactive)
+    rig.wait(lambda: 'the driver is inactive' in rig.status.message, 'it is believed')
+    rig.driver_says_active()
+    rig.wait(lambda: is_ok(rig), 'the driver says that it is active')
 
 
 def position(x):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from soft_arm_control.errors import GoalError
-from soft_arm_control.tip.controller import Outcome
+from soft_arm_control.outcome import Outcome
 from soft_arm_control.tip.goal import Goal
 from soft_arm_kinematics.segments import pcc
 
@@ -156,7 +156,7 @@ def test_it_says_what_it_lacks_for_a_goal(loop):
         assert word in loop.controller.lacking(loop.now_s)
     loop.driver = True
     loop.run(0.1)
-    loop.controller.add_driver_state(loop.now_s, False)
+    loop.controller.liveness.add_driver_state(loop.now_s, False)
     loop.run(1.1)
     assert 'activate it' in loop.controller.lacking(loop.now_s)
 
@@ -212,9 +212,9 @@ def lose_pressures(loop, duration_s):
 
 
 def be_inactive(loop, duration_s):
-    loop.controller.add_driver_state(loop.now_s, False)
+    loop.controller.liveness.add_driver_state(loop.now_s, False)
     loop.run(duration_s)
-    loop.controller.add_driver_state(loop.now_s, True)
+    loop.controller.liveness.add_driver_state(loop.now_s, True)
 
 
 @pytest.mark.parametrize('held', [False, True])
@@ -235,7 +235,7 @@ def test_a_driver_that_may_have_vented_is_not_commanded_until_the_next_goal(loop
 def test_pressures_held_after_a_cancelled_goal_are_released_too(loop, lose):
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.run(0.4)
-    loop.controller.cancel()
+    loop.controller.cancel(loop.now_s)
     lose(loop, 0.8)
     loop.run(0.1)
     assert loop.controller.applied_pa is not None
@@ -251,7 +251,7 @@ def test_a_driver_that_recovers_by_itself_does_not_end_the_goal(loop):
 
 
 def test_an_inactive_driver_refuses_goals_until_it_is_active_or_another_process(loop):
-    loop.controller.add_driver_state(loop.now_s, False)
+    loop.controller.liveness.add_driver_state(loop.now_s, False)
     loop.run(1.1)
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     status = loop.until_end(0.1)
@@ -297,7 +297,7 @@ def test_a_cancelled_goal_holds_the_last_pressures(loop):
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.run(0.4)
     held_pa = loop.controller.applied_pa
-    loop.controller.cancel()
+    loop.controller.cancel(loop.now_s)
     loop.run(0.4)
     assert (loop.controller.applied_pa == held_pa).all() and not loop.controller.active
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from soft_arm_control.errors import DriverLostError, GoalError, IdentificationError
-from soft_arm_control.grasping.gripper import EndState, Evidence, Outcome
+from soft_arm_control.grasping.gripper import EndState, Evidence
 from soft_arm_control.grasping.no_load_fit import identify
 from soft_arm_control.grasping.no_load_reference import from_robot, load, values_of
+from soft_arm_control.outcome import Outcome
 from soft_arm_description.calibration import CalibrationError, Measurement, save_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
@@ -52,7 +53,7 @@ def test_an_object_is_found_soon_after_it_is_touched_and_held(make_finger_loop, 
     free_loop.grasp(squeeze_pa=10e3)
     touch_pa = touched_at_pa(loop, free_loop)
     status = loop.until_end()
-    assert (status.outcome, status.end_state) == (Outcome.DONE, EndState.HOLDING), status
+    assert (status.outcome, status.end_state) == (Outcome.REACHED, EndState.HOLDING), status
     assert Evidence.PRESSURE in status.seen_by
     assert 0 < status.contact_pa - touch_pa < LATE_PA
     held_pa = loop.command_pa
@@ -65,7 +66,7 @@ def test_the_evidence_that_was_asked_for_decides(make_finger_loop, evidence):
     loop = make_finger_loop(2, 0.010)
     loop.grasp(evidence=evidence, grip_pa=110e3)
     status = loop.until_end()
-    assert status.outcome is Outcome.DONE
+    assert status.outcome is Outcome.REACHED
     assert evidence in status.seen_by
     empty = make_finger_loop(2)
     empty.grasp(evidence=evidence)
@@ -73,7 +74,7 @@ def test_the_evidence_that_was_asked_for_decides(make_finger_loop, evidence):
 
 
 def test_without_a_calibration_the_shape_alone_tells(make_finger_loop, finger):
-    for gap_m, outcome in ((0.008, Outcome.DONE), (None, Outcome.NO_CONTACT)):
+    for gap_m, outcome in ((0.008, Outcome.REACHED), (None, Outcome.NO_CONTACT)):
         loop = make_finger_loop(5, gap_m, from_robot(finger))
         loop.grasp()
         status = loop.until_end()
@@ -86,7 +87,7 @@ def test_a_blind_gripper_goes_on_by_pressure(make_finger_loop):
     loop.grasp()
     loop.camera = False
     status = loop.until_end()
-    assert (status.outcome, status.seen_by) == (Outcome.DONE, Evidence.PRESSURE)
+    assert (status.outcome, status.seen_by) == (Outcome.REACHED, Evidence.PRESSURE)
 
 
 def test_a_shape_that_was_asked_for_and_is_lost_vents(make_finger_loop):
@@ -105,7 +106,7 @@ def test_a_shape_that_is_lost_after_the_contact_changes_nothing(make_finger_loop
     loop.until(lambda status: status.phase == 'squeeze')
     loop.camera = False
     status = loop.until_end()
-    assert (status.outcome, status.end_state) == (Outcome.DONE, EndState.HOLDING)
+    assert (status.outcome, status.end_state) == (Outcome.REACHED, EndState.HOLDING)
 
 
 def test_cancelling_vents_before_contact_and_holds_after(make_finger_loop):
@@ -141,7 +142,9 @@ def test_without_pressures_nothing_is_commanded(make_finger_loop):
         loop.grasp()
 
 
-@pytest.mark.parametrize(('stall_s', 'outcome'), [(0.7, Outcome.DONE), (1.1, Outcome.DRIVER_LOST)])
+@pytest.mark.parametrize(
+    ('stall_s', 'outcome'), [(0.7, Outcome.REACHED), (1.1, Outcome.DRIVER_LOST)]
+)
 def test_a_machine_that_stalled_loses_the_driver_only_when_that_may_have_vented(
     make_finger_loop, stall_s, outcome
 ):
@@ -154,7 +157,7 @@ def test_a_machine_that_stalled_loses_the_driver_only_when_that_may_have_vented(
     if status.outcome is None:
         assert 0 < loop.command_pa - before_pa < 5e3, 'it closes on at its rate, without a jump'
         status = loop.until_end()
-    assert status.outcome is outcome and loop.gripper.holding == (outcome is Outcome.DONE)
+    assert status.outcome is outcome and loop.gripper.holding == (outcome is Outcome.REACHED)
 
 
 def test_silence_after_a_stall_is_the_drivers(make_finger_loop):
@@ -173,14 +176,14 @@ def test_what_is_held_is_not_commanded_again_when_the_driver_comes_back(make_fin
     loop.grasp()
     loop.until_end()
     if inactive:
-        loop.gripper.add_driver_state(loop.now_s, active=False)
+        loop.gripper.liveness.add_driver_state(loop.now_s, active=False)
     loop.driver = inactive
     loop.run(0.9)
     assert loop.command_pa > 0, 'a driver that recovers by itself finds the set point again'
     loop.run(0.3)
     assert loop.command_pa is None
     loop.driver = True
-    loop.gripper.add_driver_state(loop.now_s, active=True)
+    loop.gripper.liveness.add_driver_state(loop.now_s, active=True)
     assert loop.run(1.0).phase == 'idle' and loop.command_pa is None and not loop.gripper.holding
 
 
@@ -201,7 +204,7 @@ def test_a_driver_that_becomes_inactive_ends_a_goal_before_it_can_come_back_by_i
     loop = make_finger_loop(11)
     loop.grasp()
     loop.until(lambda status: status.phase == 'close')
-    loop.gripper.add_driver_state(loop.now_s, active=False)
+    loop.gripper.liveness.add_driver_state(loop.now_s, active=False)
     inactive_s = loop.now_s
     status = loop.until_end()
     assert (status.outcome, status.end_state) == (
@@ -220,7 +223,7 @@ def test_a_release_opens_by_vacuum(make_finger_loop, stay_open):
         loop.grasp()
     loop.release(stay_open=stay_open)
     status = loop.until_end()
-    assert status.outcome is Outcome.DONE and status.open_by_shape
+    assert status.outcome is Outcome.REACHED and status.open_by_shape
     assert status.pressure_pa == pytest.approx(-60e3, abs=5e3)
     assert status.end_state is (EndState.OPEN if stay_open else EndState.VENTED)
     loop.run(1.0)

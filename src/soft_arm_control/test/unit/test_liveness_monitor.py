@@ -2,47 +2,62 @@ import math
 
 import pytest
 
-from soft_arm_control.liveness_monitor import LATE_PERIODS, LoopStallMonitor
+from soft_arm_control.liveness_monitor import DRIVER, LATE_PERIODS, LivenessMonitor
 
-PERIOD_S = 0.02
+PERIOD_S, GONE_S = 0.02, 1.0
+CAMERA = 'camera'
 
 
 @pytest.fixture
-def stalls():
-    """A loop that ran for a second and then stood still for 0.7 s."""
-    stalls = LoopStallMonitor(PERIOD_S)
+def monitor():
+    """A loop that ran for a second and was stalled for 0.7 s after it."""
+    monitor = LivenessMonitor(PERIOD_S, GONE_S)
     for k in range(51):
-        stalls.tick(k * PERIOD_S)
-    return stalls
+        monitor.tick(k * PERIOD_S)
+    return monitor
 
 
-def test_a_loop_that_runs_excuses_nothing(stalls):
-    assert (
-        stalls.silence_s(1.0, 0.4) == pytest.approx(0.6)
-        and stalls.silence_s(1.0, -math.inf) == math.inf
-    )
+def test_silence_counts_while_the_loop_runs(monitor):
+    assert monitor.silence_s(CAMERA, 1.0) == math.inf
+    monitor.heard(CAMERA, 0.4)
+    assert monitor.silence_s(CAMERA, 1.0) == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize('ticked', [False, True])
-@pytest.mark.parametrize(
-    ('heard_s', 'silence_s'),
-    [(1.7, 0.0), (1.5, 0.0), (1.0, 0.0), (0.9, 0.1), (-math.inf, math.inf)],
-)
-def test_a_stall_is_nobodys_silence(stalls, ticked, heard_s, silence_s):
+@pytest.mark.parametrize(('heard_s', 'silence_s'), [(1.7, 0.0), (1.5, 0.0), (1.0, 0.0), (0.9, 0.1)])
+def test_a_stall_of_the_loop_is_discounted(monitor, ticked, heard_s, silence_s):
+    monitor.heard(CAMERA, heard_s)
     if ticked:
-        stalls.tick(1.7)
-    assert stalls.silence_s(1.7, heard_s) == pytest.approx(silence_s)
+        monitor.tick(1.7)
+    assert monitor.silence_s(CAMERA, 1.7) == pytest.approx(silence_s)
 
 
-def test_silence_after_a_stall_counts(stalls):
+def test_silence_after_a_stall_counts(monitor):
+    monitor.heard(CAMERA, 0.9)
     for k in range(11):
-        stalls.tick(1.7 + k * PERIOD_S)
-    assert stalls.silence_s(1.9, 0.9) == pytest.approx(0.3) and stalls.silence_s(
-        1.9, 1.8
-    ) == pytest.approx(0.1)
+        monitor.tick(1.7 + k * PERIOD_S)
+    assert monitor.silence_s(CAMERA, 1.9) == pytest.approx(0.3)
+    monitor.heard(CAMERA, 1.8)
+    assert monitor.silence_s(CAMERA, 1.9) == pytest.approx(0.1)
 
 
-def test_a_stall_does_not_prolong_the_time_that_the_loop_ran(stalls):
-    assert stalls.tick(1.7) == pytest.approx(LATE_PERIODS * PERIOD_S) and stalls.tick(
-        1.71
-    ) == pytest.approx(0.01)
+def test_a_stall_does_not_prolong_the_time_that_the_loop_ran(monitor):
+    assert monitor.tick(1.7) == pytest.approx(LATE_PERIODS * PERIOD_S)
+    assert monitor.tick(1.71) == pytest.approx(0.01)
+
+
+def test_a_driver_that_was_silent_for_long_is_lost_whoever_was_stalled(monitor):
+    monitor.heard(DRIVER, 0.99)
+    assert monitor.driver_lost(1.9, 0.3, GONE_S) == ''
+    assert 'for 1.11 s (limit 0.3 s)' in monitor.driver_lost(2.1, 0.3, GONE_S)
+
+
+def test_an_inactive_driver_is_lost_until_it_is_active(monitor):
+    monitor.heard(DRIVER, 1.0)
+    monitor.add_driver_state(0.2, False)
+    assert monitor.driver_lost(1.1, 0.3, GONE_S) == ''
+    assert 'activate it' in monitor.driver_lost(1.21, 0.3, GONE_S)
+    monitor.add_driver_state(0.1, True)  # older than what is known
+    assert monitor.driver_lost(1.21, 0.3, GONE_S)
+    monitor.add_driver_state(1.2, True)
+    assert monitor.driver_lost(1.21, 0.3, GONE_S) == ''

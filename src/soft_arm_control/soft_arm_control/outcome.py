@@ -1,0 +1,25 @@
+"""How a goal of this package's controllers can end."""
+
+import enum
+
+
+class Outcome(enum.Enum):
+    """How a goal ended; the message definitions give each a code."""
+
+    REACHED = 'reached'
+    TIMEOUT = 'timeout'
+    CANCELLED = 'cancelled'
+    REPLACED = 'replaced'
+    INVALID_GOAL = 'invalid goal'
+    TAKEN = 'another node commands'
+    DRIVER_LOST = 'driver lost'
+    # of the arm
+    RING_LOST = 'ring lost'
+    CAMERA_STALE = 'camera stale'
+    SATURATED = 'saturated'
+    OUTSIDE_WORKSPACE = 'outside workspace'
+    IK_UNAVAILABLE = 'no inverse kinematics'
+    TF_ERROR = 'no transform'
+    # of the gripper
+    NO_CONTACT = 'no contact'
+    SHAPE_LOST = 'shape lost'

@@ -1,0 +1,58 @@
+"""Whether the driver is active, for the liveness monitor of a controller.
+
+The driver's `transition_event` tells it at once. Its diagnostics (value `state`, every second)
+correct an event that was not the driver's.
+"""
+
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.msg import State, TransitionEvent
+from rclpy.node import Node
+
+from soft_arm_control.errors import MessageError
+from soft_arm_control.liveness_monitor import LivenessMonitor
+from soft_arm_control.ros.conversions import recent_s
+from soft_arm_node_kit import qos
+
+_LABELS = {
+    State.PRIMARY_STATE_UNCONFIGURED: 'unconfigured',
+    State.PRIMARY_STATE_INACTIVE: 'inactive',
+    State.PRIMARY_STATE_ACTIVE: 'active',
+    State.PRIMARY_STATE_FINALIZED: 'finalized',
+}
+
+
+class DriverState:
+    """Listens to a driver in the node's namespace.
+
+    Args:
+        node: Node that listens.
+        driver: Name of the driver's node.
+        liveness: Monitor that is told.
+    """
+
+    def __init__(self, node: Node, driver: str, liveness: LivenessMonitor):
+        self._node, self._liveness = node, liveness
+        self._name = f'{node.get_namespace().strip("/")}/{driver}'.lstrip('/')
+        node.create_subscription(
+            TransitionEvent, f'{driver}/transition_event', self._on_transition, qos.STATE
+        )
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
+
+    def _on_transition(self, message: TransitionEvent) -> None:
+        state = message.goal_state
+        if _LABELS.get(state.id) == state.label:  # others are steps of a transition, or garbage
+            self._liveness.add_driver_state(self._now_s(), state.label == 'active')
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            states = [v.value for v in status.values if v.key == 'state']
+            if status.name != self._name or not states:
+                continue
+            try:
+                stamp_s = recent_s(message.header.stamp, self._now_s())
+            except MessageError:
+                return
+            self._liveness.add_driver_state(stamp_s, states[0] == 'active')
+
+    def _now_s(self) -> float:
+        return self._node.get_clock().now().nanoseconds * 1e-9

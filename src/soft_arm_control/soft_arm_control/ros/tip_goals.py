@@ -1,0 +1,190 @@
+"""The way of a goal of `move_tip` or `follow_path` to the tip controller.
+
+Message -> points in the arm's base frame through tf -> actuator lengths of the first point from
+`solve_ik`, by its three principles and with the held segments held -> trajectory (`plan`) ->
+`TipController`, which tracks it.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from rclpy.node import Node
+
+from soft_arm_control.errors import (
+    DriverLostError,
+    FrameError,
+    GoalError,
+    IkUnavailableError,
+    OutsideWorkspaceError,
+    TakenError,
+)
+from soft_arm_control.outcome import Outcome
+from soft_arm_control.ros import conversions
+from soft_arm_control.ros.goal_runner import Action, GoalRunner, Job
+from soft_arm_control.tip.controller import Status, TipController
+from soft_arm_control.tip.goal_planning import checked_point, free_actuators, plan
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.ros.target_frames import TargetFrameError, TargetFrames
+from soft_arm_msgs.action import FollowPath, MoveTip
+from soft_arm_msgs.msg import TipTarget
+from soft_arm_msgs.srv import SolveIK
+
+TF_WAIT_S = 1.0  # for the transform of a target's frame
+IK_TIMEOUT_S = 2.0  # until the service is there; it may just be starting
+IK_ANSWER_S = 5.0
+
+
+class TipGoals:
+    """Goals of a node's actions `move_tip` and `follow_path`.
+
+    Args:
+        node: The node; it calls `runner.after_tick` with every status of the controller.
+        arm: The model.
+        controller: Tracks the goals.
+        tolerance_m, timeout_s: Of goals that give none [m], [s].
+        others: Returns the names of other nodes that command the same arm.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        arm: Arm,
+        controller: TipController,
+        tolerance_m: float,
+        timeout_s: float,
+        others: Callable[[], list[str]],
+    ):
+        self._node, self._arm, self._controller, self._others = node, arm, controller, others
+        self._tolerance_m, self._timeout_s = tolerance_m, timeout_s
+        self._frames = TargetFrames(node, arm.robot.base.frame)
+        self._ik = node.create_client(SolveIK, 'solve_ik')
+        move_tip = Action(
+            MoveTip,
+            'move_tip',
+            self._start_move,
+            lambda status: conversions.move_result(status, controller.applied_pa),
+            conversions.move_feedback,
+        )
+        follow_path = Action(
+            FollowPath,
+            'follow_path',
+            self._start_path,
+            lambda status: conversions.path_result(status, controller.path_errors_m),
+            conversions.path_feedback,
+        )
+        self.runner = GoalRunner(node, [move_tip, follow_path], _refused, controller.cancel)
+
+    @property
+    def ik_ready(self) -> bool:
+        """Whether a node offers inverse kinematics."""
+        return self._ik.service_is_ready()
+
+    async def _start_move(self, job: Job) -> None:
+        request = job.handle.request
+        tolerance_m = request.tolerance_m or self._tolerance_m
+        timeout_s = request.timeout_s or self._timeout_s
+        await self._start(job, [request.target], [0.0], tolerance_m, timeout_s)
+
+    async def _start_path(self, job: Job) -> None:
+        request = job.handle.request
+        await self._start(
+            job, request.waypoints, request.times_s, self._tolerance_m, self._timeout_s
+        )
+
+    async def _start(
+        self,
+        job: Job,
+        targets: Sequence[TipTarget],
+        times_s: Sequence[float],
+        tolerance_m: float,
+        timeout_s: float,
+    ) -> None:
+        if others := self._others():
+            raise TakenError(
+                f'{others[0]} also publishes pressure_command: end it, since one node at a time may command the arm'
+            )
+        request = job.handle.request
+        free_actuators(self._arm.robot, request.held_segments)  # a mistake in them is told first
+        points_m, axes = await self._in_base_frame(job, targets)
+        lengths_m = [list(target.lengths_m) for target in targets]
+        if points_m and not lengths_m[0]:
+            lengths_m[0] = await self._solve_ik(job, points_m[0], axes[0])
+        goal = plan(
+            self._arm,
+            points_m,
+            lengths_m,
+            times_s,
+            request.held_segments,
+            self._present_m(),
+            tolerance_m,
+            timeout_s,
+            request.open_loop,
+        )
+        self._controller.start(goal, self._node.get_clock().now().nanoseconds * 1e-9)
+
+    async def _in_base_frame(self, job: Job, targets: Sequence[TipTarget]):
+        """Return the points [m] and axes (zero: any) of the targets in the arm's base frame."""
+        await job.until(lambda: all(self._frames.known(t.header) for t in targets), TF_WAIT_S)
+        points_m, axes = [], []
+        for i, target in enumerate(targets):
+            position, axis = target.position, target.axis
+            try:
+                point_m, axis = self._frames.to_base(
+                    target.header, (position.x, position.y, position.z), (axis.x, axis.y, axis.z)
+                )
+            except TargetFrameError as error:
+                raise FrameError(str(error)) from error
+            if np.any(axis) and (i > 0 or len(target.lengths_m)):
+                raise GoalError(
+                    'a later waypoint, or a target with lengths_m, has an axis: only inverse kinematics '
+                    'of the first target takes one; leave the axis zero'
+                )
+            points_m.append(checked_point(point_m))
+            axes.append(axis)
+        return points_m, axes
+
+    async def _solve_ik(self, job: Job, point_m: np.ndarray, axis: np.ndarray) -> list[float]:
+        """Return the best lengths [m]; another process answers, so the control loop goes on."""
+        present_m = self._present_m()
+        if not await job.until(lambda: self.ik_ready, IK_TIMEOUT_S):
+            raise IkUnavailableError(
+                'service solve_ik is not there: start inverse_kinematics, or wait until it has compiled (its diagnostics tell), '
+                'or give lengths_m with the target'
+            )
+        request = SolveIK.Request(
+            target=conversions.point_message(point_m),
+            axis=conversions.vector_message(axis),
+            present_lengths_m=present_m.tolist(),
+            held_segments=job.handle.request.held_segments,
+            max_solutions=1,
+        )
+        future = self._ik.call_async(request)
+        try:
+            answered = await job.until(future.done, IK_ANSWER_S)
+        finally:
+            self._ik.remove_pending_request(future)
+        if not answered or future.exception():
+            raise IkUnavailableError(
+                f'service solve_ik gave no answer within {IK_ANSWER_S} s: is inverse_kinematics running?'
+            )
+        answer = future.result()
+        if answer.error_code == SolveIK.Response.INVALID_TARGET:
+            raise GoalError(answer.error_msg)
+        if answer.error_code or not answer.solutions:
+            raise OutsideWorkspaceError(
+                answer.error_msg or 'inverse kinematics found no solution: choose another target'
+            )
+        return list(answer.solutions[0].lengths_m)
+
+    def _present_m(self) -> np.ndarray:
+        measured_pa = self._controller.measured_pa
+        if measured_pa is None:
+            raise DriverLostError(
+                'no measured pressures: start the pneumatic driver and activate it'
+            )
+        return self._arm.lengths(np.clip(measured_pa, *self._arm.pressure_limits_pa))
+
+
+def _refused(outcome: Outcome, message: str) -> Status:
+    """Return the status of a goal that has not started."""
+    return Status('idle', 0.0, None, None, 0, outcome, message)
