@@ -9,156 +9,117 @@ class Refused(Exception):  # noqa: N818  it is an answer, not a fault of ours
         self.status, self.code, self.message = status, code, message
 
 
-def _source(path: str, line: int, text: str, code: int, inner: int = -1) -> str:
+def _refused(status: int, code: int, path: str, line: int, text: str, inner: int = -1) -> Refused:
+    """Return a refusal whose message names a source file of RobotWare, as a controller's does."""
     folder = 'C:\\BUILD\\RW\\Areas\\RobApi2\\Components'
-    return f'{folder}\\{path}[{line}] {text} code:{code} icode:{inner}'
+    return Refused(status, code, f'{folder}\\{path}[{line}] {text} code:{code} icode:{inner}')
 
 
 def held(path: str = 'rws_mastership\\rws_resource_mastership.cpp') -> Refused:
     """Mastership is with someone else."""
-    return Refused(
-        403,
-        -1073445862,
-        _source(path, 547, 'Requested resource is held by someone else', -1073445862),
-    )
+    return _refused(403, -1073445862, path, 547, 'Requested resource is held by someone else')
 
 
 def not_held() -> Refused:
     """Release of what the caller does not hold."""
-    return Refused(
+    return _refused(
         403,
         -1073445880,
-        _source(
-            'rws_mastership\\rws_resource_mastership.cpp',
-            601,
-            'The resource is not held by caller',
-            -1073445880,
-        ),
+        'rws_mastership\\rws_resource_mastership.cpp',
+        601,
+        'The resource is not held by caller',
     )
 
 
 def mastership_missing() -> Refused:
     """The write needs a mastership."""
     text = 'The user does not have required mastership for the operation.'
-    return Refused(
-        403, -1073445859, _source('rws_panel\\rws_resource_panel.cpp', 1688, text, -1073445859)
-    )
+    return _refused(403, -1073445859, 'rws_panel\\rws_resource_panel.cpp', 1688, text)
 
 
 def wrong_mode() -> Refused:
     """Not in this operation mode."""
-    return Refused(
+    return _refused(
         403,
         -1073445860,
-        _source(
-            'rws_panel\\rws_resource_panel.cpp',
-            1402,
-            'Operation not allowed in current operation mode',
-            -1073445860,
-        ),
+        'rws_panel\\rws_resource_panel.cpp',
+        1402,
+        'Operation not allowed in current operation mode',
     )
 
 
 def wrong_state() -> Refused:
     """Not in this execution state."""
     text = 'ERROR: Operation is illegal in current execution state'
-    return Refused(
-        400,
-        -1073442809,
-        _source('rws_rapid\\rws_resource_rapid_execution.cpp', 1128, text, -1073442809),
-    )
+    return _refused(400, -1073442809, 'rws_rapid\\rws_resource_rapid_execution.cpp', 1128, text)
 
 
 def no_pointer() -> Refused:
     """No program pointer."""
-    return Refused(
+    return _refused(
         400,
         -1073442783,
-        _source(
-            'rws_rapid\\rws_resource_rapid_execution.cpp',
-            1130,
-            'No program pointer set',
-            -1073442783,
-        ),
+        'rws_rapid\\rws_resource_rapid_execution.cpp',
+        1130,
+        'No program pointer set',
     )
 
 
 def access_denied() -> Refused:
     """Signal access level, or a safety state."""
-    return Refused(
-        403,
-        -1073445881,
-        _source('rws_iosystem\\rws_resource_iosystem.cpp', 3554, 'Rejected', -1073445881, -2),
+    return _refused(
+        403, -1073445881, 'rws_iosystem\\rws_resource_iosystem.cpp', 3554, 'Rejected', -2
     )
 
 
 def invalid(text: str = 'Invalid action parameter value') -> Refused:
     """A value that is not accepted."""
-    return Refused(
-        400, -1073445879, _source('rws_services\\rws_services.cpp', 210, text, -1073445879)
-    )
+    return _refused(400, -1073445879, 'rws_services\\rws_services.cpp', 210, text)
 
 
 def limit_reached(text: str) -> Refused:
     """A limit of the controller."""
-    return Refused(
-        400, -1073445871, _source('rws_subscription\\rws_subscription.cpp', 320, text, -1073445871)
-    )
+    return _refused(400, -1073445871, 'rws_subscription\\rws_subscription.cpp', 320, text)
 
 
 def no_resource() -> Refused:
     """Unknown address."""
-    return Refused(
-        404,
-        -1073414146,
-        _source('rws_services\\rws_services.cpp', 129, 'Resource not found', -1073414146),
-    )
+    return _refused(404, -1073414146, 'rws_services\\rws_services.cpp', 129, 'Resource not found')
 
 
 def no_symbol_read(generation: int = 1) -> Refused:
     """Unknown RAPID symbol, read; a 400 on IRC5."""
     if generation == 2:
         return no_symbol_written()
-    return Refused(
-        400,
-        -1073414146,
-        _source(
-            'rws_rapid\\rws_resource_rapid_symbol_data.cpp', 286, 'Symbol not found', -1073414146
-        ),
+    return _refused(
+        400, -1073414146, 'rws_rapid\\rws_resource_rapid_symbol_data.cpp', 286, 'Symbol not found'
     )
 
 
 def no_symbol_written() -> Refused:
     """Unknown RAPID symbol, written."""
-    return Refused(
+    return _refused(
         404,
         -1073442816,
-        _source(
-            'rws_rapid\\rws_resource_rapid_symbol_data.cpp',
-            254,
-            'org_code: -517 Symbol not found',
-            -1073442816,
-        ),
+        'rws_rapid\\rws_resource_rapid_symbol_data.cpp',
+        254,
+        'org_code: -517 Symbol not found',
     )
 
 
 def no_module(generation: int = 1) -> Refused:
     """Unknown module, read."""
     status, code = (404, -1073414146) if generation == 1 else (400, -1073442813)
-    return Refused(
-        status,
-        code,
-        _source('rws_rapid\\rws_resource_rapid_module.cpp', 1233, 'Unknown module name', code),
+    return _refused(
+        status, code, 'rws_rapid\\rws_resource_rapid_module.cpp', 1233, 'Unknown module name'
     )
 
 
 def no_module_to_unload(generation: int = 1) -> Refused:
     """Unknown module, where it should be unloaded."""
     code = -1073442816 if generation == 1 else -1073442813
-    return Refused(
-        400,
-        code,
-        _source('rws_rapid\\rws_resource_rapid_task.cpp', 1777, 'Unknown module name', code),
+    return _refused(
+        400, code, 'rws_rapid\\rws_resource_rapid_task.cpp', 1777, 'Unknown module name'
     )
 
 
@@ -173,116 +134,72 @@ def no_grant() -> Refused:
 def syntax_error() -> Refused:
     """A module that cannot be loaded."""
     text = 'Operation not allowed due to syntax errors'
-    return Refused(
-        400, -1073442803, _source('rws_rapid\\rws_resource_rapid_task.cpp', 1602, text, -1073442803)
-    )
+    return _refused(400, -1073442803, 'rws_rapid\\rws_resource_rapid_task.cpp', 1602, text)
 
 
 def ui_instruction_not_active() -> Refused:
     """No program waits for an answer."""
-    return Refused(
-        400,
-        -1073442784,
-        _source(
-            'rws_rapid\\rws_resource_rapid_ui.cpp', 240, 'No active UI instruction', -1073442784
-        ),
+    return _refused(
+        400, -1073442784, 'rws_rapid\\rws_resource_rapid_ui.cpp', 240, 'No active UI instruction'
     )
 
 
 def not_persistent() -> Refused:
     """A constant cannot be written."""
     text = 'Not a persistent rapid symbol'
-    return Refused(
-        400,
-        -1073442786,
-        _source('rws_rapid\\rws_resource_rapid_symbol_data.cpp', 300, text, -1073442786),
-    )
+    return _refused(400, -1073442786, 'rws_rapid\\rws_resource_rapid_symbol_data.cpp', 300, text)
 
 
 def no_instance() -> Refused:
     """Unknown instance of the configuration."""
-    return Refused(
-        400,
-        -1073445879,
-        _source(
-            'rws_cfg\\rws_resource_cfg.cpp', 2107, 'Unknown instance', -1073445879, -1073437691
-        ),
+    return _refused(
+        400, -1073445879, 'rws_cfg\\rws_resource_cfg.cpp', 2107, 'Unknown instance', -1073437691
     )
 
 
 def name_taken() -> Refused:
     """A name that exists already."""
-    return Refused(
-        400,
-        -1073445839,
-        _source('rws_services\\rws_services.cpp', 220, 'Name already exist', -1073445839),
-    )
+    return _refused(400, -1073445839, 'rws_services\\rws_services.cpp', 220, 'Name already exist')
 
 
 def no_queue() -> Refused:
     """Unknown message queue."""
-    return Refused(
-        404,
-        -1073435904,
-        _source('rws_dipc\\rws_resource_dipc.cpp', 180, 'Invalid slot id', -1073435904),
-    )
+    return _refused(404, -1073435904, 'rws_dipc\\rws_resource_dipc.cpp', 180, 'Invalid slot id')
 
 
 def queue_full() -> Refused:
     """A message queue that takes no more."""
-    return Refused(
-        400,
-        -1073435903,
-        _source('rws_dipc\\rws_resource_dipc.cpp', 195, 'Message queue full', -1073435903),
-    )
+    return _refused(400, -1073435903, 'rws_dipc\\rws_resource_dipc.cpp', 195, 'Message queue full')
 
 
 def out_of_reach() -> Refused:
     """A pose without joint angles."""
-    return Refused(
-        400,
-        -1073436654,
-        _source(
-            'rws_motion\\rws_resource_mechunit.cpp', 1211, 'Position outside of reach', -1073436654
-        ),
+    return _refused(
+        400, -1073436654, 'rws_motion\\rws_resource_mechunit.cpp', 1211, 'Position outside of reach'
     )
 
 
 def option_missing() -> Refused:
     """Something this controller was not bought with."""
-    return Refused(
-        403,
-        -1073435901,
-        _source('rws_services\\rws_services.cpp', 160, 'Option is missing', -1073435901),
-    )
+    return _refused(403, -1073435901, 'rws_services\\rws_services.cpp', 160, 'Option is missing')
 
 
 def gone() -> Refused:
     """A service that RobotWare 8 has no more."""
     text = 'The service is not supported in this version of controller'
-    return Refused(
-        410, -1073445885, _source('rws_services\\rws_services.cpp', 140, text, -1073445885)
-    )
+    return _refused(410, -1073445885, 'rws_services\\rws_services.cpp', 140, text)
 
 
 def no_write_access() -> Refused:
     """RobotWare 8: the write access is not with this client."""
     text = 'The control station does not hold write access'
-    return Refused(
-        403,
-        -1073435873,
-        _source('rws_controlstation\\rws_controlstation.cpp', 310, text, -1073435873),
-    )
+    return _refused(403, -1073435873, 'rws_controlstation\\rws_controlstation.cpp', 310, text)
 
 
 def no_signal() -> Refused:
     """Unknown I/O signal."""
     text = 'ERROR: eio_signal_open_by_name failed status -60.'
-    return Refused(
-        404,
-        -1073445866,
-        _source('rws_iosystem\\rws_resource_iosystem.cpp', 1986, text, -1073445866),
-    )
+    return _refused(404, -1073445866, 'rws_iosystem\\rws_resource_iosystem.cpp', 1986, text)
 
 
 def no_file(generation: int = 1) -> Refused:
@@ -306,6 +223,4 @@ def no_volume() -> Refused:
 
 def no_module_file() -> Refused:
     """The file of a module that should be loaded is not there."""
-    return Refused(
-        400, -1073438708, _source('rws_rapid\\rws_resource_rapid_task.cpp', 1602, '', -1073438708)
-    )
+    return _refused(400, -1073438708, 'rws_rapid\\rws_resource_rapid_task.cpp', 1602, '')
