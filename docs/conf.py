@@ -31,10 +31,7 @@ apidoc_modules = [
     {
         'path': SOURCES / library / library,
         'destination': f'reference/generated/{library}',
-        'exclude_patterns': [
-            f'{SOURCES}/{library}/{library}/{part}'
-            for part in ('ros', 'cli', 'segmentation/yolact/network.py')  # the network needs torch
-        ],
+        'exclude_patterns': [f'{SOURCES}/{library}/{library}/{part}' for part in ('ros', 'cli')],
         'max_depth': 1,
         'module_first': True,
     }

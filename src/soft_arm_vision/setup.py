@@ -22,7 +22,6 @@ setup(
         'pydantic>=2.9',
         'scipy',
         'threadpoolctl',
-        'torch',
         'typing-extensions',
     ],
     zip_safe=True,

@@ -4,12 +4,12 @@ import numpy as np
 import torch
 
 from soft_arm_experiments.training import processes
+from soft_arm_experiments.training.network import YolactConfig
 from soft_arm_experiments.training.training import Trainer, TrainingSettings
 from soft_arm_experiments.training.training_set import TrainingSet
 from soft_arm_experiments.vision.coco import Sample
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
-from soft_arm_vision.segmentation.yolact.network import YolactConfig
 
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
 CONFIG = YolactConfig(

@@ -104,10 +104,10 @@ def _train(options: Namespace) -> int:
 
     from soft_arm_experiments.training.curves import draw_curves
     from soft_arm_experiments.training.export import export, write_metadata
+    from soft_arm_experiments.training.network import save_weights
     from soft_arm_experiments.training.processes import beside
     from soft_arm_experiments.training.training_set import anchor_recall
     from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
-    from soft_arm_vision.segmentation.yolact.network import save_weights
 
     folders = options.data or [_drawn(options)]
     with beside(min(options.threads, PROCESSES) - 1, _learn_too, options, folders):
@@ -155,10 +155,10 @@ def _trainer(options: Namespace, folders: list[Path]) -> tuple[Any, Any, int]:
     import torch
 
     from soft_arm_experiments.training import processes
+    from soft_arm_experiments.training.network import YolactConfig
     from soft_arm_experiments.training.training import Trainer, TrainingSettings
     from soft_arm_experiments.training.training_set import TrainingSet
     from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
-    from soft_arm_vision.segmentation.yolact.network import YolactConfig
 
     torch.set_num_threads(max(1, options.threads // PROCESSES))
     classes = tuple(options.classes.split(','))

@@ -1,0 +1,1 @@
+"""Training of the ring segmenter with torch, and its export to ONNX."""

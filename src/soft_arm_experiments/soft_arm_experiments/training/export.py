@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from soft_arm_experiments.training.network import Yolact, checksum
 from soft_arm_vision.segmentation.yolact.exported import INPUT, OUTPUTS
-from soft_arm_vision.segmentation.yolact.network import Yolact, checksum
 
 OPSET = 17
 

@@ -19,9 +19,9 @@ import torch
 
 from soft_arm_experiments.training import processes
 from soft_arm_experiments.training.losses import Targets, losses
+from soft_arm_experiments.training.network import Output, Yolact, YolactConfig
 from soft_arm_experiments.training.training_set import TrainingSet, make_batch
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.segmentation.yolact.network import Output, Yolact, YolactConfig
 
 AVERAGED_STEPS = 300  # weights are averaged over about this many
 CHECKPOINT_EVERY_S = 120.0

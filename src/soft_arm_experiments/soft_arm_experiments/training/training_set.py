@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from soft_arm_experiments.training.losses import Targets
+from soft_arm_experiments.training.network import YolactConfig
 from soft_arm_experiments.vision.coco import Sample
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
@@ -20,7 +21,6 @@ from soft_arm_vision.segmentation.yolact.anchors import (
     match,
 )
 from soft_arm_vision.segmentation.yolact.input_channels import input_channels, reduced_depth
-from soft_arm_vision.segmentation.yolact.network import YolactConfig
 
 PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
 MIN_BOX_PX = 4.0  # smaller boxes make the losses explode

@@ -1,0 +1,1 @@
+"""Evaluation of the detectors: bags, labelled data sets, synthetic data, bounds and benchmarks."""

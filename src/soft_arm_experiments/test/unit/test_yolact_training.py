@@ -14,6 +14,13 @@ from soft_arm_description.robot import load_robot  # noqa: E402
 from soft_arm_experiments.cli import train_ring_segmenter  # noqa: E402
 from soft_arm_experiments.training.export import export  # noqa: E402
 from soft_arm_experiments.training.losses import losses  # noqa: E402
+from soft_arm_experiments.training.network import (  # noqa: E402
+    Output,
+    Yolact,
+    YolactConfig,
+    load_weights,
+    save_weights,
+)
 from soft_arm_experiments.training.training import Trainer, TrainingSettings  # noqa: E402
 from soft_arm_experiments.training.training_set import Crop, TrainingSet, make_batch  # noqa: E402
 from soft_arm_experiments.vision import coco  # noqa: E402
@@ -23,13 +30,6 @@ from soft_arm_vision.errors import VisionError  # noqa: E402
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout  # noqa: E402
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact  # noqa: E402
 from soft_arm_vision.segmentation.yolact.input_channels import input_channels  # noqa: E402
-from soft_arm_vision.segmentation.yolact.network import (  # noqa: E402
-    Output,
-    Yolact,
-    YolactConfig,
-    load_weights,
-    save_weights,
-)
 
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
 CONFIG = YolactConfig(

@@ -1,0 +1,1 @@
+"""Extrinsic calibration: solve for the camera's pose, load it, and notice when the camera moves."""
