@@ -139,7 +139,7 @@ def test_the_plane_gets_better_with_pictures(camera):
     estimator, alone = FingerEstimator(ROBOT, INTRINSICS), []
     for a in angles:
         own, frame = FingerEstimator(ROBOT, INTRINSICS), camera.capture(a)
-        alone.append(own.view(own.look(*frame)).tilt_rad)
+        alone.append(own.estimate(own.update(*frame)).tilt_rad)
         lines = estimator.update(*frame)
     tilt_rad = np.arccos(true_normal[2])
     assert (
