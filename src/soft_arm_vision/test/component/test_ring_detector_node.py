@@ -320,13 +320,13 @@ def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
         box = np.zeros(frame.visible.shape, bool)
         box[y : y + rng.integers(20, 80), x : x + rng.integers(20, 80)] = True
         frame.colour[box & ~frame.visible] = rng.integers(30, 200)
-    graph.node._watch.look(frame.colour)
+    graph.node._watch.update(frame.colour)
     moved = dataclasses.replace(
         frame, colour=np.roll(frame.colour, 6, axis=1), depth=np.roll(frame.depth, 6, axis=1)
     )
     graph.node._until_look = 1
     for _ in range(5):
-        graph.node._watch.look(moved.colour)
+        graph.node._watch.update(moved.colour)
     assert graph.node._watch.moved
     graph.until(
         lambda: graph.status and 'the camera has moved' in graph.status[-1].message,
