@@ -195,7 +195,7 @@ def tip_errors(
     bends.
     """
     model = Arm(with_bends(robot, fits))
-    length_m = sum(s.length_m for s in robot.segments)  # type: ignore[union-attr]
+    length_m = sum(s.length_m for s in robot.segments)  # type: ignore[union-attr, misc]
     found: dict[int, list[tuple[float, float]]] = {kpa: [] for kpa in PAPER_ERROR_PERCENT}
     finger.settle(sweep_pa(robot)[0][0])
     for target_pa, _ in sweep_pa(robot):
