@@ -24,7 +24,7 @@ SAFETY = (ROOT / 'docs' / 'explanation' / 'safety.md').read_text()
 NODE_SOURCES = [
     p
     for p in ROOT.glob('src/*/*/ros/*.py')
-    if 'create_' in p.read_text() or 'ActionServer' in p.read_text()
+    if re.search(r'create_|Action(Server)?\(', p.read_text())
 ]
 PARAMETER_SOURCES = [
     p for p in ROOT.glob('src/*/*/ros/*.py') if re.search(r'\bparameter\(', p.read_text())
@@ -43,7 +43,7 @@ INTERFACES = sorted(
     if p.suffix in ('.msg', '.srv', '.action')
 )
 TOPICS = found(r"create_(?:publisher|subscription|service)\(\s*\w+, '([^']+)'", NODE_SOURCES)
-ACTIONS = found(r"ActionServer\(\s*\w+, \w+, '([^']+)'", NODE_SOURCES)
+ACTIONS = found(r"Action(?:Server)?\(\s*(?:\w+, )?\w+,\s+'([^']+)'", NODE_SOURCES)
 PARAMETERS = found(r'(?m)^    (\w+): [\w\[\]]+ = (?:parameters\.)?parameter\(', PARAMETER_SOURCES)
 EXECUTABLES = sorted(
     f'{e.value.split(".")[0]}/{e.name}'
