@@ -14,7 +14,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description="Stand-in for ROS 2's cv_bridge where it is not installed: image messages as NumPy arrays and back.",
+    description="Stand-in for ROS 2's cv_bridge: image messages as NumPy arrays and back.",
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
 )

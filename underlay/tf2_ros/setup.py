@@ -14,7 +14,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description="Stand-in for ROS 2's tf2_ros where it is not installed: broadcasters, buffer and listener in Python.",
+    description="Stand-in for ROS 2's tf2_ros: broadcasters, buffer and listener in Python.",
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
 )

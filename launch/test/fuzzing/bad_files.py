@@ -7,9 +7,12 @@ import random
 import yaml
 
 PHRASES_OF_PYTHON = (
-    'NoneType', 'not subscriptable', 'object is not', 'indices must', 'unhashable', 'argument must be', 'not iterable', 'instance of',
-    'object has no', 'unsupported operand', 'takes no', 'positional', 'index out of', 'broadcast', 'inhomogeneous', 'codec',
-    'traceback', 'could not convert', 'Error(', 'not supported between', 'unexpected keyword', 'dimension', 'unpack',
+    'NoneType', 'not subscriptable', 'object is not', 'indices must', 'unhashable',
+    'argument must be', 'not iterable', 'instance of',
+    'object has no', 'unsupported operand', 'takes no', 'positional', 'index out of',
+    'broadcast', 'inhomogeneous', 'codec',
+    'traceback', 'could not convert', 'Error(', 'not supported between', 'unexpected keyword',
+    'dimension', 'unpack',
 )  # fmt: skip
 """What a message says that was not written for whoever wrote the file."""
 
@@ -50,14 +53,17 @@ YAML_TRAPS = {
 }
 
 VALUES = (
-    None, True, False, 0, 1, -1, 2**31, -(2**40), 10**18, 0.0, 0.5, -0.5, 1e-300, 1e300, -1e300, float('nan'), float('inf'), float('-inf'),
-    '', ' ', 'x', '/', '..', 'NaN', '1e3', '2026-01-31', '12:30:45', '0o17', 'é\u202e\U0001f600', 'line\nline', '\x1b[31m', 'x' * 20_000,
-    [], {}, [[]], [1], [1.0, 2.0, 3.0], [None], ['x', 'x'], [True] * 4, list(range(2000)), {'a': 1}, {'x': {'y': []}}, [[1, 2], [3]],
+    None, True, False, 0, 1, -1, 2**31, -(2**40), 10**18, 0.0, 0.5, -0.5, 1e-300, 1e300,
+    -1e300, float('nan'), float('inf'), float('-inf'),
+    '', ' ', 'x', '/', '..', 'NaN', '1e3', '2026-01-31', '12:30:45', '0o17',
+    'é\u202e\U0001f600', 'line\nline', '\x1b[31m', 'x' * 20_000,
+    [], {}, [[]], [1], [1.0, 2.0, 3.0], [None], ['x', 'x'], [True] * 4, list(range(2000)),
+    {'a': 1}, {'x': {'y': []}}, [[1, 2], [3]],
 )  # fmt: skip
 
 
 def changed(content, rng: random.Random):
-    """A copy of what a valid file holds, with one to three things changed, or nothing where it holds nothing."""
+    """A copy of a valid file's content with one to three changes; an empty one stays empty."""
     content = copy.deepcopy(content)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         holders = [node for node in _nodes(content) if node]
@@ -120,8 +126,10 @@ class _NoAliases(yaml.CSafeDumper):
 
 
 WORDS = (
-    b'', b'nan', b'inf', b'-1', b'0', b'1e300', b'x', b'-', b'99999999999999999999', b'\xff\xfe', b'\0', b'"', b'\n', b',', b'NaN', b'up',
-    b'\xc2\xb2', b'1_0', b' ', b'z' * 3000, b'9' * 5000, b'&', b'<', b'$(', b'$(var x)', b'3', b'2', b'65536', b'4000000000',
+    b'', b'nan', b'inf', b'-1', b'0', b'1e300', b'x', b'-', b'99999999999999999999',
+    b'\xff\xfe', b'\0', b'"', b'\n', b',', b'NaN', b'up',
+    b'\xc2\xb2', b'1_0', b' ', b'z' * 3000, b'9' * 5000, b'&', b'<', b'$(', b'$(var x)', b'3',
+    b'2', b'65536', b'4000000000',
 )  # fmt: skip
 
 

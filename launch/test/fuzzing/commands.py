@@ -1,4 +1,4 @@
-"""Every command, as the entry points say, with the arguments that its parser knows; and argument lists that it must refuse."""
+"""Every command with the arguments of its parser, and argument lists that it must refuse."""
 
 import argparse
 import random
@@ -125,14 +125,14 @@ def _below(parser: CommandLine, words: tuple[str, ...]) -> Iterator[Command]:
 
 
 def refused(command: Command, rng: random.Random) -> list[str]:
-    """Arguments with one thing in them that the command must refuse, among others that are as good as they can be made."""
+    """Arguments of which the command must refuse one; the others are as good as they can be."""
     given = _good(command.arguments)
     bad = rng.choice([_unknown, _cut, *[_bad_value] * 6])(command, given, rng)
     return [*command.words, *bad]
 
 
 def _good(arguments: tuple[argparse.Action, ...]) -> dict[argparse.Action, list[str]]:
-    """Values of what must be given: of their kind, and of nothing that exists but this file and its folder."""
+    """Values of required arguments, of the right kind; the only paths are this file and folder."""
     return {
         a: [_good_value(a)] * _count(a)
         for a in arguments

@@ -1,4 +1,4 @@
-"""Every loader of a file that people write or bring: what it is called, a valid file, how it is read, what it may raise."""
+"""Every loader of a file that people write: name, valid file, reader, errors."""
 
 import json
 from collections.abc import Callable
@@ -101,24 +101,31 @@ def _csv(header: str, *rows: str) -> bytes:
 
 _COCO = {
     'categories': [{'id': 1, 'name': 'ring'}],
-    'images': [{'id': 0, 'file_name': '000000.png', 'width': 16, 'height': 12, 'T_optical_ring': np.eye(4).tolist()}],
+    'images': [
+        {'id': 0, 'file_name': '000000.png', 'width': 16, 'height': 12,
+         'T_optical_ring': np.eye(4).tolist()}
+    ],
     'annotations': [
-        {'id': 1, 'image_id': 0, 'category_id': 1, 'segmentation': {'size': [12, 16], 'counts': [10, 20, 162]}, 'visible_share': 0.5},
-        {'id': 2, 'image_id': 0, 'category_id': 1, 'iscrowd': 0, 'segmentation': [[1, 1, 9, 1, 9, 9]]},
-        {'id': 3, 'image_id': 0, 'category_id': 1, 'segmentation': {'size': [12, 16], 'counts': ':d0R5'}},
+        {'id': 1, 'image_id': 0, 'category_id': 1, 'visible_share': 0.5,
+         'segmentation': {'size': [12, 16], 'counts': [10, 20, 162]}},
+        {'id': 2, 'image_id': 0, 'category_id': 1, 'iscrowd': 0,
+         'segmentation': [[1, 1, 9, 1, 9, 9]]},
+        {'id': 3, 'image_id': 0, 'category_id': 1,
+         'segmentation': {'size': [12, 16], 'counts': ':d0R5'}},
     ],
 }  # fmt: skip
 _LAUNCH = b"""<launch>
-  <arg name="robot" default="two_module_arm" description="which"><choice value="two_module_arm"/><choice value="other"/></arg>
+  <arg name="robot" default="two_module_arm" description="which">
+    <choice value="two_module_arm"/><choice value="other"/></arg>
   <let name="namespace" value="soft_arm"/>
   <group if="true">
     <push_ros_namespace namespace="$(var namespace)"/>
     <set_env name="A" value="$(env HOME /tmp)"/>
-    <node pkg="soft_arm_kinematics" exec="limb_states" name="limbs" output="screen" respawn="false" args="--a 'b c'">
+    <node pkg="soft_arm_kinematics" exec="limb_states" name="limbs" output="screen"
+          respawn="false" args="--a 'b c'">
       <param name="robot" value="$(var robot)" type="str"/>
       <param name="rate_hz" value="50.0"/>
       <remap from="a" to="b"/>
-      <env name="B" value="1"/>
     </node>
   </group>
   <executable cmd="sleep 1" output="log" unless="$(var robot)"/>
@@ -132,10 +139,14 @@ def _cloud(kind: str) -> bytes:
     if kind == 'ply':
         properties = ''.join(f'property float {axis}\n' for axis in 'xyz')
         return (
-            f'ply\nformat binary_little_endian 1.0\nelement vertex 8\n{properties}end_header\n'.encode()
+            b'ply\nformat binary_little_endian 1.0\nelement vertex 8\n'
+            + f'{properties}end_header\n'.encode()
             + points.tobytes()
         )
-    head = 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 8\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 8\n'
+    head = (
+        'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 8\nHEIGHT 1\n'
+        'VIEWPOINT 0 0 0 1 0 0 0\nPOINTS 8\n'
+    )
     if kind == 'ascii':
         return (
             head + 'DATA ascii\n' + '\n'.join(' '.join(map(str, p)) for p in points.tolist()) + '\n'
@@ -231,7 +242,8 @@ def loaders() -> dict[str, Loader]:
             (VisionError,),
         ),
         'camera': Loader(
-            b'image: {width_px: 64, height_px: 48, fx_px: 60.0, fy_px: 60.0, cx_px: 32.0, cy_px: 24.0}\n'
+            b'image: {width_px: 64, height_px: 48, fx_px: 60.0, fy_px: 60.0, '
+            b'cx_px: 32.0, cy_px: 24.0}\n'
             b'distortion: {k1: 0.0, k2: 0.0, k3: 0.0, p1: 0.0, p2: 0.0}\n',
             finger_records.read_camera,
             (VisionError,),

@@ -1,4 +1,4 @@
-"""The launch files of the bellows and of the squid, started as a user starts them, each heard once."""
+"""The launch files of the bellows and of the squid, started as a user starts them."""
 
 import os
 import re
@@ -46,7 +46,8 @@ class Heard:
         end_s = time.monotonic() + DEADLINE_S
         while not condition():
             assert time.monotonic() < end_s, (
-                f'not within {DEADLINE_S} s; heard {[t for t, kept in self.messages.items() if kept]}'
+                f'not within {DEADLINE_S} s; '
+                f'heard {[t for t, kept in self.messages.items() if kept]}'
             )
             act()
             self.executor.spin_once(timeout_sec=0.05)

@@ -1,4 +1,4 @@
-"""The whole gripper cell on its virtual devices, started as a user starts it, in the order of these tests."""
+"""The whole gripper cell on its virtual devices; the tests run in this order on one launch."""
 
 import math
 from pathlib import Path
@@ -58,7 +58,7 @@ class Cell(LaunchedGraph):
         ).success
 
     def grip(self, kind, name, goal):
-        """The result of a goal; when this machine stalls for longer than the device's watchdog waits, the next one counts."""
+        """The result of a goal; if a stalled machine tripped the watchdog, the next one counts."""
         for _ in range(GOALS):
             self.wait(lambda: self.active('gripper/pcu2v_driver'), 'the driver is active')
             result = self.act(kind, f'/gripper/{name}', goal)

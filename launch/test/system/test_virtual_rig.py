@@ -78,7 +78,7 @@ def goal_at(target_m, tolerance_m=0.001):
 
 
 def move_tip(rig, target_m):
-    """The result of a goal; when this machine stalls for longer than a driver or a camera may be silent, the next one counts."""
+    """The result of a goal; if a stall of this machine ended it, the next one counts."""
     for _ in range(GOALS):
         rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
         result = rig.act(MoveTip, '/soft_arm/move_tip', goal_at(target_m))
@@ -159,7 +159,7 @@ def test_the_camera_sees_the_ring_where_it_is(rig):
 
 
 def ready(rig):
-    """Whether goals are taken: the controller hears the driver, which it may find later than this test, and whom it asks is there."""
+    """Whether the controller accepts goals: it hears the driver, and solve_ik is offered."""
     status = rig.latest.get('soft_arm/tip_controller')
     hears = (
         status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20

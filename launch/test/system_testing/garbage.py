@@ -27,7 +27,7 @@ OF_EVERY_NODE = (
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of garbage: what stands in each field; `length` is that of every sequence without a fixed one."""
+    """One kind of garbage: the value of every field, and the length of every sequence."""
 
     number: float
     integer: int
@@ -189,7 +189,7 @@ class Storm:
             )
 
     def ask(self) -> None:
-        """Every kind of garbage of every service whose request has more than a yes or no, and of every action."""
+        """Call every action, and services with more than a boolean, with every garbage."""
         graph = self._graph
         for name, kind in self.services.items():
             service = message_class(kind)

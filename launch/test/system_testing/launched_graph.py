@@ -108,7 +108,10 @@ class LaunchedGraph:
         return future.result()
 
     def called(self, request):
-        """The future of a request of an action, made where the executor spins: elsewhere an answer may overtake it, and is dropped."""
+        """The future of an action's request, made in the executor's thread.
+
+        In another thread the answer may arrive before the call returns, and is lost.
+        """
         return self.result(self._executor.create_task(request), 'the request is sent')
 
     def call(self, kind, name, request):

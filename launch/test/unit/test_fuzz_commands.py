@@ -1,4 +1,4 @@
-"""Whatever stands on the command line, a command does what it says or tells in one line what is wrong, and soon."""
+"""Whatever the arguments, a command works or refuses them in one line, and soon."""
 
 import io
 import random
@@ -18,7 +18,7 @@ SEEDS = range(12)
 
 
 def run(argv: list[str], capsys, monkeypatch) -> tuple[int | None, str, str, float]:
-    """Exit code (None after a traceback), both streams and processor time [s] of `softarm ARGV`, in this process."""
+    """Exit code (None: traceback), both streams and processor time [s] of `softarm ARGV`."""
     monkeypatch.setattr(sys, 'stdin', io.StringIO('[[0.1]]\n'))
     capsys.readouterr()
     began_s = time.process_time()

@@ -1,4 +1,4 @@
-"""Each node of the launch files has a rule for its end, and `report_ready` waits for the nodes that are started."""
+"""Every node of the launch files has a rule for its end, and `report_ready` waits for it."""
 
 from pathlib import Path
 

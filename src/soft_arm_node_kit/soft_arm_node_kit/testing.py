@@ -1,4 +1,4 @@
-"""For component tests: a node that spins in a thread of its own while the test waits for messages."""
+"""For component tests: a node that spins in a thread while the test waits for messages."""
 
 import threading
 
@@ -9,7 +9,7 @@ DEADLINE_S = 60.0
 
 
 class SpinningNode(Node):
-    """Create everything, then `spin`; `changed` is notified after every callback; `close` at the end."""
+    """Create everything, then `spin`; callbacks notify `changed`; `close` at the end."""
 
     def __init__(self, name, namespace):
         super().__init__(name, namespace=namespace)

@@ -1,4 +1,4 @@
-"""Stand-in for ROS 2's `cv_bridge` where it is not installed: the part this workspace uses, under the same names and calls."""
+"""Stand-in for the part of ROS 2's `cv_bridge` that this workspace uses, where ROS is absent."""
 
 from cv_bridge.core import CvBridge, CvBridgeError
 

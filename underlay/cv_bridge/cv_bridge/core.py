@@ -30,7 +30,7 @@ class CvBridgeError(TypeError):
 
 
 class CvBridge:
-    """Converter between sensor_msgs/Image and arrays of shape (height, width) or (height, width, 3)."""
+    """Converter between sensor_msgs/Image and arrays (height, width) or (height, width, 3)."""
 
     def imgmsg_to_cv2(self, img_msg, desired_encoding='passthrough'):
         """Array of an image message.
@@ -43,7 +43,8 @@ class CvBridge:
         row_bytes = img_msg.width * channels * kind.itemsize
         if img_msg.step < row_bytes or len(img_msg.data) < img_msg.height * img_msg.step:
             raise CvBridgeError(
-                f'image of {img_msg.width} x {img_msg.height} {img_msg.encoding} needs {row_bytes} bytes per row, '
+                f'image of {img_msg.width} x {img_msg.height} {img_msg.encoding} '
+                f'needs {row_bytes} bytes per row, '
                 f'but step is {img_msg.step} and there are {len(img_msg.data)} bytes'
             )
         rows = np.frombuffer(img_msg.data, np.uint8, img_msg.height * img_msg.step).reshape(

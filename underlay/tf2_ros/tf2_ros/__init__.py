@@ -1,4 +1,4 @@
-"""Stand-in for ROS 2's `tf2_ros` where it is not installed: the part this workspace uses, under the same names and calls."""
+"""Stand-in for the part of ROS 2's `tf2_ros` that this workspace uses, where ROS is absent."""
 
 from tf2_ros.buffer import Buffer
 from tf2_ros.exceptions import (

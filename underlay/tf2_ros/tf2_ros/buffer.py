@@ -23,7 +23,7 @@ _LOGGER = get_logger('tf2_buffer')
 
 @dataclass
 class _Edge:
-    """One frame below its parent: T_parent_child at increasing stamps, or one value for all times if static."""
+    """One frame in its parent: T_parent_child at increasing stamps, or one static value."""
 
     parent: str
     static: bool
@@ -43,7 +43,8 @@ class _Edge:
                 else ('future', 'latest', self.stamps_ns[-1])
             )
             raise ExtrapolationException(
-                f'Lookup would require extrapolation into the {side}. Requested time {stamp_ns / 1e9:.6f} but the {edge} data is at '
+                f'Lookup would require extrapolation into the {side}. '
+                f'Requested time {stamp_ns / 1e9:.6f} but the {edge} data is at '
                 f'time {known / 1e9:.6f}, when looking up frame [{child}] in [{self.parent}]'
             )
         before, after = self.stamps_ns[i - 1], self.stamps_ns[i]
@@ -53,7 +54,7 @@ class _Edge:
 
 
 class Buffer:
-    """Transforms of the last `cache_time` (10 s unless given), interpolated between stamps; may be read from any thread."""
+    """Transforms of the last `cache_time` (default 10 s), interpolated; thread-safe."""
 
     def __init__(
         self, cache_time=None, node=None
@@ -65,7 +66,7 @@ class Buffer:
         self._changed = threading.Condition()
 
     def set_transform(self, transform, authority):
-        """Add a TransformStamped of a moving frame; data older than the cache, or with a stamp already held, is ignored."""
+        """Add the transform of a moving frame; too old ones and known stamps are ignored."""
         self._set(transform, authority, static=False)
 
     def set_transform_static(self, transform, authority):
@@ -80,7 +81,10 @@ class Buffer:
     def can_transform(
         self, target_frame, source_frame, time, timeout=None, return_debug_tuple=False
     ):
-        """Whether `lookup_transform` would answer, waiting up to `timeout` for it (some other thread must spin the node)."""
+        """Return whether `lookup_transform` succeeds within `timeout`.
+
+        Another thread must spin the node meanwhile.
+        """
         error = ''
         with self._changed:
             if timeout is not None and timeout.nanoseconds > 0:
@@ -92,7 +96,7 @@ class Buffer:
         return (error is None, str(error or '')) if return_debug_tuple else error is None
 
     def lookup_transform(self, target_frame, source_frame, time, timeout=None):
-        """TransformStamped of `source_frame` in `target_frame` at `time` (zero: the latest that all frames between have)."""
+        """Return `source_frame` in `target_frame` at `time`; zero: the latest common stamp."""
         self.can_transform(target_frame, source_frame, time, timeout)
         with self._changed:
             stamp_ns, (position, rotation) = self._lookup(
@@ -125,7 +129,8 @@ class Buffer:
         # every listener.
         if not child or not parent or child == parent:
             _LOGGER.error(
-                f'Ignoring transform from [{parent}] to [{child}] of "{authority}": both frames must be named, and differ'
+                f'Ignoring transform from [{parent}] to [{child}] of "{authority}": '
+                'both frames must be named, and differ'
             )
             return
         if (
@@ -133,7 +138,8 @@ class Buffer:
             or abs(math.hypot(*value[1]) - 1.0) > 1e-3
         ):
             _LOGGER.error(
-                f'Ignoring transform from [{parent}] to [{child}] of "{authority}", no rigid motion: xyz {value[0]}, xyzw {value[1]}'
+                f'Ignoring transform from [{parent}] to [{child}] of "{authority}", '
+                f'no rigid motion: xyz {value[0]}, xyzw {value[1]}'
             )
             return
         stamp_ns = Time.from_msg(transform.header.stamp).nanoseconds
@@ -184,12 +190,13 @@ class Buffer:
         return total
 
     def _path_between(self, source, target):
-        """Frames to climb from each side to the nearest common ancestor; the ancestor itself is in neither."""
+        """Return the frames from each side up to the nearest common ancestor, without it."""
         parents = {edge.parent for edge in self._edges.values()}
         for role, frame in (('target_frame', target), ('source_frame', source)):
             if not frame:
                 raise InvalidArgumentException(
-                    f'Invalid argument passed to lookupTransform argument {role}: frame_ids cannot be empty'
+                    f'Invalid argument passed to lookupTransform argument {role}: '
+                    'frame_ids cannot be empty'
                 )
             if frame not in self._edges and frame not in parents:
                 raise LookupException(
@@ -199,7 +206,8 @@ class Buffer:
         common = next((frame for frame in from_source if frame in from_target), None)
         if common is None:
             raise ConnectivityException(
-                f'Could not find a connection between [{target}] and [{source}] because they are not part of the same tree. '
+                f'Could not find a connection between [{target}] and [{source}] '
+                'because they are not part of the same tree. '
                 'Tf has two or more unconnected trees.'
             )
         return from_source[: from_source.index(common)], from_target[: from_target.index(common)]
@@ -210,7 +218,8 @@ class Buffer:
             parent = self._edges[path[-1]].parent
             if parent in path:
                 raise LookupException(
-                    f'The tf tree is invalid because it contains a loop: {" -> ".join([*path, parent])}'
+                    'The tf tree is invalid because it contains a loop: '
+                    f'{" -> ".join([*path, parent])}'
                 )
             path.append(parent)
         return path

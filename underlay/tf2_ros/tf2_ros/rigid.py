@@ -1,4 +1,7 @@
-"""Rigid motions as (translation xyz, quaternion xyzw) tuples: for the few frames of a lookup plain floats beat small arrays."""
+"""Rigid motions as tuples (translation xyz, quaternion xyzw).
+
+For the few frames of a lookup plain floats are faster than small arrays.
+"""
 
 import math
 
@@ -43,7 +46,7 @@ def inverse(transform):
 
 
 def interpolate(first, second, ratio):
-    """Straight line for the translation, shortest great arc for the rotation; `ratio` 0 is `first`, 1 is `second`."""
+    """Interpolate along a straight line and the shortest great arc; `ratio` is 0 at `first`."""
     (p, q), (r, s) = first, second
     position = tuple(a + ratio * (b - a) for a, b in zip(p, r, strict=True))
     cosine = sum(a * b for a, b in zip(q, s, strict=True))

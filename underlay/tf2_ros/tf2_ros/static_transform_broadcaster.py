@@ -15,7 +15,7 @@ class StaticTransformBroadcaster:
         self._sent = {}
 
     def sendTransform(self, transform):
-        """Publish one TransformStamped or an iterable of them, together with all sent before: only the last message is latched."""
+        """Publish one or several transforms, together with all before: one message is latched."""
         for one in transform if hasattr(transform, '__iter__') else [transform]:
             self._sent[one.child_frame_id] = one
         self.pub_tf.publish(TFMessage(transforms=list(self._sent.values())))

@@ -10,7 +10,7 @@ from tf2_msgs.msg import TFMessage
 
 
 class TransformListener:
-    """Subscriber to /tf and /tf_static; with `spin_thread` it spins the node in a thread of its own."""
+    """Subscriber to /tf and /tf_static; with `spin_thread` it spins the node in a thread."""
 
     def __init__(self, buffer, node, *, spin_thread=False, qos=None, static_qos=None):
         self.buffer, self.node = buffer, node

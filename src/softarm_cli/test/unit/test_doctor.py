@@ -162,8 +162,8 @@ def test_two_drivers_of_one_device_are_named():
         )
     )
     assert (
-        '/left/pneumatic_driver and /right/pneumatic_driver both drive the device at tcp 127.0.0.1:5020'
-        in line
+        '/left/pneumatic_driver and /right/pneumatic_driver both drive '
+        'the device at tcp 127.0.0.1:5020' in line
     )
 
 

@@ -249,7 +249,8 @@ def test_who_ignores_signals_is_killed_in_the_end(launch):
 
 def test_a_launcher_that_is_killed_leaves_nothing(launch):
     running = launch(
-        '<executable name="orphan" cmd="bash -c \'echo mine $$; exec sleep 1000\'" output="screen"/>'
+        '<executable name="orphan" output="screen" '
+        'cmd="bash -c \'echo mine $$; exec sleep 1000\'"/>'
     )
     running.wait_for('[orphan-1] mine')
     pid = int(next(line for line in running.lines if '[orphan-1] mine' in line).split()[-1])
