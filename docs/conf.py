@@ -39,6 +39,7 @@ apidoc_modules = [
 ]
 autodoc_member_order = 'bysource'
 autodoc_mock_imports = ['torch']
+napoleon_attr_annotations = False
 napoleon_use_ivar = True
 default_role = 'code'  # docstrings write `name` for code
 toc_object_entries = False

@@ -38,15 +38,27 @@ def _write_commands(app) -> None:
 
 
 def _escape(app, what, name, obj, options, lines) -> None:
-    """Keep |x| and x* what they are: in reStructuredText they would be markup."""
-    lines[:] = [re.sub(r'(`[^`]*`)|([|*])', lambda m: m[1] or '\\' + m[2], line) for line in lines]
+    """Keep what would be markup in reStructuredText: |x|, x*, and formulas, which are indented."""
+    formula = None  # indentation of the line above an indented block
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and (formula is None or indent <= formula):
+            lines[i] = re.sub(r'(`[^`]*`)|([|*])', lambda m: m[1] or '\\' + m[2], line)
+            below = [*lines[i + 1 : i + 3], '', '']
+            opens = (
+                line.endswith(':')
+                and not below[0].strip()
+                and below[1].startswith(' ' * (indent + 1))
+            )
+            formula = indent if opens else None
+            lines[i] += ':' * opens
 
 
-def _skip_imported(app, what, name, obj, skip, options) -> bool | None:
-    """Describe a class where it is defined, and not again in the faces that export it."""
+def _skip(app, what, name, obj, skip, options) -> bool | None:
+    """Skip classes that a face exports from elsewhere, and annotated types, which are only checks."""
     defined_in = getattr(obj, '__module__', None)
     is_imported = isinstance(obj, type) and defined_in != app.env.current_document.autodoc_module
-    return True if what == 'module' and is_imported else None
+    return True if what == 'module' and (is_imported or hasattr(obj, '__metadata__')) else None
 
 
 def _folder(app) -> Path:
@@ -59,4 +71,4 @@ def setup(app) -> None:
     _folder(app).mkdir(parents=True)
     app.connect('builder-inited', _write_commands)
     app.connect('autodoc-process-docstring', _escape, priority=400)  # before napoleon
-    app.connect('autodoc-skip-member', _skip_imported)
+    app.connect('autodoc-skip-member', _skip)
