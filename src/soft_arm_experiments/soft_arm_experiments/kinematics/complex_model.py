@@ -1,4 +1,4 @@
-"""A second model of every kind of segment, for checks only: plain NumPy, analytic, so that it takes complex actuation.
+"""A second model of every kind of segment, for checks only, that also takes complex actuation.
 
 It shares no formula with `segments.formulas`. An arc of constant curvature is the exponential
 of its constant twist, summed as a power series of 4x4 matrices; a modal segment is integrated at
@@ -19,7 +19,7 @@ _MODAL_NODES = 48
 
 
 def bends_and_ends(arm: Arm, actuation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bending vectors [rad] (..., s, 2) of all segments and T_base_tip (..., 4, 4) at real or complex actuation (..., n)."""
+    """Return bending vectors (..., s, 2) [rad] and T_base_tip (..., 4, 4) at actuation (..., n)."""
     pose, bends = np.eye(4), []
     for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
         bend, end = _PARTS[segment.kind](segment, actuation[..., columns])
@@ -31,13 +31,13 @@ def bends_and_ends(arm: Arm, actuation: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def complex_rows(arm: Arm, actuation: np.ndarray) -> np.ndarray:
-    """Actuation (n,) with the complex step on one coordinate in each row, (n, n); the step is STEP of the coordinate's range."""
+    """Return the actuation (n,) with a complex step on one coordinate in each row, (n, n)."""
     low, high = arm.actuation_limits
     return actuation + 1j * STEP * np.diag(high - low)
 
 
 def complex_step_twist_jacobian(arm: Arm, actuation: np.ndarray) -> np.ndarray:
-    """Twist of the tip in the base per unit rate of the actuation (n,), (6, n): what `Arm.twist_jacobian` says, found another way."""
+    """Return what `Arm.twist_jacobian` does, (6, n), at actuation (n,), by complex steps."""
     low, high = arm.actuation_limits
     _, poses = bends_and_ends(arm, complex_rows(arm, actuation))
     slopes = poses.imag / STEP / (high - low)[:, None, None]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA, fit_modal
 from soft_arm_kinematics.contact.estimation import (
     alarm_limit,
@@ -19,8 +20,9 @@ from soft_arm_kinematics.contact.estimation import (
     tip_in_contact,
     tracker_covariance,
 )
+from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.segments import pcc
-from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel, resolved_rates
+from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
 from soft_arm_kinematics.segments.sections import arc_sections, chain_transforms
 
 LENGTH_M = 400 * PAPER_PIXEL_M
@@ -40,7 +42,7 @@ def figures(seed: int = 0) -> dict[str, float | None]:
 
 
 def modal_figures(rng: np.random.Generator) -> dict[str, float]:
-    """Calibration at the paper's size, and resolved rates to random points of the tip's curve."""
+    """Measure calibration at the paper's size, and find pressures of random points of the curve."""
     fit, fitted = _fitted(rng), np.linspace(0.0, LENGTH_M, 60)
     worst = [
         np.linalg.norm(
@@ -50,10 +52,10 @@ def modal_figures(rng: np.random.Generator) -> dict[str, float]:
         for q in PAPER_PRESSURES_PA
     ]
     model = _bellows()
-    ways = [
-        (q, resolved_rates(model, model.fk_pressures(q)[:3, 3], start))
-        for q, start in rng.uniform(*model.pressure_limits_pa, (20, 2))
-    ]
+    arm = make_arm(load_robot('modal_bellows'))
+    wanted_pa, starts_pa = rng.uniform(*model.pressure_limits_pa, (20, 2)).T
+    tips_m = model.fk_pressures(wanted_pa)[:, :3, 3]
+    found_pa, residuals_m, _ = refine(arm, starts_pa[:, None], tips_m)
     return {
         'modal_fit_worst_m': float(max(worst)),
         'modal_fit_rms_m': fit.rms_m,
@@ -62,13 +64,13 @@ def modal_figures(rng: np.random.Generator) -> dict[str, float]:
         'modal_orders_w': fit.orders[1],
         'modal_condition': fit.condition,
         'modal_condition_si': fit.condition_si,
-        'modal_resolved_rate_error_m': max(way.error_m for _, way in ways),
-        'modal_resolved_rate_error_pa': max(abs(way.pressure_pa - q) for q, way in ways),
+        'modal_inverse_error_m': float(residuals_m.max()),
+        'modal_inverse_error_pa': float(np.abs(found_pa[:, 0] - wanted_pa).max()),
     }
 
 
 def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
-    """Errors of the contact's site with and without noise, beside the paper's form, and false alarms in free motion."""
+    """Measure errors of the contact's site, and false alarms in free motion."""
     model, half = _bellows(), 0.5 * LENGTH_M
     clean, paper_clean = [], []
     for site in PAPER_PIXEL_M * np.array([50.0, 100.0, 200.0, 300.0]):
@@ -165,7 +167,7 @@ def _fitted(rng):
 
 
 def _error_with_a_fitted_model(rng) -> float:
-    """Error of the site when the bellows is the true one above, touched half-way, and the model one fitted to its pictures [m]."""
+    """Return the error of the site [m] with a model that is fitted to pictures of the bellows."""
     model, half, onset = _fitted(rng).model, 0.5 * LENGTH_M, 6.0 * PSI_PA
     s, weights = LENGTH_M * UNIT_NODES, LENGTH_M * UNIT_WEIGHTS
     poses = []
@@ -184,7 +186,7 @@ def _error_with_a_fitted_model(rng) -> float:
 
 
 def _site_by_centrodes(model, pressures_pa, poses, start_m, onset_pa=None, window=3) -> float:
-    """The paper's estimator (38): least squares between the centrode loci, the onset given, derivatives over a sliding window [m]."""
+    """Return the site [m] by the paper's estimator (38), the onset given."""
     onset_pa = pressures_pa[0] if onset_pa is None else onset_pa
 
     def locus(values):

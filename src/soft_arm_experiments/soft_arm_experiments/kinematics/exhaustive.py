@@ -1,4 +1,4 @@
-"""Exhaustive search for the least score of one target: the reference of the benchmark, which shares nothing with the solver it judges.
+"""Exhaustive search for the least score of one target, which shares nothing with the solver.
 
 Many starts are spread over the whole family of solutions. From the best of every part of it, a
 general constrained optimiser (SLSQP) lowers the score, with derivatives by the complex step through
@@ -28,7 +28,7 @@ STARTS, ENOUGH, MOST_DRAWS = (
 POLISHED, KINKED = (
     30,
     4,
-)  # of those, how many are lowered, and from how many of the best every combination of kinks is tried
+)  # starts that are lowered, and those from which every combination of kinks is tried
 RESIDUAL_M = 1e-6
 _PROJECTIONS = 25
 _SPACING = 0.1  # share of a coordinate's range by which the starts that are lowered differ
@@ -57,7 +57,7 @@ def exhaustive_score(arm: Arm, target_m: np.ndarray, present: np.ndarray, seed: 
 def exhaustive_scores(
     arm: Arm, targets_m: np.ndarray, presents: np.ndarray, processes: int
 ) -> Iterable[float]:
-    """`exhaustive_score` of many targets (k, 3) from (k, n), in as many processes; yields them in order as they come."""
+    """Yield `exhaustive_score` of targets (k, 3) from (k, n), in so many processes, in order."""
     with ProcessPoolExecutor(processes, mp_context=get_context('spawn')) as pool:
         yield from pool.map(
             exhaustive_score, itertools.repeat(arm), targets_m, presents, range(len(targets_m))
@@ -105,7 +105,7 @@ class _Search:
         return float(self._exact(np.array([x for x in lowered if x is not None])).min())
 
     def _family(self, x):
-        """Starts (k, n) brought to the target by Gauss-Newton steps with clipping; those that arrive."""
+        """Bring starts (k, n) to the target by Gauss-Newton steps; return those that arrive."""
         for _ in range(_PROJECTIONS):
             errors, slopes = self._tip_errors(x)
             gram = slopes @ slopes.swapaxes(1, 2) + 1e-9 * np.eye(3)
@@ -160,7 +160,7 @@ class _Search:
         ]
 
     def _lower(self, start, kinks):
-        """The least score near a start, with some segments held at a kink; None where the optimiser does not arrive."""
+        """Find the least score near a start with segments held at kinks; None where it fails."""
         held = [
             (i, self.now[i] if kind == 'still' else np.zeros(2))
             for i, kind in enumerate(kinks)

@@ -28,7 +28,7 @@ TIMED = 2000  # targets
 
 
 def random_targets(arm: BellowsArm, count: int, seed: int) -> np.ndarray:
-    """Tip positions (count, 3) [m] of lengths drawn evenly inside the limits, not from the table."""
+    """Draw lengths inside the limits and return their tip positions (count, 3) [m]."""
     return arm.tip(
         np.random.default_rng(seed).uniform(*arm.length_limits_m, (count, arm.n_actuators))
     )
@@ -41,7 +41,7 @@ def traversal(table: WorkspaceTable, target_m: np.ndarray, radius_m: float) -> n
 
 
 def ik_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
-    """Time of one call with everything in it, its ratio to a traversal of the same table, and success over many targets."""
+    """Measure the time of a whole call, its ratio to a traversal, and success over many targets."""
     solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
     low, high = arm.length_limits_m
     times_s, residual_m, solved = [], 0.0, 0
@@ -86,7 +86,7 @@ def query_times(table: WorkspaceTable, targets_m: np.ndarray) -> tuple[float, fl
 
 
 def whole_times(solver: InverseKinematics, targets_m: np.ndarray) -> tuple[float, float]:
-    """Median seconds of a whole call and of a traversal, by turns on the same targets, each the best of two."""
+    """Return median seconds of a whole call and of a traversal, by turns on the same targets."""
     wholes_s, traversals_s = [], []
     for target_m in targets_m:
         wholes_s.append(best_s(lambda target_m=target_m: solver.solve(target_m), 2))
@@ -115,7 +115,7 @@ def table_5(arm: BellowsArm) -> list[dict]:
 
 
 def exhaustive_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
-    """Share of targets whose best score is within 1 % of an exhaustive search's; half of them from a random pose, half from rest."""
+    """Compare best scores with an exhaustive search, from random poses and from rest."""
     solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
     present_m = np.random.default_rng(13).uniform(*arm.length_limits_m, (targets, arm.n_actuators))
     present_m[::2] = arm.rest_actuation

@@ -1,4 +1,4 @@
-"""Speed of forward kinematics, compiled and on a GPU, and of the workspace table; error of the Jacobians."""
+"""Speed of forward kinematics and of the workspace table; error of the Jacobians."""
 
 import importlib.util
 import os
@@ -22,7 +22,7 @@ TABLE_POINTS = 1_000_000
 
 
 def best_s(action, repeats: int) -> float:
-    """Shortest time of an action over so many repeats [s]: other work on the machine only ever adds."""
+    """Return the shortest time of an action [s]: other work on the machine only ever adds."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -32,7 +32,7 @@ def best_s(action, repeats: int) -> float:
 
 
 def numpy_products(arm: BellowsArm, lengths_m: np.ndarray) -> np.ndarray:
-    """The plain version: the paper's five 4x4 factors of each module, multiplied by NumPy, (m, 4, 4) of lengths (m, n)."""
+    """Multiply the paper's five 4x4 factors of each module: (m, 4, 4) of lengths (m, n)."""
     shape = arm.configuration(lengths_m)
     theta, phi, ell = shape.theta_rad, shape.phi_rad, shape.ell_m
     pose = np.broadcast_to(np.eye(4), (len(lengths_m), 4, 4))
@@ -60,7 +60,7 @@ def _turn(angle, first, second):
 
 
 def fk_figures(arm: BellowsArm) -> dict[str, float]:
-    """Measure poses a second, compiled on all cores and plain, how far the two are apart, and the ratio to the memory.
+    """Measure the speed of forward kinematics, compiled and plain, and how far the two are apart.
 
     `fk_ratio_memory` is the rate of compiled poses as a share of the rate at which all cores write
     the same bytes to memory, 128 for each pose, measured by turns.
@@ -93,7 +93,10 @@ def _write(poses: np.ndarray) -> None:
 
 
 def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
-    """Poses a second of a million on the GPU, from and to its memory, and their distance from the compiled ones; None without a GPU."""
+    """Measure poses a second on the GPU, and their distance from the compiled ones.
+
+    None without a GPU.
+    """
     figures = {'torch_fk_poses_per_s': None, 'torch_fk_difference_max': None}
     if importlib.util.find_spec('torch') is None:
         return figures
@@ -121,7 +124,7 @@ def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
 
 
 def table_figures(arm: BellowsArm) -> dict[str, float]:
-    """Seconds to build the table of a million poses with its tree and store it, and to load and check it again."""
+    """Time building and storing the table of a million poses, and loading and checking it."""
     build_table(arm, 1000)  # loads the compiled code
     with tempfile.TemporaryDirectory() as folder:
         build_s = best_s(lambda: load_table(arm, TABLE_POINTS, Path(folder)), 1)
@@ -165,13 +168,13 @@ def jacobian_figures(arm: BellowsArm) -> dict[str, float]:
 
 
 def complex_step_error(arm: BellowsArm, poses: int) -> float:
-    """Largest relative error of the plain and compiled twist Jacobians against complex steps, over random and nearly straight poses."""
+    """Return the largest relative error of both twist Jacobians against complex steps."""
     rng = np.random.default_rng(4)
     actuation = rng.uniform(*arm.actuation_limits, (poses, arm.n_actuators))
     has_twists = all(arm.closing_twists)
     smallest = (
         -12 if has_twists else -5
-    )  # without the twist, the direction of almost straight bellows is the rounding of their lengths
+    )  # almost straight bellows without the twist: their direction is rounding
     share = 10.0 ** rng.uniform(smallest, -3, (poses // 4, 1)) * rng.standard_normal(
         (poses // 4, arm.n_actuators)
     )
@@ -188,7 +191,7 @@ def complex_step_error(arm: BellowsArm, poses: int) -> float:
 
 
 def _worst(pose_of, x, analytic, step):
-    """Largest error of twist Jacobians (m, 6, n), relative to the largest entry of each half (velocity, angular velocity)."""
+    """Return the largest error of twist Jacobians, relative to the largest entry of each half."""
     rotation, numeric = pose_of(x)[:, :3, :3], np.empty_like(analytic)
     for k, unit in enumerate(np.eye(x.shape[1])):
         shift = step * unit

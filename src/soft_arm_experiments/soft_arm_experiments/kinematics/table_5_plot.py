@@ -1,4 +1,4 @@
-"""The arm paper's table 5 as a plot: query time against table size, both methods, ours and the paper's."""
+"""The arm paper's table 5 as a plot: query time against table size, ours and the paper's."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`segments.formulas` compiled for `vectors.WIDTH` poses at once, and batches of their poses and Jacobians on all cores."""
+"""`segments.formulas` compiled for `WIDTH` poses at once; batches of poses and Jacobians."""
 
 import numpy as np
 from numba import prange
@@ -37,7 +37,7 @@ def frame_and_jacobian(chain, x, jacobian):
 
 @njit(**INLINED)
 def load(rows, first, numbers):
-    """Copy rows (m, n) from `first` on to numbers (n, WIDTH); beyond the end, the last row again."""
+    """Copy rows (m, n) from `first` on to numbers (n, WIDTH); the last row fills the rest."""
     for k in range(WIDTH):
         row = min(first + k, rows.shape[0] - 1)
         for j in range(rows.shape[1]):

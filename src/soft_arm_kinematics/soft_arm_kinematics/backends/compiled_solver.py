@@ -1,8 +1,8 @@
-"""Damped least squares inside the limits, compiled, for `WIDTH` starts at once; and whole inverse kinematics after the search.
+"""Compiled inverse kinematics: damped least squares inside the limits for `WIDTH` starts at once.
 
 Coordinates are worked on as they are, steps as shares of their ranges, so that metres, radians and
-pascals weigh the same. Every number is a vector (`vectors`): one entry for each start. No type depends
-on the arm's shape, so that this is compiled once for all arms.
+pascals weigh the same. Every number is a vector (`vectors`): one entry for each start. No type
+depends on the arm's shape, so that this is compiled once for all arms.
 """
 
 import math
@@ -51,8 +51,8 @@ class Scoring(NamedTuple):
     Attributes:
         weights: (3,) of angle change, bend growth and stiffness.
         pressed: (n,) whether a coordinate has a pressure.
-        shares: (n, SHARE_PIECES, 4) share of its pressure range over even pieces of the coordinate's range, as cubics of the share of the
-            piece, lowest power first.
+        shares: (n, SHARE_PIECES, 4) share of its pressure range over even pieces of the
+            coordinate's range, as cubics of the share of the piece, lowest power first.
     """
 
     weights: np.ndarray
@@ -61,7 +61,10 @@ class Scoring(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Work arrays of vectors for s segments and n coordinates; `numbers` is the memory of x, `values` that of value."""
+    """Work arrays of vectors for s segments and n coordinates.
+
+    `numbers` is the memory of x and `values` that of value, for single numbers.
+    """
 
     numbers: np.ndarray  # (n, WIDTH)
     values: np.ndarray  # (6, WIDTH)
@@ -73,7 +76,7 @@ class Batch(NamedTuple):
     trial_error: np.ndarray  # (6,) at x
     trial_jacobian: np.ndarray  # (n, 6) at x
     white: np.ndarray  # (n, 6) Jacobian in coordinates in which the steps' weight is 1
-    pull: np.ndarray  # (n, 1) gradient in the same coordinates
+    gradient: np.ndarray  # (n, 1) gradient in the same coordinates
     gram: np.ndarray  # (6, 6)
     multiplier: np.ndarray  # (6, 1)
     step: np.ndarray  # (n, 1) as shares of the ranges
@@ -101,7 +104,7 @@ def make_batch(chain):
         trial_error=as_vectors(np.zeros((6, WIDTH))),
         trial_jacobian=as_vectors(np.zeros((n, 6, WIDTH))),
         white=as_vectors(np.zeros((n, 6, WIDTH))),
-        pull=as_vectors(np.zeros((n, 1, WIDTH))),
+        gradient=as_vectors(np.zeros((n, 1, WIDTH))),
         gram=as_vectors(np.zeros((6, 6, WIDTH))),
         multiplier=as_vectors(np.zeros((6, 1, WIDTH))),
         step=as_vectors(np.zeros((n, 1, WIDTH))),
@@ -128,7 +131,7 @@ def greatest(a, b):
 
 @njit(**INNER)
 def factorise(a, size):
-    """Replace the lower half of a symmetric matrix by its Cholesky factor, with the inverse of its diagonal."""
+    """Replace a symmetric matrix by its lower Cholesky factor, the diagonal inverted."""
     for r in range(size):
         for c in range(r + 1):
             total = a[r, c]
@@ -161,10 +164,10 @@ def solve_upper(factor, b, column, size):
 
 @njit(**INNER)
 def damped_step(w, n, rows, damping):
-    """Least step d under the damped task: the least |d + pull|^2 with white' d = error but for the damping.
+    """Compute the step d that minimises |d + gradient|^2 with white' d = error but for the damping.
 
     Args:
-        w: Batch; white, pull and error are read, step is written.
+        w: Batch; white, gradient and error are read, step is written.
         n, rows: Numbers of coordinates and of rows of the task.
         damping: Share of the mean square of the rows of white.
     """
@@ -178,7 +181,7 @@ def damped_step(w, n, rows, damping):
         trace = trace + w.gram[r, r]
         total = w.error[r]
         for j in range(n):
-            total = total + w.white[j, r] * w.pull[j, 0]
+            total = total + w.white[j, r] * w.gradient[j, 0]
         w.multiplier[r, 0] = total
     for r in range(rows):
         w.gram[r, r] = w.gram[r, r] + (damping * trace * (1.0 / rows) + 1e-14)
@@ -186,7 +189,7 @@ def damped_step(w, n, rows, damping):
     solve_lower(w.gram, w.multiplier, 0, rows)
     solve_upper(w.gram, w.multiplier, 0, rows)
     for j in range(n):
-        total = -w.pull[j, 0]
+        total = -w.gradient[j, 0]
         for r in range(rows):
             total = total + w.white[j, r] * w.multiplier[r, 0]
         w.step[j, 0] = total
@@ -196,8 +199,8 @@ def damped_step(w, n, rows, damping):
 def task(chain, targets, axis, rows, w, error, jacobian):
     """Task errors of w.x and their Jacobian by shares of the ranges; returns the squared error.
 
-    Targets (3,) are positions [m]; with 6 rows the tip's axis is to be `axis` (3,), rotation about it
-    is free. The axis error is 2 sin(angle / 2).
+    Targets (3,) are positions [m]; with 6 rows the tip's axis is to be `axis` (3,), rotation about
+    it is free. The axis error is 2 sin(angle / 2).
     """
     frame = frame_and_jacobian(chain, w.x, jacobian)
     x, y, z = targets[0] - frame[9], targets[1] - frame[10], targets[2] - frame[11]
@@ -223,14 +226,14 @@ def task(chain, targets, axis, rows, w, error, jacobian):
 
 @njit(cache=True, **INNER)
 def levenberg_marquardt(chain, rows, targets, axis, most_steps, stop, w):
-    """Bring w.x towards targets, inside the limits; the errors at its end are in w.error, their squares are returned.
+    """Bring w.x towards targets inside the limits; returns the squared errors of w.error.
 
     A coordinate whose step would leave the limits is held, and the others take over.
     """
     n, zero = chain.low.size, 0.0 * w.x[0]
     for j in range(n):
         w.x[j] = w.current[j] = greatest(least(w.x[j], chain.high[j]), chain.low[j])
-        w.pull[j, 0] = zero
+        w.gradient[j, 0] = zero
     cost, damping = zero + np.inf, zero + 10.0 * FIRST_DAMPING
     for step in range(most_steps + 1):
         trial = task(chain, targets, axis, rows, w, w.trial_error, w.trial_jacobian)
@@ -271,7 +274,10 @@ def levenberg_marquardt(chain, rows, targets, axis, most_steps, stop, w):
 
 @njit(**INNER)
 def pressure_share(chain, scoring, j, w):
-    """Share of the pressure range of coordinate j at w.x, its slope and curvature by the share of the coordinate's range."""
+    """Return the share of its pressure range of coordinate j at w.x, its slope and curvature.
+
+    Both are by the share of the coordinate's range.
+    """
     pieces, scale = scoring.shares[j], SHARE_PIECES / (chain.high[j] - chain.low[j])
     for k in range(WIDTH):
         at = (w.numbers[j, k] - chain.low[j]) * scale
@@ -285,7 +291,7 @@ def pressure_share(chain, scoring, j, w):
 
 @njit(**INNER)
 def scores(chain, scoring, present, w):
-    """Write the total and the three scores of w.x to w.value; present (s, 2) bending vectors now [rad]."""
+    """Write the total and the three scores of w.x to w.value; present as in `principles`."""
     change, growth, stiffness = principles(chain, w.x, present)
     for j in range(chain.low.size):
         if scoring.pressed[j]:
@@ -298,7 +304,7 @@ def scores(chain, scoring, present, w):
 
 @njit(**INNER)
 def score_model(chain, scoring, present, rounding, w):
-    """Gradient of the total score at w.x in w.pull, and a matrix that curves about as much in w.hessian, its lower half.
+    """Write the gradient of the total score at w.x to w.gradient, and its curvature to w.hessian.
 
     The kinks of the scores, where a bend is zero or the present one, are rounded off by `rounding`
     [rad]; each length there is replaced by the parabola that touches it from above (iteratively
@@ -308,11 +314,11 @@ def score_model(chain, scoring, present, rounding, w):
     for j in range(n):
         for c in range(j + 1):
             w.hessian[j, c] = zero
-        w.pull[j, 0] = zero
+        w.gradient[j, 0] = zero
         if scoring.pressed[j]:
             _, slope, curvature = pressure_share(chain, scoring, j, w)
             factor = weights[2] / scoring.pressed.sum()
-            w.pull[j, 0], w.hessian[j, j] = factor * slope, greatest(factor * curvature, 0.0)
+            w.gradient[j, 0], w.hessian[j, j] = factor * slope, greatest(factor * curvature, 0.0)
     for i in range(segments):
         w.bends[i, 0], w.bends[i, 1], _, _, _ = bend(chain, i, w.x)
     rounded = rounding * rounding
@@ -342,7 +348,7 @@ def score_model(chain, scoring, present, rounding, w):
             row = chain.firsts[i] + a
             ax, ay, _, _ = bend_slope(chain, i, a, w.x)
             reach = chain.high[row] - chain.low[row]
-            w.pull[row, 0] = w.pull[row, 0] + (gx * ax + gy * ay) * reach
+            w.gradient[row, 0] = w.gradient[row, 0] + (gx * ax + gy * ay) * reach
             for b in range(a + 1):
                 column = chain.firsts[i] + b
                 bx, by, _, _ = bend_slope(chain, i, b, w.x)
@@ -353,7 +359,7 @@ def score_model(chain, scoring, present, rounding, w):
 
 @njit(**INNER)
 def improve(chain, rows, scoring, present, targets, axis, w):
-    """Lower the scores of w.x along the null space of the task, inside the limits, by a primal-dual interior-point method.
+    """Lower the scores of w.x along the task's null space by a primal-dual interior-point method.
 
     The barrier in front of the limits and the rounding of the scores' kinks fall from step to step.
     Every start makes the same steps; the result meets the task to about 1e-6 m and wants a last
@@ -375,9 +381,9 @@ def improve(chain, rows, scoring, present, targets, axis, w):
             low, high = 1.0 / w.share[j], 1.0 / (1.0 - w.share[j])
             curvature = LEAST_CURVATURE + w.below[j] * low + w.above[j] * high
             w.hessian[j, j] = w.hessian[j, j] + curvature
-            w.pull[j, 0] = w.pull[j, 0] + barrier * (high - low)
+            w.gradient[j, 0] = w.gradient[j, 0] + barrier * (high - low)
         factorise(w.hessian, n)
-        solve_lower(w.hessian, w.pull, 0, n)
+        solve_lower(w.hessian, w.gradient, 0, n)
         for r in range(rows):
             solve_lower(w.hessian, w.white, r, n)
         damped_step(w, n, rows, zero + 1e-9)
@@ -411,7 +417,7 @@ def task_errors(rows, w):
 
 @njit(**INNER)
 def _keep(chain, rows, scoring, present, tolerances, used, w, found, residuals, every, count):
-    """Append those of the first `used` starts that meet the task to found, residuals and every; returns how many there are then."""
+    """Append those of the first `used` starts that meet the task; returns the new count."""
     scores(chain, scoring, present, w)
     task_errors(rows, w)
     for k in range(used):
@@ -427,7 +433,7 @@ def _keep(chain, rows, scoring, present, tolerances, used, w, found, residuals, 
 
 @njit(**INNER)
 def _apart(chain, actuation, totals, spacing):
-    """Rows of actuation (m, n), best first, each of which differs from all before it by the spacing in some coordinate.
+    """Return the rows of actuation (m, n), best first, that differ by the spacing from all before.
 
     A tendon's bend and direction are compared as its bending vector, which is the same for equal
     shapes.
@@ -535,7 +541,10 @@ def _refine_batch(chain, rows, first, starts, targets, axis, most_steps, residua
 
 @njit(parallel=True, **_CACHED)
 def refine(chain, rows, starts, targets, axis, most_steps, residuals, axis_errors):
-    """Refine each row of starts (m, n), in place, to its target of (m, 3), on all cores; errors (m,) [m] and [rad] are written."""
+    """Refine each row of starts (m, n), in place, to its target of (m, 3), on all cores.
+
+    Distances (m,) [m] and axis errors (m,) [rad] are written.
+    """
     for batch in prange((starts.shape[0] + WIDTH - 1) // WIDTH):
         _refine_batch(
             chain,

@@ -1,4 +1,4 @@
-"""Batched forward kinematics: the same poses as `Arm.fk`, compiled for all cores, or on a torch device.
+"""Batched forward kinematics: the poses of `Arm.fk`, compiled for all cores or on a torch device.
 
 Imported only where many poses are wanted, because loading the compiler takes longer than answering
 one pose.
@@ -22,9 +22,11 @@ def fk_batch(
 
     Args:
         arm: The arm, of any kinds.
-        actuation: (..., n), lengths [m] for bellows; `Robot.actuation` in general. Values are not checked: NaN gives NaN.
-        out: (m, 4, 4) float64, contiguous, m = the product of the leading shape, to write into. A new array of a million poses costs
-            as much as filling it, because the system hands out its pages one by one.
+        actuation: (..., n), lengths [m] for bellows; `Robot.actuation` in general. Values are not
+            checked: NaN gives NaN.
+        out: (m, 4, 4) float64, contiguous, m = the product of the leading shape, to write into. A
+            new array of a million poses costs as much as filling it, because the system hands out
+            its pages one by one.
         device: `cpu`, `cuda`, ... to work through torch in float64; the compiled loops where None.
 
     Returns:
@@ -47,7 +49,8 @@ def fk_batch(
         or not poses.flags.c_contiguous
     ):
         raise KinematicsError(
-            f'out of shape {poses.shape} and type {poses.dtype}: give a contiguous float64 array ({len(rows)}, 4, 4)'
+            f'out of shape {poses.shape} and type {poses.dtype}: '
+            f'give a contiguous float64 array ({len(rows)}, 4, 4)'
         )
     if device is None:
         compiled_formulas.poses(arm.chain, rows, poses)

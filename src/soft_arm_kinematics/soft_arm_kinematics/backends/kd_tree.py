@@ -1,4 +1,4 @@
-"""A KD-tree of points in space, compiled: built on all cores, kept in plain arrays, so that a stored tree needs no building.
+"""A KD-tree of points in space, compiled; it is kept in plain arrays and stored with its points.
 
 The points are put in tree order: node k of a level covers an even share of the rows, split at the
 median of its longest side. Children of node k are 2k + 1 and 2k + 2; the leaves hold the rows
@@ -20,7 +20,7 @@ def levels_of(rows: int) -> int:
 
 @njit(cache=True)
 def _split(points, order, low, high, middle, axis):
-    """Put the rows low..high of `order` so that those before `middle` are no greater along the axis than those from it on."""
+    """Order the rows low..high so that those before `middle` are the smaller along the axis."""
     while high - low > 1:
         a, b, c = (
             points[order[low], axis],
@@ -112,7 +112,7 @@ def near(points, axes, values, target, radius, at_least, found):
         points, axes, values: The tree.
         target: (3,).
         radius: All rows within it are wanted.
-        at_least: The radius, which must be greater than 0 then, grows until so many are found, or all.
+        at_least: The radius, greater than 0, grows until so many are found, or all.
         found: (k,) int64, receives the rows; of more than k, the first k in tree order.
 
     Returns:

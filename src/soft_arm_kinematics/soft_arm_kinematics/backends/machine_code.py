@@ -6,7 +6,7 @@ of a cache file holds a hash of every source of ours that the function's module 
 not. Machine code of other sources is therefore never read, however the package was built or edited,
 and is removed when new machine code is stored.
 
-`njit` and `callback` take the place of numba's `njit` and `cfunc`. Compiling that takes longer than
+`njit` takes the place of numba's. Compiling that takes longer than
 `LONG_S` is told as a warning to the log of this module, which Python prints on stderr where no log
 is set up.
 """
@@ -18,23 +18,21 @@ import importlib.util
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import numba
-from numba.core import sigutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.ccallback import CFunc
 
-OURS = 'soft_arm_'  # names of packages whose sources are looked at begin so; other packages change with their version only
+OURS = 'soft_arm_'  # names of the packages whose sources are hashed begin so
 LONG_S = 2.0  # compiling that takes longer is told
 
 _log = logging.getLogger(__name__)
 
 
 def njit(*, cache: bool = False, **options):
-    """Decorator like numba's `njit`; with `cache`, the machine code is kept until one of the sources that it is made of changes."""
+    """Decorate like numba's `njit`; `cache` keeps machine code until one of its sources changes."""
 
     def compiled(function):
         dispatcher = numba.njit(**options)(function)  # noqa: TID251
@@ -47,17 +45,8 @@ def njit(*, cache: bool = False, **options):
     return compiled
 
 
-def callback(signature, function: Callable, **options) -> CFunc:
-    """Compile a function to one with an `address`, as numba's `cfunc` does, with the cache of `njit`."""
-    arguments, result = sigutils.normalize_signature(signature)
-    compiled = CFunc(function, (arguments, result), locals={}, options=options)
-    compiled._cache = _SourcesCache(function)
-    compiled.compile()
-    return compiled
-
-
 def sources_of(module: str) -> dict[str, bytes]:
-    """Sources of a module and of all modules of ours that it imports at its top level, directly or not, by name."""
+    """Return the sources of a module and of all our modules that it imports, directly or not."""
     found, open_ = {}, [module]
     while open_:
         name = open_.pop()
@@ -87,7 +76,7 @@ def _read(module: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 def _executed(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that run when a module is imported; what stands in functions cannot enter machine code."""
+    """Yield the statements that run on import; imports in functions cannot enter machine code."""
     for statement in statements:
         yield statement
         if isinstance(statement, ast.If) and 'TYPE_CHECKING' in ast.unparse(statement.test):
@@ -145,7 +134,7 @@ class _SourcesCache(FunctionCache):
 
 
 class _Clock:
-    """Tells the log when compiling takes long, and when it has ended; of functions within one another, the outermost."""
+    """Log when compiling takes long, and when it ends; of nested functions, the outermost."""
 
     _outermost: '_Clock | None' = None
 

@@ -1,4 +1,4 @@
-"""The formulas of every segment on torch tensors: batched poses and Jacobians in float64, on any of its devices.
+"""`segments.formulas` on torch tensors: batched poses and Jacobians in float64, on any device.
 
 Imported only where a device is given, because torch takes seconds to import and need not be there.
 """
@@ -13,7 +13,8 @@ try:
     import torch
 except ImportError as error:
     raise KinematicsError(
-        f'a device needs torch ({error}): install it with `pip install -r requirements/train.in`, or give no device'
+        f'a device needs torch ({error}): '
+        'install it with `pip install -r requirements/train.in`, or give no device'
     ) from error
 
 _formulas = formulas.derived(torch)
@@ -31,7 +32,8 @@ def tensor(values: np.ndarray, device: str) -> torch.Tensor:
     except (RuntimeError, AssertionError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise KinematicsError(
-            f'device {device!r}: torch cannot use it for float64 here ({reason}); give cpu, cuda or no device'
+            f'device {device!r}: torch cannot use it for float64 here ({reason}); '
+            'give cpu, cuda or no device'
         ) from error
 
 
@@ -48,7 +50,7 @@ def fk(chain: Chain, actuation: torch.Tensor) -> torch.Tensor:
 
 
 def twist_jacobian(chain: Chain, actuation: torch.Tensor) -> torch.Tensor:
-    """Return the twist of the tip in the base per unit of each coordinate, (m, 6, n), at actuation (m, n)."""
+    """Return the twist of the tip per unit of each coordinate, (m, 6, n), at actuation (m, n)."""
     m, n = actuation.shape
     frame = formulas.IDENTITY
     jacobian = torch.zeros(n, 6, m, dtype=actuation.dtype, device=actuation.device)

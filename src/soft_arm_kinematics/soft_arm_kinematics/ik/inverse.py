@@ -1,4 +1,4 @@
-"""Inverse kinematics: all ways found to bring the tip to a target, best first by the arm paper's three principles.
+"""Inverse kinematics: solutions of one target, best first by the arm paper's three principles.
 
 A position leaves a three-dimensional family of solutions (six lengths, three conditions). The table
 gives starts spread over that family, refinement brings every start onto it, each is then improved
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from soft_arm_kinematics.arm import Arm, BellowsArm
@@ -35,14 +36,16 @@ RESIDUAL_M = 1e-6  # a solution's tip is nearer to the target than this
 AXIS_TOLERANCE_RAD = 1e-5
 _POSITION, _POSITION_AND_AXIS = 3, 6  # rows of the task
 _TOLERANCES = np.array([0.5 * RESIDUAL_M, AXIS_TOLERANCE_RAD])
-MERGE_SPACING = 0.008  # solutions nearer than this share of every coordinate's range are one: 1 mm of the arm's 70..195 mm
+MERGE_SPACING = (
+    0.008  # share of a coordinate's range: nearer solutions are one (1 mm of 70..195 mm)
+)
 LARGEST_TARGET_M = 100.0  # no arm is so long: more is another unit or a mistake
 _BOUNDARY_STARTS = 3  # nearest local minima that are polished on the edge of the workspace
 
 
 @dataclass(frozen=True, eq=False)
 class IkSolution:
-    """One solution; arrays in robot-file order. Scores as in `scores.principle_scores`, lower is better.
+    """One solution; arrays in robot-file order, scores as in `scores.principle_scores`.
 
     `actuation` is what `Arm.fk` takes: `lengths_m` where all segments have bellows. `pressures_pa`
     are the chambers'.
@@ -68,7 +71,7 @@ class IkSolution:
 
 
 class IkSolutions(Sequence):
-    """Solutions best first; pressures, angles and sentences are worked out when the first one is looked at.
+    """Solutions best first; pressures, angles and sentences are computed when one is looked at.
 
     Attributes:
         actuation: (k, n).
@@ -90,7 +93,7 @@ class IkSolutions(Sequence):
     def __len__(self) -> int:
         return len(self.actuation)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]  # an int or a slice
         return self._all[index]
 
     @cached_property
@@ -104,24 +107,23 @@ class IkSolutions(Sequence):
             if isinstance(arm, BellowsArm)
             else low + shares[:, columns] * (high - low)
         )
-        margins_pa = (
-            np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1)
-            if len(columns)
-            else [None] * len(self)
-        )
+        margins_pa = np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1, initial=np.inf)
         theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(self.actuation))
         sentences = explanations(arm, self.actuation, self._present)
         return tuple(
             IkSolution(
-                self.actuation[i],
-                pressures_pa[i],
-                theta[i],
-                phi[i],
-                ell[i],
-                float(self.residuals_m[i]),
-                *self.scores[i].tolist(),
-                None if margins_pa[i] is None else float(margins_pa[i]),
-                sentences[i],
+                actuation=self.actuation[i],
+                pressures_pa=pressures_pa[i],
+                theta_rad=theta[i],
+                phi_rad=phi[i],
+                ell_m=ell[i],
+                residual_m=float(self.residuals_m[i]),
+                score=float(self.scores[i, 0]),
+                score_angle_change=float(self.scores[i, 1]),
+                score_bend_growth=float(self.scores[i, 2]),
+                score_stiffness=float(self.scores[i, 3]),
+                pressure_margin_pa=float(margins_pa[i]) if len(columns) else None,
+                explanation=sentences[i],
             )
             for i in range(len(self))
         )
@@ -166,9 +168,9 @@ class InverseKinematics:
 
     def solve(
         self,
-        target_m,
-        axis=None,
-        present_lengths_m=None,
+        target_m: ArrayLike,
+        axis: ArrayLike | None = None,
+        present_lengths_m: ArrayLike | None = None,
         max_solutions: int | None = None,
         held_segments: Sequence[str] = (),
     ) -> IkResult:
@@ -176,9 +178,9 @@ class InverseKinematics:
 
         Args:
             target_m: (3,) tip position in the base frame [m].
-            axis: (3,) wanted direction of the tip's z axis, of any length, or None for any direction.
-            present_lengths_m: (n,) where the arm is now, for the scores: lengths [m], or actuation of an arm without bellows; at rest
-                where None.
+            axis: (3,) wanted direction of the tip's z axis, of any length, or None for any.
+            present_lengths_m: (n,) where the arm is now, for the scores: lengths [m], or actuation
+                of an arm without bellows; at rest where None.
             max_solutions: Largest number of solutions; all where None.
             held_segments: Names of segments that keep their present actuation. The solutions are
                 scored alike, but not improved along the family that is left.
@@ -197,6 +199,7 @@ class InverseKinematics:
         if held_segments:
             return self._solve_held(target_m, axis, present, max_solutions, held_segments)
         rows = _POSITION if axis is None else _POSITION_AND_AXIS
+        direction = np.zeros(3) if axis is None else axis
         for at_least, at_most, most_steps in (
             (AT_LEAST, AT_MOST, FEW_STEPS),
             (MANY_STARTS, MANY_STARTS, MANY_STEPS),
@@ -211,7 +214,7 @@ class InverseKinematics:
                 near,
                 at_most,
                 target_m,
-                target_m if axis is None else axis,
+                direction,
                 most_steps,
                 _TOLERANCES,
                 MERGE_SPACING,
@@ -234,7 +237,8 @@ class InverseKinematics:
                 target_m,
                 0.0,
                 f'target {_mm(target_m)} mm can be reached, but not with the tip axis along '
-                f'{np.round(axis, 3).tolist()} inside the limits: choose another axis, or none',
+                f'{np.round(direction, 3).tolist()} inside the limits: '
+                'choose another axis, or none',
             )
         nearest_m, distance_m = self.nearest(target_m, found[np.argsort(residuals_m)])
         return IkResult(
@@ -247,7 +251,14 @@ class InverseKinematics:
             f'workspace: the nearest reachable point is {_mm(nearest_m)} mm, move the target there',
         )
 
-    def _solve_held(self, target_m, axis, present, max_solutions, held_segments) -> IkResult:
+    def _solve_held(
+        self,
+        target_m: np.ndarray,
+        axis: np.ndarray | None,
+        present: np.ndarray,
+        max_solutions: int | None,
+        held_segments: Sequence[str],
+    ) -> IkResult:
         """Solve with held segments: refine starts of the table in which these keep their place."""
         columns, limits = self._held_columns(held_segments), self.arm.actuation_limits.copy()
         limits[:, columns] = present[columns]
@@ -261,11 +272,13 @@ class InverseKinematics:
             best = int(np.argmin(residuals_m))
             nearest_m = self.arm.fk(found[best])[:3, 3]
             message = (
-                f'target {_mm(target_m)} mm can be reached with {held}, but not with the tip axis along {np.round(axis, 3).tolist()}: '
+                f'target {_mm(target_m)} mm can be reached with {held}, but not with the tip axis '
+                f'along {np.round(target_m if axis is None else axis, 3).tolist()}: '
                 'choose another axis, or none'
                 if near.any()
-                else f'target {_mm(target_m)} mm is {residuals_m[best] * 1e3:.3f} mm out of reach with {held}: '
-                f'the nearest point found is {_mm(nearest_m)} mm, move the target there or hold fewer segments'
+                else f'target {_mm(target_m)} mm is {residuals_m[best] * 1e3:.3f} mm out of reach '
+                f'with {held}: the nearest point found is {_mm(nearest_m)} mm, '
+                'move the target there or hold fewer segments'
             )
             return IkResult(
                 target_m,
@@ -289,7 +302,7 @@ class InverseKinematics:
         solutions = IkSolutions(self.arm, found[kept], residuals_m[kept], every, present)
         return IkResult(target_m, True, solutions, target_m, 0.0, '')
 
-    def _held_columns(self, held_segments) -> np.ndarray:
+    def _held_columns(self, held_segments: Sequence[str]) -> np.ndarray:
         """Return the places of the held segments' coordinates in an actuation vector."""
         names = self.arm.robot.segment_names
         for name in held_segments:
@@ -305,11 +318,15 @@ class InverseKinematics:
         return np.concatenate([columns for name, columns in parts if name in held_segments])
 
     def nearest(self, target_m: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, float]:
-        """Nearest reachable point (3,) [m] of a target outside and its distance [m]: the first few starts polished with bounds."""
+        """Find the nearest reachable point (3,) [m] of a target outside, and its distance [m]."""
         low, high = self.arm.actuation_limits
         target_m = np.asarray(target_m, dtype=float)
 
-        def squared(share):  # coordinates as shares of their range, so that all have the same scale
+        def squared(
+            share: np.ndarray,
+        ) -> tuple[
+            float, np.ndarray
+        ]:  # coordinates as shares of their range, so that all have the same scale
             actuation = low + share * (high - low)
             error_m = self.arm.fk(actuation)[:3, 3] - target_m
             return error_m @ error_m * 1e4, 2e4 * (
@@ -331,32 +348,34 @@ class InverseKinematics:
         nearest_m = self.arm.fk(low + best.x * (high - low))[:3, 3]
         return nearest_m, float(np.linalg.norm(nearest_m - target_m))
 
-    def _checked(self, target_m, axis, present):
-        target_m = _vector('target', target_m, 3, 'm')
-        if np.abs(target_m).max() > LARGEST_TARGET_M:
+    def _checked(
+        self, target_m: ArrayLike, axis: ArrayLike | None, present: ArrayLike | None
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+        target = _vector('target', target_m, 3, 'm')
+        if np.abs(target).max() > LARGEST_TARGET_M:
             raise KinematicsError(
-                f'target {np.abs(target_m).max():.6g} m from the base is more than {LARGEST_TARGET_M:g} m: give metres, not millimetres'
+                f'target {np.abs(target).max():.6g} m from the base is more than '
+                f'{LARGEST_TARGET_M:g} m: give metres, not millimetres'
             )
+        direction = None
         if axis is not None:
-            axis = _vector('axis', axis, 3, '')
-            largest = np.abs(axis).max()
+            direction = _vector('axis', axis, 3, '')
+            largest = np.abs(direction).max()
             if not largest > 1e-9:
                 raise KinematicsError(
-                    f'axis {axis.tolist()} has no direction: give a vector that is not zero, or no axis'
+                    f'axis {direction.tolist()} has no direction: '
+                    'give a vector that is not zero, or no axis'
                 )
-            axis = axis / largest  # its square may be too large for a float
-            axis /= np.linalg.norm(axis)
+            direction /= largest  # its square may be too large for a float
+            direction /= np.linalg.norm(direction)
         if present is None:
-            return target_m, axis, self._rest
+            return target, direction, self._rest
         what, unit = f'present {self.arm.actuation_name}', self.arm.actuation_unit
-        return (
-            target_m,
-            axis,
-            np.clip(_vector(what, present, self.arm.n_actuators, unit), *self.arm.actuation_limits),
-        )
+        start = _vector(what, present, self.arm.n_actuators, unit)
+        return target, direction, np.clip(start, *self.arm.actuation_limits)
 
 
-def _scoring(arm):
+def _scoring(arm: Arm) -> Scoring:
     """What the compiled scores need of an arm; where it is now comes with each request."""
     low, high = arm.actuation_limits
     steps = np.linspace(0.0, 1.0, SHARE_PIECES + 1)[:, None]
@@ -376,14 +395,14 @@ def _scoring(arm):
     )
 
 
-def _vector(what, values, size, unit):
-    values = np.array(values, dtype=float)
-    if values.shape != (size,):
-        raise KinematicsError(f'{what}: {values.size} numbers, give {size} [{unit or "1"}]')
-    if not all(map(math.isfinite, values.tolist())):
-        raise KinematicsError(f'{what} {values.tolist()} {unit}: give finite numbers')
-    return values
+def _vector(what: str, values: ArrayLike, size: int, unit: str) -> np.ndarray:
+    vector = np.array(values, dtype=float)
+    if vector.shape != (size,):
+        raise KinematicsError(f'{what}: {vector.size} numbers, give {size} [{unit or "1"}]')
+    if not all(map(math.isfinite, vector.tolist())):
+        raise KinematicsError(f'{what} {vector.tolist()} {unit}: give finite numbers')
+    return vector
 
 
-def _mm(point_m):
+def _mm(point_m: ArrayLike) -> str:
     return '({:.2f}, {:.2f}, {:.2f})'.format(*(np.asarray(point_m) * 1e3))

@@ -1,6 +1,7 @@
 """Batched Jacobians and Levenberg-Marquardt steps inside the limits, compiled for all cores."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.backends import compiled_formulas, compiled_solver
@@ -10,7 +11,7 @@ MAX_STEPS = 60
 
 
 def twist_jacobian_batch(arm: Arm, actuation: np.ndarray, device: str | None = None) -> np.ndarray:
-    """The same as `Arm.twist_jacobian`, (..., 6, n) of actuation (..., n), on all cores at compiled speed or on a torch device.
+    """Compute `Arm.twist_jacobian` of actuation (..., n) on all cores or a torch device.
 
     Rows are velocity [m] and angular velocity [rad] per unit of each coordinate [m, Pa or rad].
 
@@ -74,14 +75,14 @@ def refine(
     return found, residuals_m, axis_errors_rad
 
 
-def _starts(arm, starts):
+def _starts(arm: Arm, starts: np.ndarray) -> np.ndarray:
     starts = np.array(arm.checked(starts), order='C')
     if starts.ndim != 2:
         raise KinematicsError(f'starts of shape {starts.shape}: give (k, {arm.n_actuators})')
     return starts
 
 
-def _finite(what, values, shape):
+def _finite(what: str, values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     values = np.ascontiguousarray(values, dtype=float)
     if values.shape != shape or not np.isfinite(values).all():
         raise KinematicsError(

@@ -1,5 +1,7 @@
 """The arm paper's three principles for choosing among solutions, as penalties: lower is better."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from soft_arm_kinematics.arm import Arm, BellowsArm
@@ -7,7 +9,7 @@ from soft_arm_kinematics.segments import formulas, pcc
 
 
 def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:
-    """Share of its pressure range of each coordinate that has a pressure, (..., n); NaN for the others (tendons)."""
+    """Return each coordinate's share of its pressure range, (..., n); NaN for tendons."""
     actuation = np.asarray(actuation, dtype=float)
     if isinstance(arm, BellowsArm):
         low, high = arm.pressure_limits_pa
@@ -16,17 +18,16 @@ def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:
     shares = (actuation - low) / (high - low)
     for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
         if segment.kind == 'bellows':
-            curve, (first, last) = segment.actuators.curve, segment.actuators.pressure_limits_pa
-            shares[..., columns] = (
-                np.interp(actuation[..., columns], curve.length_m, curve.pressure_pa) - first
-            ) / (last - first)
+            curve, limits_pa = segment.actuators.curve, segment.actuators.pressure_limits_pa
+            pressures_pa = np.interp(actuation[..., columns], curve.length_m, curve.pressure_pa)
+            shares[..., columns] = (pressures_pa - limits_pa[0]) / np.diff(limits_pa)
         elif segment.kind == 'tendon':
             shares[..., columns] = np.nan
     return shares
 
 
 def unused_vacuum(arm: Arm, actuation: np.ndarray) -> np.ndarray:
-    """Mean share of the pressure range that lies between the chambers and their least pressure, (...); 0 without pressures."""
+    """Return the mean of `pressure_shares` over the coordinates that have one, (...); else 0."""
     shares = pressure_shares(arm, actuation)
     pressed = ~np.isnan(shares)
     return np.where(pressed, shares, 0.0).sum(axis=-1) / np.maximum(pressed.sum(axis=-1), 1)
@@ -42,12 +43,13 @@ def principle_scores(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> np
 
     Returns:
         (k, 3):
-        0. angle change [rad]: change of each segment's bending vector; the last of s segments counts 1/s, the first counts 1, so
-           that joints near the tip move first.
-        1. bend growth [rad]: sum over the segments of the growth of theta; negative where the arm straightens.
-        2. stiffness [1]: how far neighbouring bending planes differ (0 where equal or one segment is straight, 2 where opposite and
-           equally bent), plus the share of the pressure range that lies between the chambers and
-           full vacuum.
+        0. angle change [rad]: change of each segment's bending vector; the last of s segments
+           counts 1/s, the first counts 1, so that joints near the tip move first.
+        1. bend growth [rad]: sum over the segments of the growth of theta; negative where the arm
+           straightens.
+        2. stiffness [1]: how far neighbouring bending planes differ (0 where equal or one segment
+           is straight, 2 where opposite and equally bent), plus the share of the pressure range
+           that lies between the chambers and full vacuum.
     """
     present = arm.segment_arcs(present)[:, :2]
     change, growth, planes = formulas.principles(arm.chain, np.transpose(actuation), present)
@@ -67,10 +69,14 @@ def explanations(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> list[s
         for share in used
     ]
     return [
-        f'Bends {", ".join(f"{name} by {deg:.1f} deg" for name, deg in zip(arm.robot.segment_names, change_deg, strict=True))}; '
+        f'Bends {_each(arm.robot.segment_names, change_deg)}; '
         f'total bend {"grows" if growth_deg > 0 else "shrinks"} by {abs(growth_deg):.1f} deg; '
         f'planes differ by at most {plane_deg:.0f} deg{vacuum}.'
         for change_deg, growth_deg, plane_deg, vacuum in zip(
             changes_deg, growths_deg, planes_deg, vacuums, strict=True
         )
     ]
+
+
+def _each(names: Sequence[str], angles_deg: np.ndarray) -> str:
+    return ', '.join(f'{n} by {deg:.1f} deg' for n, deg in zip(names, angles_deg, strict=True))

@@ -18,11 +18,11 @@ _KINDS = {
 
 
 class Chain(NamedTuple):
-    """Numbers of s segments and n coordinates, in the form that `formulas` and the compiled loops take.
+    """Numbers of s segments and n coordinates, in the form that `formulas` takes.
 
     Attributes:
         kinds: (s,) `formulas.BELLOWS` ... `TENDON`.
-        firsts, counts: (s,) each segment's first coordinate and how many it has; they lie side by side.
+        firsts, counts: (s,) each segment's first coordinate and how many it has, side by side.
         twists: (s,) whether the closing twist is there.
         rigid_m: (s,) rigid ends [m].
         arc_matrices: (s, 3, most) arcs of lengths, for bellows.
@@ -79,8 +79,8 @@ def make_chain(
             chain.directions[i] = np.cos(segment.phi_rad), np.sin(segment.phi_rad)
             chain.lengths_m[i] = segment.length_m
             if segment.kind == 'single_bend':
-                theta = np.array(segment.theta_coefficients_rad)
-                chain.angle_coefficients[i, :4] = theta / segment.pressure_unit_pa ** np.arange(4)
+                units_pa = segment.pressure_unit_pa ** np.arange(4)
+                chain.angle_coefficients[i, :4] = segment.theta_coefficients_rad / units_pa
             else:
                 sites_m = segment.length_m * np.append(UNIT_NODES, 1.0)
                 of_nodes = node_coefficients(
@@ -116,7 +116,7 @@ def arcs(chain: Chain, actuation: np.ndarray) -> np.ndarray:
 
 
 def twist_jacobian(chain: Chain, actuation: np.ndarray) -> np.ndarray:
-    """Twist of the tip in the base per unit of each coordinate, (..., 6, n): velocity [m], then angular velocity [rad]."""
+    """Return the twist of the tip per unit of each coordinate, (..., 6, n), velocity first."""
     n = actuation.shape[-1]
     x, frame = np.moveaxis(actuation, -1, 0), formulas.IDENTITY
     jacobian = np.zeros((n, 6) + actuation.shape[:-1])

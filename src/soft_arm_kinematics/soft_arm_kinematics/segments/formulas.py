@@ -1,31 +1,36 @@
 """Every kind of segment and the chain of segments, defined once as plain functions of numbers.
 
-A number is a float, a NumPy array, a torch tensor, or, where this module is compiled, a vector of the
-processor: `derived` gives the same functions for another library. Everything else that computes poses
-and Jacobians calls these functions.
+A number is a float, a NumPy array, a torch tensor, or, where this module is compiled, a vector of
+the processor: `derived` gives the same functions for another library. Everything else that computes
+poses and Jacobians calls these functions.
 
 A segment's end is bent by the vector u = theta (cos phi, sin phi) [rad]. Its rotation is, with A =
 sin(theta) / theta and B = (1 - cos(theta)) / theta^2,
 
     R = I + A [w] + B [w]^2,   w = (-u_y, u_x, 0).
 
-An arc of constant curvature and length ell ends at p = ell (B u_x, B u_y, A); a modal segment ends at
-the integral of its tangent. In these coordinates everything is smooth through theta = 0. Without the
-closing twist (gripper paper) R is followed by Rz(phi): its direction about z is then undefined at
-theta = 0, where phi = 0 is taken for bellows. The other kinds know their phi, whatever the sign of
-their bend.
+An arc of constant curvature and length ell ends at p = ell (B u_x, B u_y, A); a modal segment ends
+at the integral of its tangent. In these coordinates everything is smooth through theta = 0. Without
+the closing twist (gripper paper) R is followed by Rz(phi): its direction about z is then undefined
+at theta = 0, where phi = 0 is taken for bellows. The other kinds know their phi, whatever the sign
+of their bend.
 
 Sources: soft arm with 3-D vision, section 2 (bellows, closing twist); gripper digital twin, (4)-(8)
-(single bends, no closing twist); modal kinematics, (1)-(9) and (26)-(29) (modal); squid limbs (tendons). The
-derivatives are the left Jacobian of the rotation group.
+(single bends, no closing twist); modal kinematics, (1)-(9) and (26)-(29) (modal); squid limbs
+(tendons). The derivatives are the left Jacobian of the rotation group.
 """
 
 import math
 from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
+from typing import Any, TypeAlias
 
 import numpy as xp
 
+Number: TypeAlias = Any  # a float, an array, a tensor or a vector
+Numbers: TypeAlias = Any  # of them, or of plain numbers, by index
+Chain: TypeAlias = Any  # `chain.Chain` or its like
+Frame: TypeAlias = tuple[Number, ...]  # 12 numbers: axes x, y and z, and origin [m]
 BELLOWS, SINGLE_BEND, MODAL, TENDON = range(4)
 STRAIGHT_RAD = 1e-12  # bend below which its direction is rounding noise and phi = 0 is taken
 SERIES_BELOW = 1.0  # theta^2 [rad^2] below which C and D are summed as series
@@ -35,7 +40,7 @@ _C = tuple((-1.0) ** k / math.factorial(2 * k + 3) for k in range(9))
 _D = tuple((-1.0) ** k / math.factorial(2 * k + 4) for k in range(9))
 
 
-def derived(library, decorate: Callable = lambda function: function) -> SimpleNamespace:
+def derived(library: Any, decorate: Callable = lambda function: function) -> SimpleNamespace:
     """Return these functions with the elementary functions of another library, each decorated."""
     scope = dict(globals(), xp=library)
     for name, value in globals().items():
@@ -46,7 +51,7 @@ def derived(library, decorate: Callable = lambda function: function) -> SimpleNa
     return SimpleNamespace(**scope)
 
 
-def polynomial(coefficients, x):
+def polynomial(coefficients: Numbers, x: Number) -> tuple[Number, Number]:
     """Value and slope of a polynomial with coefficients of rising powers, by Horner's rule."""
     value, slope = 0.0 * x + coefficients[len(coefficients) - 1], 0.0 * x
     for power in range(len(coefficients) - 2, -1, -1):
@@ -55,14 +60,14 @@ def polynomial(coefficients, x):
     return value, slope
 
 
-def bend_functions(theta2):
+def bend_functions(theta2: Number) -> tuple[Number, Number]:
     """A and B of theta^2 [rad^2]; through the half angle, nothing cancels at any bend."""
     half = 0.5 * xp.sqrt(theta2 + _TINY)
     sinc = xp.sin(half) / half
     return sinc * xp.cos(half), 0.5 * sinc * sinc
 
 
-def bend_derivatives(theta2, a, b):
+def bend_derivatives(theta2: Number, a: Number, b: Number) -> tuple[Number, Number, Number]:
     """C = (1 - A) / theta^2, dA = (dA/dtheta) / theta and dB = (dB/dtheta) / theta."""
     c, _ = polynomial(_C, theta2)
     d, _ = polynomial(_D, theta2)
@@ -72,8 +77,10 @@ def bend_derivatives(theta2, a, b):
     return c, c - b, 2.0 * d - c
 
 
-def modal_end(node_coefficients, weights_m, pressure_pa):
-    """Integrate the tangent (sin theta, cos theta) along a modal segment by Gauss-Legendre quadrature.
+def modal_end(
+    node_coefficients: Numbers, weights_m: Numbers, pressure_pa: Number
+) -> tuple[Number, Number, Number, Number]:
+    """Integrate the tangent (sin theta, cos theta) of a modal segment by Gauss-Legendre quadrature.
 
     Args:
         node_coefficients: Polynomial in the pressure of the tangent's angle at each node.
@@ -92,8 +99,8 @@ def modal_end(node_coefficients, weights_m, pressure_pa):
     return sideways, along, sideways_slope, along_slope
 
 
-def bend(chain, i, x):
-    """Bending vector u_x, u_y [rad], length [m], and cosine and sine of phi of segment i at actuation x."""
+def bend(chain: Chain, i: int, x: Numbers) -> tuple[Number, Number, Number, Number, Number]:
+    """Return u_x, u_y [rad], the length [m], and cos and sin of phi of segment i at actuation x."""
     first = chain.firsts[i]
     if chain.kinds[i] == BELLOWS:
         matrix = chain.arc_matrices[i]
@@ -121,7 +128,7 @@ def bend(chain, i, x):
     return theta * cos, theta * sin, chain.lengths_m[i], cos, sin
 
 
-def bend_slope(chain, i, j, x):
+def bend_slope(chain: Chain, i: int, j: int, x: Numbers) -> tuple[Number, Number, Number, Number]:
     """Derivatives of u_x, u_y, the length and phi of segment i by its j-th coordinate.
 
     The derivative of phi is that of tendons; `twists` adds that of bellows.
@@ -141,7 +148,7 @@ def bend_slope(chain, i, j, x):
     return slope * chain.directions[i, 0], slope * chain.directions[i, 1], 0.0, 0.0
 
 
-def directed(frame, x, y, z):
+def directed(frame: Frame, x: Number, y: Number, z: Number) -> tuple[Number, Number, Number]:
     """Components in the base of the vector (x, y, z) of a frame."""
     return (
         x * frame[0] + y * frame[3] + z * frame[6],
@@ -150,7 +157,9 @@ def directed(frame, x, y, z):
     )
 
 
-def advance(chain, i, x, frame, jacobian=None):
+def advance(
+    chain: Chain, i: int, x: Numbers, frame: Frame, jacobian: Numbers | None = None
+) -> Frame:
     """Frame at the end of segment i that starts at a frame.
 
     Args:
@@ -158,8 +167,8 @@ def advance(chain, i, x, frame, jacobian=None):
         i: Number of the segment.
         x: Actuation: x[j] is the number of coordinate j.
         frame: 12 numbers in the base: the frame's x, y and z axes, and its origin [m].
-        jacobian: None, or an array with entries [j, r]; the twists of the segment's end, taken as velocity at the base's
-            origin and angular velocity per unit of coordinate j, are added to it.
+        jacobian: None, or an array with entries [j, r]; the twists of the segment's end, taken as
+            velocity at the base's origin and angular velocity per unit of coordinate j, are added.
 
     Returns:
         12 numbers.
@@ -219,7 +228,7 @@ def advance(chain, i, x, frame, jacobian=None):
     return (xx, xy, xz, yx, yy, yz, zx, zy, zz, ex + zx * rigid, ey + zy * rigid, ez + zz * rigid)
 
 
-def move_to_tip(jacobian, count, frame):
+def move_to_tip(jacobian: Numbers, count: int, frame: Frame) -> None:
     """Turn velocities at the base's origin into velocities of the tip, for so many coordinates."""
     for j in range(count):
         wx, wy, wz = jacobian[j, 3], jacobian[j, 4], jacobian[j, 5]
@@ -228,7 +237,7 @@ def move_to_tip(jacobian, count, frame):
         jacobian[j, 2] = jacobian[j, 2] + wx * frame[10] - wy * frame[9]
 
 
-def principles(chain, x, present):
+def principles(chain: Chain, x: Numbers, present: Numbers) -> tuple[Number, Number, Number]:
     """Penalties of the arm paper's three principles at actuation x, but for the vacuum.
 
     Args:

@@ -1,4 +1,4 @@
-r"""Piecewise constant curvature: bellows lengths, arcs and poses of one segment, and their derivatives.
+r"""Piecewise constant curvature: bellows lengths, arcs and poses of one segment.
 
 An arc is the array (u_x, u_y, ell): the bending vector u = theta (cos phi, sin phi) [rad] and the
 centre-line length ell [m]. Its pose, defined in `formulas`, is the arm paper's
@@ -14,6 +14,7 @@ twin, equations (4)-(8) (no closing twist).
 from types import SimpleNamespace
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from soft_arm_kinematics.errors import KinematicsError
@@ -34,7 +35,7 @@ _ARCS = {  # one segment of `formulas` whose coordinates are the arc itself
 
 
 def polar_from_arcs(arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bend theta [rad] >= 0, direction phi [rad] in (-pi, pi] (0 below STRAIGHT_RAD) and ell [m] of arcs (..., 3)."""
+    """Return theta >= 0, phi in (-pi, pi] (0 where straight) [rad] and ell [m] of arcs (..., 3)."""
     arcs = _checked(arcs)
     theta = np.hypot(arcs[..., 0], arcs[..., 1])
     return (
@@ -44,13 +45,13 @@ def polar_from_arcs(arcs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarra
     )
 
 
-def arcs_from_polar(theta_rad, phi_rad, ell_m) -> np.ndarray:
-    """Arcs (..., 3) from bend angle [rad], direction of the bending plane [rad] and arc length [m], broadcast together."""
+def arcs_from_polar(theta_rad: ArrayLike, phi_rad: ArrayLike, ell_m: ArrayLike) -> np.ndarray:
+    """Return arcs (..., 3) of bend theta, direction phi [rad] and length ell [m], broadcast."""
     theta, phi, ell = np.broadcast_arrays(np.asarray(theta_rad, dtype=float), phi_rad, ell_m)
     return np.stack([theta * np.cos(phi), theta * np.sin(phi), ell], axis=-1)
 
 
-def _checked(arcs):
+def _checked(arcs: ArrayLike) -> np.ndarray:
     arcs = np.asarray(arcs, dtype=float)
     if arcs.shape[-1:] != (3,):
         raise KinematicsError(
@@ -60,7 +61,10 @@ def _checked(arcs):
 
 
 def lengths_matrix(angles_rad: np.ndarray, centre_radius_m: float) -> np.ndarray:
-    """Matrix M (n, 3) with lengths = M @ arc: L_j = ell - theta h cos(phi - beta_j), bellows j at angle beta_j and radius h [m]."""
+    """Return M (n, 3) with lengths = M @ arc: L_j = ell - theta h cos(phi - beta_j).
+
+    Bellows j stands at angle beta_j [rad] and radius h [m].
+    """
     beta = np.asarray(angles_rad, dtype=float)
     return np.stack(
         [-centre_radius_m * np.cos(beta), -centre_radius_m * np.sin(beta), np.ones_like(beta)],
@@ -69,7 +73,7 @@ def lengths_matrix(angles_rad: np.ndarray, centre_radius_m: float) -> np.ndarray
 
 
 def arcs_matrix(angles_rad: np.ndarray, centre_radius_m: float) -> np.ndarray:
-    """Matrix P (3, n) with arc = P @ lengths, least squares where there are more bellows than three.
+    """Return P (3, n) with arc = P @ lengths, least squares for more bellows than three.
 
     For bellows at 90, 210, 330 deg this is the paper's ell = mean(L), theta = 2 S / (3 h), phi =
     atan2(L2 + L3 - 2 L1, sqrt(3) (L2 - L3)).
@@ -82,7 +86,8 @@ def arc_transforms(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
 
     Args:
         arcs: (..., 3) as described above [rad, rad, m].
-        closing_twist: True: the bend adds no rotation about z (arm paper). False: Rz(phi) follows (gripper paper).
+        closing_twist: True: the bend adds no rotation about z (arm paper). False: Rz(phi) follows
+            (gripper paper).
 
     Returns:
         T_start_end, shape (..., 4, 4).
@@ -105,7 +110,8 @@ def arc_jacobians(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
 
     Args:
         arcs: (..., 3).
-        closing_twist: As in `arc_transforms`. Without it the rotation about z has no derivative at theta = 0; 0 is returned there.
+        closing_twist: As in `arc_transforms`. Without it the rotation about z has no derivative at
+            theta = 0; 0 is returned there.
 
     Returns:
         (..., 6, 3): rows 0..2 velocity of the end point, rows 3..5 angular velocity; columns u_x,
@@ -118,13 +124,13 @@ def arc_jacobians(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
     return np.moveaxis(jacobians, (0, 1), (-1, -2))
 
 
-def wrap(angle_rad):
+def wrap(angle_rad: ArrayLike) -> np.ndarray:
     """The same angle in [-pi, pi) [rad]."""
     return (np.asarray(angle_rad) + np.pi) % (2.0 * np.pi) - np.pi
 
 
 def q_xyzw(transforms: np.ndarray) -> np.ndarray:
-    """Unit quaternions (..., 4), order x y z w, w >= 0, of transforms or rotations (..., 3+, 3+)."""
+    """Return quaternions (..., 4) x y z w, w >= 0, of transforms or rotations (..., 3+, 3+)."""
     transforms = np.asarray(transforms, dtype=float)
     rotations = transforms[..., :3, :3].reshape(-1, 3, 3)
     return (

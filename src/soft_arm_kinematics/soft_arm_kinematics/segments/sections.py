@@ -1,19 +1,20 @@
-"""Rigid sections: joint values of a chain of R-R-P triples (turn, bend, extend) that follows a segment (squid paper, equations 7-13).
+"""Rigid sections: joint values of R-R-P triples (turn, bend, extend) along a segment (squid, 7-13).
 
 Three forms for an arc of bend theta, direction phi and length ell, cut into N sections, each one's
 values relative to the one before:
 
-chord    The joints lie on the arc. Lengths are chords, ell/N sinc(theta/2N); the first bend is theta/2N, the others theta/N. The tip's
-         position equals the arc's to rounding (< 1e-12 m). Its orientation lacks half a section,
-         theta/2N, which the closing bend adds: with it the pose is equal to rounding too. Modal
-         segments have this form with the chords of their own curve.
-tangent  The sections touch the arc: N - 1 bends of theta/(N-1), lengths T, 2T, .., 2T, T with T = ell/theta tan(theta/(2N-2)). Position and
-         orientation are equal to rounding with no closing bend; the joints lie outside the arc.
-         Needs N >= 2.
-paper    As the source's example: bends of the chord form and lengths ell/N, with the closing bend. The whole chain is too long by the
-         factor 1 / sinc(theta/2N): the tip is off by ell sinc(theta/2) (1 / sinc(theta/2N) - 1),
-         0.56 mm for 600 mm, N = 10 and a bend of 90 deg. Its orientation is equal to rounding. (The
-         source's "perfect match" holds for the drawing.)
+chord    The joints lie on the arc. Lengths are chords, ell/N sinc(theta/2N); the first bend is
+         theta/2N, the others theta/N. The tip's position equals the arc's to rounding (< 1e-12 m).
+         Its orientation lacks half a section, theta/2N, which the closing bend adds: with it the
+         pose is equal to rounding too. Modal segments have this form, with their curve's chords.
+tangent  The sections touch the arc: N - 1 bends of theta/(N-1), lengths T, 2T, .., 2T, T with
+         T = ell/theta tan(theta/(2N-2)). Position and orientation are equal to rounding with no
+         closing bend; the joints lie outside the arc. Needs N >= 2.
+paper    As the source's example: bends of the chord form and lengths ell/N, with the closing bend.
+         The whole chain is too long by the factor 1 / sinc(theta/2N): the tip is off by
+         ell sinc(theta/2) (1 / sinc(theta/2N) - 1), 0.56 mm for 600 mm, N = 10 and a bend of
+         90 deg. Its orientation is equal to rounding. (The source's "perfect match" holds for the
+         drawing.)
 
 The paper's example writes the angle to the chord of the whole arc, theta/2, for theta: its (45, 30
 deg) is a bend of 90 deg here.
@@ -52,7 +53,8 @@ def joint_values(shape: Configuration, form: Form = 'chord') -> np.ndarray:
         if segment.kind == 'modal':
             if form != 'chord':
                 raise KinematicsError(
-                    f'segment {segment.name} is modal: its sections have the chord form only, not {form}'
+                    f'segment {segment.name} is modal: '
+                    f'its sections have the chord form only, not {form}'
                 )
             values.append(
                 curve_sections(
@@ -85,7 +87,9 @@ def arc_sections(
     closing_twist: bool = True,
     form: Form = 'chord',
 ) -> np.ndarray:
-    """Joint values (3 count + 2,) of one arc: (turn [rad], bend [rad], extension [m]) of each section, then closing bend and turn [rad].
+    """Return the joint values (3 count + 2,) of one arc.
+
+    They are turn [rad], bend [rad] and extension [m] of each section, then closing bend and turn.
 
     Raises:
         KinematicsError: If a bend exceeds 90 deg or a turn 360 deg in either direction, or the
@@ -117,7 +121,7 @@ def arc_sections(
 def curve_sections(
     model: ModalModel, pressure_pa: float, phi_rad: float, count: int, closing_twist: bool = True
 ) -> np.ndarray:
-    """Joint values (3 count + 2,), chord form, of a modal bellows at one pressure [Pa], as `arc_sections`."""
+    """Return joint values as `arc_sections`, chord form, of a modal bellows at a pressure [Pa]."""
     positions, angles = model.shape(pressure_pa, model.length_m * np.arange(count + 1) / count)
     steps = np.diff(positions, axis=0)
     directions = np.unwrap(np.arctan2(steps[:, 0], steps[:, 1]))
@@ -134,7 +138,9 @@ def curve_sections(
 
 
 def chain_transforms(values: np.ndarray) -> np.ndarray:
-    """Poses (count + 2, 4, 4) of a segment's chain in its start frame: start, end of each section, and end after the closing joints.
+    """Return poses (count + 2, 4, 4) of a segment's sections in its start frame.
+
+    They are the start, the end of each section, and the end after the closing joints.
 
     Args:
         values: (3 count + 2,) as `arc_sections`.
@@ -151,11 +157,14 @@ def chain_transforms(values: np.ndarray) -> np.ndarray:
     return np.array([*poses, end])
 
 
-def _values(phi_rad, bends, lengths, closing, closing_twist):
+def _values(
+    phi_rad: float, bends: np.ndarray, lengths: np.ndarray, closing: float, closing_twist: bool
+) -> np.ndarray:
     if not np.all(np.abs(bends) <= BEND_LIMIT_RAD) or not abs(phi_rad) <= TURN_LIMIT_RAD:
         raise KinematicsError(
-            f'section bend {np.degrees(np.abs(bends).max()):.1f} deg, turn {np.degrees(phi_rad):.1f} deg: the limits are '
-            '90 and 360 deg; bend less or use more sections'
+            f'section bend {np.degrees(np.abs(bends).max()):.1f} deg, '
+            f'turn {np.degrees(phi_rad):.1f} deg: the limits are 90 and 360 deg; '
+            'bend less or use more sections'
         )
     triples = np.stack([np.zeros_like(bends), bends, lengths], axis=1)
     triples[0, 0] = phi_rad

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from soft_arm_kinematics.backends import kd_tree
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.inverse import MERGE_SPACING, InverseKinematics
-from soft_arm_kinematics.ik.refine import refine, twist_jacobian_batch
+from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.ik.scores import principle_scores
 from soft_arm_kinematics.workspace.table import build_table, load_table
 
@@ -278,13 +278,17 @@ def test_tree_finds_what_a_traversal_finds():
         )
 
 
-def test_compiled_jacobians_equal_the_plain_ones(any_arm):
-    low, high = any_arm.actuation_limits
-    actuation = np.random.default_rng(1).uniform(low, high, (2, 30, any_arm.n_actuators))
-    plain = any_arm.twist_jacobian(actuation)
-    assert twist_jacobian_batch(any_arm, actuation) == pytest.approx(
-        plain, abs=1e-12 * np.abs(plain).max()
-    )
+@pytest.mark.parametrize(
+    'starts, target_m',
+    [
+        (np.zeros(6), np.zeros(3)),
+        (np.zeros((2, 5)), np.zeros(3)),
+        (np.full((1, 6), 0.1), [0, 0, np.nan]),
+    ],
+)
+def test_bad_starts_and_targets_are_refused(paper_arm, starts, target_m):
+    with pytest.raises(KinematicsError):
+        refine(paper_arm, starts, target_m)
 
 
 def spoil_bytes(path):

@@ -18,25 +18,6 @@ def random_actuation(arm, count, seed=0):
     return np.random.default_rng(seed).uniform(*arm.actuation_limits, (count, arm.n_actuators))
 
 
-def test_twist_jacobians_by_central_differences(any_arm):
-    actuation = random_actuation(any_arm, 20)
-    analytic, rotation = any_arm.twist_jacobian(actuation), any_arm.fk(actuation)[:, :3, :3]
-    steps = 1e-5 * np.diff(any_arm.actuation_limits, axis=0)[0]
-    for k, step in enumerate(steps):
-        shift = step * np.eye(any_arm.n_actuators)[k]
-        rate = (any_arm.fk(actuation + shift) - any_arm.fk(actuation - shift)) / (2 * step)
-        spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
-        numeric = np.stack(
-            [*rate[:, :3, 3].T, spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1
-        )
-        assert analytic[..., k] == pytest.approx(numeric, abs=1e-6 * np.abs(analytic[..., k]).max())
-
-
-def test_compiled_poses_equal_the_plain_ones(any_arm):
-    actuation = random_actuation(any_arm, 300).reshape(2, 150, -1)
-    assert fk_batch(any_arm, actuation) == pytest.approx(any_arm.fk(actuation), abs=2e-14)
-
-
 def test_compiled_poses_beyond_one_turn():
     content = load_robot('squid_camera').model_dump(mode='json', exclude_unset=True)
     content['segments'][0]['theta_limits_deg'] = [-1500.0, 1500.0]

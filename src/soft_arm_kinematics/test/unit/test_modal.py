@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.calibration.modal_fit import (
     PAPER_PIXEL_M,
     PSI_PA,
@@ -13,8 +14,9 @@ from soft_arm_kinematics.calibration.modal_fit import (
     read_shapes,
 )
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.segments import pcc
-from soft_arm_kinematics.segments.modal import ModalModel, resolved_rates
+from soft_arm_kinematics.segments.modal import ModalModel
 
 BELLOWS = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
 ARC = ModalModel(np.array([[0.0, 0.0], [0.0, 2.0]]), 0.12, 0.12, 1e5, (-1e5, 1e5))
@@ -120,32 +122,17 @@ def test_arc_lengths_of_points_on_an_arc(theta):
 
 @settings(max_examples=30)
 @given(pressures, pressures)
-def test_resolved_rates_reach_every_point_of_the_curve(target_pa, start_pa):
-    result = resolved_rates(BELLOWS, BELLOWS.fk_pressures(target_pa)[:3, 3], start_pa)
-    assert result.converged and result.error_m <= 1e-9 and abs(result.pressure_pa - target_pa) < 1.0
-    assert np.all(np.abs(np.diff(result.path_pa)) <= 0.1 * 21 * PSI_PA)
+def test_every_point_of_the_curve_is_found_again(target_pa, start_pa):
+    arm = make_arm(load_robot('modal_bellows'))
+    found, residuals_m, _ = refine(arm, [[start_pa]], BELLOWS.fk_pressures(target_pa)[:3, 3])
+    assert residuals_m[0] <= 1e-9 and abs(found[0, 0] - target_pa) < 1.0
 
 
-def test_resolved_rates_stop_at_limits_and_at_the_nearest_point():
-    inside = ModalModel(
-        BELLOWS.coefficients_rad,
-        BELLOWS.length_m,
-        BELLOWS.length_unit_m,
-        BELLOWS.pressure_unit_pa,
-        (0.0, 8e4),
-    )
-    held = resolved_rates(inside, BELLOWS.fk_pressures(1.2e5)[:3, 3], 1e4)
-    assert (
-        held.at_limit and not held.converged and held.pressure_pa == 8e4 and 'limit' in held.message
-    )
-    off = BELLOWS.fk_pressures(7e4)
-    nearest = resolved_rates(BELLOWS, off[:3, 3] + np.array([0.0, 0.02, 0.0]), 2e4)
-    assert (
-        not nearest.converged
-        and not nearest.at_limit
-        and nearest.error_m == pytest.approx(0.02, abs=1e-8)
-    )
-    assert nearest.pressure_pa == pytest.approx(7e4, abs=1.0)
+def test_a_point_off_the_curve_ends_at_the_nearest():
+    arm, on = make_arm(load_robot('modal_bellows')), BELLOWS.fk_pressures(7e4)[:3, 3]
+    found, residuals_m, _ = refine(arm, [[2e4]], on + np.array([0.0, 0.02, 0.0]))
+    assert residuals_m[0] == pytest.approx(0.02, abs=1e-8)
+    assert found[0, 0] == pytest.approx(7e4, abs=1.0)
 
 
 def test_points_in_pixels_and_psi(tmp_path):
@@ -170,8 +157,6 @@ def test_points_in_pixels_and_psi(tmp_path):
         lambda: BELLOWS.tip(np.nan),
         lambda: BELLOWS.tip(1.5e5),
         lambda: BELLOWS.shape(0.0, np.array([0.2])),
-        lambda: resolved_rates(BELLOWS, [0.0, np.nan, 0.1], 0.0),
-        lambda: resolved_rates(BELLOWS, [0.0, 0.0, 0.1], 0.0, gain=1.5),
         lambda: fit_modal({0.0: np.zeros((4, 2))}),
         lambda: fit_modal({0.0: np.zeros((4, 2)), 1.0: np.zeros((4, 2))}, (2, 2)),
     ],

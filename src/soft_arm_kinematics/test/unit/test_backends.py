@@ -1,0 +1,105 @@
+"""Laws of the one definition, for every kind of segment and every backend that derives from it."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from soft_arm_kinematics.backends.fast_fk import fk_batch
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.ik.refine import twist_jacobian_batch
+
+HAS_TORCH = importlib.util.find_spec('torch') is not None
+needs_torch = pytest.mark.skipif(
+    not HAS_TORCH, reason='torch is not installed: pip install -r requirements/train.in'
+)
+
+
+def devices():
+    if not HAS_TORCH:
+        return ['cpu']
+    import torch
+
+    torch.set_num_threads(1)  # small tensors: more would wait for each other
+    return ['cpu', 'cuda'] if torch.cuda.is_available() else ['cpu']
+
+
+BACKENDS = {  # poses and Jacobians of an arm at actuation (..., n)
+    'numpy': (lambda arm, x: arm.fk(x), lambda arm, x: arm.twist_jacobian(x)),
+    'compiled': (fk_batch, twist_jacobian_batch),
+} | {
+    device: (
+        lambda arm, x, device=device: fk_batch(arm, x, device=device),
+        lambda arm, x, device=device: twist_jacobian_batch(arm, x, device),
+    )
+    for device in devices()
+}
+each_backend = pytest.mark.parametrize(
+    'backend',
+    [pytest.param(b, marks=needs_torch if b in ('cpu', 'cuda') else ()) for b in BACKENDS],
+)
+
+
+def random_actuation(arm, count):
+    return np.random.default_rng(0).uniform(*arm.actuation_limits, (count, arm.n_actuators))
+
+
+def central_differences(fk, actuation, steps):
+    """Twist of the tip per unit of each coordinate, (m, 6, n), from poses alone."""
+    rotation, columns = fk(actuation)[:, :3, :3], []
+    for shift in np.diag(steps):
+        rate = (fk(actuation + shift) - fk(actuation - shift)) / (2 * np.abs(shift).max())
+        spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
+        columns.append([*rate[:, :3, 3].T, spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]])
+    return np.transpose(columns, (2, 1, 0))
+
+
+@each_backend
+def test_jacobians_are_the_slopes_of_the_poses(any_arm, backend):
+    fk, jacobian = BACKENDS[backend]
+    actuation = random_actuation(any_arm, 20)
+    steps = 1e-5 * np.diff(any_arm.actuation_limits, axis=0)[0]
+    found = jacobian(any_arm, actuation)
+    numeric = central_differences(lambda x: fk(any_arm, x), actuation, steps)
+    assert np.all(np.abs(found - numeric) <= 1e-6 * np.abs(found).max(axis=(0, 1)))
+
+
+@each_backend
+def test_backends_agree(any_arm, backend):
+    fk, jacobian = BACKENDS[backend]
+    actuation = random_actuation(any_arm, 300).reshape(3, 100, -1)
+    if all(any_arm.closing_twists):
+        actuation[0, 0] = any_arm.rest_actuation  # straight
+    assert fk(any_arm, actuation) == pytest.approx(any_arm.fk(actuation), abs=1e-9)
+    plain = any_arm.twist_jacobian(actuation)
+    assert jacobian(any_arm, actuation) == pytest.approx(plain, abs=1e-9 * np.abs(plain).max())
+
+
+@each_backend
+def test_poses_and_jacobians_pass_smoothly_through_the_straight_arm(paper_arm, backend):
+    """Near zero curvature, both differ from those of the straight arm by as much as the lengths do."""
+    straight_m = np.full(6, 0.12)
+    bends_m = 10.0 ** np.arange(-14.0, -5.0)[:, None] * np.array([1.0, -0.4, 0.2, 0.7, -1.0, 0.1])
+    for law in BACKENDS[backend]:
+        at, near = law(paper_arm, straight_m[None]), law(paper_arm, straight_m + bends_m)
+        assert np.all(np.isfinite(near))
+        change = np.abs(near - at).max(axis=(1, 2))
+        assert np.all(change <= 2e3 * np.abs(bends_m).max(axis=1) + 1e-13)
+
+
+@needs_torch
+@pytest.mark.parametrize('device', ['abacus', 'cuda:99'])
+def test_a_device_that_is_not_there_is_said_in_one_line(paper_arm, device):
+    with pytest.raises(KinematicsError, match=f"device '{device}'") as caught:
+        fk_batch(paper_arm, paper_arm.rest_actuation, device=device)
+    assert '\n' not in str(caught.value)
+
+
+def test_without_torch_one_line_says_what_to_do(paper_arm, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, 'torch', None)
+    monkeypatch.delitem(sys.modules, 'soft_arm_kinematics.backends.torch_batch', raising=False)
+    with pytest.raises(KinematicsError, match='needs torch') as caught:
+        fk_batch(paper_arm, paper_arm.rest_actuation, device='cpu')
+    assert '\n' not in str(caught.value)
