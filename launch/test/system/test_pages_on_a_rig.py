@@ -30,6 +30,7 @@ def graph(request, tmp_path_factory, ros_domain):
     ('graph', 'page'),
     CASES,
     indirect=['graph'],
+    scope='module',  # one graph for all pages that need it
     ids=[f'{mark}-{page.relative_to(ROOT)}' for mark, page in CASES],
 )
 def test_blocks_run(graph, page, request, tmp_path):
