@@ -54,7 +54,7 @@ def remedy(message: str, driver: str) -> str:
     for pattern, what in _REMEDIES:
         if re.search(pattern, message):
             return what.format(driver=driver)
-    return 'see docs/how-to/runbook.md, "When something is wrong"'
+    return 'see docs/how-to/troubleshoot.md'
 
 
 def one_line(message: str) -> str:
