@@ -1,4 +1,4 @@
-"""Sphinx extension: the page of all commands, written from their `--help`; docstrings as they are."""
+"""Sphinx extension: write the page of all commands from their `--help`; keep docstrings intact."""
 
 import contextlib
 import io
@@ -55,7 +55,7 @@ def _escape(app, what, name, obj, options, lines) -> None:
 
 
 def _skip(app, what, name, obj, skip, options) -> bool | None:
-    """Skip classes that a face exports from elsewhere, and annotated types, which are only checks."""
+    """Skip classes that a package re-exports, and annotated types, which only check values."""
     defined_in = getattr(obj, '__module__', None)
     is_imported = isinstance(obj, type) and defined_in != app.env.current_document.autodoc_module
     return True if what == 'module' and (is_imported or hasattr(obj, '__metadata__')) else None

@@ -1,8 +1,8 @@
 """docs/explanation/motion.md: every file and function of its two walks exists and calls the next.
 
 A row names a file, a function in it, and how it is reached: by a call from an earlier row, or by a
-topic, service, action or timer. A call counts when the earlier function, or a function of the same file
-that it uses, uses this one's name and imports its module.
+topic, service, action or timer. A call counts when the earlier function, or a function of the same
+file that it uses, uses this one's name and imports its module.
 """
 
 import ast
