@@ -94,7 +94,7 @@ def test_a_command_that_somebody_hears_is_refused(bag, capsys):
     assert driver.heard[COMMAND] == []
     error = capsys.readouterr().err
     assert (
-        f'{COMMAND} is heard by /soft_arm/my_driver' in error
+        f'/soft_arm/my_driver subscribes to the command {COMMAND}' in error
         and '--namespace' in error
         and error.count('\n') == 1
     )
