@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from typing import Any
 
 from soft_arm_description.command_line import CommandLine, known_rig, known_robot
 from soft_arm_description.rig import RigError
@@ -50,7 +51,7 @@ def main(argv: list[str]) -> int:
     return parser.answer(argv, lambda options: options.action(options), RigError, RobotFileError)
 
 
-def _new(options) -> int:
+def _new(options: argparse.Namespace) -> int:
     from soft_arm_description.robot import load_robot
     from softarm_cli.rigs import calibrate_command, launch_command, needed_calibrations, new_rig
 
@@ -65,7 +66,7 @@ def _new(options) -> int:
     return 0
 
 
-def _list(options) -> int:
+def _list(options: argparse.Namespace) -> int:
     from soft_arm_description.robot import load_robot
     from softarm_cli.rigs import (
         all_rigs,
@@ -74,7 +75,7 @@ def _list(options) -> int:
         needed_calibrations,
     )
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for rig in all_rigs():
         usable, refused = calibrations_of(rig)
         robot = options.robot or rig.robot

@@ -18,9 +18,10 @@ import importlib.util
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -31,14 +32,13 @@ LONG_S = 2.0  # compiling that takes longer is told
 _log = logging.getLogger(__name__)
 
 
-def njit(*, cache: bool = False, **options):
+def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable], Callable]:
     """Decorate like numba's `njit`; `cache` keeps machine code until one of its sources changes."""
 
-    def compiled(function):
+    def compiled(function: Callable) -> Callable:
         dispatcher = numba.njit(**options)(function)  # noqa: TID251
-        if cache and hasattr(
-            dispatcher, 'enable_caching'
-        ):  # with NUMBA_DISABLE_JIT it is the plain function
+        # With NUMBA_DISABLE_JIT it is the plain function.
+        if cache and hasattr(dispatcher, 'enable_caching'):
             dispatcher._cache = _SourcesCache(function)
         return dispatcher
 
@@ -59,16 +59,16 @@ def sources_of(module: str) -> dict[str, bytes]:
 @functools.cache
 def _read(module: str) -> tuple[bytes, tuple[str, ...]]:
     """A module's source, and the modules of ours that it imports."""
-    content = Path(importlib.util.find_spec(module).origin).read_bytes()
-    names = []
+    specification = importlib.util.find_spec(module)
+    assert specification is not None and specification.origin is not None  # it is imported
+    content = Path(specification.origin).read_bytes()
+    names: list[str] = []
     for statement in _executed(ast.parse(content).body):
         if isinstance(statement, ast.Import):
             names += [alias.name for alias in statement.names]
         elif isinstance(statement, ast.ImportFrom):
-            package = importlib.util.find_spec(module).parent
-            parent = importlib.util.resolve_name(
-                '.' * statement.level + (statement.module or ''), package
-            )
+            name = '.' * statement.level + (statement.module or '')
+            parent = importlib.util.resolve_name(name, specification.parent)
             names += [parent, *(f'{parent}.{alias.name}' for alias in statement.names)]
     return content, tuple(
         name for name in dict.fromkeys(names) if name.startswith(OURS) and _is_module(name)
@@ -106,22 +106,23 @@ def _sources_hash(module: str) -> str:
 class _SourcesCache(FunctionCache):
     """numba's cache with the hash of all sources in the names of its files."""
 
-    def __init__(self, function):
+    def __init__(self, function: Callable) -> None:
         super().__init__(function)
         self._hash, self._base = _sources_hash(function.__module__), self._impl.filename_base
         self._cache_file = IndexDataCacheFile(
             self._cache_path, f'{self._base}.{self._hash}', self._hash
         )
-        self._function, self._clock = f'{function.__module__}.{function.__name__}', None
+        self._function = f'{function.__module__}.{function.__name__}'
+        self._clock: _Clock | None = None
 
-    def load_overload(self, sig, target_context):
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Machine code from the file; None where it has to be compiled, which begins then."""
         found = super().load_overload(sig, target_context)
         if found is None:
             self._clock = _Clock(self._function)
         return found
 
-    def save_overload(self, sig, data):
+    def save_overload(self, sig: Any, data: Any) -> None:
         """Store what has been compiled, and remove what was compiled from other sources."""
         super().save_overload(sig, data)
         if self._clock:
@@ -146,12 +147,12 @@ class _Clock:
             _Clock._outermost = self
             self._timer.start()
 
-    def _tell(self):
+    def _tell(self) -> None:
         self._told = True
         _log.warning('compiling %s for this machine, once: this can take a minute', self._function)
 
-    def stop(self):
-        """Compiling has ended."""
+    def stop(self) -> None:
+        """End the clock: compiling has ended."""
         self._timer.cancel()
         if _Clock._outermost is self:
             _Clock._outermost = None
