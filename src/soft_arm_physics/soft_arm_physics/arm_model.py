@@ -9,23 +9,52 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_description.robot import BellowsSegment, Robot
+from soft_arm_description.robot import BellowsSegment, Ring, Robot
 from soft_arm_physics.errors import PhysicsError
 
-# On its own MuJoCo writes warnings into a file in the working directory.
+# Without a handler, MuJoCo writes its warnings to a file in the working directory.
 mujoco.set_mju_user_warning(logging.getLogger(__name__).warning)
 
 
 def chain_rest_length_m(segment: BellowsSegment) -> float:
-    """Length of a segment with all slides at zero [m]: its length at ambient pressure."""
+    """Return a segment's length with all slides at zero [m]: its length at ambient pressure."""
     curve = segment.actuators.curve
     return float(np.interp(0.0, curve.pressure_pa, curve.length_m))
 
 
-def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoco.MjSpec:
-    """The arm as a chain of pseudo-rigid bodies, masses only.
+def bellows_of(robot: Robot) -> tuple[BellowsSegment, ...]:
+    """Return the robot's segments.
 
-    Cameras and visible shapes are added by others.
+    Raises:
+        PhysicsError: If one of them is not a bellows segment.
+    """
+    segments = tuple(s for s in robot.segments if isinstance(s, BellowsSegment))
+    for segment in robot.segments:
+        if segment not in segments:
+            raise PhysicsError(
+                f'robot {robot.name} cannot be simulated: segment {segment.name} is of kind '
+                f'{segment.kind}, but the plant simulates bellows only; '
+                'use two_module_arm or another robot of bellows'
+            )
+    return segments
+
+
+def ring_of(robot: Robot) -> Ring:
+    """Return the positioning ring at the robot's tip.
+
+    Raises:
+        PhysicsError: If the robot file has none.
+    """
+    if robot.ring is None:
+        raise PhysicsError(
+            f'robot {robot.name} cannot be simulated: it has no ring at its tip; add the key ring '
+            'to its file'
+        )
+    return robot.ring
+
+
+def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoco.MjSpec:
+    """Model the arm as a chain of pseudo-rigid bodies with masses, without visible shapes.
 
     A segment of N cells has N + 1 slides (the first and last span half a cell) and N hinge pairs.
     Midpoint joints make the chain second order in 1/N; alternating the order of the pair cancels
@@ -35,20 +64,9 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
 
     Raises:
         PhysicsError: If the robot has other segments than bellows or no ring, or if a segment
-            needs a twist that the chain has not.
+            has `closing_twist: false`.
     """
-    for segment in robot.segments:
-        if segment.kind != 'bellows':
-            raise PhysicsError(
-                f'robot {robot.name} cannot be simulated: segment {segment.name} is of kind '
-                f'{segment.kind}, the plant has bellows only; '
-                'use two_module_arm or another robot of bellows'
-            )
-    if robot.ring is None:
-        raise PhysicsError(
-            f'robot {robot.name} cannot be simulated: it has no ring at its tip; add the key ring '
-            'to its file'
-        )
+    segments, ring = bellows_of(robot), ring_of(robot)
     spec = mujoco.MjSpec()
     R_parent_base = Rotation.from_euler('xyz', robot.base.rpy_deg, degrees=True)
     spec.option.gravity = R_parent_base.inv().apply([0.0, 0.0, -gravity_m_s2])
@@ -58,7 +76,7 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
         int(off.mjDSBL_CONTACT) | int(off.mjDSBL_CONSTRAINT) | int(off.mjDSBL_AUTORESET)
     )
     parent, offset = spec.worldbody, 0.0
-    for segment in robot.segments:
+    for segment in segments:
         if not segment.closing_twist:
             raise PhysicsError(
                 f'segment {segment.name}: closing_twist is false, but bellows do not twist the '
@@ -68,12 +86,13 @@ def build_arm(robot: Robot, gravity_m_s2: float, tip_payload_kg: float) -> mujoc
         offset = segment.rigid_length_m
     tip = [0.0, 0.0, offset]
     parent.add_site(name='tip', pos=tip, group=5)
-    _add_mass(parent, robot.ring.mass_kg, robot.ring.radius_m, robot.ring.height_m, offset)
-    _add_mass(parent, tip_payload_kg, robot.ring.radius_m, robot.ring.height_m, offset)
+    for mass_kg in (ring.mass_kg, tip_payload_kg):
+        _add_mass(parent, mass_kg, ring.radius_m, ring.height_m, offset)
     return spec
 
 
-def _add_segment(parent, offset: float, segment: BellowsSegment):
+def _add_segment(parent: mujoco.MjsBody, offset: float, segment: BellowsSegment) -> mujoco.MjsBody:
+    """Append a segment's cells to `parent`; return its last body."""
     n = segment.sections
     cell = chain_rest_length_m(segment) / n
     for i in range(n + 1):
@@ -94,7 +113,9 @@ def _add_segment(parent, offset: float, segment: BellowsSegment):
     return parent
 
 
-def _add_mass(body, mass_kg: float, radius_m: float, height_m: float, z_m: float):
+def _add_mass(
+    body: mujoco.MjsBody, mass_kg: float, radius_m: float, height_m: float, z_m: float
+) -> None:
     if mass_kg > 0:
         body.add_geom(
             type=mujoco.mjtGeom.mjGEOM_CYLINDER,

@@ -7,40 +7,41 @@ vacuum.
 
 import math
 
+import numpy as np
+
 from soft_arm_kinematics.backends.machine_code import njit
 
-# below it the inverse goes on along its tangent, so that no state of the chain is impossible
+# Below this argument the logarithm of the inverse curve is continued by its tangent, so that it is
+# defined for every length of the chain.
 MIN_CURVE_ARGUMENT = 0.05
 
 
 @njit(cache=True)
 def step_pressures(
-    dt_s,
-    target_pa,
-    lag_s,
-    rate_limit_pa_s,
-    thresholds_pa,
-    weights,
-    creep_share,
-    creep_time_s,
-    pressure_pa,
-    play_pa,
-    crept_pa,
-    effective_pa,
-):
-    """Advance valve lag, Prandtl-Ishlinskii hysteresis and creep of every chamber by `dt_s`.
-
-    In place.
+    dt_s: float,
+    target_pa: np.ndarray,
+    lag_s: float,
+    rate_limit_pa_s: float,
+    thresholds_pa: np.ndarray,
+    weights: np.ndarray,
+    creep_share: float,
+    creep_time_s: float,
+    pressure_pa: np.ndarray,
+    play_pa: np.ndarray,
+    crept_pa: np.ndarray,
+    effective_pa: np.ndarray,
+) -> None:
+    """Advance valve lag, Prandtl-Ishlinskii hysteresis and creep of every chamber, in place.
 
     Args:
         dt_s: Step [s].
-        target_pa: What the valve settles to [Pa], shape (n,).
+        target_pa: Pressures to which the valves settle [Pa], shape (n,).
         lag_s: Time constant of the valve [s].
         rate_limit_pa_s: Largest pressure rate [Pa/s].
         thresholds_pa: Play half-widths [Pa], shape (k,).
         weights: Play weights, shape (k,); the linear part has weight 1 - sum.
-        creep_share: Share of the effective pressure that lags.
-        creep_time_s: Its time constant [s].
+        creep_share: Share of the effective pressure that creeps, 0..1.
+        creep_time_s: Time constant of the creep [s].
         pressure_pa: State: chamber pressures [Pa], shape (n,).
         play_pa: State: play operators [Pa], shape (n, k).
         crept_pa: State: crept pressures [Pa], shape (n,).
@@ -61,41 +62,38 @@ def step_pressures(
 
 @njit(cache=True)
 def chain_forces(
-    qpos,
-    effective_pa,
-    rest_m,
-    span_m,
-    scale_pa,
-    area_m2,
-    radius_m,
-    cosine,
-    sine,
-    cells,
-    rest_length_m,
-    bellows_start,
-    slide_start,
-    slide_dof,
-    hinge_start,
-    hinge_x_dof,
-    hinge_y_dof,
-    damping_time_s,
-    force,
-    damping,
-):
-    """Generalised forces of all bellows on the pseudo-rigid chain, in place.
+    qpos: np.ndarray,
+    effective_pa: np.ndarray,
+    rest_m: np.ndarray,
+    span_m: np.ndarray,
+    scale_pa: np.ndarray,
+    area_m2: np.ndarray,
+    radius_m: np.ndarray,
+    cosine: np.ndarray,
+    sine: np.ndarray,
+    cells: np.ndarray,
+    rest_length_m: np.ndarray,
+    bellows_start: np.ndarray,
+    slide_start: np.ndarray,
+    slide_dof: np.ndarray,
+    hinge_start: np.ndarray,
+    hinge_x_dof: np.ndarray,
+    hinge_y_dof: np.ndarray,
+    damping_time_s: float,
+    force: np.ndarray,
+    damping: np.ndarray,
+) -> None:
+    """Compute the generalised forces of all bellows on the pseudo-rigid chain, in place.
 
-    Energy-consistent over half cells.
-
-    A cell bends by its two hinges at its centre; half cell t long (from the slide beside it) on the
-    tangent polygon has arc length t (a/2) / tan(a/2) for a bend angle a, which makes the polygon's
-    corners land on the true arc.
+    They derive from an energy, summed over half cells. A cell bends at its centre, by its two
+    hinges. For a bend angle a, a half cell whose side of the tangent polygon has length t has arc
+    length t (a/2) / tan(a/2), which puts the slides between the cells on the true arc.
 
     Args:
         qpos: Joint positions [m, rad], shape (nq,); every joint has one degree of freedom.
-            effective_pa, rest_m, span_m, scale_pa, area_m2, radius_m, cosine, sine: Per bellows,
-            shape (n,): effective pressure [Pa],
-            curve L = rest + span (exp(p/scale) - 1), area [m^2], distance from the axis [m] and
-            direction.
+        effective_pa, rest_m, span_m, scale_pa, area_m2, radius_m, cosine, sine: Per bellows, shape
+            (n,): effective pressure [Pa], curve L = rest + span (exp(p/scale) - 1), area [m^2],
+            distance from the axis [m] and direction.
         cells: Cells of each segment, shape (s,).
         rest_length_m: Segment lengths with all slides at zero [m], shape (s,).
         bellows_start, slide_start, hinge_start: First bellows, slide and hinge pair of each
@@ -124,11 +122,8 @@ def chain_forces(
                 share = 1.0 if local == 0 or local == n else 0.5
                 tangent = half + share * qpos[slide]
                 for b in range(bellows_start[s], bellows_start[s + 1]):
-                    length = (
-                        2
-                        * n
-                        * (tangent * arc - 0.5 * radius_m[b] * (ux * cosine[b] + uy * sine[b]))
-                    )
+                    offset = 0.5 * radius_m[b] * (ux * cosine[b] + uy * sine[b])
+                    length = 2 * n * (tangent * arc - offset)
                     strain = (length - rest_m[b]) / span_m[b]
                     argument = 1.0 + strain
                     if argument > MIN_CURVE_ARGUMENT:

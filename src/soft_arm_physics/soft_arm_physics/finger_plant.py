@@ -1,10 +1,8 @@
-"""The finger of the gripper with its pneumatics.
+"""The gripper's finger: pieces that bend with one chamber, on two valves for supply and vacuum.
 
-Supply and vacuum behind two valves, one chamber, four pieces that bend.
-
-The pieces are single-bend segments of the robot file. What a rig does not know about them is drawn
-by the seed: how their curves deviate from the robot file's cubics, and how the regulators deviate
-from their set points.
+The pieces are single-bend segments of the robot file. The seed draws what a rig does not know: how
+their curves deviate from the robot file's cubics, and how the regulators deviate from their set
+points.
 """
 
 import math
@@ -13,13 +11,13 @@ import threading
 import numpy as np
 
 from soft_arm_description.robot import Robot
+from soft_arm_description.segments import SingleBendSegment
 from soft_arm_physics.errors import PhysicsError
 
 ATMOSPHERE_PA = 101_325.0
 LONGEST_STEP_S = 0.005
 
-# Pneumatics: the chamber fills through the valve's flow resistance [Pa s/m^3], and grows with the
-# bend.
+# Pneumatics: the chamber fills through the valve's flow resistance and grows with the bend.
 SUPPLY_RESISTANCE_PA_S_M3 = 1.6e9
 VENT_RESISTANCE_PA_S_M3 = 2.4e9
 VOLUME_M3 = 3.0e-6
@@ -48,7 +46,8 @@ class FingerPlant:
     """
 
     def __init__(self, robot: Robot, seed: int):
-        if len(robot.chambers) != 1 or any(s.kind != 'single_bend' for s in robot.segments):
+        segments = [s for s in robot.segments if isinstance(s, SingleBendSegment)]
+        if len(robot.chambers) != 1 or len(segments) != len(robot.segments):
             raise PhysicsError(
                 f'robot {robot.name!r} is no finger: the plant needs single_bend segments on one '
                 'chamber, such as four_piece_finger'
@@ -56,11 +55,11 @@ class FingerPlant:
         self.robot = robot
         self._lock = threading.Lock()
         draw = np.random.default_rng([seed, 0])
-        nominal = np.array([s.theta_coefficients_rad for s in robot.segments])
+        nominal = np.array([s.theta_coefficients_rad for s in segments])
         self._coefficients_rad = nominal * (1.0 + CURVE_SIGMA * draw.standard_normal(nominal.shape))
         self._coefficients_rad[:, 0] += REST_SIGMA_RAD * draw.standard_normal(len(nominal))
-        self._units_pa = np.array([s.pressure_unit_pa for s in robot.segments])
-        self._lengths_m = np.array([s.length_m for s in robot.segments])
+        self._units_pa = np.array([s.pressure_unit_pa for s in segments])
+        self._lengths_m = np.array([s.length_m for s in segments])
         self._limits_pa = tuple(float(limit) for limit in robot.pressure_limits_pa[:, 0])
         self._gains = 1.0 + REGULATOR_GAIN_SIGMA * draw.standard_normal(2)
         self._offsets_pa = REGULATOR_OFFSET_SIGMA_PA * draw.standard_normal(2)
@@ -94,8 +93,8 @@ class FingerPlant:
         stops growing.
 
         Args:
-            gap_m: From the straight finger's axis to the face, on the side to which positive
-                pressure bends [m]; None: no object.
+            gap_m: Distance from the straight finger's axis to the face [m], on the side to which
+                positive pressure bends; None: no object.
 
         Raises:
             PhysicsError: If the gap is not positive.
@@ -115,9 +114,10 @@ class FingerPlant:
         positive_trigger: bool,
         negative_trigger: bool,
     ) -> None:
-        """Let `dt_s` pass with these set points [Pa] gauge and valves.
+        """Simulate `dt_s` [s] with these set points [Pa] gauge and open (True) or shut valves.
 
-        With both valves shut the chamber is open to the air.
+        With both valves shut, the chamber is vented. With both open, supply and vacuum work against
+        each other.
         """
         low_pa, high_pa = self._limits_pa
         sources_pa = (
@@ -126,16 +126,13 @@ class FingerPlant:
             + self._offsets_pa
         )
         open_pa = sources_pa[[bool(positive_trigger), bool(negative_trigger)]]
-        source_pa = (
-            open_pa.mean() if open_pa.size else 0.0
-        )  # both open: supply and vacuum against each other
-        resistance = (
-            SUPPLY_RESISTANCE_PA_S_M3 / open_pa.size if open_pa.size else VENT_RESISTANCE_PA_S_M3
-        )
+        source_pa, resistance = 0.0, VENT_RESISTANCE_PA_S_M3
+        if open_pa.size:
+            source_pa, resistance = float(open_pa.mean()), SUPPLY_RESISTANCE_PA_S_M3 / open_pa.size
         steps = max(1, math.ceil(dt_s / LONGEST_STEP_S))
         with self._lock:
             for _ in range(steps):
-                self._step(dt_s / steps, float(source_pa), resistance)
+                self._step(dt_s / steps, source_pa, resistance)
 
     def _step(self, dt_s: float, source_pa: float, resistance_pa_s_m3: float) -> None:
         before_pa = self._pressure_pa
@@ -152,9 +149,9 @@ class FingerPlant:
         self._stop_at_object()
 
     def _capacity_m3(self) -> float:
-        """Gas that the chamber takes for a relative rise of its pressure.
+        """Return the gas volume [m^3] taken up per relative rise of the absolute pressure.
 
-        Its volume, and what it grows [m^3].
+        It is the chamber's volume plus (absolute pressure) x (growth of the volume per pascal).
         """
         volume_m3 = VOLUME_M3 + VOLUME_PER_BEND_M3_RAD * max(self._angles_rad.sum(), 0.0)
         if self._touching():
@@ -177,7 +174,7 @@ class FingerPlant:
         )
 
     def _reach_m(self, angles_rad: np.ndarray) -> float:
-        """How far the finger reaches towards the object [m], at the ends of its pieces."""
+        """Return the largest distance of a piece's end from the straight finger's axis [m]."""
         ends_rad = np.cumsum(angles_rad)
         half = 0.5 * angles_rad
         chords_m = self._lengths_m * np.sinc(half / np.pi)
@@ -189,5 +186,5 @@ class FingerPlant:
     def _stop_at_object(self) -> None:
         if self._gap_m is None or self._reach_m(self._angles_rad) <= self._gap_m:
             return
-        for _ in range(4):  # the reach is almost proportional to the bends: this converges at once
+        for _ in range(4):  # the reach is almost proportional to the bends, so this converges fast
             self._angles_rad = self._angles_rad * self._gap_m / self._reach_m(self._angles_rad)

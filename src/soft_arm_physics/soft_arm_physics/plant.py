@@ -6,10 +6,11 @@ other thread (the valve board).
 
 import mujoco
 import numpy as np
+from numpy.typing import ArrayLike
 
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.calibration.pressure_length import curve_of_robot_file
-from soft_arm_physics.arm_model import build_arm, chain_rest_length_m
+from soft_arm_physics.arm_model import bellows_of, build_arm, chain_rest_length_m
 from soft_arm_physics.bellows import chain_forces, step_pressures
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.plant_parameters import PlantParameters
@@ -66,29 +67,22 @@ class Plant:
 
     @property
     def qpos(self) -> np.ndarray:
-        """Copy of the joint positions [m, rad], shape (nq,).
-
-        As `arm_model.build_arm` orders them.
-        """
+        """Copy of the joint positions [m, rad], shape (nq,), in the order of `build_arm`."""
         return self._data.qpos.copy()
 
     @property
     def true_pressures_pa(self) -> np.ndarray:
-        """Copy of the chamber pressures [Pa], shape (n,).
-
-        A rig only ever knows `sensor_pressures_pa`.
-        """
+        """Copy of the true chamber pressures [Pa], shape (n,); a rig sees the sensors only."""
         return self._pressure_pa.copy()
 
-    def set_valve_targets_pa(self, targets_pa) -> np.ndarray:
+    def set_valve_targets_pa(self, targets_pa: ArrayLike) -> np.ndarray:
         """Command the valves; the pressures follow as time is stepped.
 
         Args:
             targets_pa: Gauge pressures [Pa], shape (n,), in the order of `robot.chambers`.
 
         Returns:
-            What was applied [Pa], shape (n,): the targets, held inside the robot file's pressure
-            limits.
+            The targets [Pa], shape (n,), clipped to the robot file's pressure limits.
 
         Raises:
             PhysicsError: If the shape is wrong or a value is not finite.
@@ -104,14 +98,14 @@ class Plant:
         return applied
 
     def sensor_pressures_pa(self) -> np.ndarray:
-        """What the pressure sensors read now [Pa] gauge, shape (n,)."""
+        """Return the present readings of the pressure sensors [Pa] gauge, shape (n,)."""
         noise = self.parameters.sensor.noise_rms_pa * self._noise.standard_normal(
             len(self._pressure_pa)
         )
         return self._pressure_pa + self._sensor_offset_pa + noise
 
     def step(self, dt_s: float) -> None:
-        """Advance by `dt_s` [s]; what is less than a time step is kept for the next call."""
+        """Advance by `dt_s` [s]; a rest shorter than a time step is added to the next call's."""
         time_step = self._model.opt.timestep
         self._pending_s += dt_s
         steps = int(self._pending_s / time_step + 1e-6)
@@ -129,10 +123,7 @@ class Plant:
             )
 
     def true_tip(self) -> np.ndarray:
-        """T_base_tip, shape (4, 4).
-
-        The end of the last segment, which is the ring's centre, z along the ring's axis.
-        """
+        """Return T_base_tip, shape (4, 4): origin at the ring's centre, z along its axis."""
         mujoco.mj_kinematics(self._model, self._data)
         T_base_tip = np.eye(4)
         site = self._data.site('tip')
@@ -140,13 +131,13 @@ class Plant:
         return T_base_tip
 
     def settle(self, limit_s: float = 30.0) -> float:
-        """Step until pressures, creep and chain rest.
+        """Step until the pressures, the creep and the chain are at rest.
 
         Args:
             limit_s: Longest simulated time [s].
 
         Returns:
-            The simulated time it took [s].
+            The simulated time this took [s].
 
         Raises:
             PhysicsError: If the arm still moves after `limit_s`.
@@ -155,24 +146,21 @@ class Plant:
         while self.time_s - start < limit_s:
             crept = self._crept_pa.copy()
             self.step(0.05)
-            moving_pa = np.abs(
-                np.stack(
-                    (self._valve_target_pa - self._pressure_pa, (self._crept_pa - crept) / 0.05)
-                )
-            ).max()
-            if moving_pa < RESTING_PA_S and np.abs(self._data.qvel).max() < RESTING_M_S:
+            lag_pa = np.abs(self._valve_target_pa - self._pressure_pa).max()
+            creep_pa_s = np.abs(self._crept_pa - crept).max() / 0.05
+            if (
+                max(lag_pa, creep_pa_s) < RESTING_PA_S
+                and np.abs(self._data.qvel).max() < RESTING_M_S
+            ):
                 return self.time_s - start
         raise PhysicsError(
             f'the plant still moves at {np.abs(self._data.qvel).max():.2g} m/s after {limit_s} s; '
             'check damping_time_s and time_step_s in the plant file'
         )
 
-    def _draw_mismatch(self, random, n: int) -> None:
-        valve, sensor, bellows = (
-            self.parameters.valve,
-            self.parameters.sensor,
-            self.parameters.bellows,
-        )
+    def _draw_mismatch(self, random: np.random.Generator, n: int) -> None:
+        valve, bellows = self.parameters.valve, self.parameters.bellows
+        sensor = self.parameters.sensor
         self._valve_gain = 1.0 + valve.gain_std * random.standard_normal(n)
         self._valve_offset_pa = valve.offset_std_pa * random.standard_normal(n)
         self._sensor_offset_pa = sensor.offset_std_pa * random.standard_normal(n)
@@ -194,7 +182,7 @@ class Plant:
 
     def _bellows(self) -> tuple[np.ndarray, ...]:
         each = [
-            (s.actuators, angle) for s in self.robot.segments for angle in s.actuators.angles_rad
+            (s.actuators, angle) for s in bellows_of(self.robot) for angle in s.actuators.angles_rad
         ]
         area = np.array([a.effective_area_m2 for a, _ in each])
         radius = np.array([a.centre_radius_m for a, _ in each])
@@ -202,10 +190,10 @@ class Plant:
         return area, radius, np.cos(angle), np.sin(angle)
 
     def _addresses(self) -> tuple:
-        segments = self.robot.segments
+        segments = bellows_of(self.robot)
         cells = np.array([s.sections for s in segments])
 
-        def addresses(joint, extra):
+        def addresses(joint: str, extra: int) -> np.ndarray:
             return np.array(
                 [
                     self._model.joint(f'{s.name}_{joint}_{i}').qposadr[0]
@@ -214,7 +202,7 @@ class Plant:
                 ]
             )
 
-        def starts(counts):
+        def starts(counts: ArrayLike) -> np.ndarray:
             return np.concatenate(([0], np.cumsum(counts)))
 
         return (

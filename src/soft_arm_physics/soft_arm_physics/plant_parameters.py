@@ -1,11 +1,11 @@
-"""What a robot file does not say about the real arm: valves, sensors, material and mismatch.
+"""Plant file: what a robot file does not say of an arm: valves, sensors, material, mismatch.
 
-The values are nominal; the paper publishes none of them. Standard deviations describe the spread
-from which a plant seed draws one arm; everything else is the same for every seed.
+The shipped values are assumptions: the paper publishes none of them. Standard deviations describe
+the spread from which a seed draws one arm; everything else is the same for every seed.
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -15,10 +15,7 @@ SHIPPED = Path(__file__).parent / 'config' / 'two_module_arm.plant.yaml'
 
 
 class Valve(Strict):
-    """Proportional pressure valve with its tube and bellows volume.
-
-    First-order lag with a limited rate.
-    """
+    """Proportional pressure valve with tube and bellows: first-order lag with a limited rate."""
 
     lag_s: Positive
     rate_limit_pa_s: Positive
@@ -34,13 +31,13 @@ class Sensor(Strict):
 
 
 class Hysteresis(Strict):
-    """Prandtl-Ishlinskii operator: weighted play operators, the rest of the weight is linear."""
+    """Prandtl-Ishlinskii operator: weighted play operators plus a linear part of weight 1 - sum."""
 
     thresholds_pa: tuple[Positive, ...]
     weights: tuple[Share, ...]
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         if len(self.thresholds_pa) != len(self.weights):
             raise ValueError(
                 f'{len(self.thresholds_pa)} thresholds_pa and {len(self.weights)} weights: give '
@@ -52,17 +49,14 @@ class Hysteresis(Strict):
 
 
 class Creep(Strict):
-    """A share of the effective pressure that follows with a time constant."""
+    """Share of the effective pressure that follows with a first-order lag."""
 
     share: Share
     time_constant_s: Positive
 
 
 class Bellows(Strict):
-    """Spread of the pressure-to-length curve between bellows.
-
-    Gain on the change of length, offset on the length.
-    """
+    """Spread of the curve between bellows: gain on the change of length, offset on the length."""
 
     length_gain_std: NotNegative
     length_offset_std_m: NotNegative
@@ -88,9 +82,9 @@ class PlantParameters(Strict):
     mechanics: Mechanics
 
     def ideal(self) -> 'PlantParameters':
-        """The same arm without gravity, hysteresis, creep, mismatch and sensor error.
+        """Return these parameters without gravity, hysteresis, creep, mismatch and sensor error.
 
-        It follows the PCC model.
+        Such an arm follows the PCC model.
         """
         return self.model_copy(
             update={
