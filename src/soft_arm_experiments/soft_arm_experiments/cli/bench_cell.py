@@ -1,14 +1,13 @@
-"""`softarm bench cell`.
-
-How fast the gripper cell notices what goes wrong, and what it leaves behind.
-"""
+"""`softarm bench cell`: measure how fast the gripper cell detects faults, and what it leaks."""
 
 import asyncio
 import json
 import logging
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Callable
+from typing import Any
 
 from tqdm import tqdm
 
@@ -18,23 +17,23 @@ from soft_arm_physics.errors import PhysicsError
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BenchError
 
-MOST = {  # bars: no more than this
+MOST = {  # upper limits
     'vent_after_comm_loss_s': 0.5,
     'watchdog_vent_s': 0.3,
     'frozen_peer_detect_s': 1.0,
     'controller_sessions_used': 1,
 }
 WATCH_S = 10.0
-_OTHER_S = 20.0  # of the controller's part beside watching and soaking, about
-_FINGER_S = 30  # about
+_OTHER_S = 20.0  # rest of the controller's measurements, about
+_FINGER_S = 30  # finger's error, about
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point; returns 0, or 1 where a bar is missed, or 2 for bad input."""
+    """Entry point; return 0, 1 if a figure misses its limit, or 2 for bad input."""
     parser = CommandLine(
         prog='softarm bench cell',
         description='Measure the gripper cell against its emulated devices, without ROS. Takes '
-        'about two minutes and the soak.',
+        'about two minutes plus the time of the soak test.',
     )
     parser.add_json()
     parser.add_argument(
@@ -42,17 +41,20 @@ def main(argv: list[str] | None = None) -> int:
         type=number_in(0.05, 1440.0),
         default=0.5,
         metavar='MIN',
-        help='random faults (default: %(default)s; the bar: 30)',
+        help='duration of the soak test with random faults (default: %(default)s; 30 are promised)',
     )
     parser.add_argument(
-        '--seed', type=seed_number, default=1, help='of faults and finger (default: %(default)s)'
+        '--seed',
+        type=seed_number,
+        default=1,
+        help='random faults and virtual finger (default: %(default)s)',
     )
     parser.add_robot('four_piece_finger')
     return parser.answer(argv, _bench, BenchError, RobotFileError, PhysicsError, VisionError)
 
 
-def _bench(options) -> int:
-    logging.getLogger('pymodbus').setLevel(logging.CRITICAL)  # faults are what this makes
+def _bench(options: Namespace) -> int:
+    logging.getLogger('pymodbus').setLevel(logging.CRITICAL)  # faults are made on purpose
     logging.getLogger('pneumatic_driver').setLevel(logging.CRITICAL)
     logging.getLogger('abb_rws_bridge').setLevel(logging.CRITICAL)
     measured = _measure(options)
@@ -64,10 +66,9 @@ def _bench(options) -> int:
     return 1 if missed else 0
 
 
-def _measure(options) -> dict:
-    from soft_arm_experiments.cell import (
-        gripper_figures,
-    )  # this and what it measures take long to import: after the arguments are checked
+def _measure(options: Namespace) -> dict[str, Any]:
+    # Slow to import: after the arguments are checked.
+    from soft_arm_experiments.cell import gripper_figures
     from soft_arm_experiments.vision.finger_session import finger_error_percent
 
     total_s = round(WATCH_S + _OTHER_S + 60 * options.soak_minutes)
@@ -75,7 +76,9 @@ def _measure(options) -> dict:
         total=total_s + 2 * gripper_figures.REPEATS + _FINGER_S, unit='s', file=sys.stderr
     ) as progress:
         progress.set_description('pneumatics')
-        measured = gripper_figures.figures(options.robot, options.seed, progress.update)
+        measured: dict[str, Any] = gripper_figures.figures(
+            options.robot, options.seed, progress.update
+        )
         progress.set_description('controller, then random faults')
         measured |= _soaked(options, total_s, progress.update)
         progress.set_description('finger')
@@ -87,14 +90,10 @@ def _measure(options) -> dict:
     return measured
 
 
-def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
-    """The controller's figures.
-
-    While it is soaked, so are the pneumatics, in a process of their own.
-    """
-    delay_s = WATCH_S + _OTHER_S / 2  # what is timed is timed alone
-    # Started before anything is counted: its pipe is there before and after the controller's soak,
-    # and is no leak of that.
+def _soaked(options: Namespace, total_s: int, update: Callable[[int], object]) -> dict[str, Any]:
+    """Measure the robot controller's client; soak the pneumatics meanwhile in another process."""
+    delay_s = WATCH_S + _OTHER_S / 2  # the timed part of the controller's measurement runs alone
+    # Start the process before open files are counted: its pipe is no leak of the controller's soak.
     command = [
         sys.executable,
         '-m',
@@ -117,8 +116,10 @@ def _soaked(options, total_s: int, update: Callable[[int], object]) -> dict:
     return measured
 
 
-async def _with_progress(options, total_s: int, update: Callable[[int], object]) -> dict:
-    from soft_arm_experiments.cell import rws_figures as rws_figures
+async def _with_progress(
+    options: Namespace, total_s: int, update: Callable[[int], object]
+) -> dict[str, Any]:
+    from soft_arm_experiments.cell import rws_figures
 
     work = asyncio.create_task(rws_figures.figures(WATCH_S, options.soak_minutes, options.seed))
     for _ in range(total_s):
@@ -128,8 +129,8 @@ async def _with_progress(options, total_s: int, update: Callable[[int], object])
     return await work
 
 
-def missed_bars(measured: dict) -> list[str]:
-    """Keys of the figures that miss their bars."""
+def missed_bars(measured: dict[str, Any]) -> list[str]:
+    """List the keys of the figures that miss their limits."""
     from soft_arm_experiments.vision.finger_session import PAPER_ERROR_PERCENT
 
     missed = [
@@ -142,7 +143,7 @@ def missed_bars(measured: dict) -> list[str]:
     return missed + ['leaks'] * bool(measured['leaks']) + ['finger_error_percent'] * worse
 
 
-def _print(measured: dict, missed: list[str]) -> None:
+def _print(measured: dict[str, Any], missed: list[str]) -> None:
     from soft_arm_experiments.vision.finger_session import PAPER_ERROR_PERCENT
 
     for key, value in measured.items():

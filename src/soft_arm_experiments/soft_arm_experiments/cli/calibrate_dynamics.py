@@ -4,31 +4,32 @@ import json
 import os
 import sys
 import tempfile
+from argparse import Namespace
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_control.errors import ControlError, ExperimentError
+from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.dynamics import identify
 from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, seed_number
-from soft_arm_description.rig import REAL, Rig, RigError, load_rig
+from soft_arm_description.rig import REAL, RigError, load_rig
 from soft_arm_description.robot import RobotFileError
-from soft_arm_kinematics.arm import load_bellows_arm
+from soft_arm_kinematics.arm import BellowsArm, load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 ALIVE_S = 60.0
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm calibrate dynamics',
-        description='Step one chamber up and down and identify how fast the rig is. The arm moves. '
-        'A real rig must be running; '
-        'a virtual one is started for it unless --use-running is given.',
+        description='Step one chamber up and down and identify the dynamics of valves, arm and '
+        'camera. The arm moves. A real rig must be running; a virtual one is started for it '
+        'unless --use-running is given.',
     )
     parser.add_robot()
     parser.add_rig()
@@ -36,32 +37,39 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--use-running',
         action='store_true',
-        help='virtual rig: use the one that runs in this ROS domain, as a real rig always is',
+        help='use the virtual rig that runs in this ROS domain (a real rig is always used so)',
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
     return parser.answer(argv, _run, ControlError, KinematicsError, RobotFileError, RigError)
 
 
-def _run(options) -> int:
+def _run(options: Namespace) -> int:
+    # --help needs no ROS.
     from soft_arm_experiments.ros.dynamics_measurement import (
         STEPS,
         measure,
         step_limits_pa,
         stepped_chamber,
-    )  # ROS only when it is needed
-    from soft_arm_experiments.ros.rig_process import VirtualRig, free_domain, require_driver
+    )
+    from soft_arm_experiments.ros.rig_process import (
+        VirtualRig,
+        free_domain,
+        require_devices,
+        require_driver,
+    )
     from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 
-    rig, check = load_rig(options.rig), lambda: None
+    rig = load_rig(options.rig)
     running = options.use_running or rig.devices == REAL
     if running and options.plant_seed is not None:
         raise ControlError(
-            '--plant-seed is of a virtual rig that is started here, '
-            f'not of rig {rig.name!r} that runs: leave it out'
+            '--plant-seed selects the virtual rig that this command starts, '
+            f'but rig {rig.name!r} runs already: leave it out'
         )
     arm = load_bellows_arm(options.robot, options.rig)
     with ExitStack() as stack:
+        virtual = None
         if running:
             file = 'rig' if rig.devices == REAL else 'sim'
             require_driver(rig.name, NAMESPACE, f'launch/{file}.launch.xml rig:={rig.argument}')
@@ -71,9 +79,11 @@ def _run(options) -> int:
             )
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'rig.log'
             seed = 1 if options.plant_seed is None else options.plant_seed
-            # without the nodes that need the dynamics
-            virtual = VirtualRig(seed, log, rig=options.rig, robot=options.robot, control='false')
-            check = stack.enter_context(virtual).check
+            # Leave out the nodes that need the dynamics.
+            virtual = stack.enter_context(
+                VirtualRig(seed, log, rig=options.rig, robot=options.robot, control='false')
+            )
+        check = virtual.check if virtual else lambda: None
         session = stack.enter_context(RigSession(arm.robot, 'calibrate_dynamics'))
         progress = stack.enter_context(
             tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig')
@@ -85,12 +95,12 @@ def _run(options) -> int:
             check,
         )
         if rig.devices == REAL:
-            _check_devices(session, rig)
+            require_devices(session.devices, rig)
         progress.set_description('steps')
         chamber = stepped_chamber(arm)
         records = measure(session, arm, progress.update)
         dynamics, residuals = identify(records, lambda p: _tips_m(arm, chamber, p))
-        _check_devices(session, rig)  # by now every node has been discovered
+        require_devices(session.devices, rig)  # by now every node has been discovered
         measurement = Measurement(
             devices=session.devices.devices,
             method='step responses of one chamber, up and down; least squares',
@@ -110,12 +120,7 @@ def _run(options) -> int:
     return 0
 
 
-def _check_devices(session, rig: Rig) -> None:
-    if mismatch := session.devices.mismatch(rig.name, rig.devices):
-        raise ExperimentError(f'{mismatch}; nothing was saved')
-
-
-def _tips_m(arm, chamber, pressures_pa):
+def _tips_m(arm: BellowsArm, chamber: int, pressures_pa: np.ndarray) -> np.ndarray:
     every_pa = np.zeros((len(pressures_pa), arm.n_actuators))
     every_pa[:, chamber] = pressures_pa
     return arm.tip(arm.lengths(arm.clip_pressures(every_pa)))

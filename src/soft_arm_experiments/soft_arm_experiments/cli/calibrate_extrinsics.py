@@ -1,7 +1,8 @@
-"""`softarm calibrate extrinsics`: where the camera stands, from a ring on the pegs of a jig."""
+"""`softarm calibrate extrinsics`: find the camera's pose from a ring on the pegs of a jig."""
 
 import json
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,11 @@ OPTICAL_FRAME = 'camera_color_optical_frame'
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point; returns the exit status."""
+    """Entry point; return the exit status."""
     return _parser().answer(argv, _calibrate, VisionError, RobotFileError, RigError)
 
 
-def _calibrate(args) -> int:
+def _calibrate(args: Namespace) -> int:
     rig, robot = load_rig(args.rig), load_robot(args.robot)
     if args.points:
         camera_m, base_m, place = read_correspondences(args.points)
@@ -63,13 +64,13 @@ def _parser() -> CommandLine:
     parser = CommandLine(
         prog='softarm calibrate extrinsics',
         description="Find the pose of the camera in the arm's base frame: "
-        'the ring is measured on the pegs of a jig, several times. On the virtual rig this runs '
-        'by itself (the rig is '
-        'started if none runs); on another rig you are told which peg comes next.',
+        'measure the ring on the pegs of a jig, several times. On the virtual rig the measurement '
+        'runs by itself (the rig is started if none runs); on a real rig the command says on '
+        'which peg to put the ring next.',
     )
     parser.add_rig()
     parser.add_robot()
-    parser.add_argument('--out', type=output_file(), help='write here instead')
+    parser.add_argument('--out', type=output_file(), help='save to this file instead')
     parser.add_argument(
         '--jig',
         type=input_file,
@@ -79,7 +80,7 @@ def _parser() -> CommandLine:
         '--sets',
         type=positive_count,
         default=10,
-        help='times that every peg is measured (default: %(default)s)',
+        help='how often every peg is measured (default: %(default)s)',
     )
     parser.add_argument(
         '--frames',
@@ -97,14 +98,19 @@ def _parser() -> CommandLine:
 
 
 def _measure(
-    args, robot: Robot, rig: Rig
+    args: Namespace, robot: Robot, rig: Rig
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, str, Devices]:
-    """Camera points, base points, places, the images' frame and the rig's devices."""
+    """Measure the ring on every peg.
+
+    Returns:
+        Points in the camera frame (k, 3) [m], the same points in the base frame (k, 3) [m], peg of
+        each point (k,), the images' frame, and the devices that were measured.
+    """
     virtual = rig.devices == VIRTUAL
     if args.jig is None and not virtual:
         raise VisionError(
-            f'the places of the pegs of rig {rig.name!r} are not known: give them with --jig, or '
-            'correspondences with --points'
+            f'the positions of the pegs of rig {rig.name!r} are not known: give them with --jig, '
+            'or correspondences with --points'
         )
     pegs_m = read_jig(args.jig) if args.jig else np.array(load_calibration_jig().pegs_m)
     order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
@@ -116,7 +122,7 @@ def _measure(
             print(
                 'virtual rig: started'
                 if session.started_rig
-                else 'virtual rig: running; its ring goes onto the jig meanwhile',
+                else 'virtual rig: running; its ring is on the jig during the calibration',
                 file=sys.stderr,
             )
         for number, peg in tqdm(order, desc='ring on jig', unit='peg', disable=not virtual):
@@ -138,7 +144,13 @@ def _measure(
     return np.array(centres_m), pegs_m[place], place, frame, devices
 
 
-def _report(result: extrinsics.Extrinsics, base_m, place, path: Path | None, as_json: bool) -> None:
+def _report(
+    result: extrinsics.Extrinsics,
+    base_m: np.ndarray,
+    place: np.ndarray,
+    path: Path | None,
+    as_json: bool,
+) -> None:
     T = result.T_base_camera
     by_place = {
         int(p): float(np.sqrt(np.mean(np.square(result.residuals_m[place == p]))))
@@ -173,7 +185,7 @@ def _report(result: extrinsics.Extrinsics, base_m, place, path: Path | None, as_
             f'{1e3 * residual_m:14.2f}'
         )
     print(
-        f'residual {1e3 * result.residual_m:.2f} mm rms, at places left out '
+        f'residual {1e3 * result.residual_m:.2f} mm rms, leave-one-place-out '
         f'{1e3 * result.leave_one_out_m:.2f} mm; '
         f'{result.points} points kept, {(~result.kept).sum()} outliers'
     )

@@ -1,6 +1,7 @@
-"""`softarm calibrate finger`: bend of each piece of a finger over pressure, by a camera."""
+"""`softarm calibrate finger`: measure each finger piece's bend over pressure with a camera."""
 
 import json
+from argparse import Namespace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from soft_arm_experiments.vision.finger_session import (
     FRAMES,
     PAPER_ERROR_PERCENT,
     Data,
+    Finger,
     TipError,
     VirtualFinger,
     measure_records,
@@ -41,7 +43,7 @@ from soft_arm_vision.finger.angles import CAMERA_SIDES
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point; returns the exit status."""
+    """Entry point; return the exit status."""
     return _parser().answer(
         argv,
         _calibrate,
@@ -53,12 +55,13 @@ def main(argv: list[str] | None = None) -> int:
     )
 
 
-def _calibrate(args) -> int:
+def _calibrate(args: Namespace) -> int:
     rig, robot = load_rig(args.rig), load_robot(args.robot)
     _check(args, rig)
     if args.records:
         data, devices = _recorded(args, robot, rig)
-        source, errors = f'records of {args.records.name}', None
+        source = f'records of {args.records.name}'
+        errors = None
         fits = fit_bends(robot, data)
     else:
         fits, data, errors, devices = _measured(args, robot, rig)
@@ -82,12 +85,10 @@ def _parser() -> CommandLine:
     parser = CommandLine(
         prog='softarm calibrate finger',
         description='Record the bends of a finger every 5 kPa over its whole range, up and down, '
-        'from the lines painted on it, and '
-        'fit a cubic to each piece: the calibration pressure_bend, with held-out error, '
-        'confidence and both branches of '
-        "hysteresis. The virtual rig needs no running nodes and ends with the tip's error beside "
-        "the paper's. Of another rig: --live, or "
-        '--records.',
+        'from the lines painted on it, and fit a cubic to each piece. The calibration '
+        'pressure_bend holds the cubics with held-out error, confidence and both branches of '
+        "the hysteresis. The virtual rig needs no running nodes; it also reports the tip's error "
+        "beside the paper's. For a real rig give --live or --records.",
     )
     parser.add_rig()
     parser.add_robot('four_piece_finger')
@@ -96,7 +97,7 @@ def _parser() -> CommandLine:
         type=seed_number,
         default=1,
         metavar='N',
-        help='which virtual finger (default: %(default)s)',
+        help='seed of the virtual finger (default: %(default)s)',
     )
     parser.add_argument(
         '--frames',
@@ -109,107 +110,102 @@ def _parser() -> CommandLine:
         '--live',
         action='store_true',
         help='measure the finger of the running cell (launch/cell.launch.xml), real or virtual, '
-        'through its topics: the finger moves over '
-        'its whole range, so take every object away',
+        'through its topics. The finger moves over its whole range: take every object away',
     )
     parser.add_argument(
         '--save-records',
         type=output_folder,
         metavar='FOLDER',
-        help='keep a picture at each pressure, for --records',
+        help='save a picture at each pressure, for --records',
     )
     parser.add_argument(
         '--records',
         type=input_file,
         metavar='FILE',
-        help='measure nothing, take this CSV: pictures (pressure_pa,branch,colour,depth; '
-        'PNG files beside it, depth 16 bits in mm) or '
-        'bends (segment,pressure_pa,theta_rad,branch), in the order of measurement',
+        help='calibrate from this CSV without measuring: pictures '
+        '(pressure_pa,branch,colour,depth; PNG files beside it, depth 16 bits in mm) or bends '
+        '(segment,pressure_pa,theta_rad,branch), in the order of measurement',
     )
     parser.add_argument(
         '--camera',
         type=input_file,
         metavar='FILE',
-        help="the pictures' camera (default: camera.yaml beside them)",
+        help='camera of the pictures (default: camera.yaml beside them)',
     )
     parser.add_argument(
         '--clicks',
         type=output_file(),
         metavar='FILE',
         help='lines clicked in the pictures (colour,line,u1_px,v1_px,u2_px,v2_px; '
-        'line: reference or a piece; a reference for the picture '
-        '"all" holds for every one); pictures that it does not name are measured automatically',
+        'line: reference or a piece; a reference of picture "all" holds for every picture); '
+        'pictures that it does not name are measured automatically',
     )
     parser.add_argument(
         '--click',
         action='store_true',
-        help='ask for two clicks on each line in a window, and add them to --clicks',
+        help='open a window, ask for two clicks on each line, and add them to --clicks',
     )
     parser.add_argument(
         '--camera-side',
         choices=sorted(CAMERA_SIDES),
         default='minus_y',
-        help="side of the finger's base frame on which the camera stands (default: %(default)s)",
+        help="side of the finger's base frame from which the camera looks (default: %(default)s)",
     )
     parser.add_argument(
         '--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)'
     )
-    parser.add_argument('--out', type=output_file(), help='write here instead')
+    parser.add_argument('--out', type=output_file(), help='save to this file instead')
     parser.add_argument(
         '--plot',
         type=plot_file,
         metavar='PNG',
-        help='also draw data, cubics, confidence and branches',
+        help='draw data, cubics, confidence and hysteresis branches',
     )
     parser.add_json()
     return parser
 
 
-def _check(args, rig: Rig) -> None:
+def _check(args: Namespace, rig: Rig) -> None:
     if rig.devices == REAL and not (args.records or args.live):
         raise VisionError(
-            f'rig {rig.name!r}: measure its running cell with --live, or give records of it with '
-            '--records'
+            f'rig {rig.name!r} is real: measure its running cell with --live, or give its records '
+            'with --records'
         )
     if args.records and (args.live or args.save_records):
         raise VisionError('--records measures nothing: leave --live and --save-records out')
     if args.click and not args.clicks:
-        raise VisionError('--click needs a file to keep the clicks in: give it with --clicks')
+        raise VisionError('--click needs a file to save the clicks in: give it with --clicks')
     if not args.records and (args.clicks or args.camera):
-        raise VisionError(
-            '--clicks and --camera belong to recorded pictures: give those with --records'
-        )
+        raise VisionError('--clicks and --camera need recorded pictures: give these with --records')
 
 
 def _measured(
-    args, robot: Robot, rig: Rig
+    args: Namespace, robot: Robot, rig: Rig
 ) -> tuple[dict[str, CurveFit], Data, dict[int, TipError] | None, Devices]:
-    with _finger(args, robot) as finger:
-        writer = (
-            finger_records.PictureWriter(args.save_records, finger.intrinsics, rig.devices)
-            if args.save_records
-            else None
-        )
-        progress = partial(tqdm, desc='pressures', unit='record')
-        if args.live and rig.devices == REAL:
-            finger.check_devices(rig.name, rig.devices)
-        data = record(finger, robot, args.camera_side, progress, writer)
-        fits = fit_bends(robot, data)
-        if not args.live:
-            return fits, data, tip_errors(robot, fits, finger), VIRTUAL
-        finger.check_devices(rig.name, rig.devices)  # by now every node has been discovered
-        return fits, data, None, finger.devices
-
-
-def _finger(args, robot: Robot):
     if not args.live:
-        return VirtualFinger(robot, args.plant_seed, args.frames)
-    from soft_arm_experiments.ros.running_finger import RunningFinger  # ROS only where it is needed
+        with VirtualFinger(robot, args.plant_seed, args.frames) as virtual:
+            data = _record(args, robot, rig, virtual)
+            fits = fit_bends(robot, data)
+            return fits, data, tip_errors(robot, fits, virtual), VIRTUAL
+    from soft_arm_experiments.ros.running_finger import RunningFinger  # --live only: needs ROS
 
-    return RunningFinger(robot, args.frames)
+    with RunningFinger(robot, args.frames) as finger:
+        if rig.devices == REAL:
+            finger.check_devices(rig.name, rig.devices)
+        data = _record(args, robot, rig, finger)
+        finger.check_devices(rig.name, rig.devices)  # by now every node has been discovered
+        return fit_bends(robot, data), data, None, finger.devices
 
 
-def _recorded(args, robot: Robot, rig: Rig) -> tuple[Data, Devices]:
+def _record(args: Namespace, robot: Robot, rig: Rig, finger: Finger) -> Data:
+    writer = None
+    if args.save_records:
+        writer = finger_records.PictureWriter(args.save_records, finger.intrinsics, rig.devices)
+    progress = partial(tqdm, desc='pressures', unit='record')
+    return record(finger, robot, args.camera_side, progress, writer)
+
+
+def _recorded(args: Namespace, robot: Robot, rig: Rig) -> tuple[Data, Devices]:
     if not finger_records.has_pictures(args.records):
         return read_points(args.records, 'segment', 'theta_rad'), rig.devices
     records = finger_records.read_pictures(args.records)
@@ -226,8 +222,8 @@ def _recorded(args, robot: Robot, rig: Rig) -> tuple[Data, Devices]:
     unknown = sorted(set(clicks) - {r.colour.name for r in records})
     if unknown:
         raise VisionError(
-            f'{args.clicks}: picture {unknown[0]} is not in {args.records}: its name is that of a '
-            'colour file'
+            f'{args.clicks}: picture {unknown[0]} is not in {args.records}; give the name of a '
+            'colour file there'
         )
     intrinsics = finger_records.read_camera(args.camera or args.records.parent / 'camera.yaml')
     data = measure_records(
@@ -238,7 +234,7 @@ def _recorded(args, robot: Robot, rig: Rig) -> tuple[Data, Devices]:
 
 
 def _report(
-    args,
+    args: Namespace,
     fits: dict[str, CurveFit],
     data: Data,
     errors: dict[int, TipError] | None,
@@ -263,8 +259,8 @@ def _report(
     if not errors:
         return
     print(
-        "\nerror on a cycle after it [%]: of the tip, by the finger's length; "
-        'of the whole bend, by the true one'
+        '\nerror on a later cycle [%]: of the tip, relative to the finger length; '
+        'of the whole bend, relative to the true bend'
     )
     print(
         f'{"kPa":>6} {"tip, up":>9} {"tip, down":>10} {"paper":>7} {"bend, up":>10} '

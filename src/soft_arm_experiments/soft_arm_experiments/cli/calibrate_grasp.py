@@ -4,29 +4,30 @@ import json
 import os
 import sys
 import tempfile
+from argparse import Namespace
 from contextlib import ExitStack
 from pathlib import Path
 
 from tqdm import tqdm
 
-from soft_arm_control.errors import ControlError, ExperimentError
+from soft_arm_control.errors import ControlError
 from soft_arm_control.grasping.gripper import GraspSettings
 from soft_arm_control.grasping.no_load_fit import identify
 from soft_arm_control.grasping.no_load_reference import values_of
 from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, seed_number, whole_number_in
-from soft_arm_description.rig import REAL, Rig, RigError, load_rig
+from soft_arm_description.rig import REAL, RigError, load_rig
 from soft_arm_description.robot import RobotFileError, load_robot
 
 ALIVE_S = 60.0
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm calibrate grasp',
         description='Close the free finger a few times from vacuum to near its highest pressure, '
-        'and save pressure and bend on the way. Take every object away first. A real cell must be '
+        'and save bend over pressure. Take every object away first. A real cell must be '
         'running; a virtual one is started for it unless --use-running is given.',
     )
     parser.add_robot('four_piece_finger')
@@ -38,34 +39,38 @@ def main(argv: list[str] | None = None) -> int:
         '--closings',
         type=whole_number_in(2, 1000),
         default=4,
-        help='how many (default: %(default)s, at least 2)',
+        help='number of closings, at least 2 (default: %(default)s)',
     )
     parser.add_argument(
         '--use-running',
         action='store_true',
-        help='virtual cell: use the one that runs in this ROS domain, as a real cell always is',
+        help='use the virtual cell that runs in this ROS domain (a real cell is always used so)',
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
     return parser.answer(argv, _run, ControlError, RobotFileError, RigError)
 
 
-def _run(options) -> int:
-    from soft_arm_experiments.ros.closing_measurement import (
-        NAMESPACE,
-        ClosingMeasurement,
-    )  # ROS only when it is needed
-    from soft_arm_experiments.ros.rig_process import VirtualCell, free_domain, require_driver
+def _run(options: Namespace) -> int:
+    # --help needs no ROS.
+    from soft_arm_experiments.ros.closing_measurement import NAMESPACE, ClosingMeasurement
+    from soft_arm_experiments.ros.rig_process import (
+        VirtualCell,
+        free_domain,
+        require_devices,
+        require_driver,
+    )
 
-    rig, check = load_rig(options.rig), lambda: None
+    rig = load_rig(options.rig)
     running = options.use_running or rig.devices == REAL
     if running and options.plant_seed is not None:
         raise ControlError(
-            '--plant-seed is of a virtual cell that is started here, '
-            f'not of rig {rig.name!r} that runs: leave it out'
+            '--plant-seed selects the virtual cell that this command starts, '
+            f'but rig {rig.name!r} runs already: leave it out'
         )
     robot = load_robot(options.robot)
     with ExitStack() as stack:
+        virtual = None
         if running:
             real = ' emulated:=false' if rig.devices == REAL else ''
             require_driver(rig.name, NAMESPACE, f'launch/cell.launch.xml rig:={rig.argument}{real}')
@@ -75,9 +80,10 @@ def _run(options) -> int:
             )
             log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'cell.log'
             seed = 1 if options.plant_seed is None else options.plant_seed
-            check = stack.enter_context(
+            virtual = stack.enter_context(
                 VirtualCell(seed, log, rig=options.rig, robot=options.robot)
-            ).check
+            )
+        check = virtual.check if virtual else lambda: None
         cell = stack.enter_context(ClosingMeasurement(robot))
         progress = stack.enter_context(
             tqdm(
@@ -86,15 +92,17 @@ def _run(options) -> int:
         )
         cell.wait_until_ready(ALIVE_S, check)
         if rig.devices == REAL:
-            _check_devices(cell, rig)
+            require_devices(cell.devices, rig)
         progress.set_description('closings')
         closings = []
         for _ in range(options.closings):
             closings.append(cell.close_once(check))
             progress.update()
-        _check_devices(cell, rig)  # by now every node has been discovered
+        require_devices(cell.devices, rig)  # by now every node has been discovered
         devices = cell.devices.devices
     reference, residuals = identify(closings)
+    time_constants_s = reference.time_constants_s
+    assert time_constants_s is not None  # `identify` always measures them
     path = None
     if not options.dry_run:
         measurement = Measurement(
@@ -108,8 +116,8 @@ def _run(options) -> int:
         path = save_calibration(rig, values_of(reference), robot, measurement)
     values = {
         'closings': options.closings,
-        'time_constant_low_s': float(reference.time_constants_s[0]),
-        'time_constant_high_s': float(reference.time_constants_s[-1]),
+        'time_constant_low_s': float(time_constants_s[0]),
+        'time_constant_high_s': float(time_constants_s[-1]),
         'excess_limit': float(reference.excess_limit),
         'deficit_limit_rad': float(reference.deficit_limit_rad),
     }
@@ -120,8 +128,3 @@ def _run(options) -> int:
         print(f'{name:24s} {value:12.4f}')
     print('not saved' if options.dry_run else saved(path, rig))
     return 0
-
-
-def _check_devices(cell, rig: Rig) -> None:
-    if mismatch := cell.devices.mismatch(rig.name, rig.devices):
-        raise ExperimentError(f'{mismatch}; nothing was saved')

@@ -1,4 +1,7 @@
-"""`softarm experiment bend|deflection|all`: the paper's experiments, open loop and closed loop, with a report."""
+"""`softarm experiment bend|deflection|all`: repeat the arm paper's experiments and write a report.
+
+Every experiment runs open loop first, then closed loop.
+"""
 
 import json
 import os
@@ -6,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from argparse import Namespace
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -60,8 +65,8 @@ def all_experiments(argv: list[str] | None = None) -> int:
 def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
     parser = CommandLine(
         prog=f'softarm experiment {command}',
-        description="The paper's experiments on a virtual rig that is "
-        'started for them, or on the one that runs in this ROS domain: open loop, then closed loop.',
+        description="Repeat the arm paper's experiments, open loop, then closed loop, on the rig "
+        'that runs in this ROS domain; if none runs, on a virtual rig that is started for them.',
     )
     parser.add_argument(
         '--plant-seed',
@@ -73,7 +78,7 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         '--segmenter',
         choices=('colour', 'yolact'),
         default='colour',
-        help='how the rig that is started finds the ring (default: %(default)s)',
+        help='segmenter of the virtual rig that is started (default: %(default)s)',
     )
     parser.add_argument(
         '--steps', type=positive_count, help="number of targets (default: the paper's)"
@@ -89,7 +94,7 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
     )
     parser.add_argument('--quick', action='store_true', help='fewer and shorter steps')
     parser.add_argument(
-        '--use-running', action='store_true', help='refuse to start a rig; use the one that runs'
+        '--use-running', action='store_true', help='use the running rig, never start a virtual one'
     )
     parser.add_json()
     return parser.answer(
@@ -102,9 +107,9 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
     )
 
 
-def _run(options, names) -> int:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does, and cleans up
-    from soft_arm_experiments.arm.report import (  # plots and ROS only when they are needed
+def _run(options: Namespace, names: tuple[str, ...]) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as after Ctrl-C
+    from soft_arm_experiments.arm.report import (  # slow to import: matplotlib, then ROS
         settling_table,
         table,
         write_overview,
@@ -137,10 +142,9 @@ def _run(options, names) -> int:
         )
         session.wait_for(lambda: not session.missing(), ALIVE_S, session.missing, check)
 
-        def on_time(seconds):
-            progress.update(
-                min(round(seconds, 1), progress.total - progress.n)
-            )  # repeated steps are not in the total
+        def on_time(seconds: float) -> None:
+            # Repeated steps are not part of the total.
+            progress.update(min(round(seconds, 1), progress.total - progress.n))
 
         runner = ExperimentRunner(session, arm, dynamics, pace, on_time, check)
         results = []
@@ -149,7 +153,8 @@ def _run(options, names) -> int:
             results.append(runner.run(e, seed))
     values = {result.experiment.name: result.as_json() for result in results}
     if len(names) == 1:
-        report, values = write_report(results[0], folder), values[names[0]]
+        report = write_report(results[0], folder)
+        values = values[names[0]]
     else:
         report = write_overview(
             results,
@@ -168,20 +173,28 @@ def _run(options, names) -> int:
     return 0
 
 
-def _rig(stack: ExitStack, options, folder: Path):
-    """Use a rig that runs, or start one in a domain of its own; return its plant seed and a check that it lives."""
+def _rig(
+    stack: ExitStack, options: Namespace, folder: Path
+) -> tuple[int | None, Callable[[], None]]:
+    """Use the running rig, or start a virtual one in a free ROS domain.
+
+    Returns:
+        The plant seed, None for a running rig; and a function that raises if the rig has ended.
+    """
     from soft_arm_experiments.ros.rig_process import VirtualRig, driver_is_running, free_domain
 
     domain = int(os.environ.get('ROS_DOMAIN_ID', '0'))
     if driver_is_running('soft_arm'):
         print(
-            f'a rig is already running in ROS domain {domain}: using it, --plant-seed and --segmenter are not used',
+            f'a rig is already running in ROS domain {domain}: using it; --plant-seed and '
+            '--segmenter are ignored',
             file=sys.stderr,
         )
         return None, lambda: None
     if options.use_running:
         raise ControlError(
-            f'no rig is running in ROS domain {domain}: start one with `softarm launch launch/sim.launch.xml`, or leave out --use-running'
+            f'no rig is running in ROS domain {domain}: start one with '
+            '`softarm launch launch/sim.launch.xml`, or leave out --use-running'
         )
     os.environ['ROS_DOMAIN_ID'] = str(free_domain(domain))
     rig = stack.enter_context(
@@ -191,13 +204,13 @@ def _rig(stack: ExitStack, options, folder: Path):
 
 
 class _recording:
-    """Context manager: `softarm bag record` as a child, so that it takes no time from this process."""
+    """Run `softarm bag record` as a child process while the context is open."""
 
     def __init__(self, bag: Path):
         self._bag = bag
 
-    def __enter__(self):
-        shutil.rmtree(self._bag, ignore_errors=True)  # of an earlier run
+    def __enter__(self) -> None:
+        shutil.rmtree(self._bag, ignore_errors=True)  # bag of an earlier run
         self._bag.parent.mkdir(parents=True, exist_ok=True)
         with (self._bag.parent / 'bag.log').open('w') as log:
             self._process = subprocess.Popen(
@@ -208,7 +221,7 @@ class _recording:
                 start_new_session=True,
             )
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         from soft_arm_experiments.ros.rig_process import end
 
         end(self._process)

@@ -1,4 +1,4 @@
-"""The virtual rig or cell as a child process: started headless on a free DDS domain and port, ended completely."""
+"""Start the virtual rig or cell as a child process on free ports, and end all its processes."""
 
 import contextlib
 import os
@@ -6,6 +6,7 @@ import random
 import signal
 import socket
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
@@ -16,17 +17,19 @@ from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
 from soft_arm_control.errors import ExperimentError
+from soft_arm_description.rig import Rig
+from soft_arm_node_kit.graph import DeviceWatch
 
-DOMAINS = range(10, 100)  # above, DDS ports reach into the ephemeral ones
-LOOK_S = 3.5  # for nodes that run already: DDS discovery takes up to 3 s
-END_S = 20.0  # `softarm launch` itself escalates after 5 and 10 s
+DOMAINS = range(10, 100)  # the ports of higher DDS domains overlap the ephemeral ports
+LOOK_S = 3.5  # DDS discovery of running nodes takes up to 3 s
+END_S = 20.0  # `softarm launch` itself sends stronger signals after 5 and 10 s
 
 
 def free_domain(avoid: int) -> int:
-    """A DDS domain in which nobody on this host seems to take part.
+    """Return a DDS domain in which no program on this host seems to take part.
 
     Raises:
-        ExperimentError: If all are taken.
+        ExperimentError: If every domain is in use.
     """
     for domain in random.sample(DOMAINS, len(DOMAINS)):
         if domain != avoid and all(
@@ -39,13 +42,13 @@ def free_domain(avoid: int) -> int:
 
 
 def free_port() -> int:
-    """A TCP port that is free on loopback now."""
+    """Return a TCP port that is free on loopback now."""
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
+        return int(probe.getsockname()[1])
 
 
-def _can_bind(kind, port: int) -> bool:
+def _can_bind(kind: socket.SocketKind, port: int) -> bool:
     with socket.socket(type=kind) as probe:
         try:
             probe.bind(('', port))
@@ -55,7 +58,10 @@ def _can_bind(kind, port: int) -> bool:
 
 
 def driver_is_running(namespace: str, timeout_s: float = LOOK_S) -> bool:
-    """Whether a pneumatic driver of this namespace takes part in this process's ROS domain; a "no" takes `timeout_s`."""
+    """Return whether a pneumatic driver of this namespace runs in this ROS domain.
+
+    Without one the answer takes `timeout_s`.
+    """
     context = Context()
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
     node = Node(
@@ -82,15 +88,28 @@ def require_driver(rig: str, namespace: str, launch_file: str) -> None:
     if not driver_is_running(namespace):
         domain = os.environ.get('ROS_DOMAIN_ID', '0')
         raise ExperimentError(
-            f'rig {rig!r} is not running in ROS domain {domain}: no driver offers /{namespace}/vent; '
-            f'start it with `softarm launch {launch_file}`'
+            f'rig {rig!r} is not running in ROS domain {domain}: no driver offers '
+            f'/{namespace}/vent; start it with `softarm launch {launch_file}`'
         )
 
 
-class _VirtualLaunch:
-    """Context manager around `softarm launch` of one launch file of this workspace; its output goes to a log file."""
+def require_devices(watch: DeviceWatch, rig: Rig) -> None:
+    """Make sure that the devices that run are those of the rig.
 
-    def __init__(self, launch_file: str, arguments: dict[str, object], log: Path):
+    Raises:
+        ExperimentError: If real devices run for a virtual rig, or the other way round.
+    """
+    if mismatch := watch.mismatch(rig.name, rig.devices):
+        raise ExperimentError(f'{mismatch}; nothing was saved')
+
+
+class _VirtualLaunch:
+    """Run `softarm launch` on a launch file of this workspace while the context is open.
+
+    Its output goes to a log file.
+    """
+
+    def __init__(self, launch_file: str, arguments: Mapping[str, object], log: Path):
         workspace = os.environ.get('SOFT_ARM_WS')
         if workspace is None:
             raise ExperimentError('SOFT_ARM_WS is not set: run `. env.sh` first')
@@ -110,38 +129,37 @@ class _VirtualLaunch:
             )
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         end(self._process)
 
     def check(self) -> None:
         """Raise ExperimentError, with the log's last line, if the rig has ended."""
         if self._process.poll() is not None:
-            lines = self._log_path.read_text(errors='replace').strip().splitlines() or [
-                '(no output)'
-            ]
+            lines = self._log_path.read_text(errors='replace').strip().splitlines()
             raise ExperimentError(
-                f'what was launched ended with code {self._process.returncode}: {lines[-1]}; see {self._log_path}'
+                f'`softarm launch` ended with code {self._process.returncode}: '
+                f'{lines[-1] if lines else "(no output)"}; see {self._log_path}'
             )
 
 
 class VirtualRig(_VirtualLaunch):
-    """The virtual rig of the soft arm; `arguments` are others of sim.launch.xml."""
+    """The virtual rig of the soft arm; `arguments` are further ones of sim.launch.xml."""
 
     def __init__(self, plant_seed: int, log: Path, **arguments: str):
-        arguments |= {'plant_seed': plant_seed, 'modbus_port': free_port()}
-        super().__init__('sim.launch.xml', arguments, log)
+        fixed = {'plant_seed': plant_seed, 'modbus_port': free_port()}
+        super().__init__('sim.launch.xml', {**arguments, **fixed}, log)
 
 
 class VirtualCell(_VirtualLaunch):
-    """The virtual gripper cell; `arguments` are others of cell.launch.xml."""
+    """The virtual gripper cell; `arguments` are further ones of cell.launch.xml."""
 
     def __init__(self, plant_seed: int, log: Path, **arguments: str):
-        arguments |= {'plant_seed': plant_seed, 'modbus_port': free_port(), 'rws_port': free_port()}
-        super().__init__('cell.launch.xml', arguments, log)
+        fixed = {'plant_seed': plant_seed, 'modbus_port': free_port(), 'rws_port': free_port()}
+        super().__init__('cell.launch.xml', {**arguments, **fixed}, log)
 
 
 def end(process: subprocess.Popen) -> None:
-    """SIGINT to the process group; SIGKILL to what of it does not end in time, or has lost its leader."""
+    """End a process group with SIGINT, then SIGKILL whatever of it is left after `END_S`."""
     for number in (signal.SIGINT, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):  # the whole group has ended
             os.killpg(process.pid, number)

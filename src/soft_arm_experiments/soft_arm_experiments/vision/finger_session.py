@@ -44,9 +44,11 @@ class TipError:
 
 
 class Finger(Protocol):
-    """What a calibration needs of a rig."""
+    """A finger under a camera, virtual or real."""
 
-    intrinsics: Intrinsics
+    @property
+    def intrinsics(self) -> Intrinsics:
+        """Intrinsics of the camera."""
 
     def settle(self, target_pa: float) -> float:
         """See `VirtualFinger.settle`."""
