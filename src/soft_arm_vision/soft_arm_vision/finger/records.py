@@ -18,6 +18,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from soft_arm_description.csv_file import CsvFileError, Row, need, read_csv
+from soft_arm_description.rig import Devices
 from soft_arm_description.robot import Robot
 from soft_arm_description.yaml_file import (
     Number,
@@ -134,7 +135,7 @@ class PictureWriter:
             file.write(f'{pressure_pa:.1f},{"up" if rising else "down"},{files[0]},{files[1]}\n')
 
 
-def read_devices(path: Path) -> str | None:
+def read_devices(path: Path) -> Devices | None:
     """Return the devices that a camera file names, `virtual` or `real`; None without that key."""
     try:
         content = read_yaml(path)
