@@ -6,15 +6,22 @@ other nodes. Derivatives come from the complex step f'(x) = Im f(x + i h) / h, w
 cancellation (Squire and Trapp, SIAM Review 40, 1998).
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from soft_arm_description.segments import (
+    BellowsSegment,
+    ModalSegment,
+    SingleBendSegment,
+    TendonSegment,
+)
 from soft_arm_kinematics.arm import Arm
 
 STEP = 1e-30  # share of a coordinate's range
-_HALVINGS, _TERMS = (
-    5,
-    16,
-)  # twists up to 2 pi rad are divided by 2^5; the rest of the series is then below 1e-20
+_HALVINGS = 5  # twists up to 2 pi rad are divided by 2^5
+_TERMS = 16  # of the series; its remainder is then below 1e-20
 _MODAL_NODES = 48
 
 
@@ -47,8 +54,8 @@ def complex_step_twist_jacobian(arm: Arm, actuation: np.ndarray) -> np.ndarray:
     ).T
 
 
-def _arc_end(bend, length_m):
-    """Exponential of the twist (length e_z, (-u_y, u_x, 0))."""
+def _arc_end(bend: np.ndarray, length_m: float | np.ndarray) -> np.ndarray:
+    """Return the exponential of the twist (length e_z, (-u_y, u_x, 0))."""
     twist = np.zeros(bend.shape[:-1] + (4, 4), dtype=bend.dtype)
     twist[..., 0, 2], twist[..., 1, 2] = bend[..., 0], bend[..., 1]
     twist[..., 2, 0], twist[..., 2, 1] = -bend[..., 0], -bend[..., 1]
@@ -62,7 +69,7 @@ def _arc_end(bend, length_m):
     return total
 
 
-def _about_z(cos, sin):
+def _about_z(cos: np.ndarray, sin: np.ndarray) -> np.ndarray:
     turn = np.zeros(np.shape(cos) + (4, 4), dtype=np.asarray(cos).dtype)
     turn[..., 0, 0] = turn[..., 1, 1] = cos
     turn[..., 1, 0], turn[..., 0, 1] = sin, -sin
@@ -70,11 +77,10 @@ def _about_z(cos, sin):
     return turn
 
 
-def _bellows(segment, x):
+def _bellows(segment: BellowsSegment, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     beta, h = np.asarray(segment.actuators.angles_rad), segment.actuators.centre_radius_m
-    layout = np.stack(
-        [-h * np.cos(beta), -h * np.sin(beta), np.ones_like(beta)], axis=-1
-    )  # L = ell - theta h cos(phi - beta)
+    # L = ell - theta h cos(phi - beta)
+    layout = np.stack([-h * np.cos(beta), -h * np.sin(beta), np.ones_like(beta)], axis=-1)
     arc = x @ np.linalg.solve(layout.T @ layout, layout.T).T
     bend = arc[..., :2]
     end = _arc_end(bend, arc[..., 2])
@@ -84,41 +90,39 @@ def _bellows(segment, x):
     return bend, end
 
 
-def _planar_bend(segment, theta):
+def _planar_bend(
+    segment: SingleBendSegment | ModalSegment, theta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     direction = np.array([np.cos(segment.phi_rad), np.sin(segment.phi_rad)])
-    return theta[..., None] * direction, np.eye(4) if segment.closing_twist else _about_z(
-        *direction
-    )
+    last = np.eye(4) if segment.closing_twist else _about_z(*direction)
+    return theta[..., None] * direction, last
 
 
-def _single_bend(segment, x):
+def _single_bend(segment: SingleBendSegment, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     share = x[..., 0] / segment.pressure_unit_pa
-    bend, last = _planar_bend(
-        segment, sum(c * share**k for k, c in enumerate(segment.theta_coefficients_rad))
-    )
+    theta = np.polynomial.polynomial.polyval(share, segment.theta_coefficients_rad)
+    bend, last = _planar_bend(segment, theta)
     return bend, _arc_end(bend, segment.length_m) @ last
 
 
-def _tendon(segment, x):
+def _tendon(segment: TendonSegment, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     cos, sin = np.cos(x[..., 1]), np.sin(x[..., 1])
     bend = x[..., :1] * np.stack([cos, sin], axis=-1)
     end = _arc_end(bend, x[..., 2])
     return bend, end if segment.closing_twist else end @ _about_z(cos, sin)
 
 
-def _modal(segment, x):
+def _modal(segment: ModalSegment, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     coefficients = np.asarray(segment.coefficients_rad)
     eta = (x / segment.pressure_unit_pa) ** np.arange(coefficients.shape[1])
 
-    def theta(s_m):
+    def theta(s_m: np.ndarray) -> np.ndarray:
         psi = (s_m[:, None] / segment.length_unit_m) ** np.arange(len(coefficients))
         return eta @ (psi @ coefficients).T
 
     nodes, weights = np.polynomial.legendre.leggauss(_MODAL_NODES)
-    nodes, weights = (
-        np.concatenate([nodes - 1.0, nodes + 1.0]) / 4.0 + 0.5,
-        np.concatenate([weights, weights]) / 4.0,
-    )  # two halves
+    nodes = np.concatenate([nodes - 1.0, nodes + 1.0]) / 4.0 + 0.5  # on both halves of [0, 1]
+    weights = np.concatenate([weights, weights]) / 4.0
     angles = theta(nodes * segment.length_m)
     bend, last = _planar_bend(segment, theta(np.array([segment.length_m]))[..., 0])
     end = _arc_end(bend, 0.0)
@@ -128,4 +132,9 @@ def _modal(segment, x):
     return bend, end @ last
 
 
-_PARTS = {'bellows': _bellows, 'single_bend': _single_bend, 'tendon': _tendon, 'modal': _modal}
+_PARTS: dict[str, Callable[[Any, np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
+    'bellows': _bellows,
+    'single_bend': _single_bend,
+    'tendon': _tendon,
+    'modal': _modal,
+}

@@ -1,16 +1,19 @@
 """Figures of the modal model, of contact and of the rigid sections, for `softarm bench kinematics`.
 
-The paper's photographs are not to be had: shapes of its size (400 px of 0.2959 mm, 0..21 psi, ten
+The paper's photographs are not available. Shapes of its size (400 px of 0.2959 mm, 0..21 psi, ten
 points a picture) come from a bellows that is no polynomial, stiff at its base and swelling towards
 its middle, annotated with an error of one pixel.
 """
+
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from soft_arm_description.robot import load_robot
+from soft_arm_description.segments import ModalSegment
 from soft_arm_kinematics.arm import make_arm
-from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA, fit_modal
+from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA, ModalFit, fit_modal
 from soft_arm_kinematics.contact.estimation import (
     alarm_limit,
     centrode_deviations,
@@ -113,14 +116,15 @@ def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
 
 
 def section_figures(rng: np.random.Generator) -> dict[str, float]:
-    """Distance between the ends of rigid chains and of random arcs of the squid's limbs."""
-    error = {'chord': 0.0, 'tangent': 0.0, 'paper': 0.0}
+    """Measure how far the ends of rigid chains are from those of random arcs."""
+    forms: tuple[Literal['chord', 'tangent', 'paper'], ...] = ('chord', 'tangent', 'paper')
+    error = dict.fromkeys(forms, 0.0)
     turn = 0.0
     for theta, phi, ell in rng.uniform(
         [-np.pi, -2 * np.pi, 0.29], [np.pi, 2 * np.pi, 0.6], (100, 3)
     ):
         arc = pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell))
-        for form in error:
+        for form in forms:
             end = chain_transforms(arc_sections(theta, phi, ell, 10, form=form))[-1]
             error[form] = max(error[form], float(np.linalg.norm(end[:3, 3] - arc[:3, 3])))
             turn = max(turn, float(np.abs(end[:3, :3] - arc[:3, :3]).max()))
@@ -132,11 +136,13 @@ def section_figures(rng: np.random.Generator) -> dict[str, float]:
 
 
 def _bellows() -> ModalModel:
-    return ModalModel.of_segment(load_robot('modal_bellows').segments[0])
+    segment = load_robot('modal_bellows').segments[0]
+    assert isinstance(segment, ModalSegment)
+    return ModalModel.of_segment(segment)
 
 
-def _true_angles(s_m, pressure_pa):
-    """Tangent angle of a bellows that no polynomial describes."""
+def _true_angles(s_m: np.ndarray, pressure_pa: float) -> np.ndarray:
+    """Return the tangent angle [rad] of a bellows that no polynomial describes."""
     x, r = s_m / LENGTH_M, pressure_pa / (21.0 * PSI_PA)
     return (
         2.7
@@ -145,19 +151,16 @@ def _true_angles(s_m, pressure_pa):
     )
 
 
-def _true_shape(pressure_pa, s_m):
-    theta, weights = (
-        _true_angles(s_m[:, None] * UNIT_NODES, pressure_pa),
-        s_m[:, None] * UNIT_WEIGHTS,
-    )
+def _true_shape(pressure_pa: float, s_m: np.ndarray) -> np.ndarray:
+    theta = _true_angles(s_m[:, None] * UNIT_NODES, pressure_pa)
+    weights = s_m[:, None] * UNIT_WEIGHTS
     return np.stack([(np.sin(theta) * weights).sum(-1), (np.cos(theta) * weights).sum(-1)], axis=-1)
 
 
-def _fitted(rng):
+def _fitted(rng: np.random.Generator) -> ModalFit:
     s = np.linspace(0.0, LENGTH_M, 10)
-    annotation_m = (
-        PAPER_PIXEL_M * np.minimum(np.arange(10), 1)[:, None]
-    )  # the base is where the picture's axes start
+    annotation_m = np.full((10, 1), PAPER_PIXEL_M)
+    annotation_m[0] = 0.0  # the base is the origin of the picture's axes
     return fit_modal(
         {
             q: _true_shape(q, s) + annotation_m * rng.standard_normal((10, 2))
@@ -166,7 +169,7 @@ def _fitted(rng):
     )
 
 
-def _error_with_a_fitted_model(rng) -> float:
+def _error_with_a_fitted_model(rng: np.random.Generator) -> float:
     """Return the error of the site [m] with a model that is fitted to pictures of the bellows."""
     model, half, onset = _fitted(rng).model, 0.5 * LENGTH_M, 6.0 * PSI_PA
     s, weights = LENGTH_M * UNIT_NODES, LENGTH_M * UNIT_WEIGHTS
@@ -180,16 +183,23 @@ def _error_with_a_fitted_model(rng) -> float:
             - _true_angles(rise, onset)
         )
         poses.append([np.sin(theta[:-1]) @ weights, np.cos(theta[:-1]) @ weights, theta[-1]])
-    poses = np.array(poses) + rng.standard_normal((len(poses), 3)) * np.sqrt(np.diag(NOISE))
-    found = locate_contact(model, FULL_SWEEP_PA, poses, NOISE)
+    noise = rng.standard_normal((len(poses), 3)) * np.sqrt(np.diag(NOISE))
+    found = locate_contact(model, FULL_SWEEP_PA, np.array(poses) + noise, NOISE)
     return abs(found.site_m - half) if found.site_m is not None else np.inf
 
 
-def _site_by_centrodes(model, pressures_pa, poses, start_m, onset_pa=None, window=3) -> float:
-    """Return the site [m] by the paper's estimator (38), the onset given."""
+def _site_by_centrodes(
+    model: ModalModel,
+    pressures_pa: np.ndarray,
+    poses: np.ndarray,
+    start_m: float,
+    onset_pa: float | None = None,
+    window: int = 3,
+) -> float:
+    """Return the site [m] by the paper's estimator (38) for a known onset."""
     onset_pa = pressures_pa[0] if onset_pa is None else onset_pa
 
-    def locus(values):
+    def locus(values: np.ndarray) -> np.ndarray:
         q = np.lib.stride_tricks.sliding_window_view(pressures_pa, window)
         y = np.lib.stride_tricks.sliding_window_view(values, window, axis=0)
         offset = q - q.mean(-1, keepdims=True)
@@ -214,8 +224,8 @@ def _site_by_centrodes(model, pressures_pa, poses, start_m, onset_pa=None, windo
     return float(found.x[0])
 
 
-def _false_alarms_per_min(model, rng) -> float:
-    """Alarms that begin in an hour of free motion with rests, at 30 Hz."""
+def _false_alarms_per_min(model: ModalModel, rng: np.random.Generator) -> float:
+    """Count the alarms per minute that begin in an hour of free motion with rests, at 30 Hz."""
     t = np.arange(int(MINUTES * 60 * RATE_HZ)) / RATE_HZ
     q = PSI_PA * (10.5 + 10.0 * np.clip(1.5 * np.sin(2.0 * np.pi * t / 17.0), -1.0, 1.0))
     poses = model.tip(q) + rng.standard_normal((len(q), 3)) * np.sqrt(np.diag(NOISE))

@@ -20,44 +20,42 @@ from soft_arm_experiments.kinematics.complex_model import STEP, bends_and_ends, 
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.ik.scores import pressure_shares, principle_scores
 
-STARTS, ENOUGH, MOST_DRAWS = (
-    400,
-    200,
-    6,
-)  # random actuations are drawn by so many until enough of them arrive at the target
-POLISHED, KINKED = (
-    30,
-    4,
-)  # starts that are lowered, and those from which every combination of kinks is tried
+STARTS = 400  # random actuations in one draw
+ENOUGH = 200  # actuations at the target after which no further draw is made
+MOST_DRAWS = 6
+POLISHED = 30  # actuations from which the optimiser starts
+KINKED = 4  # of these, how many are also tried with every combination of kinks
 RESIDUAL_M = 1e-6
 _PROJECTIONS = 25
-_SPACING = 0.1  # share of a coordinate's range by which the starts that are lowered differ
-_ROUNDING_RAD = 1e-3  # of the kinks that are not constraints
-_POSITION_SCALE = 10.0  # 1 / m: the constraints are then about as large as the shares
+_SPACING = 0.1  # smallest distance of the optimiser's starts, share of a coordinate's range
+_ROUNDING_RAD = 1e-3  # radius by which kinks are rounded where they are no constraints
+_POSITION_SCALE = 10.0  # [1/m]; the constraints are then about as large as the shares
+
+# Score, its gradient (n,), constraints (m,) and their Jacobian (m, n).
+_Evaluated = tuple[float, np.ndarray, np.ndarray, np.ndarray]
 
 
 def exhaustive_score(arm: Arm, target_m: np.ndarray, present: np.ndarray, seed: int = 0) -> float:
-    """Least total score of all solutions of one position.
+    """Return the least total score of all solutions of one tip position.
 
     Args:
-        arm: The arm, of any kinds.
+        arm: The arm, with segments of any kind.
         target_m: (3,) tip position [m], reachable.
-        present: (n,) actuation where the arm is now.
-        seed: Of the starts.
+        present: (n,) present actuation of the arm.
+        seed: Seed of the random starts.
 
     Returns:
-        The score, as `scores.principle_scores` weighted by the robot file; infinity where no start
-        arrives.
+        The score, as `scores.principle_scores` weighted by the robot file; infinity if no start
+        reaches the target.
     """
-    return _Search(arm, np.asarray(target_m, dtype=float), np.asarray(present, dtype=float)).least(
-        np.random.default_rng(seed)
-    )
+    search = _Search(arm, np.asarray(target_m, dtype=float), np.asarray(present, dtype=float))
+    return search.least(np.random.default_rng(seed))
 
 
 def exhaustive_scores(
     arm: Arm, targets_m: np.ndarray, presents: np.ndarray, processes: int
 ) -> Iterable[float]:
-    """Yield `exhaustive_score` of targets (k, 3) from (k, n), in so many processes, in order."""
+    """Yield `exhaustive_score` of targets (k, 3) from present actuations (k, n), in order."""
     with ProcessPoolExecutor(processes, mp_context=get_context('spawn')) as pool:
         yield from pool.map(
             exhaustive_score, itertools.repeat(arm), targets_m, presents, range(len(targets_m))
@@ -65,10 +63,12 @@ def exhaustive_scores(
 
 
 class _Search:
-    """One target; coordinates are shares of their ranges."""
+    """Search for one target; coordinates x are shares of the actuation's ranges."""
 
-    def __init__(self, arm, target_m, present):
-        self.arm, self.target_m, self.present = arm, target_m, present
+    def __init__(self, arm: Arm, target_m: np.ndarray, present: np.ndarray):
+        self.arm = arm
+        self.target_m = target_m
+        self.present = present
         self.low, self.high = arm.actuation_limits
         self.now, _ = bends_and_ends(arm, present)
         weights, s = arm.robot.ik_weights, arm.n_segments
@@ -80,11 +80,11 @@ class _Search:
         self.share = CubicSpline(nodes, shares[:, self.pressed])
         self.share_slope = self.share.derivative()
 
-    def _actuation(self, x):
+    def _actuation(self, x: np.ndarray) -> np.ndarray:
         return self.low + x * (self.high - self.low)
 
-    def least(self, random):
-        """Least score found."""
+    def least(self, random: np.random.Generator) -> float:
+        """Return the least score found."""
         found = np.empty((0, len(self.low)))
         for _ in range(MOST_DRAWS):
             found = np.concatenate([found, self._family(random.random((STARTS, len(self.low))))])
@@ -93,18 +93,18 @@ class _Search:
         if not len(found):
             return np.inf
         found = found[np.argsort(self._exact(found))]
-        lowered = [found[0], *(self._lower(x, ()) for x in self._spread(found))]
+        lowered = [found[0], *self._lowered((x, ()) for x in self._spread(found))]
         kinds = itertools.product(('free', 'still', 'straight'), repeat=self.arm.n_segments)
         combinations = [c for c in kinds if any(k != 'free' for k in c)]
-        lowered = [x for x in lowered if x is not None]
         lowered.sort(key=lambda x: float(self._exact(x[None])[0]))
-        lowered += [
-            self._lower(x, held)
-            for x, held in itertools.product(self._spread(lowered)[:KINKED], combinations)
-        ]
-        return float(self._exact(np.array([x for x in lowered if x is not None])).min())
+        lowered += self._lowered(itertools.product(self._spread(lowered)[:KINKED], combinations))
+        return float(self._exact(np.array(lowered)).min())
 
-    def _family(self, x):
+    def _lowered(self, tries: Iterable[tuple[np.ndarray, tuple[str, ...]]]) -> list[np.ndarray]:
+        ended = (self._lower(start, kinks) for start, kinks in tries)
+        return [x for x in ended if x is not None]
+
+    def _family(self, x: np.ndarray) -> np.ndarray:
         """Bring starts (k, n) to the target by Gauss-Newton steps; return those that arrive."""
         for _ in range(_PROJECTIONS):
             errors, slopes = self._tip_errors(x)
@@ -116,15 +116,15 @@ class _Search:
             )
         return x[np.linalg.norm(self._tip_errors(x)[0], axis=1) <= RESIDUAL_M]
 
-    def _tip_errors(self, x):
+    def _tip_errors(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n = len(self.low)
         rows = self._actuation(x)[:, None, :] + 1j * STEP * np.diag(self.high - self.low)
         tips = bends_and_ends(self.arm, rows.reshape(-1, n))[1][:, :3, 3].reshape(-1, n, 3)
         return tips[:, 0].real - self.target_m, (tips.imag / STEP).swapaxes(1, 2)
 
-    def _spread(self, found):
-        """The first of those in each part of the family, at most POLISHED."""
-        kept = []
+    def _spread(self, found: Iterable[np.ndarray]) -> list[np.ndarray]:
+        """Keep the first solutions that differ by `_SPACING`, at most `POLISHED`."""
+        kept: list[np.ndarray] = []
         for x in found:
             if all(np.abs(x - other).max() >= _SPACING for other in kept):
                 kept.append(x)
@@ -132,14 +132,14 @@ class _Search:
                     break
         return kept
 
-    def _exact(self, x):
+    def _exact(self, x: np.ndarray) -> np.ndarray:
         return (
             principle_scores(self.arm, self._actuation(np.clip(x, 0.0, 1.0)), self.present)
             @ self.weights
         )
 
-    def _score(self, bends, x):
-        """Total score of complex bends (..., s, 2) and shares x (..., n); kinks rounded off."""
+    def _score(self, bends: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the score of complex bends (..., s, 2) and shares (..., n), kinks rounded off."""
         theta = np.sqrt((bends**2).sum(axis=-1) + _ROUNDING_RAD**2)
         moved = np.sqrt(((bends - self.now) ** 2).sum(axis=-1) + _ROUNDING_RAD**2)
         inner, outer = theta[..., :-1], theta[..., 1:]
@@ -159,7 +159,7 @@ class _Search:
             planes.sum(axis=-1) + unused,
         ]
 
-    def _lower(self, start, kinks):
+    def _lower(self, start: np.ndarray, kinks: tuple[str, ...]) -> np.ndarray | None:
         """Find the least score near a start with segments held at kinks; None where it fails."""
         held = [
             (i, self.now[i] if kind == 'still' else np.zeros(2))
@@ -168,10 +168,10 @@ class _Search:
         ]
         if 3 + 2 * len(held) > len(start):
             return None
-        last = [None, None]
+        last: list[tuple[np.ndarray, _Evaluated]] = []  # the optimiser asks twice at each point
 
-        def evaluated(x):
-            if last[0] is None or not np.array_equal(last[0], x):
+        def evaluated(x: np.ndarray) -> _Evaluated:
+            if not last or not np.array_equal(last[0][0], x):
                 bends, poses = bends_and_ends(self.arm, complex_rows(self.arm, self._actuation(x)))
                 score = self._score(bends, x + 1j * STEP * np.eye(len(x)))
                 conditions = np.concatenate(
@@ -181,16 +181,10 @@ class _Search:
                     ],
                     axis=1,
                 )
-                last[:] = (
-                    x.copy(),
-                    (
-                        score[0].real,
-                        score.imag / STEP,
-                        conditions[0].real,
-                        conditions.imag.T / STEP,
-                    ),
-                )
-            return last[1]
+                values = (float(score[0].real), conditions[0].real)
+                slopes = (score.imag / STEP, conditions.imag.T / STEP)
+                last[:] = [(x.copy(), (values[0], slopes[0], values[1], slopes[1]))]
+            return last[0][1]
 
         ended = minimize(
             lambda x: evaluated(x)[0],

@@ -2,16 +2,18 @@
 
 import os
 import time
+from functools import partial
 
 import numpy as np
 
 from soft_arm_experiments.kinematics.exhaustive import exhaustive_scores
-from soft_arm_experiments.kinematics.speed import best_s
+from soft_arm_experiments.kinematics.speed import best_s, random_actuation
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.ik.inverse import (
     AT_LEAST,
     SEARCH_RADIUS_M,
     TABLE_POINTS,
+    IkSolutions,
     InverseKinematics,
 )
 from soft_arm_kinematics.workspace.table import WorkspaceTable, build_table, load_table
@@ -24,18 +26,15 @@ PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
     250_000: (209.30e-3, 3.98e-3),
     1_000_000: (None, None),
 }
-TIMED = 2000  # targets
 
 
 def random_targets(arm: BellowsArm, count: int, seed: int) -> np.ndarray:
     """Draw lengths inside the limits and return their tip positions (count, 3) [m]."""
-    return arm.tip(
-        np.random.default_rng(seed).uniform(*arm.length_limits_m, (count, arm.n_actuators))
-    )
+    return arm.tip(random_actuation(arm, count, np.random.default_rng(seed)))
 
 
 def traversal(table: WorkspaceTable, target_m: np.ndarray, radius_m: float) -> np.ndarray:
-    """Rows within the radius by looking at every one, as fast as plain NumPy does it."""
+    """Find the rows within the radius by checking every one, as fast as plain NumPy allows."""
     offsets = table.tips_m - target_m.astype(table.tips_m.dtype)
     return np.flatnonzero(np.einsum('ij,ij->i', offsets, offsets) <= radius_m**2)
 
@@ -44,7 +43,9 @@ def ik_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
     """Measure the time of a whole call, its ratio to a traversal, and success over many targets."""
     solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
     low, high = arm.length_limits_m
-    times_s, residual_m, solved = [], 0.0, 0
+    times_s = []
+    residual_m = 0.0
+    solved = 0
     targets_m = random_targets(arm, targets, 11)
     for target_m in targets_m[:50]:  # loads the compiled code and warms the caches
         solver.solve(target_m)
@@ -54,6 +55,7 @@ def ik_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
         times_s.append(time.perf_counter() - start)
         if not result.solutions:
             continue
+        assert isinstance(result.solutions, IkSolutions)
         found_m = result.solutions.actuation
         worst_m = float(np.linalg.norm(arm.tip(found_m) - target_m, axis=1).max())
         residual_m = max(residual_m, worst_m)
@@ -76,12 +78,8 @@ def query_times(table: WorkspaceTable, targets_m: np.ndarray) -> tuple[float, fl
     """Median seconds of a traversal and of the tree's search, by turns on the same targets."""
     traversals_s, searches_s = [], []
     for target_m in targets_m:
-        traversals_s.append(
-            best_s(lambda target_m=target_m: traversal(table, target_m, SEARCH_RADIUS_M), 2)
-        )
-        searches_s.append(
-            best_s(lambda target_m=target_m: table.near(target_m, SEARCH_RADIUS_M, AT_LEAST), 3)
-        )
+        traversals_s.append(best_s(partial(traversal, table, target_m, SEARCH_RADIUS_M), 2))
+        searches_s.append(best_s(partial(table.near, target_m, SEARCH_RADIUS_M, AT_LEAST), 3))
     return float(np.median(traversals_s)), float(np.median(searches_s))
 
 
@@ -89,10 +87,8 @@ def whole_times(solver: InverseKinematics, targets_m: np.ndarray) -> tuple[float
     """Return median seconds of a whole call and of a traversal, by turns on the same targets."""
     wholes_s, traversals_s = [], []
     for target_m in targets_m:
-        wholes_s.append(best_s(lambda target_m=target_m: solver.solve(target_m), 2))
-        traversals_s.append(
-            best_s(lambda target_m=target_m: traversal(solver.table, target_m, SEARCH_RADIUS_M), 2)
-        )
+        wholes_s.append(best_s(partial(solver.solve, target_m), 2))
+        traversals_s.append(best_s(partial(traversal, solver.table, target_m, SEARCH_RADIUS_M), 2))
     return float(np.median(wholes_s)), float(np.median(traversals_s))
 
 
@@ -117,7 +113,7 @@ def table_5(arm: BellowsArm) -> list[dict]:
 def exhaustive_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
     """Compare best scores with an exhaustive search, from random poses and from rest."""
     solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
-    present_m = np.random.default_rng(13).uniform(*arm.length_limits_m, (targets, arm.n_actuators))
+    present_m = random_actuation(arm, targets, np.random.default_rng(13))
     present_m[::2] = arm.rest_actuation
     targets_m = random_targets(arm, targets, 12)
     least = np.array(list(exhaustive_scores(arm, targets_m, present_m, os.cpu_count() or 1)))

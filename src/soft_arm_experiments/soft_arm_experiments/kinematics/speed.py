@@ -4,6 +4,7 @@ import importlib.util
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_experiments.kinematics.complex_model import complex_step_twist_jacobian
-from soft_arm_kinematics.arm import BellowsArm, make_arm
+from soft_arm_kinematics.arm import Arm, BellowsArm, make_arm
 from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.ik.refine import twist_jacobian_batch
 from soft_arm_kinematics.workspace.table import build_table, load_table
@@ -21,8 +22,14 @@ NUMPY_POSES = 100_000
 TABLE_POINTS = 1_000_000
 
 
-def best_s(action, repeats: int) -> float:
-    """Return the shortest time of an action [s]: other work on the machine only ever adds."""
+def random_actuation(arm: Arm, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw actuation evenly inside the limits, shape (count, n)."""
+    low, high = arm.actuation_limits
+    return rng.uniform(low, high, (count, arm.n_actuators))
+
+
+def best_s(action: Callable[[], object], repeats: int) -> float:
+    """Return the shortest time of an action [s], as other work on the machine only adds time."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -51,7 +58,7 @@ def numpy_products(arm: BellowsArm, lengths_m: np.ndarray) -> np.ndarray:
     return pose
 
 
-def _turn(angle, first, second):
+def _turn(angle: np.ndarray, first: int, second: int) -> np.ndarray:
     transforms = np.zeros((len(angle), 4, 4)) + np.eye(4)
     cos, sin = np.cos(angle), np.sin(angle)
     transforms[:, first, first], transforms[:, first, second] = cos, -sin
@@ -65,12 +72,12 @@ def fk_figures(arm: BellowsArm) -> dict[str, float]:
     `fk_ratio_memory` is the rate of compiled poses as a share of the rate at which all cores write
     the same bytes to memory, 128 for each pose, measured by turns.
     """
-    lengths_m = np.random.default_rng(0).uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
+    lengths_m = random_actuation(arm, POSES, np.random.default_rng(0))
     out = np.zeros((POSES, 4, 4))
     fk_batch(arm, lengths_m, out)
     few = lengths_m[:NUMPY_POSES]
     plain_s, fast_s, written_s = [], [], []
-    for _ in range(4):  # by turns, so that both meet the same machine
+    for _ in range(4):  # by turns, so that all meet the same load of the machine
         plain_s.append(best_s(lambda: numpy_products(arm, few), 1) / NUMPY_POSES)
         fast_s.append(best_s(lambda: fk_batch(arm, lengths_m, out), 5) / POSES)
         written_s.append(best_s(lambda: _write(out), 5) / POSES)
@@ -93,11 +100,14 @@ def _write(poses: np.ndarray) -> None:
 
 
 def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
-    """Measure poses a second on the GPU, and their distance from the compiled ones.
+    """Measure poses per second on the GPU, and their distance from the compiled ones.
 
-    None without a GPU.
+    The figures are None without a GPU.
     """
-    figures = {'torch_fk_poses_per_s': None, 'torch_fk_difference_max': None}
+    figures: dict[str, float | None] = {
+        'torch_fk_poses_per_s': None,
+        'torch_fk_difference_max': None,
+    }
     if importlib.util.find_spec('torch') is None:
         return figures
     import torch
@@ -106,10 +116,10 @@ def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
         return figures
     from soft_arm_kinematics.backends import torch_batch
 
-    lengths_m = np.random.default_rng(0).uniform(*arm.length_limits_m, (POSES, arm.n_actuators))
+    lengths_m = random_actuation(arm, POSES, np.random.default_rng(0))
     lengths = torch_batch.tensor(lengths_m, 'cuda')
 
-    def fk():
+    def fk() -> torch.Tensor:
         poses = torch_batch.fk(arm.chain, lengths)
         torch.cuda.synchronize()
         return poses
@@ -135,46 +145,44 @@ def table_figures(arm: BellowsArm) -> dict[str, float]:
 
 
 def jacobian_figures(arm: BellowsArm) -> dict[str, float]:
-    """Largest relative errors of the Jacobians over random poses, straight arms included.
+    """Return the largest relative errors of the Jacobians over random poses, also straight ones.
 
-    `jacobian_error_max` is by lengths and pressures against central differences of the same
-    model, and, for every shipped robot, of the plain and the compiled Jacobian against complex
-    steps through the second model; `jacobian_complex_error_max` is the latter alone.
+    `jacobian_error_max` covers the Jacobians by lengths and by pressures against central
+    differences of the same model and, for every shipped robot, the plain and the compiled Jacobian
+    against complex steps through the second model. `jacobian_complex_error_max` is only the latter.
     """
     rng = np.random.default_rng(3)
-    lengths_m = rng.uniform(*arm.length_limits_m, (400, arm.n_actuators))
+    lengths_m = random_actuation(arm, 400, rng)
     lengths_m[:100] = 0.1 + 10.0 ** rng.uniform(-12, -3, (100, 1)) * rng.standard_normal(
         (100, arm.n_actuators)
     )
     lengths_m[0] = 0.1
-    inside_pa = np.clip(
-        arm.pressures(lengths_m), *(arm.pressure_limits_pa * (1.0 - 1e-3))
-    )  # room for the steps
+    low_pa, high_pa = arm.pressure_limits_pa * (1.0 - 1e-3)  # leaves margin for the steps
+    inside_pa = np.clip(arm.pressures(lengths_m), low_pa, high_pa)
     by_pressures = (
         arm.twist_jacobian(arm.lengths(inside_pa)) * arm.curve.slopes(inside_pa)[:, None, :]
     )
-    cases = [
-        (arm.fk, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5),
-        (lambda p: arm.fk(arm.lengths(p)), inside_pa, by_pressures, 30.0),
-    ]
+    by_differences = max(
+        _worst(arm.fk, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5),
+        _worst(lambda p: arm.fk(arm.lengths(p)), inside_pa, by_pressures, 30.0),
+    )
     by_complex_step = max(
         complex_step_error(a, 100)
         for a in [arm, *(make_arm(load_robot(name)) for name in shipped_robots())]
     )
     return {
-        'jacobian_error_max': max(by_complex_step, *(_worst(*case) for case in cases)),
+        'jacobian_error_max': max(by_complex_step, by_differences),
         'jacobian_complex_error_max': by_complex_step,
     }
 
 
-def complex_step_error(arm: BellowsArm, poses: int) -> float:
+def complex_step_error(arm: Arm, poses: int) -> float:
     """Return the largest relative error of both twist Jacobians against complex steps."""
     rng = np.random.default_rng(4)
-    actuation = rng.uniform(*arm.actuation_limits, (poses, arm.n_actuators))
+    actuation = random_actuation(arm, poses, rng)
     has_twists = all(arm.closing_twists)
-    smallest = (
-        -12 if has_twists else -5
-    )  # almost straight bellows without the twist: their direction is rounding
+    # Without the twist, rounding decides the bending direction of almost straight bellows.
+    smallest = -12 if has_twists else -5
     share = 10.0 ** rng.uniform(smallest, -3, (poses // 4, 1)) * rng.standard_normal(
         (poses // 4, arm.n_actuators)
     )
@@ -190,26 +198,24 @@ def complex_step_error(arm: BellowsArm, poses: int) -> float:
     )
 
 
-def _worst(pose_of, x, analytic, step):
-    """Return the largest error of twist Jacobians, relative to the largest entry of each half."""
+def _worst(
+    pose_of: Callable[[np.ndarray], np.ndarray], x: np.ndarray, analytic: np.ndarray, step: float
+) -> float:
+    """Return the largest relative error of twist Jacobians (m, 6, n) against differences."""
     rotation, numeric = pose_of(x)[:, :3, :3], np.empty_like(analytic)
     for k, unit in enumerate(np.eye(x.shape[1])):
         shift = step * unit
+        near = (pose_of(x + shift) - pose_of(x - shift)) / (2 * step)
         far = (pose_of(x + 2 * shift) - pose_of(x - 2 * shift)) / (4 * step)
-        rate = (
-            4.0 * (pose_of(x + shift) - pose_of(x - shift)) / (2 * step) - far
-        ) / 3.0  # fourth order
+        rate = (4.0 * near - far) / 3.0  # fourth order
         spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
         numeric[:, :3, k] = rate[:, :3, 3]
         numeric[:, 3:, k] = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=-1)
     return _relative(analytic, numeric)
 
 
-def _relative(found, reference):
-    errors, size = np.abs(found - reference), np.abs(reference)
-    return float(
-        (
-            errors.reshape(len(found), 2, -1).max(axis=-1)
-            / size.reshape(len(found), 2, -1).max(axis=-1)
-        ).max()
-    )
+def _relative(found: np.ndarray, reference: np.ndarray) -> float:
+    """Return the largest error relative to the largest linear or angular entry of its Jacobian."""
+    errors = np.abs(found - reference).reshape(len(found), 2, -1).max(axis=-1)
+    sizes = np.abs(reference).reshape(len(found), 2, -1).max(axis=-1)
+    return float((errors / sizes).max())

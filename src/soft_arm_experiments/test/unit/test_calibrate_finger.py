@@ -94,7 +94,7 @@ def test_virtual_rig_ends_below_the_papers_error(tmp_path, capsys):
     )
     content = yaml.safe_load(out.read_text())
     assert 'virtual finger 11' in content['measurement']['method']
-    assert content['values']['tip_error_percent'][120] < 3.4
+    assert content['values']['tip_error_percent']['120'] < 3.4
     assert not any(s.nominal for s in with_calibrated_bends(ROBOT, RIG, out).segments)
     records = finger_records.read_pictures(kept / 'records.csv')
     assert len(records) == 86 and [r.rising for r in records] == [True] * 43 + [False] * 43
