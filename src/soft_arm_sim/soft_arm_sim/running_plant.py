@@ -1,7 +1,4 @@
-"""A plant in real time.
-
-Stepped by its own thread, driven and read by the valve board's channels.
-"""
+"""Plant in real time: a thread steps it; the valve board's channels drive and read it."""
 
 import threading
 import time
@@ -19,21 +16,18 @@ GIVE_UP_S = 0.1  # a longer delay is not caught up: the arm would jump
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Plant at one moment: joint positions, shape (nq,), and T_base_tip, shape (4, 4)."""
+    """State of the plant at one moment: joint positions, shape (nq,), and T_base_tip, shape (4, 4)."""
 
     qpos: np.ndarray
     T_base_tip: np.ndarray
 
 
 class RunningPlant:
-    """Steps a plant beside the wall clock between `start` and `stop`.
-
-    Any thread may call any method.
+    """Steps a plant in real time between `start` and `stop`; every method is thread-safe.
 
     Args:
-        plant: What is stepped.
-        channels: How many valves and sensors the board has; those without a chamber read ambient
-            pressure.
+        plant: The plant to step.
+        channels: Number of the board's channels; those without a chamber read ambient pressure.
 
     Raises:
         RobotFileError: If the robot's chambers do not fit on these channels.
@@ -48,17 +42,17 @@ class RunningPlant:
         self._marks = (time.monotonic(), plant.time_s)
 
     def start(self) -> None:
-        """Begin to step."""
+        """Start stepping."""
         self._marks = (time.monotonic(), self._plant.time_s)
         self._thread.start()
 
     def stop(self, timeout_s: float = 2.0) -> None:
-        """End the thread."""
+        """Stop stepping."""
         self._ending.set()
         self._thread.join(timeout_s)
 
     def snapshot(self) -> Snapshot:
-        """The plant now.
+        """Return the present state of the plant.
 
         Raises:
             SimulationError: If the plant's thread has ended, for example because the plant became
@@ -70,16 +64,16 @@ class RunningPlant:
             return Snapshot(self._plant.qpos, self._plant.true_tip())
 
     def real_time_factor(self) -> float:
-        """Simulated over wall time since the last call."""
+        """Return simulated time over wall time since the last call."""
         (wall_s, simulated_s), self._marks = self._marks, (time.monotonic(), self._plant.time_s)
         return (self._marks[1] - simulated_s) / max(self._marks[0] - wall_s, 1e-6)
 
     def set_valve_targets_pa(self, targets_pa: np.ndarray) -> None:
-        """Pressures that the board asks its valves for [Pa] gauge, by channel."""
+        """Set the pressures commanded to the board's valves [Pa] gauge, by channel."""
         self._plant.set_valve_targets_pa(np.asarray(targets_pa)[self._channel_of_chamber])
 
     def sensor_pressures_pa(self) -> np.ndarray:
-        """Pressures that the board's sensors read [Pa] gauge, by channel."""
+        """Return the pressures read by the board's sensors [Pa] gauge, by channel."""
         pressures = np.zeros(self._channels)
         pressures[self._channel_of_chamber] = self._plant.sensor_pressures_pa()
         return pressures

@@ -1,15 +1,12 @@
-"""The virtual D435i.
-
-One off-screen MuJoCo pass gives colour and depth of the arm, the jig and the room.
-"""
+"""Virtual D435i: one off-screen MuJoCo pass renders colour and depth of arm, jig and room."""
 
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
-from soft_arm_description.robot import Robot
-from soft_arm_physics.arm_model import chain_rest_length_m
+from soft_arm_description.robot import BellowsSegment, Robot
+from soft_arm_physics.arm_model import bellows_of, chain_rest_length_m
 from soft_arm_sim.cameras.depth_noise import DepthNoise
 from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import CalibrationJig, CameraParameters
@@ -22,9 +19,9 @@ HIDDEN_GROUP = 5
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What the sensor reports.
+    """Output of the sensor.
 
-    `rgb` (h, w, 3) uint8 and aligned `depth` (h, w) uint16 in quanta (mm), 0 = none.
+    `rgb` (h, w, 3) uint8, and `depth` aligned to it, (h, w) uint16 in quanta (mm), 0 = none.
     """
 
     rgb: np.ndarray
@@ -33,7 +30,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class TrueFrame:
-    """What is there.
+    """Ground truth of one frame.
 
     `rgb` (h, w, 3) uint8, `depth_m` (h, w) float32 along the optical axis, `ring_mask` (h, w) bool.
     """
@@ -44,14 +41,14 @@ class TrueFrame:
 
 
 class VirtualCamera:
-    """A D435i looking at one arm. OpenGL ties it to the thread that made it; `close` it there.
+    """A D435i looking at one arm; use and `close` it in the thread that made it (OpenGL).
 
     Args:
         robot: The robot file.
         parameters: Intrinsics, mounting and noise.
-        jig: Where `place_ring` can put the ring.
-        seed: Of the noise and of the placement.
-        scene: Another scene with the parts of `camera_scene.build_scene`; None: that one.
+        jig: Pegs on which `place_ring` can put the ring.
+        seed: Draws the noise and the placement errors of the ring on a peg.
+        scene: Another scene with the parts of `scene.build_scene`; None: that scene.
 
     Raises:
         SimulationError: If there is no OpenGL to render with.
@@ -71,7 +68,7 @@ class VirtualCamera:
         self._view = Offscreen(self._model, 'colour', image.width_px, image.height_px)
         self._option = self._view.option
         self._data = mujoco.MjData(self._model)
-        self._cells = [_Cells(self._model, s) for s in robot.segments]
+        self._cells = [_Cells(self._model, s) for s in bellows_of(robot)]
         self._random = np.random.default_rng([seed, 2])
         self._noise = DepthNoise(parameters.noise, (image.height_px, image.width_px), seed)
         self.place_ring(ON_THE_ARM)
@@ -103,29 +100,26 @@ class VirtualCamera:
 
     @property
     def ring_on_jig_m(self) -> np.ndarray:
-        """True place of the ring on the jig in the base frame [m], shape (3,).
-
-        Only tests may look.
-        """
+        """True position of the ring on the jig in the base frame [m], shape (3,); for tests only."""
         return self._data.mocap_pos[0].copy()
 
     def capture(self, qpos: np.ndarray) -> Frame:
-        """One frame of the arm with joint positions `qpos` (as `Plant.qpos`)."""
+        """Render one frame of the arm with joint positions `qpos` (as `Plant.qpos`)."""
         rgb, depth_m = self._render(qpos)
         return Frame(self._noise.colour(rgb), self._noise.depth(depth_m))
 
     def capture_truth(self, qpos: np.ndarray) -> TrueFrame:
-        """The same without noise, with the ring's mask."""
+        """Render the same frame without noise, with the ring's mask."""
         rgb, depth_m = self._render(qpos)
         rings = [self._model.geom(name).id for name in ('ring_on_arm', 'ring_on_peg')]
         return TrueFrame(rgb, depth_m, np.isin(self.geom_image(), rings))
 
     def geom_image(self) -> np.ndarray:
-        """Return the geom that each pixel of the last capture shows, shape (h, w); -1: none."""
+        """Return the geom id shown by each pixel of the last capture, shape (h, w); -1: none."""
         return self._view.geom_image()
 
     def geom_image_of_group(self, qpos: np.ndarray, group: int) -> np.ndarray:
-        """As `geom_image`, with every other group of geoms out of the way."""
+        """Return the same for a new capture in which only this group of geoms is visible."""
         shown = self._option.geomgroup.copy()
         self._option.geomgroup[:] = np.arange(len(shown)) == group
         self._render(qpos)
@@ -133,7 +127,7 @@ class VirtualCamera:
         return self.geom_image()
 
     def sense_depth(self, depth_m: np.ndarray) -> np.ndarray:
-        """What the sensor reports of exact depth, in quanta; see `DepthNoise.depth`."""
+        """Return the sensor's output for exact depth, in quanta; see `DepthNoise.depth`."""
         return self._noise.depth(depth_m)
 
     def move_jig(self, position_m: np.ndarray, q_wxyz: np.ndarray) -> None:
@@ -144,7 +138,7 @@ class VirtualCamera:
         """Free the OpenGL context."""
         self._view.close()
 
-    def _render(self, qpos):
+    def _render(self, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         data, model = self._data, self._model
         data.qpos[:] = qpos
         for cells in self._cells:
@@ -155,9 +149,9 @@ class VirtualCamera:
 
 
 class _Cells:
-    """Visible bellows of one segment, whose drawn length follows the chain."""
+    """Visible bellows of one segment; their drawn lengths follow the chain."""
 
-    def __init__(self, model, segment):
+    def __init__(self, model: mujoco.MjModel, segment: BellowsSegment):
         n, bellows = segment.sections, segment.actuators
         self._geoms = np.array(
             [[model.geom(f'{name}_{i}').id for name in bellows.names] for i in range(n)]
@@ -171,7 +165,7 @@ class _Cells:
             (np.cos(bellows.angles_rad), np.sin(bellows.angles_rad))
         )
 
-    def stretch(self, model, qpos):
+    def stretch(self, model: mujoco.MjModel, qpos: np.ndarray) -> None:
         slides = qpos[self._slides]
         share = np.full(len(slides), 0.5)
         share[[0, -1]] = 1.0

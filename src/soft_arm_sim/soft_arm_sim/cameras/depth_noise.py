@@ -1,6 +1,6 @@
-"""Imperfections of a stereo depth camera, from fields drawn once.
+"""Imperfections of a stereo depth camera, from random fields that are drawn once.
 
-A frame costs two passes over the image.
+Each frame then costs two passes over the image.
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ FIELDS = 4
 
 
 class DepthNoise:
-    """Turns exact depth and colour into what the sensor reports.
+    """Adds the sensor's imperfections to exact depth and colour.
 
     Args:
         noise: Its parameters.
         shape: (height, width) of the image [px].
-        seed: Of the fields and of their order.
+        seed: Draws the fields and their order.
     """
 
     def __init__(self, noise: Noise, shape: tuple[int, int], seed: int):
@@ -73,7 +73,7 @@ class DepthNoise:
         _sense_colour(
             rgb.reshape(-1),
             self._colour.reshape(-1),
-            self._random.integers(rgb.size),
+            int(self._random.integers(rgb.size)),
             result.reshape(-1),
         )
         return result
@@ -81,23 +81,23 @@ class DepthNoise:
 
 @njit(cache=True, nogil=True)
 def _sense_depth(
-    depth_m,
-    axial,
-    holes,
-    chance,
-    mix,
-    shift,
-    sigma,
-    scale,
-    quantum_m,
-    nearest_m,
-    farthest_m,
-    border,
-    step_m,
-    flying,
-    border_hole,
-    result,
-):
+    depth_m: np.ndarray,
+    axial: np.ndarray,
+    holes: np.ndarray,
+    chance: np.ndarray,
+    mix: np.ndarray,
+    shift: np.ndarray,
+    sigma: float,
+    scale: float,
+    quantum_m: float,
+    nearest_m: float,
+    farthest_m: float,
+    border: int,
+    step_m: float,
+    flying: float,
+    border_hole: float,
+    result: np.ndarray,
+) -> None:
     height, width = depth_m.shape
     size = height * width
     for v in range(height):
@@ -136,9 +136,9 @@ def _sense_depth(
 
 
 @njit(cache=True, nogil=True)
-def _sense_colour(rgb, noise, shift, result):
+def _sense_colour(rgb: np.ndarray, noise: np.ndarray, shift: int, result: np.ndarray) -> None:
     size = len(rgb)
     for i in range(size):
         j = i + shift
         value = np.int16(rgb[i]) + np.int16(noise[j - size if j >= size else j])
-        result[i] = np.uint8(min(max(value, 0), 255))
+        result[i] = min(max(value, 0), 255)

@@ -1,7 +1,4 @@
-"""The virtual camera that looks at the finger square to its bending plane.
-
-Colour and aligned depth through a distorting lens.
-"""
+"""Virtual camera square to the finger's bending plane: colour and depth, with lens distortion."""
 
 import cv2
 import mujoco
@@ -15,21 +12,19 @@ from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import Distortion, FingerCameraParameters
 from soft_arm_sim.errors import SimulationError
 
-FINER = 2  # pinhole pixels for one of the sensor's, each way: a pixel sees an area, not a point
-UNDISTORT_STEPS = (
-    40  # each divides the error by 3 or more for a lens that does not fold the picture
-)
+FINER = 2  # pinhole pixels per sensor pixel, each way: a pixel sees an area, not a point
+UNDISTORT_STEPS = 40  # each divides the error by 3 or more if the lens does not fold the picture
 
 
 class FingerCamera:
-    """Renders a finer pinhole picture and bends it as the lens does.
+    """Renders a finer pinhole picture and distorts it as the lens does.
 
-    OpenGL ties it to the thread that made it; `close` it there.
+    Use and `close` it in the thread that made it (OpenGL).
 
     Args:
         robot: Robot file of the finger, with `cut_lines`.
         parameters: Intrinsics, lens, mounting and noise.
-        seed: Of the noise.
+        seed: Draws the noise.
 
     Raises:
         SimulationError: If the robot is no finger with painted lines, or there is no OpenGL to
@@ -46,15 +41,16 @@ class FingerCamera:
         self._noise = DepthNoise(parameters.noise, (image.height_px, image.width_px), seed)
 
     def capture(self, piece_angles_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """One frame of the finger with these bends (n,).
+        """Render one frame of the finger with these bends, shape (n,).
 
-        `rgb` (h, w, 3) uint8 and aligned `depth` (h, w) uint16 [mm], 0 = none.
+        Returns:
+            Colour (h, w, 3) uint8, and depth aligned to it, (h, w) uint16 [mm], 0 = none.
         """
         rgb, depth_m = self.capture_truth(piece_angles_rad)
         return self._noise.colour(rgb), self._noise.depth(depth_m)
 
     def capture_truth(self, piece_angles_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same without noise; depth [m], float32."""
+        """Render the same frame without noise; depth is float32 [m]."""
         angles = np.asarray(piece_angles_rad, dtype=float)
         if angles.shape != (len(self._robot.segments),) or not np.isfinite(angles).all():
             raise SimulationError(
@@ -69,8 +65,8 @@ class FingerCamera:
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_camlight(self._model, self._data)
         fine_rgb, fine_depth_m = self._view.draw(self._data)
-        # the mean over a sensor pixel's area, then where the lens puts it; depth is not mixed, its
-        # border has noise of its own
+        # Colour is averaged over a sensor pixel's area, then moved to where the lens shows it. Depth
+        # is not averaged: the noise model treats its borders.
         rgb = cv2.remap(
             cv2.blur(fine_rgb, (FINER, FINER), anchor=(0, 0)),
             self._maps[0],
@@ -85,9 +81,9 @@ class FingerCamera:
 
 
 def distorted(rays: np.ndarray, lens: Distortion) -> np.ndarray:
-    """Where a lens shows ideal points (x/z, y/z), both (n, 2).
+    """Return where a lens shows ideal points (x/z, y/z), both of shape (n, 2).
 
-    Gripper paper, equations (2)-(3), with ideal coordinates on the right.
+    Source: gripper paper, equations (2)-(3), with the ideal coordinates on the right.
     """
     x, y = rays.T
     r2 = x * x + y * y
@@ -100,15 +96,17 @@ def distorted(rays: np.ndarray, lens: Distortion) -> np.ndarray:
     )
 
 
-def _lens(parameters: FingerCameraParameters):
-    """Return where pixels lie in the finer pinhole picture (colour, depth), its matrix, size."""
+def _lens(
+    parameters: FingerCameraParameters,
+) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray, tuple[int, int]]:
+    """Return the finer pinhole picture's maps (u, v of colour, of depth), matrix (3, 3), size."""
     image = parameters.image
     v, u = np.mgrid[0 : image.height_px, 0 : image.width_px]
     seen = np.column_stack(
         [(u.ravel() - image.cx_px) / image.fx_px, (v.ravel() - image.cy_px) / image.fy_px]
     )
     rays = seen.copy()
-    with np.errstate(over='ignore', invalid='ignore'):  # where it folds
+    with np.errstate(over='ignore', invalid='ignore'):  # a lens that folds is refused below
         for _ in range(UNDISTORT_STEPS):
             missing = seen - distorted(rays, parameters.distortion)
             rays += missing
@@ -128,7 +126,5 @@ def _lens(parameters: FingerCameraParameters):
         ]
     )
     u, v = (fine[:, i].reshape(image.height_px, image.width_px).astype(np.float32) for i in (0, 1))
-    middle = (
-        FINER - 1
-    ) / 2  # cv2.blur with its anchor first: pixel i holds the mean of i .. i + FINER - 1
+    middle = (FINER - 1) / 2  # pixel i of cv2.blur above is the mean of i .. i + FINER - 1
     return (u - middle, v - middle, u, v), pinhole, (int(size[0]), int(size[1]))

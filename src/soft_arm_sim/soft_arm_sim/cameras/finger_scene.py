@@ -1,21 +1,22 @@
-"""What the finger's camera sees.
+"""Scene of the finger's camera, in the finger's base frame.
 
-The bent finger with its painted lines, its mount and a laboratory, in the finger's base frame.
+It holds the bent finger with its painted lines, its mount and a laboratory.
 """
 
 import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_description.robot import Robot
+from soft_arm_description.robot import CutLines, Robot
+from soft_arm_description.segments import SingleBendSegment
 from soft_arm_kinematics.segments import pcc
+from soft_arm_sim.cameras.offscreen import add_camera
 from soft_arm_sim.cameras.parameters import FingerCameraParameters
 from soft_arm_sim.errors import SimulationError
 
-SLICES = 8  # of every piece: each bends by 2.5 deg at most, which hides 5 um of its outline
-OVERLAP = 1.25  # of a slice's length, which closes the gaps on the outside of the bend
+SLICES = 8  # per piece: each bends by 2.5 deg at most, so that its outline errs by 5 um at most
+OVERLAP = 1.25  # length of a slice over its share of the arc: closes the gaps outside the bend
 PAINT_M = 0.0003  # thickness of the painted bands
-NEAR_M, FAR_M = 0.05, 3.0
 BODY_COLOURS = ([0.80, 0.80, 0.77, 1.0], [0.70, 0.71, 0.69, 1.0])
 TILE_M = 0.08
 
@@ -28,52 +29,42 @@ def finger_scene(
     width_px: int,
     height_px: int,
     camera_matrix: np.ndarray,
-):
-    """The scene, compiled.
-
-    Mocap bodies as `body_poses` orders them, and the camera `colour` of a pinhole picture.
+) -> mujoco.MjModel:
+    """Compile the scene: mocap bodies in the order of `body_poses`, and the camera `colour`.
 
     Args:
         robot: A robot file of single_bend segments with `cut_lines`. The finger's sides are flat,
             square to the bending plane.
-        parameters: Where the camera stands.
-        width_px, height_px: Size of the pinhole's picture.
-        camera_matrix: (3, 3) of that picture [px].
+        parameters: Pose of the camera.
+        width_px, height_px: Size of the pinhole picture.
+        camera_matrix: Intrinsics of that picture [px], shape (3, 3).
 
     Raises:
         SimulationError: If the robot file has no such finger.
     """
-    if robot.cut_lines is None or any(s.kind != 'single_bend' for s in robot.segments):
+    pieces, lines = _pieces(robot), robot.cut_lines
+    if lines is None or len(pieces) != len(robot.segments):
         raise SimulationError(
             f'robot {robot.name} is no finger of single_bend segments with cut_lines: add them to '
             'its file'
         )
     spec = mujoco.MjSpec()
-    visual = spec.visual
-    visual.global_.offwidth, visual.global_.offheight = width_px, height_px
-    visual.quality.offsamples, visual.quality.shadowsize = 0, 0
-    visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
-    visual.headlight.ambient, visual.headlight.diffuse, visual.headlight.specular = (
-        [0.45] * 3,
-        [0.0] * 3,
-        [0.0] * 3,
-    )
-    spec.stat.extent = 1.0
-    _add_finger(spec, robot)
-    _add_room(spec, robot)
-    _add_camera(spec, parameters.mounting.T_base_optical, width_px, height_px, camera_matrix)
+    _add_finger(spec, pieces, lines)
+    _add_mount(spec, robot, lines)
+    _add_room(spec)
+    add_camera(spec, parameters.mounting.T_base_optical, width_px, height_px, camera_matrix)
     return spec.compile()
 
 
 def body_poses(robot: Robot, piece_angles_rad: np.ndarray) -> np.ndarray:
     """Return T_base_slice of all slices, then T_base_band of all bands, (n (SLICES + 1), 4, 4).
 
-    The pieces are arcs in their planes phi of the robot file; the end of one is the start of the
-    next, as equations (5)-(6) have it.
+    Each piece is an arc in its plane phi of the robot file and begins where the previous one ends
+    (gripper paper, equations (5)-(6)).
     """
     shares = np.append((np.arange(SLICES) + 0.5) / SLICES, 1.0)
     slices, ends, start = [], [], np.eye(4)
-    for segment, theta_rad in zip(robot.segments, piece_angles_rad, strict=True):
+    for segment, theta_rad in zip(_pieces(robot), piece_angles_rad, strict=True):
         twist = np.eye(4)
         twist[:3, :3] = Rotation.from_euler('Z', segment.phi_rad).as_matrix()
         arcs = shares[:, None] * pcc.arcs_from_polar(theta_rad, segment.phi_rad, segment.length_m)
@@ -84,9 +75,12 @@ def body_poses(robot: Robot, piece_angles_rad: np.ndarray) -> np.ndarray:
     return np.concatenate([*slices, ends])
 
 
-def _add_finger(spec, robot: Robot):
-    lines = robot.cut_lines
-    for number, segment in enumerate(robot.segments):
+def _pieces(robot: Robot) -> list[SingleBendSegment]:
+    return [s for s in robot.segments if isinstance(s, SingleBendSegment)]
+
+
+def _add_finger(spec: mujoco.MjSpec, pieces: list[SingleBendSegment], lines: CutLines) -> None:
+    for number, segment in enumerate(pieces):
         half = segment.length_m / SLICES / 2 * OVERLAP
         for k in range(SLICES):
             body = spec.worldbody.add_body(name=f'{segment.name}_{k}', mocap=True)
@@ -97,7 +91,7 @@ def _add_finger(spec, robot: Robot):
                 size=size,
                 rgba=BODY_COLOURS[(number + k // 2) % 2],
             )
-    for segment in robot.segments:
+    for segment in pieces:
         body = spec.worldbody.add_body(name=f'{segment.name}_line', mocap=True)
         half = segment.body_radius_m + PAINT_M
         body.add_geom(
@@ -106,6 +100,9 @@ def _add_finger(spec, robot: Robot):
             size=[half, half, lines.width_m / 2],
             rgba=[*lines.colour_rgb, 1],
         )
+
+
+def _add_mount(spec: mujoco.MjSpec, robot: Robot, lines: CutLines) -> None:
     width, depth, height = robot.base.flange_m
     thickness = max(height, 2 * lines.reference_offset_m + lines.width_m)
     spec.worldbody.add_geom(
@@ -124,7 +121,7 @@ def _add_finger(spec, robot: Robot):
     )
 
 
-def _add_room(spec, robot: Robot):
+def _add_room(spec: mujoco.MjSpec) -> None:
     world = spec.worldbody
     for i in range(-8, 9):
         for k in range(-6, 7):
@@ -135,7 +132,7 @@ def _add_room(spec, robot: Robot):
                 pos=[i * TILE_M, 0.3, k * TILE_M],
                 rgba=colour,
             )
-    clutter = (  # type, size, place, colour: some of it looks like paint
+    clutter = (  # type, size, place, colour; two have a colour close to the paint's
         (_GEOM.mjGEOM_BOX, [0.020, 0.01, 0.002], [0.10, 0.12, 0.03], [0.95, 0.36, 0.06, 1]),
         (_GEOM.mjGEOM_CYLINDER, [0.012, 0.03, 0], [-0.13, 0.10, 0.04], [0.20, 0.50, 0.28, 1]),
         (_GEOM.mjGEOM_BOX, [0.03, 0.02, 0.02], [0.16, 0.20, -0.06], [0.10, 0.25, 0.70, 1]),
@@ -148,20 +145,3 @@ def _add_room(spec, robot: Robot):
         world.add_light(
             pos=position, dir=-position, castshadow=False, diffuse=[0.5] * 3, specular=[0.08] * 3
         )
-
-
-def _add_camera(spec, T_base_optical, width_px, height_px, camera_matrix):
-    x, y, z, w = Rotation.from_matrix(
-        T_base_optical[:3, :3] * [1, -1, -1]
-    ).as_quat()  # OpenGL looks along -z, y up
-    camera = spec.worldbody.add_camera(name='colour', pos=T_base_optical[:3, 3], quat=[w, x, y, z])
-    pixel_m = 1e-6
-    camera.resolution = [width_px, height_px]
-    camera.sensor_size = [width_px * pixel_m, height_px * pixel_m]
-    camera.focal_pixel = [camera_matrix[0, 0], camera_matrix[1, 1]]
-    # MuJoCo counts from the middle of the sensor, a camera matrix from the centre of the first
-    # pixel
-    camera.principal_pixel = [
-        width_px / 2 - 0.5 - camera_matrix[0, 2],
-        height_px / 2 - 0.5 - camera_matrix[1, 2],
-    ]

@@ -2,24 +2,67 @@
 
 import mujoco
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from soft_arm_sim.errors import SimulationError
 
 MAX_GEOMS = 1000
+NEAR_M, FAR_M = 0.05, 3.0  # nothing nearer or farther is drawn
+PIXEL_M = 1e-6  # of the sensor; any size does
+
+
+def add_camera(
+    spec: mujoco.MjSpec,
+    T_base_optical: np.ndarray,
+    width_px: int,
+    height_px: int,
+    camera_matrix: np.ndarray,
+) -> None:
+    """Add a pinhole camera named `colour` and the settings for rendering with it.
+
+    Args:
+        spec: The scene, in the base frame.
+        T_base_optical: Pose of the optical frame (z forward, x right, y down), shape (4, 4).
+        width_px, height_px: Size of the picture.
+        camera_matrix: Intrinsics [px], shape (3, 3); pixel centres have whole coordinates.
+    """
+    spec.stat.extent = 1.0  # the unit of znear and zfar [m]
+    visual = spec.visual
+    visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
+    visual.global_.offwidth, visual.global_.offheight = width_px, height_px
+    # each costs more than all the rest of the frame
+    visual.quality.offsamples, visual.quality.shadowsize = 0, 0
+    light = visual.headlight
+    light.ambient, light.diffuse, light.specular = [0.45] * 3, [0.0] * 3, [0.0] * 3
+    camera = spec.worldbody.add_camera(
+        name='colour', pos=T_base_optical[:3, 3], quat=camera_quaternion(T_base_optical[:3, :3])
+    )
+    camera.resolution = [width_px, height_px]
+    camera.sensor_size = [width_px * PIXEL_M, height_px * PIXEL_M]
+    camera.focal_pixel = [camera_matrix[0, 0], camera_matrix[1, 1]]
+    # MuJoCo counts from the middle of the sensor, a camera matrix from the centre of pixel (0, 0)
+    camera.principal_pixel = [
+        width_px / 2 - 0.5 - camera_matrix[0, 2],
+        height_px / 2 - 0.5 - camera_matrix[1, 2],
+    ]
+
+
+def camera_quaternion(R_base_optical: np.ndarray) -> list[float]:
+    """Return the quaternion (w, x, y, z) of a MuJoCo camera, which looks along -z with y up."""
+    x, y, z, w = Rotation.from_matrix(R_base_optical * [1, -1, -1]).as_quat()
+    return [w, x, y, z]
 
 
 class Offscreen:
-    """Looks through one camera of a scene. OpenGL ties it to the thread that made it.
-
-    `close` it there.
+    """Looks through one camera of a scene; use and `close` it in the thread that made it (OpenGL).
 
     Attributes:
-        option: What is drawn; MuJoCo's groups of geoms.
+        option: MuJoCo's options of drawing, such as the visible groups of geoms.
 
     Args:
-        model: The scene; its `stat.extent` is 1, so that `visual.map.znear` and `zfar` are metres.
+        model: A scene with a camera of `add_camera`.
         camera: Name of the camera.
-        width_px, height_px: Of the picture.
+        width_px, height_px: Size of the picture.
 
     Raises:
         SimulationError: If there is no OpenGL to render with.
@@ -30,10 +73,8 @@ class Offscreen:
         self.option = mujoco.MjvOption()
         self._near_m, self._far_m = model.vis.map.znear, model.vis.map.zfar
         self._camera = mujoco.MjvCamera()
-        self._camera.type, self._camera.fixedcamid = (
-            mujoco.mjtCamera.mjCAMERA_FIXED,
-            model.camera(camera).id,
-        )
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        self._camera.fixedcamid = model.camera(camera).id
         self._model, self._scene = model, mujoco.MjvScene(model, MAX_GEOMS)
         for flag in (
             mujoco.mjtRndFlag.mjRND_SHADOW,
@@ -64,14 +105,12 @@ class Offscreen:
         )
 
     def geom_image(self) -> np.ndarray:
-        """Return the geom that each pixel of the last picture shows, shape (h, w); -1: none."""
+        """Return the geom id shown by each pixel of the last picture, shape (h, w); -1: none."""
         flags = self._scene.flags
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 1
         index = (self._read()[0].astype(np.int32) @ [1, 256, 65536]) - 1
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = 0
-        geom_of = np.full(
-            self._scene.ngeom + 2, -1
-        )  # the last stands for "none", whose index is -1
+        geom_of = np.full(self._scene.ngeom + 2, -1)  # its last element serves index -1, "none"
         for drawn in self._scene.geoms[: self._scene.ngeom]:
             if drawn.objtype == mujoco.mjtObj.mjOBJ_GEOM:
                 geom_of[drawn.segid] = drawn.objid
@@ -82,19 +121,18 @@ class Offscreen:
         self._context.free()
         self._gl.free()
 
-    def _read(self):
+    def _read(self) -> tuple[np.ndarray, np.ndarray]:
         rectangle = self._rectangle
         self._gl.make_current()  # another camera of this thread may have been drawn meanwhile
         rgb = np.empty((rectangle.height, rectangle.width, 3), np.uint8)
         depth = np.empty((rectangle.height, rectangle.width), np.float32)
         mujoco.mjr_render(rectangle, self._scene, self._context)
         mujoco.mjr_readPixels(rgb, depth, rectangle, self._context)
-        return np.ascontiguousarray(rgb[::-1]), np.ascontiguousarray(
-            depth[::-1]
-        )  # OpenGL counts rows from below
+        # OpenGL counts rows from below
+        return np.ascontiguousarray(rgb[::-1]), np.ascontiguousarray(depth[::-1])
 
 
-def _open_gl(width_px: int, height_px: int):
+def _open_gl(width_px: int, height_px: int) -> 'mujoco.GLContext':
     remedy = (
         'no OpenGL to render the virtual camera with: '
         'apt-get install libegl1 libgl1-mesa-dri, and set MUJOCO_GL=egl'

@@ -33,12 +33,16 @@ class Image(Strict):
     cy_px: Positive
     rate_hz: Positive
 
+    @property
+    def camera_matrix(self) -> np.ndarray:
+        """Intrinsics [px], shape (3, 3)."""
+        return np.array(
+            [[self.fx_px, 0.0, self.cx_px], [0.0, self.fy_px, self.cy_px], [0.0, 0.0, 1.0]]
+        )
+
 
 class Mounting(Strict):
-    """Pose of the colour camera in the arm's base frame.
-
-    Nominal, and the unknown error that calibration has to find.
-    """
+    """Nominal pose of the colour camera in the base frame, and the error calibration must find."""
 
     position_m: Vector3
     look_at_m: Vector3
@@ -84,7 +88,7 @@ class Noise(Strict):
 
 
 class CameraParameters(Strict):
-    """Everything about the virtual camera."""
+    """Parameters of a virtual camera."""
 
     image: Image
     mounting: Mounting
@@ -92,7 +96,7 @@ class CameraParameters(Strict):
 
 
 class Distortion(Strict):
-    """The lens: OpenCV's plumb bob, radial k1, k2, k3 and tangential p1, p2."""
+    """Lens distortion, OpenCV's plumb_bob model: radial k1, k2, k3 and tangential p1, p2."""
 
     k1: float
     k2: float
@@ -107,10 +111,7 @@ class Distortion(Strict):
 
 
 class FingerCameraParameters(CameraParameters):
-    """Everything about the virtual camera that looks at the finger.
-
-    Its base frame is the finger's.
-    """
+    """Parameters of the camera that looks at the finger; the base frame is the finger's."""
 
     distortion: Distortion
 

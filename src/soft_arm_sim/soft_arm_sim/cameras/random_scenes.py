@@ -13,7 +13,9 @@ from scipy.ndimage import gaussian_filter, uniform_filter1d, zoom
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
+from soft_arm_physics.arm_model import bellows_of, ring_of
 from soft_arm_sim.cameras.camera import HIDDEN_GROUP, ON_THE_ARM, VirtualCamera
+from soft_arm_sim.cameras.offscreen import camera_quaternion
 from soft_arm_sim.cameras.parameters import (
     CameraParameters,
     load_calibration_jig,
@@ -22,24 +24,23 @@ from soft_arm_sim.cameras.parameters import (
 from soft_arm_sim.cameras.scene import ARM_GROUP, RING_GROUP, TABLE_Z_M, scene_spec
 
 CLUTTER = 16
-MIN_VIEW_ANGLE_DEG = (
-    20.0  # nearer to its axis a ring shows its thin end only; no pose is taken from such a view
-)
+# Closer to its axis a ring shows only its thin end, and no pose can be measured.
+MIN_VIEW_ANGLE_DEG = 20.0
 _GEOM = mujoco.mjtGeom
 
 
 @dataclass(frozen=True)
 class Domain:
-    """What a family of scenes may look like.
+    """Ranges from which a family of scenes is drawn.
 
     Attributes:
         stream: First part of every frame's seed.
-        shapes: Of the clutter.
+        shapes: Shapes of the clutter.
         textures: Names of texture families.
         hues: Range of the room's colours, 0..1.
-        light_side: -1 or +1, on which side of the camera the main light stands.
-        hiding: How often each of two pieces of clutter stands between camera and ring, 0..1.
-        orange: Shares of the clutter that may have the ring's colour; a scene has one of them.
+        light_side: Side of the camera on which the main light stands, -1 or +1.
+        hiding: Probability that each of two pieces of clutter stands between camera and ring.
+        orange: Shares of the clutter with the ring's colour; each scene draws one of them.
     """
 
     stream: int
@@ -53,7 +54,7 @@ class Domain:
 
 _TRAINING_SHAPES = _GEOM.mjGEOM_BOX, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_CYLINDER
 _HELD_OUT_SHAPES = _GEOM.mjGEOM_BOX, _GEOM.mjGEOM_ELLIPSOID, _GEOM.mjGEOM_CAPSULE
-DOMAINS = {  # what is hard is more frequent in training
+DOMAINS = {  # hard cases are more frequent in training
     'training': Domain(
         1, _TRAINING_SHAPES, ('clouds', 'stripes'), (0.0, 0.5), 1, 0.5, (0.0, 0.5, 0.8)
     ),
@@ -65,13 +66,13 @@ DOMAINS = {  # what is hard is more frequent in training
 
 @dataclass(frozen=True, eq=False)
 class LabelledFrame:
-    """One frame and its truth.
+    """One frame and its ground truth.
 
     Attributes:
         rgb: Shape (h, w, 3), uint8.
         depth: Shape (h, w), uint16, in the camera's depth quanta (mm), 0 = none.
         ring_mask: Visible pixels of the ring, shape (h, w), bool; empty without a ring.
-        visible_share: Of the ring's silhouette, 0..1; 0 without a ring.
+        visible_share: Visible share of the ring's silhouette, 0..1; 0 without a ring.
         T_optical_ring: Pose of the ring, z its axis, shape (4, 4); None without a ring.
     """
 
@@ -83,9 +84,9 @@ class LabelledFrame:
 
 
 def scaled_camera(scale: float) -> CameraParameters:
-    """The virtual camera's file with an image `scale` times as wide and high.
+    """Return the virtual camera's parameters with an image `scale` times as wide and high.
 
-    And its depth's scale taken as calibrated.
+    The scale error of the depth is set to 0, as if calibrated.
     """
     parameters = load_camera_parameters()
     image = parameters.image
@@ -97,13 +98,14 @@ def scaled_camera(scale: float) -> CameraParameters:
 
 
 class RandomScenes:
-    """Draws labelled frames. OpenGL ties it to the thread that made it; `close` it there.
+    """Draws labelled frames; use and `close` it in the thread that made it (OpenGL).
 
     Args:
-        robot: Whose arm and ring are shown.
+        robot: Robot file of the arm and ring that are shown.
         domain: 'training' or 'held_out'.
-        seed: Another seed is another set of scenes.
-        parameters: Of the camera; its mounting is only where the room is built around.
+        seed: Selects the set of scenes.
+        parameters: Of the camera; the room is built around its nominal mounting, from which the
+            camera itself is moved.
     """
 
     def __init__(
@@ -112,9 +114,8 @@ class RandomScenes:
         self._robot, self._domain, self._seed = robot, DOMAINS[domain], seed
         self.parameters = parameters or load_camera_parameters()
         spec = scene_spec(robot, self.parameters)
-        for i in range(
-            CLUTTER
-        ):  # a turned geom off its body's origin: then its pose may change after compilation
+        # MuJoCo keeps the pose of a geom changeable only if it is not the identity when compiled.
+        for i in range(CLUTTER):
             spec.worldbody.add_geom(
                 name=f'clutter_{i}',
                 type=_GEOM.mjGEOM_BOX,
@@ -136,7 +137,7 @@ class RandomScenes:
         self._R_base_nominal = self.parameters.mounting.T_base_optical_nominal[:3, :3]
 
     def draw(self, number: int, with_ring: bool = True) -> LabelledFrame:
-        """Frame `number` of the set."""
+        """Draw frame `number` of the set."""
         rng = np.random.default_rng([self._domain.stream, self._seed, number])
         qpos = self._pose_arm(rng)
         T_base_ring = self._place_ring(rng, qpos, with_ring)
@@ -157,14 +158,11 @@ class RandomScenes:
         """Free the OpenGL context."""
         self._camera.close()
 
-    def _pose_arm(self, rng) -> np.ndarray:
+    def _pose_arm(self, rng: np.random.Generator) -> np.ndarray:
         qpos = np.zeros(self._model.nq)
-        for segment in self._robot.segments:
-            n, bend, phi = (
-                segment.sections,
-                rng.uniform(0, np.deg2rad(110)),
-                rng.uniform(-np.pi, np.pi),
-            )
+        for segment in bellows_of(self._robot):
+            n = segment.sections
+            bend, phi = rng.uniform(0, np.deg2rad(110)), rng.uniform(-np.pi, np.pi)
             stretch_m = rng.uniform(-0.03, 0.06)
             for names, value in (
                 ('slide', stretch_m / n),
@@ -175,11 +173,10 @@ class RandomScenes:
                     qpos[self._model.joint(f'{segment.name}_{names}_{i}').qposadr[0]] = value
         return qpos
 
-    def _place_ring(self, rng, qpos, with_ring) -> np.ndarray:
-        """Ring on the arm or alone; returns T_base_ring.
-
-        Without a ring the place is where it would be.
-        """
+    def _place_ring(
+        self, rng: np.random.Generator, qpos: np.ndarray, with_ring: bool
+    ) -> np.ndarray:
+        """Place the ring on the arm or alone, and hide it if not `with_ring`; return T_base_ring."""
         on_arm = rng.random() < 0.75
         self._camera.place_ring(ON_THE_ARM if on_arm else 0)
         T = np.eye(4)
@@ -187,10 +184,8 @@ class RandomScenes:
             self._data.qpos[:] = qpos
             mujoco.mj_kinematics(self._model, self._data)
             site = self._model.site('tip').id
-            T[:3, :3], T[:3, 3] = (
-                self._data.site_xmat[site].reshape(3, 3),
-                self._data.site_xpos[site],
-            )
+            T[:3, :3] = self._data.site_xmat[site].reshape(3, 3)
+            T[:3, 3] = self._data.site_xpos[site]
         else:
             turn = Rotation.random(random_state=rng)
             T[:3, :3], T[:3, 3] = turn.as_matrix(), rng.uniform(-0.1, 0.1, 3) + [0, 0, 0.2]
@@ -199,12 +194,12 @@ class RandomScenes:
             self._model.geom_group[self._rings] = HIDDEN_GROUP
         return T
 
-    def _place_camera(self, rng, T_base_ring) -> np.ndarray:
-        """Anywhere on the camera's side of the arm, the ring anywhere in the picture.
+    def _place_camera(self, rng: np.random.Generator, T_base_ring: np.ndarray) -> np.ndarray:
+        """Place the camera on its side of the arm, the ring anywhere in the picture.
 
         Returns T_base_optical.
         """
-        for _ in range(20):  # rings turned to the camera are rare enough
+        for _ in range(20):  # views along the ring's axis are rare, so that the tries suffice
             T = self._camera_pose(rng, T_base_ring[:3, 3])
             sight = T_base_ring[:3, 3] - T[:3, 3]
             if abs(sight @ T_base_ring[:3, 2]) < np.cos(
@@ -212,11 +207,10 @@ class RandomScenes:
             ) * np.linalg.norm(sight):
                 break
         self._model.cam_pos[self._camera_id] = T[:3, 3]
-        x, y, z, w = Rotation.from_matrix(T[:3, :3] * [1, -1, -1]).as_quat()
-        self._model.cam_quat[self._camera_id] = [w, x, y, z]
+        self._model.cam_quat[self._camera_id] = camera_quaternion(T[:3, :3])
         return T
 
-    def _camera_pose(self, rng, ring_m) -> np.ndarray:
+    def _camera_pose(self, rng: np.random.Generator, ring_m: np.ndarray) -> np.ndarray:
         image, lower = self.parameters.image, 0.08
         pixel = rng.uniform(lower, 1 - lower, 2) * (image.width_px, image.height_px)
         ray = np.array(
@@ -233,7 +227,9 @@ class RandomScenes:
         T[2, 3] = min(T[2, 3], TABLE_Z_M - 0.06)  # above the table
         return T
 
-    def _place_clutter(self, rng, ring_m, T_base_optical) -> None:
+    def _place_clutter(
+        self, rng: np.random.Generator, ring_m: np.ndarray, T_base_optical: np.ndarray
+    ) -> None:
         model, camera_m = self._model, T_base_optical[:3, 3]
         for number, geom in enumerate(self._clutter):
             occludes = number < 2 and rng.random() < self._domain.hiding
@@ -253,8 +249,9 @@ class RandomScenes:
             shown = (occludes or rng.random() < 0.6) and not near
             model.geom_pos[geom], model.geom_group[geom] = place, 0 if shown else HIDDEN_GROUP
 
-    def _colour(self, rng) -> None:
-        rgba, domain, ring_rgb = self._model.geom_rgba, self._domain, self._robot.ring.colour_rgb
+    def _colour(self, rng: np.random.Generator) -> None:
+        rgba, domain = self._model.geom_rgba, self._domain
+        ring_rgb = ring_of(self._robot).colour_rgb
         hues = domain.hues
         for geoms, saturation in ((self._room, 0.5), (self._clutter, 1.0)):
             colours = [
@@ -279,7 +276,7 @@ class RandomScenes:
             np.array(ring_rgb) * rng.uniform(0.65, 1.0) + rng.normal(0, 0.05, 3), 0, 1
         )
 
-    def _light(self, rng, T_base_optical) -> None:
+    def _light(self, rng: np.random.Generator, T_base_optical: np.ndarray) -> None:
         model = self._model
         model.vis.headlight.ambient = [rng.uniform(0.3, 0.65)] * 3
         for light in range(model.nlight):
@@ -293,9 +290,11 @@ class RandomScenes:
             model.light_diffuse[light] = rng.uniform(0.1, 0.8) * rng.uniform(0.8, 1.0, 3)
             model.light_specular[light] = [rng.uniform(0, 0.6)] * 3
 
-    def _visible_share(self, qpos, mask, T_optical_ring) -> float:
+    def _visible_share(
+        self, qpos: np.ndarray, mask: np.ndarray, T_optical_ring: np.ndarray
+    ) -> float:
         alone = (self._camera.geom_image_of_group(qpos, RING_GROUP) >= 0).sum()
-        image, ring = self.parameters.image, self._robot.ring
+        image, ring = self.parameters.image, ring_of(self._robot)
         angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)
         inside = []
         for end in (-0.5, 0.5):
@@ -318,7 +317,7 @@ class RandomScenes:
         return float(mask.sum() / max(alone, 1) * np.mean(inside))
 
 
-def _unit(rng) -> np.ndarray:
+def _unit(rng: np.random.Generator) -> np.ndarray:
     direction = rng.normal(size=3)
     return direction / np.linalg.norm(direction)
 
@@ -328,14 +327,12 @@ def _hsv(hue: float, saturation: float, value: float) -> np.ndarray:
     return value * (1 - saturation + saturation * wheel)
 
 
-def _texture(kind: str, shape: tuple[int, int], rng) -> np.ndarray:
-    """A picture in -1..1."""
+def _texture(kind: str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Draw a picture with values in -1..1."""
     v, u = np.mgrid[0 : shape[0], 0 : shape[1]] / shape[1]
     turn, period = rng.uniform(0, np.pi), rng.uniform(0.015, 0.12)
-    a, b = (
-        (u * np.cos(turn) + v * np.sin(turn)) / period,
-        (v * np.cos(turn) - u * np.sin(turn)) / period,
-    )
+    a = (u * np.cos(turn) + v * np.sin(turn)) / period
+    b = (v * np.cos(turn) - u * np.sin(turn)) / period
     if kind == 'stripes':
         return np.sign(np.sin(2 * np.pi * a))
     if kind == 'checks':
@@ -349,17 +346,22 @@ def _texture(kind: str, shape: tuple[int, int], rng) -> np.ndarray:
     return np.clip(field / 2, -1, 1)
 
 
-def _textured(rgb, geoms, rings, kinds, rng) -> np.ndarray:
-    """Textures on everything (faint on the ring).
+def _textured(
+    rgb: np.ndarray,
+    geoms: np.ndarray,
+    rings: list[int],
+    kinds: tuple[str, ...],
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Add textures to all shapes (faint on the ring) and a colour to the empty background.
 
-    And a colourful far background where nothing was drawn; float 0..1.
+    Returns the picture as float in 0..1.
     """
-    shape, count = geoms.shape, int(geoms.max()) + 2  # the last stands for the background, -1
+    shape = geoms.shape
+    count = int(geoms.max()) + 2  # the last element serves index -1, the background
     patterns = np.stack([_texture(rng.choice(kinds), shape, rng) for _ in range(3)])
-    which, strength = (
-        rng.integers(0, 3, count),
-        rng.uniform(0, 0.5, count) * (rng.random(count) < 0.6),
-    )
+    which = rng.integers(0, 3, count)
+    strength = rng.uniform(0, 0.5, count) * (rng.random(count) < 0.6)
     strength[[ring for ring in rings if ring < count]] = rng.uniform(0, 0.12)
     pattern = np.take_along_axis(patterns, which[geoms][None], axis=0)[0] * strength[geoms]
     base = np.where((geoms < 0)[..., None], rng.uniform(0.05, 0.9, 3), rgb / 255.0)
@@ -367,8 +369,8 @@ def _textured(rgb, geoms, rings, kinds, rng) -> np.ndarray:
     return base * (1 + pattern[..., None] * tint[geoms])
 
 
-def _photograph(image, rng) -> np.ndarray:
-    """Exposure, white balance, blur and noise of a camera; uint8."""
+def _photograph(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Apply exposure, white balance, blur and noise of a camera; return uint8."""
     image = image * np.exp(np.clip(rng.normal(0, 0.3), -0.6, 0.5)) * np.exp(rng.normal(0, 0.06, 3))
     image = np.clip(image, 0, 1) ** np.exp(rng.normal(0, 0.15))
     scale = image.shape[1] / 640

@@ -1,18 +1,17 @@
-"""What the virtual camera sees.
+"""Scene of the arm's virtual camera, in the arm's base frame.
 
-The arm's visible shapes, the calibration jig and a laboratory, in the arm's base frame.
+It holds the arm's visible shapes, the calibration jig and a laboratory.
 """
 
 import mujoco
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import BellowsSegment, Ring, Robot
-from soft_arm_physics.arm_model import build_arm
+from soft_arm_physics.arm_model import bellows_of, build_arm, ring_of
+from soft_arm_sim.cameras.offscreen import add_camera
 from soft_arm_sim.cameras.parameters import CameraParameters
 
-RING_FACETS = 128  # 0.014 mm of faceting on a 45 mm ring
-NEAR_M, FAR_M = 0.05, 3.0
+RING_FACETS = 128  # facets deviate by 0.014 mm on a ring of 45 mm
 TABLE_Z_M = 0.47
 WALL_DISTANCE_M = 0.55
 TILE_M = 0.3
@@ -23,7 +22,7 @@ _GEOM = mujoco.mjtGeom
 
 
 def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
-    """What `scene_spec` describes, compiled."""
+    """Compile `scene_spec`."""
     return scene_spec(robot, parameters).compile()
 
 
@@ -34,27 +33,15 @@ def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
     body `jig`, `ring_on_peg`.
     """
     spec = build_arm(robot, 0.0, 0.0)
-    image = parameters.image
-    visual = spec.visual
-    visual.global_.offwidth, visual.global_.offheight = image.width_px, image.height_px
-    visual.quality.offsamples, visual.quality.shadowsize = (
-        0,
-        0,
-    )  # each costs more than all the rest of the frame
-    visual.quality.numslices, visual.quality.numstacks, visual.quality.numquads = 14, 2, 1
-    visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
-    visual.headlight.ambient, visual.headlight.diffuse, visual.headlight.specular = (
-        [0.45] * 3,
-        [0.0] * 3,
-        [0.0] * 3,
-    )
-    spec.stat.extent = 1.0
-    _add_ring_mesh(spec, robot.ring)
-    for segment in robot.segments:
-        _add_segment(spec, segment, robot.ring)
-    last = robot.segments[-1]
+    segments, ring = bellows_of(robot), ring_of(robot)
+    quality = spec.visual.quality
+    quality.numslices, quality.numstacks, quality.numquads = 14, 2, 1
+    _add_ring_mesh(spec, ring)
+    for segment in segments:
+        _add_segment(spec, segment, ring)
+    last = segments[-1]
     tip_body = spec.body(f'{last.name}_{last.sections}')
-    colour = [*robot.ring.colour_rgb, 1.0]
+    colour = [*ring.colour_rgb, 1.0]
     tip_body.add_geom(
         name='ring_on_arm',
         type=_GEOM.mjGEOM_MESH,
@@ -82,19 +69,25 @@ def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
         group=JIG_GROUP,
     )
     _add_room(spec, robot, np.array(parameters.mounting.position_m))
-    _add_camera(spec, parameters)
+    image = parameters.image
+    add_camera(
+        spec,
+        parameters.mounting.T_base_optical,
+        image.width_px,
+        image.height_px,
+        image.camera_matrix,
+    )
     return spec
 
 
-def _add_segment(spec, segment: BellowsSegment, ring: Ring):
+def _add_segment(spec: mujoco.MjSpec, segment: BellowsSegment, ring: Ring) -> None:
     bellows = segment.actuators
     for i in range(segment.sections):
         body = spec.body(f'{segment.name}_{i}')
         for name, angle in zip(bellows.names, bellows.angles_rad, strict=True):
             centre = bellows.centre_radius_m * np.array([np.cos(angle), np.sin(angle)])
-            radius = bellows.radius_m * (
-                1.0 if i % 2 == 0 else 0.88
-            )  # alternate rings look like convolutions
+            # alternating radii look like convolutions
+            radius = bellows.radius_m * (1.0 if i % 2 == 0 else 0.88)
             body.add_geom(
                 name=f'{name}_{i}',
                 type=_GEOM.mjGEOM_CYLINDER,
@@ -115,8 +108,8 @@ def _add_segment(spec, segment: BellowsSegment, ring: Ring):
     )
 
 
-def _add_ring_mesh(spec, ring: Ring):
-    """Hollow cylinder whose facets lie as much inside as outside the true radius."""
+def _add_ring_mesh(spec: mujoco.MjSpec, ring: Ring) -> None:
+    """Add a hollow cylinder whose facets lie as much inside as outside the true radius."""
     angle = 2 * np.pi * np.arange(RING_FACETS) / RING_FACETS
     outer = ring.radius_m * 2 / (1 + np.cos(np.pi / RING_FACETS))
     profile = [
@@ -143,18 +136,26 @@ def _add_ring_mesh(spec, ring: Ring):
 
 
 def _add_tiles(
-    spec, centre, across, along, tile_m: float, count: tuple[int, int], quat, size, colours
-):
-    """Flat checkerboard of boxes.
+    spec: mujoco.MjSpec,
+    count: tuple[int, int],
+    *,
+    centre: np.ndarray,
+    across: np.ndarray,
+    along: np.ndarray,
+    quat: list[float],
+    size: list[float],
+    colours: tuple[list[float], list[float]],
+) -> None:
+    """Add a flat checkerboard of boxes.
 
-    Sampling a texture would cost more than all the rest of the background.
+    Sampling a texture would take longer than rendering all the rest of the background.
     """
     for i in range(count[0]):
         for k in range(count[1]):
             place = (
                 centre
-                + (i - (count[0] - 1) / 2) * tile_m * across
-                + (k - (count[1] - 1) / 2) * tile_m * along
+                + (i - (count[0] - 1) / 2) * TILE_M * across
+                + (k - (count[1] - 1) / 2) * TILE_M * along
             )
             spec.worldbody.add_geom(
                 type=_GEOM.mjGEOM_BOX,
@@ -165,39 +166,33 @@ def _add_tiles(
             )
 
 
-def _add_room(spec, robot: Robot, camera_position_m):
+def _add_room(spec: mujoco.MjSpec, robot: Robot, camera_position_m: np.ndarray) -> None:
     world = spec.worldbody
     away = -camera_position_m * [1, 1, 0]
     away = away / np.linalg.norm(away)
     across = np.array([-away[1], away[0], 0.0])
-    turn = [
-        np.cos(np.arctan2(away[1], away[0]) / 2),
-        0,
-        0,
-        np.sin(np.arctan2(away[1], away[0]) / 2),
-    ]
+    half_yaw = np.arctan2(away[1], away[0]) / 2
+    turn = [np.cos(half_yaw), 0, 0, np.sin(half_yaw)]
     half = TILE_M / 2
     _add_tiles(
         spec,
-        away * WALL_DISTANCE_M,
-        across,
-        np.array([0.0, 0.0, 1.0]),
-        TILE_M,
         (8, 6),
-        turn,
-        [0.02, half, half],
-        ([0.74, 0.76, 0.78], [0.70, 0.72, 0.75]),
+        centre=away * WALL_DISTANCE_M,
+        across=across,
+        along=np.array([0.0, 0.0, 1.0]),
+        quat=turn,
+        size=[0.02, half, half],
+        colours=([0.74, 0.76, 0.78], [0.70, 0.72, 0.75]),
     )
     _add_tiles(
         spec,
-        np.array([0, 0, TABLE_Z_M + 0.02]),
-        across,
-        away,
-        TILE_M,
         (8, 8),
-        turn,
-        [half, half, 0.02],
-        ([0.56, 0.47, 0.38], [0.52, 0.43, 0.35]),
+        centre=np.array([0, 0, TABLE_Z_M + 0.02]),
+        across=across,
+        along=away,
+        quat=turn,
+        size=[half, half, 0.02],
+        colours=([0.56, 0.47, 0.38], [0.52, 0.43, 0.35]),
     )
     flange = np.array(robot.base.flange_m)
     world.add_geom(
@@ -230,21 +225,3 @@ def _add_room(spec, robot: Robot, camera_position_m):
             diffuse=[0.55] * 3,
             specular=[0.1] * 3,
         )
-
-
-def _add_camera(spec, parameters: CameraParameters):
-    image, T = parameters.image, parameters.mounting.T_base_optical
-    pixel_m = 1e-6
-    x, y, z, w = Rotation.from_matrix(
-        T[:3, :3] * [1, -1, -1]
-    ).as_quat()  # OpenGL looks along -z, y up
-    camera = spec.worldbody.add_camera(name='colour', pos=T[:3, 3], quat=[w, x, y, z])
-    camera.resolution = [image.width_px, image.height_px]
-    camera.sensor_size = [image.width_px * pixel_m, image.height_px * pixel_m]
-    camera.focal_pixel = [image.fx_px, image.fy_px]
-    # MuJoCo counts from the middle of the sensor, a camera matrix from the centre of the first
-    # pixel
-    camera.principal_pixel = [
-        image.width_px / 2 - 0.5 - image.cx_px,
-        image.height_px / 2 - 0.5 - image.cy_px,
-    ]

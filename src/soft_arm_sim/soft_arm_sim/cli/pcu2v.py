@@ -1,8 +1,6 @@
-"""`softarm sim pcu2v`.
+"""`softarm sim pcu2v`: emulate the gripper's controller with a finger, for any Modbus client."""
 
-The emulated gripper controller alone, with a finger behind it, for any Modbus client.
-"""
-
+import argparse
 import asyncio
 import json
 import signal
@@ -10,7 +8,7 @@ import signal
 from soft_arm_description.command_line import CommandLine, number_in, port_or_any, seed_number
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_physics.errors import PhysicsError
-from soft_arm_sim.devices.modbus_server import RELEASE_S
+from soft_arm_sim.devices.modbus_server import RELEASE_S, ModbusDevice
 
 
 def _parser() -> CommandLine:
@@ -43,7 +41,7 @@ def _parser() -> CommandLine:
     return parser
 
 
-async def _serve(device, as_json: bool) -> None:
+async def _serve(device: ModbusDevice, as_json: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -66,10 +64,9 @@ def main(argv: list[str]) -> int:
     return _parser().answer(argv, _emulate, RobotFileError, PhysicsError)
 
 
-def _emulate(options) -> int:
-    from soft_arm_physics.finger_plant import (
-        FingerPlant,
-    )  # SciPy: not before the arguments are checked
+def _emulate(options: argparse.Namespace) -> int:
+    # SciPy is slow to import: not before the arguments are checked
+    from soft_arm_physics.finger_plant import FingerPlant
     from soft_arm_sim.devices.pcu2v import Pcu2v
 
     plant = FingerPlant(load_robot(options.robot), options.seed)

@@ -132,14 +132,13 @@ class ModbusDevice(ABC):
                 last_s = now_s
         except Exception as error:
             self.failure = error
-            _log.critical('%s: its loop broke off, it serves no more', self.name, exc_info=error)
-            await (
-                self._disconnect()
-            )  # frozen registers behind a dead watchdog would look like a device
+            _log.critical('%s: its loop failed, it serves no more', self.name, exc_info=error)
+            await self._disconnect()  # registers that no loop updates would look like a device
             self.power_off()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
+        assert task is not None  # asyncio runs this in a task of the connection
         self._connections.add(task)
         try:
             with contextlib.suppress(OSError, asyncio.IncompleteReadError):
@@ -199,12 +198,11 @@ class DeviceThread:
         """See that the device still runs.
 
         Raises:
-            SimulationError: If its loop broke off.
+            SimulationError: If its loop has failed.
         """
         if self.device.failure is not None:
             raise SimulationError(
-                f'{self.device.name}: its loop broke off, it serves no more: '
-                f'{self.device.failure!r}'
+                f'{self.device.name}: its loop failed, it serves no more: {self.device.failure!r}'
             )
 
     def stop(self, patience_s: float = 0.0, timeout_s: float = 5.0) -> None:

@@ -48,30 +48,25 @@ class Plant(Protocol):
 
 
 class Pcu2vLogic:
-    """Registers and safety of the controller; pressures in counts of 100 Pa. Boot.
+    """Registers and safety of the controller; pressures in counts of 100 Pa.
 
-    Both triggers off, targets 0.
-
-    A heartbeat other than 0 starts the watchdog: when the register then stands still for
-    `WATCHDOG_MS`, everything goes back to its state at boot. A client that never writes the
+    A heartbeat other than 0 starts the watchdog: if the register then does not change for
+    `WATCHDOG_MS`, everything returns to its state at boot. A client that never writes the
     heartbeat has no watchdog.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.pressure = 0
         self.watchdog_trips = 0  # times that the watchdog has switched a trigger off
         self.vent()
 
     def vent(self) -> None:
-        """State at boot."""
+        """Return to the state at boot: both triggers off, targets 0."""
         self.positive_target = self.negative_target = self.heartbeat = self.silence_ms = 0
         self.positive_trigger = self.negative_trigger = False
 
     def tick(self, dt_ms: int, pressure: int) -> None:
-        """One pass of the controller's loop, `dt_ms` after the last.
-
-        With a new measurement [100 Pa].
-        """
+        """Run one pass of the controller's loop, `dt_ms` after the last, on a pressure [100 Pa]."""
         self.pressure = pressure
         self.silence_ms += dt_ms
         if self.heartbeat and self.silence_ms >= WATCHDOG_MS:
@@ -79,7 +74,7 @@ class Pcu2vLogic:
             self.vent()
 
     def read(self, address: int, count: int) -> list[int] | int:
-        """Words at an address, or the Modbus exception code."""
+        """Return the words at an address, or the Modbus exception code."""
         if count < 1:
             return ILLEGAL_VALUE
         if address + count > REGISTER_COUNT:
@@ -88,11 +83,10 @@ class Pcu2vLogic:
         return [value & 0xFFFF for value in values[address : address + count]]
 
     def write(self, address: int, values: list[int]) -> int:
-        """Write words at an address; the Modbus exception code, 0 if done.
+        """Write words at an address; return the Modbus exception code, 0 for success.
 
-        A refused write changes nothing.
-
-        Both triggers on is refused: supply and vacuum would blow against each other.
+        A refused write changes nothing. Switching both triggers on is refused: supply and vacuum
+        would work against each other.
         """
         if address < POSITIVE_TRIGGER or address + len(values) > REGISTER_COUNT:
             return ILLEGAL_ADDRESS
@@ -147,7 +141,7 @@ class Pcu2v(ModbusDevice):
         return not (self.connected or self.logic.positive_trigger or self.logic.negative_trigger)
 
     def tick(self, dt_s: float) -> None:
-        """One pass of the controller's loop: sensor in, logic, valves out."""
+        """Run one pass of the controller's loop: read the sensor, run the logic, set the valves."""
         self._rest_s += dt_s
         dt_ms = int(self._rest_s * 1e3)
         self._rest_s -= dt_ms * 1e-3
@@ -156,7 +150,7 @@ class Pcu2v(ModbusDevice):
         self._drive(dt_s)
 
     def power_off(self) -> None:
-        """Both valves shut, which opens the chamber to the air."""
+        """Shut both valves, which vents the chamber."""
         self.logic.vent()
         self._drive(0.0)
 

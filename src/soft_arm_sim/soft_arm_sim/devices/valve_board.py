@@ -59,16 +59,15 @@ def _int16(word: int) -> int:
 
 
 class BoardLogic:
-    """Registers and safety of the board; pressures in counts of 10 Pa. Boot.
+    """Registers and safety of the board; pressures in counts of 10 Pa.
 
-    Vented, nothing enabled, nobody holds it.
-
-    A host claims the board with a key of its own before it may run it, and every write of it
-    carries the next code of that key as the heartbeat. Any other write vents a board that drives
-    its valves, and latches a fault. Silence ends the hold.
+    At boot it is vented, no channel is enabled, and no host holds it. A host claims the board with
+    a key of its own before it may command pressures; each of its writes then carries the next code
+    of that key as the heartbeat. Any other write vents a board that drives its valves, and latches
+    a fault. Silence ends the hold.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.pressures = [0] * CHANNELS
         self.supply = 0
         self.heartbeat, self.watchdog_ms, self.slew_kpa_s = 0, 300, 2000

@@ -219,10 +219,10 @@ def test_a_loop_that_breaks_off_ends_the_device_loudly(caplog):
             Client(thread.device)
         with pytest.raises(
             SimulationError,
-            match=r"board: its loop broke off, it serves no more: IndexError\('a bug'\)",
+            match=r"board: its loop failed, it serves no more: IndexError\('a bug'\)",
         ):
             thread.check()
-    assert 'its loop broke off' in caplog.text
+    assert 'its loop failed' in caplog.text
 
 
 @pytest.mark.parametrize('in_use', ['for a while', 'for ever', 'not'])
