@@ -5,6 +5,7 @@ RWS 1.0 JSON, RWS 2.0 HAL JSON and XHTML, all into the same few fields.
 
 import json
 from dataclasses import dataclass, field
+from typing import NoReturn
 from xml.etree import ElementTree
 
 from abb_rws_bridge.errors import BadResponse
@@ -75,7 +76,7 @@ def parse(body: bytes) -> Document:
     raise BadResponse(f'response is neither JSON nor XHTML: {text[:60]!r}')
 
 
-def _no_constant(name: str):
+def _no_constant(name: str) -> NoReturn:
     raise BadResponse(f'response holds {name}, which is no JSON number')
 
 
@@ -99,11 +100,11 @@ def _parse_json(text: str) -> Document:
     )
 
 
-def _object(value) -> dict:
+def _object(value: object) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def _array(value) -> list:
+def _array(value: object) -> list:
     return value if isinstance(value, list) else []
 
 

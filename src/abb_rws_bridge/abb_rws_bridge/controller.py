@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -73,7 +74,7 @@ class Controller:
         await self.session.__aenter__()
         return self
 
-    async def __aexit__(self, *exception) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.session.close()
 
     async def _get(self, path: str, **query: str) -> Response:
@@ -150,10 +151,11 @@ class Controller:
 
         The age is that of the first page.
         """
-        request, found, asked_s = self.dialect.get('/rw/iosystem/signals'), {}, None
+        request, asked_s = self.dialect.get('/rw/iosystem/signals'), math.inf
+        found: dict[str, Signal] = {}
         for _page in range(_MAXIMUM_PAGES):
             response = await self.session.request(request)
-            asked_s = response.asked_s if asked_s is None else asked_s
+            asked_s = min(asked_s, response.asked_s)
             found |= {s.name: s for s in map(_signal, response.document.items) if s is not None}
             following = response.document.links.get('next')
             if following is None:

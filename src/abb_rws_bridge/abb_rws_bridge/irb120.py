@@ -7,6 +7,7 @@ up, x forwards; the `tool0` frame stands on the flange with z out of it.
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from abb_rws_bridge.errors import ConfigurationError
 
@@ -62,7 +63,7 @@ def forward_kinematics(joints_rad: np.ndarray) -> np.ndarray:
     return link_poses(joints_rad)[-1]
 
 
-def check_joints(joints_rad) -> np.ndarray:
+def check_joints(joints_rad: ArrayLike) -> np.ndarray:
     """The joint angles as an array, shape (6,), if the robot can take them.
 
     Raises:

@@ -25,7 +25,8 @@ class Job(Generic[Result]):
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, Result]):
-        self._loop, self._task, self._cancelled = loop, None, False
+        self._loop, self._cancelled = loop, False
+        self._task: asyncio.Task | None = None
         self.future = asyncio.run_coroutine_threadsafe(self._run(work), loop)
 
     async def _run(self, work: Coroutine[None, None, Result]) -> Result:
@@ -114,7 +115,7 @@ class Link:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        if self._loop is not None and thread.is_alive():
+        if self._loop is not None and self._stop is not None and thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
         thread.join(_CLOSE_TIMEOUT_S)
         self._monitor = self._controller = self._loop = None
@@ -127,7 +128,7 @@ class Link:
         Raises:
             Unreachable: If the link is closed.
         """
-        if self._thread is None or self._loop is None:
+        if self._loop is None or self._controller is None or self._monitor is None:
             raise Unreachable('not connected: configure first')
         job = Job(self._loop, work(self._controller, self._monitor))
         self._jobs = [*(j for j in self._jobs if not j.future.done()), job]
@@ -139,26 +140,23 @@ class Link:
         try:
             async with self._make_controller() as controller:
                 self._controller = controller
-                self._monitor = Monitor(controller, self._tell, self._ping_s)
-                polling = asyncio.create_task(self._monitor.run())
-                polling.add_done_callback(self._on_polling_end)
+                self._monitor = monitor = Monitor(controller, self._tell, self._ping_s)
+                polling = asyncio.create_task(monitor.run())
+                polling.add_done_callback(lambda task: self._on_polling_end(task, monitor.known))
                 await self._stop.wait()
                 await self._end_jobs(polling)
         except RwsError as error:
             self._failure = error
             self._tell('link')
 
-    def _on_polling_end(self, polling: asyncio.Task) -> None:
+    def _on_polling_end(self, polling: asyncio.Task, known: Knowledge) -> None:
         """Polling ends only when it is told to.
 
         Anything else is a fault of ours and must not look like a link that stands.
         """
         if not polling.cancelled() and polling.exception() is not None:
             _log.error('polling ended', exc_info=polling.exception())
-            self._monitor.known.link, self._monitor.known.error = (
-                LOST,
-                f'internal error: {polling.exception()!r}',
-            )
+            known.link, known.error = LOST, f'internal error: {polling.exception()!r}'
             self._tell('link')
 
     async def _end_jobs(self, polling: asyncio.Task) -> None:

@@ -6,6 +6,7 @@ Degrees, millimetres and q1..q4 = w, x, y, z on its side.
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +112,9 @@ def percent(speed_ratio: float) -> str:
     return str(round(speed_ratio * 100))
 
 
-def jointtarget_literal(joints: Sequence[float], *, connected_zero: bool = True) -> str:
+def jointtarget_literal(
+    joints: Sequence[float] | np.ndarray, *, connected_zero: bool = True
+) -> str:
     """RAPID literal of a jointtarget from joint angles [rad].
 
     Args:
@@ -130,13 +133,14 @@ _LITERAL = re.compile(
 )
 
 
-def parse_literal(text: str):
+def parse_literal(text: str) -> Any:
     """A RAPID literal as Python values: numbers, booleans, texts and nested lists.
 
     Raises:
         ConfigurationError: If it is no literal.
     """
-    stack, done, position, expect_value = [[]], False, 0, True
+    stack: list[list[Any]] = [[]]
+    done, position, expect_value = False, 0, True
     text = text.strip()
     while position < len(text):
         match = _LITERAL.match(text, position)

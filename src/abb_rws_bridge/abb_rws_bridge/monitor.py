@@ -9,7 +9,7 @@ that is not refreshed just grows old.
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from abb_rws_bridge import mapping
@@ -85,7 +85,7 @@ class Monitor:
         self._unannounced: dict[str, object] = {}
         self._due: list[str] = []
         self._rounds = 1
-        self._reads = {
+        self._reads: dict[str, Callable[[], Awaitable[Aged]]] = {
             'control_state': controller.control_state,
             'operation_mode': controller.operation_mode,
             'execution': controller.execution,
@@ -93,7 +93,9 @@ class Monitor:
             'signals': controller.signals,
             'tasks': controller.tasks,
         }
-        self._slow_reads = {'event_log': controller.event_log}
+        self._slow_reads: dict[str, Callable[[], Awaitable[Aged]]] = {
+            'event_log': controller.event_log
+        }
 
     def _resources(self, controller: Controller) -> dict[str, int]:
         panel = controller.dialect.control_state_path
@@ -157,7 +159,7 @@ class Monitor:
         except RwsError as error:  # the reads that follow tell whether the link stands
             _log.warning('mastership not given back: %s', error)
 
-    async def _refresh(self, name: str, read) -> None:
+    async def _refresh(self, name: str, read: Callable[[], Awaitable[Aged]]) -> None:
         before = getattr(self.known, name)
         try:
             value = await read()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from abb_rws_bridge import irb120, mapping
 from abb_rws_bridge.controller import Controller
@@ -44,7 +45,7 @@ class MoveFailed(RwsError):
 async def move_to(
     controller: Controller,
     monitor: Monitor,
-    target_rad,
+    target_rad: ArrayLike,
     *,
     symbol: str = TARGET_SYMBOL,
     tolerance_rad: float = 0.002,
@@ -99,23 +100,22 @@ async def _arrive(
     tolerance_rad: float,
     started_s: float,
     timeout_s: float,
-    progress,
+    progress: Callable[[float], None],
 ) -> Arrival:
     end_s, seen_s = started_s + timeout_s, started_s
     while time.monotonic() < end_s:
-        fresh = await monitor.wait_for(
-            lambda known, seen_s=seen_s: (
-                _fresh(known, seen_s) or _interrupted(known, started_s) != ''
-            ),
-            0.1,
-        )
-        interrupted = _interrupted(monitor.known, started_s)
-        if interrupted:  # the cause is often told just after the end of the program
-            await monitor.wait_for(lambda known: known.control_state.value != 'motoron', 0.3)
+
+        def has_news(known: Knowledge, seen_s: float = seen_s) -> bool:
+            return _fresh(known, seen_s) or _interrupted(known, started_s) != ''
+
+        fresh = await monitor.wait_for(has_news, 0.1)
+        if _interrupted(monitor.known, started_s):
+            # the controller often tells the cause just after the end of the program
+            await monitor.wait_for(lambda known: not _motors_on(known), 0.3)
             raise MoveFailed(_interrupted(monitor.known, started_s))
-        if not fresh:
-            continue
         sample = monitor.known.joints
+        if not fresh or sample is None:
+            continue
         seen_s = sample.asked_s
         error_rad = float(np.max(np.abs(sample.value.position_rad - target)))
         progress(error_rad)
@@ -133,14 +133,24 @@ def _fresh(known: Knowledge, seen_s: float) -> bool:
 
 def _interrupted(known: Knowledge, started_s: float) -> str:
     """Why the move cannot go on; only what was told after the start counts."""
-    if time.monotonic() - max(known.joints.asked_s, started_s) > BLIND_S:
+    asked_s = started_s if known.joints is None else max(known.joints.asked_s, started_s)
+    if time.monotonic() - asked_s > BLIND_S:
         link = f'link {known.link} {known.error}'.rstrip()
         return f'no joint angles for {BLIND_S} s during the move: {link}'
-    if known.control_state.asked_s > started_s and known.control_state.value != 'motoron':
-        return f'controller state became {known.control_state.value} during the move'
-    if known.execution.asked_s > started_s + 0.2 and not known.execution.value.running:
+    state, execution = known.control_state, known.execution
+    if state is not None and state.asked_s > started_s and not _motors_on(known):
+        return f'controller state became {state.value} during the move'
+    if (
+        execution is not None
+        and execution.asked_s > started_s + 0.2
+        and not execution.value.running
+    ):
         return 'the program stopped before the target was reached'
     return ''
+
+
+def _motors_on(known: Knowledge) -> bool:
+    return known.control_state is not None and known.control_state.value == 'motoron'
 
 
 async def _stop(controller: Controller) -> None:

@@ -140,7 +140,7 @@ class Session:
         )
         return self
 
-    async def __aexit__(self, *_exception) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -176,8 +176,6 @@ class Session:
         Raises:
             RwsError: The subclass says what happened and whether the request can have been done.
         """
-        if self._http is None:
-            raise ConfigurationError('the session is closed')
         async with self._pacer.lane(request.urgent):
             if self._cookie is None:  # two first requests at once would take two sessions
                 async with self._login:
@@ -192,12 +190,11 @@ class Session:
         Raises:
             RwsError: If it could not be opened.
         """
-        if self._http is None:
-            raise ConfigurationError('the session is closed')
+        http = self._open_http()
         await self._pacer.start(False)
         try:
             async with asyncio.timeout(self.endpoint.timeout_s):
-                return await self._http.ws_connect(
+                return await http.ws_connect(
                     url,
                     protocols=(protocol,),
                     heartbeat=ping_s,
@@ -214,6 +211,11 @@ class Session:
             ) from error
         except (aiohttp.ClientError, OSError) as error:
             raise Unreachable(f'WebSocket {url}: {error}') from error
+
+    def _open_http(self) -> aiohttp.ClientSession:
+        if self._http is None:
+            raise ConfigurationError('the session is closed')
+        return self._http
 
     async def _attempt(self, request: Request) -> Response:
         end_s = time.monotonic() + self.endpoint.timeout_s
@@ -248,7 +250,8 @@ class Session:
             content = b''
         return Response(body.parse(content), headers, asked_s, self.generation)
 
-    async def _send(self, request: Request, limit_s: float):
+    async def _send(self, request: Request, limit_s: float) -> tuple[int, dict[str, str], bytes]:
+        http = self._open_http()
         url = self.endpoint.url.join(URL(request.path, encoded=True)).with_query(request.query)
         headers = self._headers | self._authorization(request.method, url)
         data = None
@@ -258,7 +261,7 @@ class Session:
         where = f'{request.method} {request.path}'
         try:
             async with asyncio.timeout(limit_s):
-                async with self._http.request(
+                async with http.request(
                     request.method, url, headers=headers, data=data, allow_redirects=False
                 ) as response:
                     self._note_session(response.cookies)  # it is ours even if the body never comes

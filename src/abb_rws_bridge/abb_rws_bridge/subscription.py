@@ -81,9 +81,9 @@ class Subscription:
         try:
             while True:
                 try:
-                    await self._open()
+                    socket = await self._open()
                     delay_s = self._delays_s[0]
-                    await self._listen()
+                    await self._listen(socket)
                 except RwsError as error:
                     _log.info('subscription: %s', error)
                 finally:
@@ -102,19 +102,17 @@ class Subscription:
         self._poll_path = None
         await self._close_socket()
 
-    async def _open(self) -> None:
+    async def _open(self) -> aiohttp.ClientWebSocketResponse:
         if self._poll_path is not None and self._generation == self._session.generation:
             try:  # IRC5 keeps the group when only the socket broke
-                await self._connect()
-                return
+                return await self._connect(self._poll_path)
             except (Rejected, ConnectionLost):
                 await self._unregister()
         self._poll_path = None
-        await self._register()
-        await self._connect()
+        return await self._connect(await self._register())
 
-    async def _register(self) -> None:
-        form = []
+    async def _register(self) -> str:
+        form: list[tuple[str, str]] = []
         for number, (resource, priority) in enumerate(self._resources.items(), start=1):
             form += [
                 ('resources', str(number)),
@@ -134,20 +132,21 @@ class Subscription:
             raise BadResponse(f'subscription answered without its poll address: {location!r}')
         self._poll_path, self._generation = path, response.generation
         self.registrations += 1
+        return path
 
-    async def _connect(self) -> None:
+    async def _connect(self, path: str) -> aiohttp.ClientWebSocketResponse:
         # the address in the answer is the controller's own name for itself; behind a router only
         # ours is right
         endpoint = self._session.endpoint
-        url = endpoint.url.with_scheme('wss' if endpoint.tls else 'ws').with_path(self._poll_path)
-        self._socket = await self._session.websocket(
+        url = endpoint.url.with_scheme('wss' if endpoint.tls else 'ws').with_path(path)
+        socket = self._socket = await self._session.websocket(
             url, self._dialect.websocket_protocol, self._ping_s
         )
         self.live = True
         self._on_gap()
+        return socket
 
-    async def _listen(self) -> None:
-        socket = self._socket
+    async def _listen(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         while True:
             message = await socket.receive()
             if message.type == aiohttp.WSMsgType.TEXT:

@@ -35,7 +35,7 @@ class Joints:
 
     position_rad: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.position_rad.setflags(write=False)
 
 

@@ -10,6 +10,7 @@ POST /actions/restart                and the others named in ACTIONS, each with 
 import json
 import math
 import struct
+from collections.abc import Awaitable, Callable
 from dataclasses import fields
 
 import numpy as np
@@ -26,9 +27,6 @@ class ControlPort:
     def __init__(self, emulator: Emulator, host: str, port: int):
         self._emulator, self._host = emulator, host
         self.port = port
-        self._runner: web.AppRunner | None = None
-
-    async def __aenter__(self) -> 'ControlPort':
         app = web.Application()
         app.router.add_get('/state', self._state)
         app.router.add_post('/faults', self._faults)
@@ -36,15 +34,14 @@ class ControlPort:
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
         )
+
+    async def __aenter__(self) -> 'ControlPort':
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self._host, self.port)
-        await site.start()
-        self.port = site._server.sockets[0].getsockname()[
-            1
-        ]  # aiohttp does not tell the port it was given
+        await web.TCPSite(self._runner, self._host, self.port).start()
+        self.port = self._runner.addresses[0][1]  # the port that 0 was replaced by
         return self
 
-    async def __aexit__(self, *_exception) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self._runner.cleanup()
 
     async def _state(self, _request: web.Request) -> web.Response:
@@ -148,7 +145,7 @@ def _steal(emulator: Emulator, domain: str, holder: str | None = 'FlexPendant') 
     emulator.controller.steal_mastership(domain, holder)
 
 
-ACTIONS = {
+ACTIONS: dict[str, Callable[..., Awaitable[None] | None]] = {
     'restart': lambda emulator, down_s=0.5, boot_s=0.5: emulator.restart(
         _pause_s(down_s), _pause_s(boot_s)
     ),

@@ -66,19 +66,15 @@ class Faults:
                 content_type='text/html',
             )
         answer = await handle()
-        if (
-            isinstance(answer, web.Response)
-            and answer.body
-            and (self.truncate or self.stall or self.wrong_type)
-        ):
-            return await self._spoil(request, answer)
-        return answer
+        if not (self.truncate or self.stall or self.wrong_type):
+            return answer
+        body = answer.body if isinstance(answer, web.Response) else None
+        return await self._spoil(request, answer, body) if isinstance(body, bytes) else answer
 
-    async def _spoil(self, request: web.Request, answer: web.Response) -> web.StreamResponse:
-        body, cookies = (
-            bytes(answer.body),
-            [('Set-Cookie', cookie) for cookie in answer.headers.getall('Set-Cookie', [])],
-        )
+    async def _spoil(
+        self, request: web.Request, answer: web.StreamResponse, body: bytes
+    ) -> web.StreamResponse:
+        cookies = [('Set-Cookie', cookie) for cookie in answer.headers.getall('Set-Cookie', [])]
         if self.wrong_type:
             return web.Response(
                 status=answer.status,
@@ -95,5 +91,6 @@ class Faults:
         await spoiled.write(body[: len(body) // 2])
         if self.stall:
             await asyncio.get_running_loop().create_future()
-        request.transport.close()
+        if request.transport is not None:
+            request.transport.close()
         return spoiled

@@ -12,6 +12,6 @@ T = TypeVar('T')
 _WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix='rws beside the loop')
 
 
-async def in_worker_thread(work: Callable[..., T], *arguments) -> T:
+async def in_worker_thread(work: Callable[..., T], *arguments: object) -> T:
     """Carry out `work` in the thread; it must not change what the loop uses."""
     return await asyncio.get_running_loop().run_in_executor(_WORKER, work, *arguments)

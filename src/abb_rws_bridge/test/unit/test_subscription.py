@@ -222,7 +222,7 @@ def test_groups_that_could_not_be_deleted_do_not_lock_us_out():
                 task = asyncio.create_task(mine.run())
                 await until(lambda mine=mine: mine.live)
                 running.faults.busy = True
-                running.cut_connections()
+                running.connections.cut()
                 await ended(task)
                 running.faults.clear()
             assert len(running.subscriptions.groups) == 2  # all that a session may have

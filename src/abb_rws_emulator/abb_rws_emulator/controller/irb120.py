@@ -6,6 +6,7 @@ does not cancel in the other. Base frame: z up, x forwards; `tool0` stands on th
 """
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -38,7 +39,7 @@ def tool_pose(joints_rad: np.ndarray) -> np.ndarray:
     return _chain(joints_rad, 6)
 
 
-def _chain(joints_rad: np.ndarray, count: int) -> np.ndarray:
+def _chain(joints_rad: Iterable[float], count: int) -> np.ndarray:
     pose = np.eye(4)
     for (a, alpha, d, offset), q in zip(DH[:count], joints_rad, strict=False):
         link = np.eye(4)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from abb_rws_emulator import refusals
 from abb_rws_emulator.controller import rapid_literals
-from abb_rws_emulator.controller.rapid_literals import InvalidLiteral, Shape
+from abb_rws_emulator.controller.rapid_literals import InvalidLiteral, Shape, Value
 
 LARGEST_TEXT, MOST_NAMES, MOST_DATA = 1 << 20, 10_000, 100_000
 # every part of these is taken once and for all (++, *+), so that no text makes them begin again
@@ -42,7 +42,7 @@ class Declaration:
     data_type: str
     dimensions: tuple[int, ...]
     shape: Shape
-    value: object
+    value: Value
 
 
 @dataclass(frozen=True)
@@ -96,17 +96,17 @@ def load(text: str, file: str = '') -> Module:
     match = _MODULE.search(text)
     if match is None or not _END_OF_MODULE.search(text):
         raise refusals.syntax_error()
-    declarations, routines = [], []
+    declarations: list[Declaration | None] = []
+    routines: list[tuple[str, str, int]] = []
     place, line, counted, scalars = match.end(), 1, 0, 0
     while head := _HEAD.search(text, place):
         if len(declarations) + len(routines) == MOST_NAMES or scalars > MOST_DATA:
             raise refusals.limit_reached('Too many symbols')
         if head.group(1):
             data = _DATA.match(text, head.end())
-            declarations.append(_declaration(head, data))
-            scalars += (
-                0 if declarations[-1] is None else rapid_literals.size_of(declarations[-1].shape)
-            )
+            declared = _declaration(head, data)
+            declarations.append(declared)
+            scalars += 0 if declared is None else rapid_literals.size_of(declared.shape)
         else:
             kind = head.group(4).upper()
             data = _END_OF_ROUTINE[kind[:4]].search(text, head.start())

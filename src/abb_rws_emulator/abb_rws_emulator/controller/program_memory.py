@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from abb_rws_emulator import refusals
 from abb_rws_emulator.controller import rapid_literals
 from abb_rws_emulator.controller.program import MOST_DATA, MOST_NAMES, Declaration, Module
-from abb_rws_emulator.controller.rapid_literals import InvalidLiteral
+from abb_rws_emulator.controller.rapid_literals import InvalidLiteral, Value
 
 TASK = 'T_ROB1'
 MOST_MODULES, MOST_TEXT = 200, 16 << 20
@@ -18,7 +18,7 @@ class ProgramMemory:
 
     def __init__(self, modules: Iterable[Module]):
         self.modules: dict[str, Module] = {}
-        self.values: dict[str, object] = {}
+        self.values: dict[str, Value] = {}
         self.declarations: dict[str, Declaration] = {}
         self._paths: dict[str, list[str]] = {}
         for module in modules:
@@ -89,13 +89,15 @@ class ProgramMemory:
             value, shape = value[index], shape[index]
         return rapid_literals.text(value, shape)
 
-    def write(self, path: str, literal: str | None) -> str:
-        """Write a variable or an element of it; full path of the variable.
+    def write(self, path: str, literal: str | None) -> str | None:
+        """Write a variable or an element of it; return its full path if the value changed.
 
         Raises:
             Refused: If it cannot be written, or the literal is none of its type.
         """
         found = self.find_symbol(path)
+        if found is None:
+            raise refusals.no_symbol_written()
         declared = self.declarations[found]
         if declared.symbol_type == 'con':
             raise refusals.not_persistent()
@@ -108,8 +110,9 @@ class ProgramMemory:
             raise refusals.invalid(
                 f'Value does not match the type of the symbol: {error}'
             ) from None
-        self.values[found] = _replaced(self.values[found], indices, value)
-        return found
+        before = self.values[found]
+        self.values[found] = _replaced(before, indices, value)
+        return found if self.values[found] != before else None
 
 
 def _indices(path: str, declared: Declaration) -> list[int]:
@@ -122,7 +125,7 @@ def _indices(path: str, declared: Declaration) -> list[int]:
     return indices
 
 
-def _replaced(value, indices: list[int], new):
+def _replaced(value: Value, indices: list[int], new: Value) -> Value:
     """The value with another element; what was read before stays as it was."""
     if not indices:
         return new

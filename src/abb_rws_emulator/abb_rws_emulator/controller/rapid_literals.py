@@ -8,6 +8,7 @@ or a record's parts. The client has a parser of its own.
 """
 
 import re
+from typing import Any
 
 LARGEST_NUM = 3.4028235e38
 LONGEST_STRING = 80
@@ -15,6 +16,7 @@ LARGEST_VALUE, _DEEPEST = 20_000, 8
 _EXACT_NUM = 2**23  # whole numbers that a num of 32 bits holds exactly
 
 Shape = str | tuple
+Value = Any
 _TRIPLE, _FOUR, _SIX = ('num',) * 3, ('num',) * 4, ('num',) * 6
 _POSE = (_TRIPLE, _FOUR)
 _LOAD = ('num', _TRIPLE, _FOUR, 'num', 'num', 'num')
@@ -71,7 +73,7 @@ class _Reader:
         return self._place == len(self._text)
 
 
-def parse(text: str, shape: Shape):
+def parse(text: str, shape: Shape) -> Value:
     """The value of a literal.
 
     Raises:
@@ -84,10 +86,10 @@ def parse(text: str, shape: Shape):
     return value
 
 
-def _read(reader: _Reader, shape: Shape):
+def _read(reader: _Reader, shape: Shape) -> Value:
     if isinstance(shape, str):
         return _scalar(reader.take(), shape)
-    values = []
+    values: list[Value] = []
     for part in shape:
         reader.expect(',' if values else '[')
         values.append(_read(reader, part))
@@ -95,7 +97,7 @@ def _read(reader: _Reader, shape: Shape):
     return values
 
 
-def _scalar(match: re.Match, kind: str):
+def _scalar(match: re.Match, kind: str) -> Value:
     _, quoted, boolean, numeral = match.groups()
     if kind == 'string' and quoted:
         if len(quoted[1:-1].replace('""', '"').replace('\\\\', '\\')) > LONGEST_STRING:
@@ -139,9 +141,9 @@ def shape_of(data_type: str, dimensions: tuple[int, ...], literal: str | None) -
         InvalidLiteral: If neither tells it, or there are too many elements.
     """
     shape = TYPES.get(data_type)
-    if shape is None and literal is None:
-        raise InvalidLiteral(f'{data_type} is no type that is known here')
     if shape is None:
+        if literal is None:
+            raise InvalidLiteral(f'{data_type} is no type that is known here')
         return _guess(_Reader(literal), 0)
     if len(dimensions) > 3:
         raise InvalidLiteral('an array has one to three dimensions')
@@ -173,12 +175,12 @@ def _guess(reader: _Reader, depth: int) -> Shape:
     return tuple(shapes)
 
 
-def first_value(shape: Shape):
+def first_value(shape: Shape) -> Value:
     """The value of a variable that is declared without one."""
     return _FIRST_VALUES[shape] if isinstance(shape, str) else [first_value(part) for part in shape]
 
 
-def text(value, shape: Shape) -> str:
+def text(value: Value, shape: Shape) -> str:
     """The literal of a value as the controller writes it.
 
     Six digits of a num, fifteen of a dnum, 9E+09.

@@ -9,7 +9,7 @@ an integer, and each part of an expression maps one to the other.
 
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 LONGEST_PATTERN, LONGEST_NAME, _DEEPEST = 100, 32, 4
 _CLASSES = {
@@ -145,7 +145,7 @@ class SymbolPattern:
         return _repeat(part, least, most)
 
 
-def _union(found) -> int:
+def _union(found: Iterable[int]) -> int:
     result = 0
     for places in found:
         result |= places

@@ -16,6 +16,7 @@ from abb_rws_emulator import refusals
 from abb_rws_emulator.controller import gripper_cell, irb120, program
 from abb_rws_emulator.controller.configuration import Configuration
 from abb_rws_emulator.controller.file_store import FileStore
+from abb_rws_emulator.controller.message_queue import MessageQueue
 from abb_rws_emulator.controller.program import Module
 from abb_rws_emulator.controller.program_memory import ProgramMemory
 from abb_rws_emulator.controller.remote_privilege import RemotePrivilege
@@ -73,7 +74,7 @@ class VirtualController:
         self.clock_offset = timedelta()
         self.settings = dict(gripper_cell.SETTINGS)
         self.configuration = Configuration(self.signals)
-        self.queues: dict[str, object] = {}
+        self.queues: dict[str, MessageQueue] = {}
         self.event_log: list[tuple[int, int, int, str, str]] = []
         self._logged = 0
         self.store = FileStore(self.generation)
@@ -383,11 +384,9 @@ class VirtualController:
         self._write_symbol(path, literal)
 
     def _write_symbol(self, path: str, literal: str | None) -> None:
-        found = self.memory.find_symbol(path)
-        before = self.memory.values[found]
-        self.memory.write(path, literal)
-        if self.memory.values[found] != before:
-            self.on_change(f'/rw/rapid/symbol/data/RAPID/{found};value')
+        changed = self.memory.write(path, literal)
+        if changed is not None:
+            self.on_change(f'/rw/rapid/symbol/data/RAPID/{changed};value')
 
     def _tell_in_position(self, arrived: bool) -> None:
         declared = self.memory.declarations.get(gripper_cell.IN_POSITION_SYMBOL)

@@ -30,7 +30,7 @@ class Connection(asyncio.Protocol):
         self.stuck_s: float | None = None
         self._idle, self._bytes, self._counting = False, 0, True
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
         self.transport = transport
         self.deadline_s = self._peers.clock() + self._peers.request_s
@@ -43,7 +43,7 @@ class Connection(asyncio.Protocol):
             self._idle, self.deadline_s = False, self._peers.clock() + self._peers.request_s
         self._bytes += len(data)
         if self._counting and self._bytes > LARGEST_REQUEST:
-            self.transport.abort()
+            self.abort()
             return
         self._http.data_received(data)
 
@@ -54,6 +54,11 @@ class Connection(asyncio.Protocol):
     def response_sent(self) -> None:
         """From now on another request is waited for."""
         self._idle, self._bytes, self.deadline_s = True, 0, self._peers.clock() + self._peers.idle_s
+
+    def abort(self) -> None:
+        """Break the connection without a goodbye."""
+        if self.transport is not None:
+            self.transport.abort()
 
     def is_late(self, now_s: float) -> bool:
         """Has it missed a deadline."""
@@ -102,7 +107,7 @@ class Connections:
             waiting = [
                 other for other in self._open if other.deadline_s is not None and other is not peer
             ]
-            min(waiting, key=lambda other: other.deadline_s, default=peer).transport.abort()
+            min(waiting, key=lambda other: other.deadline_s or 0.0, default=peer).abort()
 
     def discard(self, peer: Connection) -> None:
         """A connection is gone."""
@@ -111,12 +116,12 @@ class Connections:
     def cut(self) -> None:
         """Abort every connection."""
         for peer in list(self._open):
-            peer.transport.abort()
+            peer.abort()
 
     async def sweep(self) -> None:
         """Abort who is late, until cancelled."""
         while True:
             now_s = self.clock()
             for peer in [peer for peer in self._open if peer.is_late(now_s)]:
-                peer.transport.abort()
+                peer.abort()
             await asyncio.sleep(SWEEP_S)

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -21,7 +22,7 @@ class Item:
 
     kind: str
     title: str
-    fields: dict[str, object] = field(default_factory=dict)
+    fields: Mapping[str, object] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
 
 
@@ -113,16 +114,15 @@ def refusal(refused: Refused, style: Format) -> web.Response:
 
 
 def _json(reply: Reply, style: Format) -> str:
-    states = [_json_item(item, style) for item in reply.items]
+    items = reply.items or ()
+    states = [_json_item(item, style) for item in items]
     links = {'base': {'href': style.base}} | {
         rel: {'href': href} for rel, href in reply.links.items()
     }
     if style.generation == 1:
         return json.dumps({'_links': links, '_embedded': {'_state': states}})
     body = {'_links': links, 'status': {'code': 294912}}
-    listed = [
-        state for item, state in zip(reply.items, states, strict=True) if item.kind.endswith('-li')
-    ]
+    listed = [state for item, state in zip(items, states, strict=True) if item.kind.endswith('-li')]
     if not listed:
         return json.dumps(body | {'state': states})
     return json.dumps(
@@ -145,7 +145,7 @@ def _json_item(item: Item, style: Format) -> dict:
     )
 
 
-def _json_value(value, style: Format):
+def _json_value(value: object, style: Format) -> object:
     if isinstance(value, tuple):
         return [_json_item(item, style) for item in value]
     return value if style.generation == 1 else str(value)
@@ -178,7 +178,7 @@ def _state(reply: Reply) -> str:
         f'<a href="{_attribute(href)}" rel="{rel}"></a>'
         for rel, href in ({'self': ''} | reply.links).items()
     )
-    return f'<div class="state">{links}<ul>{"".join(map(list_item, reply.items))}</ul></div>'
+    return f'<div class="state">{links}<ul>{"".join(map(list_item, reply.items or ()))}</ul></div>'
 
 
 def page(title: str, base: str, content: str) -> str:

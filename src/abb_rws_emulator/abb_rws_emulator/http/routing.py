@@ -2,8 +2,9 @@
 
 import bisect
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.http.rendering import Item, Reply
@@ -27,17 +28,19 @@ class Call:
         return self.query.get('action', '')
 
 
-ROUTES: list[tuple[str, re.Pattern, Callable[[Call], Reply]]] = []
+Handler = TypeVar('Handler', bound=Callable[[Call], Reply | Awaitable[Reply]])
+
+ROUTES: list[tuple[str, re.Pattern, Callable[[Call], Reply | Awaitable[Reply]]]] = []
 """The more of an address is fixed, the earlier its route stands."""
 _looseness: list[tuple[int, int]] = []
 
 
-def route(method: str, path: str):
+def route(method: str, path: str) -> Callable[[Handler], Handler]:
     """Register a handler; `{name}` is one part of the path, `{name*}` the rest."""
     names = re.sub(r'\{(\w+)\*\}', r'(?P<\1>.+?)', path.replace('$', r'\$'))
     pattern = re.compile('^' + re.sub(r'(?<!\(\?P<)\{(\w+)\}', r'(?P<\1>[^/]+)', names) + '/?$')
 
-    def register(handler: Callable[[Call], Reply]):
+    def register(handler: Handler) -> Handler:
         looseness = path.count('*'), path.count('{')
         place = bisect.bisect_right(_looseness, looseness)
         _looseness.insert(place, looseness)
@@ -47,6 +50,6 @@ def route(method: str, path: str):
     return register
 
 
-def one(kind: str, title: str, fields: dict, **links: str) -> Reply:
+def one(kind: str, title: str, fields: Mapping[str, object], **links: str) -> Reply:
     """A reply of one item."""
     return Reply((Item(kind, title, fields, links),), title)

@@ -5,14 +5,13 @@ Authentication, sessions, dispatch, WebSockets, restart.
 
 import asyncio
 import contextlib
-import inspect
 import logging
 import re
 import ssl
 import time
 import urllib.parse
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -28,7 +27,6 @@ from abb_rws_emulator.http.routing import ROUTES, Call
 from abb_rws_emulator.http.sessions import Sessions
 from abb_rws_emulator.http.subscriptions import Group, Subscriptions
 from abb_rws_emulator.refusals import Refused
-from abb_rws_emulator.request_numbers import whole
 from abb_rws_emulator.resources import access as access_resources
 from abb_rws_emulator.resources import configuration as configuration_resources
 from abb_rws_emulator.resources import files as file_resources
@@ -131,47 +129,42 @@ class Emulator:
         self.writes: deque[str] = deque(maxlen=WRITES_KEPT)
         self.port = options.port
         self.connections = Connections(clock)
-        self._runner: web.AppRunner | None = None
-        self._listener: asyncio.Server | None = None
-        self._restarting = False
-        self._tasks: set[asyncio.Task] = set()
-
-    async def __aenter__(self) -> 'Emulator':
         app = web.Application(client_max_size=LARGEST_BYTES + 1)
         app.router.add_route('*', '/{path:.*}', self._handle)
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
         )
+        self._listener: asyncio.Server | None = None
+        self._restarting = False
+        self._tasks: set[asyncio.Task] = set()
+
+    async def __aenter__(self) -> 'Emulator':
         await self._runner.setup()
         await self._listen()
         self._keep(self._tick())
         self._keep(self.connections.sweep())
         return self
 
-    async def __aexit__(self, *_exception) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._listener.close()
-        self.cut_connections()
+        self._disconnect()
         await self._runner.cleanup()
 
     async def _listen(self) -> None:
-        tls = (
-            {}
-            if self.options.tls is None
-            else {'ssl': self.options.tls, 'ssl_handshake_timeout': self.connections.request_s}
-        )
+        http, tls = self._runner.server, self.options.tls
         self._listener = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self._runner.server(), self.connections),
+            lambda: Connection(http(), self.connections),  # type: ignore[misc]  # None before setup
             self.options.host,
             self.port,
             reuse_address=True,
-            **tls,
+            ssl=tls,
+            ssl_handshake_timeout=None if tls is None else self.connections.request_s,
         )
         self.port = self._listener.sockets[0].getsockname()[1]
 
-    def _keep(self, work) -> None:
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -186,8 +179,7 @@ class Emulator:
 
         Connections cut, sessions and registrations lost, then no tasks for a while.
         """
-        self._listener.close()
-        self.cut_connections()
+        self._disconnect()
         self.sessions.end_all(forget_nonces=True)
         self.subscriptions.remove_all()
         self.controller.restart()
@@ -210,8 +202,9 @@ class Emulator:
         await asyncio.sleep(boot_s)
         self.controller.booting = False
 
-    def cut_connections(self) -> None:
-        """Abort every TCP connection."""
+    def _disconnect(self) -> None:
+        if self._listener is not None:
+            self._listener.close()
         self.connections.cut()
 
     def _session_ended(self, session: str) -> None:
@@ -222,9 +215,9 @@ class Emulator:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
-        if request.transport is None:  # it is gone already
+        connection = None if request.transport is None else request.transport.get_protocol()
+        if not isinstance(connection, Connection):  # it is gone already
             return web.Response(status=503)
-        connection = request.transport.get_protocol()
         try:
             return await self.faults.apply(request, lambda: self._guarded(request, connection))
         finally:
@@ -352,7 +345,7 @@ class Emulator:
                         self.options.generation,
                     )
                 )
-                if inspect.isawaitable(reply):
+                if not isinstance(reply, rendering.Reply):
                     reply = await reply
                 if method == 'POST':
                     self.written += 1
@@ -407,16 +400,16 @@ class Emulator:
         base = f'{request.scheme}://{self._authority(request)}/'
         if request.method == 'POST' and not number:
             form = await _fields(content)
-            group = self.subscriptions.register(session, self._user_of(session), form)
+            added = self.subscriptions.register(session, self._user_of(session), form)
             host = self.options.advertised_host or self._authority(request)
-            poll_url = f'{"wss" if self.options.tls else "ws"}://{host}/poll/{group.number}'
-            body = await self._initial(group, base, poll_url)  # XHTML even where JSON was asked for
+            poll_url = f'{"wss" if self.options.tls else "ws"}://{host}/poll/{added.number}'
+            body = await self._initial(added, base, poll_url)  # XHTML even where JSON was asked for
             return web.Response(status=201, body=body, headers=headers | {'Location': poll_url})
         if request.method == 'GET' and not number:
             return web.Response(
                 body=self.subscriptions.overview(session, base).encode(), headers=headers
             )
-        group = self.subscriptions.groups.get(whole(number))
+        group = self.subscriptions.find(number)
         if (
             group is None or group.session != session
         ):  # another session's group is nothing that this one could know of
@@ -447,7 +440,7 @@ class Emulator:
         self, request: web.Request, connection: Connection, user: str, session: str | None = None
     ) -> web.StreamResponse:
         """The WebSocket of a group: for its session, or without one for its user."""
-        group = self.subscriptions.groups.get(whole(request.path.rpartition('/')[2]))
+        group = self.subscriptions.find(request.path.rpartition('/')[2])
         if group is None or group.user != user or session not in (None, group.session):
             return web.Response(status=404)
         protocol = 'rws_subscription' if self.options.generation == 2 else 'robapi2_subscription'

@@ -68,6 +68,11 @@ class Subscriptions:
         self._listen(group, paths)
         return group
 
+    def find(self, number: str) -> Group | None:
+        """Return the group whose number stands in an address, or None if there is none."""
+        key = whole(number)
+        return None if key is None else self.groups.get(key)
+
     def _listen(self, group: Group, paths: dict[str, str]) -> None:
         for asked, path in paths.items():
             self._listeners.setdefault(path, {})[group.number, asked] = None
@@ -124,10 +129,9 @@ class Subscriptions:
     def _wanted(self, form: dict[str, list[str]]) -> tuple[dict[str, int], dict[str, str]]:
         """Priority and RWS 1.0 address by resource as it was asked for."""
         listed = form.get('resources', [])
-        if (
-            len(listed) == 1 and whole(listed[0]) is not None
-        ):  # a count, or the only name, which need not be 1
-            counted = [str(i) for i in range(1, min(whole(listed[0]), RESOURCE_LIMIT) + 1)]
+        count = whole(listed[0]) if len(listed) == 1 else None
+        if count is not None:  # the count of resources, or the only name, which need not be 1
+            counted = [str(i) for i in range(1, min(count, RESOURCE_LIMIT) + 1)]
             listed = counted if counted and all(number in form for number in counted) else listed
         if len(listed) > RESOURCE_LIMIT:
             raise refusals.limit_reached('Max number of subscription resources reached')

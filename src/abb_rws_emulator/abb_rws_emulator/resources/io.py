@@ -185,7 +185,7 @@ def _search_devices(call: Call) -> Reply:
     found = [
         i
         for i in items
-        if form.get('name', '') in i.fields['name']
+        if form.get('name', '') in str(i.fields['name'])
         and form.get('lstate') in (None, i.fields['lstate'])
     ]
     return Reply(

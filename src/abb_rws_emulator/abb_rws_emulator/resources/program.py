@@ -75,8 +75,9 @@ async def _text(module: Module, text: str) -> Reply:
 
 def _range(module: Module, values: dict[str, str]) -> slice:
     texts = [values.get(name) for name in ('startrow', 'startcol', 'endrow', 'endcol')]
-    places = [-1 if text == '-1' else whole(text) for text in texts]
-    if None in places:
+    numbers = [-1 if text == '-1' else whole(text) for text in texts]
+    places = [number for number in numbers if number is not None]
+    if len(places) < len(texts):
         raise refusals.invalid()
     start_row, start_column, end_row, end_column = places
     return module.text_range((start_row, start_column), (end_row, end_column))

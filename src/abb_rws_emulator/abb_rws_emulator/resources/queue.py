@@ -1,10 +1,9 @@
 """Message queues between programs (DIPC), in RWS 1.0 form."""
 
-from collections import deque
-from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from abb_rws_emulator import refusals
+from abb_rws_emulator.controller.message_queue import MessageQueue
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
 from abb_rws_emulator.http.routing import Call, one, route
 from abb_rws_emulator.request_numbers import whole
@@ -18,32 +17,17 @@ LARGEST_QUEUE, LARGEST_MESSAGE, MOST_QUEUES, MOST_MESSAGES, LONGEST_FIELD = (
 )
 
 
-@dataclass
-class Queue:
-    """One queue: how many messages of what length it takes, and those it has."""
-
-    name: str
-    slot: int
-    size: int
-    message_size: int
-    messages: deque[dict[str, str]] = field(default_factory=deque)
-
-    def item(self, kind: str) -> Item:
-        """As the controller shows it."""
-        fields = {
-            'queue-name': self.name,
-            'queue-slot-id': str(self.slot),
-            'queue-size': str(self.size),
-        }
-        return Item(
-            kind,
-            self.name,
-            fields | {'queue-max-msg-size': str(self.message_size)},
-            {'self': f'dipc/{self.name}'},
-        )
+def _item(queue: MessageQueue, kind: str) -> Item:
+    fields = {
+        'queue-name': queue.name,
+        'queue-slot-id': str(queue.slot),
+        'queue-size': str(queue.size),
+        'queue-max-msg-size': str(queue.message_size),
+    }
+    return Item(kind, queue.name, fields, {'self': f'dipc/{queue.name}'})
 
 
-def _queue(call: Call) -> Queue:
+def _queue(call: Call) -> MessageQueue:
     if call.parts['queue'] not in call.controller.queues:
         raise refusals.no_queue()
     return call.controller.queues[call.parts['queue']]
@@ -52,7 +36,7 @@ def _queue(call: Call) -> Queue:
 @route('GET', '/rw/dipc')
 def _queues(call: Call) -> Reply:
     return Reply(
-        tuple(queue.item('dipc-queue-li') for queue in call.controller.queues.values()), 'dipc'
+        tuple(_item(queue, 'dipc-queue-li') for queue in call.controller.queues.values()), 'dipc'
     )
 
 
@@ -69,7 +53,8 @@ def _create(call: Call) -> Reply:
     message_size = _in_range(
         call.form.get('dipc-max-msg-size', str(LARGEST_MESSAGE)), LARGEST_MESSAGE
     )
-    call.controller.queues[name] = Queue(name, len(call.controller.queues) + 1, size, message_size)
+    slot = len(call.controller.queues) + 1
+    call.controller.queues[name] = MessageQueue(name, slot, size, message_size)
     return Reply(status=201, location=f'/rw/dipc/{quote(name)}')
 
 
@@ -86,7 +71,7 @@ def _read(call: Call) -> Reply:
     if call.query.get('resource') == 'information' or (
         call.generation == 1 and call.action not in ('dipc-read', 'read')
     ):
-        return Reply((queue.item('dipc-queue'),), queue.name)
+        return Reply((_item(queue, 'dipc-queue'),), queue.name)
     kind = 'dipc-read-li' if call.generation == 1 else 'dipc-read'
     if not queue.messages:
         return Reply((), queue.name) if call.generation == 1 else NOTHING

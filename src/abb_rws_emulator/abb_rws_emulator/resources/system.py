@@ -30,6 +30,10 @@ _VIRTUAL_TIME = {
     'vttimeslice': 'vttimeslice',
 }
 
+_OPTION_ITEMS = tuple(
+    Item('sys-option-li', str(i), {'option': name}) for i, name in enumerate(OPTIONS)
+)
+
 
 # what it is
 
@@ -70,10 +74,7 @@ def _system(call: Call) -> Reply:
         'rwversionname': version,
     }
     if call.generation == 1:
-        options = (
-            Item('sys-option-li', str(i), {'option': name}) for i, name in enumerate(OPTIONS)
-        )
-        return Reply((Item('sys-system-li', 'system', fields), *options), 'system')
+        return Reply((Item('sys-system-li', 'system', fields), *_OPTION_ITEMS), 'system')
     options = tuple(Item('sys-options', str(i), {'option': name}) for i, name in enumerate(OPTIONS))
     listed = Item('sys-options-li', 'options', {'options': options}, {'self': 'options'})
     return Reply((Item('sys-system', 'system', fields), listed), 'system')
@@ -83,12 +84,7 @@ def _system(call: Call) -> Reply:
 def _system_part(call: Call) -> Reply:
     what = call.parts['what']
     if what == 'options':
-        return Reply(
-            tuple(
-                Item('sys-option-li', str(i), {'option': name}) for i, name in enumerate(OPTIONS)
-            ),
-            what,
-        )
+        return Reply(_OPTION_ITEMS, what)
     if what == 'products':
         return one(
             'sys-product-li',
@@ -216,11 +212,12 @@ def _clock(call: Call) -> Reply:
 
 @route('PUT', '/ctrl/clock')
 def _set_clock(call: Call) -> Reply:
-    numbers = [whole(call.form.get(name)) for name in _CLOCK]
-    if None in numbers or not 2000 <= numbers[0] < 2100:
+    numbers = [n for name in _CLOCK if (n := whole(call.form.get(name))) is not None]
+    if len(numbers) < len(_CLOCK) or not 2000 <= numbers[0] < 2100:
         raise refusals.invalid()
+    year, month, day, hour, minute, second = numbers
     try:
-        stamp = datetime(*numbers, tzinfo=UTC)
+        stamp = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except (ValueError, OverflowError):
         raise refusals.invalid() from None
     call.controller.clock_offset = stamp - datetime.now(UTC)

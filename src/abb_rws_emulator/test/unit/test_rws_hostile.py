@@ -431,7 +431,7 @@ def test_a_slow_connection_is_closed(case):
             emulator.connections.take_s
         ) = 0.2
         await ask('PUT', '/fileservice/$TEMP/big', b'x' * (8 << 20))
-        emulator.cut_connections()
+        emulator.connections.cut()
         cookie = f'-http-session-={next(iter(emulator.sessions.table))}'.encode()
         with socket.create_connection(('127.0.0.1', emulator.port)) as slow:
             slow.setblocking(False)
