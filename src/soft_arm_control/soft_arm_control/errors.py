@@ -4,37 +4,37 @@ from soft_arm_control.outcome import Outcome
 
 
 class ControlError(ValueError):
-    """Base: one line with value, unit, limit and remedy."""
+    """Base of the errors: the message is one line with value, unit, limit and remedy."""
 
 
 class IdentificationError(ControlError):
-    """A measurement from which nothing can be identified."""
+    """A measurement from which no parameters can be identified."""
 
 
 class ExperimentError(ControlError):
-    """An experiment that cannot run, or a run that cannot be scored."""
+    """An experiment that cannot run, or a run that cannot be evaluated."""
 
 
 class PathFileError(ControlError):
-    """A file that holds no path of the tip."""
+    """A file that does not hold a path of the tip."""
 
 
 class NothingOffersError(ControlError):
-    """An action or a service that no node offers, or that does not answer."""
+    """An action or a service that no node offers, or whose server does not answer."""
 
 
 class MessageError(ControlError):
-    """A message that cannot be used: not finite, of another frame, of another time, or of the wrong size."""
+    """A message that cannot be used: a value, frame, stamp or array size is wrong."""
 
 
 class GoalError(ControlError):
-    """A goal that cannot be taken; `outcome` says how it ends."""
+    """A goal that is rejected; `outcome` is what the action reports."""
 
     outcome = Outcome.INVALID_GOAL
 
 
 class OutsideWorkspaceError(GoalError):
-    """A target that the model does not reach."""
+    """A target outside the workspace of the model."""
 
     outcome = Outcome.OUTSIDE_WORKSPACE
 
@@ -46,24 +46,24 @@ class FrameError(GoalError):
 
 
 class IkUnavailableError(GoalError):
-    """A goal that needs inverse kinematics while nobody offers it."""
+    """A goal that needs inverse kinematics while no node offers it."""
 
     outcome = Outcome.IK_UNAVAILABLE
 
 
 class DriverLostError(GoalError):
-    """A goal without measured pressures to start from."""
+    """A goal while no measured pressures arrive to start from."""
 
     outcome = Outcome.DRIVER_LOST
 
 
 class TakenError(GoalError):
-    """A goal while another node commands the same actuators."""
+    """A goal while another node commands the same chambers."""
 
     outcome = Outcome.TAKEN
 
 
 class RingError(GoalError):
-    """A goal while the camera and the model contradict each other."""
+    """A goal while the measured ring position contradicts the model."""
 
     outcome = Outcome.RING_LOST

@@ -2,26 +2,28 @@
 
 The time in which the control loop itself was stalled is discounted, so that a late loop is not
 mistaken for a silent driver or camera: after a stall of the machine their messages still wait, or
-their senders were stalled, too. Only a driver that has been silent for `gone_s` is lost whoever was
-stalled, because by then it may have vented.
+their senders were stalled, too. Only a driver that has been silent for `gone_s` is lost whether or
+not the loop was stalled, because by then it may have vented.
 """
 
 import math
 
-LATE_PERIODS = 3.0  # a tick this much later than the last is a stall
-DRIVER = 'driver'  # the source whose state is known besides its samples
+LATE_PERIODS = 3.0  # a tick this many periods after the last one ends a stall of the loop
+DRIVER = 'driver'  # the one source that also publishes whether it is active
 
 
 class LivenessMonitor:
-    """Watches the sources that one loop listens to. All times are on one clock [s].
+    """Watch the sources of samples of one control loop. All times are on one clock [s].
 
     Args:
-        period_s: Of the loop's ticks [s].
-        gone_s: Longer than a driver that recovers by itself is silent or inactive [s].
+        period_s: Nominal time between two ticks of the loop [s].
+        gone_s: Silence after which the driver is lost even if the loop was stalled [s]; a driver
+            that recovers by itself does so earlier.
     """
 
     def __init__(self, period_s: float, gone_s: float):
-        self._late_s, self._gone_s = LATE_PERIODS * period_s, gone_s
+        self._late_s = LATE_PERIODS * period_s
+        self._gone_s = gone_s
         self._heard_s: dict[str, float] = {}
         self._inactive_s: float | None = None  # since when the driver is known to be inactive
         self._state_s = -math.inf  # stamp of the driver's newest state
@@ -29,7 +31,7 @@ class LivenessMonitor:
         self._stall_began_s = self._stall_ended_s = -math.inf
 
     def tick(self, now_s: float) -> float:
-        """Record a tick; return the time [s] since the last one, which a stall does not prolong."""
+        """Record a tick; return the time since the last one [s], at most `LATE_PERIODS` periods."""
         last_s, self._tick_s = self._tick_s, now_s
         if last_s is None:
             return 0.0
@@ -38,10 +40,10 @@ class LivenessMonitor:
         return min(now_s - last_s, self._late_s)
 
     def heard(self, source: str, stamp_s: float) -> None:
-        """Record a sample of a source by its stamp."""
+        """Record the stamp [s] of a sample of a source."""
         last_s = self._heard_s.get(source, -math.inf)
         if source == DRIVER and stamp_s - last_s > self._gone_s:
-            self._inactive_s = None  # perhaps another process, whose state has not been heard
+            self._inactive_s = None  # perhaps a restarted driver, whose state is not known yet
         self._heard_s[source] = max(stamp_s, last_s)
 
     def add_driver_state(self, stamp_s: float, active: bool) -> None:
@@ -59,13 +61,13 @@ class LivenessMonitor:
         return self._heard_s.get(source, -math.inf)
 
     def silence_s(self, source: str, now_s: float) -> float:
-        """Return the time [s] since a source's newest sample, less the part of the last stall in it."""
+        """Return the time since a source's newest sample [s], less the loop's last stall."""
         heard_s = self.last_s(source)
         if source == DRIVER and now_s - heard_s > self._gone_s:
             return now_s - heard_s
         began_s, ended_s = self._stall_began_s, self._stall_ended_s
         if self._tick_s is not None and now_s - self._tick_s > self._late_s:
-            began_s, ended_s = self._tick_s, now_s  # a stall that no tick has ended yet
+            began_s, ended_s = self._tick_s, now_s  # the loop is stalled now
         return now_s - heard_s - max(0.0, ended_s - max(began_s, heard_s))
 
     def driver_lost(self, now_s: float, silent_limit_s: float, inactive_limit_s: float) -> str:

@@ -1,4 +1,4 @@
-"""How a goal of this package's controllers can end."""
+"""Outcomes of the goals of the tip and the gripper controller."""
 
 import enum
 
@@ -13,13 +13,13 @@ class Outcome(enum.Enum):
     INVALID_GOAL = 'invalid goal'
     TAKEN = 'another node commands'
     DRIVER_LOST = 'driver lost'
-    # of the arm
+    # of the tip controller only
     RING_LOST = 'ring lost'
     CAMERA_STALE = 'camera stale'
     SATURATED = 'saturated'
     OUTSIDE_WORKSPACE = 'outside workspace'
     IK_UNAVAILABLE = 'no inverse kinematics'
     TF_ERROR = 'no transform'
-    # of the gripper
+    # of the gripper controller only
     NO_CONTACT = 'no contact'
     SHAPE_LOST = 'shape lost'

@@ -1,13 +1,13 @@
-"""Closed-loop tip control: internal-model control with a learnt model error.
+"""Closed-loop tip control: internal-model control with an estimated model error.
 
 Every tick the controller solves model(lengths) + error(lengths) = target for the actuator lengths
-and sends their pressures, shaped for the valves' rate and lag. The feedback is the error estimate
-alone (see `estimator`), so there is no integrator to wind up: at a limit the solution is the
-nearest the limits allow, and it leaves the limit as soon as the target does.
+and commands their pressures through the command shaper. The only feedback is the estimate of the
+model error (see `bias_filter`), so no integrator winds up: at a limit the solution is the point
+nearest to the target that the limits allow, and it leaves the limit as soon as the target does.
 
-After a goal is reached the tip goes on being held there until the next goal. A fault or a cancelled
-goal holds the last pressures. Once the driver is gone or inactive for a second nothing is commanded
-until the next goal: an arm that was vented must not be led back.
+After a goal is reached the controller holds the tip there until the next goal. After a fault or a
+cancelled goal it holds the last pressures. Once the driver has been silent or inactive for a second
+it commands nothing until the next goal, so that an arm that was vented does not move by itself.
 """
 
 from dataclasses import dataclass, replace
@@ -25,39 +25,41 @@ from soft_arm_control.tip.goal import Goal
 from soft_arm_control.tip.residual_model import ResidualModel
 from soft_arm_kinematics.arm import BellowsArm
 
-HELD_WITHIN_PA = 4.0e3  # a held chamber this near its pressure counts where it is measured: valves do not quite reach full vacuum
-CREEP_MADE_UP = 0.4  # share of the creep still to come that is made up for: what is taken back later, hysteresis keeps in part
+# The model uses the measured pressure of a held chamber, at most this far from the commanded one:
+# valves do not quite reach full vacuum.
+HELD_WITHIN_PA = 4.0e3
+# Share of the remaining creep that the command compensates: hysteresis keeps a part of what is
+# taken back later.
+CREEP_COMPENSATION = 0.4
 
-
-CAMERA, RING = 'camera', 'ring'  # sources of the liveness monitor, besides the driver
+# Sources of the liveness monitor besides the driver.
+CAMERA = 'camera'
+RING = 'ring'
 
 
 @dataclass(frozen=True)
 class ControllerSettings:
-    """Deadlines, and what counts as reached."""
+    """Timeouts, and the conditions under which a goal is reached or ends saturated."""
 
-    camera_timeout_s: float = (
-        0.8  # without images the estimate, and so the correction, stands still
-    )
+    camera_timeout_s: float = 0.8
     ring_timeout_s: float = 0.8
     pressures_timeout_s: float = 0.3
-    driver_gone_s: float = (
-        1.0  # longer than a driver that recovers by itself is inactive, or silent
-    )
+    # A driver that recovers by itself is silent or inactive for less than this.
+    driver_gone_s: float = 1.0
     hold_s: float = 0.25  # the error must stay within tolerance for this long
-    saturated_m: float = 0.0005  # a solution this far off its target is held back by the limits ..
+    saturated_m: float = 0.0005  # a solution further from its target is limited by the lengths ..
     saturated_s: float = 1.0  # .. and ends the goal after this long
-    known_m: float = 0.0005  # an estimate with a smaller deviation is worth remembering
+    known_m: float = 0.0005  # the residual model learns estimates with a smaller deviation
 
 
 @dataclass(frozen=True)
 class Status:
-    """The loop after a tick. None where there is no such value."""
+    """State of the controller after a tick. None: not available."""
 
     phase: str  # idle, approach, correct, settle, hold
     elapsed_s: float
-    error_m: float | None  # estimated tip from the target
-    tip_m: np.ndarray | None  # (3,), estimated
+    error_m: float | None  # distance of the estimated tip from the target
+    tip_m: np.ndarray | None  # (3,), estimated, base frame
     waypoint: int
     outcome: Outcome | None = None  # set in the tick that ends the goal
     message: str = ''
@@ -65,7 +67,7 @@ class Status:
 
 
 class TipController:
-    """The loop's state. All times are on one clock [s]; samples carry their stamps, `step` the present."""
+    """Control the tip of one arm. All times are on one clock [s], samples have their own stamps."""
 
     def __init__(
         self,
@@ -73,80 +75,80 @@ class TipController:
         dynamics: Dynamics,
         settings: ControllerSettings = ControllerSettings(),
     ):
-        self._arm, self._dynamics, self._settings = arm, dynamics, settings
+        self._arm = arm
+        self._dynamics = dynamics
+        self._settings = settings
         self.residual_model = ResidualModel(np.mean(arm.length_limits_m, axis=0))
-        self.estimator = BiasFilter(arm, self.residual_model, dynamics)
+        self._bias_filter = BiasFilter(arm, self.residual_model, dynamics)
         self._preview_s = (
             dynamics.mechanical_lag_s + dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
         )
         self.liveness = LivenessMonitor(PERIOD_S, settings.driver_gone_s)
         self._measured_pa: np.ndarray | None = None
-        self._valves: CommandShaper | None = None
+        self._shaper: CommandShaper | None = None
         self._applied_pa: np.ndarray | None = None
         self._lengths_m: np.ndarray | None = None
         self._goal: Goal | None = None
         self._target_m: np.ndarray | None = None
-        self._reached = False  # and held on
+        self._reached = False
         self._start_s = 0.0
-        self._inside_s = self._free_s = (
-            None  # since when inside the tolerance, and last time clear of the limits
-        )
+        self._inside_s: float | None = None  # since when the tip is inside the tolerance
+        self._unsaturated_s = 0.0  # last time that the limits did not keep the tip off its target
         self._errors_m: list[float] = []
-        self.ring_trouble = ''  # what the ring's detector says about the images without a ring
+        self.ring_trouble = ''  # why the ring detector rejected the last images
 
     @property
     def applied_pa(self) -> np.ndarray | None:
-        """Last commanded pressures [Pa], shape (n,); None when nothing is commanded."""
+        """Return the last commanded pressures [Pa], shape (n,); None when nothing is commanded."""
         return self._applied_pa
 
     @property
     def measured_pa(self) -> np.ndarray | None:
-        """Last measured pressures [Pa], shape (n,)."""
+        """Return the last measured pressures [Pa], shape (n,)."""
         return self._measured_pa
 
     @property
     def target_m(self) -> np.ndarray | None:
-        """Where the tip shall be at the last tick [m], shape (3,); None without a goal."""
+        """Return the target of the last tick [m], shape (3,); None without a goal."""
         return self._target_m if self._goal is not None else None
 
     @property
     def active(self) -> bool:
-        """Whether a goal is being worked on."""
+        """Return whether a goal is active and not yet reached."""
         return self._goal is not None and not self._reached
 
     @property
     def path_errors_m(self) -> np.ndarray:
-        """Measured distances [m] of the ring from the present or last goal's path, one for each image."""
+        """Return the distance [m] of the ring from the path in each image of the last goal."""
         return np.array(self._errors_m)
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
-        """Take measured gauge pressures [Pa], shape (n,)."""
+        """Add measured gauge pressures [Pa], shape (n,)."""
         self.liveness.heard(DRIVER, stamp_s)
         self._measured_pa = np.asarray(pressures_pa, float)
-        self.estimator.add_pressures(stamp_s, self._measured_pa)
+        self._bias_filter.add_pressures(stamp_s, self._measured_pa)
 
     def add_image(self, stamp_s: float) -> None:
-        """Record that the camera lives, whether or not the ring is in the image."""
+        """Record that an image arrived, whether or not the ring was detected in it."""
         self.liveness.heard(CAMERA, stamp_s)
 
     def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> None:
-        """Take a ring centre [m], base frame, with its covariance [m^2], seen in the image stamped `stamp_s`."""
+        """Add a ring centre [m], base frame, with its covariance [m^2], by its image's stamp."""
         self.add_image(stamp_s)
-        used = self.estimator.add_ring(stamp_s, ring_m, covariance_m2)
-        if not self.estimator.contradiction:
+        used = self._bias_filter.add_ring(stamp_s, ring_m, covariance_m2)
+        if not self._bias_filter.contradiction:
             self.liveness.heard(RING, stamp_s)
-        if used and self.active and stamp_s > self._start_s:
-            self._errors_m.append(
-                float(np.linalg.norm(ring_m - self._goal.at(stamp_s - self._start_s)[0]))
-            )
+        if used and self._goal is not None and not self._reached and stamp_s > self._start_s:
+            target_m, _ = self._goal.at(stamp_s - self._start_s)
+            self._errors_m.append(float(np.linalg.norm(ring_m - target_m)))
 
     def start(self, goal: Goal, now_s: float) -> None:
-        """Begin a goal; one that is under way is replaced without a jump.
+        """Start a goal; it replaces the active one without a jump of the commands.
 
         Raises:
-            DriverLostError: If no pressures are being measured.
-            RingError: If the ring is seen where this arm cannot be, and the goal needs it.
-            GoalError: If the goal is of another arm.
+            DriverLostError: If no measured pressures arrive.
+            RingError: If the goal needs the camera and the measured ring cannot be this arm's.
+            GoalError: If the goal has another number of lengths than the arm.
         """
         s = self._settings
         if (
@@ -158,56 +160,78 @@ class TipController:
             )
         if goal.lengths_m.shape[1:] != self._measured_pa.shape:
             raise GoalError(
-                f'goal with {goal.lengths_m.shape[1]} lengths: the arm has {len(self._measured_pa)} actuators'
+                f'goal with {goal.lengths_m.shape[1]} lengths: '
+                f'the arm has {len(self._measured_pa)} actuators'
             )
         if (
-            self.estimator.contradiction
+            self._bias_filter.contradiction
             and not goal.open_loop
             and now_s - self.liveness.last_s(RING) > s.ring_timeout_s
         ):
-            raise RingError(f'{self.estimator.contradiction}; goal refused')
+            raise RingError(f'{self._bias_filter.contradiction}; goal refused')
         before = self._goal
-        if before is not None and not before.open_loop and self.estimator.deviation_m < s.known_m:
-            self.estimator.remember()
-        if self._valves is None:
-            self._valves = CommandShaper(
+        if (
+            before is not None
+            and not before.open_loop
+            and self._bias_filter.deviation_m < s.known_m
+        ):
+            self._bias_filter.remember()
+        if self._shaper is None:
+            self._shaper = CommandShaper(
                 self._dynamics, self._arm.pressure_limits_pa, self._measured_pa
             )
-        self._goal, self._reached, self._start_s = goal, False, now_s
-        self._inside_s, self._free_s, self._errors_m = None, now_s, []
+        self._goal = goal
+        self._reached = False
+        self._start_s = self._unsaturated_s = now_s
+        self._inside_s = None
+        self._errors_m = []
         self._lengths_m = goal.at(0.0)[1]
 
     def cancel(self, now_s: float) -> Status:
-        """Give up the goal and hold the last pressures; return the status that it ends with."""
-        return self._end(now_s, Outcome.CANCELLED, 'cancelled by the client; last pressures held')[
-            1
-        ]
+        """Cancel the active goal and hold the last pressures; return its last status."""
+        assert self._goal is not None, 'no goal to cancel'
+        message = 'cancelled by the client; last pressures held'
+        return self._end(self._goal, now_s, Outcome.CANCELLED, message)[1]
 
     def lacking(self, now_s: float) -> str:
-        """Return why a goal would not be carried out now, in one line; empty when it would."""
+        """Return why a goal would fail now, in one line; empty if it would not."""
         fault = self._fault(now_s, open_loop=False)
         return fault[1] if fault else ''
 
     def step(self, now_s: float) -> tuple[np.ndarray | None, Status]:
-        """One tick, `valves.PERIOD_S` after the last: pressures to command [Pa], None when there are none, and the status."""
+        """Run one tick, `PERIOD_S` after the last.
+
+        Returns:
+            Pressures to command [Pa], shape (n,), None when nothing is commanded; and the status.
+        """
         self.liveness.tick(now_s)
         gone_s = self._settings.driver_gone_s
         if self.liveness.driver_lost(now_s, gone_s, gone_s):
-            self._applied_pa = self._valves = None
-        if self._goal is None:
+            self._applied_pa = self._shaper = None
+        goal = self._goal
+        if goal is None:
             return self._applied_pa, Status('idle', 0.0, None, self._tip(), 0)
-        fault = self._fault(now_s, self._goal.open_loop)
+        fault = self._fault(now_s, goal.open_loop)
         if fault is not None:
-            return self._end(now_s, *fault)
+            return self._end(goal, now_s, *fault)
         elapsed_s = now_s - self._start_s
-        short_m = self._move(*self._goal.at(elapsed_s + self._preview_s))
+        short_m = self._move(goal, elapsed_s + self._preview_s)
         if short_m <= self._settings.saturated_m:
-            self._free_s = now_s
-        return self._judge(now_s, elapsed_s, short_m)
+            self._unsaturated_s = now_s
+        return self._judge(goal, now_s, short_m)
 
-    def _move(self, target_m, preferred_m) -> float:
-        """Command the pressures for a target; return how far [m] the limits keep the solution from it."""
-        goal, arm = self._goal, self._arm
+    def _move(self, goal: Goal, at_s: float) -> float:
+        """Command the pressures for the target at a time.
+
+        Returns:
+            Distance [m] from the target at which the length limits keep the solution.
+        """
+        # `start` sets these; a driver lost since then is a fault.
+        assert self._shaper is not None
+        assert self._measured_pa is not None
+        assert self._lengths_m is not None
+        arm = self._arm
+        target_m, preferred_m = goal.at(at_s)
         preferred_m = lengths_m = np.clip(preferred_m, *arm.length_limits_m)
         short_m = 0.0
         if not goal.open_loop:
@@ -215,97 +239,98 @@ class TipController:
             held_pa = np.clip(
                 self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA
             )
-            start_m = np.where(
-                goal.free, self._lengths_m, arm.lengths(np.clip(held_pa, *arm.pressure_limits_pa))
-            )
+            held_m = arm.lengths(np.clip(held_pa, *arm.pressure_limits_pa))
+            start_m = np.where(goal.free, self._lengths_m, held_m)
+            model_target_m = target_m - self._bias_filter.error_m(start_m)
             lengths_m, short_m = differential_ik(
-                arm,
-                start_m,
-                target_m - self.estimator.error_m(start_m),
-                preferred_m,
-                arm.length_limits_m,
-                goal.free,
+                arm, start_m, model_target_m, preferred_m, arm.length_limits_m, goal.free
             )
         self._lengths_m = np.where(goal.free, lengths_m, preferred_m)
         wanted_pa = arm.pressures(self._lengths_m)
         if not goal.open_loop:
-            ahead_pa = wanted_pa + CREEP_MADE_UP * self.estimator.creep_deficit_pa(wanted_pa)
+            ahead_pa = wanted_pa + CREEP_COMPENSATION * self._bias_filter.creep_deficit_pa(
+                wanted_pa
+            )
             wanted_pa = np.where(goal.free, np.clip(ahead_pa, *arm.pressure_limits_pa), wanted_pa)
-        self._applied_pa = self._valves.step(wanted_pa, self._measured_pa)
+        self._applied_pa = self._shaper.step(wanted_pa, self._measured_pa)
         return short_m
 
-    def _judge(self, now_s, elapsed_s, short_m):
-        s, goal = self._settings, self._goal
-        tip_m = self._tip()
+    def _judge(self, goal: Goal, now_s: float, short_m: float) -> tuple[np.ndarray | None, Status]:
+        """Return the command and the status of this tick; end the goal if its time is over."""
+        s = self._settings
+        elapsed_s = now_s - self._start_s
+        tip_m = self._bias_filter.tip_m()
         self._target_m = goal.at(elapsed_s)[0]
         error_m = float(np.linalg.norm(tip_m - self._target_m))
-        arrived = self._valves.resting and elapsed_s >= goal.duration_s
-        inside = (
-            arrived
-            if goal.open_loop
-            else elapsed_s >= goal.duration_s and error_m <= goal.tolerance_m
-        )
-        self._inside_s = (now_s if self._inside_s is None else self._inside_s) if inside else None
-        phase = (
-            'hold'
-            if self._reached
-            else 'settle'
-            if inside
-            else 'correct'
-            if arrived
-            else 'approach'
-        )
+        over = elapsed_s >= goal.duration_s
+        arrived = over and self._shaper is not None and self._shaper.resting
+        inside = arrived if goal.open_loop else over and error_m <= goal.tolerance_m
+        if not inside:
+            self._inside_s = None
+        elif self._inside_s is None:
+            self._inside_s = now_s
+        if self._reached:
+            phase = 'hold'
+        elif inside:
+            phase = 'settle'
+        else:
+            phase = 'correct' if arrived else 'approach'
         status = Status(phase, elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s))
         if self._reached:
             return self._applied_pa, status
-        if inside and now_s - self._inside_s >= s.hold_s:
+        if self._inside_s is not None and now_s - self._inside_s >= s.hold_s:
             self._reached = True
-            return self._applied_pa, replace(
-                status, outcome=Outcome.REACHED, settle_s=self._inside_s - self._start_s
-            )
-        if now_s - self._free_s > s.saturated_s:
-            return self._end(
-                now_s,
-                Outcome.SATURATED,
+            settle_s = self._inside_s - self._start_s
+            return self._applied_pa, replace(status, outcome=Outcome.REACHED, settle_s=settle_s)
+        if now_s - self._unsaturated_s > s.saturated_s:
+            message = (
                 f'length limits leave the tip {1e3 * short_m:.1f} mm from the target: '
-                'choose a target further inside the workspace or free the held segments',
+                'choose a target further inside the workspace or free the held segments'
             )
+            return self._end(goal, now_s, Outcome.SATURATED, message)
         if elapsed_s - goal.duration_s > goal.timeout_s:
-            return self._end(
-                now_s,
-                Outcome.TIMEOUT,
+            message = (
                 f'tip is {1e3 * error_m:.2f} mm from the target after {goal.timeout_s:.1f} s, '
-                f'tolerance {1e3 * goal.tolerance_m:.2f} mm: allow more of either',
+                f'tolerance {1e3 * goal.tolerance_m:.2f} mm: allow more of either'
             )
+            return self._end(goal, now_s, Outcome.TIMEOUT, message)
         return self._applied_pa, status
 
-    def _fault(self, now_s, open_loop) -> tuple[Outcome, str] | None:
-        s, liveness = self._settings, self.liveness
-        if lost := liveness.driver_lost(now_s, s.pressures_timeout_s, s.driver_gone_s):
+    def _fault(self, now_s: float, open_loop: bool) -> tuple[Outcome, str] | None:
+        s = self._settings
+        if lost := self.liveness.driver_lost(now_s, s.pressures_timeout_s, s.driver_gone_s):
             return Outcome.DRIVER_LOST, lost
         if open_loop:
             return None
-        image_s, ring_s = liveness.silence_s(CAMERA, now_s), liveness.silence_s(RING, now_s)
+        image_s = self.liveness.silence_s(CAMERA, now_s)
         if image_s > s.camera_timeout_s:
             return (
                 Outcome.CAMERA_STALE,
                 f'no image {since(image_s)} (limit {s.camera_timeout_s} s): check the camera',
             )
+        ring_s = self.liveness.silence_s(RING, now_s)
         if ring_s > s.ring_timeout_s:
-            return Outcome.RING_LOST, self.estimator.contradiction or (
-                f'no ring detected {since(ring_s)} (limit {s.ring_timeout_s} s). {self.ring_trouble or "The ring detector says nothing"}. '
-                'Check that nothing covers the ring, its colour in the robot file and the scene behind it'
+            return Outcome.RING_LOST, self._bias_filter.contradiction or (
+                f'no ring detected {since(ring_s)} (limit {s.ring_timeout_s} s). '
+                f'{self.ring_trouble or "The ring detector gives no reason"}. Check that nothing '
+                'covers the ring, its colour in the robot file and the scene behind it'
             )
         return None
 
-    def _end(self, now_s, outcome, message):
-        """Drop the goal, hold the last pressures. A fault while a reached target is held ends the holding and is reported too."""
-        goal, self._goal = self._goal, None
-        tip_m, elapsed_s = self._tip(), now_s - self._start_s
+    def _end(
+        self, goal: Goal, now_s: float, outcome: Outcome, message: str
+    ) -> tuple[np.ndarray | None, Status]:
+        """Drop the goal and hold the last pressures.
+
+        A fault while a reached target is held ends the holding and is reported too.
+        """
+        self._goal = None
+        tip_m = self._tip()
+        elapsed_s = now_s - self._start_s
         error_m = None if tip_m is None else float(np.linalg.norm(tip_m - goal.at(elapsed_s)[0]))
         return self._applied_pa, Status(
             'idle', elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s), outcome, message
         )
 
     def _tip(self) -> np.ndarray | None:
-        return None if self._measured_pa is None else self.estimator.tip_m()
+        return None if self._measured_pa is None else self._bias_filter.tip_m()

@@ -1,4 +1,4 @@
-"""How fast the rig is: calibration `dynamics`, identified by `softarm calibrate dynamics`."""
+"""Identify the calibration `dynamics`: lags and delays from command to tip and image."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from soft_arm_control.errors import IdentificationError
 from soft_arm_description.calibration import Values
 from soft_arm_description.yaml_file import Number
 
-MOST_CREEP = 0.3
-AT_REST_SHARE = 0.01
-GRID_S = 0.005  # of the simulated responses
-
+MOST_CREEP = 0.3  # share of the effect of a pressure
+AT_REST_SHARE = 0.01  # of the step: the pressure is at rest this near its end
+GRID_S = 0.005  # step of the simulated responses
 
 _Time = Annotated[Number, Field(ge=0)]
 _PositiveTime = Annotated[Number, Field(gt=0)]
+_Model = Callable[[np.ndarray], np.ndarray]  # pressures of one chamber to tips
 
 
 class Dynamics(Values):
@@ -27,8 +27,8 @@ class Dynamics(Values):
 
     Valves: dp/dt = clip((command - p) / valve_time_constant, +-valve_rate_limit), `valve_delay_s`
     after the command. Mechanics: the tip follows the pressures with a first-order lag. Creep: a
-    share of the pressure's effect comes late, with a time constant of its own. The camera's delay is from an
-    image's stamp to its ring pose.
+    share of the pressure's effect follows with a time constant of its own. The camera's delay lasts
+    from an image's stamp to the arrival of its ring pose.
     """
 
     kind: ClassVar[str] = 'dynamics'
@@ -67,10 +67,10 @@ def valve_response_pa(
 
 @dataclass(frozen=True)
 class StepRecord:
-    """One step of the command of one chamber. Times [s] from the command, pressures [Pa] gauge."""
+    """Response to a step of one chamber's command: times [s] from the step, pressures [Pa]."""
 
     pressure_times_s: np.ndarray  # (n,)
-    pressures_pa: np.ndarray  # (n,), of the chamber that was stepped
+    pressures_pa: np.ndarray  # (n,), of the chamber whose command was stepped
     ring_times_s: np.ndarray  # (m,), image stamps
     ring_m: np.ndarray  # (m, 3)
     ring_ages_s: np.ndarray  # (m,), from stamp to arrival
@@ -78,39 +78,35 @@ class StepRecord:
     command_pa: float
 
 
-def identify(
-    records: list[StepRecord], tips_at: Callable[[np.ndarray], np.ndarray]
-) -> tuple[Dynamics, dict[str, float]]:
-    """Dynamics from recorded steps, and the residuals of the fits.
+def identify(records: list[StepRecord], tips_at: _Model) -> tuple[Dynamics, dict[str, float]]:
+    """Identify the dynamics from recorded step responses; return them with the fits' residuals.
 
     The valve is fitted to the measured pressures (with a free final pressure: valves have offsets).
-    The mechanical lag is fitted to the ring's way against that of the model's tip, with offset and
-    gain of each record free, since the model is not exact; the creep to what the ring still moves
-    after the pressure has come to rest, because before that hysteresis looks much the same.
+    The mechanical lag is fitted to the ring's motion against that of the model tip, with offset and
+    gain of each record free, since the model is not exact. The creep is fitted to the ring's motion
+    after the pressure has come to rest, because before that it cannot be told from hysteresis.
 
     Args:
         records: Steps, up and down.
-        tips_at: The model: pressures of the stepped chamber [Pa], shape (k,), to tips [m], shape
+        tips_at: Model from pressures of the stepped chamber [Pa], shape (k,), to tips [m], shape
             (k, 3).
 
     Raises:
-        IdentificationError: If a record is too short or nothing moved.
+        IdentificationError: If a record is too short or the pressure did not follow the step.
     """
     for record in records:
         if len(record.pressures_pa) < 20 or len(record.ring_m) < 15:
             raise IdentificationError(
-                f'{len(record.pressures_pa)} pressures and {len(record.ring_m)} rings after a '
-                'step: need 20 and 15; '
+                f'{len(record.pressures_pa)} pressures and {len(record.ring_m)} ring poses '
+                'after a step, 20 and 15 are needed: '
                 'check that the driver and the ring detector run'
             )
-        if abs(record.pressures_pa[-1] - record.pressures_pa[0]) < 0.5 * abs(
-            record.command_pa - record.start_pa
-        ):
+        moved_pa = record.pressures_pa[-1] - record.pressures_pa[0]
+        step_pa = record.command_pa - record.start_pa
+        if abs(moved_pa) < 0.5 * abs(step_pa):
             raise IdentificationError(
-                f'measured pressure moved {record.pressures_pa[-1] - record.pressures_pa[0]:.0f} '
-                'Pa on a step of '
-                f'{record.command_pa - record.start_pa:.0f} Pa; is the valve connected and the '
-                'supply on?'
+                f'measured pressure moved {moved_pa:.0f} Pa on a step of {step_pa:.0f} Pa: '
+                'is the valve connected and the supply on?'
             )
     valve = least_squares(
         _valve_residuals,
@@ -120,16 +116,16 @@ def identify(
         bounds=([0.005, 5e3, 0.0], [2.0, 2e6, 0.3]),
     )
     lag = least_squares(
-        lambda x: _way_residuals(x[0], 0.0, 1.0, records, tips_at), [0.05], bounds=([0.0], [0.3])
+        lambda x: _way_residuals(records, tips_at, x[0], 0.0, 1.0), [0.05], bounds=([0.0], [0.3])
     )
     creep = least_squares(
-        lambda x: _rest_residuals_m(lag.x[0], *x, records, tips_at),
+        lambda x: _rest_residuals_m(records, tips_at, lag.x[0], *x),
         [0.02, 0.8],
         x_scale=[0.01, 0.3],
         bounds=([0.0, 0.3], [MOST_CREEP, 3.0]),
     )
     lag = least_squares(
-        lambda x: _way_residuals(x[0], *creep.x, records, tips_at), lag.x, bounds=([0.0], [0.3])
+        lambda x: _way_residuals(records, tips_at, x[0], *creep.x), lag.x, bounds=([0.0], [0.3])
     )
     ages_s = np.concatenate([r.ring_ages_s for r in records])
     residuals = {
@@ -149,7 +145,7 @@ def identify(
     return dynamics, residuals
 
 
-def _valve_residuals(x, records):
+def _valve_residuals(x: np.ndarray, records: list[StepRecord]) -> np.ndarray:
     return np.concatenate(
         [
             valve_response_pa(
@@ -161,43 +157,49 @@ def _valve_residuals(x, records):
     )
 
 
-def _ways_m(r, lag_s, creep, creep_s, tips_at):
-    """Project model and ring on the line from their first to their last points [m], per image."""
+def _ways_m(
+    r: StepRecord, tips_at: _Model, lag_s: float, creep: float, creep_s: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Project model tip and ring on the line from first to last point [m], per image."""
     grid_s = np.arange(r.pressure_times_s[0], r.pressure_times_s[-1], GRID_S)
     lagged_pa = _lag(np.interp(grid_s, r.pressure_times_s, r.pressures_pa), lag_s)
     effective_pa = (1.0 - creep) * lagged_pa + creep * _lag(lagged_pa, creep_s)
     return _along(tips_at(np.interp(r.ring_times_s, grid_s, effective_pa))), _along(r.ring_m)
 
 
-def _along(points_m):
+def _along(points_m: np.ndarray) -> np.ndarray:
     way_m = np.mean(points_m[-5:], axis=0) - points_m[0]
     return points_m @ way_m / np.linalg.norm(way_m)
 
 
-def _way_residuals(lag_s, creep, creep_s, records, tips_at):
-    """Model less ring, as shares of the whole way."""
+def _way_residuals(
+    records: list[StepRecord], tips_at: _Model, lag_s: float, creep: float, creep_s: float
+) -> np.ndarray:
+    """Return model minus ring as shares of the whole way."""
     parts = []
     for r in records:
-        model_m, ring_m = _ways_m(r, lag_s, creep, creep_s, tips_at)
+        model_m, ring_m = _ways_m(r, tips_at, lag_s, creep, creep_s)
         gain, offset_m = np.polyfit(model_m, ring_m, 1)
         parts.append((gain * model_m + offset_m - ring_m) / np.ptp(ring_m))
     return np.concatenate(parts)
 
 
-def _rest_residuals_m(lag_s, creep, creep_s, records, tips_at):
-    """Model less ring [m] after the pressure has come to rest, each record about its mean."""
+def _rest_residuals_m(
+    records: list[StepRecord], tips_at: _Model, lag_s: float, creep: float, creep_s: float
+) -> np.ndarray:
+    """Return model minus ring [m] once the pressure is at rest, less each record's mean."""
     parts = []
     for r in records:
         end_pa = np.mean(r.pressures_pa[-5:])
         moving = np.abs(r.pressures_pa - end_pa) > AT_REST_SHARE * abs(end_pa - r.pressures_pa[0])
         rest = r.ring_times_s > r.pressure_times_s[np.flatnonzero(moving)[-1]] + 3 * lag_s
-        model_m, ring_m = _ways_m(r, lag_s, creep, creep_s, tips_at)
+        model_m, ring_m = _ways_m(r, tips_at, lag_s, creep, creep_s)
         off_m = (np.polyfit(model_m, ring_m, 1)[0] * model_m - ring_m)[rest]
         parts.append(off_m - off_m.mean())
     return np.concatenate(parts)
 
 
-def _lag(values, time_constant_s):
-    """First-order lag of samples on the grid, at rest at the first."""
+def _lag(values: np.ndarray, time_constant_s: float) -> np.ndarray:
+    """Apply a first-order lag, at rest at the first sample, to samples on the grid."""
     keep = np.exp(-GRID_S / max(time_constant_s, 1e-4))
     return values[0] + lfilter([1.0 - keep], [1.0, -keep], values - values[0])

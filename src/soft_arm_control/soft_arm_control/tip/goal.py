@@ -1,4 +1,4 @@
-"""What the controller is asked for: a tip target, or a timed path of them."""
+"""Goal of the tip controller: one target of the tip, or a timed path of targets."""
 
 from dataclasses import dataclass
 
@@ -9,16 +9,17 @@ from soft_arm_control.errors import GoalError
 
 @dataclass(frozen=True)
 class Goal:
-    """Waypoints of the tip with the actuator lengths to stay near; one waypoint is a single target.
+    """Waypoints of the tip with preferred actuator lengths; a single target is one waypoint.
 
     Attributes:
         points_m: (k, 3) tip positions, base frame [m].
         lengths_m: (k, n) preferred actuator lengths [m].
-        times_s: (k,) from the start [s], strictly increasing; before the first and after the last the tip stays there.
-        free: (n,) bool, actuators that the feedback may move.
-        tolerance_m: The measured error must stay within this [m].
-        timeout_s: After the last waypoint [s].
-        open_loop: The model only.
+        times_s: (k,) from the start [s], strictly increasing; before the first and after the last
+            time the target stands still.
+        free: (n,) bool, actuators that the feedback may move; the others are held.
+        tolerance_m: Distance from the target within which the tip must stay [m].
+        timeout_s: Time that the tip has to settle after the last waypoint [s].
+        open_loop: Go to the preferred lengths by the model, without feedback from the camera.
     """
 
     points_m: np.ndarray
@@ -29,17 +30,19 @@ class Goal:
     timeout_s: float
     open_loop: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ('points_m', 'lengths_m', 'times_s', 'tolerance_m', 'timeout_s'):
             if not np.all(np.isfinite(getattr(self, name))):
                 raise GoalError(f'{name} {np.asarray(getattr(self, name)).tolist()} must be finite')
         if len(self.points_m) == 0 or len(self.points_m) != len(self.times_s):
             raise GoalError(
-                f'{len(self.points_m)} waypoints and {len(self.times_s)} times_s: give the same number of each, at least 1'
+                f'{len(self.points_m)} waypoints and {len(self.times_s)} times_s: give the same '
+                'number of each, at least 1'
             )
         if self.times_s[0] < 0 or not np.all(np.diff(self.times_s) > 0):
             raise GoalError(
-                f'times_s {np.asarray(self.times_s).tolist()} must be >= 0 and strictly increasing [s]'
+                f'times_s {np.asarray(self.times_s).tolist()} s '
+                'must be >= 0 and strictly increasing'
             )
         for name in ('tolerance_m', 'timeout_s'):
             if getattr(self, name) <= 0:
@@ -47,18 +50,24 @@ class Goal:
 
     @property
     def duration_s(self) -> float:
-        """Time of the last waypoint [s]."""
+        """Return the time of the last waypoint [s]."""
         return float(self.times_s[-1])
 
     def at(self, elapsed_s: float) -> tuple[np.ndarray, np.ndarray]:
-        """Target [m], shape (3,), and preferred lengths [m], shape (n,), `elapsed_s` after the start."""
+        """Interpolate linearly between the waypoints `elapsed_s` after the start.
+
+        Returns:
+            Target [m], shape (3,), and preferred lengths [m], shape (n,).
+        """
         k = int(np.searchsorted(self.times_s, elapsed_s))
         if k == 0 or k == len(self.times_s):
             k = min(k, len(self.times_s) - 1)
             return self.points_m[k], self.lengths_m[k]
         share = (elapsed_s - self.times_s[k - 1]) / (self.times_s[k] - self.times_s[k - 1])
-        return tuple(a[k - 1] + share * (a[k] - a[k - 1]) for a in (self.points_m, self.lengths_m))
+        point_m = self.points_m[k - 1] + share * (self.points_m[k] - self.points_m[k - 1])
+        lengths_m = self.lengths_m[k - 1] + share * (self.lengths_m[k] - self.lengths_m[k - 1])
+        return point_m, lengths_m
 
     def waypoint(self, elapsed_s: float) -> int:
-        """Index of the waypoint now headed for."""
+        """Return the index of the next waypoint; the last one once all have passed."""
         return min(int(np.searchsorted(self.times_s, elapsed_s)), len(self.times_s) - 1)

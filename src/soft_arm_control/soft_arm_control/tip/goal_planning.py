@@ -1,6 +1,9 @@
-"""From what is asked (points, perhaps lengths, held segments) to a goal that the controller can start."""
+"""Plan a goal of the tip controller from points, preferred lengths and held segments."""
+
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from soft_arm_control.errors import GoalError, OutsideWorkspaceError
 from soft_arm_control.tip.differential_ik import differential_ik
@@ -8,26 +11,25 @@ from soft_arm_control.tip.goal import Goal
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.arm import BellowsArm
 
-ITERATIONS, ROUNDS = 3, 20  # rounds of a fresh Jacobian
-REACHED_M = 0.0005  # the model must come this near
+ITERATIONS = 3  # steps with one Jacobian
+ROUNDS = 20  # Jacobians
+REACHED_M = 0.0005  # largest distance of the model tip from the target
 LIMIT_SLACK_M = 1.0e-6
 FARTHEST_M = 10.0
 
 
 def free_actuators(robot: Robot, held_segments: list[str]) -> np.ndarray:
-    """Which actuators the feedback may move, bool, shape (n,).
+    """Return which actuators the feedback may move, bool, shape (n,).
 
     Raises:
-        GoalError: If a segment is not known or none is left free.
+        GoalError: If a segment is unknown or none is left free.
     """
     unknown = sorted(set(held_segments) - set(robot.segment_names))
     if unknown:
         raise GoalError(
-            f'held segment {unknown[0]!r} is not known: use some of {list(robot.segment_names)}'
+            f'held segment {unknown[0]!r} is unknown: use some of {list(robot.segment_names)}'
         )
-    free = np.array(
-        [s.name not in held_segments for s in robot.segments for _ in s.actuators.names]
-    )
+    free = np.array([s.name not in held_segments for s in robot.segments for _ in s.chambers])
     if not free.any():
         raise GoalError(
             f'held segments {held_segments}: leave at least one of {list(robot.segment_names)} free'
@@ -35,55 +37,64 @@ def free_actuators(robot: Robot, held_segments: list[str]) -> np.ndarray:
     return free
 
 
-def checked_point(point_m) -> np.ndarray:
-    """A target [m], shape (3,). Raises GoalError if it is not finite, OutsideWorkspaceError if no arm of this kind comes so far."""
+def checked_point(point_m: ArrayLike) -> np.ndarray:
+    """Check a target [m] and return it, shape (3,).
+
+    Raises:
+        GoalError: If it is not finite.
+        OutsideWorkspaceError: If it is further than any arm reaches.
+    """
     point_m = np.asarray(point_m, float)
     if not np.isfinite(point_m).all():
         raise GoalError(f'target {point_m.tolist()} m: give finite numbers')
     if np.abs(point_m).max() > FARTHEST_M:
         raise OutsideWorkspaceError(
-            f'target {point_m.tolist()} m: outside the workspace, limit {FARTHEST_M:g} m; positions are in metres'
+            f'target {point_m.tolist()} m: outside the workspace, limit {FARTHEST_M:g} m; '
+            'positions are in metres'
         )
     return point_m
 
 
 def plan(
     arm: BellowsArm,
-    points_m: list,
-    lengths_m: list,
-    times_s,
+    points_m: Sequence[ArrayLike],
+    lengths_m: Sequence[Sequence[float] | np.ndarray],
+    times_s: ArrayLike,
     held_segments: list[str],
     present_m: np.ndarray,
     tolerance_m: float,
     timeout_s: float,
     open_loop: bool,
 ) -> Goal:
-    """Find the actuator lengths of every waypoint by the model, each from the one before, and make the goal.
+    """Solve the model for the lengths of each waypoint, starting at those of the one before.
 
     Args:
         arm: The model.
         points_m: Tip positions [m].
-        lengths_m: For each point preferred lengths [m], or an empty sequence where there are none.
-        times_s: Of the waypoints [s].
-        held_segments: Segments that the feedback must not move. They go to the lengths given, or stay as they are.
-        present_m: Measured lengths [m], where the search starts.
+        lengths_m: Preferred lengths [m] of each point; an empty sequence where there are none.
+        times_s: Times of the waypoints [s].
+        held_segments: Segments that the feedback must not move. They go to the preferred lengths;
+            without these they keep their present lengths.
+        present_m: Measured lengths [m]; the search starts there.
         tolerance_m, timeout_s, open_loop: As in `Goal`.
 
     Raises:
-        GoalError: If something is not finite or of the wrong size, or a length is outside its limits.
-        OutsideWorkspaceError: If the model cannot reach a point with the held segments held.
+        GoalError: If a value is not finite, an array has the wrong size, or a length is outside
+            its limits.
+        OutsideWorkspaceError: If the model cannot reach a point with these segments held.
     """
     free = free_actuators(arm.robot, held_segments)
     if not points_m:
         raise GoalError('no waypoints: give at least 1')
-    now_m, found_m = np.clip(present_m, *arm.length_limits_m), []
-    points_m = [checked_point(p) for p in points_m]
-    for point_m, given_m in zip(points_m, lengths_m, strict=True):
+    targets_m = [checked_point(p) for p in points_m]
+    now_m = np.clip(present_m, *arm.length_limits_m)
+    found_m = []
+    for point_m, given_m in zip(targets_m, lengths_m, strict=True):
         start_m = now_m if len(given_m) == 0 else _checked_lengths(arm, given_m)
         now_m = start_m if open_loop and len(given_m) else _solve(arm, start_m, point_m, free)
         found_m.append(now_m)
     return Goal(
-        np.array(points_m),
+        np.array(targets_m),
         np.array(found_m),
         np.asarray(times_s, float),
         free,
@@ -93,11 +104,13 @@ def plan(
     )
 
 
-def _checked_lengths(arm, lengths_m):
-    lengths_m, (low_m, high_m) = np.asarray(lengths_m, float), arm.length_limits_m
+def _checked_lengths(arm: BellowsArm, values_m: ArrayLike) -> np.ndarray:
+    lengths_m = np.asarray(values_m, float)
+    low_m, high_m = arm.length_limits_m
     if lengths_m.shape != low_m.shape or not np.isfinite(lengths_m).all():
         raise GoalError(
-            f'lengths_m {lengths_m.tolist()}: give {len(low_m)} finite lengths [m], one for each of {list(arm.robot.chambers)}'
+            f'lengths_m {lengths_m.tolist()}: give {len(low_m)} finite lengths [m], '
+            f'one for each of {list(arm.robot.chambers)}'
         )
     bad = (lengths_m < low_m - LIMIT_SLACK_M) | (lengths_m > high_m + LIMIT_SLACK_M)
     if bad.any():
@@ -109,8 +122,11 @@ def _checked_lengths(arm, lengths_m):
     return np.clip(lengths_m, low_m, high_m)
 
 
-def _solve(arm, start_m, point_m, free):
-    lengths_m, off_m = start_m, np.inf
+def _solve(
+    arm: BellowsArm, start_m: np.ndarray, point_m: np.ndarray, free: np.ndarray
+) -> np.ndarray:
+    lengths_m = start_m
+    off_m = np.inf
     for _ in range(ROUNDS):
         lengths_m, off_m = differential_ik(
             arm, lengths_m, point_m, start_m, arm.length_limits_m, free, ITERATIONS
@@ -119,7 +135,8 @@ def _solve(arm, start_m, point_m, free):
             break
     if off_m > REACHED_M:
         raise OutsideWorkspaceError(
-            f'target {np.round(1e3 * point_m, 2).tolist()} mm: the model stays {1e3 * off_m:.2f} mm away, '
-            f'limit {1e3 * REACHED_M:.1f} mm; move it inside the workspace, or hold fewer segments'
+            f'target {np.round(1e3 * point_m, 2).tolist()} mm: '
+            f'the model stays {1e3 * off_m:.2f} mm away, limit {1e3 * REACHED_M:.1f} mm; '
+            'move the target inside the workspace, or hold fewer segments'
         )
     return lengths_m

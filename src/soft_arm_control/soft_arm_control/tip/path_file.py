@@ -1,4 +1,4 @@
-"""A timed path of the tip in a CSV file: one waypoint a line, with the columns time_s, x_m, y_m and z_m."""
+"""Read a timed path of the tip from a CSV file with the columns time_s, x_m, y_m and z_m."""
 
 import csv
 import math
@@ -7,7 +7,10 @@ from pathlib import Path
 from soft_arm_control.errors import PathFileError
 
 COLUMNS = ('time_s', 'x_m', 'y_m', 'z_m')
-FARTHEST_M, LONGEST_S, MOST_BYTES, MOST_POINTS = 10.0, 3600.0, 1_000_000, 10_000
+FARTHEST_M = 10.0
+LONGEST_S = 3600.0
+MOST_BYTES = 1_000_000
+MOST_POINTS = 10_000
 
 
 def read_path(path: Path) -> tuple[list[float], list[list[float]]]:
@@ -20,7 +23,8 @@ def read_path(path: Path) -> tuple[list[float], list[list[float]]]:
     Raises:
         PathFileError: If a column, a number or a time is missing or wrong; names the line.
     """
-    times_s, points_m = [], []
+    times_s: list[float] = []
+    points_m: list[list[float]] = []
     for line, row in _rows(path):
         values = [_number(path, line, name, row[name]) for name in COLUMNS]
         time_s, point_m = values[0], values[1:]
@@ -34,7 +38,8 @@ def read_path(path: Path) -> tuple[list[float], list[list[float]]]:
             )
         if max(map(abs, point_m)) > FARTHEST_M:
             raise PathFileError(
-                f'{path}:{line}: {point_m} m: each coordinate must lie within {FARTHEST_M:g} m; the columns are in metres'
+                f'{path}:{line}: {point_m} m: each coordinate must lie within {FARTHEST_M:g} m; '
+                'the columns are in metres'
             )
         times_s.append(time_s)
         points_m.append(point_m)
@@ -48,19 +53,22 @@ def read_path(path: Path) -> tuple[list[float], list[list[float]]]:
 
 
 def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Line number and values by column of every line that is not empty."""
+    """Return the line number and the values by column of every line that is not empty."""
     if path.stat().st_size > MOST_BYTES:
-        raise PathFileError(f'{path}: {path.stat().st_size} bytes: a path has at most {MOST_BYTES}')
+        raise PathFileError(
+            f'{path}: {path.stat().st_size} bytes: a path file has at most {MOST_BYTES} bytes'
+        )
     try:
         with path.open(encoding='utf-8-sig', newline='') as file:
             reader = csv.reader(file, strict=True)
             lines = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise PathFileError(f'{path}: no CSV file in UTF-8: {error}') from error
+        raise PathFileError(f'{path}: not a CSV file in UTF-8: {error}') from error
     names = [cell.strip() for cell in lines[0][1]] if lines else []
     if sorted(names) != sorted(COLUMNS):
         raise PathFileError(
-            f'{path}:1: the columns are {",".join(names)[:80] or "missing"}: the first line must be {",".join(COLUMNS)}'
+            f'{path}:1: the columns are {",".join(names)[:80] or "missing"}: the first line must '
+            f'be {",".join(COLUMNS)}'
         )
     for line, row in lines[1:]:
         if len(row) != len(names):

@@ -1,10 +1,10 @@
-"""What has been learnt about the model's error over the configurations visited in this run.
+"""Residual model: a Gaussian process that learns the error of the kinematic model during a run.
 
-A Gaussian process (Rasmussen & Williams 2006, ch. 2) over the actuator lengths. A constant and a
-linear term carry what was seen to configurations not yet visited; the local term holds each
-neighbourhood to what was measured there. The direction of motion is left out on purpose: as an
-input it made the loop oscillate where a run had shown one direction only (hysteresis then is the
-estimator's).
+A Gaussian process (Rasmussen & Williams 2006, ch. 2) over the actuator lengths. Its constant and
+linear kernels extrapolate to configurations not yet visited; its squared exponential kernel fits
+each neighbourhood to what was measured there. The direction of motion is not an input on purpose:
+with it the loop oscillated where a run had shown one direction only. The bias filter estimates the
+hysteresis instead.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class ErrorMapSettings:
-    """Prior of the model error; lengths are scaled by `length_scale_m` before they enter.
+class ResidualModelSettings:
+    """Prior of the model error; lengths are divided by `length_scale_m` before they enter.
 
-    The deviations state what order of error a pneumatic arm of half a metre shows, not what one rig
-    was seen to have.
+    The standard deviations are orders of magnitude for a pneumatic arm of half a metre, not fitted
+    to one rig.
     """
 
     length_scale_m: float = 0.040
@@ -26,28 +26,34 @@ class ErrorMapSettings:
     local_m: float = 0.002
     noise_m: float = 0.0003
     capacity: int = 80
-    same_m: float = 0.001  # a place this near the newest, in every length, is the same one
+    same_m: float = (
+        0.001  # largest difference in any length at which two configurations are the same
+    )
 
 
 class ResidualModel:
-    """Model error of the tip [m], base frame, as a function of the lengths."""
+    """Model error of the tip [m] in the base frame as a function of the actuator lengths."""
 
     def __init__(
-        self, middle_lengths_m: np.ndarray, settings: ErrorMapSettings = ErrorMapSettings()
+        self,
+        middle_lengths_m: np.ndarray,
+        settings: ResidualModelSettings = ResidualModelSettings(),
     ):
-        self._middle_m, self._settings = np.asarray(middle_lengths_m, float), settings
+        self._middle_m = np.asarray(middle_lengths_m, float)
+        self._settings = settings
         n = len(self._middle_m)
-        self._x, self._errors_m = np.empty((0, n)), np.empty((0, 3))
-        self._weights_m = np.empty((0, 3))
+        self._x: np.ndarray = np.empty((0, n))
+        self._errors_m: np.ndarray = np.empty((0, 3))
+        self._weights_m: np.ndarray = np.empty((0, 3))
 
     def __len__(self) -> int:
         return len(self._x)
 
     def add(self, lengths_m: np.ndarray, error_m: np.ndarray) -> None:
-        """Remember the error seen at rest at these lengths; the oldest is forgotten beyond the capacity.
+        """Add an error measured at rest; beyond the capacity the oldest sample is dropped.
 
-        At the place that was remembered last the newer error replaces the older: staying there must
-        not push out all others.
+        At the configuration of the newest sample the new error replaces it, so that staying in one
+        place does not push out all other samples.
 
         Args:
             lengths_m: Actuator lengths [m], shape (n,).
@@ -55,11 +61,9 @@ class ResidualModel:
         """
         x = (lengths_m - self._middle_m) / self._settings.length_scale_m
         same = self._settings.same_m / self._settings.length_scale_m
-        stop = (
-            len(self._x) - 1
-            if len(self._x) and np.abs(self._x[-1] - x).max() <= same
-            else len(self._x)
-        )
+        stop = len(self._x)
+        if stop and np.abs(self._x[-1] - x).max() <= same:
+            stop -= 1
         kept = slice(max(0, stop - self._settings.capacity + 1), stop)
         self._x = np.vstack((self._x[kept], x))
         self._errors_m = np.vstack((self._errors_m[kept], error_m))
@@ -67,13 +71,11 @@ class ResidualModel:
         self._weights_m = np.linalg.solve(gram, self._errors_m)
 
     def at(self, lengths_m: np.ndarray) -> np.ndarray:
-        """Expected error [m], shape (3,); zero before anything was learnt."""
-        return (
-            self._kernel(((lengths_m - self._middle_m) / self._settings.length_scale_m)[None])[0]
-            @ self._weights_m
-        )
+        """Return the expected error [m], shape (3,); zero before the first sample."""
+        x = (lengths_m - self._middle_m) / self._settings.length_scale_m
+        return self._kernel(x[None])[0] @ self._weights_m
 
-    def _kernel(self, x):
+    def _kernel(self, x: np.ndarray) -> np.ndarray:
         s = self._settings
         square = np.sum((x[:, None] - self._x[None]) ** 2, axis=-1)
         return (

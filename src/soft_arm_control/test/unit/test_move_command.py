@@ -31,7 +31,7 @@ def test_a_path_is_read(tmp_path):
         (f'{HEAD}-1,0,0,0.2\n', ':2: time_s = -1 s'),
         (f'{HEAD}1,0,0,0.2\n\n1,0,0,0.21\n', ':4: time_s = 1 s: must be more than 1'),
         (f'{HEAD}0,0,0,250\n', 'in metres'),
-        (f'{HEAD}0,"0,0,0.2\n', 'no CSV file'),
+        (f'{HEAD}0,"0,0,0.2\n', 'not a CSV file'),
         (HEAD + ''.join(f'{k / 1000},0,0,0.2\n' for k in range(10_001)), '10001 waypoints'),
         ('x' * (MOST_BYTES + 1), 'at most'),
         (b'\xff\xfe\x00\x01', 'UTF-8'),

@@ -1,6 +1,6 @@
 import numpy as np
 
-from soft_arm_control.tip.residual_model import ErrorMapSettings, ResidualModel
+from soft_arm_control.tip.residual_model import ResidualModel, ResidualModelSettings
 
 MIDDLE = np.full(6, 0.13)
 
@@ -38,7 +38,7 @@ def test_carries_a_trend_to_the_next_target():
 
 
 def test_forgets_the_oldest_beyond_its_capacity():
-    known = ResidualModel(MIDDLE, ErrorMapSettings(capacity=3))
+    known = ResidualModel(MIDDLE, ResidualModelSettings(capacity=3))
     for k in range(5):
         known.add(MIDDLE + 0.02 * k, np.full(3, 1e-3 * k))
     assert len(known) == 3
