@@ -37,7 +37,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='Experiments, benchmarks, studies, reports and training data: may use every other package.',
+    description='Experiments, benchmarks, reports and training data: may use every other package.',
     license='Apache-2.0',
     extras_require={'test': ['hypothesis', 'pytest', 'pyyaml']},
     entry_points={

@@ -1,4 +1,4 @@
-"""The arm paper's two experiments and its table 7: targets and scoring.
+"""Targets and scores of the arm paper's two experiments and of its table 7.
 
 Module 1 is held at full vacuum and module 2 moves: *bend* 0 .. 120 deg at phi = 30 deg,
 *deflection* theta = 30 deg round 360 deg. The paper takes module 2's solution of greatest vacuum.
@@ -23,19 +23,17 @@ PHI_BEND_RAD = np.deg2rad(30.0)
 THETA_DEFLECTION_RAD = np.deg2rad(30.0)
 TABLE_7_DEG = (30.0, 60.0, 90.0, 120.0)
 SETTLED_SHARE = 0.02  # of the step
-SCORED_S = 0.3  # of the truth at the end of each step
+SCORED_S = 0.3  # the true tip is averaged over this time at the end of each step
 
-PAPER = {
-    'bend': (8.77e-3, 2.03e-3),
-    'deflection': (6.63e-3, 1.68e-3),
-}  # mean error [m] open loop, closed loop
+# Mean error [m] in the paper: open loop, closed loop.
+PAPER = {'bend': (8.77e-3, 2.03e-3), 'deflection': (6.63e-3, 1.68e-3)}
 PAPER_SETTLE_S = {30.0: 1.19, 60.0: 1.42, 90.0: 1.58, 120.0: 1.81}  # table 7
 PAPER_DEFLECTION_RAD_S = 0.52
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Targets in order; arrays over the targets."""
+    """Targets in the order of execution."""
 
     name: str
     theta_rad: np.ndarray  # (k,), of the moving segment
@@ -46,11 +44,10 @@ class Experiment:
 
 
 def experiment(arm: BellowsArm, name: str, steps: int | None = None) -> Experiment:
-    """Targets of `bend` or `deflection`; `steps` changes their number over the same range.
+    """Return the targets of `bend` or `deflection`; `steps` is their number over the same range.
 
     Raises:
-        ExperimentError: If there are fewer than 2 steps, or the arm has not the two segments it
-            takes.
+        ExperimentError: If there are fewer than 2 steps, or the arm has fewer than 2 segments.
     """
     if steps is not None and steps < 2:
         raise ExperimentError(f'--steps {steps}: give at least 2')
@@ -64,12 +61,22 @@ def experiment(arm: BellowsArm, name: str, steps: int | None = None) -> Experime
 
 
 def targets(arm: BellowsArm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> Experiment:
-    """Targets with all segments but the last at full vacuum, and the last bent as given, with the margins above."""
+    """Return targets with the last segment bent as given and all others held at full vacuum.
+
+    Args:
+        arm: The arm, with two segments or more.
+        name: Name of the experiment.
+        theta_rad, phi_rad: Bend and its direction of the last segment [rad], shape (k,).
+
+    Raises:
+        ExperimentError: If the arm has one segment only, or a bellows would become too long.
+    """
     if arm.n_segments < 2:
         raise ExperimentError(
-            f'robot {arm.robot.name} has {arm.n_segments} segment: the experiments need one to hold and one to move'
+            f'robot {arm.robot.name} has {arm.n_segments} segment: the experiments hold one '
+            'segment and move another'
         )
-    moving = len(arm.robot.segments[-1].actuators.names)
+    moving = len(arm.columns[-1])
     shortest_m = float(np.max(arm.length_limits_m[0, -moving:]))
     lengths_m = np.tile(arm.length_limits_m[0], (len(theta_rad), 1))
     arcs = np.zeros((len(theta_rad), arm.n_segments, 3))
@@ -85,7 +92,8 @@ def targets(arm: BellowsArm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarr
     if too_long.any():
         k = int(np.argmax(too_long.any(axis=1)))
         raise ExperimentError(
-            f'theta {np.rad2deg(theta_rad[k]):.0f} deg needs a bellows of {1e3 * lengths_m[k].max():.1f} mm, limit '
+            f'theta {np.rad2deg(theta_rad[k]):.0f} deg needs a bellows of '
+            f'{1e3 * lengths_m[k].max():.1f} mm, limit '
             f'{1e3 * arm.length_limits_m[1].max():.1f} mm: this robot cannot do the experiment'
         )
     return Experiment(
@@ -99,15 +107,16 @@ def targets(arm: BellowsArm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarr
 
 
 def end_of_step_m(times_s: np.ndarray, tips_m: np.ndarray, stop_s: float) -> np.ndarray:
-    """Mean true tip [m], shape (3,), over the last `SCORED_S` before `stop_s`.
+    """Return the mean true tip [m], shape (3,), over the last `SCORED_S` before `stop_s`.
 
     Raises:
-        ExperimentError: If there are no samples there.
+        ExperimentError: If the true tip was not sampled in that time.
     """
     rows = (times_s > stop_s - SCORED_S) & (times_s <= stop_s)
     if not rows.any():
         raise ExperimentError(
-            f'no truth within the last {SCORED_S} s of a step: is the virtual rig still running?'
+            f'no true tip received in the last {SCORED_S} s of a step: is the virtual rig still '
+            'running?'
         )
     return tips_m[rows].mean(axis=0)
 
@@ -115,10 +124,12 @@ def end_of_step_m(times_s: np.ndarray, tips_m: np.ndarray, stop_s: float) -> np.
 def settling_time_s(
     times_s: np.ndarray, tips_m: np.ndarray, start_m: np.ndarray, target_m: np.ndarray
 ) -> float | None:
-    """Time [s] after which the tip stays within `SETTLED_SHARE` of the step about the target; None if it does not.
+    """Return the time [s] after which the tip stays near the target; None if it does not.
+
+    Near means within `SETTLED_SHARE` of the step.
 
     Args:
-        times_s: From the command [s], shape (k,).
+        times_s: Time since the command [s], shape (k,).
         tips_m: True tips [m], shape (k, 3).
         start_m, target_m: Ends of the step [m], shape (3,).
     """
@@ -134,14 +145,14 @@ def settling_time_s(
 def fastest_settling_s(
     arm: BellowsArm, dynamics: Dynamics, start_m: np.ndarray, target_m: np.ndarray
 ) -> float:
-    """The shortest settling time [s] that valves and mechanics allow, whatever the controller.
+    """Return the shortest settling time [s] that valves and mechanics allow to any controller.
 
-    Every valve goes at its rate limit, or, near the end of its range, as fast as the limit command
-    drives it, and stops dead at its target; the mechanics follow with their lag.
+    Every valve changes its pressure at its rate limit or, near the end of its range, as fast as the
+    extreme command drives it, and stops at its target at once; the mechanics follow with their lag.
 
     Args:
         arm: The model.
-        dynamics: Identified.
+        dynamics: Identified dynamics of valves and mechanics.
         start_m, target_m: Actuator lengths [m], shape (n,).
     """
     dt_s = 0.002
@@ -149,7 +160,8 @@ def fastest_settling_s(
     limits_pa = np.where(
         goal_pa > pressure_pa, arm.pressure_limits_pa[1], arm.pressure_limits_pa[0]
     )
-    lagged_pa, times_s, tips_m = pressure_pa, [0.0], [arm.tip(start_m)]
+    lagged_pa = pressure_pa
+    times_s, tips_m = [0.0], [arm.tip(start_m)]
     share = (
         1.0 - np.exp(-dt_s / dynamics.mechanical_lag_s) if dynamics.mechanical_lag_s > 0 else 1.0
     )
@@ -170,7 +182,10 @@ def fastest_settling_s(
 
 
 def angular_speed_rad_s(times_s: np.ndarray, tips_m: np.ndarray) -> tuple[float, float]:
-    """Mean and standard deviation [rad/s] of the tip's speed round the base's z axis, over windows of 0.5 s."""
+    """Return mean and standard deviation [rad/s] of the tip's speed round the base's z axis.
+
+    The speed is taken over windows of 0.5 s.
+    """
     angles_rad = np.unwrap(np.arctan2(tips_m[:, 1], tips_m[:, 0]))
     edges_s = np.arange(times_s[0], times_s[-1], 0.5)
     speeds = np.diff(np.interp(edges_s, times_s, angles_rad)) / 0.5

@@ -1,6 +1,7 @@
 """The report of an experiment: Markdown with the table beside the paper's figures, plots, CSV."""
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -34,7 +35,7 @@ def write_report(result: Result, folder: Path) -> Path:
 
 
 def write_overview(results: list[Result], reports: list[Path], folder: Path) -> Path:
-    """Write report.md over several experiments on one rig, with their own reports linked; return its path."""
+    """Write report.md over several experiments, with links to their reports; return its path."""
     seed = results[0].plant_seed
     links = [
         f'- [{r.experiment.name}]({report.relative_to(folder)})'
@@ -59,15 +60,17 @@ def write_overview(results: list[Result], reports: list[Path], folder: Path) -> 
 def table(results: list[Result]) -> str:
     """Markdown table of the mean errors beside the paper's."""
     rows = [
-        '| experiment | open loop mean (p95) | closed loop mean (p95) | paper, open loop | paper, closed loop |',
+        '| experiment | open loop mean (p95) | closed loop mean (p95) '
+        '| paper, open loop | paper, closed loop |',
         '|---|---|---|---|---|',
     ]
     for result in results:
         values, (paper_open_m, paper_closed_m) = result.as_json(), PAPER[result.experiment.name]
         rows.append(
-            f'| {result.experiment.name} | {_mm(values["open_loop_mean_m"])} ({_mm(values["open_loop_p95_m"])}) mm '
-            f'| {_mm(values["closed_loop_mean_m"])} ({_mm(values["closed_loop_p95_m"])}) mm | {_mm(paper_open_m)} mm '
-            f'| {_mm(paper_closed_m)} mm |'
+            f'| {result.experiment.name} '
+            f'| {_mm(values["open_loop_mean_m"])} ({_mm(values["open_loop_p95_m"])}) mm '
+            f'| {_mm(values["closed_loop_mean_m"])} ({_mm(values["closed_loop_p95_m"])}) mm '
+            f'| {_mm(paper_open_m)} mm | {_mm(paper_closed_m)} mm |'
         )
     return '\n'.join(rows)
 
@@ -86,30 +89,28 @@ def settling_table(result: Result) -> str:
 
 
 def _markdown(result: Result) -> str:
-    e, seed = (
-        result.experiment,
-        'a rig that was running'
-        if result.plant_seed is None
-        else f'plant seed {result.plant_seed}',
-    )
+    e = result.experiment
+    seed = 'a running rig' if result.plant_seed is None else f'plant seed {result.plant_seed}'
     parts = [
         f'# Experiment {e.name}, {seed}',
         table([result]),
-        f'Error: distance of the true tip (mean over the last 0.3 s of a step) from the target, {len(e.points_m)} steps. '
-        f'{", ".join(e.held_segments)} held at full vacuum; the shortest moving bellows stays {1e3 * CONTROL_MARGIN_M:.0f} mm longer '
-        'than at full vacuum (less beyond 110 deg), so that the feedback can move it both ways.',
+        'Error: distance of the true tip (mean over the last 0.3 s of a step) from the target, '
+        f'{len(e.points_m)} steps. {", ".join(e.held_segments)} held at full vacuum; the shortest '
+        f'moving bellows stays {1e3 * CONTROL_MARGIN_M:.0f} mm longer than at full vacuum (less '
+        'beyond 110 deg), so that the feedback can move it both ways.',
     ]
     if result.responses:
         parts += [
             settling_table(result),
-            'Settled: the true tip stays within 2 % of the step about the target. The limit is computed from '
-            'the identified valves (rate limit, lag, delay) and the mechanical lag.',
+            'Settled: the true tip stays within 2 % of the step about the target. The limit is '
+            'computed from the identified valves (rate limit, lag, delay) and the mechanical lag.',
         ]
     if result.lap:
         lap = result.lap
         parts.append(
-            f'One continuous turn: {lap.mean_rad_s:.2f} rad/s (standard deviation {lap.std_rad_s:.2f}), wanted '
-            f'{lap.wanted_rad_s:.2f}, paper {PAPER_DEFLECTION_RAD_S} rad/s; true distance from the path '
+            f'One continuous turn: {lap.mean_rad_s:.2f} rad/s '
+            f'(standard deviation {lap.std_rad_s:.2f}), wanted {lap.wanted_rad_s:.2f}, '
+            f'paper {PAPER_DEFLECTION_RAD_S} rad/s; true distance from the path '
             f'{_mm(lap.error_mean_m)} mm mean, {_mm(lap.error_p95_m)} mm p95.'
         )
     rates = ', '.join(f'{name} {hz:.1f} Hz' for name, hz in result.rates_hz.items())
@@ -129,34 +130,31 @@ def _mm(value_m: float) -> str:
 
 
 def _plot_trajectory(result: Result, path: Path) -> None:
-    """Bend: in its plane, as figures 12 and 13. Deflection: seen along the base's z axis and in space, as figures 15 and 16."""
+    """Plot the bend in its plane (figures 12, 13) or the deflection in space (figures 15, 16)."""
     e = result.experiment
     figure = plt.figure(figsize=(10, 4.5), layout='constrained')
     for column, (title, run, colour) in enumerate(
         (('open loop', result.open_loop, OPEN), ('closed loop', result.closed_loop, CLOSED))
     ):
         in_space = e.name == 'deflection'
-        axes = figure.add_subplot(1, 2, column + 1, projection='3d' if in_space else None)
+        axes: Any = figure.add_subplot(1, 2, column + 1, projection='3d' if in_space else None)
         for points_m, style in (
             (run.tips_m, {'color': colour, 'lw': 0.8, 'label': 'true tip'}),
             (run.ends_m, {'color': colour, 'marker': '.', 'ls': '', 'label': 'end of step'}),
             (e.points_m, {'color': TARGET, 'marker': '+', 'ls': '', 'label': 'target'}),
         ):
             x, y, z = 1e3 * points_m.T
-            axes.plot(
-                *(
-                    (x, y, z)
-                    if in_space
-                    else (x * np.cos(PHI_BEND_RAD) + y * np.sin(PHI_BEND_RAD), z)
-                ),
-                **style,
-            )
+            if in_space:
+                axes.plot(x, y, z, **style)
+            else:
+                axes.plot(x * np.cos(PHI_BEND_RAD) + y * np.sin(PHI_BEND_RAD), z, **style)
         axes.set_title(f'{e.name}, {title}')
         if in_space:
             axes.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]')
+            axes.invert_zaxis()  # the arm hangs
         else:
             axes.set(xlabel='in the bending plane [mm]', ylabel='z [mm]', aspect='equal')
-        axes.invert_zaxis() if in_space else axes.invert_yaxis()  # the arm hangs
+            axes.invert_yaxis()
         axes.legend()
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -1,6 +1,5 @@
-"""What an experiment found, and its JSON and CSV forms."""
+"""Results of an experiment, and their JSON and CSV forms."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +12,13 @@ from soft_arm_experiments.arm.experiments import Experiment
 class Run:
     """One pass over the targets: open or closed loop."""
 
-    times_s: np.ndarray  # (m,), of the truth, from the first step
-    tips_m: np.ndarray  # (m, 3), truth
+    times_s: np.ndarray  # (m,), time of each sample of the true tip, from the first step
+    tips_m: np.ndarray  # (m, 3), true tip
     ends_m: np.ndarray  # (k, 3), true tip at the end of each step
-    problems: tuple[str, ...]  # what the controller reported
+    problems: tuple[str, ...]  # faults reported by the controller
 
     def errors_m(self, points_m: np.ndarray) -> np.ndarray:
-        """Distance of each step's end from its target [m], shape (k,)."""
+        """Return the distance of each step's end from its target [m], shape (k,)."""
         return np.linalg.norm(self.ends_m - points_m, axis=1)
 
 
@@ -29,10 +28,10 @@ class StepResponse:
 
     theta_deg: float
     settle_s: float | None
-    limit_s: float  # what valves and mechanics allow
+    limit_s: float  # shortest time that valves and mechanics allow
     step_m: float
     times_s: np.ndarray
-    distance_m: np.ndarray  # of the truth from the target
+    distance_m: np.ndarray  # of the true tip from the target
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Lap:
     wanted_rad_s: float
     mean_rad_s: float
     std_rad_s: float
-    error_mean_m: float  # truth from the path
+    error_mean_m: float  # distance of the true tip from the path
     error_p95_m: float
 
 
@@ -51,7 +50,7 @@ class Result:
     """An experiment, open loop then closed loop on one plant."""
 
     experiment: Experiment
-    plant_seed: int | None  # None: a rig that was already running
+    plant_seed: int | None  # None if the rig was already running
     open_loop: Run
     closed_loop: Run
     responses: tuple[StepResponse, ...]
@@ -60,7 +59,7 @@ class Result:
     latency_ms: dict[str, float]
 
     def as_json(self) -> dict:
-        """The values of the JSON report."""
+        """Return the values of the JSON report."""
         points_m = self.experiment.points_m
         open_m, closed_m = self.open_loop.errors_m(points_m), self.closed_loop.errors_m(points_m)
         steps = [
@@ -88,35 +87,17 @@ class Result:
         }
 
     def write_csv(self, path: Path) -> None:
-        """One row for each step."""
-        with path.open('w', newline='') as file:
-            writer = csv.writer(file)
-            axes = ('x', 'y', 'z')
-            writer.writerow(
-                [
-                    'theta_rad',
-                    'phi_rad',
-                    *(
-                        f'{what}_{a}_m'
-                        for what in ('target', 'open_loop', 'closed_loop')
-                        for a in axes
-                    ),
-                    'open_loop_error_m',
-                    'closed_loop_error_m',
-                ]
-            )
-            for s in self.as_json()['steps']:
-                writer.writerow(
-                    [
-                        f'{v:.6f}'
-                        for v in (
-                            s['theta_rad'],
-                            s['phi_rad'],
-                            *s['target_m'],
-                            *s['open_loop_m'],
-                            *s['closed_loop_m'],
-                            s['open_loop_error_m'],
-                            s['closed_loop_error_m'],
-                        )
-                    ]
-                )
+        """Write one row for each step."""
+        e = self.experiment
+        table = [e.theta_rad, e.phi_rad, e.points_m, self.open_loop.ends_m, self.closed_loop.ends_m]
+        errors = [run.errors_m(e.points_m) for run in (self.open_loop, self.closed_loop)]
+        points = [f'{p}_{a}_m' for p in ('target', 'open_loop', 'closed_loop') for a in 'xyz']
+        columns = ['theta_rad', 'phi_rad', *points, 'open_loop_error_m', 'closed_loop_error_m']
+        np.savetxt(
+            path,
+            np.column_stack([*table, *errors]),
+            fmt='%.6f',
+            delimiter=',',
+            header=','.join(columns),
+            comments='',
+        )

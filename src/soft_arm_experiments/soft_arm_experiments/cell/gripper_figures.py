@@ -1,6 +1,6 @@
-"""Figures of the gripper's pneumatics for `softarm bench cell`.
+"""Measure how fast the gripper vents after a fault, for `softarm bench cell`.
 
-The driver against an emulated PCU2-V, and what happens when they part.
+The driver runs against an emulated PCU2-V; the link is silenced, or the driver killed.
 """
 
 import subprocess
@@ -19,7 +19,8 @@ from soft_arm_sim.devices.modbus_server import DeviceThread
 from soft_arm_sim.devices.pcu2v import Pcu2v
 from softarm_cli.errors import BenchError
 
-RATE_HZ, COMMAND_TIMEOUT_S = 50.0, 0.5  # as the node's parameters
+RATE_HZ = 50.0  # as in the node's parameters
+COMMAND_TIMEOUT_S = 0.5  # likewise
 GRIP_PA = 60.0e3
 REPEATS = 5
 WAIT_S = 5.0
@@ -27,24 +28,27 @@ _PERIOD_S = 0.001
 
 
 def figures(robot: str, seed: int, on_repeat: Callable[[], None]) -> dict[str, float]:
-    """The slowest of some repeats: `vent_after_comm_loss_s` and `watchdog_vent_s`.
+    """Return the slowest of `REPEATS` repeats: `vent_after_comm_loss_s` and `watchdog_vent_s` [s].
 
     Args:
+        robot: Robot file of the finger.
+        seed: Seed of the virtual finger.
         on_repeat: Called after each of 2 * REPEATS repeats.
 
     Raises:
-        BenchError: If something that must happen does not within `WAIT_S`.
+        BenchError: If the device or the driver does not react within `WAIT_S`.
     """
     plant = FingerPlant(load_robot(robot), seed)
-    server = DeviceThread(Pcu2v(plant, port=0))
+    device = Pcu2v(plant, port=0)
+    server = DeviceThread(device)
     server.start()
     try:
         loss_s, watchdog_s = [], []
         for _ in range(REPEATS):
-            loss_s.append(_comm_loss_s(server.device))
+            loss_s.append(_comm_loss_s(device))
             on_repeat()
         for _ in range(REPEATS):
-            watchdog_s.append(_killed_driver_s(server.device))
+            watchdog_s.append(_killed_driver_s(device))
             on_repeat()
     finally:
         server.stop()
@@ -75,7 +79,7 @@ def _comm_loss_s(device: Pcu2v) -> float:
 
 
 def _killed_driver_s(device: Pcu2v) -> float:
-    """From SIGKILL of a process that drives the device until both outputs are off [s]."""
+    """Return the time from SIGKILL of the driver's process until both outputs are off [s]."""
     command = f'from {__name__} import drive_for_ever; drive_for_ever({device.port})'
     process = subprocess.Popen([sys.executable, '-c', command])
     try:
@@ -90,7 +94,7 @@ def _killed_driver_s(device: Pcu2v) -> float:
 
 
 def drive_for_ever(port: int) -> None:
-    """The process that is killed: a driver that holds a grip."""
+    """Hold a grip until this process is killed."""
     with _Commands(_driver(port, lambda _: None)):
         threading.Event().wait()
 
@@ -104,16 +108,17 @@ def _driver(port: int, on_disarm: Callable[[str], None]) -> Driver:
 
 
 class _Commands:
-    """Repeats a grip command, as `gripper_controller` does, while the driver is armed."""
+    """Repeat a grip command as `gripper_controller` does, while the driver is armed."""
 
     def __init__(self, driver: Driver):
-        self._driver, self._ending = driver, threading.Event()
+        self._driver = driver
+        self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> None:
         self._thread.start()
 
-    def __exit__(self, *_exception) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self._ending.set()
         self._thread.join()
 

@@ -1,7 +1,7 @@
-"""Random faults between the gripper's driver and an emulated PCU2-V, for `softarm bench cell`.
+"""Make random faults between the gripper's driver and an emulated PCU2-V, for `softarm bench cell`.
 
-A process of its own, so that what it leaves behind is its own; it prints a JSON line with faults
-and leaks.
+This runs in a process of its own, so that its leaks can be told from those of other measurements.
+It prints faults and leaks as one line of JSON.
 """
 
 import contextlib
@@ -13,10 +13,12 @@ import random
 import sys
 import threading
 import time
+from typing import Any
 
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import PneumaticDriverError
 from pneumatic_driver.pcu2v import Pcu2v as Pcu2vDevice
+from pneumatic_driver.pcu2v import Pcu2vExchange
 from pneumatic_driver.register_map import load_map
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.cell.tcp_relay import TcpRelay
@@ -30,13 +32,15 @@ FAULTS = ('none', 'silent', 'latency', 'cut', 'device reset', 'foreign write', '
 _PERIOD_S = 0.02
 
 
-def soak(duration_s: float, seed: int) -> dict:
-    """Disturb and command for a time, then compare the driver's state with the device's."""
-    draw, counts = random.Random(seed), dict.fromkeys(FAULTS, 0)
-    server = DeviceThread(Pcu2v(FingerPlant(load_robot('four_piece_finger'), seed), port=0))
+def soak(duration_s: float, seed: int) -> dict[str, Any]:
+    """Make faults and send commands for a time, then compare the driver with the device."""
+    draw = random.Random(seed)
+    counts = dict.fromkeys(FAULTS, 0)
+    device = Pcu2v(FingerPlant(load_robot('four_piece_finger'), seed), port=0)
+    server = DeviceThread(device)
     server.start()
     before, before_mib = _held(), _resident_mib()
-    with TcpRelay(server.device.port) as relay:
+    with TcpRelay(device.port) as relay:
         driver = Driver(
             Pcu2vDevice(load_map('pcu2v').with_link('127.0.0.1', relay.port, '')), 50.0, 0.5
         )
@@ -45,7 +49,7 @@ def soak(duration_s: float, seed: int) -> dict:
         while time.monotonic() < end_s:
             name = draw.choice(FAULTS)
             counts[name] += 1
-            _disturb(name, relay, server.device, draw)
+            _disturb(name, relay, device, draw)
             _command(
                 driver,
                 draw.uniform(-80e3, 110e3),
@@ -54,21 +58,19 @@ def soak(duration_s: float, seed: int) -> dict:
             )
             relay.silent, relay.latency_s = False, 0.0
             _command(driver, draw.uniform(-80e3, 110e3), draw.uniform(0.0, 0.5))
-        agrees = _agrees(driver, server.device)
+        agrees = _agrees(driver, device)
         driver.close()
     gc.collect()
-    leaks = (
-        []
-        if agrees
-        else [f'the driver says {driver.latest}, the device holds {server.device.logic.__dict__}']
-    )
+    leaks = []
+    if not agrees:
+        leaks.append(f'the driver reports {driver.latest}, the device holds {vars(device.logic)}')
     leaks += [
         f'{name}: {before[name]} before, {after} after'
         for name, after in _held().items()
         if after > before[name]
     ]
-    if server.device.logic.positive_trigger or server.device.logic.negative_trigger:
-        leaks.append('a closed driver left the device under pressure')
+    if device.logic.positive_trigger or device.logic.negative_trigger:
+        leaks.append('the closed driver left the device under pressure')
     if _resident_mib() - before_mib > MEMORY_DRIFT_MIB:
         leaks.append(f'memory: {before_mib:.0f} MiB before, {_resident_mib():.0f} MiB after')
     server.stop()
@@ -89,12 +91,10 @@ def _disturb(name: str, relay: TcpRelay, device: Pcu2v, draw: random.Random) -> 
 
 
 def _command(driver: Driver, pressure_pa: float, duration_s: float, silent: bool = False) -> None:
-    """Command for a while, as an operator would who always activates again."""
+    """Send commands for a while, and activate the driver again after every fault."""
     end_s, never = time.monotonic() + duration_s, threading.Event()
     while time.monotonic() < end_s:
-        with contextlib.suppress(
-            PneumaticDriverError
-        ):  # refusals and lost links are what this makes
+        with contextlib.suppress(PneumaticDriverError):  # refusals and lost links are expected
             if not driver.armed:
                 driver.clear_faults()
                 driver.arm()
@@ -104,12 +104,14 @@ def _command(driver: Driver, pressure_pa: float, duration_s: float, silent: bool
 
 
 def _agrees(driver: Driver, device: Pcu2v) -> bool:
-    """Whether the driver soon holds 50 kPa, and the device does what the driver says."""
+    """Return whether the finger reaches 50 kPa and the driver's state is the device's."""
     end_s = time.monotonic() + AGREE_S
     while time.monotonic() < end_s:
         _command(driver, 50e3, 0.2)
         latest, logic = driver.latest, device.logic
-        told = (
+        if not isinstance(latest, Pcu2vExchange):
+            continue  # no exchange yet
+        reported = (
             latest.positive_target_pa,
             latest.negative_target_pa,
             latest.positive_trigger,
@@ -121,7 +123,8 @@ def _agrees(driver: Driver, device: Pcu2v) -> bool:
             logic.positive_trigger,
             logic.negative_trigger,
         )
-        if told == held and logic.positive_trigger and abs(latest.pressures_pa[0] - 50e3) < 2e3:
+        near = abs(latest.pressures_pa[0] - 50e3) < 2e3
+        if reported == held and logic.positive_trigger and near:
             return True
     return False
 
@@ -136,7 +139,7 @@ def _resident_mib() -> float:
 
 
 def main(argv: list[str]) -> int:
-    """Duration [s], seed and how long to wait before [s] on the command line."""
+    """Entry point; `argv` is duration [s], seed and delay before the start [s]."""
     logging.disable(logging.CRITICAL)
     threading.Event().wait(float(argv[2]))
     sys.stdout.write(json.dumps(soak(float(argv[0]), int(argv[1]))) + '\n')

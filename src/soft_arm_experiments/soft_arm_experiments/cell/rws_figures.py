@@ -1,7 +1,8 @@
-"""Figures of the bridge against the emulator, for `softarm bench cell`."""
+"""Measure the ABB bridge against the emulated controller, for `softarm bench cell`."""
 
 import asyncio
 import secrets
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +17,17 @@ from soft_arm_experiments.cell.rws_soak import soak
 _REQUESTS = 1000
 
 
-async def figures(watch_s: float = 10.0, soak_minutes: float = 0.5, seed: int = 1) -> dict:
-    """Measure against an emulator of our own.
+async def figures(watch_s: float, soak_minutes: float, seed: int) -> dict[str, Any]:
+    """Start an emulated controller and measure against it.
 
     Args:
-        watch_s: How long joint angles are watched at the pace that a controller allows [s].
+        watch_s: Time for which joint angles are recorded at the rate that a controller allows [s].
+        soak_minutes: Duration of the soak test [min].
+        seed: Seed of the random faults.
 
     Returns:
         frozen_peer_detect_s, controller_sessions_used (by 1,000 requests), joint_state_age_p99_s
-        and joint_state_rate_hz (age of the newest sample just before the next one came),
+        (age of the newest sample just before the next one arrives), joint_state_rate_hz,
         soak_minutes, soak_faults, leaks.
     """
     credentials = Credentials('bench', secrets.token_hex(8))
@@ -36,7 +39,7 @@ async def figures(watch_s: float = 10.0, soak_minutes: float = 0.5, seed: int = 
             Controller(Endpoint('127.0.0.1', emulator.port, interval_s=0.0), credentials, RWS1),
         )
         controller = Controller(endpoint, credentials, RWS1)
-        await controller.__aenter__()  # soak closes it, to see what is left
+        await controller.__aenter__()  # `soak` closes it and looks for leaks
         report = await soak(emulator, controller, 60.0 * soak_minutes, seed)
     return {
         'frozen_peer_detect_s': round(detect_s, 3),

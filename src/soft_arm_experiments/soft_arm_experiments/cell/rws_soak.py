@@ -1,38 +1,42 @@
-"""Random faults against a client for as long as asked.
-
-What the short test and the long run share.
-"""
+"""Make random faults against a client of the emulated ABB controller, for any duration."""
 
 import asyncio
 import gc
 import os
 import random
 import threading
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.errors import RwsError
 from abb_rws_bridge.monitor import Monitor
+from abb_rws_bridge.values import Aged
 from abb_rws_emulator.http.server import Emulator
 
-MEMORY_DRIFT_MIB = (
-    50.0  # client and emulator together; allocation by the first requests stays below 10
-)
+MEMORY_DRIFT_MIB = 50.0  # client and emulator together; the first requests take less than 10
+_T = TypeVar('_T')
 _CALLS = ('stop', 'start', 'reset_pointer')
 
 
 @dataclass
 class SoakReport:
-    """What happened.
-
-    Faults by name, calls and their refusals by type, what was left behind (empty is good).
+    """Result of a soak test.
 
     Attributes:
+        duration_s: Duration of the test [s].
+        faults: Number of faults by name.
+        calls: Number of calls of the client.
+        refusals: Number of refused calls by error type.
+        recovered_s: Time until the client's state was right again after the last fault [s].
         held: Client tasks, threads and open files before and after.
-        resident_mib: Memory of client and emulator together when the first tenth was over and at
-            the end [MiB].
-        sessions_opened: Sessions that the client took from the controller, one after the other.
-        most_sessions: The most it held at one time.
+        resident_mib: Memory of client and emulator together after a tenth of the time and at the
+            end [MiB].
+        sessions_opened: Sessions that the client opened on the controller, one after the other.
+        most_sessions: Largest number of sessions open at one time.
+        leaks: What was left behind, and states that differ; empty if all is well.
     """
 
     duration_s: float
@@ -50,13 +54,19 @@ class SoakReport:
 async def soak(
     emulator: Emulator, controller: Controller, duration_s: float, seed: int
 ) -> SoakReport:
-    """Disturb and command for a time, then compare the client's state with the controller's.
+    """Make faults and send commands for a time, then compare client and controller.
 
     Args:
-        controller: A client that is open; it is closed at the end, to see what is left.
+        emulator: The emulated controller.
+        controller: An open client; it is closed at the end, to look for leaks.
+        duration_s: Duration of the test [s].
+        seed: Seed of the random faults.
     """
-    report, random_ = SoakReport(duration_s), random.Random(seed)
-    before, warm_mib, opened = _held(), None, emulator.sessions.opened
+    report = SoakReport(duration_s)
+    random_ = random.Random(seed)
+    before = _held()
+    opened = emulator.sessions.opened
+    warm_mib: float | None = None
     monitor = Monitor(controller, ping_s=0.5)
     running = asyncio.create_task(monitor.run())
     loop = asyncio.get_running_loop()
@@ -86,10 +96,10 @@ async def soak(
     known = monitor.known
     if not settled:
         report.leaks.append(
-            f'state differs from the controller: link {known.link} {known.error}, events '
-            f'{monitor.subscription.live}, '
-            f'ready {known.ready}, control state {known.control_state}, speed '
-            f'{known.speed_ratio}, program {known.execution}'
+            f'state differs from the controller: link {known.link} {known.error}, '
+            f'events {monitor.subscription.live}, ready {known.ready}, '
+            f'control state {known.control_state}, speed {known.speed_ratio}, '
+            f'program {known.execution}'
         )
     running.cancel()
     ended = (await asyncio.gather(running, return_exceptions=True))[0]
@@ -104,14 +114,12 @@ async def soak(
         for name, (was, now) in report.held.items()
         if now > was
     ]
-    report.resident_mib = (warm_mib or _resident_mib(), _resident_mib())
-    if report.resident_mib[1] - report.resident_mib[0] > MEMORY_DRIFT_MIB:
-        report.leaks.append(
-            f'memory: {report.resident_mib[0]:.0f} MiB before, {report.resident_mib[1]:.0f} MiB '
-            'after'
-        )
+    before_mib, after_mib = warm_mib or _resident_mib(), _resident_mib()
+    report.resident_mib = (before_mib, after_mib)
+    if after_mib - before_mib > MEMORY_DRIFT_MIB:
+        report.leaks.append(f'memory: {before_mib:.0f} MiB before, {after_mib:.0f} MiB after')
     report.sessions_opened = emulator.sessions.opened - opened
-    if report.most_sessions > 2:  # one that fell silent may still stand while the next is taken
+    if report.most_sessions > 2:  # a silent one may still be open beside its successor
         report.leaks.append(f'{report.most_sessions} sessions at one time')
     if emulator.sessions.table:
         report.leaks.append(f'{len(emulator.sessions.table)} sessions left on the controller')
@@ -140,17 +148,21 @@ def _resident_mib() -> float:
 
 def _agree(emulator: Emulator, monitor: Monitor) -> bool:
     known, real = monitor.known, emulator.controller
-    told = (
-        known.control_state.value,
-        known.operation_mode.value,
-        known.speed_ratio.value,
-        known.execution.value.running,
-    )
-    return told == (real.control_state, real.operation_mode, real.speed_percent / 100, real.running)
+    execution = _value(known.execution)
+    return execution is not None and (
+        _value(known.control_state),
+        _value(known.operation_mode),
+        _value(known.speed_ratio),
+        execution.running,
+    ) == (real.control_state, real.operation_mode, real.speed_percent / 100, real.running)
+
+
+def _value(aged: Aged[_T] | None) -> _T | None:
+    return None if aged is None else aged.value
 
 
 async def _command(controller: Controller, random_: random.Random, report: SoakReport) -> None:
-    """One call of a user; every outcome but an unknown exception is fine."""
+    """Make a random call of the client; it may be refused with an `RwsError`, nothing else."""
     choice = random_.randrange(6)
     report.calls += 1
     try:
@@ -172,7 +184,7 @@ async def _command(controller: Controller, random_: random.Random, report: SoakR
         report.refusals[kind] = report.refusals.get(kind, 0) + 1
 
 
-async def _set(emulator: Emulator, random_: random.Random, **values) -> None:
+async def _set(emulator: Emulator, random_: random.Random, **values: object) -> None:
     for name, value in values.items():
         setattr(emulator.faults, name, value)
     await asyncio.sleep(random_.uniform(0.0, 0.2))
@@ -183,11 +195,16 @@ async def _silent(emulator: Emulator, random_: random.Random) -> None:
     await _set(emulator, random_, silent=True)
 
 
-async def _now(action) -> None:
+def _flood(emulator: Emulator) -> None:
+    for _ in range(50):
+        emulator.controller.log(10012)
+
+
+async def _now(action: Callable[[], object]) -> None:
     action()
 
 
-_FAULTS = {
+_FAULTS: dict[str, Callable[[Emulator, random.Random], Awaitable[None]]] = {
     'none': lambda e, r: asyncio.sleep(0.1),
     'latency': lambda e, r: _set(e, r, latency_s=r.uniform(0.0, 1.2)),
     'silent': _silent,
@@ -214,7 +231,7 @@ _FAULTS = {
     'emergency stop': lambda e, r: _now(lambda: e.controller.emergency_stop(r.random() < 0.5)),
     'guard stop': lambda e, r: _now(lambda: e.controller.guard_stop(r.random() < 0.5)),
     'rate limited': lambda e, r: _set(e, r, maximum_rate_hz=5.0),
-    'flood of log entries': lambda e, r: _now(lambda: [e.controller.log(10012) for _ in range(50)]),
+    'flood of log entries': lambda e, r: _now(partial(_flood, e)),
     'manual mode': lambda e, r: _now(
         lambda: e.controller.set_operation_mode(r.choice(('AUTO', 'AUTO', 'MANR')))
     ),

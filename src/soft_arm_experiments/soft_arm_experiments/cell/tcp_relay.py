@@ -1,22 +1,26 @@
-"""A TCP connection through this process that can fall silent.
-
-As a network does whose cable was pulled.
-"""
+"""Relay TCP connections so that they can fall silent, as if a network cable had been pulled."""
 
 import asyncio
 import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+_T = TypeVar('_T')
 
 
 class TcpRelay:
-    """Listens on a free port of 127.0.0.1 and passes on to another, between `with` and its end.
+    """Relay a free port of 127.0.0.1 to another port while the context is open.
 
     Attributes:
-        silent: While true, nothing passes in either direction, and nothing is closed.
-        latency_s: Of every piece in either direction.
+        port: The free port, known once the context is open.
+        silent: While true, no data passes in either direction, and no connection is closed.
+        latency_s: Delay of the data in either direction [s].
     """
 
     def __init__(self, target_port: int):
-        self.silent, self.latency_s, self.port = False, 0.0, 0
+        self.silent = False
+        self.latency_s = 0.0
+        self.port = 0
         self._target_port = target_port
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
@@ -31,7 +35,7 @@ class TcpRelay:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    def __exit__(self, *_exception) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self._call(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -45,7 +49,7 @@ class TcpRelay:
         for writer in self._writers:
             writer.transport.abort()
 
-    def _call(self, coroutine):
+    def _call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(5.0)
 
     async def _close(self) -> None:

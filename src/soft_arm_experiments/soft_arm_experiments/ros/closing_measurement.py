@@ -1,4 +1,4 @@
-"""Closings of the finger in free air on a running cell, for `softarm calibrate grasp`."""
+"""Close the finger in free air on a running cell and record it, for `softarm calibrate grasp`."""
 
 import contextlib
 import math
@@ -11,6 +11,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
@@ -25,13 +26,17 @@ from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import CELL_EMULATION, DeviceWatch
 
 NAMESPACE = 'gripper'
-BELOW_LIMIT_PA = 5.0e3  # the closing ends so far below the finger's highest pressure
-QUIET_S = 0.5  # without a command of others
-REST_S = 1.5  # in vacuum before each closing, and for late images after it
+BELOW_LIMIT_PA = 5.0e3  # margin between the end of a closing and the finger's highest pressure
+QUIET_S = 0.5  # time without a command of another node before a closing
+REST_S = 1.5  # time in vacuum before each closing, and of waiting for late images after it
 
 
 class ClosingMeasurement:
-    """Context manager; its node spins in a thread, records, and commands while a closing runs. The gripper controller must be idle."""
+    """Record the finger and command its closings. Use as a context manager.
+
+    A node spins in a thread; it sends commands while a closing runs only. The gripper controller
+    must be idle.
+    """
 
     def __init__(self, robot: Robot):
         self._robot, self._settings = robot, GraspSettings()
@@ -55,8 +60,9 @@ class ClosingMeasurement:
         node.create_subscription(
             ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
-        self._command = None  # a publisher from the first closing on: the controller takes no goal beside another
-        self._heard_s = -math.inf  # the last command of another node
+        # Created at the first closing: the controller accepts no goal while others may command.
+        self._command: Publisher | None = None
+        self._heard_s = -math.inf  # time of the last command of another node
         self.devices = DeviceWatch(node, CELL_EMULATION, NAMESPACE)
         node.create_timer(PERIOD_S, self._send)
         self._executor = SingleThreadedExecutor(context=self._context)
@@ -65,7 +71,7 @@ class ClosingMeasurement:
         self._thread.start()
         return self
 
-    def __exit__(self, *_exception) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self._stopping.set()
         self._thread.join()
         self._executor.shutdown()
@@ -86,16 +92,19 @@ class ClosingMeasurement:
         )
 
     def close_once(self, check: Callable[[], None]) -> Closing:
-        """From vacuum to near the highest pressure at the rate of a grasp, then vented.
+        """Close from vacuum to near the highest pressure at the rate of a grasp, then vent.
 
         Raises:
             ExperimentError: If another node commands the finger, or samples stop coming.
         """
         if self._now_s() - self._heard_s < QUIET_S:
             raise ExperimentError(
-                'another node is sending gripper/pressure_command: run `softarm gripper release`, or end it'
+                'another node is sending gripper/pressure_command: run `softarm gripper release`, '
+                'or stop that node'
             )
-        self._ramp_s, self._commanding, begin_s = None, True, self._now_s()
+        begin_s = self._now_s()
+        self._ramp_s = None
+        self._commanding = True
         try:
             self._wait(
                 lambda: self._samples[-1][0] > begin_s + REST_S, 2 * REST_S, 'gripper/state', check
@@ -174,6 +183,7 @@ class ClosingMeasurement:
                 check()
                 if time.monotonic() > deadline_s:
                     raise ExperimentError(
-                        f'waited {timeout_s:.0f} s for {what}: are the driver and the finger detector active?'
+                        f'waited {timeout_s:.0f} s for {what}: are the driver and the finger '
+                        'detector active?'
                     )
                 self._changed.wait(0.2)

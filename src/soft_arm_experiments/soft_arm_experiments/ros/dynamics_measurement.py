@@ -1,4 +1,4 @@
-"""Step responses of one chamber on a running rig, for `softarm calibrate dynamics`."""
+"""Measure step responses of one chamber on a running rig, for `softarm calibrate dynamics`."""
 
 from collections.abc import Callable
 
@@ -12,27 +12,29 @@ from soft_arm_kinematics.arm import BellowsArm
 STEP_PA = 80.0e3  # large enough to show the valve's rate limit
 REST_S = 4.0
 STEPS = 6
-QUIET_S = 0.5  # without a command of others
+QUIET_S = 0.5  # time without a command of another node before the first step
 
 
 def stepped_chamber(arm: BellowsArm) -> int:
-    """Index of the chamber that is stepped: the last segment's first."""
-    return arm.n_actuators - len(arm.robot.segments[-1].actuators.names)
+    """Return the index of the chamber that is stepped: the first of the last segment."""
+    return int(arm.columns[-1][0])
 
 
 def step_limits_pa(arm: BellowsArm, chamber: int) -> tuple[float, float]:
     """Return the two pressures [Pa] between which a chamber is stepped."""
     low_pa, high_pa = map(float, arm.pressure_limits_pa[:, chamber])
-    middle_pa, half_pa = (low_pa + high_pa) / 2, min(STEP_PA, 0.9 * (high_pa - low_pa)) / 2
+    middle_pa = (low_pa + high_pa) / 2
+    half_pa = min(STEP_PA, 0.9 * (high_pa - low_pa)) / 2
     return middle_pa - half_pa, middle_pa + half_pa
 
 
 def measure(session: RigSession, arm: BellowsArm, on_step: Callable[[], None]) -> list[StepRecord]:
-    """Step the last segment's first chamber down and up; its neighbours stay at ambient pressure, the others too.
+    """Step the last segment's first chamber up and down; all others stay at ambient pressure.
 
     Args:
-        session: Connection to a rig whose driver and ring detector run, and whose controller has no goal.
-        arm: For the chamber's limits.
+        session: Connection to a rig whose driver and ring detector run, and whose controller has
+            no goal.
+        arm: The arm, for the limits of the chamber.
         on_step: Called after each step.
 
     Raises:
@@ -41,11 +43,13 @@ def measure(session: RigSession, arm: BellowsArm, on_step: Callable[[], None]) -
     heard_s = session.commanded_by_others_s
     if heard_s is not None and session.now_s() - heard_s < QUIET_S:
         raise ExperimentError(
-            'another node is sending pressure_command: end what it does, or run `softarm vent` and activate the driver again'
+            'another node is sending pressure_command: stop it, or run `softarm vent` and '
+            'activate the driver again'
         )
     chamber = stepped_chamber(arm)
     low_pa, high_pa = step_limits_pa(arm, chamber)
-    session.command_pa, records = np.zeros(arm.n_actuators), []
+    session.command_pa = np.zeros(arm.n_actuators)
+    records = []
     try:
         _step(session, chamber, low_pa)
         for k in range(STEPS):
@@ -58,7 +62,7 @@ def measure(session: RigSession, arm: BellowsArm, on_step: Callable[[], None]) -
     return records
 
 
-def _step(session, chamber, pressure_pa) -> float:
+def _step(session: RigSession, chamber: int, pressure_pa: float) -> float:
     command_pa = session.command_pa.copy()
     command_pa[chamber] = pressure_pa
     session.command_pa = command_pa  # a new array: the spin thread sends it whole
@@ -71,7 +75,7 @@ def _step(session, chamber, pressure_pa) -> float:
     return start_s
 
 
-def _record(session, chamber, start_s, start_pa) -> StepRecord:
+def _record(session: RigSession, chamber: int, start_s: float, start_pa: float) -> StepRecord:
     stop_s = start_s + REST_S
     pressure_s, pressures_pa, _ = session.pressures.since(start_s, stop_s)
     ring_s, rings_m, arrivals_s = session.rings.since(start_s, stop_s)

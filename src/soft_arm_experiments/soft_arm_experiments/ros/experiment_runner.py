@@ -1,4 +1,4 @@
-"""Runs an experiment on a running rig: open loop, closed loop, then step responses or one continuous turn."""
+"""Run an experiment on a running rig: open loop, closed loop, then step responses or a turn."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,32 +22,41 @@ from soft_arm_experiments.ros.rig_session import TRUTH_TOPIC, RigSession
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_msgs.action import MoveTip
 
-FIRST_S = 4.0  # to the first target, from wherever the arm is
+FIRST_S = 4.0  # time to reach the first target from any pose
 RESPONSE_S = 2.5
 GOAL_TIMEOUT_S = 60.0  # steps end by the clock, not by the goal
 TOLERANCE_M = 0.001
 ATTEMPTS = 3
-START_SHARE = 0.1  # of a step: a response that begins further from its start is another step
+START_SHARE = 0.1  # largest distance of a response's start from its target, share of the step
 EXPECTED = (MoveTip.Result.NONE, MoveTip.Result.CANCELLED)
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How long an experiment takes over its parts."""
+    """Durations of the parts of an experiment."""
 
     step_s: float = 2.0
     table_7_deg: tuple[float, ...] = TABLE_7_DEG
     lap: bool = True
 
     def duration_s(self, name: str, steps: int) -> float:
-        """Of one experiment [s]."""
+        """Return the duration of one experiment [s]."""
         lap_s = self.lap * (FIRST_S + 2 * np.pi / PAPER_DEFLECTION_RAD_S)
         extra_s = (1 + 2 * len(self.table_7_deg)) * RESPONSE_S if name == 'bend' else lap_s
         return 2 * (FIRST_S + steps * self.step_s) + extra_s
 
 
 class ExperimentRunner:
-    """Drives one rig through experiments; `on_time(seconds)` is told how the time passes, `check()` may raise."""
+    """Run experiments on one rig.
+
+    Args:
+        session: Connection to the rig.
+        arm: The arm.
+        dynamics: Identified dynamics, for the shortest possible settling times.
+        pace: Durations of the parts of an experiment.
+        on_time: Called with the seconds that have passed since its last call.
+        check: Called often while waiting; raises if the rig has ended.
+    """
 
     def __init__(
         self,
@@ -58,27 +67,27 @@ class ExperimentRunner:
         on_time: Callable[[float], None],
         check: Callable[[], None],
     ):
-        self._session, self._arm, self._dynamics, self._pace = session, arm, dynamics, pace
-        self._on_time, self._check = on_time, check
+        self._session = session
+        self._arm = arm
+        self._dynamics = dynamics
+        self._pace = pace
+        self._on_time = on_time
+        self._check = check
 
     def run(self, experiment: Experiment, plant_seed: int | None) -> Result:
-        """All parts of one experiment.
+        """Run all parts of one experiment.
 
         Raises:
-            ExperimentError: If a step gets no truth, or the rig ends.
+            ExperimentError: If the true tip is missing during a step, or the rig ends.
         """
         start_s = self._session.now_s()
-        open_loop, closed_loop = (
-            self._pass(experiment, open_loop=True),
-            self._pass(experiment, open_loop=False),
-        )
+        open_loop = self._pass(experiment, open_loop=True)
+        closed_loop = self._pass(experiment, open_loop=False)
         responses = self._responses(experiment) if experiment.name == 'bend' else ()
-        lap, problems = (
-            self._lap(experiment)
-            if experiment.name == 'deflection' and self._pace.lap
-            else (None, [])
-        )
-        closed_loop = replace(closed_loop, problems=(*closed_loop.problems, *problems))
+        lap = None
+        if experiment.name == 'deflection' and self._pace.lap:
+            lap, problems = self._lap(experiment)
+            closed_loop = replace(closed_loop, problems=(*closed_loop.problems, *problems))
         session = self._session
         rates_hz = {
             name: round(series.rate_hz(start_s), 2)
@@ -99,7 +108,8 @@ class ExperimentRunner:
         )
 
     def _pass(self, experiment: Experiment, open_loop: bool) -> Run:
-        problems, stops_s = [], []
+        problems: list[str] = []
+        stops_s = []
         first_s = self._step(experiment, 0, open_loop, FIRST_S, problems)[1]
         for k in range(len(experiment.points_m)):
             stops_s.append(self._step(experiment, k, open_loop, self._pace.step_s, problems)[1])
@@ -118,7 +128,7 @@ class ExperimentRunner:
         )
 
     def _response(self, steps: Experiment, k: int, theta_deg: float) -> StepResponse:
-        """Step from target 0 to target k. After a fault, or a start elsewhere, both are repeated: a response begins at target 0."""
+        """Step from target 0 to target k; try again after a fault or a wrong start."""
         start_m, target_m = steps.points_m[0], steps.points_m[k]
         step_m = float(np.linalg.norm(target_m - start_m))
         for _ in range(ATTEMPTS):
@@ -147,7 +157,8 @@ class ExperimentRunner:
         path = targets(
             self._arm, 'deflection', np.full_like(phi_rad, experiment.theta_rad[0]), phi_rad
         )
-        times_s, problems = phi_rad / PAPER_DEFLECTION_RAD_S + 0.1, []
+        times_s = phi_rad / PAPER_DEFLECTION_RAD_S + 0.1
+        problems: list[str] = []
         for attempt in range(1, ATTEMPTS + 1):
             self._step(path, 0, False, FIRST_S, problems)
             start_s = self._session.now_s()
@@ -161,7 +172,7 @@ class ExperimentRunner:
             problems.append(f'continuous turn, attempt {attempt}: {ended.error_msg}')
         else:
             return None, problems
-        # the first and last half second are acceleration and braking
+        # Leave out acceleration and braking: the first and the last half second.
         seen_s, tips_m, _ = self._session.truth.since(start_s + 0.5, start_s + times_s[-1] - 0.5)
         wanted_m = np.stack(
             [np.interp(seen_s - start_s, times_s, axis_m) for axis_m in path.points_m.T], axis=1
@@ -183,19 +194,22 @@ class ExperimentRunner:
         duration_s: float,
         problems: list[str],
     ) -> tuple[float, float]:
-        """Go to target k and stay until the time is up; return start and end [s]. A fault on the way is noted, the step repeated."""
+        """Go to target k and wait until the time is up; return start and end [s].
+
+        A step with a fault is added to `problems` and repeated.
+        """
         for attempt in range(1, ATTEMPTS + 1):
             start_s, stop_s, problem = self._try_step(experiment, k, open_loop, duration_s)
             if problem is None:
                 return start_s, stop_s
             problems.append(f'step {k}, attempt {attempt}: {problem}')
-            duration_s = max(duration_s, FIRST_S)  # from wherever the fault has left the arm
-        return start_s, self._session.truth.stamps_s[-1]  # scored where the fault has left the arm
+            duration_s = max(duration_s, FIRST_S)  # the fault may have left the arm anywhere
+        return start_s, self._session.truth.stamps_s[-1]  # score the pose after the last fault
 
     def _try_step(
         self, experiment: Experiment, k: int, open_loop: bool, duration_s: float
     ) -> tuple[float, float, str | None]:
-        """Go to target k and stay until the time is up; return start and end [s], and what went wrong if anything did."""
+        """Go to target k and wait until the time is up; return start and end [s], and any fault."""
         session, start_s = self._session, self._session.now_s()
         result = session.move_tip(
             experiment.points_m[k],

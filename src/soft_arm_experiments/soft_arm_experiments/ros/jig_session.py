@@ -1,7 +1,4 @@
-"""Measure the ring on a calibration jig through the camera's topics.
-
-The virtual rig is started if it is wanted and none runs.
-"""
+"""Measure the ring on a calibration jig through the camera's topics."""
 
 import os
 import queue
@@ -29,23 +26,26 @@ from soft_arm_vision.ros.conversions import pictures_of, stamp_ns
 from soft_arm_vision.ros.newest_pair import NewestPair
 
 CAMERA = '/camera/camera'
-SETTLING_S = 0.1  # frames stamped sooner than this after a placement are not used
+SETTLING_S = 0.1  # time after a placement before which frames are not used
 FIND_RIG_S, START_RIG_S, CAMERA_S, SERVICE_S, STOP_S = 2.0, 30.0, 10.0, 5.0, 10.0
 
 
 class JigSession:
-    """A camera, and on the virtual rig the hand that moves the ring. Use as a context manager.
+    """Connection to the camera and, on the virtual rig, to the jig. Use as a context manager.
 
     Args:
         ring: The ring that is measured.
-        virtual: Move the ring of the virtual rig, which is started if none runs, and then stopped
-            at the end.
+        virtual: Whether to move the ring of the virtual rig. If none runs, one is started and
+            stopped at the end.
     """
 
     def __init__(self, ring: Ring, virtual: bool):
-        self._ring, self._virtual = ring, virtual
-        self._rig, self._pair, self._detector, self._info = None, None, RingDetector(ring), None
-        self._results = queue.SimpleQueue()
+        self._virtual = virtual
+        self._detector = RingDetector(ring)
+        self._rig: subprocess.Popen | None = None
+        self._pair: NewestPair | None = None
+        self._info: CameraInfo | None = None
+        self._results: queue.SimpleQueue[tuple[int, Detection]] = queue.SimpleQueue()
         self.started_rig = False
 
     def __enter__(self) -> 'JigSession':
@@ -80,7 +80,7 @@ class JigSession:
             unfinished.pop_all()
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *_: object) -> None:
         try:
             if self._virtual and self._info is not None and not self.started_rig:
                 self.place(-1)
@@ -102,7 +102,7 @@ class JigSession:
         """Put the virtual rig's ring on a peg, or back on the arm with -1.
 
         Raises:
-            VisionError: If the rig does not do it.
+            VisionError: If the rig refuses or does not answer.
         """
         future = self._place.call_async(PlaceRing.Request(peg=peg))
         self._spin_until(
@@ -114,10 +114,10 @@ class JigSession:
             raise VisionError(f'peg {peg}: {future.result().message}')
 
     def measure(self, frames: int) -> np.ndarray:
-        """Mean centre of the ring over frames taken from now on [m], optical frame, shape (3,).
+        """Return the ring's mean centre over the next frames [m], optical frame, shape (3,).
 
         Raises:
-            VisionError: If the ring is not seen in enough of them in time.
+            VisionError: If the ring is not detected in enough frames in time.
         """
         after_ns = self._node.get_clock().now().nanoseconds + int(1e9 * SETTLING_S)
         centres, reasons = [], []
@@ -139,7 +139,7 @@ class JigSession:
             limit_s,
             lambda: (
                 f'{len(centres)} of {frames} frames showed the ring within {limit_s:.0f} s: '
-                + (reasons[-1] if reasons else self._pair.trouble or 'no images came')
+                + (reasons[-1] if reasons else self._pair.trouble or 'no images arrived')
             ),
         )
         return np.mean(centres[:frames], axis=0)
@@ -158,7 +158,7 @@ class JigSession:
         cameras = self._node.count_publishers(f'{CAMERA}/color/camera_info')
         if cameras > 1:
             raise VisionError(
-                f'{cameras} nodes publish {CAMERA}/color/camera_info: end all but the '
+                f'{cameras} nodes publish {CAMERA}/color/camera_info: stop all but the '
                 'camera that is calibrated'
             )
         if mismatch := self._devices.mismatch(rig, devices):
@@ -182,18 +182,18 @@ class JigSession:
         while not self._place.wait_for_service(timeout_sec=0.5):
             if self._rig.poll() is not None:
                 raise VisionError(
-                    f'the virtual rig ended with exit code {self._rig.returncode}; its '
-                    'message stands above'
+                    f'the virtual rig ended with exit code {self._rig.returncode}; see its '
+                    'message above'
                 )
             if time.monotonic() > deadline:
                 raise VisionError(f'the virtual rig did not start within {START_RIG_S:.0f} s')
 
     def _on_info(self, info: CameraInfo) -> None:
-        with suppress(VisionError):  # no frame counts until the camera says what it is
+        with suppress(VisionError):  # no frame is used before the intrinsics are known
             self._intrinsics, self._info = Intrinsics.of_camera_info(info), info
 
     def _detect(self, colour: Image, depth: Image) -> None:
-        """In the worker thread."""
+        """Detect the ring; runs in the worker thread."""
         if self._info is None:
             return
         try:
@@ -210,12 +210,12 @@ class JigSession:
             if time.monotonic() > deadline:
                 raise VisionError(message if isinstance(message, str) else message())
             if self._pair is not None and not self._pair.alive:
-                raise VisionError('the images cannot be used; the error stands above')
+                raise VisionError('the images cannot be used; see the error above')
             self._executor.spin_once(timeout_sec=0.1)
 
 
 def _stop(process: subprocess.Popen) -> None:
-    """End a process group: SIGINT, and SIGKILL if it does not listen."""
+    """End a process group with SIGINT, then SIGKILL if it does not end in time."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)
         try:

@@ -1,4 +1,4 @@
-"""A program's connection to a running rig: records what it says, commands it, waits with deadlines."""
+"""Connect a program to a running rig: record its topics, command it, wait with deadlines."""
 
 import contextlib
 import threading
@@ -14,6 +14,7 @@ from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo
 
@@ -32,22 +33,22 @@ TRUTH_TOPIC = 'virtual_rig/debug/tip_truth'
 
 @dataclass
 class Series:
-    """Samples with stamp and arrival [s], grown by the spin thread."""
+    """Samples with stamp and time of arrival [s], appended by the spin thread."""
 
     stamps_s: list[float] = field(default_factory=list)
     arrivals_s: list[float] = field(default_factory=list)
-    values: list[np.ndarray] = field(default_factory=list)
+    values: list[np.ndarray | None] = field(default_factory=list)
 
-    def add(self, stamp_s: float, arrival_s: float, value) -> None:
+    def add(self, stamp_s: float, arrival_s: float, value: np.ndarray | None) -> None:
         """Append one sample."""
         self.arrivals_s.append(arrival_s)
         self.values.append(value)
-        self.stamps_s.append(stamp_s)  # last: its length is what readers use
+        self.stamps_s.append(stamp_s)  # last: readers go by its length
 
     def since(
         self, start_s: float, stop_s: float = np.inf
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Stamps, values and arrivals of the samples stamped in [start_s, stop_s]."""
+        """Return stamps, values and arrivals of the samples stamped in [start_s, stop_s]."""
         stamps_s = np.array(self.stamps_s)
         rows = np.flatnonzero((stamps_s >= start_s) & (stamps_s <= stop_s))
         return (
@@ -57,27 +58,31 @@ class Series:
         )
 
     def rate_hz(self, start_s: float) -> float:
-        """Samples per second [Hz] since a time."""
+        """Return the rate of the samples [Hz] since a time."""
         stamps_s = [s for s in self.stamps_s if s >= start_s]
         return (len(stamps_s) - 1) / (stamps_s[-1] - stamps_s[0]) if len(stamps_s) > 2 else 0.0
 
 
 class RigSession:
-    """Context manager; its node spins in a thread. Takes part in the domain of ROS_DOMAIN_ID.
+    """Connection to the rig in the domain of ROS_DOMAIN_ID. Use as a context manager.
+
+    A node spins in a thread.
 
     Args:
         robot: Robot file of the arm.
-        name: Of the node.
+        name: Name of the node.
     """
 
     def __init__(self, robot: Robot, name: str = 'experiment'):
-        self._robot, self._name = robot, name
-        self.truth, self.pressures, self.rings, self.images = Series(), Series(), Series(), Series()
+        self._robot = robot
+        self._name = name
+        self.truth = Series()
+        self.pressures = Series()
+        self.rings = Series()
+        self.images = Series()
         self.diagnostics: dict[str, dict[str, str]] = {}  # newest values of each node
         self.command_pa: np.ndarray | None = None  # sent at 50 Hz while set
-        self.commanded_by_others_s: float | None = (
-            None  # when a command of another node was last heard
-        )
+        self.commanded_by_others_s: float | None = None  # time of another node's last command
         self._changed, self._stopping = threading.Condition(), threading.Event()
 
     def __enter__(self) -> 'RigSession':
@@ -96,14 +101,11 @@ class RigSession:
         node.create_subscription(
             ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
-        self._command = (
-            None  # a publisher only while it commands: the controller takes no goal beside another
-        )
+        # Exists only while commands are sent: the controller accepts no goal while others may.
+        self._command: Publisher | None = None
         self.devices = DeviceWatch(node, ARM_EMULATION, NAMESPACE)
-        self._move, self._follow = (
-            ActionClient(node, MoveTip, 'move_tip'),
-            ActionClient(node, FollowPath, 'follow_path'),
-        )
+        self._move = ActionClient(node, MoveTip, 'move_tip')
+        self._follow = ActionClient(node, FollowPath, 'follow_path')
         node.create_timer(PERIOD_S, self._send_command)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(node)
@@ -111,7 +113,7 @@ class RigSession:
         self._thread.start()
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stopping.set()
         self._thread.join()
         self._executor.shutdown()
@@ -119,7 +121,7 @@ class RigSession:
         self._context.try_shutdown()
 
     def now_s(self) -> float:
-        """The rig's clock [s]."""
+        """Return the time on the rig's clock [s]."""
         return self.node.get_clock().now().nanoseconds * 1e-9
 
     def wait_for(
@@ -129,7 +131,7 @@ class RigSession:
         what: Callable[[], str],
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """Wait until a condition holds; it is looked at after every message, `check` may raise.
+        """Wait until a condition holds, testing it after every message; `check` may raise.
 
         Raises:
             ExperimentError: If it does not hold in time.
@@ -141,12 +143,13 @@ class RigSession:
                 left_s = deadline_s - time.monotonic()
                 if left_s <= 0:
                     raise ExperimentError(
-                        f"waited {timeout_s:.0f} s for {what()}: see `softarm doctor` and the rig's log"
+                        f'waited {timeout_s:.0f} s for {what()}: see `softarm doctor` and '
+                        "the rig's log"
                     )
                 self._changed.wait(min(left_s, 0.5))
 
     def missing(self) -> str:
-        """What a rig that is ready has and this one has not; empty when it is ready."""
+        """List what the rig still lacks before it is ready; empty when it is."""
         seen = {'pressures': self.pressures, 'ring_pose': self.rings, 'camera_info': self.images}
         lacking = [name for name, series in seen.items() if len(series.stamps_s) < 5]
         lacking += [
@@ -168,7 +171,7 @@ class RigSession:
         tolerance_m: float,
         timeout_s: float,
     ):
-        """Send a goal; returns a function that gives its result, or None while it runs."""
+        """Send a goal; return a function that returns its result, or None while it runs."""
         goal = MoveTip.Goal(
             target=_target(point_m, lengths_m),
             tolerance_m=tolerance_m,
@@ -179,7 +182,7 @@ class RigSession:
         return self._send(self._move, goal)
 
     def follow_path(self, points_m, lengths_m, times_s, held: list[str]):
-        """Send a path, closed loop; returns a function that gives its result, or None while it runs."""
+        """Send a path to follow in closed loop; return a function as `move_tip` does."""
         waypoints = [_target(p, lengths) for p, lengths in zip(points_m, lengths_m, strict=True)]
         return self._send(
             self._follow,
@@ -196,8 +199,8 @@ class RigSession:
                 lambda done: results.append(done.result().result)
             )
 
-        # Where the executor spins: sent from here, an answer that overtakes the end of the call
-        # would find nobody waiting, and be dropped.
+        # Send in the spin thread: sent from this one, an answer that arrives before the call
+        # returns would be dropped.
         self._executor.create_task(lambda: client.send_goal_async(goal).add_done_callback(accepted))
         return lambda: results[0] if results else None
 
@@ -238,7 +241,7 @@ class RigSession:
             self.commanded_by_others_s = self.now_s()
 
     def _send_command(self) -> None:
-        command_pa = self.command_pa  # which another thread sets
+        command_pa = self.command_pa  # set by another thread
         if command_pa is not None:
             self._command = self._command or self.node.create_publisher(
                 ChamberPressures, 'pressure_command', qos.COMMAND

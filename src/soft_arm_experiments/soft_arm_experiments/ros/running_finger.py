@@ -1,4 +1,4 @@
-"""The finger of a running cell, real or virtual, for its calibration: sets pressures, waits for them, and takes pictures."""
+"""Calibrate the finger of a running cell, real or virtual: set pressures and take pictures."""
 
 import queue
 import time
@@ -24,16 +24,16 @@ from soft_arm_vision.ros.newest_pair import NewestPair
 
 GRIPPER, CAMERA = '/gripper', '/finger_camera'
 COMMAND_PERIOD_S = 0.05
-NEAR_PA = 3e3  # regulators are off by 1 % or so; the sensor's reading is what counts
+NEAR_PA = 3e3  # regulators are off by about 1 %; the calibration uses the sensor's reading
 STILL_PA, STILL_S = 300.0, 1.0
 FIND_S, SETTLE_S, PICTURE_S = 10.0, 15.0, 5.0
 
 
 class RunningFinger:
-    """As `finger_session.VirtualFinger`, through the topics of the gripper and its camera. Use as a context manager.
+    """A `finger_session.Finger` through the topics of the gripper and its camera.
 
-    Commands stop when it ends, and the driver then vents the finger, as it does when this program
-    dies.
+    Use as a context manager. When it ends or this program dies, the commands stop, and the driver
+    vents the finger.
 
     Args:
         robot: Robot file of the finger.
@@ -41,10 +41,12 @@ class RunningFinger:
     """
 
     def __init__(self, robot: Robot, frames: int):
-        self._robot, self._frames = robot, frames
+        self._robot = robot
+        self._frames = frames
         self._target_pa: float | None = None
         self._readings: list[tuple[float, float]] = []  # when [s], pressure [Pa]
-        self._info, self._taken = None, queue.SimpleQueue()
+        self._info: CameraInfo | None = None
+        self._taken: queue.SimpleQueue[tuple[Image, Image]] = queue.SimpleQueue()
 
     def __enter__(self) -> 'RunningFinger':
         self._context = rclpy.Context()
@@ -91,7 +93,7 @@ class RunningFinger:
             unfinished.pop_all()
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._pair.close()
         self._executor.shutdown()
         self._node.destroy_node()
@@ -99,7 +101,7 @@ class RunningFinger:
 
     @property
     def intrinsics(self) -> Intrinsics:
-        """Of the camera."""
+        """Intrinsics of the camera."""
         return Intrinsics.of_camera_info(self._info)
 
     @property
@@ -108,31 +110,34 @@ class RunningFinger:
         return self._devices.devices
 
     def check_devices(self, rig: str, devices: str) -> None:
-        """Make sure that the cell has these devices. Raises VisionError if it has not."""
+        """Raise VisionError unless the cell has these devices."""
         if mismatch := self._devices.mismatch(rig, devices):
             raise VisionError(f'{mismatch}; nothing was saved')
 
     def settle(self, target_pa: float) -> float:
-        """Go to a pressure and wait until it stands still; the mean [Pa] of what was read meanwhile.
+        """Set a pressure, wait until it has settled, and return the mean of the readings [Pa].
 
         Raises:
-            VisionError: If it does not come there.
+            VisionError: If the pressure does not settle near the target.
         """
-        self._target_pa, self._since_s = target_pa, time.monotonic()
+        self._target_pa = target_pa
+        self._since_s = time.monotonic()
         self._readings.clear()
         self._spin_until(
             self._still,
             SETTLE_S,
             lambda: (
-                f'pressure {self._readings[-1][1] if self._readings else float("nan"):.0f} Pa did not stand within {NEAR_PA:.0f} Pa of '
-                f'{target_pa:.0f} Pa in {SETTLE_S:.0f} s: is the driver active, and nobody else commanding?'
+                f'pressure {self._readings[-1][1] if self._readings else float("nan"):.0f} Pa did '
+                f'not settle within {NEAR_PA:.0f} Pa of {target_pa:.0f} Pa in {SETTLE_S:.0f} s: '
+                'is the driver active, and does no other node command it?'
             ),
         )
         return float(np.mean([pressure_pa for _, pressure_pa in self._readings]))
 
     def pictures(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Colour and depth taken from now on, `frames` times. Raises VisionError if too few come."""
-        after_ns, found = self._node.get_clock().now().nanoseconds, []
+        """Return the next `frames` pairs of colour and depth; raise VisionError if late."""
+        after_ns = self._node.get_clock().now().nanoseconds
+        found: list[tuple[np.ndarray, np.ndarray]] = []
 
         def enough() -> bool:
             while not self._taken.empty():
@@ -146,13 +151,14 @@ class RunningFinger:
             enough,
             limit_s,
             lambda: (
-                f'{len(found)} of {self._frames} pictures came in {limit_s:.0f} s: {self._pair.trouble}'
+                f'{len(found)} of {self._frames} pictures arrived in {limit_s:.0f} s: '
+                f'{self._pair.trouble}'
             ),
         )
         return found[: self._frames]
 
     def _still(self) -> bool:
-        """Whether all readings of the last STILL_S are near the target and near each other; older ones are dropped."""
+        """Return whether all readings of the last `STILL_S` agree and are near the target."""
         now_s = time.monotonic()
         self._readings = [reading for reading in self._readings if reading[0] > now_s - STILL_S]
         values_pa = [pressure_pa for _, pressure_pa in self._readings]

@@ -18,20 +18,18 @@ def weighted(arm, lengths_m, present_m):
 
 
 def closed(arm, first_m, target_m):
-    """Lengths (k, 6) of both modules for lengths (k, 3) of the first: the one arc of the second that ends at the target."""
-    first = pcc.arc_transforms(first_m @ arm.arcs_from_lengths_matrix[:3, :3].T)
+    """Return lengths (k, 6) of both modules that reach the target with lengths (k, 3) of the first."""
+    first_arcs = arm.configuration(np.concatenate([first_m, first_m], axis=1)).arcs[:, 0]
+    first = pcc.arc_transforms(first_arcs)
     x, y, z = ((target_m - first[:, :3, 3])[:, None, :] @ first[:, :3, :3])[:, 0].T
     half = np.arctan2(np.hypot(x, y), z)  # the chord leaves at half the bend
     ell_m = np.hypot(np.hypot(x, y), z) / np.sinc(half / np.pi)
-    second_m = (
-        pcc.arcs_from_polar(2 * half, np.arctan2(y, x), ell_m)
-        @ arm.lengths_from_arcs_matrix[3:, 3:].T
-    )
-    return np.concatenate([first_m, second_m], axis=1)
+    second_arcs = pcc.arcs_from_polar(2 * half, np.arctan2(y, x), ell_m)
+    return arm.lengths_from_arcs(np.stack([first_arcs, second_arcs], axis=1))
 
 
 def grid_score(arm, target_m, present_m, cells=36, zooms=5):
-    """Least score of a grid over the first module's lengths, then of finer grids about the best nodes."""
+    """Return the least score of a grid over the first module's lengths, refined at its best nodes."""
     low, high = arm.length_limits_m
     steps_m, nodes = (high - low)[:3] / (cells - 1), np.linspace(0.0, 1.0, cells)
     first_m = (
@@ -63,7 +61,7 @@ def test_no_grid_finds_a_better_solution(paper_arm, seed):
 
 
 def test_staying_where_it_is_is_the_least_change(paper_arm):
-    """With weight on the change of angle only, the present pose has the score 0: a kink in all segments."""
+    """Weigh the change of angle only: the present pose has score 0, at a kink of all segments."""
     weights = paper_arm.robot.ik_weights.model_copy(update={'bend_growth': 0.0, 'stiffness': 0.0})
     arm = type(paper_arm)(paper_arm.robot.model_copy(update={'ik_weights': weights}))
     present_m = np.random.default_rng(3).uniform(*arm.length_limits_m)

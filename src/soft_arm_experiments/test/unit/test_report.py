@@ -67,5 +67,5 @@ def test_deflection_report_states_the_turn(arm, tmp_path):
     run = Run(np.arange(5.0), e.points_m, e.points_m, ())
     result = Result(e, None, run, run, (), Lap(0.52, 0.519, 0.02, 0.0012, 0.003), {}, {})
     text = write_report(result, tmp_path).read_text()
-    assert '0.52 rad/s (standard deviation 0.02)' in text and 'a rig that was running' in text
+    assert '0.52 rad/s (standard deviation 0.02)' in text and 'a running rig' in text
     assert result.as_json()['settle_s'] is None
