@@ -1,17 +1,13 @@
-"""The valve board.
-
-Several channels with one set point each, faults, key and watchdog of its own.
-"""
+"""Valve board: several channels with one set point each, and its own faults, key and watchdog."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import RegisterMap, Value
+from pneumatic_driver.register_map import RegisterMap, State, Values
 
 _EXPLAINED = {
     'foreign_master': 'another Modbus client wrote to the board: find and stop it, then clear the '
@@ -22,14 +18,14 @@ _READ = ('pressure', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns'
 
 @dataclass(frozen=True)
 class BoardExchange(Exchange):
-    """What one cycle with a valve board brought.
+    """Result of one cycle with a valve board.
 
     Attributes:
-        drives_pa: What the board asks of its valves now, after its slew limit, shape (channels,)
-            [Pa].
-        uptime_s: Since the board started [s].
+        drives_pa: Pressures commanded to the valves now, after the board's slew limit, shape
+            (channels,) [Pa].
+        uptime_s: Time since the board started [s].
         supply_pa: Supply pressure [Pa].
-        overruns: Passes of the board's own loop that took too long.
+        overruns: Number of passes of the board's own loop that took too long.
     """
 
     drives_pa: np.ndarray
@@ -50,13 +46,11 @@ class Board(Device):
         return np.array([self._target.si(self._target.raw(target_pa)) for target_pa in targets_pa])
 
     async def _cycle(self, targets_pa: np.ndarray | None) -> BoardExchange:
-        values = (
-            {}
-            if targets_pa is None
-            else {'target': list(targets_pa / SI_PER_UNIT[self._target.unit])}
-        )
+        values: dict[str, float | list[float]] = {}
+        if targets_pa is not None:
+            values['target'] = (targets_pa / SI_PER_UNIT[self._target.unit]).tolist()
         if values or self._hold is not None:
-            values |= self._next_heartbeat()
+            values.update(self._next_heartbeat())
         started_s = time.monotonic()
         state, heartbeat = await self._write_and_read(values), self.map.heartbeat
         if values and heartbeat is not None and state[heartbeat.echo] != self._heartbeat:
@@ -67,7 +61,7 @@ class Board(Device):
         at_s = time.monotonic()
         return self._read_out(state, at_s, at_s - started_s, targets_pa)
 
-    async def _write_and_read(self, values: dict[str, Value]) -> dict:
+    async def _write_and_read(self, values: Values) -> State:
         poll, conventions = self.map.polls[0], self.map.conventions
         spans = self.map.encode(values) if values else []
         if len(spans) == 1 and conventions.cycle_fc == 23:
@@ -85,7 +79,7 @@ class Board(Device):
         return self.map.decode(poll.start, words)
 
     def _read_out(
-        self, state: Mapping, at_s: float, round_trip_s: float, applied_pa: np.ndarray | None
+        self, state: State, at_s: float, round_trip_s: float, applied_pa: np.ndarray | None
     ) -> BoardExchange:
         pressures_pa, drives_pa = np.array(state['pressure']), np.array(state['drive'])
         own = tuple(name for name, latched in state['faults'].items() if latched)
@@ -95,7 +89,7 @@ class Board(Device):
         running, restarted = state['status']['run'], state['uptime'] < self._uptime_s
         self._uptime_s = state['uptime']
         if not state['status'].get('held', True):
-            self._hold = None  # it has lapsed, or the board was restarted
+            self._hold = None  # the hold has lapsed, or the board was restarted
         halted = f'latched {", ".join(found)}' if found else ''
         if not running:
             causes = [

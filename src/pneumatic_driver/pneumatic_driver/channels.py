@@ -1,4 +1,4 @@
-"""Which chamber of the robot hangs on which channel of the board."""
+"""Assignment of the robot's chambers to the channels of the board."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ from soft_arm_description.robot import Robot
 
 
 class ChannelMap:
-    """Chambers of a robot file, with their pressure limits, on the channels of a board.
+    """Maps the chambers of a robot file, with their pressure limits, to the channels of a board.
 
     Args:
-        robot: Gives chambers, channels and limits.
+        robot: Robot file with chambers, channels and limits.
         map_name: The board's register map, for messages.
-        channels: How many channels the board has.
+        channels: Number of the board's channels.
 
     Raises:
         RobotFileError: If the robot's chambers do not fit on the board's channels.
@@ -27,9 +27,9 @@ class ChannelMap:
         self._channels = channels
 
     def to_channels(self, names: Sequence[str], pressures_pa: Sequence[float]) -> np.ndarray:
-        """Set points by channel, shape (channels,) [Pa] gauge.
+        """Return the set points by channel, shape (channels,) [Pa] gauge.
 
-        Channels without a chamber get ambient pressure.
+        Channels without a chamber are set to ambient pressure.
 
         Raises:
             CommandError: If the names are not exactly the robot's chambers, or a pressure is not
@@ -61,5 +61,5 @@ class ChannelMap:
         return targets_pa
 
     def to_chambers(self, by_channel: np.ndarray) -> np.ndarray:
-        """Values by channel in the order of `chambers`."""
+        """Reorder values by channel into the order of `chambers`."""
         return by_channel[self._indices]

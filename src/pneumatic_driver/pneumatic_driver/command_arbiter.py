@@ -11,7 +11,7 @@ from pneumatic_driver.errors import CommandError
 
 
 class CommandArbiter:
-    """Who commands now. Times are on one clock [s].
+    """Records which source commands; all times are on one clock [s].
 
     Args:
         hold_s: Silence after which another source may command [s].

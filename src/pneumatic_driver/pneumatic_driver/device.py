@@ -1,9 +1,7 @@
-"""What every pneumatic device on Modbus has in common.
+"""Base of every pneumatic device on Modbus: connect, verify, exchange, enable, vent.
 
-Connect and verify, exchange set points for measurements, enable, vent.
-
-Nothing here retries a write, and nothing brings a set point back: after a new connection the device
-is vented until `enable`.
+No write is ever repeated and no set point restored: after a new connection the device stays vented
+until `enable`.
 """
 
 import asyncio
@@ -11,10 +9,12 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
 from pymodbus.exceptions import ModbusException
 
@@ -28,13 +28,14 @@ from pneumatic_driver.errors import (
 )
 from pneumatic_driver.hold import Hold, name_text, name_words, own_name
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import RegisterMap, Value
+from pneumatic_driver.register_map import RegisterMap, State, Value, Values
 from pneumatic_driver.sensor_check import SensorCheck
 
 _log = logging.getLogger(__name__)
 _KEPT_FRAMES = 20
 _DUMP_PERIOD_S = 5.0
-# for a hold whose host was killed: several watchdog times, since a busy emulator's clock is slower
+# Time for the hold of a killed host to lapse: several watchdog times, since the clock of an emulator
+# is slow on a busy machine.
 _LAPSE_S = 1.0
 _CLAIM_PERIOD_S = 0.05
 _BUSY = 6
@@ -53,19 +54,19 @@ _EXCEPTIONS = {
 
 @dataclass(frozen=True)
 class Exchange:
-    """What one cycle brought; pressures are gauge.
+    """Result of one cycle; pressures are gauge.
 
     Attributes:
-        at_s: When the answer came, on the monotonic clock [s].
-        round_trip_s: From request to answer [s].
-        pressures_pa: Measured, shape (channels,) [Pa].
-        targets_pa: Set points that were written, rounded to the device's steps, shape (channels,)
-            [Pa]; None if none were.
-        running: Whether the device drives its outputs as it was told; False: vented, held, or told
-            otherwise by somebody else.
-        faults: Latched faults: the device's own by their names in the register map, and those that
-            the driver found.
-        halted: Why it does not run, or may not go on, for people; '' when all is well.
+        at_s: Time of the answer on the monotonic clock [s].
+        round_trip_s: Time from request to answer [s].
+        pressures_pa: Measured pressures, shape (channels,) [Pa].
+        targets_pa: Written set points, rounded to the device's steps, shape (channels,) [Pa]; None
+            if none were written.
+        running: Whether the device drives its outputs as commanded; False if it is vented, held, or
+            commanded by another client.
+        faults: Latched faults: the device's own by their names in the register map, and those found
+            by the driver.
+        halted: Reason why the device does not run or must not go on, in words; '' if there is none.
     """
 
     at_s: float
@@ -81,11 +82,11 @@ class Device(ABC):
     """A device on its link. Coroutines of one device must not run at the same time.
 
     Args:
-        register_map: What its registers mean and where it is.
-        accept_unverified_map: Name of the map's device, to write with a map that was never checked
-            against it.
+        register_map: Meaning of its registers, and its link.
+        accept_unverified_map: Name of the map's device: permits writing with a map that was never
+            verified on the device.
         read: Registers that every cycle reads: the map must have them in its first poll.
-        channels: How many pressures it measures and sets.
+        channels: Number of pressures that it measures and sets.
     """
 
     def __init__(
@@ -115,15 +116,12 @@ class Device(ABC):
             else [limit * SI_PER_UNIT[pressure.unit] for limit in pressure.valid]
         )
         self._sensors = SensorCheck(channels, valid_pa)
-        self._found: dict[
-            str, None
-        ] = {}  # faults that this side has latched, in the order in which they came
+        self._found: dict[str, None] = {}  # faults latched by the driver, oldest first
         self._client: AsyncModbusTcpClient | AsyncModbusSerialClient | None = None
         self._heartbeat = 0
-        self._hold: Hold | None = (
-            None  # where the map has a session: while this host holds the device
-        )
-        self._written: dict[str, Value] = {}  # interlocks and shared words depend on it
+        self._hold: Hold | None = None  # while this host holds a device that has a session
+        # the values written last, on which interlocks and shared words depend
+        self._written: dict[str, float | str | Sequence[float]] = {}
         self._last_good_s: float | None = None
         self._dumped_s = -_DUMP_PERIOD_S
 
@@ -134,19 +132,14 @@ class Device(ABC):
 
     @property
     def connected(self) -> bool:
-        """Whether there is a connection.
-
-        It says nothing about the device at its other end, see `age_s`.
-        """
+        """Whether the connection is open; whether the device answers is told by `age_s`."""
         return self._client is not None and self._client.connected
 
     async def connect(self) -> None:
-        """Connect, check that the device speaks this map, and hold it. It is left as it is.
-
-        Vented, if nobody else drives it.
+        """Connect, check that the device is one of this map, and hold it; its state is not changed.
 
         Raises:
-            LinkError: If it does not answer or speaks another map.
+            LinkError: If it does not answer or is of another map.
             HeldError: If another host holds it.
             RefusedError: If it answers with a Modbus exception.
         """
@@ -158,31 +151,28 @@ class Device(ABC):
             raise
 
     async def hold(self, wait_s: float = 0.0) -> None:
-        """Hold the device, if its map has a session: claim it where that was not done, or was lost.
+        """Claim the device if its map has a session and this host does not hold it yet.
 
-        A device without a session cannot be held; there a heartbeat that counts says that another
-        host drives it.
+        A device without a session cannot be held; if `wait_s` is given, check by its heartbeat that
+        no other host drives it.
 
         Args:
-            wait_s: How long to wait for the end of another host's hold [s].
+            wait_s: Longest time to wait for the end of another host's hold [s].
 
         Raises:
             HeldError: If another host still holds it, or drives it. Nothing was changed.
             LinkError: If the device does not answer.
         """
-        session = self.map.session
+        session, heartbeat = self.map.session, self.map.heartbeat
         if self.read_only:
             return
-        if session is None:
+        if session is None or heartbeat is None:  # a session needs a heartbeat
             if wait_s:
-                await self._see_nobody_drives()
+                await self._check_not_driven()
             return
-        silent = (
-            self._hold is not None and (self.age_s or 0.0) > self.map.heartbeat.device_timeout_s
-        )
-        if (
-            silent and await self._holder() != own_name()
-        ):  # by now it may be another's, whom a code of ours would stop
+        silent = self._hold is not None and (self.age_s or 0.0) > heartbeat.device_timeout_s
+        # Another host may have claimed it meanwhile; a code of ours would vent it.
+        if silent and await self._holder() != own_name():
             self._hold = None
         end_s, words = time.monotonic() + wait_s, self.map.registers[session.holder].count
         while self._hold is None:
@@ -199,17 +189,15 @@ class Device(ABC):
                     raise await self._held() from error
                 await asyncio.sleep(_CLAIM_PERIOD_S)
 
-    async def _see_nobody_drives(self) -> None:
+    async def _check_not_driven(self) -> None:
         heartbeat, first = self.map.heartbeat, None
-        end_s = time.monotonic() + (
-            heartbeat.device_timeout_s if heartbeat else 0.0
-        )  # who lets it stand for longer has let it vent
-        while heartbeat is not None and time.monotonic() < end_s:
-            register = self.map.registers[heartbeat.echo]
-            beat = self.map.decode(register.addr, await self._read(register.addr, register.words))[
-                heartbeat.echo
-            ]
-            if beat == 0.0:  # as it boots
+        if heartbeat is None:
+            return
+        # A heartbeat that stands still for longer has vented the device.
+        end_s = time.monotonic() + heartbeat.device_timeout_s
+        while time.monotonic() < end_s:
+            beat = await self._read_register(heartbeat.echo)
+            if beat == 0.0:  # its value after a start
                 return
             if first not in (None, beat):
                 raise HeldError(
@@ -220,12 +208,13 @@ class Device(ABC):
             await asyncio.sleep(_CLAIM_PERIOD_S)
 
     async def _holder(self) -> str:
-        register = self.map.registers[self.map.session.holder]
-        return name_text(
-            self.map.decode(register.addr, await self._read(register.addr, register.words))[
-                self.map.session.holder
-            ]
-        )
+        assert self.map.session is not None  # only devices with a session have a holder
+        return name_text(await self._read_register(self.map.session.holder))
+
+    async def _read_register(self, name: str) -> Any:
+        register = self.map.registers[name]
+        words = await self._read(register.addr, register.words)
+        return self.map.decode(register.addr, words)[name]
 
     async def _held(self) -> HeldError:
         return HeldError(
@@ -237,7 +226,7 @@ class Device(ABC):
     async def _open(self) -> None:
         self.close()
         link = self.map.link
-        options = {
+        options: dict[str, Any] = {
             'timeout': link.timeout_s,
             'retries': 0,
             'reconnect_delay': 0,
@@ -270,11 +259,8 @@ class Device(ABC):
         deadline_s = time.monotonic() + (link.boot_s if link.kind == 'rtu' else 0.0)
         if identity is None:
             poll = self.map.polls[0]
-            self._check_plausible(
-                self.map.decode(
-                    poll.start, await self._first_answer(poll.start, poll.count, deadline_s)
-                )
-            )
+            words = await self._first_answer(poll.start, poll.count, deadline_s)
+            self._check_plausible(self.map.decode(poll.start, words))
             return
         register = self.map.registers[identity.id_register]
         words = await self._first_answer(register.addr, register.words, deadline_s)
@@ -282,11 +268,10 @@ class Device(ABC):
         if found != identity.value:
             raise LinkError(
                 f'{link}: the device says map id {found:g}, map {self.map.device.name!r} is for '
-                f'{identity.value:g}: '
-                f'use the map of this device, or flash the firmware of this map'
+                f'{identity.value:g}: use the map of this device, or flash the firmware of this map'
             )
 
-    def _check_plausible(self, state: Mapping) -> None:
+    def _check_plausible(self, state: State) -> None:
         """Check a device without an identity: its set points must be within their ranges."""
         for name, register in self.map.registers.items():
             if name not in state or register.range is None:
@@ -296,8 +281,8 @@ class Device(ABC):
             if not np.all((low <= values) & (values <= high)):
                 raise LinkError(
                     f'{self.map.link}: register {name!r} holds {values}, outside its range '
-                    f'[{low:g}, {high:g}] in SI units: '
-                    f'map {self.map.device.name!r} is not the map of this device'
+                    f'[{low:g}, {high:g}] in SI units: map {self.map.device.name!r} is not the map of '
+                    'this device'
                 )
 
     async def _first_answer(self, address: int, count: int, deadline_s: float) -> list[int]:
@@ -310,10 +295,7 @@ class Device(ABC):
                 await asyncio.sleep(self.map.link.timeout_s)
 
     def close(self) -> None:
-        """Close the connection.
-
-        The device's own watchdog, if it has one, vents it if it was enabled.
-        """
+        """Close the connection; an enabled device is vented by its own watchdog if it has one."""
         self.enabled = False
         self._last_good_s = None
         self._hold = None
@@ -322,47 +304,46 @@ class Device(ABC):
             self._client.close()
             self._client = None
 
-    def checked(self, targets_pa: Sequence[float]) -> np.ndarray:
-        """Set points as the device can hold them: rounded to its steps.
+    def checked(self, targets_pa: ArrayLike) -> np.ndarray:
+        """Return the set points rounded to the device's steps, shape (channels,) [Pa].
 
         Raises:
             CommandError: If one is not finite or outside the map's limits, or their number is
                 wrong.
         """
-        targets_pa = np.asarray(targets_pa, dtype=float)
-        if targets_pa.shape != (self.channels,):
+        targets = np.asarray(targets_pa, dtype=float)
+        if targets.shape != (self.channels,):
             raise CommandError(
-                f'{targets_pa.size} set points: channels of this device: {self.channels}, give '
+                f'{targets.size} set points: channels of this device: {self.channels}, give '
                 'one for each'
             )
         low_pa, high_pa = (1e3 * limit for limit in self.map.limits.pressure_kpa)
-        for channel, target_pa in enumerate(targets_pa):
+        for channel, target_pa in enumerate(targets):
             if not (np.isfinite(target_pa) and low_pa <= target_pa <= high_pa):
                 raise CommandError(
                     f'channel {channel}: {target_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] '
                     'Pa: nothing was written'
                 )
-        return self._rounded(targets_pa)
+        return self._rounded(targets)
 
-    async def exchange(self, targets_pa: Sequence[float] | None = None) -> Exchange:
-        """One cycle: set points and heartbeat are written, measurements read. None.
+    async def exchange(self, targets_pa: ArrayLike | None = None) -> Exchange:
+        """Run one cycle: write set points and heartbeat, read measurements.
 
-        Only read, the device stays as it is.
+        Args:
+            targets_pa: Set points, shape (channels,) [Pa] gauge; None: leave those of the device.
 
         Raises:
             CommandError: If a set point is refused, or the device is not enabled; nothing is
                 written.
-            LinkError: If no answer, or one to an earlier request, comes back. The write is not
+            LinkError: If there is no answer, or one to an earlier request. The write is not
                 repeated.
-            HeldError: If another host holds it by now.
+            HeldError: If another host has claimed it meanwhile.
             RefusedError: If the device answers with a Modbus exception.
         """
-        if targets_pa is not None:
-            if not self.enabled:
-                raise CommandError('the device is vented and takes no set points: enable it first')
-            targets_pa = self.checked(targets_pa)
+        if targets_pa is not None and not self.enabled:
+            raise CommandError('the device is vented and takes no set points: enable it first')
         try:
-            exchange = await self._cycle(targets_pa)
+            exchange = await self._cycle(None if targets_pa is None else self.checked(targets_pa))
         except RefusedError as error:
             if self._hold is None or error.code != _BUSY:
                 raise
@@ -390,9 +371,7 @@ class Device(ABC):
         self.enabled = True
 
     async def vent(self) -> None:
-        """Vent every chamber, connecting first if there is no connection.
-
-        And see that the device says so.
+        """Vent every chamber and check that the device reports it; connect first if necessary.
 
         Raises:
             LinkError: If the device does not answer, or still runs; then its own watchdog vents it.
@@ -401,7 +380,7 @@ class Device(ABC):
         self.enabled = False
         self._check_may_write()
         if not self.connected:
-            await self._open()  # who only vents need not hold it
+            await self._open()  # a device can be vented without holding it
         for step in self.map.safe_sequence:
             await self._write_step(step)
         if (await self.exchange()).running:
@@ -410,9 +389,9 @@ class Device(ABC):
             )
 
     async def clear_faults(self) -> None:
-        """Clear latched faults, the device's with its key if it may be written.
+        """Clear the driver's latched faults, and the device's if its map may be used for writing.
 
-        It stays vented, and what still holds is latched again.
+        The device stays vented; a fault that persists is latched again.
         """
         for step in [] if self.read_only else self.map.fault_clear_sequence:
             await self._write_step(step)
@@ -421,24 +400,23 @@ class Device(ABC):
 
     @abstractmethod
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
-        """Set points as its registers can hold them [Pa]."""
+        """Return the set points rounded to the steps of the device's registers [Pa]."""
 
     @abstractmethod
     async def _cycle(self, targets_pa: np.ndarray | None) -> Exchange:
-        """One cycle with set points that its registers can hold."""
+        """Run one cycle with set points of `_rounded`."""
 
     def _check_may_write(self) -> None:
         if self.read_only:
             device = self.map.device
             raise RefusedError(
                 f'register map {device.name!r} was never verified on the device ({device.source}) '
-                f'and {self.map.link} is '
-                'not this machine: it may only read; check the map, or set '
+                f'and {self.map.link} is not this machine: it may only read; check the map, or set '
                 f'accept_unverified_map:={device.name}'
             )
 
     def _latch(self, faults: Sequence[str]) -> tuple[str, ...]:
-        """Every fault that this side has found since they were cleared."""
+        """Latch these faults; return all that were found since the last `clear_faults`."""
         self._found |= dict.fromkeys(faults)
         return tuple(self._found)
 
@@ -448,19 +426,16 @@ class Device(ABC):
         if self._hold is not None:
             self._heartbeat = self._hold.next_code()
         else:
-            self._heartbeat = (
-                self._heartbeat % 0xFFFF + 1
-            )  # never 0, which is what a device holds that has just started
+            self._heartbeat = self._heartbeat % 0xFFFF + 1  # never 0, the value after a start
         return {self.map.heartbeat.counter: float(self._heartbeat)}
 
-    async def _write_step(self, step: Mapping[str, Value]) -> None:
-        await self._write_values(
-            {**step, **self._next_heartbeat()} if self._hold is not None else dict(step)
-        )
+    async def _write_step(self, step: dict[str, Value]) -> None:
+        code = self._next_heartbeat() if self._hold is not None else {}
+        await self._write_values({**step, **code})
 
-    async def _write_values(self, values: dict[str, Value]) -> None:
+    async def _write_values(self, values: Values) -> None:
         spans = self.map.encode(values, self._written)
-        self._written |= values
+        self._written.update(values)
         for address, words in spans:
             await self._write(address, words)
 
@@ -468,9 +443,8 @@ class Device(ABC):
         return address - self.map.conventions.address_base
 
     async def _read(self, address: int, count: int) -> list[int]:
-        method = {3: 'read_holding_registers', 4: 'read_input_registers'}[
-            self.map.conventions.read_fc
-        ]
+        holding = self.map.conventions.read_fc == 3
+        method = 'read_holding_registers' if holding else 'read_input_registers'
         return await self._request(method, address=self._wire(address), count=count)
 
     async def _write(self, address: int, values: list[int]) -> None:
@@ -479,7 +453,7 @@ class Device(ABC):
         else:
             await self._request('write_registers', address=self._wire(address), values=values)
 
-    async def _request(self, method: str, **arguments) -> list[int]:
+    async def _request(self, method: str, **arguments: int | list[int]) -> list[int]:
         if not self.connected:
             raise self._failed('not connected')
         try:
@@ -492,17 +466,15 @@ class Device(ABC):
             code = answer.exception_code
             raise RefusedError(
                 f'{self.map.link}: {method} {arguments}: the device answers exception {code} '
-                f'({_EXCEPTIONS.get(code, "unknown")}); '
-                f'nothing was changed',
+                f'({_EXCEPTIONS.get(code, "unknown")}); nothing was changed',
                 code,
             )
         return answer.registers
 
     def _failed(self, what: str) -> LinkError:
         now_s = time.monotonic()
-        if (
-            self._last_good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S
-        ):  # a device that was never reached has left no trace
+        # a device that was never reached has left no frames
+        if self._last_good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S:
             self._dumped_s = now_s
             _log.warning('%s: %s', self.map.link, what)
             _log.debug('last frames of %s: %s', self.map.link, ' | '.join(self.frames))

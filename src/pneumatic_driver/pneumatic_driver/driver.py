@@ -1,20 +1,19 @@
-"""Keeps one pneumatic device in exchange at a fixed rate, in a thread of its own.
+"""Exchanges set points and measurements with one device at a fixed rate, in its own thread.
 
-And vents it whenever it must.
-
-The device is driven only while armed, and only while commands come: it is vented when they stop,
-when the link is lost, when it reports a fault or does what it was not told, and when the driver
-closes. Link loss and faults disarm: nothing moves again before `arm`. Old set points are never
-replayed.
+The device is driven only while armed and while commands come. It is vented when they stop, when the
+link is lost, when it reports a fault or disobeys, and when the driver closes. Link loss and faults
+disarm: nothing moves again before `arm`. Old set points are never replayed.
 """
 
 import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.errors import (
@@ -27,26 +26,23 @@ from pneumatic_driver.errors import (
 
 _log = logging.getLogger(__name__)
 
-# Without a good answer for this long the link counts as lost: one request of a TCP link may time
-# out, a second may not. By then the device's own watchdog has vented it. Shorter would only make a
-# busy machine look like a broken cable.
+# Time without a good answer after which the link counts as lost. One request of a TCP link may time
+# out, a second may not. By then the device's own watchdog has vented it. With a shorter time, a busy
+# machine would look like a broken cable.
 LINK_TIMEOUT_S = 0.4
 RECONNECT_PERIOD_S = 0.2
-_CALL_TIMEOUT_S = (
-    6.0  # a few requests, each with the link's own time-out, and perhaps a device that boots
-)
+_CALL_TIMEOUT_S = 6.0  # a few requests with the link's time-out each, and a device that starts
 
 
 class Driver:
-    """A device that is exchanged with at a fixed rate.
+    """Runs the exchange with a device at a fixed rate.
 
     Args:
-        device: The device; the driver's thread alone talks to it.
-        rate_hz: Exchanges per second [Hz].
-        command_timeout_s: Without a command for this long the device is vented [s].
+        device: The device; only the driver's thread uses it.
+        rate_hz: Rate of the exchange [Hz].
+        command_timeout_s: Time without a command after which the device is vented [s].
         on_exchange: Called in the driver's thread after every exchange.
-        on_disarm: Called in the driver's thread with the reason, when the driver disarmed by
-            itself.
+        on_disarm: Called in the driver's thread with the reason when the driver disarms by itself.
     """
 
     def __init__(
@@ -57,19 +53,16 @@ class Driver:
         on_exchange: Callable[[Exchange], None] = lambda exchange: None,
         on_disarm: Callable[[str], None] = lambda reason: None,
     ):
-        self._device, self._period_s, self._command_timeout_s = (
-            device,
-            1.0 / rate_hz,
-            command_timeout_s,
-        )
+        self._device = device
+        self._period_s, self._command_timeout_s = 1.0 / rate_hz, command_timeout_s
         self._on_exchange, self._on_disarm = on_exchange, on_disarm
         self._armed = False
         self._targets_pa = np.zeros(device.channels)
         self._commanded_s = 0.0
-        self.commanded = False  # whether a command has come since it was armed
+        self.commanded = False  # whether a command has come since arming
         self.latest: Exchange | None = None
-        self.stale_commands = 0  # times it vented because no command had come
-        self.overruns = 0  # cycles that started late by more than a period
+        self.stale_commands = 0  # number of vents for want of a command
+        self.overruns = 0  # number of cycles that started late by more than a period
         self.link_error: str | None = None
         self._loop = asyncio.new_event_loop()
         self._lock = asyncio.Lock()  # between the cycle and the calls below
@@ -82,12 +75,12 @@ class Driver:
 
     @property
     def device(self) -> str:
-        """Which device it is, by its register map."""
+        """Name of the device in its register map."""
         return self._device.map.device.name
 
     @property
     def link(self) -> str:
-        """Where the device is."""
+        """Link to the device, in words."""
         return str(self._device.map.link)
 
     @property
@@ -97,22 +90,22 @@ class Driver:
 
     @property
     def stale(self) -> bool:
-        """Whether the device is armed but vented, because no command has come in time."""
+        """Whether the driver is armed but has vented for want of a command."""
         return self._armed and not self._device.enabled
 
     def connect(self) -> None:
-        """Connect, verify, hold the device, vent and begin to read.
+        """Connect, verify, hold and vent the device, and start the exchange.
 
         Raises:
             LinkError: If the device does not answer or is another.
-            HeldError: If another host holds it; that one is not disturbed.
+            HeldError: If another host holds it; that host is not disturbed.
         """
         self._call(self._connect())
 
     def arm(self) -> None:
         """Enable the device, from ambient pressure.
 
-        A fault that only says that the host was silent is cleared; others are not.
+        A latched fault of the watchdog (the host was silent) is cleared; others are not.
 
         Raises:
             LinkError: If the device does not answer.
@@ -135,14 +128,14 @@ class Driver:
         self._armed = False
         self._call(self._clear_faults())
 
-    def command(self, targets_pa: Sequence[float]) -> np.ndarray:
-        """Set points for the next cycle.
+    def command(self, targets_pa: ArrayLike) -> np.ndarray:
+        """Set the set points of the next cycle.
 
         Args:
-            targets_pa: One per channel, gauge [Pa].
+            targets_pa: Set point of each channel [Pa] gauge, shape (channels,).
 
         Returns:
-            What will be written: rounded to the device's steps.
+            The set points rounded to the device's steps, shape (channels,) [Pa].
 
         Raises:
             CommandError: If one cannot be held, or the driver is not armed; nothing changes.
@@ -159,7 +152,7 @@ class Driver:
         self._call(self._disconnect())
 
     def close(self) -> None:
-        """`disconnect`, and end the thread. May be called again."""
+        """Vent, disconnect and end the thread; may be called again."""
         if not self._thread.is_alive():
             return
         self.disconnect()
@@ -167,10 +160,10 @@ class Driver:
         self._thread.join(_CALL_TIMEOUT_S)
         self._loop.close()
 
-    def _call(self, coroutine: Coroutine):
+    def _call(self, coroutine: Coroutine[Any, Any, None]) -> None:
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
-            return future.result(_CALL_TIMEOUT_S)
+            future.result(_CALL_TIMEOUT_S)
         except TimeoutError as error:
             future.cancel()
             raise LinkError(
@@ -202,18 +195,15 @@ class Driver:
 
     async def _enable(self) -> None:
         await self._device.enable()
-        self._targets_pa, self._commanded_s, self._armed = (
-            np.zeros(self._device.channels),
-            time.monotonic(),
-            True,
-        )
+        self._targets_pa = np.zeros(self._device.channels)
+        self._commanded_s, self._armed = time.monotonic(), True
 
     async def _vent(self) -> None:
         async with self._lock:
             try:
                 await self._device.vent()
             finally:
-                if self._cycling is None:  # vented on a connection of its own
+                if self._cycling is None:  # the connection was opened for this only
                     self._device.close()
 
     async def _clear_faults(self) -> None:
@@ -256,15 +246,12 @@ class Driver:
                 self._targets_pa if self._device.enabled else None
             )
         except LinkError as error:
-            if (
-                not self._device.connected
-                or self._device.age_s is None
-                or self._device.age_s > LINK_TIMEOUT_S
-            ):
+            age_s = self._device.age_s
+            if not self._device.connected or age_s is None or age_s > LINK_TIMEOUT_S:
                 self._lose(str(error))
             return
         except HeldError as error:
-            self._device.close()  # it is another's: to vent it would stop him
+            self._device.close()  # venting would stop the host that holds it
             self.link_error = str(error)
             self._disarm(str(error))
             return
@@ -284,7 +271,7 @@ class Driver:
         try:
             await self._device.vent()
         except (LinkError, RefusedError) as error:
-            _log.error('not vented from here, the device must do it itself: %s', error)
+            _log.error('venting failed; the device must vent itself: %s', error)
 
     async def _follow_commands(self) -> None:
         fresh = time.monotonic() - self._commanded_s <= self._command_timeout_s
@@ -315,9 +302,9 @@ class Driver:
     def _ended(self, cycling: asyncio.Task) -> None:
         if not cycling.cancelled() and (error := cycling.exception()) is not None:
             self._armed = False
-            _log.critical('the exchange with the device broke off', exc_info=error)
+            _log.critical('the exchange with the device failed', exc_info=error)
             self._ending = self._loop.create_task(self._vent_and_close())
-            self._on_disarm(f'the exchange with the device broke off: {error!r}')
+            self._on_disarm(f'the exchange with the device failed: {error!r}')
 
     async def _vent_and_close(self) -> None:
         async with self._lock:

@@ -10,11 +10,11 @@ class RegisterMapError(PneumaticDriverError):
 
 
 class LinkError(PneumaticDriverError):
-    """The device does not answer, or answers what cannot be true."""
+    """The device does not answer, or its answer is impossible."""
 
 
 class NoConnectionError(LinkError):
-    """No connection can be opened: the device is off, still starts, or is somewhere else."""
+    """No connection can be opened: the device is off, is starting, or has another address."""
 
 
 class RefusedError(PneumaticDriverError):

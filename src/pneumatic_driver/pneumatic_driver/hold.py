@@ -19,37 +19,36 @@ _LONGEST_HOST = 12
 
 
 def own_name() -> str:
-    """Who this process is for the others on the bus: host name and process id."""
+    """Return this process's name for other hosts on the bus: host name and process id."""
     return f'{socket.gethostname()[:_LONGEST_HOST]} {os.getpid()}'
 
 
 def name_words(name: str, count: int) -> list[int]:
-    """A name as `count` registers: two ASCII characters each, the rest zeros."""
+    """Encode a name in `count` registers: two ASCII characters each, the rest zeros."""
     data = name.encode('ascii', 'replace')[: 2 * count].ljust(2 * count, b'\0')
     return [int.from_bytes(data[i : i + 2], 'big') for i in range(0, len(data), 2)]
 
 
 def name_text(words: Sequence[float]) -> str:
-    """The name in such registers."""
+    """Decode a name from such registers."""
     data = b''.join(int(word).to_bytes(2, 'big') for word in words).rstrip(b'\0')
     return ''.join(chr(c) if 32 <= c < 127 else '?' for c in data)
 
 
 class Hold:
-    """A key and the codes that follow from it.
+    """A random key and the codes that follow from it.
 
-    `code` is the last one that was sent, and begins at 0 like the device's.
+    `code` is the last code that was sent; it begins at 0, like the device's.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.key = [secrets.randbits(16), secrets.randbits(16)]
         self.code = 0
 
     def next_code(self) -> int:
-        """The next code.
+        """Return the next code, of a linear congruential generator.
 
-        Of a linear congruential generator whose period is every 16-bit number once (Hull and
-        Dobell).
+        Its period contains every 16-bit number once (Hull and Dobell's theorem).
         """
         multiplier, increment = self.key[0] & 0xFFF8 | 5, self.key[1] | 1
         self.code = (self.code * multiplier + increment) & 0xFFFF

@@ -1,17 +1,13 @@
-"""The PCU2-V, pneumatic controller of a gripper.
+"""PCU2-V, a gripper's pneumatic controller: one chamber, triggers for positive supply and vacuum.
 
-One chamber between a positive supply and a vacuum, each behind a trigger.
-
-It has neither faults nor a run mode of its own, and nobody can hold it. Every cycle reads first:
-when the set points are not those that were written, nothing more is written but what vents it. When
-all of them are 0 it was restarted, or its own watchdog has tripped; otherwise somebody else writes
-too, which is latched. Triggers and targets are written only when they must change, so that what
-somebody else has written is seen and not written over, and a device which has just restarted is not
-switched on again before that is seen.
+The device has neither faults nor a run mode of its own, and cannot be held. Every cycle therefore
+reads first. If the set points differ from those written, only venting writes follow: if all of them
+are 0, the device was restarted or its watchdog has tripped; otherwise another client writes too,
+which is latched as a fault. Triggers and targets are written only when they must change, so that
+another client's values and a restart are detected and not overwritten.
 """
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,18 +15,16 @@ import numpy as np
 from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import RegisterMap
+from pneumatic_driver.register_map import RegisterMap, State
 
 _TARGETS = 'positive_target', 'negative_target'
 _TRIGGERS = 'positive_trigger', 'negative_trigger'
-_LONGEST_STEP_S = 0.1  # a longer pause between two cycles does not let the pressure jump
+_LONGEST_STEP_S = 0.1  # longest step of the slew limit [s], so that a pause cannot cause a jump
 
 
 @dataclass(frozen=True)
 class Pcu2vExchange(Exchange):
-    """What one cycle with a PCU2-V brought.
-
-    Beside the pressure the four values that can be written, as read back.
+    """Result of one cycle with a PCU2-V: the pressure, and the four set points as read back.
 
     Attributes:
         positive_target_pa: Set point of the positive supply [Pa].
@@ -46,11 +40,10 @@ class Pcu2vExchange(Exchange):
 
 
 class Pcu2v(Device):
-    """A PCU2-V; see `Device`. Its one set point is signed.
+    """A PCU2-V; see `Device`.
 
-    > 0 positive supply, < 0 vacuum, 0 both off, which vents.
-
-    Before one trigger is switched on, the device has said that the other is off.
+    Its one set point is signed: > 0 positive supply, < 0 vacuum, 0 both off, which vents. A trigger
+    is switched on only after the device has reported that the other is off.
     """
 
     def __init__(self, register_map: RegisterMap, accept_unverified_map: str = ''):
@@ -73,24 +66,24 @@ class Pcu2v(Device):
         self._forget()
 
     def _forget(self) -> None:
-        self._applied_pa, self._applied_s = 0.0, None
-        self._expected: tuple[
-            dict[str, float], ...
-        ] = ()  # what it may hold, in SI units: several after a write without answer
+        self._applied_pa = 0.0
+        self._applied_s: float | None = None
+        # set points that the device may hold, in SI units: several after a write without answer
+        self._expected: tuple[dict[str, float], ...] = ()
 
     def close(self) -> None:
-        """Close the connection; what the device holds is unknown from now on."""
+        """Close the connection; from now on the device's set points are unknown."""
         super().close()
         self._forget()
 
     async def enable(self) -> None:
-        """Let it follow set points, from ambient pressure; see `Device.enable`."""
+        """Enable the device, from ambient pressure; see `Device.enable`."""
         await super().enable()
         self._forget()
         self._expected = (self._four_values(),)
 
     async def vent(self) -> None:
-        """Both triggers off, then both targets 0; see `Device.vent`."""
+        """Switch both triggers off, then set both targets to 0; see `Device.vent`."""
         self._forget()
         await super().vent()
 
@@ -106,11 +99,9 @@ class Pcu2v(Device):
             state['positive_target'] * state['positive_trigger']
             + state['negative_target'] * state['negative_trigger']
         )
-        pressures_pa, on = (
-            np.array([state['pressure']]),
-            {name for name in _TRIGGERS if state[name]},
-        )
-        found = self._sensors.faults(
+        pressures_pa = np.array([state['pressure']])
+        on = {name for name in _TRIGGERS if state[name]}
+        new = self._sensors.faults(
             at_s, pressures_pa, np.array([asked_pa]) if self.enabled else None
         )
         foreign = self.enabled and all(
@@ -120,14 +111,15 @@ class Pcu2v(Device):
         restarted = foreign and not any(
             state[n] for n in (*_TARGETS, *_TRIGGERS, *([heartbeat.echo] if heartbeat else []))
         )
-        found += ['both_triggers_on'] if len(on) == 2 else []
-        found = self._latch(found + (['foreign_master'] if foreign and not restarted else []))
+        new += ['both_triggers_on'] if len(on) == 2 else []
+        new += ['foreign_master'] if foreign and not restarted else []
+        found = self._latch(new)
         self._written |= {name: float(name in on) for name in _TRIGGERS}
         halted = f'latched {", ".join(found)}' if found else ''
         if 'foreign_master' in found:
             halted += (
-                ': its set points are not those that were written: another client or its panel '
-                'did: stop that, then clear the faults'
+                ': its set points are not those that were written: another client or '
+                'its panel changed them: stop that, then clear the faults'
             )
         elif restarted:
             halted = 'its set points are gone: it was restarted, or its own watchdog has tripped'
@@ -148,19 +140,20 @@ class Pcu2v(Device):
             negative_trigger='negative_trigger' in on,
         )
 
-    async def _follow(self, targets_pa: np.ndarray, state: Mapping, now_s: float) -> np.ndarray:
-        """Bring it nearer to the set point, within the slew limit; `state` is what it holds."""
+    async def _follow(self, targets_pa: np.ndarray, state: State, now_s: float) -> np.ndarray:
+        """Move the pressure towards the set point within the slew limit; `state` was just read."""
         step_pa = self._slew_pa_s * min(now_s - (self._applied_s or now_s), _LONGEST_STEP_S)
         applied_pa = self._rounded(
             np.clip(targets_pa, self._applied_pa - step_pa, self._applied_pa + step_pa)
         )
         other = _TRIGGERS[1] if applied_pa[0] > 0 else _TRIGGERS[0]
         if applied_pa[0] and state[other]:
-            applied_pa = np.zeros(1)  # first off, and see in the next cycle that it is
+            applied_pa = np.zeros(1)  # switch the other off first; the next cycle checks that it is
         self._applied_pa, self._applied_s = float(applied_pa[0]), now_s
         four, registers = self._four_values(), self.map.registers
         write = [name for name in _TRIGGERS if four[name] != state[name]]
-        write += _TARGETS if any(abs(four[name] - state[name]) > 1e-3 for name in _TARGETS) else ()
+        if any(abs(four[name] - state[name]) > 1e-3 for name in _TARGETS):
+            write += _TARGETS
         values = {name: four[name] / SI_PER_UNIT[registers[name].unit] for name in write}
         values |= self._next_heartbeat()
         expected = four | (
@@ -172,7 +165,7 @@ class Pcu2v(Device):
         return applied_pa
 
     def _four_values(self) -> dict[str, float]:
-        """What the device is told now, in SI units."""
+        """Return the set points of the present pressure, in SI units."""
         return {
             'positive_target': max(self._applied_pa, 0.0),
             'negative_target': min(self._applied_pa, 0.0),

@@ -3,7 +3,7 @@
 import math
 import struct
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -42,8 +42,8 @@ class Strict(BaseModel):
 class Register(Strict):
     """One value, or `count` equal values at consecutive addresses.
 
-    `range` is what may be written, `valid` what a measurement can be: beyond it the sensor is
-    broken, or the pressure must be cut.
+    `range` limits the values that may be written, `valid` those that a measurement can take: outside
+    it the sensor is broken, or the pressure must be cut.
     """
 
     addr: Address
@@ -61,7 +61,7 @@ class Register(Strict):
     flags: dict[Name, Bit] = {}
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         if self.unit not in SI_PER_UNIT:
             raise ValueError(f'unit {self.unit!r} is unknown: use one of {sorted(SI_PER_UNIT)}')
         if self.scale == 0:
@@ -86,11 +86,10 @@ class Register(Strict):
                 'smaller limit first'
             )
         if self.range is not None:
-            self._check_range()
+            self._check_range(*self.range)
         return self
 
-    def _check_range(self):
-        low, high = self.range
+    def _check_range(self, low: float, high: float) -> None:
         if low > high:
             raise ValueError(
                 f'range [{low}, {high}] {self.unit}: the first must not be greater than the second'
@@ -108,16 +107,16 @@ class Register(Strict):
 
     @property
     def words_each(self) -> int:
-        """16-bit words of one value."""
+        """Number of 16-bit words of one value."""
         return 2 if self.type in ('int32', 'float32') else 1
 
     @property
     def words(self) -> int:
-        """16-bit words of all its values."""
+        """Number of 16-bit words of all values."""
         return self.words_each * self.count
 
     def raw(self, value_si: float) -> float:
-        """Number that goes on the wire for a value in SI units.
+        """Return the number on the wire for a value in SI units.
 
         Raises:
             ValueError: If the value is not finite or the type cannot hold it.
@@ -137,25 +136,22 @@ class Register(Strict):
         return round(counts)
 
     def si(self, raw: float) -> float:
-        """Value in SI units of a number from the wire."""
+        """Return the value in SI units of a number from the wire."""
         return (raw * self.scale + self.offset) * SI_PER_UNIT[self.unit]
 
     def pack(self, raw: float, word_order: str) -> list[int]:
-        """16-bit words of one raw number."""
+        """Encode one raw number in 16-bit words."""
         data = struct.pack(_FORMATS[self.type], raw if self.type == 'float32' else int(raw))
         words = [int.from_bytes(data[i : i + 2], 'big') for i in range(0, len(data), 2)]
         return words if word_order == 'big' else words[::-1]
 
     def unpack(self, words: Sequence[int], word_order: str) -> list[float]:
-        """Raw numbers, `count` of them, of the register's words."""
+        """Decode the `count` raw numbers in the register's words."""
         numbers = []
         for i in range(0, self.words, self.words_each):
-            one = (
-                words[i : i + self.words_each]
-                if word_order == 'big'
-                else list(words[i : i + self.words_each])[::-1]
+            one = words[i : i + self.words_each]
+            data = b''.join(
+                w.to_bytes(2, 'big') for w in (one if word_order == 'big' else one[::-1])
             )
-            numbers.append(
-                struct.unpack(_FORMATS[self.type], b''.join(w.to_bytes(2, 'big') for w in one))[0]
-            )
+            numbers.append(struct.unpack(_FORMATS[self.type], data)[0])
         return numbers

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -20,14 +20,13 @@ from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.register import SI_PER_UNIT, Address, Count, Name, Pair, Register, Strict
 from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
 
-Value = float | str | list[float]
+Value = float | str | list[float]  # in a map's sequences
+Values = Mapping[str, float | str | Sequence[float]]  # to write, by register
+State = dict[str, Any]  # as read, by register: a number, a list of numbers, or {flag: bool}
 
 
 class Device(Strict):
-    """Which device the map is for.
-
-    `verified` only when the map was checked against the device itself.
-    """
+    """The device of the map; `verified` says that the map was checked on the device itself."""
 
     name: Name
     vendor: str
@@ -59,9 +58,9 @@ class TcpLink(Strict):
 
 
 class RtuLink(Strict):
-    """Modbus RTU on a serial port. Opening the port resets many boards.
+    """Modbus RTU on a serial port.
 
-    `boot_s` is how long they may be silent after that.
+    Opening the port resets many boards; `boot_s` is the time that they may then need to start.
     """
 
     kind: Literal['rtu']
@@ -79,10 +78,7 @@ class RtuLink(Strict):
 
 
 class Conventions(Strict):
-    """How the device numbers and carries its registers.
-
-    `cycle_fc` 23 writes and reads in one request where the device can.
-    """
+    """Addressing, word order and function codes; `cycle_fc` 23 writes and reads in one request."""
 
     address_base: Literal[0, 1]
     word_order: Literal['big', 'little']
@@ -92,14 +88,14 @@ class Conventions(Strict):
 
 
 class Limits(Strict):
-    """What a command may ask of the device."""
+    """Limits of the pressures that may be commanded."""
 
     pressure_kpa: Pair
     slew_kpa_s: Annotated[float, Field(gt=0)]
 
     @field_validator('pressure_kpa')
     @classmethod
-    def _ordered(cls, pair):
+    def _ordered(cls, pair: Pair) -> Pair:
         if not pair[0] < pair[1]:
             raise ValueError(
                 f'[{pair[0]}, {pair[1]}] kPa: the first must be smaller than the second'
@@ -108,7 +104,7 @@ class Limits(Strict):
 
 
 class Poll(Strict):
-    """One block of consecutive registers that is read at a fixed rate."""
+    """A block of consecutive registers that is read at a fixed rate."""
 
     name: Name
     start: Address
@@ -117,10 +113,7 @@ class Poll(Strict):
 
 
 class Heartbeat(Strict):
-    """Register that the host counts up, and where the device echoes it.
-
-    The device vents when it stands still.
-    """
+    """Register that the host counts up, and its echo; the device vents when it stops changing."""
 
     counter: Name
     echo: Name
@@ -128,19 +121,17 @@ class Heartbeat(Strict):
 
 
 class Identity(Strict):
-    """Register and value by which the device says that it speaks this map."""
+    """Register and value by which the device identifies itself as one of this map."""
 
     id_register: Name
     value: float
 
 
 class Session(Strict):
-    """Registers by which a host claims the device, see `hold.py`.
+    """Registers by which a host claims the device (see `hold.py`).
 
-    Two words of key and the holder's name, written as one block.
-
-    While a host holds the device, every write of it carries the next code in the heartbeat's
-    counter, in the same request.
+    They are two words of key and the holder's name, written as one block. While a host holds the
+    device, each of its writes carries the next code in the heartbeat's counter.
     """
 
     key: Name
@@ -171,7 +162,7 @@ class RegisterMap(Strict):
     interlocks: list[Interlock] = []
 
     @model_validator(mode='after')
-    def _check(self):
+    def _check(self) -> Self:
         self._check_overlaps()
         self._check_polls()
         named = [n for i in self.interlocks for n in i.never_both]
@@ -185,7 +176,7 @@ class RegisterMap(Strict):
             self._check_session(self.session)
         return self
 
-    def _check_session(self, session: Session):
+    def _check_session(self, session: Session) -> None:
         key, holder = self.register(session.key), self.register(session.holder)
         if self.heartbeat is None:
             raise ValueError('session: the codes go into the heartbeat: add heartbeat')
@@ -201,7 +192,7 @@ class RegisterMap(Strict):
                 'uint16 of access rw'
             )
         steps = self.enable_sequence + self.safe_sequence + self.fault_clear_sequence
-        requests = [
+        requests: list[dict[str, Value]] = [
             {session.key: 0.0, session.holder: 0.0},
             *({**step, self.heartbeat.counter: 0.0} for step in steps),
         ]
@@ -212,7 +203,7 @@ class RegisterMap(Strict):
                     'request can write them'
                 )
 
-    def _check_overlaps(self):
+    def _check_overlaps(self) -> None:
         ordered = sorted(self.registers.items(), key=lambda item: (item[1].addr, item[1].bit or 0))
         for (name, register), (other_name, other) in pairwise(ordered):
             shared_word = (
@@ -228,7 +219,7 @@ class RegisterMap(Strict):
                     f'({other.addr}..{other.addr + other.words - 1}) overlap: move one'
                 )
 
-    def _check_polls(self):
+    def _check_polls(self) -> None:
         for poll in self.polls:
             covered = [
                 r
@@ -253,7 +244,7 @@ class RegisterMap(Strict):
                 )
 
     def register(self, name: str) -> Register:
-        """The register of that name.
+        """Return the register of that name.
 
         Raises:
             RegisterMapError: If there is none.
@@ -262,16 +253,13 @@ class RegisterMap(Strict):
             raise RegisterMapError(f'no register {name!r}: the map has {sorted(self.registers)}')
         return self.registers[name]
 
-    def encode(
-        self, values: Mapping[str, Value], last: Mapping[str, Value] | None = None
-    ) -> list[tuple[int, list[int]]]:
-        """Words to write.
+    def encode(self, values: Values, last: Values | None = None) -> list[tuple[int, list[int]]]:
+        """Encode values as words to write.
 
         Args:
             values: Value by register name: a number in the register's `unit`, one of its `names`,
-                or a list of `count` numbers.
-            last: What was written before; single bits that share a word and interlocks depend on
-                it.
+                or `count` numbers.
+            last: Values written before, on which interlocks and bits that share a word depend.
 
         Returns:
             (address, words) of each run of consecutive addresses, ascending.
@@ -285,7 +273,7 @@ class RegisterMap(Strict):
             active = [
                 n
                 for n in interlock.never_both
-                if n in after and self._number(n, after[n]) != self.register(n).safe
+                if n in after and set(self._numbers(n, after[n])) != {self.register(n).safe}
             ]
             if len(active) > 1:
                 safe = self.register(active[0]).safe
@@ -298,24 +286,19 @@ class RegisterMap(Strict):
             words.update(self._words(name, value, after))
         spans: list[tuple[int, list[int]]] = []
         for address in sorted(words):
-            if (
-                spans
-                and spans[-1][0] + len(spans[-1][1]) == address
-                and self.conventions.write_fc != 6
-            ):
-                spans[-1][1].append(words[address])
+            first, run = spans[-1] if spans else (-1, [])
+            if run and first + len(run) == address and self.conventions.write_fc != 6:
+                run.append(words[address])
             else:
                 spans.append((address, [words[address]]))
         return spans
 
-    def decode(
-        self, start: int, words: Sequence[int]
-    ) -> dict[str, float | list[float] | dict[str, bool]]:
-        """Values in SI units of every readable register inside a block of words.
+    def decode(self, start: int, words: Sequence[int]) -> State:
+        """Decode every readable register inside a block of words, in SI units.
 
-        Registers with `flags` give {name: bool}.
+        A register with `flags` gives {name: bool}, one with `count` > 1 a list.
         """
-        values = {}
+        values: State = {}
         for name, register in self.registers.items():
             first = register.addr - start
             if 'r' not in register.access or first < 0 or first + register.words > len(words):
@@ -334,31 +317,33 @@ class RegisterMap(Strict):
                 values[name] = si if register.count > 1 else si[0]
         return values
 
-    def _number(self, name: str, value: Value) -> float:
+    def _numbers(self, name: str, value: float | str | Sequence[float]) -> list[float]:
+        """Return the register's numbers, in its unit."""
         register = self.register(name)
         if isinstance(value, str):
             if value not in register.names:
                 raise RegisterMapError(
                     f'register {name!r}: {value!r} is not one of {sorted(register.names)}'
                 )
-            return float(register.names[value])
-        return value
+            value = float(register.names[value])
+        if isinstance(value, Sequence):
+            return [float(v) for v in value]
+        return [value] * register.count
 
-    def _words(self, name: str, value: Value, after: Mapping[str, Value]) -> dict[int, int]:
+    def _words(
+        self, name: str, value: float | str | Sequence[float], after: Values
+    ) -> dict[int, int]:
         register = self.register(name)
         if 'w' not in register.access:
             raise RegisterMapError(
                 f'register {name!r} is read-only (access {register.access!r}): it cannot be written'
             )
-        numbers = (
-            [float(v) for v in value]
-            if isinstance(value, (list, tuple))
-            else [self._number(name, value)] * register.count
-        )
+        numbers = self._numbers(name, value)
         if len(numbers) != register.count:
             raise RegisterMapError(
                 f'register {name!r} takes {register.count} values, given {len(numbers)}'
             )
+        assert register.range is not None  # as of every register that is written
         low, high = register.range
         words = {}
         for i, number in enumerate(numbers):
@@ -377,18 +362,20 @@ class RegisterMap(Strict):
             )
         return words
 
-    def _shared_word(self, address: int, after: Mapping[str, Value]) -> int:
-        return sum(
-            int(self._number(n, after.get(n, r.safe))) << r.bit
-            for n, r in self.registers.items()
-            if r.addr == address and r.bit is not None and 'w' in r.access
-        )
+    def _shared_word(self, address: int, after: Values) -> int:
+        word = 0
+        for name, register in self.registers.items():
+            if register.addr == address and register.bit is not None and 'w' in register.access:
+                (number,) = self._numbers(name, after.get(name, register.safe or 0.0))
+                word |= int(number) << register.bit
+        return word
 
     def with_link(self, host: str = '', port: int = 0, serial_device: str = '') -> 'RegisterMap':
-        """The same map on another link: a TCP host and port, or a serial device.
+        """Return the map on another link: a TCP host and port, or a serial device.
 
-        Empty values keep the file's.
+        Empty arguments keep the file's values.
         """
+        link: TcpLink | RtuLink
         if serial_device:
             link = RtuLink(
                 kind='rtu',

@@ -1,7 +1,4 @@
-"""Pressure readings that cannot be right.
-
-Outside what is possible, or standing still while the pressure should move.
-"""
+"""Detects impossible pressure readings: out of range, or stuck while the pressure should move."""
 
 from collections.abc import Sequence
 
@@ -14,15 +11,15 @@ STUCK_MOVE_PA = 300.0
 
 
 class SensorCheck:
-    """Looks at every reading of one device.
+    """Checks every reading of one device.
 
     A reading is stuck when it stays within `STUCK_MOVE_PA` for `STUCK_S` although it is more than
-    `STUCK_AWAY_PA` from what its valve is asked for: the sensor is frozen, the valve stuck, the
-    tube off or the supply gone. Frozen at its set point it cannot be told from a steady pressure.
+    `STUCK_AWAY_PA` from its valve's set point: the sensor is frozen, the valve stuck, the tube off
+    or the supply gone. A sensor frozen at its set point cannot be told from a steady pressure.
 
     Args:
-        channels: How many readings there are.
-        valid_pa: Lowest and highest reading that is possible [Pa] gauge; None: any.
+        channels: Number of readings.
+        valid_pa: Lowest and highest possible reading [Pa] gauge; None: any.
     """
 
     def __init__(self, channels: int, valid_pa: Sequence[float] | None):
@@ -32,20 +29,20 @@ class SensorCheck:
         self._still_since_s = np.zeros(channels)
 
     def forget(self) -> None:
-        """Begin anew: the device could not be read for a while, or its faults were cleared."""
+        """Restart the check, after a gap in the readings or when faults are cleared."""
         self._beyond[:] = 0
         self._anchors_pa[:] = np.nan
 
     def faults(
         self, at_s: float, pressures_pa: np.ndarray, asked_pa: np.ndarray | None
     ) -> list[str]:
-        """Names of what is wrong now.
+        """Return the names of the present faults.
 
         Args:
             at_s: Time of the readings [s], any steady clock.
             pressures_pa: Readings, shape (channels,) [Pa] gauge.
-            asked_pa: What the valves are asked for, shape (channels,) [Pa] gauge; None: nothing is
-                driven, no reading can be stuck.
+            asked_pa: Set points of the valves, shape (channels,) [Pa] gauge; None: nothing is
+                driven, and no reading counts as stuck.
         """
         found = []
         if self._valid_pa is not None:
