@@ -34,8 +34,8 @@ from pneumatic_driver.sensor_check import SensorCheck
 _log = logging.getLogger(__name__)
 _KEPT_FRAMES = 20
 _DUMP_PERIOD_S = 5.0
-# Time for the hold of a killed host to lapse: several watchdog times, since the clock of an emulator
-# is slow on a busy machine.
+# Time for the hold of a killed host to lapse: several watchdog times, since an emulator's clock is
+# slow on a busy machine.
 _LAPSE_S = 1.0
 _CLAIM_PERIOD_S = 0.05
 _BUSY = 6
@@ -281,8 +281,8 @@ class Device(ABC):
             if not np.all((low <= values) & (values <= high)):
                 raise LinkError(
                     f'{self.map.link}: register {name!r} holds {values}, outside its range '
-                    f'[{low:g}, {high:g}] in SI units: map {self.map.device.name!r} is not the map of '
-                    'this device'
+                    f'[{low:g}, {high:g}] in SI units: map {self.map.device.name!r} is not the map '
+                    'of this device'
                 )
 
     async def _first_answer(self, address: int, count: int, deadline_s: float) -> list[int]:
@@ -295,7 +295,7 @@ class Device(ABC):
                 await asyncio.sleep(self.map.link.timeout_s)
 
     def close(self) -> None:
-        """Close the connection; an enabled device is vented by its own watchdog if it has one."""
+        """Close the connection; an enabled device is then vented by its watchdog, if any."""
         self.enabled = False
         self._last_good_s = None
         self._hold = None

@@ -26,8 +26,8 @@ from pneumatic_driver.errors import (
 
 _log = logging.getLogger(__name__)
 
-# Time without a good answer after which the link counts as lost. One request of a TCP link may time
-# out, a second may not. By then the device's own watchdog has vented it. With a shorter time, a busy
+# Time without a good answer after which the link counts as lost. One request over TCP may time out,
+# a second may not. By then the device's own watchdog has vented it. With a shorter time, a busy
 # machine would look like a broken cable.
 LINK_TIMEOUT_S = 0.4
 RECONNECT_PERIOD_S = 0.2

@@ -42,8 +42,8 @@ class Strict(BaseModel):
 class Register(Strict):
     """One value, or `count` equal values at consecutive addresses.
 
-    `range` limits the values that may be written, `valid` those that a measurement can take: outside
-    it the sensor is broken, or the pressure must be cut.
+    `range` limits the values that may be written, `valid` those that a measurement can take:
+    outside it the sensor is broken, or the pressure must be cut.
     """
 
     addr: Address

@@ -16,7 +16,7 @@ GIVE_UP_S = 0.1  # a longer delay is not caught up: the arm would jump
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """State of the plant at one moment: joint positions, shape (nq,), and T_base_tip, shape (4, 4)."""
+    """State of the plant at one moment: joint positions (nq,) and T_base_tip (4, 4)."""
 
     qpos: np.ndarray
     T_base_tip: np.ndarray

@@ -100,7 +100,7 @@ class VirtualCamera:
 
     @property
     def ring_on_jig_m(self) -> np.ndarray:
-        """True position of the ring on the jig in the base frame [m], shape (3,); for tests only."""
+        """True position of the ring on the jig in the base frame [m], (3,); for tests only."""
         return self._data.mocap_pos[0].copy()
 
     def capture(self, qpos: np.ndarray) -> Frame:

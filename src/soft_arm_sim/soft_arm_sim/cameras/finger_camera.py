@@ -65,8 +65,8 @@ class FingerCamera:
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_camlight(self._model, self._data)
         fine_rgb, fine_depth_m = self._view.draw(self._data)
-        # Colour is averaged over a sensor pixel's area, then moved to where the lens shows it. Depth
-        # is not averaged: the noise model treats its borders.
+        # Colour is averaged over a sensor pixel's area, then moved to where the lens shows it.
+        # Depth is not averaged: the noise model treats its borders.
         rgb = cv2.remap(
             cv2.blur(fine_rgb, (FINER, FINER), anchor=(0, 0)),
             self._maps[0],

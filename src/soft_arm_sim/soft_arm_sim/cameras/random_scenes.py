@@ -176,7 +176,7 @@ class RandomScenes:
     def _place_ring(
         self, rng: np.random.Generator, qpos: np.ndarray, with_ring: bool
     ) -> np.ndarray:
-        """Place the ring on the arm or alone, and hide it if not `with_ring`; return T_base_ring."""
+        """Put the ring on the arm or alone; hide it if not `with_ring`. Returns T_base_ring."""
         on_arm = rng.random() < 0.75
         self._camera.place_ring(ON_THE_ARM if on_arm else 0)
         T = np.eye(4)
