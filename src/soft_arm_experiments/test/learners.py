@@ -1,4 +1,4 @@
-"""What processes that train together do in tests; a module of its own, since each process imports it."""
+"""Tasks of processes that train together, for tests; each process imports this module."""
 
 import numpy as np
 import torch
@@ -42,7 +42,10 @@ def square(column):
 
 
 def learn(stop_after=None):
-    """Three squares for each process, others in each; returns the trainer, and how far its weights are from the mean of all processes'."""
+    """Train on three squares, different in each process.
+
+    Returns the trainer, and the distance of its weights from their mean over the processes.
+    """
     torch.set_num_threads(1)
     data = TrainingSet([square(10 + 20 * processes.part()[0] + k) for k in range(3)], LAYOUT)
     trainer = Trainer(CONFIG, SETTINGS)

@@ -1,4 +1,7 @@
-"""Writes the short bag of the virtual rig that the tests read: `python test/make_bag.py test/data/virtual_rig_bag`."""
+"""Write the short bag of the virtual rig that the tests read.
+
+Run `python test/make_bag.py test/data/virtual_rig_bag`.
+"""
 
 import sys
 from pathlib import Path
@@ -22,10 +25,8 @@ NAMES = ('color/image_raw', 'aligned_depth_to_color/image_raw', 'color/camera_in
 def main(path: Path) -> None:
     """Write the bag."""
     robot, parameters = load_robot('two_module_arm'), scaled_camera(SCALE)
-    plant, camera = (
-        Plant(robot, load_plant_parameters(), 1),
-        VirtualCamera(robot, parameters, load_calibration_jig(), 1),
-    )
+    plant = Plant(robot, load_plant_parameters(), 1)
+    camera = VirtualCamera(robot, parameters, load_calibration_jig(), 1)
     plant.set_valve_targets_pa([-96e3, -96e3, -96e3, -20e3, 10e3, -90e3])
     plant.settle()
     plant.set_valve_targets_pa([-96e3, -96e3, -96e3, 20e3, 0e3, -60e3])
@@ -47,18 +48,21 @@ def main(path: Path) -> None:
         )
         for number in range(FRAMES):
             plant.step(PERIOD_NS * 1e-9)
-            shot, T, stamp = (
-                camera.capture(plant.qpos),
-                plant.true_tip(),
-                1_000_000_000 + number * PERIOD_NS,
-            )
+            shot = camera.capture(plant.qpos)
+            T = plant.true_tip()
+            stamp = 1_000_000_000 + number * PERIOD_NS
             time = types['builtin_interfaces/msg/Time'](stamp // 10**9, stamp % 10**9)
             header = types['std_msgs/msg/Header'](time, 'camera_color_optical_frame')
-            info = types[kinds[2]](header, image.height_px, image.width_px, 'plumb_bob', np.zeros(5), k, np.eye(3).ravel(),
-                                   np.insert(k.reshape(3, 3), 3, 0, axis=1).ravel(), 0, 0, roi)  # fmt: skip
             size = image.height_px, image.width_px
-            pictures = [types[kinds[0]](header, *size, encoding, 0, pixels.strides[0], pixels.view(np.uint8).ravel())
-                        for encoding, pixels in (('rgb8', shot.rgb), ('16UC1', shot.depth))]  # fmt: skip
+            projection = np.insert(k.reshape(3, 3), 3, 0, axis=1).ravel()
+            lens = 'plumb_bob', np.zeros(5), k, np.eye(3).ravel(), projection
+            info = types[kinds[2]](header, *size, *lens, 0, 0, roi)
+            pictures = [
+                types[kinds[0]](
+                    header, *size, encoding, 0, pixels.strides[0], pixels.view(np.uint8).ravel()
+                )
+                for encoding, pixels in (('rgb8', shot.rgb), ('16UC1', shot.depth))
+            ]
             pose = types['geometry_msgs/msg/Pose'](
                 types['geometry_msgs/msg/Point'](*T[:3, 3]),
                 types['geometry_msgs/msg/Quaternion'](*Rotation.from_matrix(T[:3, :3]).as_quat()),

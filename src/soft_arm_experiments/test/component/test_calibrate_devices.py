@@ -1,4 +1,4 @@
-"""`softarm calibrate dynamics` and `grasp` beside a rig that one node of this file plays, with real or emulated devices."""
+"""`softarm calibrate dynamics` and `grasp` beside a simulated rig with real or emulated devices."""
 
 import datetime
 

@@ -1,4 +1,4 @@
-"""The runner with a session that this file plays, in simulated time: the tip follows each goal with a lag, unless a goal fails."""
+"""The runner with a fake session in simulated time: the tip follows each goal with a lag."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ FAULT = MoveTip.Result(error_code=MoveTip.Result.RING_LOST, error_msg='no ring')
 
 
 class Session:
-    """The goals numbered in `failing` end half a second after their start, and the tip stays where it is."""
+    """Goals numbered in `failing` end half a second after their start, without moving the tip."""
 
     def __init__(self, first_m, failing):
         self.truth, self._time_s, self._failing, self.goals = Series(), 100.0, failing, []

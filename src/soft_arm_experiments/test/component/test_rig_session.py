@@ -50,7 +50,7 @@ def server(ros_domain):
 
 
 def test_an_answer_that_comes_while_a_goal_is_still_being_sent_is_not_lost(server, monkeypatch):
-    """rclpy notes whose answer it is after the goal has left: a stall in between lets the answer come first."""
+    """rclpy registers a goal after sending it: if stalled in between, the answer arrives first."""
 
     def made_late(*arguments, **options):
         threading.Event().wait(STALL_S)

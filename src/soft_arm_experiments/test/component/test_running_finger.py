@@ -1,4 +1,4 @@
-"""The calibration's view of a running cell, which a node with the plant and the camera plays here."""
+"""`RunningFinger` beside a node that simulates the cell's plant and camera."""
 
 import threading
 import time

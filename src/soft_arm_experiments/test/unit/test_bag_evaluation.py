@@ -111,7 +111,10 @@ def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
 
 
 def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True):
-    """A default recording of a virtual rig: poses of the ring at 30 Hz beside a truth that moves along x, 10 ms apart, but no images."""
+    """A default recording of a virtual rig, without images.
+
+    It holds poses of the ring at 30 Hz and true poses every 10 ms that move along x.
+    """
     types, messages = STORE.types, []
 
     def header(stamp_ns):

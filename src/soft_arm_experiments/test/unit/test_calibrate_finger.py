@@ -1,4 +1,4 @@
-"""`softarm calibrate finger`: on the virtual rig, and from records of pictures, clicks and bends."""
+"""`softarm calibrate finger` on the virtual rig, and from records of pictures, clicks, bends."""
 
 import json
 
@@ -41,7 +41,7 @@ def nominal_rad(pressure_pa):
 
 @pytest.fixture(scope='module')
 def pictures(tmp_path_factory):
-    """A folder of picture records, its intrinsics, and the lines found in each by the name of its colour file."""
+    """A folder of picture records, its intrinsics, and the lines in each by its colour file."""
     parameters = load_finger_camera_parameters()
     i, folder = parameters.image, tmp_path_factory.mktemp('records')
     intrinsics = Intrinsics(
@@ -132,7 +132,7 @@ def test_recorded_pictures_give_the_curves_back(pictures, tmp_path, capsys):
 
 
 def test_clicks_are_used_where_they_are_given(pictures, tmp_path, capsys):
-    """One picture is clicked two degrees wrong at the tip: only that one changes, and the reference of `all` serves it."""
+    """Clicks two degrees off at the tip change their picture only, with the reference of `all`."""
     path, _, lines = pictures
     (first, own), clicks = next(iter(lines.items())), tmp_path / 'clicks.csv'
     finger_records.append_clicks(clicks, ROBOT, first, own)
@@ -239,7 +239,7 @@ def click(figure, axes, at_px, button=1):
 
 
 def test_clicks_in_a_window(pictures, monkeypatch):
-    """Reference first, then base to tip; the right button takes a click back; clicks beside the picture do not count."""
+    """Click the reference first, then base to tip; right button undoes; outside is ignored."""
     path, _, lines = pictures
     figure = Figure(figsize=(8, 6))
     FigureCanvasAgg(figure)

@@ -1,4 +1,4 @@
-"""Jacobians of every kind against complex steps through a model that shares no formula with them."""
+"""Jacobians of every segment kind against complex steps through an independent model."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_jacobians_of_every_layout_by_complex_steps(layout):
 
 @pytest.mark.parametrize('layout', TWISTED)
 def test_zero_bend_exactly(layout):
-    """With the closing twist; without it the direction of bellows has no derivative at zero bend."""
+    """Only with the closing twist: without it bellows have no derivative at zero bend."""
     arm = bellows_arm(*layout)
     straight_m = np.full(arm.n_actuators, 0.11)
     reference = complex_step_twist_jacobian(arm, straight_m)

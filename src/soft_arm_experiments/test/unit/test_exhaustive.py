@@ -18,7 +18,7 @@ def weighted(arm, lengths_m, present_m):
 
 
 def closed(arm, first_m, target_m):
-    """Return lengths (k, 6) of both modules that reach the target with lengths (k, 3) of the first."""
+    """Return lengths (k, 6) that reach the target from lengths (k, 3) of the first module."""
     first_arcs = arm.configuration(np.concatenate([first_m, first_m], axis=1)).arcs[:, 0]
     first = pcc.arc_transforms(first_arcs)
     x, y, z = ((target_m - first[:, :3, 3])[:, None, :] @ first[:, :3, :3])[:, 0].T
@@ -29,7 +29,7 @@ def closed(arm, first_m, target_m):
 
 
 def grid_score(arm, target_m, present_m, cells=36, zooms=5):
-    """Return the least score of a grid over the first module's lengths, refined at its best nodes."""
+    """Return the least score of a grid over the first module, refined at its best nodes."""
     low, high = arm.length_limits_m
     steps_m, nodes = (high - low)[:3] / (cells - 1), np.linspace(0.0, 1.0, cells)
     first_m = (

@@ -1,4 +1,4 @@
-"""The emulated ABB controller and its client under random faults, in the short form of `softarm bench cell`."""
+"""The emulated ABB controller and its client under random faults, for a short time."""
 
 import asyncio
 

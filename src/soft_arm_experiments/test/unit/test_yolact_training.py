@@ -95,7 +95,7 @@ def test_cut_out_shows_an_instance_well_or_not_at_all(data):
 
 
 def test_cut_outs_without_an_instance_are_about_what_looks_like_one():
-    """A red square that is no disc, in one corner of a picture: crops anywhere would seldom show it."""
+    """A red square, no disc, in one corner of a picture: random crops would seldom show it."""
     blank = np.full((64, 96, 3), 120, np.uint8)
     blank[4:12, 4:12] = (230, 40, 40)
     alike = Sample(
@@ -159,7 +159,8 @@ def test_losses_of_a_perfect_answer_are_small_and_each_notices_its_fault(data):
         1 - masks.clamp(1e-6, 1 - 1e-6)
     )
     assert good['class'] < 1e-3 and good['box'] < 1e-6 and good['mask'] < 6.125 * floor.max()
-    faults = {'class': {'scores': -scores}, 'box': {'boxes': targets.boxes + 1}, 'mask': {'coefficients': -coefficients},
+    faults = {'class': {'scores': -scores}, 'box': {'boxes': targets.boxes + 1},
+              'mask': {'coefficients': -coefficients},
               'semantic': {'semantic': -semantic}}  # fmt: skip
     for name, change in faults.items():
         bad = losses(Output(**(vars(right) | change)), targets)
@@ -202,7 +203,7 @@ def test_interrupted_run_goes_on_as_if_it_had_not_been(data, tmp_path):
 
 
 def test_run_knows_what_it_learns_from(tmp_path, capsys):
-    """Gone on with in the same folder, other labels, classes or robots would export the old network under a new name."""
+    """Refuse to resume with other labels, classes or robots: the old network would be exported."""
     for name, count in (('first', 2), ('second', 3)):
         coco.write(tmp_path / name, discs(count), ('ring', 'gripper'), {})
 
