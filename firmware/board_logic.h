@@ -1,4 +1,4 @@
-/* Six-channel valve board: registers and safety, free of hardware. soft_arm_sim/valve_board.py is the same in Python, and a test
+/* Six-channel valve board: registers and safety, free of hardware. soft_arm_sim/devices/valve_board.py is the same in Python, and a test
  * sends both the same traffic. Pressures are gauge, in steps of 10 Pa; the register map is pneumatic_driver/maps/valve_board.yaml. */
 #ifndef BOARD_LOGIC_H
 #define BOARD_LOGIC_H

@@ -69,7 +69,7 @@ class GraspSettings:
     """Profile and deadlines."""
 
     open_pa: float = -60.0e3  # vacuum that the closing starts from
-    rate_pa_s: float = 50.0e3  # of the closing; free_closing.yaml is of one rate
+    rate_pa_s: float = 50.0e3  # of closing; no_load_reference.yaml was measured at this rate
     tolerance_pa: float = 4.0e3
     settle_s: float = 0.3  # the pressure must stay within tolerance for this long
     pressures_timeout_s: float = 0.3  # during a goal; also of an inactive driver
