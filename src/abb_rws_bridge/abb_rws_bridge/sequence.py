@@ -28,10 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Arrival:
-    """What a move did.
-
-    Where the robot stands [rad], how far from the target [rad], how long it took [s].
-    """
+    """End of a move: final position [rad], distance from the target [rad] and duration [s]."""
 
     position_rad: np.ndarray
     error_rad: float

@@ -144,10 +144,7 @@ class Session:
         await self.close()
 
     async def close(self) -> None:
-        """Log out, so that the session and every mastership are free at once.
-
-        And close the sockets.
-        """
+        """Log out, which frees the session and every mastership at once, and close the sockets."""
         if self._http is None:
             return
         try:

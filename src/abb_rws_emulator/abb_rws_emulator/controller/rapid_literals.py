@@ -133,9 +133,7 @@ def number(text: str, kind: str = 'num') -> float:
 
 
 def shape_of(data_type: str, dimensions: tuple[int, ...], literal: str | None) -> Shape:
-    """The shape of a variable.
-
-    By its type, or by its first literal where the type is a program's own.
+    """Return a variable's shape: by its type, or by its first literal for a program's own type.
 
     Raises:
         InvalidLiteral: If neither tells it, or there are too many elements.

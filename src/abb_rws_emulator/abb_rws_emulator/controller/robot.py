@@ -42,9 +42,9 @@ class Robot:
         return self._clock() >= self._began_s + self._duration_s
 
     def move_to(self, goal_rad: np.ndarray, speed_ratio: float) -> None:
-        """Begin a move from where the joints are now.
+        """Start a move from the present joint positions.
 
-        At ratio 0 the robot stands until it is given another.
+        At ratio 0 the robot stands still until it gets another ratio.
         """
         now_rad = self.joints_rad
         self._start_rad, self._goal_rad = now_rad, np.asarray(goal_rad, dtype=float)

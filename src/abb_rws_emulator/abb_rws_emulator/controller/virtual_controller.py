@@ -275,10 +275,7 @@ class VirtualController:
         self._tell_in_position(self.robot.arrived)
 
     def advance(self) -> None:
-        """Let the program go on.
-
-        At the end of a move it ends, or begins again with the target it then finds.
-        """
+        """Continue the program: after a move it ends, or starts again with a new target."""
         if not self.running or not self.robot.arrived:
             return
         self._tell_in_position(True)
@@ -504,10 +501,7 @@ class VirtualController:
         self.motion_changes += 1
 
     def jog(self, session: str, axes: list[float], increment: str) -> None:
-        """Move the axes a step, each by -1000..1000.
-
-        Only in manual mode with the enabling device pressed.
-        """
+        """Jog each axis by -1000..1000 in manual mode with the enabling device pressed."""
         self.require_manual()
         self.require_motion(session)
         if increment not in JOG_STEP_RAD:

@@ -118,9 +118,9 @@ class Sessions:
         return float(told.partition(':')[0]) if _same(signature, self._signature(told)) else None
 
     def digest_user(self, method: str, target: str, header: str) -> tuple[str | None, bool]:
-        """The user whose answer to a challenge this is.
+        """Return the user who answers a challenge with this header, or None.
 
-        And whether only its nonce or count is used up (then there is no user).
+        The second value says whether there is no user only because the nonce or count is used up.
 
         Args:
             target: Path and query as they were sent.

@@ -31,10 +31,7 @@ GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LAR
 
 @dataclass
 class Group:
-    """Resources as they were asked for with their priorities, what each of them is.
-
-    And who listens.
-    """
+    """A subscription: its resources as requested, their priorities and paths, and its listener."""
 
     number: int
     session: str
@@ -152,10 +149,7 @@ class Subscriptions:
     def _check_limits(
         self, priorities: dict[str, int], paths: dict[str, str], instead_of: Group | None = None
     ) -> None:
-        """Refuse too many resources, too many of high priority in all groups.
-
-        And one resource in too many spellings.
-        """
+        """Refuse too many resources, high-priority resources or spellings of one resource."""
         others = [group for group in self.groups.values() if group is not instead_of]
         high = sum(list(group.priorities.values()).count(2) for group in others) + list(
             priorities.values()
@@ -269,9 +263,9 @@ class Subscriptions:
         return path if path in known else None
 
     def _items(self, asked: str, path: str) -> str:
-        """The <li> of one resource, its address told back exactly as it was asked for.
+        """Return the <li> elements of a resource, with its address exactly as requested.
 
-        None where it is no more.
+        A resource that no longer exists has none.
         """
         controller, me = self._controller, {'self': asked}
         panel = {

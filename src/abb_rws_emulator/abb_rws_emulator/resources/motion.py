@@ -193,10 +193,7 @@ def _where(call: Call) -> Reply:
 
 
 def _tool_pose(call: Call) -> dict[str, str]:
-    """Pose of the tool that a call names, or of the active one.
-
-    In the coordinates that it names.
-    """
+    """Return the pose of the call's tool, or of the active one, in the call's coordinates."""
     settings, query = call.controller.settings, call.query
     tool = _data(call, 'tooldata', query.get('tool') or settings['tool'])[1]
     work_object = _data(call, 'wobjdata', query.get('wobj') or settings['wobj'])

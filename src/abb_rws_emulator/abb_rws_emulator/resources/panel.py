@@ -87,10 +87,7 @@ def _write(call: Call) -> Reply:
 
 
 def _press(call: Call) -> None:
-    """Buttons of a virtual controller.
-
-    For the stops "off" opens the circuit, which is what engages them.
-    """
+    """Press a button of the virtual controller; "off" opens a stop's circuit and engages it."""
     state, what = call.form.get('state', ''), call.parts['what']
     if what == 'external-emergency-stop' and state in ('active', 'reset'):
         call.controller.emergency_stop(state == 'active')

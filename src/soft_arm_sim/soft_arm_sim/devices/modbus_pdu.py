@@ -1,20 +1,11 @@
-"""Modbus requests on registers, as the application protocol (V1.1b3) has them.
-
-One protocol data unit in, one out.
-"""
+"""Answers to Modbus requests on registers (application protocol V1.1b3): PDU in, PDU out."""
 
 import struct
 from collections.abc import Collection
 from typing import Protocol
 
-ILLEGAL_FUNCTION, ILLEGAL_ADDRESS, ILLEGAL_VALUE, DEVICE_FAILURE, BUSY, NO_SUCH_UNIT = (
-    1,
-    2,
-    3,
-    4,
-    6,
-    11,
-)
+ILLEGAL_FUNCTION, ILLEGAL_ADDRESS, ILLEGAL_VALUE = 1, 2, 3
+DEVICE_FAILURE, BUSY, NO_SUCH_UNIT = 4, 6, 11
 _MOST_READ, _MOST_WRITTEN, _MOST_WRITTEN_AND_READ = 125, 123, 121
 
 
@@ -22,10 +13,10 @@ class Registers(Protocol):
     """A device's registers; addresses on the wire."""
 
     def read(self, address: int, count: int) -> list[int] | int:
-        """Words at an address, or the Modbus exception code."""
+        """Return the words at an address, or the Modbus exception code."""
 
     def write(self, address: int, values: list[int]) -> int:
-        """Write words at an address; the Modbus exception code, 0 if done.
+        """Write words at an address; return the Modbus exception code, 0 for success.
 
         A refused write changes nothing.
         """
@@ -38,7 +29,7 @@ def answer(registers: Registers, functions: Collection[int], pdu: bytes) -> byte
 
 
 def refusal(pdu: bytes, code: int) -> bytes:
-    """The exception `code` as the answer to a request."""
+    """Return the exception `code` as the answer to a request."""
     return bytes([pdu[0] | 0x80, code])
 
 
@@ -71,7 +62,7 @@ def _write(registers: Registers, data: bytes) -> bytes | int:
 
 
 def _write_and_read(registers: Registers, data: bytes) -> bytes | int:
-    """The write goes first; but nothing is written when what should be read does not exist."""
+    """Write, then read; nothing is written if the registers to read do not exist."""
     if len(data) < 9 or not _counted(data[6:], _MOST_WRITTEN_AND_READ):
         return ILLEGAL_VALUE
     address, count, write_address = _words(data[:6])

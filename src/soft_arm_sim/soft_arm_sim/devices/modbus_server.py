@@ -1,4 +1,4 @@
-"""Serves the registers of an emulated device over Modbus TCP, and lets its time pass.
+"""Serves the registers of an emulated device over Modbus TCP and runs the device's loop.
 
 `ModbusDevice` belongs to an event loop; `DeviceThread` runs it in a thread of its own. The server
 is not pymodbus': that answers only the first of several requests in one segment, function codes
@@ -67,11 +67,11 @@ class ModbusDevice(ABC):
 
     @abstractmethod
     def tick(self, dt_s: float) -> None:
-        """One pass of the device's own loop, `dt_s` [s] after the last."""
+        """Run one pass of the device's own loop, `dt_s` [s] after the last."""
 
     @abstractmethod
     def power_off(self) -> None:
-        """What the device's outputs do when it loses power."""
+        """Set the device's outputs as they are without power."""
 
     @property
     def connected(self) -> bool:
@@ -94,17 +94,13 @@ class ModbusDevice(ABC):
         except OSError as error:
             raise PortInUseError(
                 f'{self.name}: cannot listen on {self.host}:{self.port}, probably another program '
-                'does: '
-                f'stop it (ss -ltnp) or choose another port'
+                'does: stop it (ss -ltnp) or choose another port'
             ) from error
         self.port = self._server.sockets[0].getsockname()[1]
         self._ticking = asyncio.create_task(self._run())
 
     async def stop(self, patience_s: float = 0.0) -> None:
-        """Serve until the device is released, at most for `patience_s` [s].
-
-        Close the port and every connection, and switch it off.
-        """
+        """Serve until the device is released, at most for `patience_s` [s], then switch it off."""
         end_s = time.monotonic() + patience_s
         while self.failure is None and not self.released and time.monotonic() < end_s:
             await asyncio.sleep(self._tick_period_s)

@@ -1,10 +1,8 @@
-"""Emulated PCU2-V, the pneumatic controller of the gripper.
-
-A Modbus TCP server with the finger's chamber behind it.
+"""Emulated PCU2-V, the gripper's pneumatic controller: a Modbus TCP server with the finger on it.
 
 No register map of the device is public: this one is assumed, the same as in
-pneumatic_driver/maps/pcu2v.yaml. Only that five values can be read and four of them written is
-known. `Pcu2vLogic` is the device without sockets and clocks; `Pcu2v` serves it and drives the
+pneumatic_driver/maps/pcu2v.yaml. All that is known is that five values can be read and four of them
+written. `Pcu2vLogic` is the device without sockets and clocks; `Pcu2v` serves it and drives the
 plant.
 """
 
@@ -28,10 +26,7 @@ _ALLOWED = {
 
 
 class Plant(Protocol):
-    """What the controller's valves and its sensor are connected to.
-
-    Called from the server's thread.
-    """
+    """The plant at the controller's valves and sensor; called from the server's thread."""
 
     def advance(
         self,
@@ -41,10 +36,10 @@ class Plant(Protocol):
         positive_trigger: bool,
         negative_trigger: bool,
     ) -> None:
-        """Let time pass with these set points [Pa] gauge and valves."""
+        """Simulate `dt_s` [s] with these set points [Pa] gauge and open (True) or shut valves."""
 
     def sensor_pressure_pa(self) -> float:
-        """Pressure as the sensor reads it [Pa] gauge."""
+        """Return the reading of the sensor [Pa] gauge."""
 
 
 class Pcu2vLogic:

@@ -1,8 +1,6 @@
-"""Emulated six-channel valve board.
+"""Emulated six-channel valve board: a Modbus TCP server that behaves as firmware/board_logic.c.
 
-A Modbus TCP server with the behaviour of firmware/board_logic.c.
-
-`BoardLogic` is the firmware's logic, register for register and in whole numbers, free of sockets
+`BoardLogic` is the firmware's logic, register for register and in whole numbers, without sockets
 and clocks. `ValveBoard` serves it on a port and connects it to a plant.
 """
 
@@ -17,9 +15,8 @@ CHANNELS = 6
 PA_PER_COUNT = 10
 VENT, HOLD, RUN = range(3)
 SETTINGS_START, SETTINGS_COUNT = 100, 24
-HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY = range(
-    6, 13
-)  # settings after the six targets; key and holder are one block
+# settings after the six targets; key and holder are one block
+HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY = range(6, 13)
 HOLDER = KEY + 2
 HOLDER_WORDS = SETTINGS_COUNT - HOLDER
 MAP_ID = 0x5B06
@@ -45,13 +42,13 @@ _ALLOWED = {
 
 
 class Plant(Protocol):
-    """What the board's valves and sensors are connected to; called from the board's thread."""
+    """The plant at the board's valves and sensors; called from the board's thread."""
 
     def set_valve_targets_pa(self, targets_pa: np.ndarray) -> None:
-        """Take the pressures that the valves are asked for [Pa] gauge, shape (6,)."""
+        """Set the pressures commanded to the valves [Pa] gauge, shape (6,)."""
 
     def sensor_pressures_pa(self) -> np.ndarray:
-        """Pressures as the sensors read them [Pa] gauge, shape (6,)."""
+        """Return the readings of the sensors [Pa] gauge, shape (6,)."""
 
 
 def _int16(word: int) -> int:
@@ -87,7 +84,7 @@ class BoardLogic:
         self.drives_pa = [0] * CHANNELS
 
     def tick(self, dt_ms: int, pressures: list[int], supply: int) -> None:
-        """One pass of the board's loop, `dt_ms` after the last, with new measurements [10 Pa]."""
+        """Run one pass of the board's loop, `dt_ms` after the last, on new readings [10 Pa]."""
         self.uptime_ms += dt_ms
         if dt_ms > TICK_BUDGET_MS:
             self.overruns = min(self.overruns + 1, _UINT16)
@@ -158,7 +155,7 @@ class BoardLogic:
         return [*own, 0, 0, *self.holder]  # keys are never read back
 
     def read(self, address: int, count: int) -> list[int] | int:
-        """Words at an address, or the Modbus exception code."""
+        """Return the words at an address, or the Modbus exception code."""
         if not 1 <= count <= 125:
             return ILLEGAL_VALUE
         for start, words in ((0, self._state()), (SETTINGS_START, self._settings())):
@@ -167,7 +164,7 @@ class BoardLogic:
         return ILLEGAL_ADDRESS
 
     def write(self, address: int, values: list[int]) -> int:
-        """Write words at an address; the Modbus exception code, 0 if done.
+        """Write words at an address; return the Modbus exception code, 0 for success.
 
         A refused write changes nothing.
         """
@@ -210,7 +207,7 @@ class BoardLogic:
             self.faults |= FAULT_FOREIGN_MASTER
             self._vent()
         only_vents = first in (ENABLE, MODE) and first + len(values) == MODE + 1 and not any(values)
-        return 0 if only_vents else BUSY  # who asks for nothing but VENT is obeyed, whoever he is
+        return 0 if only_vents else BUSY  # anybody may vent the board
 
     def _refuse(self, index: int, value: int) -> int:
         if index < HEARTBEAT:
@@ -237,14 +234,14 @@ class BoardLogic:
         elif index == WATCHDOG:
             self.watchdog_ms = value
         elif index == FAULT_CLEAR:
-            self.faults = 0  # what still holds is latched again by the next tick
+            self.faults = 0  # a fault that persists is latched again by the next tick
         elif index == SLEW:
             self.slew_kpa_s = value
 
     def _set_mode(self, mode: int) -> None:
         enable = self.enable
         if VENT in (mode, self.mode):
-            self._vent()  # leaving vent starts from ambient: no earlier set point comes back
+            self._vent()  # leaving VENT starts from ambient pressure, without earlier set points
             if mode != VENT:
                 self.enable = enable
         self.mode = mode
@@ -279,7 +276,7 @@ class ValveBoard(ModbusDevice):
         return not self.logic.held
 
     def tick(self, dt_s: float) -> None:
-        """One pass of the board's loop: sensors in, logic, valves out."""
+        """Run one pass of the board's loop: read the sensors, run the logic, set the valves."""
         self._rest_s += dt_s
         dt_ms = int(self._rest_s * 1e3)
         self._rest_s -= dt_ms * 1e-3
@@ -290,5 +287,5 @@ class ValveBoard(ModbusDevice):
         self.plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
 
     def power_off(self) -> None:
-        """The valves lose power, which vents them."""
+        """Cut the power of the valves, which vents them."""
         self.plant.set_valve_targets_pa(np.zeros(CHANNELS))

@@ -68,10 +68,7 @@ def pose_message(T: np.ndarray, frame: str, stamp) -> PoseStamped:
 
 
 def inner_frame_messages(camera_name: str, stamp) -> list[TransformStamped]:
-    """Transforms between the camera's own frames.
-
-    Which begin with its name as those of realsense2_camera do.
-    """
+    """Return the transforms between the camera's frames, named as by realsense2_camera."""
     messages = []
     for parent, child, xyz_m, q_xyzw in _INNER_FRAMES:
         message = TransformStamped(

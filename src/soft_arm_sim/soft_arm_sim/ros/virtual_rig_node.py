@@ -102,10 +102,7 @@ class CameraNode(Node):
 
 
 class VirtualRigNode(Node):
-    """Owns the plant's thread, the board's thread and the camera.
-
-    Which renders in the executor's thread.
-    """
+    """Owns the plant's and the board's threads; renders the camera in the executor's thread."""
 
     def __init__(self):
         super().__init__('virtual_rig')
