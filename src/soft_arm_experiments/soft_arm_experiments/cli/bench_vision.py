@@ -1,4 +1,7 @@
-"""`softarm bench vision`: masks, poses and speed on held-out scenes, beside pyransac3d and PCL."""
+"""`softarm bench vision`: measure masks, poses and speed on held-out scenes.
+
+The cylinder fit is compared with pyransac3d and PCL.
+"""
 
 import json
 from argparse import Namespace
@@ -7,11 +10,9 @@ from soft_arm_description.command_line import CommandLine, positive_count, seed_
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_vision.errors import VisionError
 
-BENCH_SEED = 0  # of the held-out scenes
-
 
 def main(argv: list[str]) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm bench vision',
         description='Measure masks, poses and speed on held-out scenes.',
@@ -20,19 +21,19 @@ def main(argv: list[str]) -> int:
         '--frames',
         type=positive_count,
         default=200,
-        help='with a ring, and as many without (default: %(default)s)',
+        help='number of frames with a ring, and of frames without (default: %(default)s)',
     )
     parser.add_argument(
         '--seed',
         type=seed_number,
-        default=BENCH_SEED,
-        help='of the held-out scenes (default: %(default)s)',
+        default=0,
+        help='random seed of the held-out scenes (default: %(default)s)',
     )
     parser.add_argument(
         '--fits',
         type=positive_count,
         default=20,
-        help='of the cylinder alone (default: %(default)s)',
+        help='number of cylinder fits compared with other libraries (default: %(default)s)',
     )
     parser.add_argument(
         '--segmenter', default='yolact', help='colour or yolact (default: %(default)s)'
@@ -43,10 +44,9 @@ def main(argv: list[str]) -> int:
 
 
 def _bench(options: Namespace) -> int:
+    # Slow to import: after the arguments are checked.
     from soft_arm_experiments.cli.ring_figures import masks_and_poses
-    from soft_arm_experiments.vision.cylinder_bench import (
-        fit_alone,
-    )  # these take long to import: after the arguments are checked
+    from soft_arm_experiments.vision.cylinder_bench import fit_alone
     from soft_arm_vision.segmentation.segmenter import ring_of
 
     ring = ring_of(load_robot(options.robot))
@@ -54,10 +54,6 @@ def _bench(options: Namespace) -> int:
     if options.json:
         print(json.dumps(result))
     else:
-        print(
-            '\n'.join(
-                f'{name:22s} {"-" if value is None else f"{value:.6g}"}'
-                for name, value in result.items()
-            )
-        )
+        for name, value in result.items():
+            print(f'{name:22s} {"-" if value is None else f"{value:.6g}"}')
     return 0

@@ -1,4 +1,4 @@
-"""`softarm experiment ring`: table 6 of the vision paper, 30 fits at each of ten random places."""
+"""`softarm experiment ring`: repeat table 6 of the vision paper, 30 fits at ten random poses."""
 
 import json
 import sys
@@ -20,18 +20,21 @@ from soft_arm_vision.errors import VisionError
 
 
 def main(argv: list[str]) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm experiment ring',
-        description='Fit the ring often at random places of the virtual arm, as in table 6.',
+        description='Fit the ring repeatedly at random poses of the virtual arm, as in table 6 of '
+        'the vision paper.',
     )
     parser.add_robot()
-    parser.add_argument('--places', type=positive_count, default=10, help='(default: %(default)s)')
+    parser.add_argument(
+        '--places', type=positive_count, default=10, help='number of poses (default: %(default)s)'
+    )
     parser.add_argument(
         '--fits',
         type=whole_number_in(3, 10**6),
         default=30,
-        help='at each place (default: %(default)s)',
+        help='number of fits at each pose (default: %(default)s)',
     )
     parser.add_argument(
         '--segmenter', choices=('colour', 'yolact'), default='colour', help='(default: %(default)s)'
@@ -40,10 +43,14 @@ def main(argv: list[str]) -> int:
         '--depth-scale-error',
         type=number_in(-0.1, 0.1),
         default=0.0,
-        help='of the camera; 0.002 is a usual one before calibration (default: %(default)s)',
+        help="relative error of the camera's depth scale; 0.002 is usual before calibration "
+        '(default: %(default)s)',
     )
     parser.add_argument(
-        '--seed', type=seed_number, default=1, help='of places and noise (default: %(default)s)'
+        '--seed',
+        type=seed_number,
+        default=1,
+        help='random seed of poses and noise (default: %(default)s)',
     )
     parser.add_json()
     return parser.answer(argv, _measure, VisionError, RobotFileError)

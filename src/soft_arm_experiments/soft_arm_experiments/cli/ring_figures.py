@@ -1,4 +1,4 @@
-"""Masks, poses and speed on scenes that training never saw, for `softarm bench vision`."""
+"""Measure masks, poses and speed on held-out scenes, for `softarm bench vision`."""
 
 import sys
 from argparse import Namespace
@@ -26,22 +26,26 @@ from soft_arm_vision.segmentation.segmenter import Segmenter, make_segmenter
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 
-DRAWN_AT_ONCE = 50  # frames, 92 MB
+RENDERED_AT_ONCE = 50  # frames, 92 MB
 
 
 def masks_and_poses(options: Namespace, ring: Ring) -> dict:
-    """Figures by name; options: frames, seed, segmenter and robot."""
-    from soft_arm_experiments.vision.synthetic_data import (
-        ring_samples,
-        synthetic_intrinsics,
-    )  # OpenGL and MuJoCo: only where they are needed
+    """Return the figures by name; the options are frames, seed, segmenter and robot."""
+    # Slow to import: OpenGL and MuJoCo.
+    from soft_arm_experiments.vision.synthetic_data import ring_samples, synthetic_intrinsics
 
     intrinsics = synthetic_intrinsics()
     segmenter = make_segmenter(options.segmenter, ring)
     if segmenter.caution is not None:
         print(f'softarm bench vision: {segmenter.caution}', file=sys.stderr)
-    network, network_overlaps, network_false_positives = _network(segmenter), [], 0
-    overlaps, detections, poses, bounds_m, latencies_s, false_positives = [], [], [], [], [], 0
+    network = segmenter.network if isinstance(segmenter, YolactSegmenter) else None
+    network_overlaps: list[float] = []
+    network_false_positives = false_positives = 0
+    overlaps: list[float] = []
+    detections: list[Detection] = []
+    poses: list[np.ndarray] = []
+    bounds_m: list[float] = []
+    latencies_s: list[float] = []
     for share in (0.0, 1.0):
         samples = ring_samples(
             options.robot,
@@ -113,7 +117,7 @@ def _timed(
     samples: Iterator[Sample], ring: Ring, segmenter: Segmenter, intrinsics: Intrinsics
 ) -> Iterator[tuple[Sample, Detection, float]]:
     """Yield samples with their detection and its time [s]; rendering does not count."""
-    while block := list(islice(samples, DRAWN_AT_ONCE)):
+    while block := list(islice(samples, RENDERED_AT_ONCE)):
         answers = []
         for sample in block:
             detector, begin = RingDetector(ring, segmenter), perf_counter()
@@ -134,19 +138,14 @@ def _beside_bound(errors_m: np.ndarray, bounds_m: np.ndarray) -> dict[str, float
     }
 
 
-def _network(segmenter: Segmenter) -> ExportedYolact | None:
-    return segmenter.network if isinstance(segmenter, YolactSegmenter) else None
-
-
 def _best_detection(network: ExportedYolact, sample: Sample) -> Candidate | None:
-    """Return the best detection of the network alone, coarse and not verified."""
+    """Return the network's best detection, neither refined nor verified; None without one."""
     assert sample.depth is not None  # synthetic
     found, prototypes = network.detect(sample.rgb, depth_in_metres(sample.depth))
-    return (
-        Candidate(*network.mask(found, prototypes, 0, sample.rgb.shape[:2]), float(found.scores[0]))
-        if len(found.scores)
-        else None
-    )
+    if not len(found.scores):
+        return None
+    mask = network.mask(found, prototypes, 0, sample.rgb.shape[:2])
+    return Candidate(*mask, float(found.scores[0]))
 
 
 def _network_summary(

@@ -1,4 +1,4 @@
-"""`softarm train ring-segmenter`: train YOLACT on synthetic rings or on own labels."""
+"""`softarm train ring-segmenter`: train YOLACT on synthetic rings or on your own labels."""
 
 import importlib.util
 import signal
@@ -22,22 +22,21 @@ from soft_arm_vision.segmentation.segmenter import ring_of
 from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
 
 SYNTHETIC_FRAMES = 16_000
-PROCESSES = 2  # that learn together
-MIN_SCORE = 0.1  # of an instance, written into the metadata; the odds say the rest
+PROCESSES = 2  # that train together
+MIN_SCORE = 0.1  # smallest score of a detection, written into the metadata
 SYNTHETIC_SCALE = 0.5  # the network sees 320 x 240
-VERIFIER_FRAMES, VERIFIER_BLOCK, VERIFIER_RINGLESS_SHARE = (
-    3200,
-    100,
-    0.8,
-)  # drawn to weigh finds on: those that are no ring are rare
-VERIFIER_MIN_SCORE = 0.05  # so that there are more of them
+# Synthetic frames on which the verifier is fitted; detections that are no ring are rare.
+VERIFIER_FRAMES = 3200
+VERIFIER_BLOCK = 100
+VERIFIER_RINGLESS_SHARE = 0.8
+VERIFIER_MIN_SCORE = 0.05  # gives more detections that are no ring
 
 
 def main(argv: list[str]) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm train ring-segmenter',
-        description='Train YOLACT. Ctrl-C leaves a checkpoint; the same command continues.',
+        description='Train YOLACT. Ctrl-C saves a checkpoint; the same command resumes from it.',
     )
     parser.add_argument(
         '--out',
@@ -49,42 +48,42 @@ def main(argv: list[str]) -> int:
         '--data',
         type=input_path,
         action='append',
-        help='COCO instance file or folder; may be given often (default: draw rings)',
+        help='COCO instance file or folder, may be repeated (default: render synthetic rings)',
     )
     parser.add_argument(
         '--classes',
         default='ring',
-        help='names of the categories to learn, with commas (default: %(default)s)',
+        help='names of the categories to learn, separated by commas (default: %(default)s)',
     )
     parser.add_robot()
     parser.add_argument(
         '--frames',
         type=positive_count,
         default=SYNTHETIC_FRAMES,
-        help='pictures drawn (default: %(default)s)',
+        help='number of synthetic images (default: %(default)s)',
     )
     parser.add_argument(
         '--steps',
         type=positive_count,
         default=30_000,
-        help='of 32 crops each (default: %(default)s)',
+        help='number of steps, of 32 crops each (default: %(default)s)',
     )
     parser.add_argument(
         '--seed',
         type=seed_number,
         default=0,
-        help='of data, weights and order (default: %(default)s)',
+        help='random seed of data, weights and order (default: %(default)s)',
     )
     parser.add_argument(
         '--threads',
         type=positive_count,
         default=2,
-        help='processor cores used (default: %(default)s)',
+        help='number of processor cores (default: %(default)s)',
     )
     parser.add_argument(
         '--float32',
         action='store_true',
-        help='do not sum in bfloat16, which processors without it do slowly',
+        help='do not use bfloat16, which is slow on processors without support for it',
     )
     return parser.answer(argv, _train, VisionError, RobotFileError)
 
@@ -92,9 +91,8 @@ def main(argv: list[str]) -> int:
 def _train(options: Namespace) -> int:
     if any(importlib.util.find_spec(name) is None for name in ('torch', 'onnx')):
         raise VisionError('training needs torch and onnx: pip install -r requirements/train.in')
-    ring = (
-        None if options.data else ring_of(load_robot(options.robot))
-    )  # known to be good before anything is drawn
+    # Check the ring before anything is rendered.
+    ring = None if options.data else ring_of(load_robot(options.robot))
     if RING_CLASS not in options.classes.split(','):
         raise VisionError(
             f'--classes {options.classes}: the detector looks for {RING_CLASS!r}; add it, '
@@ -110,15 +108,15 @@ def _train(options: Namespace) -> int:
     from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
     folders = options.data or [_drawn(options)]
-    with beside(min(options.threads, PROCESSES) - 1, _learn_too, options, folders):
+    with beside(min(options.threads, PROCESSES) - 1, _train_beside, options, folders):
         trainer, data, pictures = _trainer(options, folders)
         if trainer.step:
-            print(f'going on from step {trainer.step}', file=sys.stderr)
-        seen = (
-            'colours and depth' if data.has_depth else 'colours only: not every picture has depth'
+            print(f'resuming from step {trainer.step}', file=sys.stderr)
+        channels = (
+            'colour and depth' if data.has_depth else 'colour only: not every image has depth'
         )
         print(
-            f'{pictures} pictures, {seen}; anchors suit {100 * anchor_recall(data):.0f} % '
+            f'{pictures} images, {channels}; anchors match {100 * anchor_recall(data):.0f} % '
             'of the instances',
             file=sys.stderr,
         )
@@ -135,10 +133,8 @@ def _train(options: Namespace) -> int:
     network = options.out / 'ring_segmenter.onnx'
     if ring is not None:
         metadata['ring_colour_rgb'] = ring.colour_rgb
-    metadata |= {
-        'torch': torch.__version__,
-        'verifier': ExportedYolact().metadata['verifier'],
-    }  # the shipped network's
+    metadata['torch'] = torch.__version__
+    metadata['verifier'] = ExportedYolact().metadata['verifier']  # the shipped network's
     metadata = export(trainer.averaged.eval(), network, metadata)
     if trainer.step >= options.steps and not options.data:
         write_metadata(network, metadata | {'verifier': _verifier(network, options)})
@@ -168,16 +164,17 @@ def _trainer(options: Namespace, folders: list[Path]) -> tuple[Any, Any, int]:
     )
     data.has_depth = not processes.anyone(not data.has_depth)
     config = YolactConfig(classes, data.layout, depth=data.has_depth)
-    learnt_from = ' '.join([options.classes, *(coco.fingerprint(folder) for folder in folders)])
+    data_key = ' '.join([options.classes, *(coco.fingerprint(folder) for folder in folders)])
     settings = TrainingSettings(
-        steps=options.steps, seed=options.seed, bfloat16=not options.float32, data=learnt_from
+        steps=options.steps, seed=options.seed, bfloat16=not options.float32, data=data_key
     )
     trainer = Trainer(config, settings)
     trainer.resume(options.out)
     return trainer, data, processes.total(len(data))
 
 
-def _learn_too(options: Namespace, folders: list[Path]) -> None:
+def _train_beside(options: Namespace, folders: list[Path]) -> None:
+    """Train in another process on its part of the images."""
     trainer, data, _ = _trainer(options, folders)
     trainer.run(data, None, lambda *_: None)
 
@@ -224,19 +221,19 @@ def _verifier(network: Path, options: Namespace) -> dict[str, float]:
 
     firsts = range(0, VERIFIER_FRAMES, VERIFIER_BLOCK)
     with ProcessPoolExecutor(options.threads, get_context('spawn')) as pool:
-        finds = pool.map(partial(_finds, network, options.robot, options.seed + 1), firsts)
+        blocks = pool.map(partial(_labelled, network, options.robot, options.seed + 1), firsts)
         bar = tqdm(
-            finds,
+            blocks,
             total=len(firsts),
             unit=f' x {VERIFIER_BLOCK} frames',
-            desc='weighing finds',
+            desc='fitting the verifier',
             disable=not sys.stderr.isatty(),
         )
         return asdict(fit_verifier(chain.from_iterable(bar)))
 
 
-def _finds(network: Path, robot: str, seed: int, first: int) -> list:
-    """Those of one block of frames, as `fit_verifier` takes them."""
+def _labelled(network: Path, robot: str, seed: int, first: int) -> list:
+    """Return the labelled detections of one block of frames, as `fit_verifier` takes them."""
     from soft_arm_experiments.training.labelled_detections import labelled_detections
     from soft_arm_experiments.vision.synthetic_data import ring_samples, synthetic_intrinsics
     from soft_arm_vision.segmentation.yolact.exported import ExportedYolact

@@ -14,7 +14,7 @@ from soft_arm_vision.errors import VisionError
 
 
 def main(argv: list[str]) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm vision draw',
         description='Render a labelled data set of the ring with the virtual camera.',

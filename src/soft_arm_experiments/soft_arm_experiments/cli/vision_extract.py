@@ -16,7 +16,7 @@ from soft_arm_vision.errors import VisionError
 
 
 def main(argv: list[str]) -> int:
-    """Entry point; returns the exit code."""
+    """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm vision extract',
         description='Make a labelled data set from a recorded bag, for training.',

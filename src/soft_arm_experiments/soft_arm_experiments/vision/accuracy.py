@@ -1,4 +1,4 @@
-"""How well rings are found: masks, poses, and whether the covariance tells the truth."""
+"""Score detections of rings: masks, poses, and the consistency of the covariance."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class PoseErrors:
 
     Attributes:
         centre_m: Distances from the true centre, shape (n,).
-        axis_rad: Angles from the true axis, its sign left aside, shape (n,).
+        axis_rad: Angles from the true axis, whatever its sign, shape (n,).
         normalised: Squared centre errors normalised by their covariance, shape (n,); chi-square
             with 3 degrees of freedom if the covariance is right.
         pose_normalised: The same for centre and axis, shape (n,); chi-square with 5 degrees of
@@ -33,7 +33,7 @@ class PoseErrors:
     pose_normalised: np.ndarray
 
     def summary(self) -> dict[str, float | None]:
-        """Numbers by name; None without a pose."""
+        """Return the figures by name; each is None without a pose."""
         if len(self.centre_m) == 0:
             names = (
                 'centre_mean_m',
@@ -57,7 +57,7 @@ class PoseErrors:
 
 
 def pose_errors(detections: list[Detection], T_optical_ring: list[np.ndarray]) -> PoseErrors:
-    """Errors of the detections that found a pose."""
+    """Return the errors of the detections that have a pose."""
     rows = []
     for detection, T in zip(detections, T_optical_ring, strict=True):
         if detection.fit is not None:
@@ -80,10 +80,10 @@ def _pose_normalised(fit: RingFit, centre: np.ndarray, axis: np.ndarray) -> floa
 
 
 def candidate_overlap(instance: Candidate, truth: np.ndarray) -> float:
-    """`mask_overlap` of an instance and a mask of the whole picture."""
+    """Return `mask_overlap` of a candidate and a mask of the whole image."""
     return mask_overlap(instance.mask_in(slice(0, truth.shape[0]), slice(0, truth.shape[1])), truth)
 
 
 def mask_overlap(found: np.ndarray, truth: np.ndarray) -> float:
-    """Intersection over union of two masks, 0 if both are empty."""
+    """Return the intersection over union of two masks, 0 if both are empty."""
     return float((found & truth).sum() / max((found | truth).sum(), 1))

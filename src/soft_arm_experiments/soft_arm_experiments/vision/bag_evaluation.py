@@ -1,4 +1,4 @@
-"""A recorded bag through the pipeline, offline: the same bag gives the same numbers."""
+"""Evaluate a recorded bag offline; the same bag always gives the same figures."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -15,22 +15,22 @@ from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import Detection, RingDetector
 from soft_arm_vision.ring.fit import RingFit
 
-TRUTH_GAP_NS = 50_000_000  # truth farther away in time is none
+TRUTH_GAP_NS = 50_000_000  # largest time between a frame and a true pose
 
 
 @dataclass(frozen=True)
 class BagReport:
-    """What a bag showed.
+    """Results of one bag.
 
     Attributes:
-        topics: What was taken from the bag, by its role.
+        topics: Names of the topics that were used, by their role.
         frames, poses: Number of frames and of poses found in them; for recorded poses both are the
             same.
-        reasons: How often each reason stood against a pose, numbers in it left out.
-        recorded_s, computed_s: Length of the recording and time taken for it.
-        errors: As `accuracy.PoseErrors.summary`; None without truth.
-        times_s: Of the frames, from the first, shape (n,).
-        centre_errors_m: Of the frames, NaN without a pose or truth, shape (n,).
+        reasons: Number of frames without a pose by reason; numbers in the reason are removed.
+        recorded_s, computed_s: Duration of the recording and of its evaluation [s].
+        errors: As `accuracy.PoseErrors.summary`; None without true poses.
+        times_s: Time of each frame since the first, shape (n,).
+        centre_errors_m: Error of each frame, NaN without a pose or a true pose, shape (n,).
     """
 
     topics: dict[str, str]
@@ -50,19 +50,21 @@ def evaluate(
     T_base_camera: np.ndarray,
     report: Callable[[], None] = lambda: None,
 ) -> BagReport:
-    """Run a bag's images through a detector; without images take the recorded poses.
+    """Run a detector on a bag's images; without images evaluate the recorded poses.
 
     Args:
         bag: Folder of the bag.
-        detector: A new one, so that the result is the bag's alone.
-        T_base_camera: Extrinsics, shape (4, 4); the error report holds their error too.
+        detector: A new detector, so that the result depends on the bag alone.
+        T_base_camera: Extrinsics, shape (4, 4); their error is part of the reported errors.
         report: Called after every frame.
 
     Raises:
         VisionError: If the bag cannot be read, or holds neither images nor poses.
     """
     topics = find_topics(bag)
-    stamps_ns, detections, begin = [], [], perf_counter()
+    begin = perf_counter()
+    stamps_ns: list[int] = []
+    detections: list[Detection] = []
     truth_ns, T_base_ring, _ = read_poses(bag, topics.truth)
     if topics.colour is None and topics.ring_pose is None:
         raise VisionError(
@@ -91,11 +93,9 @@ def evaluate(
                 Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0, 0.0), None)
             )
             report()
-    computed_s, errors, centre_errors_m = (
-        perf_counter() - begin,
-        None,
-        np.full(len(detections), np.nan),
-    )
+    computed_s = perf_counter() - begin
+    errors = None
+    centre_errors_m = np.full(len(detections), np.nan)
     if len(truth_ns) and stamps_ns:
         known, truth = _truth_at(np.array(stamps_ns), truth_ns, T_base_ring)
         truth = [T_detected_base @ T for T in truth]
@@ -104,7 +104,7 @@ def evaluate(
             if detections[i].fit is not None:
                 centre_errors_m[i] = np.linalg.norm(detections[i].fit.centre - T[:3, 3])
     times_s = 1e-9 * (np.array(stamps_ns, float) - min(stamps_ns, default=0))
-    reasons = Counter(_without_numbers(d.reason) for d in detections if d.fit is None)
+    reasons = Counter(_without_numbers(d.reason or '') for d in detections if d.fit is None)
     taken = {role: getattr(topics, role) for role in roles if getattr(topics, role) is not None}
     poses, recorded_s = sum(d.fit is not None for d in detections), float(times_s.max(initial=0.0))
     return BagReport(
@@ -123,9 +123,9 @@ def evaluate(
 def _truth_at(
     stamps_ns: np.ndarray, truth_ns: np.ndarray, T_base_ring: np.ndarray
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the stamps that have a true pose near enough, and the true poses then.
+    """Return the indices of stamps with a true pose near enough in time, and the true poses.
 
-    The position is interpolated, the axis is that of the nearest pose.
+    The position is interpolated; the axis is that of the nearest pose.
     """
     order = np.argsort(truth_ns, kind='stable')
     truth_ns, T_base_ring = truth_ns[order], T_base_ring[order]
@@ -143,7 +143,7 @@ def _truth_at(
 
 
 def draw_errors(report: BagReport, path: Path) -> None:
-    """Write a picture of the centre's error over time; frames without a pose are marked below.
+    """Plot the centre's error over time to a file; frames without a pose are marked at zero.
 
     Raises:
         VisionError: If the bag holds no truth, or the file cannot be written.

@@ -1,4 +1,4 @@
-"""Frames of a recorded bag (rosbag2, MCAP or SQLite), read without ROS."""
+"""Read frames of a recorded bag (rosbag2, MCAP or SQLite) without ROS."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ _DEPTH = tuple(
     for kind in ('aligned_depth_to_color', 'depth_registered', 'depth_to_rgb', 'depth')
     for image in ('image_raw', 'image_rect_raw', 'image_rect', 'image')
 )
-_LOOKED_BACK = 4  # images whose other half may still come
+_LOOKED_BACK = 4  # unpaired images that are kept, waiting for their other half
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +42,11 @@ class BagFrame:
 
 @dataclass(frozen=True)
 class BagTopics:
-    """Full names of the topics that count in a bag, None where it has none.
+    """Full names of the relevant topics in a bag; None if the bag has no such topic.
 
     Attributes:
         colour, depth, info: Images of one camera with their camera info; all or none.
-        ring_pose: What the detector said when the bag was recorded.
+        ring_pose: Pose detected when the bag was recorded.
         truth: True pose of the ring.
     """
 
@@ -87,7 +87,7 @@ def find_topics(bag: Path) -> BagTopics:
 
 
 def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Colour, depth and camera info of each camera."""
+    """Yield the topics of colour, depth and camera info of each camera."""
     for end in _COLOUR:
         for name in sorted(kinds):
             if kinds[name] == 'sensor_msgs/msg/Image' and name.endswith(f'/{end}'):
@@ -105,7 +105,7 @@ def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
 
 
 def read_frames(bag: Path) -> Iterator[BagFrame]:
-    """Pairs of colour and aligned depth with the same stamp, in order.
+    """Yield pairs of colour and aligned depth with the same stamp, in order.
 
     Raises:
         VisionError: If the bag cannot be read or has no images.
@@ -178,7 +178,7 @@ def _stamp_ns(message: Any) -> int:
 
 
 def _picture(message: Any) -> np.ndarray:
-    """Image as RGB uint8 (h, w, 3), uint16 mm or float32 m (h, w)."""
+    """Return an image as RGB uint8 (h, w, 3), or as depth (h, w) in uint16 mm or float32 m."""
     kinds: dict[str, tuple[Any, int]] = {
         'rgb8': (np.uint8, 3),
         'bgr8': (np.uint8, 3),

@@ -1,4 +1,4 @@
-"""Labelled samples from a recorded bag, to train on a laboratory's own camera, arm and light."""
+"""Make labelled samples from a recorded bag, to train on your own camera, arm and light."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,18 +17,18 @@ def bag_samples(
     every: int = 1,
     report: Callable[[], None] = lambda: None,
 ) -> Iterator[coco.Sample]:
-    """Every so many frames of a bag, with the ring's mask as far as it can be told.
+    """Yield every n-th frame of a bag with the ring's mask as the detector sees it.
 
-    A mask is a proposal: it is only as good as the detector, but one on which the ring's pose could
-    be fitted is rarely wrong. Frames without a pose are left out, since a ring that the detector
-    has missed must not be learnt as background.
+    A mask is a proposal, only as good as the detector; but masks to which the ring's pose could be
+    fitted are rarely wrong. Frames without a pose are left out, since a ring that the detector
+    missed must not be learnt as background.
 
     Args:
         bag: Folder of the bag.
-        detector: Proposes masks of class 0. None: yield all frames without masks, to be labelled by
-            hand.
-        every: 1 takes all frames.
-        report: Called after every frame that was looked at.
+        detector: Proposes masks of class 0. If None, all frames are yielded without masks, to be
+            labelled by hand.
+        every: Use every n-th frame; 1 uses all.
+        report: Called after every frame that was used.
     """
     for number, frame in enumerate(read_frames(bag)):
         if number % every:

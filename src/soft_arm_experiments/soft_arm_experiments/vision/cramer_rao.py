@@ -1,4 +1,4 @@
-"""Cramer-Rao bound: the least error of any unbiased estimate of a ring's centre in one frame."""
+"""Cramer-Rao bound of a ring's centre: the least error of any unbiased estimate in one frame."""
 
 import numpy as np
 
@@ -11,9 +11,8 @@ from soft_arm_vision.ring.wall import CORRELATION_PX
 
 DEPTH_SIGMA_PER_M = 4e-3  # [1/m]: 1 mm at 0.5 m, growing with the square of depth
 DEPTH_QUANTUM_M = 1e-3
-# Between the pixels that are used: those nearer than the correlation length add little.
-STRIDE_PX = 2
-MIN_INCIDENCE = 0.1  # cosine; at a more grazing view the depth is a flying pixel
+STRIDE_PX = 2  # between the pixels used: nearer ones are correlated and add little
+MIN_INCIDENCE = 0.1  # cosine; at more grazing views the depth is a flying pixel
 
 
 def centre_bound_m(

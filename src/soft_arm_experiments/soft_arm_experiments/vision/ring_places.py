@@ -1,4 +1,4 @@
-"""Table 6 of the vision paper on the virtual camera: 30 fits at each of ten random places."""
+"""Repeat table 6 of the vision paper with the virtual camera: 30 fits at ten random poses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,22 +60,21 @@ def measure_places(
 
     Args:
         robot: The robot file.
-        places: Wanted.
-        frames: At each.
+        places: Number of places.
+        frames: Number of frames at each place.
         segmenter: 'colour' or 'yolact'.
-        depth_scale_error: Of the virtual camera; 0 is a camera whose depth scale was calibrated.
-        seed: Of places and noise.
+        depth_scale_error: Relative error of the virtual camera's depth scale; 0 after calibration.
+        seed: Seed of places and noise.
         report: Called after every place.
 
     Raises:
         VisionError: If the robot has no ring or cannot be simulated.
     """
+    # Slow to import: OpenGL and MuJoCo.
     from soft_arm_physics.errors import PhysicsError
     from soft_arm_physics.plant import Plant
     from soft_arm_physics.plant_parameters import load_plant_parameters
-    from soft_arm_sim.cameras.camera import (
-        VirtualCamera,
-    )  # OpenGL and MuJoCo: only where they are needed
+    from soft_arm_sim.cameras.camera import VirtualCamera
     from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
 
     parameters = load_camera_parameters()
@@ -135,7 +134,7 @@ def _fit_place(
         )
         if fit is None:
             if number == 2 and not centres:
-                return None  # a place that the camera does not see
+                return None  # the camera does not see this place
             continue
         centre = R @ fit.centre + T_base_camera[:3, 3]
         error = R.T @ (centre - T_base_ring[:3, 3])
