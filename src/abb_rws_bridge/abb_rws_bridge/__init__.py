@@ -1,1 +1,1 @@
-"""ABB controllers over Robot Web Services."""
+"""Client and ROS node for ABB controllers over Robot Web Services."""

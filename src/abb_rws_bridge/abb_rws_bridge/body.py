@@ -1,7 +1,4 @@
-"""Bodies of responses and events.
-
-RWS 1.0 JSON, RWS 2.0 HAL JSON and XHTML, all into the same few fields.
-"""
+"""Parse the bodies of responses and events: RWS 1.0 JSON, RWS 2.0 HAL JSON and XHTML."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,10 +10,7 @@ from abb_rws_bridge.errors import BadResponse
 
 @dataclass(frozen=True)
 class Item:
-    """One state of a response.
-
-    Its class (`pnl-ctrlstate`), title, fields and links, all as text.
-    """
+    """One state of a response: class (`pnl-ctrlstate`), title, fields and links, all as text."""
 
     kind: str
     title: str
@@ -24,10 +18,10 @@ class Item:
     links: dict[str, str] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """The field's text.
+        """Return the text of a field.
 
         Raises:
-            BadResponse: If there is none.
+            BadResponse: If the item has no such field.
         """
         if name not in self.fields:
             raise BadResponse(
@@ -38,7 +32,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed body: its items, its links and the status of a refusal."""
+    """A parsed body: items, links, and code and message of a refusal."""
 
     items: tuple[Item, ...] = ()
     links: dict[str, str] = field(default_factory=dict)
@@ -46,10 +40,10 @@ class Document:
     message: str = ''
 
     def first(self, kind: str | None = None) -> Item:
-        """First item, or first of a class.
+        """Return the first item, or the first of a class.
 
         Raises:
-            BadResponse: If there is none.
+            BadResponse: If there is no such item.
         """
         for item in self.items:
             if kind is None or item.kind == kind:
@@ -61,10 +55,10 @@ class Document:
 
 
 def parse(body: bytes) -> Document:
-    """Parse a body by what it is; some controllers send JSON as text/html.
+    """Parse a body by its content, because some controllers send JSON as text/html.
 
     Raises:
-        BadResponse: If it is neither JSON nor XHTML, or was cut short.
+        BadResponse: If the body is neither JSON nor XHTML, or was cut short.
     """
     text = body.decode('utf-8', errors='replace').lstrip('\ufeff \r\n\t')
     if not text:
@@ -81,7 +75,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _parse_json(text: str) -> Document:
-    try:  # numbers stay the text the controller wrote; control characters inside texts do occur
+    try:  # numbers stay text; control characters inside texts do occur
         root = json.loads(
             text, strict=False, parse_float=str, parse_int=str, parse_constant=_no_constant
         )

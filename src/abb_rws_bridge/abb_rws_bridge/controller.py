@@ -1,4 +1,4 @@
-"""One ABB controller, either dialect: typed reads with their age, checked writes, mastership."""
+"""Client of an ABB controller, RWS 1.0 or 2.0: reads with age, checked writes, mastership."""
 
 import asyncio
 import logging
@@ -38,16 +38,16 @@ _SIGNAL = re.compile(r'^\w[\w.-]*(/\w[\w.-]*){0,2}$', re.ASCII)
 _LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
 _MAXIMUM_PAGES = 50
 LONGEST_NAME, LONGEST_LITERAL, LARGEST_SIGNAL = 120, 20_000, 1e9
-# what RobotWare 8 has instead of masterships; it answers 410 to those
+# RobotWare 8 has one write access instead of masterships, and answers 410 to these
 _WRITE_ACCESS = '/rw/controlstation/writeaccess'
 
 _log = logging.getLogger(__name__)
 
 
 class Controller:
-    """A controller behind one session; use it as an async context.
+    """A controller over one session; use it as an async context.
 
-    Every method raises a subclass of RwsError. Reads may be sent twice, writes never are.
+    Every method raises a subclass of RwsError. A read may be sent twice, a write never is.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Controller:
     # reads
 
     async def system(self) -> Aged[System]:
-        """Name and version."""
+        """Return name, version and identifier of the system."""
         response = await self._get('/rw/system')
         fields = {
             name: value
@@ -96,22 +96,22 @@ class Controller:
         )
 
     async def control_state(self) -> Aged[str]:
-        """One of CONTROL_STATES."""
+        """Return the controller state, one of CONTROL_STATES."""
         response = await self._get(self.dialect.control_state_path)
         return Aged(control_state(response.document.first().text('ctrlstate')), response.asked_s)
 
     async def operation_mode(self) -> Aged[str]:
-        """AUTO, MANR (reduced speed), MANF (full speed), or a change between them."""
+        """Return the operation mode: AUTO, MANR (reduced speed), MANF (full speed) or a change."""
         response = await self._get('/rw/panel/opmode')
         return Aged(response.document.first().text('opmode').upper(), response.asked_s)
 
     async def speed_ratio(self) -> Aged[float]:
-        """Speed override, 0..1."""
+        """Return the speed override, 0..1."""
         response = await self._get('/rw/panel/speedratio')
         return Aged(mapping.ratio(response.document.first().text('speedratio')), response.asked_s)
 
     async def execution(self) -> Aged[Execution]:
-        """Does a RAPID program run."""
+        """Return whether a RAPID program runs, and its cycle mode."""
         response = await self._get('/rw/rapid/execution')
         item = response.document.first()
         return Aged(
@@ -120,7 +120,7 @@ class Controller:
         )
 
     async def tasks(self) -> Aged[tuple[Task, ...]]:
-        """RAPID tasks; none while the controller is still starting."""
+        """Return the RAPID tasks; there are none while the controller is still starting."""
         response = await self._get('/rw/rapid/tasks')
         tasks = tuple(
             Task(
@@ -135,21 +135,21 @@ class Controller:
         return Aged(tasks, response.asked_s)
 
     async def joints(self) -> Aged[Joints]:
-        """Joint angles [rad]."""
+        """Return the joint angles [rad]."""
         response = await self._get(f'/rw/motionsystem/mechunits/{self._unit}/jointtarget')
         return Aged(Joints(mapping.joints_rad(response.document.first().fields)), response.asked_s)
 
     async def tool_pose(self) -> Aged[np.ndarray]:
-        """T_base_tool of the active tool as the controller has it, shape (4, 4) [m]."""
+        """Return T_base_tool of the tool that is active on the controller, shape (4, 4) [m]."""
         response = await self._get(
             f'/rw/motionsystem/mechunits/{self._unit}/robtarget', coordinate='Base'
         )
         return Aged(mapping.pose(response.document.first().fields), response.asked_s)
 
     async def signals(self) -> Aged[dict[str, Signal]]:
-        """Every I/O signal by name; a 2.0 controller gives a hundred a page.
+        """Return every I/O signal by name.
 
-        The age is that of the first page.
+        An RWS 2.0 controller sends pages of a hundred; the age is that of the first page.
         """
         request, asked_s = self.dialect.get('/rw/iosystem/signals'), math.inf
         found: dict[str, Signal] = {}
@@ -164,7 +164,7 @@ class Controller:
         raise BadResponse(f'more than {_MAXIMUM_PAGES} pages of signals')
 
     async def signal(self, path: str) -> Aged[Signal]:
-        """One I/O signal by name or `network/device/name`."""
+        """Return one I/O signal, by name or `network/device/name`."""
         response = await self._get(f'/rw/iosystem/signals/{_checked(_SIGNAL, path, "signal")}')
         signal = _signal(response.document.first())
         if signal is None:
@@ -172,12 +172,12 @@ class Controller:
         return Aged(signal, response.asked_s)
 
     async def symbol(self, symbol: str) -> Aged[str]:
-        """RAPID literal of a variable `task/[module/]name`."""
+        """Return the RAPID literal of a variable `task/[module/]name`."""
         response = await self._get(self._symbol_path(symbol))
         return Aged(response.document.first().text('value'), response.asked_s)
 
     async def event_log(self) -> Aged[tuple[LogEntry, ...]]:
-        """Entries of the common event log, oldest first."""
+        """Return the entries of the common event log, oldest first."""
         response = await self._get('/rw/elog/0', lang='en', order='lifo')
         entries = [e for e in map(_log_entry, response.document.items) if e is not None]
         return Aged(tuple(sorted(entries, key=lambda e: e.sequence)), response.asked_s)
@@ -185,7 +185,7 @@ class Controller:
     # writes
 
     async def set_motors(self, on: bool) -> None:
-        """Motors on or off; off goes before everything that waits."""
+        """Switch the motors on or off; a request to switch them off overtakes those that wait."""
         form = {'ctrl-state': 'motoron' if on else 'motoroff'}
         action = 'setctrlstate' if self.dialect.actions_in_query else None
         await self.session.request(
@@ -193,7 +193,7 @@ class Controller:
         )
 
     async def set_speed_ratio(self, speed_ratio: float) -> None:
-        """Speed override, 0..1."""
+        """Set the speed override, 0..1."""
         await self._edit(
             self.dialect.post(
                 '/rw/panel/speedratio',
@@ -218,18 +218,18 @@ class Controller:
         await self.session.request(self.dialect.post('/rw/rapid/execution', 'start', form))
 
     async def stop(self) -> None:
-        """Stop the program; goes before everything that waits."""
+        """Stop the program; this request overtakes those that wait."""
         form = {'stopmode': 'stop', 'usetsp': 'normal'}
         await self.session.request(
             self.dialect.post('/rw/rapid/execution', 'stop', form, urgent=True)
         )
 
     async def reset_pointer(self) -> None:
-        """Program pointer to main; the program must stand."""
+        """Set the program pointer to main; no program may run."""
         await self._edit(self.dialect.post('/rw/rapid/execution', 'resetpp'))
 
     async def set_symbol(self, symbol: str, literal: str) -> None:
-        """Write a RAPID variable; the literal is checked here first."""
+        """Write a RAPID variable, after a check of the literal."""
         if len(literal) > LONGEST_LITERAL:
             raise ConfigurationError(
                 f'a value of {len(literal)} characters is over the limit of {LONGEST_LITERAL}: '
@@ -252,9 +252,9 @@ class Controller:
         await self.session.request(self.dialect.set_signal(path, f'{value:.9g}'))
 
     async def _edit(self, request: Request) -> None:
-        """A write to the program.
+        """Send a write that needs the mastership of the program.
 
-        OmniCore wants its mastership asked for, IRC5 takes a free one by itself.
+        OmniCore has to be asked for the mastership; IRC5 takes a free one by itself.
         """
         if self.dialect.takes_free_mastership or self.dialect.edit_domain in self._held:
             await self.session.request(request)
@@ -264,10 +264,10 @@ class Controller:
 
     @asynccontextmanager
     async def mastership(self, domain: str | None = None) -> AsyncIterator[None]:
-        """Hold a mastership for the block, and give it back however the block ends.
+        """Hold a mastership for the block, and release it however the block ends.
 
         Raises:
-            MastershipHeld: If someone else has it.
+            MastershipHeld: If another client holds it.
         """
         name = domain or self.dialect.edit_domain
         response = await self._take(name)
@@ -280,7 +280,7 @@ class Controller:
             self._held.discard(name)
             if (
                 self.session.generation == response.generation
-            ):  # a lost session took its mastership with it
+            ):  # a lost session lost its mastership too
                 await asyncio.shield(self._release(path))
 
     def _mastership_path(self, name: str) -> str:
@@ -294,24 +294,23 @@ class Controller:
             if error.status != 410 or self._one_write_access:
                 raise
         except (OutcomeUnknown, asyncio.CancelledError):
-            await asyncio.shield(self._release(path))  # it may be ours without our knowing
+            await asyncio.shield(self._release(path))  # the controller may have granted it unheard
             raise
         self._one_write_access = True
         return await self._take(name)
 
     async def settle(self) -> None:
-        """Give back masterships that could not be given back when their block ended.
+        """Release the masterships that could not be released when their block ended.
 
-        The monitor calls this when the link stands.
+        The monitor calls this while the link is up.
         """
         for path in sorted(self._owed):
             await self._release_once(path)
 
     async def _release(self, path: str) -> None:
-        """Give back.
+        """Release a mastership, with up to three attempts.
 
-        Asked more than once if need be, because giving back twice does no harm and keeping it locks
-        others out.
+        A second release does no harm, but a mastership that is kept locks other clients out.
         """
         self._owed.add(path)
         for attempt in range(3):
@@ -335,10 +334,10 @@ class Controller:
 
 
 def control_state(text: str) -> str:
-    """The state in small letters.
+    """Return the controller state in small letters.
 
     Raises:
-        BadResponse: If it is none that we know.
+        BadResponse: If the state is not one of CONTROL_STATES.
     """
     if text.lower() not in CONTROL_STATES:
         raise BadResponse(f'controller state {text!r} is none of {CONTROL_STATES}')
@@ -346,10 +345,10 @@ def control_state(text: str) -> str:
 
 
 def running(text: str) -> bool:
-    """Execution state as a truth value.
+    """Return whether the execution state says that a program runs.
 
     Raises:
-        BadResponse: If it is neither running nor stopped.
+        BadResponse: If the state is neither running nor stopped.
     """
     if text not in ('running', 'stopped'):
         raise BadResponse(f'execution state {text!r} is neither running nor stopped')

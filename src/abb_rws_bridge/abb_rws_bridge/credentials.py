@@ -14,7 +14,7 @@ USER_VARIABLE, PASSWORD_VARIABLE = 'ABB_RWS_USER', 'ABB_RWS_PASSWORD'
 
 @dataclass(frozen=True)
 class Credentials:
-    """Who we are to the controller; the password never shows in a repr."""
+    """User and password; the repr never shows the password."""
 
     user: str
     password: str = field(repr=False)

@@ -1,7 +1,4 @@
-"""What differs between RWS 1.0 (IRC5) and RWS 2.0 (OmniCore).
-
-`rws1.py` and `rws2.py` fill it in.
-"""
+"""Differences between RWS 1.0 (IRC5, `rws1.py`) and RWS 2.0 (OmniCore, `rws2.py`)."""
 
 from dataclasses import dataclass, field
 
@@ -10,17 +7,16 @@ from abb_rws_bridge.session import Request
 
 @dataclass(frozen=True)
 class Dialect:
-    """Paths, media types and habits of one generation of controllers.
+    """Paths, media types and rules of one generation of controllers.
 
     Attributes:
         query: Added to every request.
         actions_in_query: `?action=x` on the resource (1.0) or the action as the last part of the
             path (2.0).
         edit_domain: Mastership that RAPID writes need.
-        takes_free_mastership: In automatic a write takes the mastership by itself when nobody has
-            it.
+        takes_free_mastership: In automatic mode a write takes a mastership that nobody holds.
         pings: The controller answers WebSocket pings; a 2.0 controller closes the socket when it
-            gets any frame.
+            receives any frame.
     """
 
     name: str
@@ -36,7 +32,7 @@ class Dialect:
     query: dict[str, str] = field(default_factory=dict)
 
     def get(self, path: str, **query: str) -> Request:
-        """A read."""
+        """Return a read request."""
         return Request('GET', path, self.query | query)
 
     def post(
@@ -48,9 +44,9 @@ class Dialect:
         urgent: bool = False,
         in_query: bool | None = None,
     ) -> Request:
-        """A write.
+        """Return a write request.
 
-        `in_query` overrides where the action stands, for the resources that did not change.
+        `in_query` overrides the place of the action, for resources that are alike in both dialects.
         """
         if action is None:
             return Request('POST', path, dict(self.query), form or {}, urgent)
@@ -59,19 +55,19 @@ class Dialect:
         return Request('POST', f'{path}/{action}', dict(self.query), form or {}, urgent)
 
     def symbol_path(self, symbol: str) -> str:
-        """Path of a RAPID symbol `task/[module/]name`."""
+        """Return the path of a RAPID symbol `task/[module/]name`."""
         if self.actions_in_query:
             return f'/rw/rapid/symbol/data/RAPID/{symbol}'
         return f'/rw/rapid/symbol/RAPID/{symbol}/data'
 
     def set_symbol(self, symbol: str, literal: str) -> Request:
-        """Write a RAPID variable."""
+        """Return the request that writes a RAPID variable."""
         return self.post(
             self.symbol_path(symbol), 'set' if self.actions_in_query else None, {'value': literal}
         )
 
     def set_signal(self, path: str, text: str) -> Request:
-        """Write an I/O signal."""
+        """Return the request that writes an I/O signal."""
         return self.post(
             f'/rw/iosystem/signals/{path}',
             'set' if self.actions_in_query else 'set-value',

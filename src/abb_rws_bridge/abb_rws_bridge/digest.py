@@ -1,8 +1,8 @@
 """HTTP Digest authentication (RFC 7616 with qop=auth, RFC 2069 where the server names no qop).
 
-Written here because the aiohttp of Ubuntu 24.04 has none, and because a controller is peculiar:
-`uri` must be path and query, `nc` is unquoted and starts again with each nonce, and one nonce
-serves many requests.
+Own code because the aiohttp of Ubuntu 24.04 has no digest authentication, and because a controller
+has rules of its own: `uri` must be path and query, `nc` is unquoted and starts again with each
+nonce, and one nonce serves many requests.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ _ALGORITHMS = {'MD5': hashlib.md5, 'SHA-256': hashlib.sha256}
 
 
 class Digest:
-    """Answers one server's challenges; a nonce is used until the server sends another."""
+    """Answer the challenges of one server; a nonce is used until the server sends another."""
 
     def __init__(self, credentials: Credentials):
         self._credentials = credentials

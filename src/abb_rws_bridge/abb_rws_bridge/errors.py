@@ -1,7 +1,6 @@
 """Errors of a controller, typed by what the caller can do about them.
 
-A controller reuses its codes, so one is classified by status, code and message together, never by
-403 alone.
+Controllers use one code for several errors, so `classify` looks at status, code and message.
 """
 
 import re
@@ -21,7 +20,7 @@ class RwsError(RuntimeError):
 
 
 class ConfigurationError(RwsError, ValueError):
-    """Bad input on our side; nothing was sent."""
+    """Bad input of the caller; nothing was sent."""
 
 
 class Unreachable(RwsError):
@@ -29,38 +28,38 @@ class Unreachable(RwsError):
 
 
 class ConnectionLost(RwsError):
-    """The connection broke before the whole response was here."""
+    """The connection broke before the whole response had arrived."""
 
 
 class TimedOut(RwsError):
-    """The whole response was not here in time."""
+    """The whole response did not arrive in time."""
 
 
 class OutcomeUnknown(RwsError):
-    """A write was sent and its answer never came: it may or may not have been done.
+    """A write was sent and not answered: the controller may or may not have carried it out.
 
     Read back before writing again.
     """
 
 
 class BadResponse(RwsError):
-    """A response that is not what Robot Web Services promises (cut short, HTML, wrong fields)."""
+    """A response that breaks the protocol of Robot Web Services (cut short, HTML, wrong fields)."""
 
 
 class NotAuthorised(RwsError):
-    """User or password refused."""
+    """The controller does not accept user and password."""
 
 
 class Busy(RwsError):
-    """No free session, or too many requests: wait and come back."""
+    """No free session, or too many requests: wait and try again."""
 
 
 class Rejected(RwsError):
-    """The controller understood and refused; the subclasses say why."""
+    """The controller refused the request; the subclasses say why."""
 
 
 class MastershipHeld(Rejected):
-    """Someone else holds the mastership."""
+    """Another client holds the mastership."""
 
 
 class MastershipMissing(Rejected):
@@ -127,14 +126,15 @@ _BY_CODE = {
     -1073445851: ControllerFault,  # system failure
     -1073445858: ControllerFault,  # backup in progress
 }
-_OVERLOADED = {-1073414146, -1073442816}  # plain failure, and one old "org_code": the message tells
+# a plain failure and an old "org_code", each used for several errors: the message decides
+_OVERLOADED = {-1073414146, -1073442816}
 _NOT_FOUND = re.compile(
     r'not found|does not exist|unknown (module|symbol|signal)|org_code: -517', re.IGNORECASE
 )
 
 
 def classify(status: int, code: int | None, message: str) -> type[RwsError]:
-    """Error type of a response with status >= 400."""
+    """Return the error type of a response with status >= 400."""
     if status == 401:
         return NotAuthorised
     if status in (429, 503):
@@ -153,7 +153,7 @@ def classify(status: int, code: int | None, message: str) -> type[RwsError]:
 
 
 def short(message: str) -> str:
-    """A controller's message without the build machine's file names in front of it."""
+    """Return a controller's message without the source file and codes around it."""
     text = re.sub(r'^.*?\.cpp\[\d+\]:?\s*', '', message.replace('\n', ' '))
     text = re.sub(r'\s*(code:)?\s*-\d{6,}\s*(icode:)?\s*-\d+\s*$', '', text)
     return re.sub(r'\s+', ' ', text).strip()[:200]

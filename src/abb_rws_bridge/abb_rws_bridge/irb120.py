@@ -28,7 +28,7 @@ LIMITS_RAD = np.deg2rad(
 )
 MAXIMUM_SPEED_RAD_S = np.deg2rad([250.0, 250.0, 250.0, 320.0, 320.0, 420.0])
 MASSES_KG = (6.215, 3.067, 3.909, 2.944, 1.328, 0.546, 0.137)  # base, links 1 to 6
-# without one, rviz draws bright red
+# RViz draws links without a material in bright red
 _MATERIAL = '<material name="abb_white"><color rgba="0.93 0.93 0.91 1"/></material>'
 _FLANGE_TO_TOOL0 = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # Ry(90 deg)
 
@@ -40,7 +40,7 @@ def _rotation(axis: np.ndarray, angle_rad: float) -> np.ndarray:
 
 
 def link_poses(joints_rad: np.ndarray) -> np.ndarray:
-    """Poses of the six joint frames and `tool0` in the base, shape (7, 4, 4).
+    """Return the poses of the six joint frames and `tool0` in the base frame, shape (7, 4, 4) [m].
 
     Args:
         joints_rad: Joint angles [rad], shape (6,); limits are not checked.
@@ -59,12 +59,12 @@ def link_poses(joints_rad: np.ndarray) -> np.ndarray:
 
 
 def forward_kinematics(joints_rad: np.ndarray) -> np.ndarray:
-    """T_base_tool0, shape (4, 4) [m]."""
+    """Return T_base_tool0, shape (4, 4) [m]."""
     return link_poses(joints_rad)[-1]
 
 
 def check_joints(joints_rad: ArrayLike) -> np.ndarray:
-    """The joint angles as an array, shape (6,), if the robot can take them.
+    """Return the joint angles [rad] as an array, shape (6,), after a check of their limits.
 
     Raises:
         ConfigurationError: If one is not finite or outside its limit, or there are not six.
@@ -83,9 +83,9 @@ def check_joints(joints_rad: ArrayLike) -> np.ndarray:
 
 
 def urdf(prefix: str = 'abb_') -> str:
-    """URDF of the robot, links drawn as plain cylinders.
+    """Return the URDF of the robot, with cylinders as links.
 
-    `<prefix>base_link`, `<prefix>link_1..6`, `<prefix>tool0`.
+    Links: `<prefix>base_link`, `<prefix>link_1..6`, `<prefix>tool0`.
     """
     links = [f'{prefix}base_link', *(f'{prefix}link_{i}' for i in range(1, 7))]
     ends_m = [*ORIGINS_M[1:], np.zeros(3)]

@@ -1,4 +1,4 @@
-"""A controller kept connected in a thread of its own, for callers that have no event loop."""
+"""Keep a controller connected in a thread, for callers without an event loop."""
 
 import asyncio
 import logging
@@ -17,11 +17,11 @@ _log = logging.getLogger(__name__)
 
 
 class Job(Generic[Result]):
-    """A coroutine under way in the link's thread.
+    """A coroutine that runs in the link's thread.
 
     Attributes:
-        future: Done when the coroutine has ended, also after `cancel`: what it does at its end has
-            then been done.
+        future: Done when the coroutine has ended, also after `cancel`; its `finally` blocks have
+            then run.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, Result]):
@@ -34,9 +34,9 @@ class Job(Generic[Result]):
         return await work
 
     def cancel(self) -> None:
-        """Ask it to end, once: a second time would interrupt what it does at its end.
+        """Cancel the coroutine, once: a second time would interrupt its `finally` blocks.
 
-        Harmless when it has ended.
+        Harmless when the coroutine has ended.
         """
         if not self._cancelled and not self.future.done():
             self._cancelled = True
@@ -48,11 +48,11 @@ class Job(Generic[Result]):
 
 
 class Link:
-    """Runs Controller and Monitor in a thread from `open` to `close`.
+    """Run Controller and Monitor in a thread from `open` to `close`.
 
     Args:
         make_controller: Called in the thread at every `open`.
-        on_change: Told in the thread what was refreshed; must return at once.
+        on_change: Called in the thread with the name of each refreshed value; must return at once.
     """
 
     def __init__(
@@ -73,24 +73,24 @@ class Link:
 
     @property
     def known(self) -> Knowledge:
-        """The newest of everything; nothing before `open`."""
+        """Newest value of everything; empty before `open`."""
         return self._monitor.known if self._monitor is not None else Knowledge()
 
     @property
     def events_live(self) -> bool:
-        """Are events coming, or is everything polled."""
+        """Whether events arrive; otherwise everything is polled."""
         return self._monitor is not None and self._monitor.subscription.live
 
     @property
     def sessions_used(self) -> int:
-        """Sessions of the controller that were taken since `open`."""
+        """Count of the sessions that the controller has given since `open`."""
         return self._controller.session.generation if self._controller is not None else 0
 
     def open(self, timeout_s: float) -> None:
-        """Connect and wait until the controller has told its state.
+        """Connect and wait until the state of the controller is known.
 
         Raises:
-            RwsError: If it has not in time; the link is closed again.
+            RwsError: If it is not known in time; the link is closed again.
         """
         if self._thread is not None:
             return
@@ -150,20 +150,14 @@ class Link:
             self._tell('link')
 
     def _on_polling_end(self, polling: asyncio.Task, known: Knowledge) -> None:
-        """Polling ends only when it is told to.
-
-        Anything else is a fault of ours and must not look like a link that stands.
-        """
+        """Report the link as lost if polling ends with an exception, a defect of the bridge."""
         if not polling.cancelled() and polling.exception() is not None:
             _log.error('polling ended', exc_info=polling.exception())
             known.link, known.error = LOST, f'internal error: {polling.exception()!r}'
             self._tell('link')
 
     async def _end_jobs(self, polling: asyncio.Task) -> None:
-        """End every job and wait for what it does at its end.
-
-        So that a move under way stops the robot before we log out.
-        """
+        """Cancel every job and wait for its end: a running move stops the robot before logout."""
         for job in self._jobs:
             job.cancel()
         await asyncio.gather(

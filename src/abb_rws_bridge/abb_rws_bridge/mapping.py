@@ -1,7 +1,4 @@
-"""The only place where the controller's units and orders become ours.
-
-Degrees, millimetres and q1..q4 = w, x, y, z on its side.
-"""
+"""Convert units and orders of the controller (deg, mm, quaternion w x y z) to those of ROS."""
 
 import math
 import re
@@ -16,10 +13,10 @@ UNUSED = 9e9  # RAPID's "not connected"; the controller echoes it as 9E+09
 
 
 def number(text: str) -> float:
-    """A finite number as the controller writes it.
+    """Return a finite number that the controller wrote.
 
     Raises:
-        BadResponse: If it is none.
+        BadResponse: If the text is not a finite number.
     """
     try:
         value = float(text)
@@ -38,7 +35,7 @@ def _field(fields: Mapping[str, str], *names: str) -> float:
 
 
 def joints_rad(fields: Mapping[str, str]) -> np.ndarray:
-    """Joint angles [rad], shape (6,), from a jointtarget (`rax_1` or `j1`, degrees)."""
+    """Return the joint angles [rad], shape (6,), from a jointtarget (`rax_1` or `j1`, degrees)."""
     degrees = np.array([_field(fields, f'rax_{i}', f'j{i}') for i in range(1, 7)])
     if np.any(np.abs(degrees) >= UNUSED):
         raise BadResponse(
@@ -48,7 +45,7 @@ def joints_rad(fields: Mapping[str, str]) -> np.ndarray:
 
 
 def pose(fields: Mapping[str, str]) -> np.ndarray:
-    """Pose as a 4x4 array [m] from a robtarget or cartesian (millimetres, q1..q4)."""
+    """Return the pose, shape (4, 4) [m], of a robtarget or cartesian (mm, q1..q4)."""
     result = np.eye(4)
     result[:3, :3] = rotation([_field(fields, f'q{i}') for i in (1, 2, 3, 4)])
     result[:3, 3] = [_field(fields, axis) / 1000.0 for axis in 'xyz']
@@ -56,10 +53,10 @@ def pose(fields: Mapping[str, str]) -> np.ndarray:
 
 
 def rotation(q_wxyz: Sequence[float]) -> np.ndarray:
-    """Rotation matrix, shape (3, 3), of a quaternion in the controller's order.
+    """Return the rotation matrix, shape (3, 3), of a quaternion w x y z.
 
     Raises:
-        BadResponse: If its length is further than 1e-3 from one.
+        BadResponse: If the quaternion's length is further than 1e-3 from one.
     """
     norm = float(np.linalg.norm(q_wxyz))
     if abs(norm - 1.0) > 1e-3:
@@ -75,7 +72,7 @@ def rotation(q_wxyz: Sequence[float]) -> np.ndarray:
 
 
 def q_xyzw(rotation_matrix: np.ndarray) -> np.ndarray:
-    """Quaternion in ROS order with w >= 0, shape (4,)."""
+    """Return the quaternion x y z w with w >= 0, shape (4,)."""
     m = np.asarray(rotation_matrix, dtype=float)
     # the eigenvector of Shepperd's symmetric matrix has no branch that loses digits
     k = np.array(
@@ -92,20 +89,20 @@ def q_xyzw(rotation_matrix: np.ndarray) -> np.ndarray:
 
 
 def q_wxyz(rotation_matrix: np.ndarray) -> np.ndarray:
-    """Quaternion in the controller's order with w >= 0, shape (4,)."""
+    """Return the quaternion w x y z with w >= 0, shape (4,)."""
     return np.roll(q_xyzw(rotation_matrix), 1)
 
 
 def ratio(percent_text: str) -> float:
-    """Speed ratio 0..1 from the controller's percent."""
+    """Return the speed ratio, 0..1, of a controller's percentage."""
     return number(percent_text) / 100.0
 
 
 def percent(speed_ratio: float) -> str:
-    """The controller's percent from a speed ratio.
+    """Return the controller's percentage of a speed ratio.
 
     Raises:
-        ConfigurationError: If it is not within 0..1.
+        ConfigurationError: If the ratio is not within 0..1.
     """
     if not 0.0 <= speed_ratio <= 1.0:
         raise ConfigurationError(f'speed ratio {speed_ratio} is outside [0, 1]: nothing was sent')
@@ -115,7 +112,7 @@ def percent(speed_ratio: float) -> str:
 def jointtarget_literal(
     joints: Sequence[float] | np.ndarray, *, connected_zero: bool = True
 ) -> str:
-    """RAPID literal of a jointtarget from joint angles [rad].
+    """Return the RAPID literal of a jointtarget from joint angles [rad].
 
     Args:
         joints: Joint angles [rad], shape (6,).
@@ -134,10 +131,10 @@ _LITERAL = re.compile(
 
 
 def parse_literal(text: str) -> Any:
-    """A RAPID literal as Python values: numbers, booleans, texts and nested lists.
+    """Parse a RAPID literal into numbers, booleans, texts and nested lists.
 
     Raises:
-        ConfigurationError: If it is no literal.
+        ConfigurationError: If the text is not a RAPID literal.
     """
     stack: list[list[Any]] = [[]]
     done, position, expect_value = False, 0, True

@@ -1,9 +1,7 @@
-"""What we know of a controller at any time.
+"""Keep the state of a controller and of the link to it up to date, by polling and events.
 
-Polled joint angles and status, events in between, and the state of the link.
-
-Two reads of three go to the joints, the third to the next status. Every value has its age; a value
-that is not refreshed just grows old.
+Two of three reads ask for the joint angles, the third for the next status value. Every value has an
+age, which grows while the value is not refreshed.
 """
 
 import asyncio
@@ -37,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Knowledge:
-    """The newest of everything; None was never told."""
+    """Newest value of everything; None before the first."""
 
     link: str = CONNECTING
     error: str = ''
@@ -53,16 +51,16 @@ class Knowledge:
 
     @property
     def ready(self) -> bool:
-        """Whether the link is up and the controller has its tasks; while it starts it has none."""
+        """Whether the link is up and the controller has RAPID tasks (none while it starts)."""
         return self.link == UP and self.tasks is not None and bool(self.tasks.value)
 
 
 class Monitor:
-    """Keeps a Knowledge fresh until `run` is cancelled.
+    """Keep a Knowledge up to date until `run` is cancelled.
 
     Args:
-        on_change: Called with the name of what was just refreshed ('joints', 'link', ...), in the
-            event loop.
+        on_change: Called in the event loop with the name of each refreshed value ('joints',
+            'link', ...).
     """
 
     def __init__(
@@ -108,7 +106,7 @@ class Monitor:
         }
 
     async def run(self) -> None:
-        """Poll, with a growing pause while the controller is away."""
+        """Poll until cancelled, with a growing pause while the controller does not answer."""
         events, delay_s = asyncio.create_task(self._events()), 0.1
         try:
             while True:
@@ -136,7 +134,7 @@ class Monitor:
         await self.subscription.run()
 
     async def _poll(self, events: asyncio.Task) -> None:
-        """Everything once, then in turn, until a read fails for the link's sake."""
+        """Read everything once, then in turn, until a read fails with an error of the link."""
         await self._refresh('joints', self._controller.joints)
         for name, read in (self._reads | self._slow_reads).items():
             await self._refresh(name, read)
@@ -148,7 +146,7 @@ class Monitor:
                 self._due = [*self._reads, *(self._slow_reads if self._rounds % 10 == 0 else ())]
                 self._rounds += 1
             if events.done():
-                events.result()  # it never ends by itself: this raises what ended it
+                events.result()  # it ends only with an exception, raised here
             await self._settle()
             name = self._due.pop(0)
             await self._refresh(name, (self._reads | self._slow_reads)[name])
@@ -156,14 +154,14 @@ class Monitor:
     async def _settle(self) -> None:
         try:
             await self._controller.settle()
-        except RwsError as error:  # the reads that follow tell whether the link stands
+        except RwsError as error:  # the next reads show whether the link is up
             _log.warning('mastership not given back: %s', error)
 
     async def _refresh(self, name: str, read: Callable[[], Awaitable[Aged]]) -> None:
         before = getattr(self.known, name)
         try:
             value = await read()
-        except (Rejected, BadResponse) as error:  # the link stands; this value just grows old
+        except (Rejected, BadResponse) as error:  # the link is up; only this value grows old
             self._set_link(UP, f'{name}: {error}')
             return
         if name == 'joints' and before is not None:
@@ -175,7 +173,7 @@ class Monitor:
         self._tell(name)
 
     def _check_announced(self, name: str, before: Aged | None, now: Aged) -> None:
-        """A change that only polling found, twice over, means that events do not come."""
+        """Renew the subscription when two polls in a row show a change that no event reported."""
         if (
             name not in ('control_state', 'operation_mode', 'speed_ratio')
             or before is None
@@ -229,7 +227,7 @@ class Monitor:
     async def wait_for(
         self, condition: Callable[[Knowledge], bool], timeout_s: float | None
     ) -> bool:
-        """Wait until the condition holds; False if it did not in time."""
+        """Wait until the condition holds; return whether it did in time."""
         try:
             async with asyncio.timeout(timeout_s):
                 while not condition(self.known):

@@ -1,7 +1,4 @@
-"""When a request may start.
-
-A controller takes fewer than 20 a second, and a stop must not wait behind a queue.
-"""
+"""Limit the rate of requests: a controller accepts fewer than 20 a second."""
 
 import asyncio
 import time
@@ -10,10 +7,10 @@ from contextlib import asynccontextmanager
 
 
 class Pacer:
-    """Keeps starts apart and gives stops a lane of their own.
+    """Keep a minimum interval between requests, with a separate lane for those that stop the robot.
 
     Each lane has one request in flight. The urgent lane does not wait for the normal one to come
-    back, so that a read that hangs cannot hold a stop; it still keeps the distance between starts.
+    back, so that a read that hangs cannot delay a stop; the interval between starts holds for both.
     """
 
     def __init__(self, interval_s: float = 0.055):
@@ -29,7 +26,7 @@ class Pacer:
             yield
 
     async def start(self, urgent: bool) -> None:
-        """Wait until a request of this lane may start; the caller sends at once."""
+        """Wait until a request of this lane may start; the caller then sends it at once."""
         self._urgent_waiting += urgent
         try:
             while True:

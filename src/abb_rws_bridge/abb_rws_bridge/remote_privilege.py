@@ -1,7 +1,4 @@
-"""Remote privilege in manual mode (RMMP).
-
-The operator at the pendant lets this session write, for as long as it keeps asking.
-"""
+"""Remote privilege in manual mode (RMMP): the operator at the pendant allows a session to write."""
 
 import asyncio
 import logging
@@ -13,7 +10,7 @@ from abb_rws_bridge.errors import AccessDenied, OutcomeUnknown, RwsError
 from abb_rws_bridge.session import Request
 
 POLL_S = 1.0
-"""The controller takes the privilege back from a session that does not poll it for seconds."""
+"""Poll period [s]; the controller revokes the privilege of a session that does not poll."""
 _PATH = '/users/rmmp'
 
 _log = logging.getLogger(__name__)
@@ -23,18 +20,18 @@ _log = logging.getLogger(__name__)
 async def remote_privilege(
     controller: Controller, timeout_s: float = 30.0, poll_s: float = POLL_S
 ) -> AsyncIterator[None]:
-    """Hold the privilege to modify for the block, and give it back however the block ends.
+    """Hold the privilege to modify for the block, and release it however the block ends.
 
-    Writes to the program need the mastership besides. If the operator takes the privilege away
-    meanwhile, they are refused.
+    Writes to the program also need the mastership. They are refused once the operator has revoked
+    the privilege.
 
     Args:
-        timeout_s: For the operator to answer the question on the pendant [s].
-        poll_s: Distance between two questions whether it is still ours [s].
+        timeout_s: Time for the operator to answer the question on the pendant [s].
+        poll_s: Period at which the state of the privilege is polled [s].
 
     Raises:
         WrongMode: If the controller is in automatic, where no privilege is needed.
-        MastershipHeld: If someone else has it or has asked for it.
+        MastershipHeld: If another client holds it or has asked for it.
         AccessDenied: If the operator refused, or did not answer in time.
     """
     try:
@@ -91,5 +88,5 @@ async def _keep(controller: Controller, poll_s: float) -> None:
 async def _cancel(controller: Controller) -> None:
     try:
         await controller.session.request(controller.dialect.post(_PATH, 'cancel'))
-    except RwsError as error:  # nobody asks any more: it lapses by itself
+    except RwsError as error:  # without polling it lapses by itself
         _log.warning('remote privilege not given back: %s', error)

@@ -1,6 +1,6 @@
-"""The gripper paper's way to move the robot.
+"""Move the robot as the gripper paper does, with the controller's own RAPID program.
 
-Reset the pointer, set the target variable, start, and stop when it is there.
+Reset the program pointer, write the target variable, start the program, stop it on arrival.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ from abb_rws_bridge.monitor import UP, Knowledge, Monitor
 
 TARGET_SYMBOL = 'T_ROB1/J_Orientation_Target'
 BLIND_S = 1.0
-"""Without joint angles for this long a move is stopped [s]."""
+"""Time without joint angles after which a move is stopped [s]."""
 STOP_RETRY_S = 3.0
-"""A stop is sent until it is confirmed, for this long [s]."""
+"""Time for which an unconfirmed stop is repeated [s]."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """End of a move: final position [rad], distance from the target [rad] and duration [s]."""
+    """Result of a move: joint angles [rad], largest distance to the target [rad], duration [s]."""
 
     position_rad: np.ndarray
     error_rad: float
@@ -49,7 +49,7 @@ async def move_to(
     timeout_s: float = 30.0,
     progress: Callable[[float], None] = lambda _error_rad: None,
 ) -> Arrival:
-    """Move to joint angles [rad] with the controller's own program, and stop it however this ends.
+    """Move to joint angles [rad] with the controller's own program; stop it however the move ends.
 
     Args:
         progress: Called with the largest joint distance left [rad] at every new sample.
@@ -73,7 +73,7 @@ async def move_to(
 
 
 async def _check_ready(controller: Controller, known: Knowledge) -> None:
-    """Ask now: what was known may be older than the last command."""
+    """Ask the controller, because the known state may be older than the last command."""
     if not known.ready:
         why = (
             f'link {known.link} {known.error}'.rstrip()
@@ -129,7 +129,7 @@ def _fresh(known: Knowledge, seen_s: float) -> bool:
 
 
 def _interrupted(known: Knowledge, started_s: float) -> str:
-    """Why the move cannot go on; only what was told after the start counts."""
+    """Return why the move cannot continue (empty: it can) by values from after its start."""
     asked_s = started_s if known.joints is None else max(known.joints.asked_s, started_s)
     if time.monotonic() - asked_s > BLIND_S:
         link = f'link {known.link} {known.error}'.rstrip()
@@ -151,10 +151,7 @@ def _motors_on(known: Knowledge) -> bool:
 
 
 async def _stop(controller: Controller) -> None:
-    """Stop, and again if no answer came.
-
-    Stopping twice does no harm, and a robot that goes on might.
-    """
+    """Stop the program; repeat the request while no answer comes, which does no harm."""
     end_s = time.monotonic() + STOP_RETRY_S
     while True:
         try:

@@ -1,8 +1,8 @@
-"""One HTTP session with a controller: authentication, cookies, pacing, deadlines and typed errors.
+"""HTTP session with a controller: authentication, cookies, pacing, deadlines and typed errors.
 
-A controller has few sessions (70 on IRC5) and frees them only after minutes, so one is kept and
-logged out at the end. A read whose connection broke is tried once more; a write is never repeated,
-because nobody knows whether it was done.
+A controller has few sessions (70 on IRC5) and frees them only after minutes, so the client keeps
+one and logs out at the end. It repeats a read whose connection broke, once. It never repeats a
+write, because the controller may have carried it out.
 """
 
 import asyncio
@@ -42,11 +42,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a controller answers and how long we wait for it.
+    """Address of a controller, time limits and TLS.
 
     Attributes:
-        timeout_s: For one whole request, its body included [s]; below 1 s, so that a frozen
-            controller is seen within 1 s.
+        timeout_s: Limit for a whole request with its body [s]; below 1 s, so that a frozen
+            controller is noticed within 1 s.
         interval_s: Least time between the starts of two requests [s].
         ca_file: Certificates to trust besides the system's (a controller's own is self-signed).
         verify_tls: False trusts any certificate; for a lab network only.
@@ -62,11 +62,11 @@ class Endpoint:
 
     @property
     def url(self) -> URL:
-        """Scheme, host and port."""
+        """URL of scheme, host and port."""
         return URL.build(scheme='https' if self.tls else 'http', host=self.host, port=self.port)
 
     def ssl(self) -> ssl.SSLContext | bool:
-        """What aiohttp wants for its `ssl` argument.
+        """Return the `ssl` argument for aiohttp.
 
         Raises:
             ConfigurationError: If `ca_file` cannot be used.
@@ -84,7 +84,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Request:
-    """One call: path from the root, query, form. `urgent` is for what stops the robot."""
+    """A request: path from the root, query, form. `urgent` ones stop the robot and do not queue."""
 
     method: str
     path: str
@@ -95,7 +95,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What came back, when it was asked for (monotonic clock [s]) and on which of our sessions."""
+    """A response, the start of its request (monotonic clock [s]) and the number of its session."""
 
     document: body.Document
     headers: dict[str, str]
@@ -104,11 +104,11 @@ class Response:
 
 
 class Session:
-    """Sends requests; use it as an async context, which logs out at the end.
+    """Send requests over one session; use it as an async context, which logs out at the end.
 
     Attributes:
-        generation: Counts the controller's sessions this object has had; it moves when one was lost
-            and another given.
+        generation: Count of the sessions that the controller has given so far; it increases when a
+            session was lost and another one given.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Session:
         await self.close()
 
     async def close(self) -> None:
-        """Log out, which frees the session and every mastership at once, and close the sockets."""
+        """Log out, which frees the session and its masterships at once, and close the sockets."""
         if self._http is None:
             return
         try:
@@ -154,10 +154,7 @@ class Session:
             self._http = None
 
     async def logout(self) -> None:
-        """Give the session back; the next request takes another.
-
-        What the session held (mastership, events) falls.
-        """
+        """End the session, its masterships and subscriptions; the next request opens another."""
         try:
             if self._cookie is not None:
                 await self.request(Request('GET', '/logout', urgent=True))
@@ -168,13 +165,13 @@ class Session:
         self._cookie = None
 
     async def request(self, request: Request) -> Response:
-        """Send and wait for the whole response.
+        """Send a request and return the whole response.
 
         Raises:
-            RwsError: The subclass says what happened and whether the request can have been done.
+            RwsError: The subclass says whether the controller may have carried out the request.
         """
         async with self._pacer.lane(request.urgent):
-            if self._cookie is None:  # two first requests at once would take two sessions
+            if self._cookie is None:  # two first requests at once would open two sessions
                 async with self._login:
                     return await self._attempt(request)
             return await self._attempt(request)
@@ -182,10 +179,10 @@ class Session:
     async def websocket(
         self, url: URL, protocol: str, ping_s: float | None
     ) -> aiohttp.ClientWebSocketResponse:
-        """Open a WebSocket with this session's cookies.
+        """Open a WebSocket with the cookies of this session.
 
         Raises:
-            RwsError: If it could not be opened.
+            RwsError: If the WebSocket could not be opened.
         """
         http = self._open_http()
         await self._pacer.start(False)
@@ -224,7 +221,7 @@ class Session:
         return await self._exchange(request, end_s)
 
     async def _exchange(self, request: Request, end_s: float | None) -> Response:
-        """One request, and once more with a new nonce if the controller asks who we are."""
+        """Send a request; if the controller asks for authentication, repeat it with a new nonce."""
         for challenged in (False, True):
             await self._pacer.start(request.urgent)
             asked_s = time.monotonic()
@@ -252,7 +249,7 @@ class Session:
         url = self.endpoint.url.join(URL(request.path, encoded=True)).with_query(request.query)
         headers = self._headers | self._authorization(request.method, url)
         data = None
-        if request.method != 'GET':  # a controller wants the type even where the form is empty
+        if request.method != 'GET':  # also for an empty form
             headers['Content-Type'] = self._form_type
             data = urlencode(request.form or {}, safe=';/$').encode()
         where = f'{request.method} {request.path}'
@@ -261,7 +258,7 @@ class Session:
                 async with http.request(
                     request.method, url, headers=headers, data=data, allow_redirects=False
                 ) as response:
-                    self._note_session(response.cookies)  # it is ours even if the body never comes
+                    self._note_session(response.cookies)  # valid even if the body never comes
                     return response.status, dict(response.headers), await _read(response)
         except TimeoutError as error:
             raise _unanswered(

@@ -1,7 +1,6 @@
 """Events over the WebSocket: registration, liveness, reconnection.
 
-Events save time, never truth: after every gap the owner is told to read everything again, and it
-polls anyway.
+Events only make news arrive sooner: the owner also polls, and reads everything again after a gap.
 """
 
 import asyncio
@@ -29,10 +28,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Event:
-    """A change.
-
-    The resource as it was subscribed, its fields, and its arrival on the monotonic clock [s].
-    """
+    """A change: resource as it was subscribed, fields, arrival (monotonic clock [s])."""
 
     resource: str
     kind: str
@@ -41,14 +37,13 @@ class Event:
 
 
 class Subscription:
-    """Keeps one group of resources subscribed until `run` is cancelled.
+    """Keep one group of resources subscribed until `run` is cancelled.
 
     Args:
-        resources: Priority by resource; the resource is told back literally in each event.
+        resources: Priority by resource; each event repeats the resource literally.
         on_event: Called with every event, in order.
         on_gap: Called when events may have been missed: read the resources again.
-        ping_s: Distance of our pings [s]; the socket counts as dead when one is not answered within
-            half of it.
+        ping_s: Period of the pings [s]; without an answer for half of it the socket is dead.
     """
 
     def __init__(
@@ -73,10 +68,7 @@ class Subscription:
         self._socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def run(self) -> None:
-        """Register, listen, and come back after every loss, until cancelled.
-
-        Then take the registration back.
-        """
+        """Register and listen, again after every loss; when cancelled, delete the registration."""
         delay_s = self._delays_s[0]
         try:
             while True:
@@ -94,10 +86,7 @@ class Subscription:
             await self._unregister()
 
     async def suspect(self) -> None:
-        """Drop the socket, because a change was seen that no event told.
-
-        `run` then comes back with a new one.
-        """
+        """Drop the socket after a change that came without an event; `run` then opens another."""
         _log.warning('a change came without its event: subscribing again')
         self._poll_path = None
         await self._close_socket()
@@ -135,8 +124,7 @@ class Subscription:
         return path
 
     async def _connect(self, path: str) -> aiohttp.ClientWebSocketResponse:
-        # the address in the answer is the controller's own name for itself; behind a router only
-        # ours is right
+        # the response holds the controller's own address, which is wrong behind a router
         endpoint = self._session.endpoint
         url = endpoint.url.with_scheme('wss' if endpoint.tls else 'ws').with_path(path)
         socket = self._socket = await self._session.websocket(
@@ -190,10 +178,10 @@ class Subscription:
 
 
 def events_of(text: str, arrived_s: float) -> list[Event]:
-    """Events of one message; a variable's value stands in a second item of its own.
+    """Parse the events of a message; the value of a variable is in a second item.
 
     Raises:
-        BadResponse: If the message cannot be read.
+        BadResponse: If the message cannot be parsed.
     """
     events: list[Event] = []
     for item in body.parse(text.encode()).items:

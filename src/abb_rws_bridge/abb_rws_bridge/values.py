@@ -1,4 +1,4 @@
-"""What a controller tells, each value with its age."""
+"""Values that are read from a controller, each with its age."""
 
 import time
 from dataclasses import dataclass
@@ -11,12 +11,10 @@ T = TypeVar('T')
 
 @dataclass(frozen=True)
 class Aged(Generic[T]):
-    """A value and when it was asked for.
-
-    The age is never understated, because the controller answered later than that.
+    """A value with the time of its request, so that its age is never understated.
 
     Attributes:
-        value: What was told.
+        value: The value.
         asked_s: Start of the request, or arrival of the event, on the monotonic clock [s].
     """
 
@@ -41,10 +39,7 @@ class Joints:
 
 @dataclass(frozen=True)
 class Execution:
-    """RAPID execution.
-
-    Does a program run, and in which cycle mode (forever, once, asis, oncedone).
-    """
+    """RAPID execution: whether a program runs; cycle mode (forever, once, asis, oncedone)."""
 
     running: bool
     cycle: str
@@ -62,7 +57,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Signal:
-    """One I/O signal; `path` is what the controller calls it (network/device/name)."""
+    """One I/O signal; `path` is its full name on the controller (network/device/name)."""
 
     name: str
     path: str
@@ -72,16 +67,13 @@ class Signal:
 
     @property
     def is_input(self) -> bool:
-        """Inputs cannot be written."""
+        """Whether the signal is an input, which cannot be written."""
         return self.kind in ('DI', 'AI', 'GI')
 
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One entry of the event log; `kind` is info, warning or error.
-
-    `stamp` is the controller's own text.
-    """
+    """One entry of the event log; `kind` is info, warning or error, `stamp` the text as it came."""
 
     sequence: int
     kind: str
@@ -92,7 +84,7 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class System:
-    """Which controller this is."""
+    """Name, version and identifier of a controller."""
 
     name: str
     version: str

@@ -1,1 +1,1 @@
-"""Emulator of an ABB controller: a real HTTP and WebSocket server with an IRB 120 behind it."""
+"""Emulate an ABB controller with an IRB 120: an HTTP and WebSocket server."""

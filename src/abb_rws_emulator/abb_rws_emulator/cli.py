@@ -20,13 +20,11 @@ from soft_arm_description.command_line import (
 
 
 class BadOption(ValueError):
-    """Options that do not fit together."""
+    """A value or combination of options that cannot be used."""
 
 
 FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
-"""What every ABB controller is delivered with.
-
-The emulator has them too, so that any client can be pointed at it.
+"""Password by user of a new ABB controller, so that any client can connect to the emulator.
 """
 
 
@@ -147,7 +145,7 @@ def _say(as_json: bool, host: str, port: int, control_port: int | None) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Run until SIGINT or SIGTERM; 2 for bad input."""
+    """Run until SIGINT or SIGTERM; return the exit code, 2 for bad input."""
     return _parser().answer(argv, _emulate, BadOption)
 
 

@@ -1,10 +1,10 @@
 """Control port of the emulator: faults, buttons and key switch for tests and operators.
 
-JSON over HTTP, no authentication.
+JSON over HTTP, without authentication.
 
-GET  /state                          what the controller and the server are doing
-POST /faults   {"latency_s": 0.5}    set fields of Faults; {} clears them all
-POST /actions/restart                and the others named in ACTIONS, each with a JSON object
+GET  /state                          state of the controller and the server
+POST /faults   {"latency_s": 0.5}    set fields of Faults; {} clears all faults
+POST /actions/restart                an action of ACTIONS; the body is a JSON object of arguments
 """
 
 import json
@@ -22,7 +22,7 @@ from abb_rws_emulator.http.server import Emulator
 
 
 class ControlPort:
-    """Serves the control port of one emulator; use it as an async context."""
+    """Serve the control port of an emulator; use it as an async context."""
 
     def __init__(self, emulator: Emulator, host: str, port: int):
         self._emulator, self._host = emulator, host

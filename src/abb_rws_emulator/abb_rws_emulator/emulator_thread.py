@@ -1,4 +1,4 @@
-"""An emulated controller in a thread with its own event loop, for callers without one."""
+"""Run an emulated controller in a thread, for callers without an event loop."""
 
 import asyncio
 import threading
@@ -9,11 +9,11 @@ from abb_rws_emulator.http.server import Emulator, Options
 
 
 class EmulatorThread:
-    """Runs an emulator between `start` and `stop`, which may be called from any thread.
+    """Run an emulator between `start` and `stop`, which may be called from any thread.
 
     Args:
         options: How the emulator is set up.
-        control_port: TCP port for faults and buttons on 127.0.0.1; None: none.
+        control_port: TCP port of the control port on 127.0.0.1; None for no control port.
     """
 
     def __init__(self, options: Options, control_port: int | None = None):
@@ -26,10 +26,10 @@ class EmulatorThread:
         self.emulator: Emulator | None = None
 
     def start(self, timeout_s: float = 5.0) -> None:
-        """Listen and run; returns when the ports are open.
+        """Start the emulator and return when its ports are open.
 
         Raises:
-            OSError: If a port cannot be listened on.
+            OSError: If a port cannot be opened.
         """
         self._thread.start()
         try:

@@ -10,19 +10,19 @@ from aiohttp import web
 
 @dataclass
 class Faults:
-    """What goes wrong now. Every field can be set over the control port.
+    """The faults that are switched on. Every field can be set over the control port.
 
     Attributes:
         latency_s: Wait before every answer [s].
-        silent: Take requests and never answer (half-open); WebSockets fall silent too.
+        silent: Accept requests and never answer (half-open); WebSockets fall silent too.
         websocket_silent: Only the WebSockets fall silent.
         truncate: Cut every body in the middle and close.
         stall: Send half of every body and then nothing.
-        html_500: Answer with a web page and status 500.
-        wrong_type: Name the right body text/plain and cut its last characters.
+        html_500: Answer with an HTML page and status 500.
+        wrong_type: Declare the body as text/plain and cut its last characters.
         busy: Answer 503.
         maximum_rate_hz: Answer 503 above this many requests a second; 0 is no limit.
-        only: Prefix of the paths that are hit; empty hits all.
+        only: Prefix of the paths that the faults apply to; empty for all paths.
     """
 
     latency_s: float = 0.0
@@ -38,7 +38,7 @@ class Faults:
     starts_s: deque[float] = field(default_factory=deque, repr=False)
 
     def clear(self) -> None:
-        """Everything works again; requests that hang stay unanswered."""
+        """Switch all faults off; requests that hang stay unanswered."""
         for spec in fields(self):
             if spec.name != 'starts_s':
                 setattr(self, spec.name, spec.default)
@@ -46,7 +46,7 @@ class Faults:
     async def apply(
         self, request: web.Request, handle: Callable[[], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Answer a request as the faults have it."""
+        """Answer a request, with the faults that are switched on."""
         now_s = asyncio.get_running_loop().time()
         self.starts_s.append(now_s)
         while now_s - self.starts_s[0] >= 1.0:

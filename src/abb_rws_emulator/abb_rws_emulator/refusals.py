@@ -1,4 +1,4 @@
-"""Refusals as a controller words them: status, code and message of recorded answers."""
+"""Refusals with the status, code and message of recorded answers of a controller."""
 
 
 class Refused(Exception):  # noqa: N818  it is an answer, not a fault of ours
@@ -16,12 +16,12 @@ def _refused(status: int, code: int, path: str, line: int, text: str, inner: int
 
 
 def held(path: str = 'rws_mastership\\rws_resource_mastership.cpp') -> Refused:
-    """Mastership is with someone else."""
+    """Another client holds the mastership."""
     return _refused(403, -1073445862, path, 547, 'Requested resource is held by someone else')
 
 
 def not_held() -> Refused:
-    """Release of what the caller does not hold."""
+    """The caller releases a mastership that it does not hold."""
     return _refused(
         403,
         -1073445880,
@@ -32,13 +32,13 @@ def not_held() -> Refused:
 
 
 def mastership_missing() -> Refused:
-    """The write needs a mastership."""
+    """The write needs a mastership that the caller does not hold."""
     text = 'The user does not have required mastership for the operation.'
     return _refused(403, -1073445859, 'rws_panel\\rws_resource_panel.cpp', 1688, text)
 
 
 def wrong_mode() -> Refused:
-    """Not in this operation mode."""
+    """The request is not allowed in this operation mode."""
     return _refused(
         403,
         -1073445860,
@@ -49,13 +49,13 @@ def wrong_mode() -> Refused:
 
 
 def wrong_state() -> Refused:
-    """Not in this execution state."""
+    """The request is not allowed in this execution state."""
     text = 'ERROR: Operation is illegal in current execution state'
     return _refused(400, -1073442809, 'rws_rapid\\rws_resource_rapid_execution.cpp', 1128, text)
 
 
 def no_pointer() -> Refused:
-    """No program pointer."""
+    """The program pointer is not set."""
     return _refused(
         400,
         -1073442783,
@@ -66,29 +66,29 @@ def no_pointer() -> Refused:
 
 
 def access_denied() -> Refused:
-    """Signal access level, or a safety state."""
+    """The signal's access level or a safety state forbids the request."""
     return _refused(
         403, -1073445881, 'rws_iosystem\\rws_resource_iosystem.cpp', 3554, 'Rejected', -2
     )
 
 
 def invalid(text: str = 'Invalid action parameter value') -> Refused:
-    """A value that is not accepted."""
+    """A value of the request is not valid."""
     return _refused(400, -1073445879, 'rws_services\\rws_services.cpp', 210, text)
 
 
 def limit_reached(text: str) -> Refused:
-    """A limit of the controller."""
+    """A limit of the controller is reached."""
     return _refused(400, -1073445871, 'rws_subscription\\rws_subscription.cpp', 320, text)
 
 
 def no_resource() -> Refused:
-    """Unknown address."""
+    """The address is unknown."""
     return _refused(404, -1073414146, 'rws_services\\rws_services.cpp', 129, 'Resource not found')
 
 
 def no_symbol_read(generation: int = 1) -> Refused:
-    """Unknown RAPID symbol, read; a 400 on IRC5."""
+    """The RAPID symbol that should be read is unknown (status 400 on IRC5)."""
     if generation == 2:
         return no_symbol_written()
     return _refused(
@@ -97,7 +97,7 @@ def no_symbol_read(generation: int = 1) -> Refused:
 
 
 def no_symbol_written() -> Refused:
-    """Unknown RAPID symbol, written."""
+    """The RAPID symbol that should be written is unknown."""
     return _refused(
         404,
         -1073442816,
@@ -108,7 +108,7 @@ def no_symbol_written() -> Refused:
 
 
 def no_module(generation: int = 1) -> Refused:
-    """Unknown module, read."""
+    """The module that should be read is unknown."""
     status, code = (404, -1073414146) if generation == 1 else (400, -1073442813)
     return _refused(
         status, code, 'rws_rapid\\rws_resource_rapid_module.cpp', 1233, 'Unknown module name'
@@ -116,7 +116,7 @@ def no_module(generation: int = 1) -> Refused:
 
 
 def no_module_to_unload(generation: int = 1) -> Refused:
-    """Unknown module, where it should be unloaded."""
+    """The module that should be unloaded is unknown."""
     code = -1073442816 if generation == 1 else -1073442813
     return _refused(
         400, code, 'rws_rapid\\rws_resource_rapid_task.cpp', 1777, 'Unknown module name'
@@ -124,7 +124,7 @@ def no_module_to_unload(generation: int = 1) -> Refused:
 
 
 def no_grant() -> Refused:
-    """The user may not do this."""
+    """The user lacks the grant for the request."""
     text = 'The user is not allowed access to the resource'
     return Refused(
         403, -1073445867, f'C:\\BUILD\\RW\\rapi_uas_resource.cpp[2995] {text} -1073445867 -757'
@@ -132,13 +132,13 @@ def no_grant() -> Refused:
 
 
 def syntax_error() -> Refused:
-    """A module that cannot be loaded."""
+    """The text of the module has syntax errors."""
     text = 'Operation not allowed due to syntax errors'
     return _refused(400, -1073442803, 'rws_rapid\\rws_resource_rapid_task.cpp', 1602, text)
 
 
 def ui_instruction_not_active() -> Refused:
-    """No program waits for an answer."""
+    """No program waits for an answer of the operator."""
     return _refused(
         400, -1073442784, 'rws_rapid\\rws_resource_rapid_ui.cpp', 240, 'No active UI instruction'
     )
@@ -151,59 +151,59 @@ def not_persistent() -> Refused:
 
 
 def no_instance() -> Refused:
-    """Unknown instance of the configuration."""
+    """The instance of the configuration is unknown."""
     return _refused(
         400, -1073445879, 'rws_cfg\\rws_resource_cfg.cpp', 2107, 'Unknown instance', -1073437691
     )
 
 
 def name_taken() -> Refused:
-    """A name that exists already."""
+    """The name exists already."""
     return _refused(400, -1073445839, 'rws_services\\rws_services.cpp', 220, 'Name already exist')
 
 
 def no_queue() -> Refused:
-    """Unknown message queue."""
+    """The message queue is unknown."""
     return _refused(404, -1073435904, 'rws_dipc\\rws_resource_dipc.cpp', 180, 'Invalid slot id')
 
 
 def queue_full() -> Refused:
-    """A message queue that takes no more."""
+    """The message queue is full."""
     return _refused(400, -1073435903, 'rws_dipc\\rws_resource_dipc.cpp', 195, 'Message queue full')
 
 
 def out_of_reach() -> Refused:
-    """A pose without joint angles."""
+    """No joint angles reach the pose."""
     return _refused(
         400, -1073436654, 'rws_motion\\rws_resource_mechunit.cpp', 1211, 'Position outside of reach'
     )
 
 
 def option_missing() -> Refused:
-    """Something this controller was not bought with."""
+    """The controller lacks the option."""
     return _refused(403, -1073435901, 'rws_services\\rws_services.cpp', 160, 'Option is missing')
 
 
 def gone() -> Refused:
-    """A service that RobotWare 8 has no more."""
+    """RobotWare 8 no longer has the service."""
     text = 'The service is not supported in this version of controller'
     return _refused(410, -1073445885, 'rws_services\\rws_services.cpp', 140, text)
 
 
 def no_write_access() -> Refused:
-    """RobotWare 8: the write access is not with this client."""
+    """The caller does not hold the write access of RobotWare 8."""
     text = 'The control station does not hold write access'
     return _refused(403, -1073435873, 'rws_controlstation\\rws_controlstation.cpp', 310, text)
 
 
 def no_signal() -> Refused:
-    """Unknown I/O signal."""
+    """The I/O signal is unknown."""
     text = 'ERROR: eio_signal_open_by_name failed status -60.'
     return _refused(404, -1073445866, 'rws_iosystem\\rws_resource_iosystem.cpp', 1986, text)
 
 
 def no_file(generation: int = 1) -> Refused:
-    """Unknown file or folder."""
+    """The file or folder is unknown."""
     code, text = (
         (-1073414146, 'Resource does not exist')
         if generation == 1
@@ -213,7 +213,7 @@ def no_file(generation: int = 1) -> Refused:
 
 
 def no_volume() -> Refused:
-    """A path that begins with no environment variable."""
+    """The path does not begin with an environment variable."""
     return Refused(
         400,
         -1073438716,
@@ -222,5 +222,5 @@ def no_volume() -> Refused:
 
 
 def no_module_file() -> Refused:
-    """The file of a module that should be loaded is not there."""
+    """The file of the module that should be loaded does not exist."""
     return _refused(400, -1073438708, 'rws_rapid\\rws_resource_rapid_task.cpp', 1602, '')

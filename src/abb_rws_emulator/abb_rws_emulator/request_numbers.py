@@ -1,4 +1,4 @@
-"""Numbers out of a request: plain ASCII digits of a sane length, or none at all."""
+"""Parse numbers of a request: plain ASCII digits of limited length."""
 
 import re
 
@@ -9,15 +9,15 @@ _WHOLE = re.compile(r'[0-9]{1,10}')
 
 
 def whole(text: str | None) -> int | None:
-    """A whole number of at most ten digits; None for anything else."""
+    """Return a whole number of at most ten digits; None for any other text."""
     return int(text) if text is not None and _WHOLE.fullmatch(text) else None
 
 
 def decimal(text: str | None) -> float:
-    """A finite number.
+    """Return a finite number.
 
     Raises:
-        Refused: If the text is none.
+        Refused: If the text is not a finite number.
     """
     try:
         return rapid_literals.number(text or '')

@@ -1,7 +1,4 @@
-"""What the controller's return codes are called.
-
-Those that the emulator answers with, and their neighbours in meaning.
-"""
+"""Names and texts of the controller's return codes: those of the emulator and related ones."""
 
 RETURN_CODES = {
     294912: ('SYS_CTRL_S_OK', 'Done.'),

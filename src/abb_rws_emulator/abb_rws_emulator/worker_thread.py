@@ -1,7 +1,4 @@
-"""Work that takes longer than an event loop may stand still.
-
-In one thread, one after the other, so that the loop gets its turns.
-"""
+"""Run long work in one thread, job after job, so that it does not block the event loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,5 +10,5 @@ _WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix='rws beside the l
 
 
 async def in_worker_thread(work: Callable[..., T], *arguments: object) -> T:
-    """Carry out `work` in the thread; it must not change what the loop uses."""
+    """Run `work` in the thread; it must not change data that the event loop uses."""
     return await asyncio.get_running_loop().run_in_executor(_WORKER, work, *arguments)

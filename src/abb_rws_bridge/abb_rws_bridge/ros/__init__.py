@@ -1,1 +1,1 @@
-"""ROS nodes and message conversions; nothing else imports ROS."""
+"""ROS node and message conversions; no other folder of the package imports ROS."""

@@ -1,4 +1,4 @@
-"""Waiting in a callback of the node for work in another thread, while the node goes on."""
+"""Await work of another thread in a coroutine callback, while the node continues to spin."""
 
 from collections.abc import Callable
 
@@ -8,12 +8,11 @@ from abb_rws_bridge.link import Job
 
 
 class Answer:
-    """Awaitable in a coroutine callback; resumes with the job's result or exception.
+    """Awaitable of a job; resumes with the job's result or exception.
 
     Args:
-        wake: Guard condition of the node; without it the executor would look again only at its next
-            event.
-        meanwhile: Called each time the executor looks.
+        wake: Guard condition of the node; it wakes the executor when the job ends.
+        meanwhile: Called each time the executor polls the coroutine.
     """
 
     def __init__(

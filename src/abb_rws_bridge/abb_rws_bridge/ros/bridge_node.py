@@ -1,13 +1,13 @@
-"""Node `abb_rws_bridge`: an ABB controller on Robot Web Services <-> ROS.
+"""Node `abb_rws_bridge`: connect an ABB controller (Robot Web Services) to ROS.
 
-Out (while configured): `joint_states` and /tf at the rate the controller allows, stamped when they
-were asked for; `controller_state` and `io` (each value with its age), `event_log`; diagnostics.
-Action `move_joints` (reset the pointer, write the target, start, stop on arrival) and the services
-`start`, `reset_pointer`, `set_speed_ratio`, `set_rapid_data`, `set_io` and `set_motors` true: only
-while active. `stop`, `set_motors` false and `get_rapid_data`: in every configured state. When the
-controller falls silent nothing is published and the diagnostics say so; the node comes back by
-itself, a move does not. Deactivate ends a move and stops its program; cleanup, shutdown, an error,
-SIGTERM and SIGINT also log out.
+Published while configured: `joint_states` and /tf at the rate the controller allows, stamped with
+the time of the request; `controller_state` and `io` (each value with its age); `event_log`;
+diagnostics. Served only while active: the action `move_joints` (reset the pointer, write the
+target, start, stop on arrival) and the services `start`, `reset_pointer`, `set_speed_ratio`,
+`set_rapid_data`, `set_io` and `set_motors` true. Served whenever configured: `stop`, `set_motors`
+false and `get_rapid_data`. While the controller does not answer, the node publishes nothing and the
+diagnostics report it; the node reconnects by itself but does not resume a move. Deactivation ends a
+move and stops its program; cleanup, shutdown, an error, SIGTERM and SIGINT also log out.
 """
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -38,11 +38,11 @@ _REMEDIES = {
     BUSY: 'log other clients out of the controller, or wait 5 minutes until their sessions expire',
     REFUSED: 'check user and password of the credentials',
 }
-"""What to do, by the state of the link."""
+"""Remedy by the state of the link."""
 
 
 class AbbRwsBridgeNode(LifecycleNode):
-    """Translates; `abb_rws_bridge.link.Link` talks."""
+    """Translate between ROS and `abb_rws_bridge.link.Link`, which talks to the controller."""
 
     def __init__(self):
         super().__init__('abb_rws_bridge')
@@ -74,17 +74,17 @@ class AbbRwsBridgeNode(LifecycleNode):
         self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Connect, and wait until the controller has told its state."""
+        """Connect, and wait until the state of the controller is known."""
         return self._transition(
             lambda: self._link.open(self._settings.connect_timeout_s), 'inactive'
         )
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take commands from now on."""
+        """Accept commands from now on."""
         return self._transition(lambda: None, 'active')
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Take no more commands; a move under way ends, and with it the program."""
+        """Accept no more commands; end a running move and its program."""
         return self._transition(self._move.cancel, 'inactive')
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -92,7 +92,7 @@ class AbbRwsBridgeNode(LifecycleNode):
         return self._transition(self._link.close, 'unconfigured')
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Log out for good."""
+        """Log out."""
         return self._transition(self._link.close, 'finalized')
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -122,7 +122,7 @@ class AbbRwsBridgeNode(LifecycleNode):
         return _SUCCESS
 
     def _on_change(self, name: str) -> None:
-        """Called in the link's thread."""
+        """Record a refreshed value and wake the node; runs in the link's thread."""
         self._news.add(name)
         self._wake.trigger()
 
@@ -161,7 +161,7 @@ class AbbRwsBridgeNode(LifecycleNode):
         return level, self._message(connected, stale), values
 
     def _message(self, connected: bool, stale: bool) -> str:
-        """What is wrong and what to do about it, or the node's state."""
+        """Return what is wrong and the remedy, or the state of the node."""
         known = self._link.known
         if not connected:
             return f'{self._phase}: configure and activate the node, or set its parameter autostart'

@@ -9,7 +9,7 @@ from soft_arm_node_kit.parameters import parameter
 class BridgeParameters:
     """Parameters of the node.
 
-    User and password are none of them (credentials_file, or ABB_RWS_USER and ABB_RWS_PASSWORD).
+    User and password come from `credentials_file`, or from ABB_RWS_USER and ABB_RWS_PASSWORD.
     """
 
     host: str = parameter(description='address of the controller')

@@ -1,4 +1,4 @@
-"""What the node publishes: each piece of news once, stamped when it was asked for."""
+"""Publishers of the node: each new value once, stamped with the time of its request."""
 
 import time
 
@@ -33,7 +33,7 @@ class BridgePublishers:
         self._asked_s, self._sequence = 0.0, None
 
     def publish(self, known: Knowledge, names: set[str]) -> None:
-        """Publish what the names say is new."""
+        """Publish the values with these names."""
         if 'joints' in names and known.joints is not None and known.joints.asked_s > self._asked_s:
             self._publish_joints(known.joints)
         if 'signals' in names and known.signals is not None:
@@ -61,7 +61,7 @@ class BridgePublishers:
         self.joint_rate.tick()
 
     def _publish_log(self, log: Aged) -> None:
-        """New entries; those from before we came are not news, and a cleared log begins again."""
+        """Publish the entries that are new since the last call; a cleared log begins again."""
         last = log.value[-1].sequence if log.value else 0
         if self._sequence is not None:
             for entry in log.value:

@@ -1,4 +1,4 @@
-"""Services of the node, carried out in the link's thread."""
+"""Services of the node; their requests run in the link's thread."""
 
 import concurrent.futures
 
@@ -15,13 +15,11 @@ from soft_arm_msgs.srv import GetRapidData, SetIo, SetRapidData, SetSpeedRatio
 
 
 class Commands:
-    """Serves the services of a node.
-
-    What stops the robot and what only reads is served always, the rest while `active`.
+    """Serve the services of a node: those that stop or read always, others while `active`.
 
     Attributes:
         active: Set by the node with its lifecycle state.
-        refused: Count of what was refused.
+        refused: Count of the commands that failed.
     """
 
     def __init__(
@@ -78,7 +76,7 @@ class Commands:
         return response
 
     async def _serve(self, response, work, always: bool = False):
-        """Run one command while the node goes on; the response says what became of it."""
+        """Run one command while the node continues to spin, and fill in the response."""
         result = None
         try:
             if not self.active and not always:

@@ -1,4 +1,4 @@
-"""Values of the core into messages, and back."""
+"""Convert between values of the core and messages."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ _LEVELS = {
 
 
 def joint_state(joints_rad: np.ndarray, stamp: Time, prefix: str) -> JointState:
-    """Joint angles [rad]."""
+    """Return the message of joint angles [rad]."""
     message = JointState(
         name=[prefix + name for name in irb120.JOINT_NAMES], position=joints_rad.tolist()
     )
@@ -32,7 +32,7 @@ def joint_state(joints_rad: np.ndarray, stamp: Time, prefix: str) -> JointState:
 
 
 def joints_from(names: Sequence[str], position_rad: Sequence[float], prefix: str) -> np.ndarray:
-    """Joint angles [rad], shape (6,), in the robot's order.
+    """Return the joint angles [rad], shape (6,), in the robot's order.
 
     Raises:
         ConfigurationError: If the names are not the robot's or a limit is exceeded.
@@ -50,10 +50,10 @@ def joints_from(names: Sequence[str], position_rad: Sequence[float], prefix: str
 def move_limits(
     request: MoveJoints.Goal, tolerance_rad: float, timeout_s: float
 ) -> tuple[float, float]:
-    """Tolerance [rad] and time limit [s] of a goal, or the node's where it gives none.
+    """Return tolerance [rad] and time limit [s] of a goal, or the node's where the goal gives 0.
 
     Raises:
-        ConfigurationError: If one is outside its limits.
+        ConfigurationError: If a value is outside its limits.
     """
     for name, value, most in (
         ('tolerance_rad', request.tolerance_rad, 0.1),
@@ -67,7 +67,7 @@ def move_limits(
 
 
 def transforms(joints_rad: np.ndarray, stamp: Time, prefix: str) -> list[TransformStamped]:
-    """The chain base_link -> link_1 .. link_6 -> tool0, as the URDF has it."""
+    """Return the transforms base_link -> link_1 .. link_6 -> tool0, with the frames of the URDF."""
     frames = [f'{prefix}base_link', *(f'{prefix}link_{i}' for i in range(1, 7)), f'{prefix}tool0']
     parent, result = np.eye(4), []
     for index, pose in enumerate(irb120.link_poses(joints_rad)):
@@ -83,7 +83,7 @@ def transforms(joints_rad: np.ndarray, stamp: Time, prefix: str) -> list[Transfo
 
 
 def controller_state(known: Knowledge, stamp: Time) -> ControllerState:
-    """What the controller told, each value beside its age."""
+    """Return the message of the controller state, each value beside its age."""
     message = ControllerState(link=known.link, error=known.error, speed_ratio=math.nan)
     message.header.stamp = stamp
     message.control_state_age_s, message.operation_mode_age_s = (
@@ -109,7 +109,7 @@ def controller_state(known: Knowledge, stamp: Time) -> ControllerState:
 
 
 def io_signals(signals: dict[str, Signal], wanted: Iterable[str], stamp: Time) -> IoSignals:
-    """Values of signals by name; names that the controller does not have are left out."""
+    """Return the values of the wanted signals, without names that the controller does not have."""
     found = [signals[name] for name in wanted if name in signals]
     message = IoSignals(
         names=[s.name for s in found],
@@ -121,7 +121,7 @@ def io_signals(signals: dict[str, Signal], wanted: Iterable[str], stamp: Time) -
 
 
 def controller_event(entry: LogEntry, stamp: Time) -> ControllerEvent:
-    """One entry of the event log."""
+    """Return the message of one entry of the event log."""
     message = ControllerEvent(
         level=_LEVELS[entry.kind],
         code=entry.code,
@@ -134,5 +134,5 @@ def controller_event(entry: LogEntry, stamp: Time) -> ControllerEvent:
 
 
 def age_s(value: Aged | None) -> float:
-    """Age [s]; NaN for what was never told."""
+    """Return the age [s] of a value; NaN where there is none."""
     return math.nan if value is None else value.age_s

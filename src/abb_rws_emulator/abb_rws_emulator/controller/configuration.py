@@ -1,7 +1,4 @@
-"""The configuration database: domains, types and instances with their attributes.
-
-What the emulated cell shows of it.
-"""
+"""Configuration database of the emulated cell: domains, types, instances and their attributes."""
 
 from abb_rws_emulator import refusals
 from abb_rws_emulator.controller import irb120
@@ -12,9 +9,9 @@ DOMAINS = ('EIO', 'MMC', 'MOC', 'PROC', 'SIO', 'SYS')
 
 
 def _robot() -> dict[str, dict[str, list[Instance]]]:
-    """The IRB 120 as the motion and system domains describe it.
+    """Return the instances of the motion and system domains that describe the IRB 120.
 
-    Angles in rad, names of attributes as the controller spells them.
+    Angles in rad; names of attributes as the controller spells them.
     """
     joints = [f'rob1_{axis}' for axis in range(1, 7)]
     bounds = {name: limits for name, limits in zip(joints, irb120.RANGE_RAD, strict=True)}
@@ -70,7 +67,7 @@ def _robot() -> dict[str, dict[str, list[Instance]]]:
 
 
 class Configuration:
-    """Instances by domain and type; the names of domains and types are found in any case."""
+    """Instances by domain and type; names of domains and types in upper or lower case."""
 
     def __init__(self, signals: dict[str, SignalState]):
         self.types: dict[str, dict[str, dict[str, Instance]]] = {domain: {} for domain in DOMAINS}
@@ -117,17 +114,17 @@ class Configuration:
         }
 
     def domain(self, name: str) -> str:
-        """The domain as the database spells it.
+        """Return the name of a domain as the database spells it.
 
         Raises:
-            Refused: If there is none.
+            Refused: If there is no such domain.
         """
         if name.upper() not in self.types:
             raise refusals.no_resource()
         return name.upper()
 
     def instances(self, domain: str, kind: str) -> dict[str, Instance]:
-        """Instances of a type by name.
+        """Return the instances of a type by name.
 
         Raises:
             Refused: If there is no such domain or type.
@@ -138,7 +135,7 @@ class Configuration:
         return types[kind.upper()]
 
     def text(self, domain: str) -> str:
-        """A domain as a CFG file."""
+        """Return a domain as the text of a CFG file."""
         parts = [f'{self.domain(domain)}:CFG_1.0:6:0::']
         for kind, instances in self.types[self.domain(domain)].items():
             lines = [

@@ -17,17 +17,16 @@ ROOTS |= {
     'SYSPAR': '/hd0a/IRB120/SYSPAR',
     'INTERNAL': '/hd0a/IRB120/INTERNAL',
 }
-"""Environment variables, and where they point."""
+"""Folder by environment variable."""
 LARGEST_BYTES, MOST_BYTES, MOST_NAMES, LONGEST_PATH, _DEEPEST = 8 << 20, 64 << 20, 5000, 250, 32
 
 
 @dataclass
 class FileStore:
-    """Files by path, and the folders that were made.
+    """Files by path, and folders. A path begins with its environment variable (`$HOME/a.mod`).
 
-    A path begins with its environment variable (`$HOME/a.mod`).
-
-    `generation` decides how a missing file is told.
+    Attributes:
+        generation: Generation of RWS, which decides the refusal of a missing file.
     """
 
     generation: int = 1
@@ -36,10 +35,10 @@ class FileStore:
     changed: dict[str, datetime] = field(default_factory=dict)
 
     def write(self, path: str, content: bytes) -> bool:
-        """Write a file, its folders included; is it a new one.
+        """Write a file and its folders; return whether the file is new.
 
         Raises:
-            Refused: If it is too large.
+            Refused: If the file is too large.
         """
         others = sum(len(held) for name, held in self.files.items() if name != path)
         if len(content) > LARGEST_BYTES or others + len(content) > MOST_BYTES:
@@ -52,7 +51,7 @@ class FileStore:
         return created
 
     def make_folder(self, path: str) -> None:
-        """Make a folder and those it lies in.
+        """Make a folder and its parents.
 
         Raises:
             Refused: If the path is too long, a file stands in the way, or there are too many names.
@@ -68,17 +67,17 @@ class FileStore:
         self.folders |= wanted
 
     def read(self, path: str) -> bytes:
-        """Content of a file.
+        """Return the content of a file.
 
         Raises:
-            Refused: If there is none.
+            Refused: If there is no such file.
         """
         if path not in self.files:
             raise refusals.no_file(self.generation)
         return self.files[path]
 
     def delete(self, path: str) -> None:
-        """Delete a file, or a folder with all in it.
+        """Delete a file, or a folder with its content.
 
         Raises:
             Refused: If there is neither.
@@ -96,7 +95,7 @@ class FileStore:
             self.folders.discard(name)
 
     def inside(self, folder: str) -> list[str]:
-        """Names directly in a folder.
+        """Return the names in a folder.
 
         Raises:
             Refused: If there is no such folder.
@@ -112,12 +111,12 @@ class FileStore:
 
 
 def normal_path(text: str) -> str:
-    """A path as the store has it.
+    """Return a path in the form of the store.
 
     `/fileservice/$HOME/a`, `HOME/a`, `HOME:/a` and `/hd0a/IRB120/HOME/a` are all `$HOME/a`.
 
     Raises:
-        Refused: If it begins with no environment variable.
+        Refused: If the path does not begin with an environment variable.
     """
     path = re.sub(r'^/?fileservice/', '', text.replace('\\', '/')).rstrip('/')
     for name, real in sorted(ROOTS.items(), key=lambda root: -len(root[1])):

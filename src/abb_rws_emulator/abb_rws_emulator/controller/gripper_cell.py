@@ -1,14 +1,11 @@
-"""What the emulated controller has.
-
-Signals, RAPID variables, tasks and modules of the gripper paper's cell.
-"""
+"""Content of the emulated controller: signals, RAPID modules and settings of the paper's cell."""
 
 from dataclasses import dataclass
 
 
 @dataclass
 class SignalState:
-    """One I/O signal; `access` is the access level, only All can be written from outside."""
+    """One I/O signal; clients can write it only with the access level All."""
 
     path: str
     kind: str
@@ -25,12 +22,12 @@ class SignalState:
 
     @property
     def text(self) -> str:
-        """The value as the controller writes it."""
+        """Value as the controller writes it."""
         return f'{self.value:g}'
 
 
 def signals() -> dict[str, SignalState]:
-    """Signals in the order the controller lists them.
+    """Return the signals in the order of the controller.
 
     The gripper paper's own program reads DO_05..DO_01 at places 18 to 22 of the list and DI_02 at
     place 37.
@@ -106,7 +103,7 @@ ENDMODULE
 ENDMODULE
 """,
 }
-"""Texts of the modules that are loaded.
+"""Text by name of the loaded modules.
 
 J_Orientation_Target and in_position belong to the gripper paper's program.
 """
@@ -130,7 +127,7 @@ SETTINGS = {
     'vtspeed': '100',
     'vttimeslice': '24',
 }
-"""What a client may set and read back, without an effect on the robot."""
+"""Settings that a client may write and read back, without an effect on the robot."""
 TARGET_SYMBOL = 'T_ROB1/Module1/J_Orientation_Target'
 IN_POSITION_SYMBOL = 'T_ROB1/Module1/in_position'
 EVENT_TEXTS = {

@@ -1,7 +1,4 @@
-"""RAPID modules as the emulated controller holds them.
-
-Text, and the data and routines that the text declares.
-"""
+"""RAPID modules of the emulated controller: text, and the data and routines that it declares."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +8,7 @@ from abb_rws_emulator.controller import rapid_literals
 from abb_rws_emulator.controller.rapid_literals import InvalidLiteral, Shape, Value
 
 LARGEST_TEXT, MOST_NAMES, MOST_DATA = 1 << 20, 10_000, 100_000
-# every part of these is taken once and for all (++, *+), so that no text makes them begin again
+# possessive quantifiers (++, *+) prevent backtracking, so that no text takes long
 _MODULE = re.compile(
     r'^[ \t]*+MODULE[ \t]++(\w++)[ \t]*+(?:\(([^)\n]*+)\))?', re.IGNORECASE | re.MULTILINE
 )
@@ -31,11 +28,7 @@ _SYMBOL_TYPES = {'PERS': 'per', 'VAR': 'var', 'CONST': 'con'}
 
 @dataclass(frozen=True)
 class Declaration:
-    """One variable.
-
-    How it is declared (per, var, con), its type, dimensions and shape, and the value it begins
-    with.
-    """
+    """Declaration of a variable: kind (per, var, con), type, dimensions, shape and first value."""
 
     name: str
     symbol_type: str
@@ -47,7 +40,7 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Module:
-    """A module that is loaded.
+    """A loaded module.
 
     Attributes:
         declarations: Variables outside routines, in the order of the text; those whose first value
@@ -66,7 +59,7 @@ class Module:
     changes: int = 1
 
     def text_range(self, start: tuple[int, int], end: tuple[int, int]) -> slice:
-        """The characters from row and column to row and column, both counted from 1.
+        """Return the slice of the text from row and column to row and column, both counted from 1.
 
         Column -1 is the end of the line.
 
@@ -86,10 +79,10 @@ class Module:
 
 
 def load(text: str, file: str = '') -> Module:
-    """A module from its text, in a time that grows with its length and no faster.
+    """Return the module of a text, in a time proportional to its length.
 
     Raises:
-        Refused: If the text is no module, or too large.
+        Refused: If the text is not a module, or too large.
     """
     if len(text) > LARGEST_TEXT:
         raise refusals.limit_reached('Module too large')
@@ -133,7 +126,7 @@ def _declaration(head: re.Match, data: re.Match | None) -> Declaration | None:
             if literal is None
             else rapid_literals.parse(literal, shape)
         )
-    except InvalidLiteral:  # an expression, which only a running program could tell the value of
+    except InvalidLiteral:  # an expression, which only a running program could evaluate
         return None
     return Declaration(name, _SYMBOL_TYPES[kind], data_type, dimensions, shape, value)
 

@@ -1,4 +1,4 @@
-"""The RAPID modules that are loaded, and the values of their variables."""
+"""Program memory: the loaded RAPID modules and the values of their variables."""
 
 import re
 from collections.abc import Iterable
@@ -25,11 +25,11 @@ class ProgramMemory:
             self.add(module)
 
     def find_module(self, name: str) -> Module | None:
-        """Module by name, in any case."""
+        """Return the module of a name, in upper or lower case; None if there is none."""
         return self.modules.get(name.lower())
 
     def add(self, module: Module) -> None:
-        """Load a module instead of one of its name; its variables begin with what its text says.
+        """Load a module, in place of one of its name; its variables get the values of its text.
 
         Raises:
             Refused: If the memory is full.
@@ -55,7 +55,7 @@ class ProgramMemory:
             self.declarations[path], self.values[path] = declared, declared.value
 
     def drop(self, name: str) -> Module:
-        """Unload a module, and its variables."""
+        """Unload a module with its variables, and return it."""
         module = self.modules.pop(name.lower())
         for declared in module.declarations:
             path = f'{TASK}/{module.name}/{declared.name}'
@@ -65,9 +65,9 @@ class ProgramMemory:
         return module
 
     def find_symbol(self, path: str) -> str | None:
-        """Full path of a variable.
+        """Return the full path of a variable, also from one of its elements `{i}`; None if unknown.
 
-        The module may be left out, and an element `{i}` is of the variable in front of it.
+        The module may be left out.
         """
         path = _ELEMENT.sub('', path)
         if path in self.values:
@@ -76,10 +76,10 @@ class ProgramMemory:
         return next(iter(self._paths.get(name, ())), None) if task == TASK else None
 
     def read(self, path: str, generation: int = 1) -> str:
-        """Literal of a variable or of an element of it.
+        """Return the literal of a variable or of one of its elements.
 
         Raises:
-            Refused: If there is none.
+            Refused: If there is no such variable or element.
         """
         found = self.find_symbol(path)
         if found is None:
@@ -90,10 +90,10 @@ class ProgramMemory:
         return rapid_literals.text(value, shape)
 
     def write(self, path: str, literal: str | None) -> str | None:
-        """Write a variable or an element of it; return its full path if the value changed.
+        """Write a variable or one of its elements; return its full path if the value changed.
 
         Raises:
-            Refused: If it cannot be written, or the literal is none of its type.
+            Refused: If it cannot be written, or the literal is not of its type.
         """
         found = self.find_symbol(path)
         if found is None:
@@ -126,7 +126,7 @@ def _indices(path: str, declared: Declaration) -> list[int]:
 
 
 def _replaced(value: Value, indices: list[int], new: Value) -> Value:
-    """The value with another element; what was read before stays as it was."""
+    """Return a copy of the value with another element."""
     if not indices:
         return new
     return [

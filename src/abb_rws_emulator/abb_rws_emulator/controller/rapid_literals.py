@@ -1,10 +1,8 @@
-"""RAPID values as the emulated controller takes and tells them.
-
-Checked against their type, written as the controller writes them.
+"""Parse RAPID literals by type, and write them as the controller does.
 
 A shape is the name of a scalar type, or the tuple of the shapes of an array's elements or a
 record's components. A value is a float, a bool, a text with its quotes, or the list of an array's
-or a record's parts. The client has a parser of its own.
+or a record's parts. The client has its own parser, so that one mistake does not hide another.
 """
 
 import re
@@ -48,7 +46,7 @@ _TOKEN = re.compile(
 
 
 class InvalidLiteral(ValueError):
-    """A text that is no value of the type; the message says why."""
+    """A text that is not a value of the type; the message gives the reason."""
 
 
 class _Reader:
@@ -74,10 +72,10 @@ class _Reader:
 
 
 def parse(text: str, shape: Shape) -> Value:
-    """The value of a literal.
+    """Return the value of a literal.
 
     Raises:
-        InvalidLiteral: If it is no literal of this shape, or out of the type's range.
+        InvalidLiteral: If the text is not a literal of this shape, or out of the type's range.
     """
     reader = _Reader(text)
     value = _read(reader, shape)
@@ -113,10 +111,10 @@ def _scalar(match: re.Match, kind: str) -> Value:
 
 
 def number(text: str, kind: str = 'num') -> float:
-    """The value of a numeral.
+    """Return the value of a numeral.
 
     Raises:
-        InvalidLiteral: If it is none, or out of the type's range.
+        InvalidLiteral: If the text is not a numeral, or out of the type's range.
     """
     match = _TOKEN.fullmatch(text)
     if match is None or match.group(4) is None:
@@ -133,10 +131,10 @@ def number(text: str, kind: str = 'num') -> float:
 
 
 def shape_of(data_type: str, dimensions: tuple[int, ...], literal: str | None) -> Shape:
-    """Return a variable's shape: by its type, or by its first literal for a program's own type.
+    """Return the shape of a variable by its type, or by its first literal if the type is unknown.
 
     Raises:
-        InvalidLiteral: If neither tells it, or there are too many elements.
+        InvalidLiteral: If neither gives the shape, or there are too many elements.
     """
     shape = TYPES.get(data_type)
     if shape is None:
@@ -155,7 +153,7 @@ def shape_of(data_type: str, dimensions: tuple[int, ...], literal: str | None) -
 
 
 def size_of(shape: Shape) -> int:
-    """Count of the scalars in a value of this shape."""
+    """Return the count of scalars in a value of this shape."""
     return 1 if isinstance(shape, str) else sum(map(size_of, shape))
 
 
@@ -174,15 +172,12 @@ def _guess(reader: _Reader, depth: int) -> Shape:
 
 
 def first_value(shape: Shape) -> Value:
-    """The value of a variable that is declared without one."""
+    """Return the value of a variable that is declared without a value."""
     return _FIRST_VALUES[shape] if isinstance(shape, str) else [first_value(part) for part in shape]
 
 
 def text(value: Value, shape: Shape) -> str:
-    """The literal of a value as the controller writes it.
-
-    Six digits of a num, fifteen of a dnum, 9E+09.
-    """
+    """Return the literal of a value: num with six digits, dnum with fifteen, exponents as 9E+09."""
     if not isinstance(shape, str):
         return f'[{",".join(map(text, value, shape))}]'
     if shape == 'string':

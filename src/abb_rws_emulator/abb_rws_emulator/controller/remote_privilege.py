@@ -1,19 +1,14 @@
-"""Remote privilege in manual mode.
-
-Asked for by a client, answered by the operator at the pendant, kept by asking about it.
-"""
+"""Remote privilege in manual mode: a client asks, the operator at the pendant answers."""
 
 from collections.abc import Callable
 
 KEPT_S = 10.0
-"""How long it lasts after it was last asked about [s].
-
-Assumed, the manual only says that it lapses.
+"""Time after the last poll until the privilege lapses [s]; assumed, the manual gives no value.
 """
 
 
 class RemotePrivilege:
-    """Who asked and who has it, by session: PENDING, GRANTED or DENIED."""
+    """State of the privilege by session: PENDING, GRANTED or DENIED."""
 
     def __init__(self, clock: Callable[[], float], on_change: Callable[[], None]):
         self.holders: dict[str, str] = {}
@@ -21,33 +16,33 @@ class RemotePrivilege:
         self._asked_s = 0.0
 
     def ask(self, session: str) -> None:
-        """Put the question on the pendant."""
+        """Show the question on the pendant."""
         self.holders[session], self._asked_s = 'PENDING', self._clock()
         self._on_change()
 
     def answer(self, granted: bool) -> None:
-        """What the operator presses."""
+        """Give the operator's answer."""
         self.holders = dict.fromkeys(self.holders, 'GRANTED' if granted else 'DENIED')
         self._on_change()
 
     def status(self, session: str) -> str:
-        """PENDING, GRANTED, DENIED or NO SUCH REQUEST."""
+        """Return PENDING, GRANTED, DENIED or NO SUCH REQUEST."""
         if self._clock() - self._asked_s > KEPT_S:
             self.holders.clear()
         return self.holders.get(session, 'NO SUCH REQUEST')
 
     def poll(self, session: str) -> str:
-        """The status as a client asks for it, which keeps it; a refusal is told once."""
+        """Return the status to a client, which keeps the privilege; a refusal is returned once."""
         status, self._asked_s = self.status(session), self._clock()
         if status == 'DENIED':
             del self.holders[session]
         return status
 
     def cancel(self, session: str) -> None:
-        """Give it back, or take the question back; harmless when there is neither."""
+        """Release the privilege or withdraw the question; harmless when there is neither."""
         if self.holders.pop(session, None) is not None:
             self._on_change()
 
     def clear(self) -> None:
-        """Nobody has it any more."""
+        """Revoke the privilege of every session."""
         self.holders.clear()

@@ -1,7 +1,4 @@
-"""The IRB 120 behind the emulator.
-
-Joint moves at the data sheet's speeds, all axes arriving together.
-"""
+"""Emulated IRB 120: joint moves at the data sheet's speeds; all axes arrive together."""
 
 import math
 import time
@@ -15,7 +12,7 @@ HOME_RAD = np.deg2rad([0.0, 0.0, 0.0, 0.0, 30.0, 0.0])
 
 
 class Robot:
-    """Where the joints are at any time, from where a move began; nothing needs to tick.
+    """Joint angles at any time, as a function of the clock and of the last move.
 
     Acceleration is not modelled: a move runs at constant speed, the slowest axis at its limit times
     the speed ratio.
@@ -28,7 +25,7 @@ class Robot:
 
     @property
     def joints_rad(self) -> np.ndarray:
-        """Joint angles now [rad], shape (6,)."""
+        """Present joint angles [rad], shape (6,)."""
         done = (
             1.0
             if self._duration_s == 0.0
@@ -38,13 +35,13 @@ class Robot:
 
     @property
     def arrived(self) -> bool:
-        """Is the last move done."""
+        """Whether the last move has ended."""
         return self._clock() >= self._began_s + self._duration_s
 
     def move_to(self, goal_rad: np.ndarray, speed_ratio: float) -> None:
-        """Start a move from the present joint positions.
+        """Begin a move from the present joint angles.
 
-        At ratio 0 the robot stands still until it gets another ratio.
+        At ratio 0 the robot stands until the ratio is changed.
         """
         now_rad = self.joints_rad
         self._start_rad, self._goal_rad = now_rad, np.asarray(goal_rad, dtype=float)
@@ -56,20 +53,20 @@ class Robot:
             self._duration_s = fastest_s / speed_ratio if speed_ratio > 0.0 else math.inf
 
     def change_speed(self, speed_ratio: float) -> None:
-        """Go on at another speed ratio."""
+        """Continue the move at another speed ratio."""
         self.move_to(self._goal_rad, speed_ratio)
 
     def halt(self) -> None:
-        """Stand still here."""
+        """Stop at the present joint angles."""
         self.place(self.joints_rad)
 
     def place(self, joints_rad: np.ndarray) -> None:
-        """Stand at these joint angles [rad] at once."""
+        """Put the robot at joint angles [rad] at once."""
         self._start_rad = self._goal_rad = np.asarray(joints_rad, dtype=float)
         self._began_s, self._duration_s = self._clock(), 0.0
 
     def jointtarget(self, prefix: str = 'rax_') -> dict[str, str]:
-        """Joint angles as the controller writes them [deg]."""
+        """Return the joint angles as the controller writes them [deg]."""
         return {
             f'{prefix}{i}': _text(math.degrees(q)) for i, q in enumerate(self.joints_rad, start=1)
         }
@@ -77,7 +74,7 @@ class Robot:
     def robtarget(
         self, tool: np.ndarray | None = None, reference: np.ndarray | None = None
     ) -> dict[str, str]:
-        """Pose of a tool as the controller writes it [mm], quaternion w x y z.
+        """Return the pose of a tool as the controller writes it [mm], quaternion w x y z.
 
         Args:
             tool: T_tool0_tool, shape (4, 4) [m]; None: tool0.
@@ -91,7 +88,7 @@ class Robot:
         return dict(zip(('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4'), map(_text, values), strict=True))
 
     def configuration(self) -> dict[str, str]:
-        """Quadrants of axes 1, 4 and 6."""
+        """Return the quadrants of axes 1, 4 and 6."""
         quadrants = np.floor(self.joints_rad / (math.pi / 2)).astype(int)
         return {
             'cf1': str(quadrants[0]),

@@ -1,8 +1,6 @@
-r"""Regular expressions on names, in a time that no expression can drive up.
+r"""Match regular expressions on names in bounded time, with sets of places instead of backtracking.
 
-Sets of places instead of backtracking.
-
-Taken are `.`, `[..]`, `\d \w \s` and their capitals, escaped characters, `^ $`, `( | )`, `* + ?
+Accepted are `.`, `[..]`, `\d \w \s` and their capitals, escaped characters, `^ $`, `( | )`, `* + ?
 {m,n}`; case does not count. The places in a name at which a part may begin or end are the bits of
 an integer, and each part of an expression maps one to the other.
 """
@@ -20,18 +18,18 @@ _CLASSES = {
 _COUNT = re.compile(r'\{(\d{1,2})(,(\d{1,2})?)?\}', re.ASCII)
 
 Part = Callable[[str, int], int]
-"""From a name and the places where the part may begin to those where it may end."""
+"""Function of a name and the places where a part may begin; returns those where it may end."""
 
 
 class InvalidPattern(ValueError):
-    """An expression that cannot be read, or is too long."""
+    """An expression that is not valid, or too long."""
 
 
 class SymbolPattern:
-    """An expression that names are searched for.
+    """A regular expression to search names with.
 
     Raises:
-        InvalidPattern: If it cannot be read.
+        InvalidPattern: If the expression is not valid.
     """
 
     def __init__(self, pattern: str):
@@ -43,7 +41,7 @@ class SymbolPattern:
             raise InvalidPattern('a ) closes nothing')
 
     def found_in(self, name: str) -> bool:
-        """Does any part of a name match."""
+        """Return whether any part of a name matches."""
         name = name[:LONGEST_NAME].lower()
         return self._whole(name, (1 << len(name) + 1) - 1) != 0
 

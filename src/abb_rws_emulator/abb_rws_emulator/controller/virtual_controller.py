@@ -1,7 +1,4 @@
-"""The controller's own state and rules, without any HTTP.
-
-Panel, RAPID, signals, mastership, event log.
-"""
+"""State and rules of the emulated controller, without HTTP."""
 
 import math
 import re
@@ -27,15 +24,13 @@ from abb_rws_emulator.worker_thread import in_worker_thread
 LOG_LENGTH = 1000
 CYCLES = ('forever', 'asis', 'once', 'oncedone')
 JOG_STEP_RAD = {'': math.radians(1.0), 'Small': 1e-4, 'Medium': 4e-4, 'Large': 2.5e-3, 'User': 1e-3}
-"""What one call of jog with an axis at 1000 turns it by [rad].
-
-The increments are those of the pendant.
+"""Step of a jog request with an axis at 1000 [rad], by increment of the pendant.
 """
 START_FIELDS = {'regain', 'execmode', 'cycle', 'condition', 'stopatbp', 'alltaskbytsp'}
 
 
 class VirtualController:
-    """State and rules. `on_change` is told every resource that changed, by its RWS 1.0 address.
+    """State and rules; calls `on_change` with the RWS 1.0 address of each resource that changes.
 
     Args:
         robotware: Version; from 7 on (OmniCore) RAPID writes need a mastership that was asked for,
@@ -84,7 +79,7 @@ class VirtualController:
     # panel
 
     def set_control_state(self, session: str, wanted: str) -> None:
-        """Motors on or off from outside."""
+        """Switch the motors on or off for a client."""
         if wanted not in ('motoron', 'motoroff'):
             raise refusals.invalid()
         self._require_auto()
@@ -109,7 +104,7 @@ class VirtualController:
             )
 
     def emergency_stop(self, pressed: bool) -> None:
-        """Press or release the button; motors stay off until they are asked for."""
+        """Press or release the emergency stop; the motors stay off until switched on."""
         if pressed:
             self._end_program()
             self._enter('emergencystop')
@@ -126,22 +121,19 @@ class VirtualController:
             self._enter('motoroff')
 
     def turn_key(self, mode: str) -> None:
-        """The key as a virtual controller has it; locked it does not turn."""
+        """Turn the key of a virtual controller, unless it is locked."""
         if self.mode_lock:
             raise refusals.access_denied()
         self.set_operation_mode(mode)
 
     def lock_mode(self, pin: str, permanent: str) -> None:
-        """Lock the key."""
+        """Lock the operation mode."""
         if not re.fullmatch(r'[0-9]{4}', pin) or permanent not in ('0', '1'):
             raise refusals.invalid()
         self.mode_lock = 'permanent' if permanent == '1' else 'locked'
 
     def enabling_device(self, pressed: bool) -> None:
-        """Press or let go of the enabling device of the pendant.
-
-        The motors' switch in manual mode.
-        """
+        """Press or release the enabling device, which switches the motors in manual mode."""
         if (
             self.operation_mode != 'AUTO'
             and not self._door_open
@@ -164,7 +156,7 @@ class VirtualController:
         self.log(10017 if mode == 'AUTO' else 10015)
 
     def set_speed(self, session: str, text: str) -> None:
-        """Speed ratio in percent; automatic only."""
+        """Set the speed ratio in percent; automatic mode only."""
         percent = decimal(text)
         if not 0 <= percent <= 100 or percent != int(percent):
             raise refusals.invalid()
@@ -216,7 +208,7 @@ class VirtualController:
         self._end_program()
 
     def reset_pointer(self, session: str) -> None:
-        """Program pointer to main."""
+        """Set the program pointer to main."""
         self._require_remote_right(session)
         self.require_edit(session)
         if self.running:
@@ -234,7 +226,7 @@ class VirtualController:
         self.on_change('/rw/rapid/tasks/T_ROB1/pcp')
 
     def set_pointer(self, session: str, module: str, routine: str, line: int = 0) -> None:
-        """Program pointer to a routine, or to a line of a module."""
+        """Set the program pointer to a routine or to a line of a module."""
         self.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
@@ -251,7 +243,7 @@ class VirtualController:
         raise refusals.no_module() if not modules else refusals.no_symbol_written()
 
     def set_cycle(self, text: str) -> None:
-        """Cycle mode of the next start."""
+        """Set the cycle mode of the next start."""
         if text not in CYCLES:
             raise refusals.invalid()
         self._set_cycle(text)
@@ -262,7 +254,7 @@ class VirtualController:
             self.on_change('/rw/rapid/execution;rapidexeccycle')
 
     def _begin_move(self) -> None:
-        """The paper's program: MoveAbsJ to J_Orientation_Target."""
+        """Run the paper's program: MoveAbsJ to J_Orientation_Target."""
         declared = self.memory.declarations.get(gripper_cell.TARGET_SYMBOL)
         if declared is None or declared.data_type != 'jointtarget' or declared.dimensions:
             return  # another program, which moves nothing
@@ -275,7 +267,7 @@ class VirtualController:
         self._tell_in_position(self.robot.arrived)
 
     def advance(self) -> None:
-        """Continue the program: after a move it ends, or starts again with a new target."""
+        """Advance the program: at the end of a move it ends, or begins again."""
         if not self.running or not self.robot.arrived:
             return
         self._tell_in_position(True)
@@ -296,7 +288,7 @@ class VirtualController:
         self.on_change('/rw/rapid/tasks/T_ROB1;excstate')
 
     def activate_task(self, session: str, task: str, active: bool) -> None:
-        """Choose whether a task takes part."""
+        """Activate or deactivate a task."""
         if self.strict_mastership:
             self.require_edit(session)
         if self.running:
@@ -306,7 +298,7 @@ class VirtualController:
     # modules
 
     def load_module(self, session: str, module: Module, replace_old: bool) -> None:
-        """Load a module; one of its name is only replaced where that is asked for."""
+        """Load a module; replace one of its name only with `replace_old`."""
         self._require_edit_of_program(session)
         if self.memory.find_module(module.name) is not None and not replace_old:
             raise refusals.name_taken()
@@ -323,7 +315,7 @@ class VirtualController:
         self.structure_changes += 1
 
     def edit_module(self, session: str, old: Module, new: Module) -> None:
-        """Another text for a module; its variables begin again.
+        """Change the text of a module and reset its variables.
 
         Raises:
             Refused: If the text is another module's.
@@ -335,15 +327,15 @@ class VirtualController:
         self._lose_pointer_in(old.name)
 
     async def compiled(self, text: str, file: str = '') -> Module:
-        """A module from its text, made beside the event loop.
+        """Return the module of a text, parsed in the worker thread.
 
         Raises:
-            Refused: If the text is no module.
+            Refused: If the text is not a module.
         """
         return await in_worker_thread(program.load, text, file)
 
     def load_program(self, session: str, modules: list[Module], replace_old: bool) -> None:
-        """Load the modules of a program, instead of those there are or beside them."""
+        """Load the modules of a program, in place of the loaded ones or in addition."""
         self._require_edit_of_program(session)
         for old in [m for m in self.memory.modules.values() if replace_old and m.kind == 'ProgMod']:
             self._drop_module(old.name)
@@ -367,13 +359,13 @@ class VirtualController:
     # symbols
 
     def symbol(self, path: str) -> str:
-        """Literal of a variable."""
+        """Return the literal of a variable."""
         if self.booting:
             raise refusals.no_symbol_read(self.generation)
         return self.memory.read(path, self.generation)
 
     def set_symbol(self, session: str, path: str, literal: str | None) -> None:
-        """Write a variable or one element of it; its type and shape stay what they are."""
+        """Write a variable or one of its elements; type and shape stay."""
         if self.memory.find_symbol(path) is None:
             raise refusals.no_symbol_written()
         self._require_remote_right(session)
@@ -391,7 +383,7 @@ class VirtualController:
             self._write_symbol(gripper_cell.IN_POSITION_SYMBOL, '1' if arrived else '0')
 
     def require_edit(self, session: str) -> None:
-        """Refuse who may not write to the program."""
+        """Refuse a session that may not write to the program."""
         holder = self.masters['edit' if self.strict_mastership else 'rapid']
         if self.single_write_access and holder != session:
             raise refusals.no_write_access()
@@ -405,7 +397,7 @@ class VirtualController:
     # mastership
 
     def request_mastership(self, session: str, domains: list[str]) -> None:
-        """Take one or all."""
+        """Give masterships to a session."""
         if self.operation_mode != 'AUTO' and self.privilege.status(session) != 'GRANTED':
             raise refusals.wrong_mode()
         if any(self.masters[domain] not in (None, session) for domain in domains):
@@ -414,20 +406,20 @@ class VirtualController:
             self._set_master(domain, session)
 
     def release_mastership(self, session: str, domains: list[str]) -> None:
-        """Give one or all back."""
+        """Release masterships of a session."""
         if any(self.masters[domain] != session for domain in domains):
             raise refusals.not_held()
         for domain in domains:
             self._set_master(domain, None)
 
     def require_motion(self, session: str) -> None:
-        """Refuse who may not jog."""
+        """Refuse a session that may not jog."""
         holder = self.masters['motion']
         if holder not in (None, session):
             raise refusals.held()
 
     def require_configuration(self, session: str) -> None:
-        """Refuse who may not write the configuration; a free mastership is taken in passing."""
+        """Refuse a session that may not write the configuration; a free mastership suffices."""
         holder = self.masters['edit' if self.strict_mastership else 'cfg']
         if holder not in (None, session):
             raise refusals.held()
@@ -437,11 +429,11 @@ class VirtualController:
             raise refusals.mastership_missing()
 
     def steal_mastership(self, domain: str, holder: str | None) -> None:
-        """Someone at the pendant takes it, or gives it back (None)."""
+        """Give a mastership to the pendant, or release it (None)."""
         self._set_master(domain, holder)
 
     def forget_session(self, session: str) -> None:
-        """What a session held falls with it."""
+        """Release the privilege and masterships of a session that ended."""
         self.privilege.cancel(session)
         for domain, holder in self.masters.items():
             if holder == session:
@@ -454,13 +446,13 @@ class VirtualController:
     # signals
 
     def find_signal(self, path: str) -> gripper_cell.SignalState | None:
-        """Signal by network/device/name or by name alone."""
+        """Return a signal by network/device/name or by name alone; None if unknown."""
         if path in self.signals:
             return self.signals[path]
         return next((s for s in self.signals.values() if '/' not in path and s.name == path), None)
 
     def set_signal(self, path: str, form: dict[str, str]) -> None:
-        """Write a signal as a client does."""
+        """Write a signal for a client."""
         signal = self.find_signal(path)
         if signal is None:
             raise refusals.no_signal()
@@ -474,7 +466,7 @@ class VirtualController:
         self.put_signal(signal.path, value)
 
     def simulate_signal(self, path: str, simulated: bool) -> None:
-        """Cut a signal off from its device, so that an input can be written; or join it again."""
+        """Disconnect a signal from its device, so that an input can be written, or reconnect it."""
         signal = self.find_signal(path)
         if signal is None:
             raise refusals.no_signal()
@@ -493,7 +485,7 @@ class VirtualController:
     # motion
 
     def place(self, joints_rad: np.ndarray) -> None:
-        """Put the robot somewhere, as a virtual controller can."""
+        """Put the robot at joint angles [rad] at once, as a virtual controller can."""
         try:
             self.robot.place(irb120.in_range(joints_rad))
         except irb120.OutOfReach:
@@ -516,14 +508,14 @@ class VirtualController:
         self.motion_changes += 1
 
     def begin_work(self) -> str:
-        """Address where the progress of something that takes its time is told."""
+        """Return the address for the progress of a long operation."""
         self.works += 1
         return f'/progress/{self.works}'
 
     # event log
 
     def log(self, code: int) -> None:
-        """Add an entry."""
+        """Add an entry to the event log."""
         kind, title = gripper_cell.EVENT_TEXTS[code]
         stamp = datetime.now(UTC).strftime('%Y-%m-%d T  %H:%M:%S')
         self._logged += 1
@@ -532,10 +524,7 @@ class VirtualController:
         self.on_change('/rw/elog/0')
 
     def restart(self) -> None:
-        """Warm start: the program is stopped, the motors are off, nobody holds anything.
-
-        Variables and log stay.
-        """
+        """Restart: stop program and motors, release masterships; keep variables and log."""
         self._end_program()
         self.control_state, self.pointer = 'motoroff', True
         self.restarts += 1

@@ -1,4 +1,4 @@
-"""Addresses of both generations brought to the RWS 1.0 form, in which the emulator thinks."""
+"""Translate RWS 2.0 addresses to the RWS 1.0 form, which the emulator uses internally."""
 
 import re
 
@@ -135,7 +135,7 @@ _WRITES_WITHOUT_ACTION = [
 
 
 def canonical(method: str, path: str) -> tuple[str, dict[str, str]]:
-    """RWS 1.0 path of an RWS 2.0 address, and what its query says there."""
+    """Return the RWS 1.0 path and query of an RWS 2.0 address."""
     query = {}
     for pattern, replacement, wanted in _REWRITES:
         match = pattern.match(path)

@@ -1,4 +1,4 @@
-"""Answers as bytes: RWS 1.0 JSON and XHTML, RWS 2.0 HAL JSON and XHTML."""
+"""Render responses: RWS 1.0 JSON and XHTML, RWS 2.0 HAL JSON and XHTML."""
 
 import html
 import json
@@ -18,7 +18,7 @@ _NO_XML = re.compile('[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 @dataclass(frozen=True)
 class Item:
-    """One state: class, title, fields and links; in JSON a number stays one, a tuple is a list."""
+    """A state: class, title, fields and links; JSON keeps numbers, a tuple is a list."""
 
     kind: str
     title: str
@@ -28,10 +28,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Reply:
-    """A successful answer; without items it is a 204, `content` is a file.
-
-    `location` is told in the header of that name.
-    """
+    """A successful response: status 204 without items; `content` is a file, `location` a header."""
 
     items: tuple[Item, ...] | None = None
     title: str = 'rw'
@@ -46,7 +43,7 @@ NOTHING = Reply()
 
 @dataclass(frozen=True)
 class Format:
-    """How this client wants its answers."""
+    """Format of the responses that a client asks for."""
 
     generation: int
     as_json: bool
@@ -54,24 +51,21 @@ class Format:
 
     @property
     def content_type(self) -> str:
-        """Exactly as a controller names it; clients compare it literally."""
+        """Content type exactly as a controller writes it; clients compare it literally."""
         if self.generation == 2:
             return 'application/hal+json;v=2.0' if self.as_json else 'application/xhtml+xml;v=2.0'
         return 'application/json' if self.as_json else XHTML
 
 
 def body(reply: Reply, style: Format) -> bytes:
-    """The body of a reply with items."""
+    """Return the body of a reply with items."""
     return (
         _json(reply, style) if style.as_json else page(reply.title, style.base, _state(reply))
     ).encode()
 
 
 async def response(reply: Reply, style: Format) -> web.Response:
-    """The answer; writes that tell nothing have no body and no type.
-
-    A long list is written beside the event loop.
-    """
+    """Return the response of a reply; a long list is rendered in the worker thread."""
     located = {'Location': reply.location} if reply.location else {}
     if reply.content is not None:
         return web.Response(
@@ -94,7 +88,7 @@ async def response(reply: Reply, style: Format) -> web.Response:
 
 
 def refusal(refused: Refused, style: Format) -> web.Response:
-    """An answer with status >= 400 and the controller's code."""
+    """Return a response with status >= 400 and the controller's code."""
     base = {'base': {'href': style.base}}
     if style.as_json:
         status = {'code': refused.code, 'msg': refused.message}
@@ -152,7 +146,7 @@ def _json_value(value: object, style: Format) -> object:
 
 
 def list_item(item: Item) -> str:
-    """One <li>; items inside it follow its fields as a list of their own."""
+    """Return the <li> of an item; items inside it follow its fields as a nested list."""
     links = ''.join(
         f'<a href="{_attribute(href)}" rel="{rel}"></a>' for rel, href in item.links.items()
     )
@@ -182,7 +176,7 @@ def _state(reply: Reply) -> str:
 
 
 def page(title: str, base: str, content: str) -> str:
-    """A whole XHTML page."""
+    """Return a whole XHTML page."""
     return (
         f'<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title>{_text(title)}</title>'
         f'<base href="{_attribute(base)}"/></head><body>{content}</body></html>'

@@ -1,4 +1,4 @@
-"""How an address finds its handler, and what a handler is given."""
+"""Routes from addresses to handlers, and the call that a handler receives."""
 
 import bisect
 import re
@@ -12,7 +12,7 @@ from abb_rws_emulator.http.rendering import Item, Reply
 
 @dataclass(frozen=True)
 class Call:
-    """One request to a resource: the session it came on, parts of its path, query and form."""
+    """A request to a resource: session, parts of the path, query and form."""
 
     controller: VirtualController
     session: str
@@ -24,14 +24,14 @@ class Call:
 
     @property
     def action(self) -> str:
-        """The `action` of the query."""
+        """Value of `action` in the query."""
         return self.query.get('action', '')
 
 
 Handler = TypeVar('Handler', bound=Callable[[Call], Reply | Awaitable[Reply]])
 
 ROUTES: list[tuple[str, re.Pattern, Callable[[Call], Reply | Awaitable[Reply]]]] = []
-"""The more of an address is fixed, the earlier its route stands."""
+"""Routes with fewer variable parts come first."""
 _looseness: list[tuple[int, int]] = []
 
 
@@ -51,5 +51,5 @@ def route(method: str, path: str) -> Callable[[Handler], Handler]:
 
 
 def one(kind: str, title: str, fields: Mapping[str, object], **links: str) -> Reply:
-    """A reply of one item."""
+    """Return a reply with one item."""
     return Reply((Item(kind, title, fields, links),), title)

@@ -1,7 +1,4 @@
-"""The emulated controller on a TCP port.
-
-Authentication, sessions, dispatch, WebSockets, restart.
-"""
+"""Serve the emulated controller on a TCP port: authentication, dispatch, WebSockets, restart."""
 
 import asyncio
 import contextlib
@@ -55,7 +52,7 @@ The text of a module and the literal of a value may be longer.
 
 RESTART_AFTER_S = 0.2
 ROBOTWARE = {1: '6.16.2027', 2: '7.21.0+229'}
-"""Version by generation, where none is given."""
+"""Default version by generation."""
 
 RESOURCES = (  # importing them filled ROUTES
     system_resources,
@@ -74,13 +71,13 @@ RESOURCES = (  # importing them filled ROUTES
 
 @dataclass(frozen=True)
 class Options:
-    """How the emulator is set up.
+    """Options of the emulator.
 
     Attributes:
         users: Password by user.
         generation: 1 for RWS 1.0 (digest), 2 for RWS 2.0 (basic).
-        advertised_host: What the controller calls itself in event addresses; behind a router that
-            is not what clients call it.
+        advertised_host: Host of the controller in event addresses, which differs from the one that
+            clients use behind a router.
         session_limit: Sessions before a login is answered 503.
         robotware: Version; empty takes the usual one of the generation. From 8 on there is one
             write access and no mastership.
@@ -104,8 +101,7 @@ class Emulator:
         requests: Count of requests that reached the controller.
         written: Count of POSTs that were carried out.
         writes: Path with action of the last of them.
-        failures: Count of requests that were refused because the emulator failed over them: defects
-            of ours.
+        failures: Count of requests that raised an exception, which is a defect of the emulator.
     """
 
     def __init__(self, options: Options, clock: Callable[[], float] = time.monotonic):
@@ -175,10 +171,7 @@ class Emulator:
             await asyncio.sleep(TICK_S)
 
     async def restart(self, down_s: float = 0.5, boot_s: float = 0.5) -> None:
-        """Warm start.
-
-        Connections cut, sessions and registrations lost, then no tasks for a while.
-        """
+        """Abort connections, end sessions and registrations, then boot without RAPID tasks."""
         self._disconnect()
         self.sessions.end_all(forget_nonces=True)
         self.subscriptions.remove_all()
@@ -224,7 +217,7 @@ class Emulator:
             connection.response_sent()
 
     async def _guarded(self, request: web.Request, connection: Connection) -> web.StreamResponse:
-        """Whatever a request makes of us, it gets an answer that a controller gives."""
+        """Answer a request, also a faulty one, as a controller would."""
         try:
             return await self._authenticated(request, connection)
         except (
@@ -295,7 +288,7 @@ class Emulator:
         return rendering.Format(1, request.query.get('json') == '1', base)
 
     def _authority(self, request: web.Request) -> str:
-        """Our own host and port as the client wrote them, if that is a host at all."""
+        """Return host and port as the client wrote them, or the real ones if they are not valid."""
         return (
             request.host
             if _AUTHORITY.fullmatch(request.host)
@@ -354,10 +347,10 @@ class Emulator:
         raise refusals.no_resource()
 
     def _user_of(self, session: str) -> str:
-        """Whose session it is.
+        """Return the user of a session.
 
         Raises:
-            Refused: If it has ended while its request came in: it must take nothing any more.
+            Refused: If the session ended while the request was received.
         """
         if session not in self.sessions.table:
             raise refusals.no_grant()
@@ -439,7 +432,7 @@ class Emulator:
     async def _poll(
         self, request: web.Request, connection: Connection, user: str, session: str | None = None
     ) -> web.StreamResponse:
-        """The WebSocket of a group: for its session, or without one for its user."""
+        """Serve the WebSocket of a group to its session or, without a session, to its user."""
         group = self.subscriptions.find(request.path.rpartition('/')[2])
         if group is None or group.user != user or session not in (None, group.session):
             return web.Response(status=404)
@@ -474,7 +467,7 @@ class Emulator:
         return socket
 
     async def _listen_to(self, socket: web.WebSocketResponse, forbids_sending: bool) -> bool:
-        """Wait for the end; did the client close the WebSocket as it should."""
+        """Wait for the end of a WebSocket; return whether the client sent a close frame."""
         while True:
             message = await socket.receive()
             if message.type == WSMsgType.CLOSE:
@@ -500,7 +493,7 @@ class Emulator:
                     )()
 
     async def close_websockets(self, code: int, text: str) -> None:
-        """Close every WebSocket from this side."""
+        """Close every WebSocket."""
         for group in list(self.subscriptions.groups.values()):
             for socket in list(group.sockets):
                 await socket.close(code=code, message=text.encode())
@@ -523,10 +516,10 @@ async def _send_text(socket: web.WebSocketResponse, text: str) -> None:
 
 
 async def _fields(content: bytes) -> dict[str, list[str]]:
-    """The fields of a form; a large one is read beside the event loop.
+    """Return the fields of a form; a large form is parsed in the worker thread.
 
     Raises:
-        Refused: If it is too large, or no UTF-8.
+        Refused: If the form is too large, or not UTF-8.
     """
     if len(content) > LARGEST_FORM:
         raise Refused(413, -1073445879, f'A form has at most {LARGEST_FORM} bytes')

@@ -1,4 +1,4 @@
-"""Who may talk: digest and basic authentication, session cookies, the table that can be full."""
+"""Sessions: digest and basic authentication, cookies, and a table of limited size."""
 
 import base64
 import binascii
@@ -18,7 +18,7 @@ _COUNT = re.compile(r'[0-9a-fA-F]{1,8}')
 
 @dataclass
 class Entry:
-    """One session: whose it is, when it began and was last used [s]."""
+    """A session: user, times of its begin and its last use [s]."""
 
     user: str
     began_s: float
@@ -56,7 +56,7 @@ class Sessions:
         ] = {}  # nonce: highest count, and which of those below it were used, as bits
 
     def known(self, cookie: str | None) -> str | None:
-        """The session of a cookie, refreshed; None if there is none."""
+        """Return the session of a cookie and record its use; None if there is none."""
         self._expire()
         if cookie not in self.table:
             return None
@@ -64,7 +64,7 @@ class Sessions:
         return cookie
 
     def open(self, user: str) -> str | None:
-        """A new session; None when the table is full."""
+        """Open a session and return its identity; None when the table is full."""
         self._expire()
         if len(self.table) >= self.limit:
             return None
@@ -74,12 +74,12 @@ class Sessions:
         return identity
 
     def end(self, identity: str) -> None:
-        """Log out."""
+        """End a session."""
         if self.table.pop(identity, None) is not None:
             self._on_end(identity)
 
     def end_all(self, *, forget_nonces: bool = False) -> None:
-        """Every session expires at once."""
+        """End every session."""
         for identity in list(self.table):
             self.end(identity)
         if forget_nonces:
@@ -93,9 +93,9 @@ class Sessions:
                 self.end(identity)
 
     def challenge(self, stale: bool = False) -> str:
-        """Value of `WWW-Authenticate` with a new nonce.
+        """Return a value of `WWW-Authenticate` with a new nonce.
 
-        `stale` says that user and password were right and only the nonce was not.
+        `stale`: user and password were right, only the nonce was not.
         """
         self.challenges += 1
         told = f'{self._clock():.6f}:{secrets.token_hex(8)}'
@@ -110,7 +110,7 @@ class Sessions:
         return hmac.new(self._key, told.encode(), hashlib.sha256).hexdigest()[:16]
 
     def _given_s(self, nonce: str) -> float | None:
-        """When a nonce was given [s]; None if it is none of ours."""
+        """Return the time of a nonce [s]; None if this server did not issue it."""
         try:
             told, _, signature = bytes.fromhex(nonce).decode('ascii').rpartition(':')
         except ValueError:
@@ -118,9 +118,7 @@ class Sessions:
         return float(told.partition(':')[0]) if _same(signature, self._signature(told)) else None
 
     def digest_user(self, method: str, target: str, header: str) -> tuple[str | None, bool]:
-        """Return the user who answers a challenge with this header, or None.
-
-        The second value says whether there is no user only because the nonce or count is used up.
+        """Return the user of a digest header, or None and whether only its nonce is used up.
 
         Args:
             target: Path and query as they were sent.
@@ -146,7 +144,7 @@ class Sessions:
         return (user, False) if fresh else (None, True)
 
     def _take_count(self, nonce: str, given_s: float, count: int) -> bool:
-        """Note a count of a nonce; False if it was used before, or both are too old to tell.
+        """Record a count of a nonce; return False if it was used before or is too old to know.
 
         Requests that were sent at once may arrive in any order, so every count of the window is
         good once.
@@ -169,7 +167,7 @@ class Sessions:
         return fresh
 
     def basic_user(self, header: str) -> str | None:
-        """The user of a basic answer; None if it is wrong."""
+        """Return the user of a basic header; None if user or password is wrong."""
         if not header.startswith('Basic '):
             return None
         try:

@@ -1,4 +1,4 @@
-"""Event groups: registration, WebSockets, and the controller's own throttling by priority."""
+"""Groups of subscriptions: registration, WebSockets and the rate limit of each priority."""
 
 import asyncio
 from collections import Counter
@@ -16,9 +16,7 @@ from abb_rws_emulator.request_numbers import whole
 from abb_rws_emulator.resources.rapid import execution_text
 
 PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
-"""Least time between two events of a resource by priority.
-
-As measured on an IRC5 with RobotWare 6.
+"""Minimum period of the events of a resource by priority [s], measured on an IRC5 (RobotWare 6).
 """
 GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LARGEST_SYMBOL = (
     2,
@@ -31,7 +29,7 @@ GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LAR
 
 @dataclass
 class Group:
-    """A subscription: its resources as requested, their priorities and paths, and its listener."""
+    """A group: resources as subscribed with priorities and RWS 1.0 paths; WebSockets."""
 
     number: int
     session: str
@@ -55,7 +53,7 @@ class Subscriptions:
         self._controller, self._send, self._number = controller, send, 0
 
     def register(self, session: str, user: str, form: dict[str, list[str]]) -> Group:
-        """Take a registration form: repeated `resources=`, or one with their count."""
+        """Register a group by its form: repeated `resources=`, or one with their count."""
         priorities, paths = self._wanted(form)
         if sum(group.session == session for group in self.groups.values()) >= GROUPS_A_SESSION:
             raise refusals.limit_reached('Max number of subscription groups reached')
@@ -85,7 +83,7 @@ class Subscriptions:
             timer.cancel()
 
     def add(self, group: Group, form: dict[str, list[str]]) -> None:
-        """More resources for a group, or other priorities for those it has."""
+        """Add resources to a group, or change their priorities."""
         priorities, paths = self._wanted(form)
         self._check_limits(group.priorities | priorities, group.paths | paths, group)
         group.priorities |= priorities
@@ -93,10 +91,7 @@ class Subscriptions:
         self._listen(group, paths)
 
     def drop(self, group: Group, resource: str) -> None:
-        """One resource less, by exactly the text that was subscribed.
-
-        The group goes with its last.
-        """
+        """Remove a resource by the text that was subscribed; the group goes with its last."""
         if resource not in group.priorities:
             raise refusals.invalid()
         self._ignore(group, resource)
@@ -104,7 +99,7 @@ class Subscriptions:
             self.remove(group.number)
 
     def overview(self, session: str, base: str) -> str:
-        """The groups of a session."""
+        """Return the page with the groups of a session."""
         items = ''.join(
             list_item(
                 Item(
@@ -124,7 +119,7 @@ class Subscriptions:
         )
 
     def _wanted(self, form: dict[str, list[str]]) -> tuple[dict[str, int], dict[str, str]]:
-        """Priority and RWS 1.0 address by resource as it was asked for."""
+        """Return priority and RWS 1.0 path by resource as it was subscribed."""
         listed = form.get('resources', [])
         count = whole(listed[0]) if len(listed) == 1 else None
         if count is not None:  # the count of resources, or the only name, which need not be 1
@@ -149,7 +144,7 @@ class Subscriptions:
     def _check_limits(
         self, priorities: dict[str, int], paths: dict[str, str], instead_of: Group | None = None
     ) -> None:
-        """Refuse too many resources, high-priority resources or spellings of one resource."""
+        """Refuse too many resources, high priorities in all groups, or spellings of a resource."""
         others = [group for group in self.groups.values() if group is not instead_of]
         high = sum(list(group.priorities.values()).count(2) for group in others) + list(
             priorities.values()
@@ -163,7 +158,7 @@ class Subscriptions:
             raise refusals.limit_reached('Max number of subscription resources reached')
 
     def remove(self, number: int) -> None:
-        """Forget a group; its sockets are cut, not closed, as the controller does."""
+        """Remove a group; abort its WebSockets without a close frame, as the controller does."""
         group = self.groups.pop(number)
         for asked in list(group.paths):
             self._ignore(group, asked)
@@ -171,17 +166,17 @@ class Subscriptions:
             cut(socket)
 
     def remove_of(self, session: str) -> None:
-        """A session ended."""
+        """Remove the groups of a session."""
         for number in [n for n, group in self.groups.items() if group.session == session]:
             self.remove(number)
 
     def remove_all(self) -> None:
-        """Registration is lost."""
+        """Remove every group."""
         for number in list(self.groups):
             self.remove(number)
 
     def changed(self, resource: str) -> None:
-        """Tell every group that listens to this resource, not faster than its priority allows."""
+        """Send an event to the groups of a resource, no faster than its priority allows."""
         loop = asyncio.get_running_loop()
         bare = resource.partition(';')[0]
         for number, asked in self._listeners.get(bare, ()):
@@ -208,7 +203,7 @@ class Subscriptions:
                 self._send(socket, text)
 
     def initial(self, group: Group, base: str, poll_url: str) -> str:
-        """Body of the registration's answer: addresses and the present values."""
+        """Return the response to a registration: addresses and present values."""
         links = (
             f'<a href="subscription/{group.number}" rel="group"></a><a href="{poll_url}" '
             'rel="self"></a>'
@@ -226,7 +221,7 @@ class Subscriptions:
         return f'<div class="state">{link}<ul>{self._items(asked, group.paths[asked])}</ul></div>'
 
     def _canonical(self, asked: str) -> str | None:
-        """RWS 1.0 address without parameter; None for what cannot be subscribed."""
+        """Return the RWS 1.0 path without parameter; None if it cannot be subscribed."""
         path = canonical('GET', asked.partition(';')[0])[0].rstrip('/')
         controller = self._controller
         if path.startswith('/rw/iosystem/signals/'):
@@ -263,10 +258,7 @@ class Subscriptions:
         return path if path in known else None
 
     def _items(self, asked: str, path: str) -> str:
-        """Return the <li> elements of a resource, with its address exactly as requested.
-
-        A resource that no longer exists has none.
-        """
+        """Return the <li> of a resource with its address as subscribed; empty if it is gone."""
         controller, me = self._controller, {'self': asked}
         panel = {
             '/rw/panel/ctrlstate': controller.control_state,
@@ -356,7 +348,7 @@ def _param(asked: str) -> str:
 
 
 def cut(socket: web.WebSocketResponse) -> None:
-    """Break the TCP connection without a close frame."""
+    """Abort the TCP connection without a close frame."""
     transport = (
         socket._req.transport if socket._req is not None else None
     )  # aiohttp has no public way to abort

@@ -1,7 +1,4 @@
-"""Mastership, users, remote privilege in manual mode, and the write access of RobotWare 8.
-
-In RWS 1.0 form.
-"""
+"""Mastership, users, remote privilege and the write access of RobotWare 8, in RWS 1.0 form."""
 
 from abb_rws_emulator import refusals
 from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
@@ -160,7 +157,7 @@ def _act_on_station(call: Call) -> Reply:
 
 @route('GET', '/users')
 def _users(call: Call) -> Reply:
-    """Who is logged in, one for each session."""
+    """Return one user for each session."""
     sessions = (
         [call.session] if call.query.get('user-type') == 'self' else call.controller.sessions()
     )

@@ -24,7 +24,7 @@ MOST_A_PAGE = 200
 
 
 def _entries(call: Call, domain: str) -> list[tuple]:
-    """Every entry is in the common log; the others are empty here."""
+    """Return the entries of a domain: all are in the common log, other domains are empty."""
     number = whole(domain)
     if number is None or number >= len(DOMAINS):
         raise refusals.no_resource()

@@ -87,7 +87,7 @@ def _write(call: Call) -> Reply:
 
 
 def _press(call: Call) -> None:
-    """Press a button of the virtual controller; "off" opens a stop's circuit and engages it."""
+    """Press a button of a virtual controller; "off" opens the circuit of a stop."""
     state, what = call.form.get('state', ''), call.parts['what']
     if what == 'external-emergency-stop' and state in ('active', 'reset'):
         call.controller.emergency_stop(state == 'active')
