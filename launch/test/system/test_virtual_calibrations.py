@@ -1,4 +1,4 @@
-"""A real rig loads no calibration that was measured on virtual devices, whichever node or command asks for it."""
+"""No node or command of a real rig loads a calibration that was measured on virtual devices."""
 
 import pytest
 import rclpy

@@ -1,4 +1,4 @@
-"""Arguments that commands of this package share."""
+"""Arguments that several commands of this package share."""
 
 import re
 from argparse import ArgumentTypeError
@@ -9,13 +9,13 @@ _NAME = r'[A-Za-z][A-Za-z0-9_]*'
 
 
 def add_namespace(parser: CommandLine, default: str) -> None:
-    """Add `--namespace`: of the nodes that are called."""
+    """Add `--namespace`, the namespace of the nodes that the command calls."""
     parser.add_argument(
         '--namespace',
         type=_namespace,
         default=default,
         metavar='NS',
-        help='of the arm (default: %(default)s)',
+        help='namespace of the arm (default: %(default)s)',
     )
 
 

@@ -1,7 +1,8 @@
-"""`softarm gripper`: grasp and release on a running cell, and put an object before the virtual finger."""
+"""`softarm gripper`: grasp and release on a running cell; place a virtual object."""
 
 import json
 import math
+from argparse import Namespace
 
 from soft_arm_control.errors import ControlError
 from soft_arm_control.grasping.gripper import Evidence
@@ -16,30 +17,28 @@ EVIDENCE = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point; returns 0, 1 where the goal was not reached, 2 for bad input or no cell."""
+    """Run the command; return 0, 1 if the goal was not reached, 2 for bad input or no cell."""
     return _parser().answer(argv, _act, ControlError)
 
 
-def _act(options) -> int:
+def _act(options: Namespace) -> int:
     from soft_arm_control.ros.gripper_client import GripperClient  # ROS only when it is needed
 
     with GripperClient() as client:
         if options.action == 'grasp':
-            pressures_pa = 1e3 * options.grip_kpa, 1e3 * options.squeeze_kpa
-            result = client.grasp(EVIDENCE[options.evidence], *pressures_pa, options.timeout_s)
+            result = client.grasp(
+                EVIDENCE[options.evidence],
+                1e3 * options.grip_kpa,
+                1e3 * options.squeeze_kpa,
+                options.timeout_s,
+            )
         elif options.action == 'release':
             result = client.release(options.stay_open, options.timeout_s)
         else:
             result = client.place_object(math.nan if options.gap_m is None else options.gap_m)
     if options.json:
-        print(
-            json.dumps(
-                {
-                    k: None if isinstance(v, float) and math.isnan(v) else v
-                    for k, v in result.items()
-                }
-            )
-        )
+        missing = {k for k, v in result.items() if isinstance(v, float) and math.isnan(v)}
+        print(json.dumps({k: None if k in missing else v for k, v in result.items()}))
     else:
         for name, value in result.items():
             print(f'{name:20s} {value:.6g}' if isinstance(value, float) else f'{name:20s} {value}')
@@ -56,11 +55,11 @@ def _parser() -> CommandLine:
         '--timeout-s',
         type=number_in(0.0, 3600.0),
         default=0.0,
-        help="limit [s] (default: the node's)",
+        help="time limit [s] (default: the node's)",
     )
     actions = parser.add_subparsers(dest='action', required=True)
     grasp = actions.add_parser(
-        'grasp', parents=[timed], help='open by vacuum, close until contact, hold'
+        'grasp', parents=[timed], help='open by vacuum, close until contact, hold the object'
     )
     grasp.add_argument(
         '--grip-kpa',
@@ -72,21 +71,23 @@ def _parser() -> CommandLine:
         '--squeeze-kpa',
         type=number_in(0.0, 1000.0),
         default=0.0,
-        help="added after contact [kPa] (default: the node's)",
+        help="pressure added after contact [kPa] (default: the node's)",
     )
     grasp.add_argument(
         '--evidence',
         choices=EVIDENCE,
         default='either',
-        help='what has to show the contact (default: %(default)s)',
+        help='required evidence of the contact (default: %(default)s)',
     )
     release = actions.add_parser('release', parents=[timed], help='open by vacuum, then vent')
-    release.add_argument('--stay-open', action='store_true', help='keep the vacuum')
-    place = actions.add_parser('place', help='virtual cell: put an object before the finger')
+    release.add_argument(
+        '--stay-open', action='store_true', help='keep the vacuum instead of venting'
+    )
+    place = actions.add_parser('place', help='virtual cell: place an object in front of the finger')
     place.add_argument(
         '--gap-m',
         type=number_in(0.0, 10.0),
-        help='from the straight finger to the object [m] (default: take it away)',
+        help='distance from the straight finger to the object [m] (default: remove it)',
     )
     for action in (grasp, release, place):
         action.add_json()

@@ -1,29 +1,32 @@
-"""`softarm move`: bring the tip to a point, or along a path."""
+"""`softarm move`: move the tip to a point or along a path."""
 
+import argparse
 import json
 import math
 import signal
 import sys
 import time
+from typing import Any
 
 from soft_arm_control.cli.arguments import add_namespace
 from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.path_file import COLUMNS, FARTHEST_M, LONGEST_S, read_path
 from soft_arm_description.command_line import CommandLine, input_file, number_in
 
-PRINT_EVERY_S = 1.0  # where the output is no terminal
+PRINT_EVERY_S = 1.0  # if standard error is not a terminal
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point; returns 0 at the target, 1 where it was not reached or the goal was cancelled, 2 for bad input or no rig."""
+    """Run the command; return 0 at the target, 1 if not reached, 2 for bad input or no rig."""
     return _parser().answer(argv, _move, ControlError)
 
 
 def _parser() -> CommandLine:
     parser = CommandLine(
         prog='softarm move',
-        description='Bring the tip of the running arm to X Y Z [m] or along a path, in closed loop through the camera. '
-        'The arm moves. Ctrl-C cancels; the last pressures are held until `softarm vent`.',
+        description='Move the tip of the running arm to X Y Z [m] or along a path, in closed loop '
+        'through the camera. The arm moves. Ctrl-C cancels the goal; the last pressures are held '
+        'until `softarm vent`.',
     )
     coordinate = number_in(-FARTHEST_M, FARTHEST_M)
     parser.add_argument(
@@ -37,52 +40,54 @@ def _parser() -> CommandLine:
         '--path',
         type=input_file,
         metavar='FILE.csv',
-        help=f'path to follow instead, columns {",".join(COLUMNS)}',
+        help=f'path to follow instead of X Y Z, with the columns {",".join(COLUMNS)}',
     )
     parser.add_argument(
         '--axis',
         nargs=3,
         type=number_in(-1e6, 1e6),
         metavar=('X', 'Y', 'Z'),
-        help='direction that the tip shall have',
+        help='wanted direction of the tip',
     )
     parser.add_argument(
         '--frame',
         default='',
-        help="tf frame in which the target, the axis or the path is given (default: the arm's base frame)",
+        help="tf frame of the target and its axis, or of the path (default: the arm's base frame)",
     )
     parser.add_argument(
         '--tolerance-m',
         type=number_in(1e-6, 0.1),
-        help="reached when so near [m] (default: the node's, 0.001)",
+        help="distance within which the target is reached [m] (default: the node's, 0.001)",
     )
     parser.add_argument(
         '--timeout-s',
         type=number_in(0.1, LONGEST_S),
-        help="give up after so long [s] (default: the node's, 10)",
+        help="time limit [s] (default: the node's, 10)",
     )
     add_namespace(parser, 'soft_arm')
     parser.add_json()
     return parser
 
 
-def _move(options) -> int:
+def _move(options: argparse.Namespace) -> int:
     if options.path is not None and (
         options.target or options.axis or options.tolerance_m or options.timeout_s
     ):
         raise ControlError(
-            '--path FILE.csv has its own points and times: leave X Y Z, --axis, --tolerance-m and --timeout-s out'
+            '--path FILE.csv has its own points and times: '
+            'leave X Y Z, --axis, --tolerance-m and --timeout-s out'
         )
     if options.path is None and len(options.target) != 3:
         raise ControlError(
-            f'{len(options.target)} numbers: give X Y Z in metres, such as 0.02 -0.01 0.25, or --path FILE.csv'
+            f'{len(options.target)} numbers: '
+            'give X Y Z in metres, such as 0.02 -0.01 0.25, or --path FILE.csv'
         )
     if options.axis is not None and math.hypot(*options.axis) < 1e-9:
         raise ControlError('--axis 0 0 0 is no direction: give one such as 0 0 1, or leave it out')
     path = None if options.path is None else read_path(options.path)
     from soft_arm_control.ros.arm_client import ArmClient, tip_target  # ROS only when it is needed
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # cancels as Ctrl-C does
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM cancels as Ctrl-C does
     progress = _Progress()
     with ArmClient(options.namespace) as arm:
         if path is None:
@@ -106,20 +111,25 @@ def _move(options) -> int:
     return 1 if result.error_code else 0
 
 
-def _reached(target_m, result) -> str:
+def _reached(target_m: list[float], result: Any) -> str:
     point = ', '.join(f'{1e3 * v:.1f}' for v in target_m)
-    return f'reached: tip {1e3 * result.error_m:.2f} mm from ({point}) mm, settled after {result.settle_s:.2f} s; it is held there'
-
-
-def _followed(path, result) -> str:
     return (
-        f'followed {len(path[0])} waypoints in {path[0][-1]:g} s: distance from the path {1e3 * result.error_mean_m:.2f} mm on average, '
+        f'reached: tip {1e3 * result.error_m:.2f} mm from ({point}) mm, '
+        f'settled after {result.settle_s:.2f} s; it is held there'
+    )
+
+
+def _followed(path: tuple[list[float], list[list[float]]], result: Any) -> str:
+    times_s, _ = path
+    return (
+        f'followed {len(times_s)} waypoints in {times_s[-1]:g} s: '
+        f'distance from the path {1e3 * result.error_mean_m:.2f} mm on average, '
         f'{1e3 * result.error_p95_m:.2f} mm at the 95th percentile'
     )
 
 
-def _fields(result) -> dict:
-    """The result's fields; None for NaN."""
+def _fields(result: Any) -> dict[str, Any]:
+    """Return the fields of a result message, None for NaN."""
     fields = {}
     for name in result.get_fields_and_field_types():
         value = getattr(result, name)
@@ -132,13 +142,18 @@ def _fields(result) -> dict:
 
 
 class _Progress:
-    """Distance and phase on standard error: one line that is overwritten in a terminal, else a line every second."""
+    """Print distance and phase on standard error.
 
-    def __init__(self):
-        self._terminal, self._printed_s, self._open = sys.stderr.isatty(), -math.inf, False
+    In a terminal this is one line that is overwritten, else a line every second.
+    """
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._printed_s = -math.inf
+        self._open = False
 
     def show(self, phase: str, error_m: float, elapsed_s: float) -> None:
-        distance = 'no ring seen' if math.isnan(error_m) else f'{1e3 * error_m:.1f} mm away'
+        distance = 'no ring detected' if math.isnan(error_m) else f'{1e3 * error_m:.1f} mm away'
         line = f'{elapsed_s:5.1f} s  {phase}: {distance}'
         now_s = time.monotonic()
         if self._terminal:
@@ -150,6 +165,6 @@ class _Progress:
             self._printed_s = now_s
 
     def end(self) -> None:
-        """Leave the line."""
+        """Clear the line."""
         if self._open:
             sys.stderr.write('\r' + ' ' * 60 + '\r')

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from argparse import Namespace
 
 from soft_arm_control.cli.arguments import add_namespace
 from soft_arm_control.errors import ControlError
@@ -9,48 +10,42 @@ from soft_arm_description.command_line import CommandLine
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Entry point; returns 0 when all is vented, 1 where a driver could not, 2 for bad input or no driver."""
+    """Run the command; return 0 if all is vented, 1 if a driver failed, 2 for no driver."""
     parser = CommandLine(
         prog='softarm vent',
-        description='Ask every valve of the arm that runs in this ROS domain for ambient pressure. Nothing moves again until the driver is '
-        'activated. This is no emergency stop: see docs/explanation/safety.md.',
+        description='Set every valve of the arm that runs in this ROS domain to ambient pressure. '
+        'Nothing moves again until the driver is activated. '
+        'This is no emergency stop: see docs/explanation/safety.md.',
     )
     add_namespace(parser, 'soft_arm')
     parser.add_argument(
         '--gripper',
         action='store_true',
-        help='vent the gripper too, in the namespace `gripper`: what it holds falls',
+        help='vent the gripper in the namespace `gripper` too: it drops what it holds',
     )
     parser.add_json()
     return parser.answer(argv, _vent, ControlError)
 
 
-def _vent(options) -> int:
+def _vent(options: Namespace) -> int:
     from soft_arm_control.ros.arm_client import ArmClient  # ROS only when it is needed
 
-    answers, problems = {}, []
-    rigs = {
-        options.namespace: 'launch/cell.launch.xml'
-        if options.namespace == 'gripper'
-        else 'launch/sim.launch.xml'
-    }
-    if options.gripper:
-        rigs['gripper'] = 'launch/cell.launch.xml'
-    for namespace, launch_file in rigs.items():
+    namespaces = [options.namespace]
+    if options.gripper and options.namespace != 'gripper':
+        namespaces.append('gripper')
+    answers = {}
+    problems = []
+    for namespace in namespaces:
+        launch = 'cell' if namespace == 'gripper' else 'sim'
+        launch_file = f'launch/{launch}.launch.xml'
         try:
             with ArmClient(namespace, launch_file) as client:
                 answers[namespace] = client.vent()
         except ControlError as error:
-            problems.append(error)  # the others are vented all the same
+            problems.append(error)  # vent the other one all the same
     if options.json:
-        print(
-            json.dumps(
-                {
-                    namespace: {'vented': vented, 'message': message}
-                    for namespace, (vented, message) in answers.items()
-                }
-            )
-        )
+        fields = ('vented', 'message')
+        print(json.dumps({k: dict(zip(fields, v, strict=True)) for k, v in answers.items()}))
     else:
         for namespace, (vented, message) in answers.items():
             print(f'{namespace}: {message}', file=sys.stdout if vented else sys.stderr)

@@ -1,8 +1,8 @@
-"""Grasp and release with one finger chamber: pressure profile, contact, and what stays when something goes wrong.
+"""Grasp and release with the one chamber of a finger: pressure profile, contact and faults.
 
-Until something was touched every end of a goal vents. From then on it holds, because what falls
-does more harm than what is held; only a release lets go. Without measured pressures nothing is
-commanded, so the driver vents.
+Before a contact every end of a goal vents the finger. After a contact the finger goes on holding,
+because a falling object does more harm than a held one; only a release opens it. Without measured
+pressures nothing is commanded, so that the driver vents.
 """
 
 import enum
@@ -18,16 +18,13 @@ from soft_arm_control.liveness_monitor import DRIVER, LivenessMonitor, since
 from soft_arm_control.outcome import Outcome
 
 PERIOD_S = 0.02
-SHAPE_LAG_S, SHAPE_WAIT_S = (
-    0.2,
-    1.0,
-)  # of the finger behind its pressure; for an image of the finger at rest
-
-SHAPE = 'shape'  # source of the liveness monitor, besides the driver
+SHAPE_LAG_S = 0.2  # lag of the finger behind its pressure
+SHAPE_WAIT_S = 1.0  # longest wait for an image of the finger at rest
+SHAPE = 'shape'  # source of the liveness monitor besides the driver
 
 
 class Evidence(enum.Flag):
-    """What has shown, or has to show, a contact."""
+    """Evidence of a contact, detected or required."""
 
     NONE = 0
     PRESSURE = 1
@@ -36,7 +33,7 @@ class Evidence(enum.Flag):
 
 
 class EndState(enum.Enum):
-    """What the gripper does after a goal."""
+    """State of the gripper after a goal."""
 
     NOTHING_COMMANDED = 'nothing commanded'
     HOLDING = 'holding'
@@ -47,7 +44,7 @@ class EndState(enum.Enum):
 
 @dataclass(frozen=True)
 class GraspGoal:
-    """Pressures [Pa] gauge; `evidence` NONE: whichever is at hand."""
+    """Gauge pressures [Pa] of a grasp; with `evidence` NONE either evidence is enough."""
 
     grip_pa: float
     squeeze_pa: float
@@ -57,7 +54,7 @@ class GraspGoal:
 
 @dataclass(frozen=True)
 class ReleaseGoal:
-    """Vacuum to open with [Pa] gauge, and whether it is kept."""
+    """Gauge pressure [Pa], a vacuum, that opens the finger, and whether to keep it."""
 
     open_pa: float
     timeout_s: float
@@ -66,22 +63,21 @@ class ReleaseGoal:
 
 @dataclass(frozen=True)
 class GraspSettings:
-    """Profile and deadlines."""
+    """Pressure profile and timeouts."""
 
-    open_pa: float = -60.0e3  # vacuum that the closing starts from
+    open_pa: float = -60.0e3  # vacuum from which the closing starts
     rate_pa_s: float = 50.0e3  # of closing; no_load_reference.yaml was measured at this rate
     tolerance_pa: float = 4.0e3
     settle_s: float = 0.3  # the pressure must stay within tolerance for this long
-    pressures_timeout_s: float = 0.3  # during a goal; also of an inactive driver
+    pressures_timeout_s: float = 0.3  # during a goal, for a silent or inactive driver
     shape_timeout_s: float = 0.6
-    driver_gone_s: float = (
-        1.0  # while holding: longer than a driver that recovers by itself is inactive, or silent
-    )
+    # The same while holding. A driver that recovers by itself does so earlier.
+    driver_gone_s: float = 1.0
 
 
 @dataclass(frozen=True)
 class GripStatus:
-    """The gripper after a tick. None where there is no such value."""
+    """State of the gripper after a tick. None: not available."""
 
     phase: str  # idle, open, close, squeeze, hold
     elapsed_s: float
@@ -99,28 +95,33 @@ class GripStatus:
 
 
 class Gripper:
-    """The gripper's state. All times are on one clock [s]; samples carry their stamps, `step` the present."""
+    """Control one finger. All times are on one clock [s]; samples have their own stamps."""
 
     def __init__(
         self,
-        free: NoLoadReference,
+        reference: NoLoadReference,
         limits_pa: tuple[float, float],
         settings: GraspSettings = GraspSettings(),
     ):
-        self._free, self._limits_pa, self._settings = free, limits_pa, settings
+        self._reference = reference
+        self._limits_pa = limits_pa
+        self._settings = settings
         self._pressure_pa: float | None = None
         self._bends_rad: np.ndarray | None = None
         self.liveness = LivenessMonitor(PERIOD_S, settings.driver_gone_s)
         self._goal: GraspGoal | ReleaseGoal | None = None
-        self._phase, self._start_s, self._phase_s, self._inside_s = 'idle', 0.0, 0.0, None
+        self._phase = 'idle'
+        self._start_s = 0.0
+        self._inside_s: float | None = None  # since when the pressure is within its tolerance
         self._command_pa: float | None = None
         self._contact: ContactDetector | None = None
-        self._contact_pa = self._contact_s = None
-        self.holding = False  # something was touched and has not been released
+        self._contact_pa: float | None = None
+        self._contact_s: float | None = None
+        self.holding = False  # after a contact, until the release
 
     @property
     def active(self) -> bool:
-        """Whether a goal is being worked on."""
+        """Return whether a goal is active."""
         return self._goal is not None
 
     def refused(self, outcome: Outcome, message: str) -> GripStatus:
@@ -135,52 +136,49 @@ class Gripper:
         return GripStatus('idle', 0.0, self._pressure_pa, outcome, message, end_state)
 
     def add_pressure(self, stamp_s: float, pressure_pa: float, set_point_pa: float) -> None:
-        """Take the measured gauge pressure and what the device regulates to [Pa]."""
+        """Add a measured gauge pressure and the set point of the device [Pa]."""
         self.liveness.heard(DRIVER, stamp_s)
         self._pressure_pa = pressure_pa
         if self._contact is not None and self._phase in ('close', 'squeeze'):
             self._contact.add_pressure(stamp_s, pressure_pa, set_point_pa)
 
     def add_shape(self, stamp_s: float, bends_rad: np.ndarray) -> None:
-        """Take the bends of the pieces [rad] as seen in the image of this stamp."""
+        """Add the bends of the segments [rad], shape (segments,), in the image of this stamp."""
         self.liveness.heard(SHAPE, stamp_s)
         self._bends_rad = np.asarray(bends_rad, float)
         if self._contact is not None and self._phase in ('close', 'squeeze'):
             self._contact.add_shape(stamp_s, self._bends_rad)
 
     def lacking(self, now_s: float) -> str:
-        """Why a goal would not be carried out now, in one line; empty when it would."""
+        """Return why a goal would fail now, in one line; empty if it would not."""
         limit_s = self._settings.pressures_timeout_s
         return self.liveness.driver_lost(now_s, limit_s, limit_s)
 
     def start(self, goal: GraspGoal | ReleaseGoal, now_s: float) -> None:
-        """Begin a goal; one that is under way is replaced.
+        """Start a goal; it replaces the active one.
 
         Raises:
-            DriverLostError: If no pressures are being measured.
-            GoalError: If the goal cannot be taken; nothing changes.
+            DriverLostError: If no measured pressures arrive.
+            GoalError: If the goal is rejected; then nothing changes.
         """
         if self.liveness.silence_s(DRIVER, now_s) > self._settings.pressures_timeout_s:
             raise DriverLostError('no measured pressures: start the gripper driver and activate it')
         self._check(goal, now_s)
-        self._goal, self._start_s = goal, now_s
+        self._goal = goal
+        self._start_s = now_s
         if isinstance(goal, GraspGoal):
-            self._contact, self._contact_pa, self._contact_s = (
-                ContactDetector(self._free),
-                None,
-                None,
-            )
+            self._contact = ContactDetector(self._reference)
+            self._contact_pa = self._contact_s = None
             self._command_pa = self._settings.open_pa
         else:
             self._command_pa = goal.open_pa
-        self._enter('open', now_s)
+        self._enter('open')
 
     def status(self, now_s: float) -> GripStatus:
-        """Where the goal under way is."""
-        contact, elapsed_s = (
-            self._contact,
-            now_s - self._start_s if self._goal is not None or self._phase != 'idle' else 0.0,
-        )
+        """Return the state of the gripper and of its active goal."""
+        contact = self._contact
+        idle = self._goal is None and self._phase == 'idle'
+        elapsed_s = 0.0 if idle else now_s - self._start_s
         status = GripStatus(self._phase, elapsed_s, self._pressure_pa)
         if contact is None:
             return status
@@ -195,87 +193,100 @@ class Gripper:
         )
 
     def cancel(self, now_s: float) -> GripStatus:
-        """Give up the goal under way: vent, or hold what was touched."""
-        return self._end(now_s, Outcome.CANCELLED, 'cancelled by the client')
+        """Cancel the active goal: vent the finger or, after a contact, hold."""
+        assert self._goal is not None, 'no goal to cancel'
+        return self._end(self._goal, now_s, Outcome.CANCELLED, 'cancelled by the client')
 
     def step(self, now_s: float) -> tuple[float | None, GripStatus]:
-        """One tick, `PERIOD_S` after the last: signed gauge pressure to command [Pa], None when there is none, and the status."""
-        ran_s, s = self.liveness.tick(now_s), self._settings
-        limit_s = s.driver_gone_s if self._goal is None else s.pressures_timeout_s
+        """Run one tick, `PERIOD_S` after the last.
+
+        Returns:
+            Gauge pressure to command [Pa], None when nothing is commanded; and the status.
+        """
+        ran_s = self.liveness.tick(now_s)
+        s = self._settings
+        goal = self._goal
+        limit_s = s.driver_gone_s if goal is None else s.pressures_timeout_s
         gone = self.liveness.driver_lost(now_s, limit_s, limit_s)
-        if gone and self._goal is not None:
+        if gone and goal is not None:
             self.holding = False
-            status = self._end(now_s, Outcome.DRIVER_LOST, gone)
+            status = self._end(goal, now_s, Outcome.DRIVER_LOST, gone)
             self._command_pa = None
             return None, replace(status, end_state=EndState.NOTHING_COMMANDED)
         if gone:
-            self._command_pa, self.holding, self._phase = None, False, 'idle'
-        if self._goal is None:
+            self._command_pa = None
+            self.holding = False
+            self._phase = 'idle'
+        if goal is None:
             return self._take_command(), self.status(now_s)
-        if isinstance(self._goal, ReleaseGoal):
-            status = self._release(now_s)
+        # `start` needs a measured pressure and sets a command.
+        assert self._pressure_pa is not None
+        assert self._command_pa is not None
+        if isinstance(goal, ReleaseGoal):
+            status = self._release(goal, now_s, self._pressure_pa)
         else:
-            status = self._grasp(now_s, ran_s)
+            status = self._grasp(goal, now_s, ran_s, self._pressure_pa, self._command_pa)
         return self._take_command(), status
 
     def _take_command(self) -> float | None:
-        """The command of this tick. Venting is said once; then nothing is, and others may command."""
+        """Return the command of this tick.
+
+        Ambient pressure is commanded once after a goal, then nothing, so that other nodes may
+        command the finger.
+        """
         command_pa = self._command_pa
         if command_pa == 0.0 and self._goal is None:
             self._command_pa = None
         return command_pa
 
-    def _grasp(self, now_s: float, ran_s: float) -> GripStatus:
-        goal, s = self._goal, self._settings
+    def _grasp(
+        self, goal: GraspGoal, now_s: float, ran_s: float, pressure_pa: float, command_pa: float
+    ) -> GripStatus:
+        s = self._settings
         if goal.evidence & Evidence.SHAPE and not self.holding and not self._sees(now_s):
-            return self._end(
-                now_s,
-                Outcome.SHAPE_LOST,
-                f'no shape {since(self.liveness.silence_s(SHAPE, now_s))}, limit {s.shape_timeout_s} s: check the camera',
-            )
+            silence = since(self.liveness.silence_s(SHAPE, now_s))
+            message = f'no shape {silence}, limit {s.shape_timeout_s} s: check the camera'
+            return self._end(goal, now_s, Outcome.SHAPE_LOST, message)
         if now_s - self._start_s > goal.timeout_s:
-            return self._end(
-                now_s,
-                Outcome.TIMEOUT,
-                f'{self._pressure_pa / 1e3:.1f} kPa after {goal.timeout_s:g} s, commanded {self._command_pa / 1e3:.1f} kPa: '
-                'check that the driver is active and the supply on, or allow more time',
+            message = (
+                f'{pressure_pa / 1e3:.1f} kPa after {goal.timeout_s:g} s, '
+                f'commanded {command_pa / 1e3:.1f} kPa: '
+                'check that the driver is active and the supply on, or allow more time'
             )
+            return self._end(goal, now_s, Outcome.TIMEOUT, message)
         if self._phase == 'open':
-            if self._settled(now_s):
-                self._enter('close', now_s)
+            if self._settled(now_s, pressure_pa, command_pa):
+                self._enter('close')
         elif self._phase == 'close':
-            self._command_pa = min(
-                self._command_pa + s.rate_pa_s * ran_s, goal.grip_pa
-            )  # a stall must not become a jump
-            if self._touched():
-                self._contact_pa, self._contact_s, self.holding = (
-                    self._pressure_pa,
-                    now_s - self._start_s,
-                    True,
-                )
-                self._command_pa = min(max(self._pressure_pa, 0.0) + goal.squeeze_pa, goal.grip_pa)
-                self._enter('squeeze', now_s)
-            elif self._command_pa == goal.grip_pa and self._settled(now_s):
-                return self._end(now_s, Outcome.NO_CONTACT, self._nothing_touched(now_s))
-        elif self._settled(now_s):
-            return self._end(now_s, Outcome.REACHED, '')
+            # `ran_s` is limited, so that a stall does not become a jump of the command.
+            self._command_pa = command_pa = min(command_pa + s.rate_pa_s * ran_s, goal.grip_pa)
+            if self._touched(goal):
+                self._contact_pa = pressure_pa
+                self._contact_s = now_s - self._start_s
+                self.holding = True
+                self._command_pa = min(max(pressure_pa, 0.0) + goal.squeeze_pa, goal.grip_pa)
+                self._enter('squeeze')
+            elif command_pa == goal.grip_pa and self._settled(now_s, pressure_pa, command_pa):
+                message = self._no_contact(goal, now_s, pressure_pa)
+                return self._end(goal, now_s, Outcome.NO_CONTACT, message)
+        elif self._settled(now_s, pressure_pa, command_pa):
+            return self._end(goal, now_s, Outcome.REACHED, '')
         return self.status(now_s)
 
-    def _release(self, now_s: float) -> GripStatus:
-        goal = self._goal
-        if self._settled(now_s) and self._seen_since(now_s):
+    def _release(self, goal: ReleaseGoal, now_s: float, pressure_pa: float) -> GripStatus:
+        if self._settled(now_s, pressure_pa, goal.open_pa) and self._seen_settled(now_s):
             self.holding = False
-            return self._end(now_s, Outcome.REACHED, '')
+            return self._end(goal, now_s, Outcome.REACHED, '')
         if now_s - self._start_s > goal.timeout_s:
             self.holding = False
-            return self._end(
-                now_s,
-                Outcome.TIMEOUT,
-                f'{self._pressure_pa / 1e3:.1f} kPa after {goal.timeout_s:g} s, commanded {goal.open_pa / 1e3:.1f} kPa: check the vacuum',
+            message = (
+                f'{pressure_pa / 1e3:.1f} kPa after {goal.timeout_s:g} s, '
+                f'commanded {goal.open_pa / 1e3:.1f} kPa: check the vacuum'
             )
+            return self._end(goal, now_s, Outcome.TIMEOUT, message)
         return self.status(now_s)
 
-    def _check(self, goal, now_s) -> None:
+    def _check(self, goal: GraspGoal | ReleaseGoal, now_s: float) -> None:
         low_pa, high_pa = self._limits_pa
         if not 0 < goal.timeout_s < math.inf:
             raise GoalError(f'timeout_s = {goal.timeout_s}: must be finite and > 0')
@@ -287,25 +298,26 @@ class Gripper:
             return
         if not 0 < goal.grip_pa <= high_pa or not 0 <= goal.squeeze_pa <= high_pa:
             raise GoalError(
-                f'grip_pa = {goal.grip_pa / 1e3:g} kPa, squeeze_pa = {goal.squeeze_pa / 1e3:g} kPa: '
+                f'grip_pa = {goal.grip_pa / 1e3:g} kPa, '
+                f'squeeze_pa = {goal.squeeze_pa / 1e3:g} kPa: '
                 f'must be in (0, {high_pa / 1e3:g}] and [0, {high_pa / 1e3:g}] kPa'
             )
         if self.holding:
-            raise GoalError('something is held: release it before the next grasp')
-        at_hand = self._at_hand(now_s)
-        if not at_hand or goal.evidence & ~at_hand:
+            raise GoalError('the finger holds an object: release it before the next grasp')
+        available = self._available(now_s)
+        if not available or goal.evidence & ~available:
             raise GoalError(
-                f'evidence asked for: {_said(goal.evidence)}, at hand: {_said(at_hand)}: '
+                f'required evidence: {_said(goal.evidence)}, available: {_said(available)}: '
                 'pressure needs `softarm calibrate grasp`, shape needs the finger detector'
             )
 
-    def _at_hand(self, now_s: float) -> Evidence:
-        pressure = Evidence.NONE if self._free.time_constants_s is None else Evidence.PRESSURE
+    def _available(self, now_s: float) -> Evidence:
+        pressure = Evidence.NONE if self._reference.time_constants_s is None else Evidence.PRESSURE
         return pressure | (Evidence.SHAPE if self._sees(now_s) else Evidence.NONE)
 
-    def _touched(self) -> bool:
-        seen, asked = self._seen_by(), self._goal.evidence
-        return bool(seen) if not asked else asked & seen == asked
+    def _touched(self, goal: GraspGoal) -> bool:
+        seen = self._seen_by()
+        return goal.evidence & seen == goal.evidence if goal.evidence else bool(seen)
 
     def _seen_by(self) -> Evidence:
         contact = self._contact
@@ -318,38 +330,47 @@ class Gripper:
     def _sees(self, now_s: float) -> bool:
         return self.liveness.silence_s(SHAPE, now_s) <= self._settings.shape_timeout_s
 
-    def _settled(self, now_s: float) -> bool:
-        inside = abs(self._pressure_pa - self._command_pa) <= self._settings.tolerance_pa
-        self._inside_s = (now_s if self._inside_s is None else self._inside_s) if inside else None
-        return inside and now_s - self._inside_s >= self._settings.settle_s
+    def _settled(self, now_s: float, pressure_pa: float, command_pa: float) -> bool:
+        if not abs(pressure_pa - command_pa) <= self._settings.tolerance_pa:
+            self._inside_s = None
+            return False
+        if self._inside_s is None:
+            self._inside_s = now_s
+        return now_s - self._inside_s >= self._settings.settle_s
 
-    def _seen_since(self, now_s: float) -> bool:
-        """Whether the newest shape is of the settled finger, or none may be waited for."""
+    def _seen_settled(self, now_s: float) -> bool:
+        """Return whether the newest shape shows the settled finger, or the wait for it is over."""
+        assert self._inside_s is not None
         return (
             self.liveness.last_s(SHAPE) >= self._inside_s + SHAPE_LAG_S
             or not self._sees(now_s)
             or now_s - self._inside_s > SHAPE_WAIT_S
         )
 
-    def _enter(self, phase: str, now_s: float) -> None:
-        self._phase, self._phase_s, self._inside_s = phase, now_s, None
+    def _enter(self, phase: str) -> None:
+        self._phase = phase
+        self._inside_s = None
 
-    def _nothing_touched(self, now_s: float) -> str:
-        at_hand = self._at_hand(now_s)
+    def _no_contact(self, goal: GraspGoal, now_s: float, pressure_pa: float) -> str:
+        evidence = _said(goal.evidence or self._available(now_s))
         seen = self._seen_by()
         but = f'; only {_said(seen)} showed one' if seen else ''
-        return f'closed to {self._pressure_pa / 1e3:.1f} kPa without a contact by {_said(self._goal.evidence or at_hand)}{but}: vented'
+        return f'closed to {pressure_pa / 1e3:.1f} kPa without a contact by {evidence}{but}: vented'
 
-    def _end(self, now_s, outcome, message) -> GripStatus:
-        """Drop the goal: hold what was touched, keep a vacuum that was to be kept, else vent."""
-        goal, self._goal = self._goal, None
+    def _end(
+        self, goal: GraspGoal | ReleaseGoal, now_s: float, outcome: Outcome, message: str
+    ) -> GripStatus:
+        """Drop the goal: hold after a contact, keep the vacuum if the goal says so, else vent."""
+        self._goal = None
         opened = isinstance(goal, ReleaseGoal)
         if self.holding and not opened:
             end_state = EndState.HOLDING
-        elif opened and goal.stay_open and outcome is Outcome.REACHED:
+        elif isinstance(goal, ReleaseGoal) and goal.stay_open and outcome is Outcome.REACHED:
             end_state = EndState.OPEN
         else:
-            end_state, self._command_pa, self.holding = EndState.VENTED, 0.0, False
+            end_state = EndState.VENTED
+            self._command_pa = 0.0
+            self.holding = False
         status = replace(
             self.status(now_s),
             outcome=outcome,
@@ -357,16 +378,17 @@ class Gripper:
             open_by_shape=opened and self._looks_open(now_s),
         )
         self._phase = 'hold' if self.holding else 'idle'
-        return replace(
-            status,
-            message=f'{message}; {end_state.value}' if outcome is Outcome.CANCELLED else message,
-        )
+        if outcome is Outcome.CANCELLED:
+            message = f'{message}; {end_state.value}'
+        return replace(status, message=message)
 
     def _looks_open(self, now_s: float) -> bool:
-        if not self._sees(now_s):
+        if self._bends_rad is None or self._pressure_pa is None or not self._sees(now_s):
             return False
-        missing_rad = abs(float(self._bends_rad.sum()) - self._free.bend_rad(self._pressure_pa))
-        return missing_rad <= max(0.2, 2 * self._free.deficit_limit_rad)
+        missing_rad = abs(
+            float(self._bends_rad.sum()) - self._reference.bend_rad(self._pressure_pa)
+        )
+        return missing_rad <= max(0.2, 2 * self._reference.deficit_limit_rad)
 
 
 def _said(evidence: Evidence) -> str:

@@ -1,7 +1,7 @@
-"""How a finger closes when nothing is in its way: the reference with which a grasp is compared.
+"""No-load reference: how a finger closes in free air, for comparison with a grasp.
 
-Calibration `no_load_reference`, measured by `softarm calibrate grasp`. Without it only the bends
-are known, from the robot file.
+The calibration `no_load_reference` is measured by `softarm calibrate grasp`. Without it only the
+bends are known, from the robot file.
 """
 
 from dataclasses import dataclass
@@ -20,25 +20,25 @@ from soft_arm_description.calibration import (
 )
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
+from soft_arm_description.segments import SingleBendSegment
 from soft_arm_description.yaml_file import Number
 
-NOMINAL_DEFICIT_RAD = (
-    0.2  # of all pieces together: coefficients that were never measured may be so far off
-)
-GRID_PA = 5.0e3
+# Contact limit of the total bend for coefficients from the robot file, which were not measured.
+NOMINAL_DEFICIT_RAD = 0.2
+GRID_PA = 5.0e3  # step of the pressures of a reference
 
 
 @dataclass(frozen=True, eq=False)
 class NoLoadReference:
-    """Pressure and bend of the free finger as it closes, and deviations that are no contact yet.
+    """Pressure lag and bend of a finger closing in free air, and the contact limits.
 
     Attributes:
-        pressures_pa: Gauge, shape (n,), strictly increasing.
+        pressures_pa: Gauge pressures, shape (n,), strictly increasing.
         time_constants_s: Lag of the pressure behind its set point at these pressures, shape (n,);
             None if not measured.
-        bends_rad: Of the pieces at these pressures, shape (n, pieces).
-        excess_limit: Share by which the pressure may rise faster.
-        deficit_limit_rad: Bend of all pieces together that may be missing.
+        bends_rad: Bends of the segments at these pressures, shape (n, segments).
+        excess_limit: Share by which the pressure may rise faster without a contact.
+        deficit_limit_rad: Total bend that may be missing without a contact.
     """
 
     pressures_pa: np.ndarray
@@ -48,30 +48,32 @@ class NoLoadReference:
     deficit_limit_rad: float
 
     def time_constant_s(self, pressure_pa: float) -> float:
-        """Time constant [s] at a pressure [Pa]."""
+        """Interpolate the time constant [s], which must have been measured, at a pressure [Pa]."""
+        assert self.time_constants_s is not None
         return float(np.interp(pressure_pa, self.pressures_pa, self.time_constants_s))
 
     def bend_rad(self, pressure_pa: float) -> float:
-        """Bend [rad] of all pieces together at a pressure [Pa]."""
+        """Interpolate the total bend [rad] at a pressure [Pa]."""
         return float(np.interp(pressure_pa, self.pressures_pa, self.bends_rad.sum(axis=1)))
 
 
 def from_robot(robot: Robot) -> NoLoadReference:
-    """What the robot file says: bends without time constants.
+    """Return the reference that follows from a robot file: bends without time constants.
 
     Raises:
-        IdentificationError: If the robot is no finger of single_bend segments on one chamber.
+        IdentificationError: If the robot is not a finger of single_bend segments on one chamber.
     """
-    if len(robot.chambers) != 1 or any(s.kind != 'single_bend' for s in robot.segments):
+    segments = [s for s in robot.segments if isinstance(s, SingleBendSegment)]
+    if len(robot.chambers) != 1 or len(segments) < len(robot.segments):
         raise IdentificationError(
-            f'{robot.name} is no finger: every segment must be a single_bend on one chamber, as '
-            'four_piece_finger'
+            f'{robot.name} is no finger: every segment must be a single_bend on one chamber, '
+            'as in four_piece_finger'
         )
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
     pressures_pa = np.linspace(low_pa, high_pa, 1 + round((high_pa - low_pa) / GRID_PA))
     bends_rad = [
         np.polynomial.Polynomial(s.theta_coefficients_rad)(pressures_pa / s.pressure_unit_pa)
-        for s in robot.segments
+        for s in segments
     ]
     return NoLoadReference(
         pressures_pa, None, np.stack(bends_rad, axis=1), np.inf, NOMINAL_DEFICIT_RAD
@@ -79,7 +81,7 @@ def from_robot(robot: Robot) -> NoLoadReference:
 
 
 class NoLoadValues(Values):
-    """Numbers of a `NoLoadReference` in a calibration file."""
+    """Values of a `NoLoadReference` in a calibration file."""
 
     kind: ClassVar[str] = 'no_load_reference'
     pressures_pa: Annotated[tuple[Number, ...], Field(min_length=2, max_length=1000)]
@@ -99,7 +101,7 @@ class NoLoadValues(Values):
 
 
 def values_of(reference: NoLoadReference) -> NoLoadValues:
-    """Return the numbers of a measured reference for a calibration file, rounded."""
+    """Return the rounded values of a measured reference for a calibration file."""
     return NoLoadValues(
         **{name: np.round(value, 6).tolist() for name, value in vars(reference).items()}
     )
@@ -111,7 +113,7 @@ def load(rig: Rig, robot: Robot, path: Path | None = None) -> NoLoadReference:
     Args:
         rig: The rig.
         robot: The finger.
-        path: Another file than the rig's.
+        path: File to load instead of the rig's.
 
     Raises:
         CalibrationError: As `load_calibration`.
@@ -121,8 +123,8 @@ def load(rig: Rig, robot: Robot, path: Path | None = None) -> NoLoadReference:
     if bends_rad.shape[1] != len(robot.segments):
         raise CalibrationError(
             f'{path or rig.calibration_file(values.kind)}: bends of {bends_rad.shape[1]} '
-            'segments, but '
-            f'{robot.name} has {len(robot.segments)}; {remedy(rig, values.kind)}'
+            'segments, '
+            f'but {robot.name} has {len(robot.segments)}; {remedy(rig, values.kind)}'
         )
     return NoLoadReference(
         np.array(values.pressures_pa),

@@ -21,7 +21,9 @@ NOISE_M, CAMERA_DELAY_S = 4e-4, 0.06
 
 
 class Loop:
-    """The controller against the plant, in process: 50 Hz valves, 30 Hz camera with noise, delay and a bias of its extrinsics.
+    """Run the controller with a simulated arm in one process.
+
+    The valves run at 50 Hz; the camera at 30 Hz has noise, delay and a bias of its extrinsics.
 
     `camera`, `ring` and `driver` may be switched off.
     """
@@ -126,7 +128,9 @@ def make_loop(arm, dynamics):
 
 
 class FingerLoop:
-    """The gripper against the finger's plant, in process: 50 Hz pressures, 17 Hz shapes with noise and delay.
+    """Run the gripper with a simulated finger in one process.
+
+    Pressures come at 50 Hz, shapes at 17 Hz with noise and delay.
 
     `driver`, `camera` and `supply` may be switched off.
     """
@@ -226,7 +230,10 @@ def free_of(finger):
 
 @pytest.fixture
 def make_finger_loop(free_of):
-    """Makes a loop of a plant seed, calibrated for this finger unless another calibration is given, with samples already in."""
+    """Return a function that makes a loop of a plant seed with its first samples.
+
+    It is calibrated for this finger unless another reference is given.
+    """
 
     def make(plant_seed, gap_m=None, free=None) -> FingerLoop:
         loop = FingerLoop(free or free_of(plant_seed), plant_seed, gap_m)

@@ -19,7 +19,7 @@ def pressures_at(t_s):
 
 
 def feed(estimator, arm, stop_s, delay_s, error_m=ERROR, outlier=None):
-    """50 Hz of pressures, 25 Hz of images that arrive late and show an arm without mechanical lag of its own but the model's."""
+    """Send pressures at 50 Hz and late images at 25 Hz of an arm with the model's lag."""
     images = []
     lagged_pa = crept_pa = pressures_at(0.0)
     for k in range(round(stop_s / 0.02)):
@@ -66,7 +66,9 @@ def test_a_lasting_change_is_believed(estimator, arm):
 
 
 def test_images_of_other_things_that_do_not_agree_are_never_believed(estimator, arm):
-    """A detection that jumps about (reflections, several candidates) contradicts the estimate every time, and itself."""
+    """Detections that jump (reflections, several candidates) agree neither with the estimate nor
+    with each other.
+    """
     noise = np.random.default_rng(3)
     feed(
         estimator,

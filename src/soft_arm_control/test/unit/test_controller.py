@@ -14,7 +14,7 @@ DEFLECTION = np.deg2rad(30.0), np.deg2rad(np.linspace(0.0, 360.0, 7))
 
 
 def papers_targets(arm, theta_rad, phi_rad):
-    """Tips (k, 3) [m] and lengths (k, n) [m]: module 1 at full vacuum, module 2 bent, its bellows off their limits."""
+    """Return tips (k, 3) [m] and lengths (k, n) [m]: module 1 at full vacuum, module 2 bent."""
     theta_rad, phi_rad = np.broadcast_arrays(theta_rad, phi_rad)
     arcs = np.zeros((len(theta_rad), 2, 3))
     arcs[:, 1] = pcc.arcs_from_polar(theta_rad, phi_rad, 0.0)

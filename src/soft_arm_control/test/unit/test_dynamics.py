@@ -26,7 +26,7 @@ def tips_m(pressures_pa):
 
 
 def record(start_pa, command_pa, rng, gain=1.0):
-    """A step through the true valve and a first-order mechanical lag; the tip moves 0.5 mm for each mm of length."""
+    """Simulate a step through the true valve and lag; the tip moves 0.5 mm per mm of length."""
     fine_s = np.arange(0.0, 4.0, 0.001)
     pressure = valve_response_pa(
         fine_s,

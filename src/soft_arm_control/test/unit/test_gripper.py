@@ -19,7 +19,10 @@ LATE_PA = 20e3  # of pressure beyond the first touch by which a contact is seen:
 
 
 def touched_at_pa(loop, free_loop):
-    """Run both to the end of the grasp; chamber pressure when the finger first bends less than the one without an object."""
+    """Run both to the end of the grasp.
+
+    Return the chamber pressure at which the finger first bends less than the one without an object.
+    """
     while True:
         statuses = loop.tick(), free_loop.tick()
         if free_loop.plant.piece_angles_rad.sum() - loop.plant.piece_angles_rad.sum() > 0.003:

@@ -1,4 +1,4 @@
-"""Targets in any frame of the robot's surroundings, transformed to the arm's base frame through tf."""
+"""Transform targets from any frame that tf knows to the arm's base frame."""
 
 import numpy as np
 from rclpy.node import Node
@@ -37,9 +37,9 @@ class TargetFrames:
         return True
 
     def to_base(self, header: Header, point_m, direction) -> tuple[np.ndarray, np.ndarray]:
-        """Transform a point [m] and a direction, each (3,), from the header's frame to the base frame.
+        """Transform a point [m] and a direction, each (3,), to the base frame.
 
-        The stamp says when the frame was there; 0 takes the latest transform.
+        They are given in the header's frame at its stamp; stamp 0 takes the latest transform.
 
         Raises:
             TargetFrameError: If tf does not know the transform (yet).
@@ -55,7 +55,8 @@ class TargetFrames:
             transform = self._buffer.lookup_transform(self._base, header.frame_id, stamp).transform
         except (TransformException, ValueError) as error:  # ValueError: a negative stamp
             raise TargetFrameError(
-                f'no transform from frame {header.frame_id[:SHOWN]!r} to {self._base!r}: {str(error)[:100]}: '
+                f'no transform from frame {header.frame_id[:SHOWN]!r} to {self._base!r}: '
+                f'{str(error)[:100]}: '
                 'check that its publisher runs, or leave the stamp 0 for the latest transform'
             ) from error
         q_xyzw = [getattr(transform.rotation, axis) for axis in 'xyzw']

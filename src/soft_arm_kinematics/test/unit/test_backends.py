@@ -77,7 +77,7 @@ def test_backends_agree(any_arm, backend):
 
 @each_backend
 def test_poses_and_jacobians_pass_smoothly_through_the_straight_arm(paper_arm, backend):
-    """Near zero curvature, both differ from those of the straight arm by as much as the lengths do."""
+    """Near zero curvature, both differ from the straight arm by as much as the lengths do."""
     straight_m = np.full(6, 0.12)
     bends_m = 10.0 ** np.arange(-14.0, -5.0)[:, None] * np.array([1.0, -0.4, 0.2, 0.7, -1.0, 0.1])
     for law in BACKENDS[backend]:

@@ -192,7 +192,7 @@ def test_a_search_that_cannot_end_is_refused(solver, radius_m):
 
 
 def test_no_type_depends_on_the_shape(paper_arm, arm, solver):
-    """What is compiled for one arm serves every other; only the steps are written out for each number of coordinates."""
+    """Compiled code serves every arm; only the steps are compiled per number of coordinates."""
     from soft_arm_kinematics.backends.compiled_solver import solve
 
     solver.solve([0.0, 0.0, 0.25])

@@ -91,7 +91,11 @@ def test_what_needs_bellows_says_so():
 
 
 def test_volume_of_a_limb_is_the_integral():
-    """p = l (r cos phi, r sin phi, z), r = (1 - cos t) / t, z = sin t / t, meets each point once: V = int l r |d(l r, l z)| dphi."""
+    """Compare the volume with its integral.
+
+    p = l (r cos phi, r sin phi, z), r = (1 - cos t) / t, z = sin t / t, meets each point once, so
+    V = int l r |d(l r, l z)| dphi.
+    """
     arm = make_arm(load_robot('squid_camera'))
     (low_m, high_m), greatest = arm.actuation_limits[:, 2], arm.actuation_limits[1, 0]
     theta = np.linspace(1e-4, greatest, 20_001)
@@ -117,7 +121,7 @@ def test_volume_does_not_depend_on_the_cells(paper_arm):
 
 
 def test_reachable_set_of_two_modules(paper_arm):
-    """Inverse kinematics agrees with the cells about random points; the straight tip's ends lie on the boundary."""
+    """Inverse kinematics agrees with the cells; the straight tip ends on the boundary."""
     table = build_table(paper_arm, 100_000)
     reachable = reachable_set(paper_arm, table, 24)
     assert reachable.distance_m([0.0, 0.0, 0.389]) == pytest.approx(0.001, abs=reachable.cell_m / 2)

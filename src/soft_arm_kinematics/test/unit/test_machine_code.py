@@ -26,7 +26,10 @@ def scaled(x):
 
 @pytest.fixture
 def probe(tmp_path, monkeypatch):
-    """Import a package of three files with a constant, as a new process would, and return its compiled function and the cache files."""
+    """Import a package of three files with a constant, as a new process would.
+
+    Return its compiled function and the cache files.
+    """
     folder = tmp_path / 'soft_arm_probe'
     folder.mkdir()
     (folder / '__init__.py').write_text('')

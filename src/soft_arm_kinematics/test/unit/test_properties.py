@@ -1,4 +1,7 @@
-"""Properties that hold for robots of every kind: the shipped ones, and chains of all kinds in both closing-twist conventions."""
+"""Test properties that hold for robots of every kind.
+
+These are the shipped robots, and chains of all kinds in both closing-twist conventions.
+"""
 
 import subprocess
 import sys
@@ -159,13 +162,15 @@ def test_arcs_have_three_numbers(function):
 
 
 def test_the_library_imports_without_ros_and_without_torch():
-    """Every module outside `ros/`, in a Python where importing ROS fails; none imports torch before a device is given."""
+    """Import every module outside `ros/` where ROS cannot be imported; none imports torch."""
     code = """
 import importlib, pkgutil, sys
-for name in ('rclpy', 'soft_arm_msgs', 'soft_arm_node_kit', 'geometry_msgs', 'sensor_msgs', 'std_msgs', 'tf2_ros'):
+ros = 'rclpy soft_arm_msgs soft_arm_node_kit geometry_msgs sensor_msgs std_msgs tf2_ros'
+for name in ros.split():
     sys.modules[name] = None
 import soft_arm_kinematics
-names = [m.name for m in pkgutil.walk_packages(soft_arm_kinematics.__path__, 'soft_arm_kinematics.') if '.ros' not in m.name]
+modules = pkgutil.walk_packages(soft_arm_kinematics.__path__, 'soft_arm_kinematics.')
+names = [m.name for m in modules if '.ros' not in m.name]
 names.remove('soft_arm_kinematics.backends.torch_batch')
 for name in names:
     importlib.import_module(name)
