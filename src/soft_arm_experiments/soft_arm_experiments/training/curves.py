@@ -1,4 +1,4 @@
-"""Picture of a training run."""
+"""Plot the losses of a training run."""
 
 from pathlib import Path
 from typing import Any

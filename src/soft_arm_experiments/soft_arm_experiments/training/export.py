@@ -1,4 +1,4 @@
-"""From weights to a network that runs without torch: ONNX, with a metadata that says what it is."""
+"""Export a trained network to ONNX, so that it runs without torch, with metadata."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ OPSET = 17
 
 
 class _Flat(nn.Module):
-    """The network with a plain tuple as its answer."""
+    """The network with a plain tuple as its output."""
 
     def __init__(self, network: Yolact):
         super().__init__()
@@ -30,9 +30,9 @@ def export(network: Yolact, path: Path, metadata: dict) -> dict:
     """Write `path` (.onnx) and its metadata (.json) beside it; return the metadata.
 
     Args:
-        network: Ready for inference.
-        path: Of the network.
-        metadata: What is to be known of it: data, seeds, command, metrics, min_score.
+        network: The network, in inference mode.
+        path: Path of the exported network.
+        metadata: Further metadata: data, seeds, command, metrics, min_score.
     """
     layout = network.config.layout
     picture = torch.zeros(1, network.config.input_channels, layout.height_px, layout.width_px)

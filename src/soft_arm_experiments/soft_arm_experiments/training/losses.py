@@ -11,13 +11,13 @@ from soft_arm_vision.segmentation.yolact.anchors import NEUTRAL
 
 WEIGHTS = {'class': 1.0, 'box': 1.5, 'mask': 6.125, 'semantic': 1.0}
 NEGATIVES_PER_POSITIVE = 3
-MIN_NEGATIVES = 24  # per picture: one without an instance teaches too
+MIN_NEGATIVES = 24  # per image, also in those without an instance
 MAX_MASKS = 100  # anchors whose masks are compared, per picture
 
 
 @dataclass
 class Targets:
-    """What the network should have said of a batch.
+    """Targets of the network's output for one batch.
 
     Attributes:
         labels: 1 + class, 0 background, -1 neutral, of each anchor, shape (b, n), int64.
@@ -37,7 +37,7 @@ class Targets:
 
 
 def losses(output: Output, targets: Targets) -> dict[str, Tensor]:
-    """Weighted losses by name; their sum is to be minimised."""
+    """Return the weighted losses by name; training minimises their sum."""
     positive, semantic = targets.labels > 0, output.semantic
     assert semantic is not None, 'only a network in training has semantic logits'
     count = positive.sum().clamp(min=1)
@@ -54,7 +54,7 @@ def losses(output: Output, targets: Targets) -> dict[str, Tensor]:
 
 
 def _class_loss(scores: Tensor, labels: Tensor, positive: Tensor) -> Tensor:
-    """Cross entropy of the positives and of the hardest negatives, three to each positive."""
+    """Return the cross entropy of all positives and of the three hardest negatives for each."""
     every = functional.cross_entropy(scores.transpose(1, 2), labels.clamp(min=0), reduction='none')
     with torch.no_grad():
         hardness = every.masked_fill(positive | (labels == NEUTRAL), -1.0)
@@ -65,7 +65,7 @@ def _class_loss(scores: Tensor, labels: Tensor, positive: Tensor) -> Tensor:
 
 
 def _mask_loss(output: Output, targets: Targets, positive: Tensor) -> Tensor:
-    """Binary cross entropy of the assembled masks inside the labelled box, by the box's area."""
+    """Return the binary cross entropy of the masks inside their boxes, divided by the box areas."""
     total = output.prototypes.sum() * 0
     rows = torch.arange(output.prototypes.shape[-2])[None, :, None]
     columns = torch.arange(output.prototypes.shape[-1])[None, None, :]

@@ -19,12 +19,12 @@ def beside(others: int, task: Callable[..., None], *arguments: Any) -> Iterator[
     """Train together with other processes that run `task(*arguments)`, or alone without any.
 
     Args:
-        others: How many.
-        task: A function of a module.
-        arguments: For it.
+        others: Number of other processes.
+        task: Function at the top level of a module.
+        arguments: Arguments of the task.
 
     Raises:
-        VisionError: If one of them does.
+        VisionError: If the task raises it in one of the processes.
     """
     if others == 0:
         yield
@@ -55,26 +55,24 @@ def beside(others: int, task: Callable[..., None], *arguments: Any) -> Iterator[
 
 
 def part() -> tuple[int, int]:
-    """This process' number and how many train together."""
-    return (
-        (distributed.get_rank(), distributed.get_world_size())
-        if distributed.is_initialized()
-        else (0, 1)
-    )
+    """Return this process' number, and how many processes train together."""
+    if not distributed.is_initialized():
+        return 0, 1
+    return distributed.get_rank(), distributed.get_world_size()
 
 
 def mean(values: Tensor) -> Tensor:
-    """Mean over the processes; every one of them must ask."""
+    """Return the mean over the processes; every process must call this."""
     return _sum(values) / part()[1]
 
 
 def total(count: int) -> int:
-    """Sum over the processes; every one of them must ask."""
+    """Return the sum over the processes; every process must call this."""
     return int(_sum(torch.tensor([count])))
 
 
 def anyone(wish: bool) -> bool:
-    """Whether any of the processes wishes it; every one of them must ask."""
+    """Return whether any process wishes it; every process must call this."""
     return total(int(wish)) > 0
 
 
@@ -86,9 +84,7 @@ def _sum(values: Tensor) -> Tensor:
 
 @contextmanager
 def _group(rank: int, count: int, meeting: str) -> Iterator[None]:
-    os.environ.setdefault(
-        'GLOO_SOCKET_IFNAME', 'lo'
-    )  # all are on this machine, whatever its name resolves to
+    os.environ.setdefault('GLOO_SOCKET_IFNAME', 'lo')  # all processes are on this machine
     distributed.init_process_group(
         'gloo', init_method=f'file://{meeting}', rank=rank, world_size=count
     )

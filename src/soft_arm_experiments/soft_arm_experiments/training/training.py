@@ -1,8 +1,8 @@
-"""Training: AdamW with averaged weights, checkpoints to go on from.
+"""Train with AdamW, averaged weights, and checkpoints from which a run resumes.
 
 The network is fully convolutional: it learns from crops around instances, which show several
-times as many of them in the same time as whole pictures. Step t draws its batch from a random
-generator seeded by (seed, t): a run that was interrupted goes on exactly as if it had not been.
+times as many instances in the same time as whole images. Step t draws its batch from a random
+generator seeded by (seed, t), so that a resumed run gives the same result as an uninterrupted one.
 Processes that train together (`processes`) share each batch.
 """
 
@@ -31,7 +31,7 @@ LOSSES = 'class', 'box', 'mask', 'semantic'
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How to train; a run that goes on must have the same, but for `steps`."""
+    """Settings of a run; a resumed run must have the same ones, except `steps`."""
 
     steps: int = 2000
     batch: int = 32  # crops
@@ -39,10 +39,8 @@ class TrainingSettings:
     learning_rate: float = 3e-3
     weight_decay: float = 1e-3
     warm_up: int = 200
-    falling_share: float = (
-        0.4  # of the steps, at the end, over which the learning rate falls to nothing
-    )
-    bfloat16: bool = True  # of the network's sums; weights and losses stay in float32
+    falling_share: float = 0.4  # last share of the steps, in which the learning rate falls to 0
+    bfloat16: bool = True  # in the network's layers; weights and losses stay in float32
     seed: int = 0
     data: str = ''  # classes, and fingerprints of the labels
 
@@ -56,7 +54,7 @@ class Progress:
     HEADER = ('step', 'learning_rate', *LOSSES, 'total')
 
     def write(self, path: Path) -> None:
-        """As CSV."""
+        """Write the rows as CSV."""
         with path.open('w', newline='') as file:
             csv.writer(file).writerows([self.HEADER, *self.rows])
 
@@ -65,13 +63,15 @@ class Trainer:
     """One run, in memory; `checkpoint` and `resume` carry it over to another process.
 
     Args:
-        config: Of the network.
-        settings: How to train.
+        config: Configuration of the network.
+        settings: Settings of the run.
     """
 
     def __init__(self, config: YolactConfig, settings: TrainingSettings):
         torch.manual_seed(settings.seed)
-        self.config, self.settings, self.step = config, settings, 0
+        self.config = config
+        self.settings = settings
+        self.step = 0
         self.network, self.averaged = (
             Yolact(config).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
             for _ in range(2)
@@ -86,7 +86,7 @@ class Trainer:
         self._part = processes.part()
         self.progress = Progress()
         self._sums: list[np.ndarray] = []
-        # One batch is drawn while the network learns from the one before.
+        # The next batch is drawn while the network learns from the current one.
         self._ahead = ThreadPoolExecutor(1)
         self._batch_ahead: tuple[tuple[int, TrainingSet], Future[Batch]] | None = None
 
@@ -112,7 +112,7 @@ class Trainer:
             self.checkpoint(folder)
 
     def advance(self, data: TrainingSet) -> float:
-        """One step; returns the sum of the losses."""
+        """Make one step; return the sum of the losses."""
         ahead = self._batch_ahead
         if ahead is None or ahead[0] != (self.step, data):
             ahead = self._draw_ahead(self.step, data)
@@ -142,7 +142,7 @@ class Trainer:
         return float(parts.sum())
 
     def _mean_over_processes(self, values: list[float]) -> np.ndarray:
-        """Take the mean of the gradients; returns that of the values."""
+        """Average the gradients over the processes; return the averages of the values."""
         gradients = [parameter.grad for parameter in self.network.parameters()]
         common = processes.mean(
             torch.cat([*(gradient.reshape(-1) for gradient in gradients), torch.tensor(values)])
@@ -204,7 +204,7 @@ class Trainer:
         self.progress.write(folder / 'progress.csv')
 
     def resume(self, folder: Path) -> bool:
-        """Go on from `folder`'s checkpoint, if there is one.
+        """Resume from the checkpoint in `folder`, if there is one; return whether there is.
 
         Raises:
             VisionError: If it is of another network or of other settings.

@@ -26,25 +26,21 @@ PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
 MIN_BOX_PX = 4.0  # smaller boxes make the losses explode
 MIN_MASK_PX = 25
 MIN_KEPT_SHARE = 0.3  # of an instance: a crop that leaves less of one, but not none, is drawn again
-MIN_TAUGHT_SHARE = (
-    0.2  # pictures of an instance hidden further teach neither what it is nor what it is not
-)
+MIN_TAUGHT_SHARE = 0.2  # images with an instance less visible than this are left out
 DRAWS = 10  # of a crop
 MIN_DEPTH_M = 0.1  # of what is shown larger
 ZOOM = 0.75, 1.3
 ANY_TURN_SHARE = 0.3  # others are turned by a few degrees only
 ABOUT_INSTANCE_SHARE = 0.75  # of the crops of a picture with instances
 ABOUT_HARD_NEGATIVE_SHARE = 0.75  # of the others; what is left is anywhere in the picture
-HARD_NEGATIVE_PIXELS = (
-    32  # of a picture, drawn at random by how much their colours are those of instances
-)
+HARD_NEGATIVE_PIXELS = 32  # per image, drawn by the likeness of their colour to instances'
 HARD_NEGATIVE_STRIDE_PX = 4  # between the pixels looked at
 COLOUR_LEVELS = 16  # of each channel
 OTHER_COLOURS_SHARE = 0.3  # pictures whose surroundings get other colours
 
 
 class Crop(NamedTuple):
-    """Something to learn from.
+    """A crop of a labelled image.
 
     Attributes:
         picture: RGB, shape (h, w, 3), float32, 0..255.
@@ -99,7 +95,7 @@ class TrainingSet:
         return len(self._pictures)
 
     def draw(self, rng: np.random.Generator, size_px: tuple[int, int] | None = None) -> Crop:
-        """A crop of a picture, turned, scaled and recoloured at random.
+        """Draw a crop of an image, turned, scaled and recoloured at random.
 
         Args:
             rng: Random numbers.
@@ -214,7 +210,7 @@ def _hard_negatives(pictures: list[np.ndarray], masks: list[list[np.ndarray]]) -
 
 
 def _distance_m(depth: np.ndarray, masks: list[np.ndarray]) -> float:
-    """Median depth of the instances, or of everything where none has depth; 0 without any."""
+    """Return the median depth of the instances, else of the image; 0 without any depth."""
     depth_m, inside = depth_in_metres(depth), np.zeros(depth.shape, bool)
     for mask in masks:
         inside |= mask > 0
@@ -292,7 +288,7 @@ def _box(mask: np.ndarray) -> tuple[int, int, int, int]:
 
 
 def _reduced(masks: np.ndarray, stride: int, width: int, height: int) -> np.ndarray:
-    """Masks by their share of each cell, (n, h / stride, w / stride), float32."""
+    """Return the masks' share of each cell, (n, h / stride, w / stride), float32."""
     size = width // stride, height // stride
     small = [cv2.resize(m.astype(np.float32), size, interpolation=cv2.INTER_AREA) for m in masks]
     return np.array(small, np.float32).reshape(-1, size[1], size[0])

@@ -37,7 +37,7 @@ def ring_samples(
     ringless_share: float,
     first: int = 0,
 ) -> Iterator[coco.Sample]:
-    """Frames `first` .. `first + count` of a set.
+    """Yield the frames `first` .. `first + count` of a data set.
 
     Args:
         robot_name: Shipped robot or path of a robot file, whose arm and ring are shown.
@@ -57,9 +57,8 @@ def ring_samples(
         raise VisionError(str(error)) from error
     try:
         for number in range(first, first + count):
-            with_ring = (
-                number * 0.6180339887
-            ) % 1 >= ringless_share  # evenly spread, whatever the number of frames
+            # The golden ratio spreads the frames with a ring evenly.
+            with_ring = (number * 0.6180339887) % 1 >= ringless_share
             frame = scenes.draw(number, with_ring)
             labelled = frame.ring_mask.sum() >= MIN_LABELLED_PX * (2 * scale) ** 2
             masks = (
@@ -72,7 +71,7 @@ def ring_samples(
 
 
 def synthetic_intrinsics() -> Intrinsics:
-    """Of pictures drawn at the camera's size."""
+    """Return the intrinsics of images rendered at the camera's size."""
     image = scaled_camera(1.0).image
     return Intrinsics(
         image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
@@ -90,10 +89,9 @@ def write_ring_set(
     ringless_share: float = RINGLESS_SHARE,
     processes: int = 1,
 ) -> int:
-    """Write a COCO-style set with a progress bar; returns the number of frames.
+    """Write a COCO-style data set with a progress bar; return the number of frames.
 
-    Frames are drawn at the camera's size; those written smaller are reduced as the segmenter
-    reduces what it is given.
+    Frames are rendered at the camera's size, and reduced as the segmenter reduces its input.
     """
     info = {
         'description': 'rings seen by the virtual camera',
@@ -109,9 +107,8 @@ def write_ring_set(
     }
     size_px = image.width_px, image.height_px
     firsts = range(0, count, BLOCK)
-    with ProcessPoolExecutor(
-        processes, get_context('spawn')
-    ) as pool:  # a process has one OpenGL context
+    # A process has one OpenGL context.
+    with ProcessPoolExecutor(processes, get_context('spawn')) as pool:
         block = partial(_block, robot_name, domain, count, seed, ringless_share, size_px)
         samples = chain.from_iterable(pool.map(block, firsts))
         bar = tqdm(
