@@ -1,7 +1,7 @@
-"""Whether the driver is active, for the liveness monitor of a controller.
+"""Tell the liveness monitor of a controller whether the driver is active.
 
-The driver's `transition_event` tells it at once. Its diagnostics (value `state`, every second)
-correct an event that was not the driver's.
+The driver's `transition_event` arrives at once. Its diagnostics (value `state`, every second)
+correct events that another node sent.
 """
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -22,16 +22,17 @@ _LABELS = {
 
 
 class DriverState:
-    """Listens to a driver in the node's namespace.
+    """Subscribe to the state of a driver in the node's namespace.
 
     Args:
-        node: Node that listens.
+        node: Node that subscribes.
         driver: Name of the driver's node.
-        liveness: Monitor that is told.
+        liveness: Monitor that receives the state.
     """
 
     def __init__(self, node: Node, driver: str, liveness: LivenessMonitor):
-        self._node, self._liveness = node, liveness
+        self._node = node
+        self._liveness = liveness
         self._name = f'{node.get_namespace().strip("/")}/{driver}'.lstrip('/')
         node.create_subscription(
             TransitionEvent, f'{driver}/transition_event', self._on_transition, qos.STATE
@@ -40,7 +41,9 @@ class DriverState:
 
     def _on_transition(self, message: TransitionEvent) -> None:
         state = message.goal_state
-        if _LABELS.get(state.id) == state.label:  # others are steps of a transition, or garbage
+        if (
+            _LABELS.get(state.id) == state.label
+        ):  # other states are steps of a transition, or invalid
             self._liveness.add_driver_state(self._now_s(), state.label == 'active')
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:

@@ -1,9 +1,9 @@
-"""Runs the goals of a node's actions, by one convention for all of them.
+"""Run the goals of all actions of a node by one convention.
 
-Every goal is accepted and ends exactly once. One goal at a time is under way, and the newest that
-can be taken wins: when it starts, the one under way and all older ones that still wait end ABORTED
-with the code REPLACED. A goal that cannot be taken ends ABORTED with its reason and changes nothing
-else. A goal that its client cancels ends CANCELED, also while it still waits for something.
+Every goal is accepted and ends exactly once. One goal at a time is active, and the newest valid
+goal wins: when it starts, the active goal and all older goals that still wait end ABORTED with the
+code REPLACED. An invalid goal ends ABORTED with the reason and changes nothing else. A goal that
+its client cancels ends CANCELED, also while it still waits.
 """
 
 import itertools
@@ -19,8 +19,9 @@ from rclpy.task import Future
 from soft_arm_control.errors import GoalError
 from soft_arm_control.outcome import Outcome
 
-FEEDBACK_TICKS = 5  # of the control loop: 10 Hz
-REPLACED, CANCELLED = 'replaced by a newer goal', 'cancelled by the client'
+FEEDBACK_TICKS = 5  # ticks of the control loop between two feedback messages: 10 Hz
+REPLACED = 'replaced by a newer goal'
+CANCELLED = 'cancelled by the client'
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class Action:
     """One action of a node.
 
     Attributes:
-        kind, name: Type and name.
-        start: Coroutine that hands the goal to the controller; it may wait with `Job.until` before,
-            and raises GoalError where the goal cannot be taken.
-        result, feedback: Make the messages of a controller's status.
+        kind, name: Type and name of the action.
+        start: Coroutine that starts the goal on the controller. It may wait with `Job.until`, and
+            raises GoalError if the goal is invalid.
+        result, feedback: Convert a controller's status to the messages.
     """
 
     kind: type
@@ -42,25 +43,28 @@ class Action:
 
 
 class _GivenUpError(Exception):
-    """The goal that waits was cancelled or replaced."""
+    """A waiting goal was cancelled or replaced."""
 
 
 class Job:
-    """A goal from its acceptance to its end."""
+    """One goal from its acceptance to its end."""
 
     def __init__(self, number: int, handle, action: Action, now_s: Callable[[], float]):
-        self.number, self.handle, self.action, self._now_s = number, handle, action, now_s
+        self.number = number
+        self.handle = handle
+        self.action = action
+        self._now_s = now_s
         self.ended: Future = Future()  # resolves to the status that the goal ends with
         self.replaced = False
         self._waiting: tuple[Callable[[], bool], float, Future] | None = None
 
     @property
     def given_up(self) -> bool:
-        """Whether the goal is to end before it has started."""
+        """Return whether the goal was cancelled or replaced before it started."""
         return self.replaced or self.handle.is_cancel_requested
 
     async def until(self, condition: Callable[[], bool], limit_s: float) -> bool:
-        """Wait, while the loop goes on, until a condition holds; return whether it did in time."""
+        """Wait until a condition holds, while the loop goes on; return False after the limit."""
         if not condition():
             self._waiting = condition, self._now_s() + limit_s, Future()
             await self._waiting[2]
@@ -69,7 +73,7 @@ class Job:
         return condition()
 
     def poll(self, now_s: float) -> None:
-        """Go on if what the goal waits for has come, or it need not wait any longer."""
+        """End the wait if its condition holds, its time is over or the goal was given up."""
         if self._waiting:
             condition, until_s, woken = self._waiting
             if self.given_up or now_s > until_s or condition():
@@ -78,13 +82,13 @@ class Job:
 
 
 class GoalRunner:
-    """Serves the actions of a node; the node calls `after_tick` with every status of its controller.
+    """Serve the actions of a node, which calls `after_tick` with each status of its controller.
 
     Args:
         node: The node.
-        actions: What it offers.
-        refused: Makes the status of a goal that has not started, of an outcome and a message.
-        cancel: Makes the controller give up its goal at a time [s] and returns the status.
+        actions: Actions of the node.
+        refused: Returns the status of a goal that does not start, from an outcome and a message.
+        cancel: Cancels the controller's goal at a time [s] and returns the status.
     """
 
     def __init__(
@@ -94,11 +98,14 @@ class GoalRunner:
         refused: Callable[[Outcome, str], Any],
         cancel: Callable[[float], Any],
     ):
-        self._node, self._refused, self._cancel = node, refused, cancel
+        self._node = node
+        self._refused = refused
+        self._cancel = cancel
         self._running: Job | None = None
         self._starting: list[Job] = []
         self._status = refused(Outcome.REPLACED, REPLACED)  # until the first tick
-        self._numbers, self._ticks = itertools.count(1), 0
+        self._numbers = itertools.count(1)
+        self._ticks = 0
         self._servers = [
             ActionServer(
                 node,
@@ -117,7 +124,7 @@ class GoalRunner:
             server.destroy()
 
     def after_tick(self, status, now_s: float) -> None:
-        """Send feedback, and end the goal when the controller or its client has ended it."""
+        """Send feedback; end the goal if the controller has ended it or its client cancels it."""
         self._status = status
         for job in tuple(self._starting):
             job.poll(now_s)
@@ -144,7 +151,7 @@ class GoalRunner:
         return action.result(status)
 
     async def _start(self, job: Job):
-        """Start a goal; return the status that it ends with where it does not start."""
+        """Start a goal; return its last status if it does not start, else None."""
         self._starting.append(job)
         try:
             await job.action.start(job)

@@ -1,4 +1,4 @@
-"""Between the gripper's messages and plain values."""
+"""Convert between the gripper controller's messages and plain values."""
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -44,10 +44,10 @@ EVIDENCE = {
 
 
 def pressure_pa(state: GripperState, robot: Robot) -> float:
-    """Measured gauge pressure [Pa].
+    """Return the measured gauge pressure [Pa].
 
     Raises:
-        MessageError: If it or a set point is not finite, or it is no pressure that there can be.
+        MessageError: If it or a set point is not finite, or it is impossible.
     """
     numbers_pa = state.true_pressure_pa, state.positive_target_pa, state.negative_target_pa
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
@@ -56,21 +56,22 @@ def pressure_pa(state: GripperState, robot: Robot) -> float:
         or not low_pa - IMPOSSIBLE_PA <= state.true_pressure_pa <= high_pa + IMPOSSIBLE_PA
     ):
         raise MessageError(
-            f'pressure and set points {[f"{p / 1e3:.4g}" for p in numbers_pa]} kPa: the pressure must be finite and within '
-            f'{IMPOSSIBLE_PA / 1e3:g} kPa of {low_pa / 1e3:g} .. {high_pa / 1e3:g} kPa: check the sensor'
+            f'pressure and set points {[f"{p / 1e3:.4g}" for p in numbers_pa]} kPa: the pressure '
+            f'must be finite and within {IMPOSSIBLE_PA / 1e3:g} kPa of '
+            f'{low_pa / 1e3:g} .. {high_pa / 1e3:g} kPa: check the sensor'
         )
     return state.true_pressure_pa
 
 
 def set_point_pa(state: GripperState) -> float:
-    """What the device regulates to [Pa] gauge: 0 with both supplies off."""
+    """Return the set point of the device [Pa] gauge: 0 with both supplies off."""
     if state.positive_trigger:
         return state.positive_target_pa
     return state.negative_target_pa if state.negative_trigger else 0.0
 
 
 def bends_from_msg(message: JointState, robot: Robot) -> np.ndarray:
-    """Bends of the pieces [rad] in robot-file order.
+    """Return the bends of the segments [rad] in the order of the robot file.
 
     Raises:
         MessageError: If one is missing, not finite or more than a whole turn.
@@ -79,7 +80,8 @@ def bends_from_msg(message: JointState, robot: Robot) -> np.ndarray:
     bends_rad = np.array([seen.get(name, np.nan) for name in robot.segment_names])
     if not (np.abs(bends_rad) <= 2 * np.pi).all():
         raise MessageError(
-            f'no finite bend of every piece of {robot.name} in {shown(message.name)}: check the finger detector'
+            f'no finite bend of every piece of {robot.name} in {shown(message.name)}: '
+            'check the finger detector'
         )
     return bends_rad
 
@@ -87,10 +89,10 @@ def bends_from_msg(message: JointState, robot: Robot) -> np.ndarray:
 def grasp_goal(
     request: Grasp.Goal, grip_pa: float, squeeze_pa: float, timeout_s: float
 ) -> GraspGoal:
-    """The goal, with the node's defaults where it says 0.
+    """Return the goal of a request, with the defaults of the node for fields that are 0.
 
     Raises:
-        GoalError: If the evidence is no known one.
+        GoalError: If the evidence is unknown.
     """
     if request.evidence not in EVIDENCE:
         raise GoalError(f'evidence = {request.evidence}: must be one of {sorted(EVIDENCE)}')
@@ -103,14 +105,14 @@ def grasp_goal(
 
 
 def release_goal(request: Release.Goal, open_pa: float, timeout_s: float) -> ReleaseGoal:
-    """The goal, with the node's defaults where it says 0."""
+    """Return the goal of a request, with the defaults of the node for fields that are 0."""
     return ReleaseGoal(
         request.open_pa or open_pa, request.timeout_s or timeout_s, request.stay_open
     )
 
 
 def grasp_result(status: GripStatus) -> Grasp.Result:
-    """Result of a grasp that has ended with `status`."""
+    """Return the result of a grasp that ended with `status`."""
     return Grasp.Result(
         error_code=ERROR_CODES[status.outcome],
         error_msg=status.message,
@@ -127,7 +129,7 @@ def grasp_result(status: GripStatus) -> Grasp.Result:
 
 
 def release_result(status: GripStatus) -> Release.Result:
-    """Result of a release that has ended with `status`."""
+    """Return the result of a release that ended with `status`."""
     return Release.Result(
         error_code=ERROR_CODES[status.outcome],
         error_msg=status.message,
@@ -139,7 +141,7 @@ def release_result(status: GripStatus) -> Release.Result:
 
 
 def grasp_feedback(status: GripStatus) -> Grasp.Feedback:
-    """Feedback of a grasp."""
+    """Return the feedback of a grasp."""
     return Grasp.Feedback(
         phase=status.phase,
         pressure_pa=number(status.pressure_pa),
@@ -149,13 +151,13 @@ def grasp_feedback(status: GripStatus) -> Grasp.Feedback:
 
 
 def release_feedback(status: GripStatus) -> Release.Feedback:
-    """Feedback of a release."""
+    """Return the feedback of a release."""
     return Release.Feedback(
         phase=status.phase, pressure_pa=number(status.pressure_pa), elapsed_s=status.elapsed_s
     )
 
 
 def _end_state(status: GripStatus) -> int:
-    """Return what the gripper does after the goal; the newer goal decides after one that it replaced."""
+    """Return the gripper's state after the goal, OTHER_GOAL if a newer goal replaced it."""
     replaced = status.outcome is Outcome.REPLACED
     return END_STATES[EndState.OTHER_GOAL if replaced else status.end_state]

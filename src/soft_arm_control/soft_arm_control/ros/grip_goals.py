@@ -1,4 +1,4 @@
-"""The way of a goal of `grasp` or `release` to the gripper."""
+"""Prepare goals of `grasp` and `release` and start them on the gripper."""
 
 from collections.abc import Callable
 
@@ -22,16 +22,17 @@ def grip_goals(
 
     Args:
         node: The node; it calls `after_tick` with every status of the gripper.
-        gripper: Carries the goals out.
-        grasp_goal: Makes the gripper's goal of a Grasp request; may raise GoalError.
-        release_goal: Makes the gripper's goal of a Release request.
+        gripper: Executes the goals.
+        grasp_goal: Converts a Grasp request to the gripper's goal; may raise GoalError.
+        release_goal: Converts a Release request to the gripper's goal.
         others: Returns the names of other nodes that command the same finger.
     """
 
     async def start(job: Job, make_goal) -> None:
         if names := others():
             raise TakenError(
-                f'{names[0]} also publishes pressure_command: end it, since one node at a time may command the finger'
+                f'{names[0]} also publishes pressure_command: '
+                'end it, since one node at a time may command the finger'
             )
         now_s = node.get_clock().now().nanoseconds * 1e-9
         gripper.start(make_goal(job.handle.request), now_s)

@@ -1,12 +1,13 @@
-"""Node `gripper_controller`: grasps and releases, and says what it touched.
+"""Node `gripper_controller`: grasps and releases objects and detects the contact.
 
 In: actions `grasp` and `release`; `state` of the pneumatic driver (20 to 50 Hz), `piece_angles` of
 the finger detector, `pcu2v_driver/transition_event`. Out: `pressure_command` at 50 Hz during a goal
-and while something is held or kept open, else nothing; diagnostics. Without a shape it goes on by
-pressure, unless the goal asked for a shape. Without measured pressures, or with an inactive driver,
-nothing is commanded until the next goal, and the driver vents. A message that is not finite or of
-another time is ignored. A second publisher of `pressure_command` is not allowed: beside one the
-node ends at start, and takes no goal later.
+and while something is held or kept open, else nothing; diagnostics. Without shapes it detects
+the contact from the pressure, unless the goal requires the shape. Without measured pressures, or
+with an inactive driver, nothing is commanded until the next goal, and the driver vents. A message
+with a value that is not finite or an old stamp is ignored. A second publisher of `pressure_command`
+is not allowed: the node ends if there is one at its start, and rejects goals while there is one
+later.
 """
 
 from dataclasses import dataclass
@@ -39,10 +40,13 @@ class GripperControllerParameters:
     robot: str = parameter(description='name or path of the robot file of the finger')
     rig: str = parameter(description='rig whose calibration is used')
     grip_pa: float = parameter(
-        80.0e3, 'highest pressure of a grasp that gives none [Pa]', minimum=1.0e3, maximum=120.0e3
+        80.0e3, 'highest pressure of a grasp without one [Pa]', minimum=1.0e3, maximum=120.0e3
     )
     squeeze_pa: float = parameter(
-        15.0e3, 'added after contact, of a grasp that gives none [Pa]', minimum=0.0, maximum=100.0e3
+        15.0e3,
+        'pressure added after contact in a grasp without one [Pa]',
+        minimum=0.0,
+        maximum=100.0e3,
     )
     open_pa: float = parameter(
         -60.0e3,
@@ -51,12 +55,12 @@ class GripperControllerParameters:
         maximum=-5.0e3,
     )
     goal_timeout_s: float = parameter(
-        10.0, 'of a goal that gives none [s]', minimum=0.5, maximum=600.0
+        10.0, 'timeout of a goal without one [s]', minimum=0.5, maximum=600.0
     )
 
 
 class GripperControllerNode(Node):
-    """Translates; `soft_arm_control.grasping.gripper.Gripper` grips."""
+    """Connect `soft_arm_control.grasping.gripper.Gripper` to topics and actions."""
 
     def __init__(self):
         super().__init__('gripper_controller')
@@ -73,7 +77,8 @@ class GripperControllerNode(Node):
             tuple(map(float, self._robot.pressure_limits_pa[:, 0])),
             GraspSettings(open_pa=p.open_pa),
         )
-        self._status, self._problem = GripStatus('idle', 0.0, None), ''
+        self._status = GripStatus('idle', 0.0, None)
+        self._problem = ''  # of the last goal
         self._ignored = UnusableMessages(self)
         self._rates = {
             name: diagnostics.RateMeter() for name in ('state_hz', 'piece_angles_hz', 'command_hz')
@@ -95,7 +100,7 @@ class GripperControllerNode(Node):
         self._reporter = diagnostics.Reporter(self, self._robot.name, self._report)
 
     def destroy_node(self) -> None:
-        """Close the actions with the node. What it commanded grows stale, and the driver vents."""
+        """Close the actions with the node. Its last command expires, and the driver vents."""
         self._goals.destroy()
         super().destroy_node()
 
@@ -147,13 +152,14 @@ class GripperControllerNode(Node):
         if not self._calibrated:
             return (
                 diagnostics.WARN,
-                'contact is seen by shape alone: measure the free finger with `softarm calibrate grasp`',
+                'contact is detected by shape alone: '
+                'measure the no-load reference with `softarm calibrate grasp`',
                 values,
             )
         return diagnostics.OK, self._status.phase, values
 
     def _lacking(self) -> str:
-        """Why no goal can be taken now; empty when one can."""
+        """Return why a goal would fail now, in one line; empty if it would not."""
         if others := self._command.others():
             return f'{others[0]} also publishes pressure_command: end it'
         lacking = self._gripper.lacking(self._now_s())
@@ -161,5 +167,5 @@ class GripperControllerNode(Node):
 
 
 def main() -> int:
-    """Entry point."""
+    """Run the node."""
     return run(GripperControllerNode)

@@ -1,13 +1,13 @@
-"""Node `tip_controller`: brings the tip to targets, closed through the camera.
+"""Node `tip_controller`: moves the tip to targets in closed loop through the camera.
 
 In: actions `move_tip` and `follow_path` (see tip_goals.py); `pressures` (50 Hz), `ring_pose` (30
-Hz), `color/camera_info` (that the camera lives), `/diagnostics` (why the ring detector finds none).
+Hz), `color/camera_info` (one for each image), `/diagnostics` (why the ring detector finds no ring).
 Out: `pressure_command` at 50 Hz from the first goal on, `target` for rviz, diagnostics. A message
-that is not finite, of another frame or of another time is ignored. A lost ring, a stale camera or
-missing pressures end the goal and the last pressures are held. When the driver is gone or inactive
-(`pneumatic_driver/transition_event`) for a second nothing is commanded until the next goal. A
-second publisher of `pressure_command` is not allowed: beside one the node ends at start, and takes
-no goal later.
+with a value that is not finite, another frame or an old stamp is ignored. A lost ring, a stale
+camera or missing pressures end the goal; the last pressures are held. When the driver has been
+silent or inactive (`pneumatic_driver/transition_event`) for a second nothing is commanded until the
+next goal. A second publisher of `pressure_command` is not allowed: the node ends if there is one at
+its start, and rejects goals while there is one later.
 """
 
 from collections import deque
@@ -39,7 +39,7 @@ from soft_arm_node_kit.runner import run
 
 LATENCIES_KEPT = 3000
 MARKER_TICKS = 5
-LONGEST_TROUBLE = 100  # characters of what the ring detector says
+LONGEST_TROUBLE = 100  # characters of the ring detector's message
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,15 @@ class TipControllerParameters:
     robot: str = parameter(description='name or path of the robot file')
     rig: str = parameter(description='rig whose calibration is used')
     tolerance_m: float = parameter(
-        0.001, 'of a goal that gives none [m]', minimum=1e-4, maximum=0.1
+        0.001, 'tolerance of a goal without one [m]', minimum=1e-4, maximum=0.1
     )
-    timeout_s: float = parameter(10.0, 'of a goal that gives none [s]', minimum=0.1, maximum=600.0)
+    timeout_s: float = parameter(
+        10.0, 'timeout of a goal without one [s]', minimum=0.1, maximum=600.0
+    )
 
 
 class TipControllerNode(Node):
-    """Translates; `soft_arm_control.tip.controller.TipController` controls."""
+    """Connect `soft_arm_control.tip.controller.TipController` to topics and actions."""
 
     def __init__(self):
         super().__init__('tip_controller')
@@ -63,12 +65,13 @@ class TipControllerNode(Node):
         self._arm = load_bellows_arm(p.robot, p.rig)
         dynamics = load_calibration(load_rig(p.rig), Dynamics, self._arm.robot).values
         self._controller = TipController(self._arm, dynamics)
-        self._status, self._problem, self._ticks = Status('idle', 0.0, None, None, 0), '', 0
+        self._status = Status('idle', 0.0, None, None, 0)
+        self._problem = ''  # of the last goal
+        self._ticks = 0
         self._ignored = UnusableMessages(self)
         self._detector = f'{self.get_namespace().strip("/")}/ring_detector'.lstrip('/')
-        self._unanswered_stamp_s: float | None = (
-            None  # newest ring that no command has followed yet
-        )
+        # Stamp of the newest ring pose, until a command follows it.
+        self._unanswered_stamp_s: float | None = None
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
         self._rates = {
             name: diagnostics.RateMeter()
@@ -137,9 +140,7 @@ class TipControllerNode(Node):
         self._command.publish(conversions.command_message(pressures_pa, self._arm.robot, self))
         self._rates['command_hz'].tick()
         if self._unanswered_stamp_s is not None:
-            self._latencies_s.append(
-                self.get_clock().now().nanoseconds * 1e-9 - self._unanswered_stamp_s
-            )
+            self._latencies_s.append(self._now_s() - self._unanswered_stamp_s)
             self._unanswered_stamp_s = None
         self._ticks += 1
         target_m = self._controller.target_m
@@ -156,19 +157,18 @@ class TipControllerNode(Node):
         values = {name: meter.rate_hz for name, meter in self._rates.items()}
         if self._latencies_s:
             for percent in (50, 99):
-                values[f'image_to_command_p{percent}_s'] = float(
-                    np.percentile(self._latencies_s, percent)
-                )
+                latency_s = float(np.percentile(self._latencies_s, percent))
+                values[f'image_to_command_p{percent}_s'] = latency_s
         values['known_configurations'] = len(self._controller.residual_model)
         values['ignored_messages'] = self._ignored.count
         values['last_goal'] = self._problem or 'none failed'
         if lacking := self._lacking():
             return diagnostics.WARN, lacking, values | {'ready': False}
-        self._ignored.last = ''  # it has done no harm
+        self._ignored.last = ''  # nothing is lacking, so it was harmless
         return diagnostics.OK, self._status.phase, values
 
     def _lacking(self) -> str:
-        """Why no goal can be taken now; empty when one can."""
+        """Return why a goal would fail now, in one line; empty if it would not."""
         if others := self._command.others():
             return f'{others[0]} also publishes pressure_command: end it'
         if not self._goals.ik_ready:
@@ -178,5 +178,5 @@ class TipControllerNode(Node):
 
 
 def main() -> int:
-    """Entry point."""
+    """Run the node."""
     return run(TipControllerNode)

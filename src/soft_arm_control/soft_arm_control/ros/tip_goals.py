@@ -1,4 +1,4 @@
-"""The way of a goal of `move_tip` or `follow_path` to the tip controller.
+"""Prepare goals of `move_tip` and `follow_path` and start them on the tip controller.
 
 Message -> points in the arm's base frame through tf -> actuator lengths of the first point from
 `solve_ik`, by its three principles and with the held segments held -> trajectory (`plan`) ->
@@ -30,18 +30,18 @@ from soft_arm_msgs.msg import TipTarget
 from soft_arm_msgs.srv import SolveIK
 
 TF_WAIT_S = 1.0  # for the transform of a target's frame
-IK_TIMEOUT_S = 2.0  # until the service is there; it may just be starting
-IK_ANSWER_S = 5.0
+IK_TIMEOUT_S = 2.0  # for the service to appear; its node may just be starting
+IK_ANSWER_S = 5.0  # for the response of the service
 
 
 class TipGoals:
-    """Goals of a node's actions `move_tip` and `follow_path`.
+    """Serve the actions `move_tip` and `follow_path` of a node.
 
     Args:
         node: The node; it calls `runner.after_tick` with every status of the controller.
-        arm: The model.
+        arm: Model of the arm.
         controller: Tracks the goals.
-        tolerance_m, timeout_s: Of goals that give none [m], [s].
+        tolerance_m, timeout_s: Defaults for goals without them [m], [s].
         others: Returns the names of other nodes that command the same arm.
     """
 
@@ -54,8 +54,12 @@ class TipGoals:
         timeout_s: float,
         others: Callable[[], list[str]],
     ):
-        self._node, self._arm, self._controller, self._others = node, arm, controller, others
-        self._tolerance_m, self._timeout_s = tolerance_m, timeout_s
+        self._node = node
+        self._arm = arm
+        self._controller = controller
+        self._others = others
+        self._tolerance_m = tolerance_m
+        self._timeout_s = timeout_s
         self._frames = TargetFrames(node, arm.robot.base.frame)
         self._ik = node.create_client(SolveIK, 'solve_ik')
         move_tip = Action(
@@ -76,7 +80,7 @@ class TipGoals:
 
     @property
     def ik_ready(self) -> bool:
-        """Whether a node offers inverse kinematics."""
+        """Return whether the service `solve_ik` is available."""
         return self._ik.service_is_ready()
 
     async def _start_move(self, job: Job) -> None:
@@ -101,10 +105,13 @@ class TipGoals:
     ) -> None:
         if others := self._others():
             raise TakenError(
-                f'{others[0]} also publishes pressure_command: end it, since one node at a time may command the arm'
+                f'{others[0]} also publishes pressure_command: '
+                'end it, since one node at a time may command the arm'
             )
         request = job.handle.request
-        free_actuators(self._arm.robot, request.held_segments)  # a mistake in them is told first
+        free_actuators(
+            self._arm.robot, request.held_segments
+        )  # reports a wrong segment before any wait
         points_m, axes = await self._in_base_frame(job, targets)
         lengths_m = [list(target.lengths_m) for target in targets]
         if points_m and not lengths_m[0]:
@@ -123,7 +130,7 @@ class TipGoals:
         self._controller.start(goal, self._node.get_clock().now().nanoseconds * 1e-9)
 
     async def _in_base_frame(self, job: Job, targets: Sequence[TipTarget]):
-        """Return the points [m] and axes (zero: any) of the targets in the arm's base frame."""
+        """Return the points [m] and axes (zero: any axis) of the targets in the base frame."""
         await job.until(lambda: all(self._frames.known(t.header) for t in targets), TF_WAIT_S)
         points_m, axes = [], []
         for i, target in enumerate(targets):
@@ -136,20 +143,20 @@ class TipGoals:
                 raise FrameError(str(error)) from error
             if np.any(axis) and (i > 0 or len(target.lengths_m)):
                 raise GoalError(
-                    'a later waypoint, or a target with lengths_m, has an axis: only inverse kinematics '
-                    'of the first target takes one; leave the axis zero'
+                    'a later waypoint, or a target with lengths_m, has an axis: only inverse '
+                    'kinematics of the first target takes one; leave the axis zero'
                 )
             points_m.append(checked_point(point_m))
             axes.append(axis)
         return points_m, axes
 
     async def _solve_ik(self, job: Job, point_m: np.ndarray, axis: np.ndarray) -> list[float]:
-        """Return the best lengths [m]; another process answers, so the control loop goes on."""
+        """Return the best lengths [m] from `solve_ik`; the control loop goes on meanwhile."""
         present_m = self._present_m()
         if not await job.until(lambda: self.ik_ready, IK_TIMEOUT_S):
             raise IkUnavailableError(
-                'service solve_ik is not there: start inverse_kinematics, or wait until it has compiled (its diagnostics tell), '
-                'or give lengths_m with the target'
+                'service solve_ik is not available: start inverse_kinematics, wait until it has '
+                'compiled (see its diagnostics), or give lengths_m with the target'
             )
         request = SolveIK.Request(
             target=conversions.point_message(point_m),
@@ -165,7 +172,8 @@ class TipGoals:
             self._ik.remove_pending_request(future)
         if not answered or future.exception():
             raise IkUnavailableError(
-                f'service solve_ik gave no answer within {IK_ANSWER_S} s: is inverse_kinematics running?'
+                f'service solve_ik gave no answer within {IK_ANSWER_S} s: '
+                'is inverse_kinematics running?'
             )
         answer = future.result()
         if answer.error_code == SolveIK.Response.INVALID_TARGET:

@@ -1,4 +1,7 @@
-"""The node as a process of its own against the finger's plant, which this file puts on the driver's and the detector's topics."""
+"""Test the gripper controller as a process.
+
+This file publishes a simulated finger on the topics of the driver and the finger detector.
+"""
 
 import math
 import signal

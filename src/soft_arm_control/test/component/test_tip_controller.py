@@ -1,4 +1,7 @@
-"""The node as a process of its own; this file stands for the driver, the camera, the ring detector and the inverse kinematics."""
+"""Test the tip controller as a process.
+
+This file simulates the driver, the camera, the ring detector and the inverse kinematics.
+"""
 
 import json
 import math
@@ -46,7 +49,7 @@ def start(namespace):
 
 
 class Rig(SpinningNode):
-    """Driver, camera, ring detector, inverse kinematics and client in one node; the arm stays at rest."""
+    """Driver, camera, ring detector, inverse kinematics and client in one node; the arm rests."""
 
     def __init__(self):
         super().__init__('rig', 'soft_arm')
@@ -201,7 +204,7 @@ def test_a_goal_without_inverse_kinematics_is_refused_and_nothing_moves(rig):
     result = rig.move()
     assert (
         result.error_code == MoveTip.Result.IK_UNAVAILABLE
-        and 'solve_ik is not there' in result.error_msg
+        and 'solve_ik is not available' in result.error_msg
     )
     assert not rig.commands
     rig.wait(
