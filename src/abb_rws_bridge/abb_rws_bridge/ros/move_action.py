@@ -1,21 +1,25 @@
-"""The action `move_joints`.
+"""Action `move_joints`: move the robot with the controller's own program.
 
-The controller's own program takes the robot to joint angles, and is stopped however that ends.
+However the move ends, the program is stopped.
 """
 
 import concurrent.futures
+import contextlib
 import math
 import time
+from collections.abc import Callable, Coroutine
 
 import numpy as np
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
 from rclpy.guard_condition import GuardCondition
 from rclpy.node import Node
 
+from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.errors import ConfigurationError, Rejected, RwsError, WrongMode, WrongState
 from abb_rws_bridge.link import Job, Link
-from abb_rws_bridge.monitor import UP
+from abb_rws_bridge.monitor import UP, Monitor
 from abb_rws_bridge.ros import conversions
 from abb_rws_bridge.ros.answer import Answer
 from abb_rws_bridge.ros.bridge_parameters import BridgeParameters
@@ -24,7 +28,11 @@ from soft_arm_msgs.action import MoveJoints
 
 
 class MoveAction:
-    """Serves the action of a node, one goal at a time.
+    """Serve the action of a node by the one convention of all actions.
+
+    Every goal is accepted and ends exactly once. The newest goal that can be taken wins: the move
+    under way is stopped and ends ABORTED with the code REPLACED, then the new one begins. A goal
+    that cannot be taken ends ABORTED with its reason and changes nothing else.
 
     Attributes:
         active: Set by the node with its lifecycle state; goals are only taken while active.
@@ -41,6 +49,7 @@ class MoveAction:
         self.active = False
         self._link, self._wake, self._settings = link, wake, parameters
         self._job: Job | None = None
+        self._newest: ServerGoalHandle | None = None
         self._error_rad: float | None = None
         self._server = ActionServer(
             node,
@@ -53,7 +62,8 @@ class MoveAction:
         )
 
     def cancel(self) -> None:
-        """End a move under way; its program is stopped."""
+        """End the move under way, which stops its program, and a goal that waits to replace it."""
+        self._newest = None
         if self._job is not None:
             self._job.cancel()
 
@@ -61,74 +71,88 @@ class MoveAction:
         """Close the server."""
         self._server.destroy()
 
-    async def _execute(self, handle) -> MoveJoints.Result:
+    async def _execute(self, handle: ServerGoalHandle) -> MoveJoints.Result:
         began_s = time.monotonic()
         result = MoveJoints.Result(error_rad=math.nan)
         try:
-            self._job = self._begin(handle.request)
-            arrival = await Answer(self._job, self._wake, lambda: self._meanwhile(handle))
+            arrival = await self._move(handle)
         except RwsError as error:
             result.error_code, result.error_msg = self._code(error), str(error)
             handle.abort()
         except concurrent.futures.CancelledError:
-            result.error_code, result.error_msg = (
-                MoveJoints.Result.CANCELLED,
-                'cancelled; the program was stopped',
-            )
+            replaced = self._newest is not None and self._newest is not handle
+            if replaced and not handle.is_cancel_requested:
+                result.error_code = MoveJoints.Result.REPLACED
+                result.error_msg = 'replaced by a newer goal; the program was stopped'
+            else:
+                result.error_code = MoveJoints.Result.CANCELLED
+                result.error_msg = 'cancelled; the program was stopped'
             handle.canceled() if handle.is_cancel_requested else handle.abort()
         else:
-            self._tell_arrival(result, arrival)
+            result.position_rad = arrival.position_rad.tolist()
+            result.error_rad, result.duration_s = arrival.error_rad, arrival.duration_s
             handle.succeed()
             return result
         self._tell_last(result, began_s)
         return result
 
-    def _begin(self, request: MoveJoints.Goal) -> Job:
+    async def _move(self, handle: ServerGoalHandle) -> Arrival:
+        """Check the goal, end the move under way, then carry out this one.
+
+        Raises:
+            RwsError: If the goal cannot be taken, or its move failed.
+            CancelledError: If the goal was cancelled or replaced.
+        """
+        work = self._work(handle.request)
+        self._newest = handle
+        if self._job is not None:
+            self._job.cancel()
+            with contextlib.suppress(RwsError, concurrent.futures.CancelledError):
+                await Answer(self._job, self._wake)
+        if handle.is_cancel_requested or self._newest is not handle:
+            raise concurrent.futures.CancelledError
+        self._error_rad = None
+        job = self._job = self._link.submit(work)
+        return await Answer(job, self._wake, lambda: self._meanwhile(handle, job))
+
+    def _work(
+        self, request: MoveJoints.Goal
+    ) -> Callable[[Controller, Monitor], Coroutine[None, None, Arrival]]:
+        """Return the coroutine function of a goal's move.
+
+        Raises:
+            RwsError: If the goal cannot be taken.
+        """
         if not self.active:
             raise NotActive('the node is not active: activate it first')
-        if self._job is not None and not self._job.future.done():
-            raise NotActive('a move is under way: stop it first')
         target_rad = conversions.joints_from(
             request.names, request.position_rad, self._settings.frame_prefix
         )
         tolerance_rad, timeout_s = conversions.move_limits(
             request, self._settings.move_tolerance_rad, self._settings.move_timeout_s
         )
-        self._error_rad = None
-        return self._link.submit(
-            lambda controller, monitor: move_to(
-                controller,
-                monitor,
-                target_rad,
-                symbol=self._settings.target_symbol,
-                tolerance_rad=tolerance_rad,
-                timeout_s=timeout_s,
-                progress=self._on_progress,
-            )
+        return lambda controller, monitor: move_to(
+            controller,
+            monitor,
+            target_rad,
+            symbol=self._settings.target_symbol,
+            tolerance_rad=tolerance_rad,
+            timeout_s=timeout_s,
+            progress=self._on_progress,
         )
 
     def _on_progress(self, error_rad: float) -> None:
-        """Called in the link's thread."""
+        """Take a new sample; runs in the link's thread."""
         self._error_rad = error_rad
         self._wake.trigger()
 
-    def _meanwhile(self, handle) -> None:
+    def _meanwhile(self, handle: ServerGoalHandle, job: Job) -> None:
         if handle.is_cancel_requested:
-            self._job.cancel()
+            job.cancel()
         error_rad, self._error_rad = self._error_rad, None
         if error_rad is not None:
-            handle.publish_feedback(
-                MoveJoints.Feedback(
-                    error_rad=error_rad, age_s=conversions.age_s(self._link.known.joints)
-                )
-            )
-
-    def _tell_arrival(self, result: MoveJoints.Result, arrival: Arrival) -> None:
-        result.position_rad, result.error_rad, result.duration_s = (
-            arrival.position_rad.tolist(),
-            arrival.error_rad,
-            arrival.duration_s,
-        )
+            age_s = conversions.age_s(self._link.known.joints)
+            handle.publish_feedback(MoveJoints.Feedback(error_rad=error_rad, age_s=age_s))
 
     def _tell_last(self, result: MoveJoints.Result, began_s: float) -> None:
         joints = self._link.known.joints
@@ -147,9 +171,9 @@ class MoveAction:
         if isinstance(error, MoveFailed):
             return codes.INTERRUPTED
         if error.status is None and isinstance(error, (WrongMode, WrongState)):
-            return codes.NOT_READY  # found here; a refusal by the controller has a status
+            return codes.NOT_READY  # found by the bridge; a refusal by the controller has a status
         return codes.REFUSED if isinstance(error, Rejected) else codes.LINK_LOST
 
 
 class NotActive(WrongState):
-    """The node takes no goal now."""
+    """The node is not active and takes no goal."""

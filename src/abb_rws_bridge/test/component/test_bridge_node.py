@@ -1,7 +1,4 @@
-"""The real node, as its own process, against an emulated controller in another.
-
-T9, T10, T16, T17.
-"""
+"""The bridge node in its own process against an emulated controller in another process."""
 
 import math
 import os
@@ -13,6 +10,7 @@ import time
 import numpy as np
 import pytest
 import rclpy
+from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
@@ -178,6 +176,7 @@ def shared_peer():
 @pytest.fixture
 def peer(shared_peer):
     """The controller with its motors off, its joints at home, in automatic."""
+    shared_peer.spoil()
     shared_peer.act('expire_sessions')
     shared_peer.act('operation_mode', mode='MANR')
     shared_peer.act('operation_mode', mode='AUTO')
@@ -250,12 +249,37 @@ def test_the_robot_moves_as_asked_and_the_topics_tell_it(operator, peer):
 
 def test_a_stop_does_not_wait_for_the_move_and_ends_it(operator, peer):
     _, result = operator.begin_slow_move(peer)
-    second = operator.move(TARGET_DEG)
-    assert second.error_code == MoveJoints.Result.NOT_ACTIVE and 'under way' in second.error_msg
     assert operator.call(Trigger, 'stop').success
     assert peer.state()['running'] is False
     operator.wait(result.done, 1.0)
     assert result.result().result.error_code == MoveJoints.Result.CANCELLED
+
+
+def test_a_newer_goal_replaces_the_move_under_way_and_one_that_cannot_be_taken_does_not(
+    operator, peer
+):
+    _, slow = operator.begin_slow_move(peer)
+    assert operator.move([0, 0, 71, 0, 0, 0]).error_code == MoveJoints.Result.INVALID_GOAL
+    assert not slow.done() and peer.state()['running']
+    _, replaced = operator.send_goal([150, 0, 0, 0, 0, 0])
+    _, reached = operator.send_goal([0, 0, 0, 0, 30, 0])
+    operator.wait(reached.done, 15.0, 'the result of the newest goal')
+    for end in (slow, replaced):
+        assert end.result().status == GoalStatus.STATUS_ABORTED
+        assert end.result().result.error_code == MoveJoints.Result.REPLACED
+    assert reached.result().status == GoalStatus.STATUS_SUCCEEDED
+    np.testing.assert_allclose(peer.state()['joints_deg'], [0, 0, 0, 0, 30, 0], atol=0.2)
+    assert peer.state()['running'] is False
+
+
+def test_a_stop_also_ends_a_goal_that_waits_to_replace_the_move(operator, peer):
+    operator.begin_slow_move(peer)
+    peer.spoil(latency_s=0.4)  # the program takes its time to stop, so the newer goal waits
+    _, waiting = operator.send_goal(TARGET_DEG)
+    assert operator.call(Trigger, 'stop').success
+    operator.wait(waiting.done, 5.0, 'the result')
+    assert waiting.result().result.error_code == MoveJoints.Result.CANCELLED
+    assert peer.state()['running'] is False
 
 
 def test_a_cancelled_goal_has_stopped_the_robot_when_it_says_so(operator, peer):
