@@ -5,22 +5,23 @@ from collections.abc import Callable, Sequence
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
+from soft_arm_control.errors import NothingOffersError
 from soft_arm_control.ros.conversions import point_message, vector_message
-from soft_arm_control.ros.program_client import ProgramClient
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import TipTarget
+from soft_arm_node_kit.session import Session
 
 LONGEST_S = 3700.0  # a goal's own limits are at most an hour together
-OnFeedback = Callable[
-    [str, float, float], None
-]  # phase, distance [m] (NaN while no ring is seen), time since the start [s]
+# Phase, distance [m] (NaN while no ring is seen), time since the start [s].
+OnFeedback = Callable[[str, float, float], None]
 
 
-class ArmClient(ProgramClient):
-    """Context manager; a goal that is interrupted is cancelled. Its methods raise NothingOffersError if no node answers."""
+class ArmClient(Session):
+    """A session whose methods raise NothingOffersError if no node answers; Ctrl-C cancels a goal."""
 
     def __init__(self, namespace: str, launch_file: str = 'launch/sim.launch.xml'):
-        super().__init__('arm_client', namespace, launch_file)
+        remedy = f'start a rig with `softarm launch {launch_file}`, or see `softarm doctor`'
+        super().__init__('arm_client', namespace, remedy=remedy, error=NothingOffersError)
 
     def move(
         self, target: TipTarget, tolerance_m: float, timeout_s: float, on_feedback: OnFeedback

@@ -1,9 +1,10 @@
 """Sends one goal to a running gripper cell, for `softarm gripper`."""
 
+from soft_arm_control.errors import NothingOffersError
 from soft_arm_control.grasping.gripper import Evidence
-from soft_arm_control.ros.program_client import ProgramClient
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.srv import PlaceObject
+from soft_arm_node_kit.session import Session
 
 NAMESPACE = 'gripper'
 LONGEST_S = 3700.0  # a goal's own limit is at most an hour
@@ -13,11 +14,16 @@ END_STATES = {
 }
 
 
-class GripperClient(ProgramClient):
-    """Context manager; a goal that is interrupted is cancelled. Its methods raise NothingOffersError if no cell answers."""
+class GripperClient(Session):
+    """A session whose methods raise NothingOffersError if no cell answers; Ctrl-C cancels a goal."""
 
     def __init__(self):
-        super().__init__('gripper_client', NAMESPACE, 'launch/cell.launch.xml')
+        super().__init__(
+            'gripper_client',
+            NAMESPACE,
+            remedy='start a cell with `softarm launch launch/cell.launch.xml`, or see `softarm doctor`',
+            error=NothingOffersError,
+        )
 
     def grasp(
         self, evidence: Evidence, grip_pa: float, squeeze_pa: float, timeout_s: float

@@ -455,7 +455,7 @@ def test_commands_without_a_rig_say_what_to_start(ros_domain, capsys):
         assert main([*arguments, '--namespace', 'nobody']) == 2
         error = capsys.readouterr().err
         assert (
-            'nothing offers /nobody/' in error
+            ' for /nobody/' in error
             and 'softarm launch launch/sim.launch.xml' in error
             and error.count('\n') == 1
         )

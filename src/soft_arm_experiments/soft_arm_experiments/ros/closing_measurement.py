@@ -2,17 +2,11 @@
 
 import contextlib
 import math
-import threading
-import time
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from soft_arm_control.errors import ExperimentError, MessageError
@@ -24,6 +18,7 @@ from soft_arm_description.robot import Robot
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import CELL_EMULATION, DeviceWatch
+from soft_arm_node_kit.session import Session
 
 NAMESPACE = 'gripper'
 BELOW_LIMIT_PA = 5.0e3  # margin between the end of a closing and the finger's highest pressure
@@ -31,52 +26,39 @@ QUIET_S = 0.5  # time without a command of another node before a closing
 REST_S = 1.5  # time in vacuum before each closing, and of waiting for late images after it
 
 
-class ClosingMeasurement:
-    """Record the finger and command its closings. Use as a context manager.
+class ClosingMeasurement(Session):
+    """A session that records in a thread, and commands the finger while a closing runs.
 
-    A node spins in a thread; it sends commands while a closing runs only. The gripper controller
-    must be idle.
+    The gripper controller must be idle.
     """
 
     def __init__(self, robot: Robot):
+        super().__init__(
+            'calibrate_grasp',
+            NAMESPACE,
+            remedy='are the driver and the finger detector active?',
+            error=ExperimentError,
+        )
         self._robot, self._settings = robot, GraspSettings()
         self._samples: list[tuple[float, float, float]] = []
         self._shapes: list[tuple[float, np.ndarray]] = []
         self._ramp_s: float | None = None  # when the closing began; None: in vacuum
         self._commanding = False
-        self._changed, self._stopping = threading.Condition(), threading.Event()
+        # A publisher from the first closing on: the controller takes no goal beside another.
+        self._command: Publisher | None = None
+        self._heard_s = -math.inf  # the last command of another node
 
-    def __enter__(self) -> 'ClosingMeasurement':
-        self._context = Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = node = Node(
-            'calibrate_grasp',
-            context=self._context,
-            namespace=NAMESPACE,
-            use_global_arguments=False,
-        )
+    def __enter__(self) -> Self:
+        node = super().__enter__().node
         node.create_subscription(GripperState, 'state', self._on_state, qos.STATE)
         node.create_subscription(JointState, 'piece_angles', self._on_shape, qos.STATE)
         node.create_subscription(
             ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
-        # Created at the first closing: the controller accepts no goal while others may command.
-        self._command: Publisher | None = None
-        self._heard_s = -math.inf  # time of the last command of another node
         self.devices = DeviceWatch(node, CELL_EMULATION, NAMESPACE)
         node.create_timer(PERIOD_S, self._send)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(node)
-        self._thread = threading.Thread(target=self._spin, name='calibrate grasp')
-        self._thread.start()
+        self.spin_in_thread()
         return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-        self._executor.shutdown()
-        self._node.destroy_node()
-        self._context.try_shutdown()
 
     def wait_until_ready(self, timeout_s: float, check: Callable[[], None]) -> None:
         """Wait for the first pressures and shapes.
@@ -84,7 +66,7 @@ class ClosingMeasurement:
         Raises:
             ExperimentError: If they do not come in time.
         """
-        self._wait(
+        self.wait_for(
             lambda: len(self._samples) > 10 and len(self._shapes) > 5,
             timeout_s,
             'gripper/state and gripper/piece_angles',
@@ -97,30 +79,32 @@ class ClosingMeasurement:
         Raises:
             ExperimentError: If another node commands the finger, or samples stop coming.
         """
-        if self._now_s() - self._heard_s < QUIET_S:
+        if self.now_s() - self._heard_s < QUIET_S:
             raise ExperimentError(
                 'another node is sending gripper/pressure_command: run `softarm gripper release`, '
                 'or stop that node'
             )
-        begin_s = self._now_s()
+        begin_s = self.now_s()
         self._ramp_s = None
         self._commanding = True
         try:
-            self._wait(
+            self.wait_for(
                 lambda: self._samples[-1][0] > begin_s + REST_S, 2 * REST_S, 'gripper/state', check
             )
-            first, self._ramp_s = len(self._samples), self._now_s()
+            first, self._ramp_s = len(self._samples), self.now_s()
             top_s = (
                 self._ramp_s + (self._top_pa - self._settings.open_pa) / self._settings.rate_pa_s
             )
-            self._wait(
+            self.wait_for(
                 lambda: self._samples[-1][0] >= top_s,
                 top_s - self._ramp_s + 2.0,
                 'gripper/state',
                 check,
             )
             samples = np.array(self._samples[first:])
-            self._wait(lambda: self._shapes[-1][0] >= top_s, REST_S, 'gripper/piece_angles', check)
+            self.wait_for(
+                lambda: self._shapes[-1][0] >= top_s, REST_S, 'gripper/piece_angles', check
+            )
         finally:
             self._commanding = False
         shapes = [
@@ -136,24 +120,21 @@ class ClosingMeasurement:
     def _top_pa(self) -> float:
         return float(self._robot.pressure_limits_pa[1, 0]) - BELOW_LIMIT_PA
 
-    def _now_s(self) -> float:
-        return self._node.get_clock().now().nanoseconds * 1e-9
-
     def _send(self) -> None:
         if not self._commanding:
             return
-        elapsed_s = 0.0 if self._ramp_s is None else self._now_s() - self._ramp_s
-        self._command = self._command or self._node.create_publisher(
+        elapsed_s = 0.0 if self._ramp_s is None else self.now_s() - self._ramp_s
+        self._command = self._command or self.node.create_publisher(
             ChamberPressures, 'pressure_command', qos.COMMAND
         )
         pressure_pa = min(
             self._settings.open_pa + self._settings.rate_pa_s * elapsed_s, self._top_pa
         )
-        self._command.publish(command_message([pressure_pa], self._robot, self._node))
+        self._command.publish(command_message([pressure_pa], self._robot, self.node))
 
     def _on_command(self, _message: ChamberPressures) -> None:
         if self._command is None:
-            self._heard_s = self._now_s()
+            self._heard_s = self.now_s()
 
     def _on_state(self, message: GripperState) -> None:
         with contextlib.suppress(MessageError):
@@ -167,23 +148,3 @@ class ClosingMeasurement:
             self._shapes.append(
                 (stamp_s(message.header.stamp), conversions.bends_from_msg(message, self._robot))
             )
-
-    def _spin(self) -> None:
-        while not self._stopping.is_set():
-            self._executor.spin_once(timeout_sec=0.1)
-            with self._changed:
-                self._changed.notify_all()
-
-    def _wait(
-        self, condition: Callable[[], bool], timeout_s: float, what: str, check: Callable[[], None]
-    ) -> None:
-        deadline_s = time.monotonic() + timeout_s
-        with self._changed:
-            while not condition():
-                check()
-                if time.monotonic() > deadline_s:
-                    raise ExperimentError(
-                        f'waited {timeout_s:.0f} s for {what}: are the driver and the finger '
-                        'detector active?'
-                    )
-                self._changed.wait(0.2)

@@ -70,7 +70,7 @@ def _step(session: RigSession, chamber: int, pressure_pa: float) -> float:
     session.wait_for(
         lambda: min(session.pressures.stamps_s[-1], session.rings.stamps_s[-1]) > start_s + REST_S,
         2 * REST_S + 2,
-        lambda: 'pressures and ring poses after a step',
+        'pressures and ring poses after a step',
     )
     return start_s
 

@@ -230,7 +230,7 @@ class ExperimentRunner:
         self._session.wait_for(
             lambda: bool(truth) and truth[-1] >= stop_s,
             left_s + 5.0,
-            lambda: f'the true tip on {TRUTH_TOPIC}',
+            f'the true tip on {TRUTH_TOPIC}',
             self._check,
         )
         self._on_time(left_s)

@@ -10,15 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-import rclpy
-from rclpy.context import Context
-from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
 from soft_arm_control.errors import ExperimentError
 from soft_arm_description.rig import Rig
 from soft_arm_node_kit.graph import DeviceWatch
+from soft_arm_node_kit.session import Session
 
 DOMAINS = range(10, 100)  # the ports of higher DDS domains overlap the ephemeral ports
 LOOK_S = 3.5  # DDS discovery of running nodes takes up to 3 s
@@ -62,21 +59,10 @@ def driver_is_running(namespace: str, timeout_s: float = LOOK_S) -> bool:
 
     Without one the answer takes `timeout_s`.
     """
-    context = Context()
-    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
-    node = Node(
-        'look_for_rig',
-        context=context,
-        use_global_arguments=False,
-        enable_rosout=False,
-        start_parameter_services=False,
-    )
-    client = node.create_client(Trigger, f'/{namespace}/vent')
-    try:
-        return client.wait_for_service(timeout_s)
-    finally:
-        node.destroy_node()
-        context.try_shutdown()
+    with Session('look_for_rig', namespace) as session:
+        return session.holds(
+            session.node.create_client(Trigger, 'vent').service_is_ready, timeout_s
+        )
 
 
 def require_driver(rig: str, namespace: str, launch_file: str) -> None:

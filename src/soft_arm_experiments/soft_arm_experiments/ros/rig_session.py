@@ -1,21 +1,14 @@
 """Connect a program to a running rig: record its topics, command it, wait with deadlines."""
 
 import contextlib
-import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from rclpy.action import ActionClient
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo
 
 from soft_arm_control.errors import ExperimentError, MessageError
@@ -26,6 +19,7 @@ from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, TipTarget
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
+from soft_arm_node_kit.session import Session
 
 NAMESPACE = 'soft_arm'
 TRUTH_TOPIC = 'virtual_rig/debug/tip_truth'
@@ -63,19 +57,26 @@ class Series:
         return (len(stamps_s) - 1) / (stamps_s[-1] - stamps_s[0]) if len(stamps_s) > 2 else 0.0
 
 
-class RigSession:
-    """Connection to the rig in the domain of ROS_DOMAIN_ID. Use as a context manager.
-
-    A node spins in a thread.
+class RigSession(Session):
+    """A session that spins in a thread and raises ExperimentError when a deadline passes.
 
     Args:
         robot: Robot file of the arm.
         name: Name of the node.
+        namespace: Namespace of the rig's nodes.
+        camera: Namespace of the camera's topics.
     """
 
-    def __init__(self, robot: Robot, name: str = 'experiment'):
-        self._robot = robot
-        self._name = name
+    def __init__(
+        self,
+        robot: Robot,
+        name: str = 'experiment',
+        namespace: str = NAMESPACE,
+        camera: str = '/camera/camera',
+    ):
+        remedy = "see `softarm doctor` and the rig's log"
+        super().__init__(name, namespace, remedy=remedy, error=ExperimentError)
+        self._robot, self._camera = robot, camera
         self.truth = Series()
         self.pressures = Series()
         self.rings = Series()
@@ -83,70 +84,27 @@ class RigSession:
         self.diagnostics: dict[str, dict[str, str]] = {}  # newest values of each node
         self.command_pa: np.ndarray | None = None  # sent at 50 Hz while set
         self.commanded_by_others_s: float | None = None  # time of another node's last command
-        self._changed, self._stopping = threading.Condition(), threading.Event()
+        # A publisher only while it commands: the controller takes no goal beside another.
+        self._command: Publisher | None = None
 
-    def __enter__(self) -> 'RigSession':
-        self._context = Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self.node = node = Node(
-            self._name, context=self._context, namespace=NAMESPACE, use_global_arguments=False
-        )
+    def __enter__(self) -> Self:
+        node = super().__enter__().node
         node.create_subscription(PoseStamped, TRUTH_TOPIC, self._on_truth, qos.STATE)
         node.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         node.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
         node.create_subscription(
-            CameraInfo, '/camera/camera/color/camera_info', self._on_image, qos.SENSOR
+            CameraInfo, f'{self._camera}/color/camera_info', self._on_image, qos.SENSOR
         )
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         node.create_subscription(
             ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
-        # Exists only while commands are sent: the controller accepts no goal while others may.
-        self._command: Publisher | None = None
-        self.devices = DeviceWatch(node, ARM_EMULATION, NAMESPACE)
+        self.devices = DeviceWatch(node, ARM_EMULATION, self._namespace)
         self._move = ActionClient(node, MoveTip, 'move_tip')
         self._follow = ActionClient(node, FollowPath, 'follow_path')
         node.create_timer(PERIOD_S, self._send_command)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(node)
-        self._thread = threading.Thread(target=self._spin, name='rig session')
-        self._thread.start()
+        self.spin_in_thread()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-        self._executor.shutdown()
-        self.node.destroy_node()
-        self._context.try_shutdown()
-
-    def now_s(self) -> float:
-        """Return the time on the rig's clock [s]."""
-        return self.node.get_clock().now().nanoseconds * 1e-9
-
-    def wait_for(
-        self,
-        condition: Callable[[], bool],
-        timeout_s: float,
-        what: Callable[[], str],
-        check: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Wait until a condition holds, testing it after every message; `check` may raise.
-
-        Raises:
-            ExperimentError: If it does not hold in time.
-        """
-        deadline_s = time.monotonic() + timeout_s
-        with self._changed:
-            while not condition():
-                check()
-                left_s = deadline_s - time.monotonic()
-                if left_s <= 0:
-                    raise ExperimentError(
-                        f'waited {timeout_s:.0f} s for {what()}: see `softarm doctor` and '
-                        "the rig's log"
-                    )
-                self._changed.wait(min(left_s, 0.5))
 
     def missing(self) -> str:
         """List what the rig still lacks before it is ready; empty when it is."""
@@ -157,9 +115,8 @@ class RigSession:
             for name, client in (('move_tip', self._move), ('follow_path', self._follow))
             if not client.server_is_ready()
         ]
-        heard_hz = float(
-            self.diagnostics.get(f'{NAMESPACE}/tip_controller', {}).get('pressures_hz', 0.0)
-        )
+        controller = self.diagnostics.get(f'{self._namespace}/tip_controller', {})
+        heard_hz = float(controller.get('pressures_hz', 0.0))
         return ', '.join(lacking + ([] if heard_hz else ['pressures at the tip_controller']))
 
     def move_tip(
@@ -179,19 +136,19 @@ class RigSession:
             open_loop=open_loop,
             held_segments=held,
         )
-        return self._send(self._move, goal)
+        return self._result_of(self._move, goal)
 
     def follow_path(self, points_m, lengths_m, times_s, held: list[str]):
         """Send a path to follow in closed loop; return a function as `move_tip` does."""
         waypoints = [_target(p, lengths) for p, lengths in zip(points_m, lengths_m, strict=True)]
-        return self._send(
+        return self._result_of(
             self._follow,
             FollowPath.Goal(
                 waypoints=waypoints, times_s=[float(t) for t in times_s], held_segments=held
             ),
         )
 
-    def _send(self, client, goal):
+    def _result_of(self, client: ActionClient, goal):
         results = []
 
         def accepted(future):
@@ -199,16 +156,8 @@ class RigSession:
                 lambda done: results.append(done.result().result)
             )
 
-        # Send in the spin thread: sent from this one, an answer that arrives before the call
-        # returns would be dropped.
-        self._executor.create_task(lambda: client.send_goal_async(goal).add_done_callback(accepted))
+        self.send(client, goal).add_done_callback(accepted)
         return lambda: results[0] if results else None
-
-    def _spin(self) -> None:
-        while not self._stopping.is_set():
-            self._executor.spin_once(timeout_sec=0.1)
-            with self._changed:
-                self._changed.notify_all()
 
     def _on_truth(self, message: PoseStamped) -> None:
         self.truth.add(

@@ -1,0 +1,178 @@
+"""A program's session with running nodes: a node, waits with deadlines, calls and goals."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Self
+
+import rclpy
+from rclpy.action.client import ActionClient
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+
+FIND_S = 4.0  # DDS discovery takes up to 3 s
+ANSWER_S = 10.0
+
+
+class Session:
+    """Use it in a `with` statement, which creates and destroys `node` and a context of its own.
+
+    The node spins while a method waits; after `spin_in_thread` it always spins.
+
+    Args:
+        name: Name of the node.
+        namespace: Namespace of the node.
+        remedy: What to do about a node or a message that is missing, for errors.
+        error: What is raised if a node, a message or an answer is missing.
+        domain: ROS domain; None is the domain of the environment.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        namespace: str = '',
+        *,
+        remedy: str = 'see `softarm doctor`',
+        error: type[Exception] = TimeoutError,
+        domain: int | None = None,
+    ):
+        self._name, self._namespace, self._domain = name, namespace, domain
+        self._remedy, self._error = remedy, error
+        self._changed, self._stopping = threading.Condition(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self._context = Context()
+        rclpy.init(
+            args=[],
+            context=self._context,
+            domain_id=self._domain,
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        self.node = Node(
+            self._name,
+            context=self._context,
+            namespace=self._namespace,
+            enable_rosout=False,
+            start_parameter_services=False,
+            use_global_arguments=False,
+        )
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._executor.shutdown()
+        self.node.destroy_node()
+        self._context.try_shutdown()
+
+    def spin_in_thread(self) -> None:
+        """Run callbacks in a thread from now on, until the session ends."""
+        self._thread = threading.Thread(target=self._spin, name=self._name)
+        self._thread.start()
+
+    def now_s(self) -> float:
+        """Return the time of the node's clock [s]."""
+        return float(self.node.get_clock().now().nanoseconds) * 1e-9
+
+    def wait_for(
+        self,
+        condition: Callable[[], Any],
+        timeout_s: float,
+        what: str | Callable[[], str],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Run callbacks until a condition on them or on the graph holds; `check` may raise.
+
+        Raises the session's error, which says `what` did not come, when the time is over.
+        """
+        if not self.holds(condition, timeout_s, check):
+            missing = what if isinstance(what, str) else what()
+            raise self._error(f'waited {timeout_s:.4g} s for {missing}: {self._remedy}')
+
+    def holds(
+        self,
+        condition: Callable[[], Any],
+        timeout_s: float,
+        check: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Wait as `wait_for` does; return whether the condition holds in time."""
+        end_s = time.monotonic() + timeout_s
+        with self._changed:
+            while not condition():
+                check()
+                left_s = end_s - time.monotonic()
+                if left_s <= 0:
+                    return False
+                if self._thread is None:
+                    self._executor.spin_once(timeout_sec=min(left_s, 0.1))
+                else:
+                    self._changed.wait(min(left_s, 0.1))
+        return True
+
+    def call(self, kind: Any, service: str, request: Any) -> Any:
+        """Call a service; return its response."""
+        client = self.node.create_client(kind, service)
+        try:
+            self.wait_for(client.service_is_ready, FIND_S, client.srv_name)
+            return self._result(client.call_async(request), f'the answer of {client.srv_name}')
+        finally:
+            self.node.destroy_client(client)
+
+    def send(self, client: Any, goal: Any, on_feedback: Any = None) -> Future:
+        """Send a goal to an action server that runs; return the future of the goal's handle."""
+        if self._thread is None:
+            return client.send_goal_async(goal, on_feedback)
+        # Sent from this thread, an answer that overtakes the end of the call would be dropped.
+        sent = self._executor.create_task(client.send_goal_async, goal, on_feedback)
+        return self._result(sent, 'the goal to be sent')
+
+    def act(
+        self,
+        kind: Any,
+        action: str,
+        goal: Any,
+        limit_s: float,
+        on_feedback: Callable[[Any], None] = lambda _: None,
+    ) -> Any:
+        """Send a goal; return its result. Ctrl-C cancels the goal, and the result says so."""
+        client = ActionClient(self.node, kind, action)
+        try:
+            self.wait_for(client.server_is_ready, FIND_S, self.node.resolve_service_name(action))
+            sent = self.send(client, goal, lambda message: on_feedback(message.feedback))
+            try:
+                result = self._accepted(sent).get_result_async()
+                self.wait_for(
+                    lambda: result.done() or not client.server_is_ready(), limit_s, 'the result'
+                )
+                if not result.done():
+                    raise self._error(f'the node of {action} has ended: run `softarm doctor`')
+            except KeyboardInterrupt:
+                handle = self._accepted(sent)
+                handle.cancel_goal_async()
+                result = handle.get_result_async()
+            return self._result(result, 'the end of the cancelled goal').result
+        finally:
+            client.destroy()
+
+    def _accepted(self, sent: Future) -> Any:
+        handle = self._result(sent, 'the goal to be accepted')
+        if not handle.accepted:
+            raise self._error('the goal was not accepted: see the log of the node')
+        return handle
+
+    def _result(self, future: Future, what: str) -> Any:
+        self.wait_for(future.done, ANSWER_S, what)
+        return future.result()
+
+    def _spin(self) -> None:
+        while not self._stopping.is_set():
+            self._executor.spin_once(timeout_sec=0.1)
+            with self._changed:
+                self._changed.notify_all()
