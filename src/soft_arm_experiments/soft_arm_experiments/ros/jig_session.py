@@ -5,13 +5,10 @@ import queue
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from typing import Self
 
 import numpy as np
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_description.rig import Devices
@@ -19,27 +16,39 @@ from soft_arm_description.robot import Ring
 from soft_arm_msgs.srv import PlaceRing
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
+from soft_arm_node_kit.session import Session
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import Detection, RingDetector
 from soft_arm_vision.ros.conversions import pictures_of, stamp_ns
 from soft_arm_vision.ros.newest_pair import NewestPair
 
-CAMERA = '/camera/camera'
 SETTLING_S = 0.1  # time after a placement before which frames are not used
 FIND_RIG_S, START_RIG_S, CAMERA_S, SERVICE_S, STOP_S = 2.0, 30.0, 10.0, 5.0, 10.0
 
 
-class JigSession:
-    """Connection to the camera and, on the virtual rig, to the jig. Use as a context manager.
+class JigSession(Session):
+    """A session with the camera and, on the virtual rig, with the jig.
 
     Args:
         ring: The ring that is measured.
         virtual: Whether to move the ring of the virtual rig. If none runs, one is started and
             stopped at the end.
+        namespace: Namespace of the virtual rig.
+        camera: Namespace of the camera's topics.
     """
 
-    def __init__(self, ring: Ring, virtual: bool):
+    def __init__(
+        self,
+        ring: Ring,
+        virtual: bool,
+        namespace: str = 'soft_arm',
+        camera: str = '/camera/camera',
+    ):
+        super().__init__(
+            'calibrate_extrinsics', remedy='are the camera and the rig running?', error=VisionError
+        )
+        self._rig_namespace, self._camera = f'/{namespace}', camera
         self._virtual = virtual
         self._detector = RingDetector(ring)
         self._rig: subprocess.Popen | None = None
@@ -48,18 +57,9 @@ class JigSession:
         self._results: queue.SimpleQueue[tuple[int, Detection]] = queue.SimpleQueue()
         self.started_rig = False
 
-    def __enter__(self) -> 'JigSession':
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node(
-            'calibrate_extrinsics',
-            context=self._context,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._devices = DeviceWatch(self._node, ARM_EMULATION)
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._devices = DeviceWatch(self.node, ARM_EMULATION)
         with ExitStack() as unfinished:  # closes what is open when something here fails
             unfinished.callback(self.__exit__)
             if self._virtual:
@@ -70,26 +70,21 @@ class JigSession:
                 (Image, 'color/image_raw', self._pair.put_colour),
                 (Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth),
             ):
-                self._node.create_subscription(kind, f'{CAMERA}/{topic}', put, qos.SENSOR)
-            self._spin_until(
-                lambda: self._info is not None,
-                CAMERA_S,
-                f'no camera info on {CAMERA}/color/camera_info within {CAMERA_S:.0f} s: is '
-                'the camera running?',
+                self.node.create_subscription(kind, f'{self._camera}/{topic}', put, qos.SENSOR)
+            self.wait_for(
+                lambda: self._info, CAMERA_S, f'{self._camera}/color/camera_info', self._check_pair
             )
             unfinished.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         try:
             if self._virtual and self._info is not None and not self.started_rig:
                 self.place(-1)
         finally:
             if self._pair is not None:
                 self._pair.close()
-            self._executor.shutdown()
-            self._node.destroy_node()
-            rclpy.try_shutdown(context=self._context)
+            super().__exit__(*error)
             if self._rig is not None:
                 _stop(self._rig)
 
@@ -105,11 +100,7 @@ class JigSession:
             VisionError: If the rig refuses or does not answer.
         """
         future = self._place.call_async(PlaceRing.Request(peg=peg))
-        self._spin_until(
-            future.done,
-            SERVICE_S,
-            f'the virtual rig did not answer place_ring within {SERVICE_S:.0f} s',
-        )
+        self.wait_for(future.done, SERVICE_S, 'the answer of place_ring', self._check_pair)
         if not future.result().success:
             raise VisionError(f'peg {peg}: {future.result().message}')
 
@@ -119,7 +110,7 @@ class JigSession:
         Raises:
             VisionError: If the ring is not detected in enough frames in time.
         """
-        after_ns = self._node.get_clock().now().nanoseconds + int(1e9 * SETTLING_S)
+        after_ns = self.node.get_clock().now().nanoseconds + int(1e9 * SETTLING_S)
         centres, reasons = [], []
 
         def enough() -> bool:
@@ -133,14 +124,14 @@ class JigSession:
                     centres.append(detection.fit.centre)
             return len(centres) >= frames
 
-        limit_s = 3.0 + frames / 5
-        self._spin_until(
+        self.wait_for(
             enough,
-            limit_s,
+            3.0 + frames / 5,
             lambda: (
-                f'{len(centres)} of {frames} frames showed the ring within {limit_s:.0f} s: '
+                f'the ring in {frames} frames; {len(centres)} show it: '
                 + (reasons[-1] if reasons else self._pair.trouble or 'no images arrived')
             ),
+            self._check_pair,
         )
         return np.mean(centres[:frames], axis=0)
 
@@ -155,23 +146,25 @@ class JigSession:
         Raises:
             VisionError: If they do not.
         """
-        cameras = self._node.count_publishers(f'{CAMERA}/color/camera_info')
+        cameras = self.node.count_publishers(f'{self._camera}/color/camera_info')
         if cameras > 1:
             raise VisionError(
-                f'{cameras} nodes publish {CAMERA}/color/camera_info: stop all but the '
+                f'{cameras} nodes publish {self._camera}/color/camera_info: stop all but the '
                 'camera that is calibrated'
             )
         if mismatch := self._devices.mismatch(rig, devices):
             raise VisionError(mismatch)
 
     def _find_rig(self) -> None:
-        self._place = self._node.create_client(PlaceRing, '/soft_arm/virtual_rig/place_ring')
+        self._place = self.node.create_client(
+            PlaceRing, f'{self._rig_namespace}/virtual_rig/place_ring'
+        )
         if self._place.wait_for_service(timeout_sec=FIND_RIG_S):
             return
         self._rig = subprocess.Popen(
             [
                 *('softarm', 'run', 'soft_arm_sim', 'virtual_rig', '--ros-args'),
-                *('-r', '__ns:=/soft_arm', '-p', 'modbus_port:=0'),
+                *('-r', f'__ns:={self._rig_namespace}', '-p', 'modbus_port:=0'),
             ],
             start_new_session=True,
             stdin=subprocess.DEVNULL,
@@ -202,16 +195,9 @@ class JigSession:
             detection = Detection(None, str(error))
         self._results.put((stamp_ns(colour.header.stamp), detection))
 
-    def _spin_until(
-        self, done: Callable[[], bool], limit_s: float, message: str | Callable[[], str]
-    ) -> None:
-        deadline = time.monotonic() + limit_s
-        while not done():
-            if time.monotonic() > deadline:
-                raise VisionError(message if isinstance(message, str) else message())
-            if self._pair is not None and not self._pair.alive:
-                raise VisionError('the images cannot be used; see the error above')
-            self._executor.spin_once(timeout_sec=0.1)
+    def _check_pair(self) -> None:
+        if self._pair is not None and not self._pair.alive:
+            raise VisionError('the images cannot be used; see the error above')
 
 
 def _stop(process: subprocess.Popen) -> None:

@@ -2,13 +2,10 @@
 
 import queue
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
+from typing import Self
 
 import numpy as np
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_control.ros.conversions import command_message
@@ -17,6 +14,7 @@ from soft_arm_description.robot import Robot
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import CELL_EMULATION, DeviceWatch
+from soft_arm_node_kit.session import Session
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ros.conversions import pictures_of, stamp_ns
@@ -29,7 +27,7 @@ STILL_PA, STILL_S = 300.0, 1.0
 FIND_S, SETTLE_S, PICTURE_S = 10.0, 15.0, 5.0
 
 
-class RunningFinger:
+class RunningFinger(Session):
     """A `finger_session.Finger` through the topics of the gripper and its camera.
 
     Use as a context manager. When it ends or this program dies, the commands stop, and the driver
@@ -41,6 +39,11 @@ class RunningFinger:
     """
 
     def __init__(self, robot: Robot, frames: int):
+        super().__init__(
+            'calibrate_finger',
+            remedy='are launch/cell.launch.xml and its camera running, and the driver active?',
+            error=VisionError,
+        )
         self._robot = robot
         self._frames = frames
         self._target_pa: float | None = None
@@ -48,56 +51,36 @@ class RunningFinger:
         self._info: CameraInfo | None = None
         self._taken: queue.SimpleQueue[tuple[Image, Image]] = queue.SimpleQueue()
 
-    def __enter__(self) -> 'RunningFinger':
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node(
-            'calibrate_finger',
-            context=self._context,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._devices = DeviceWatch(self._node, CELL_EMULATION, GRIPPER.strip('/'))
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._devices = DeviceWatch(self.node, CELL_EMULATION, GRIPPER.strip('/'))
         self._pair = NewestPair(lambda colour, depth: self._taken.put((colour, depth)))
-        self._command = self._node.create_publisher(
+        self._command = self.node.create_publisher(
             ChamberPressures, f'{GRIPPER}/pressure_command', qos.COMMAND
         )
-        self._node.create_subscription(
+        self.node.create_subscription(
             ChamberPressures, f'{GRIPPER}/pressures', self._on_pressures, qos.STATE
         )
-        self._node.create_subscription(
+        self.node.create_subscription(
             CameraInfo, f'{CAMERA}/color/camera_info', self._on_info, qos.SENSOR
         )
-        self._node.create_subscription(
+        self.node.create_subscription(
             Image, f'{CAMERA}/color/image_raw', self._pair.put_colour, qos.SENSOR
         )
-        self._node.create_subscription(
+        self.node.create_subscription(
             Image, f'{CAMERA}/depth/image_raw', self._pair.put_depth, qos.SENSOR
         )
-        self._node.create_timer(COMMAND_PERIOD_S, self._send)
+        self.node.create_timer(COMMAND_PERIOD_S, self._send)
         with ExitStack() as unfinished:  # closes what is open when something here fails
             unfinished.callback(self.__exit__)
-            for what, known in (
-                ('pressures', lambda: self._readings),
-                ('camera info', lambda: self._info),
-            ):
-                self._spin_until(
-                    known,
-                    FIND_S,
-                    lambda what=what: (
-                        f'no {what} within {FIND_S:.0f} s: is launch/cell.launch.xml running?'
-                    ),
-                )
+            self.wait_for(lambda: self._readings, FIND_S, f'{GRIPPER}/pressures')
+            self.wait_for(lambda: self._info, FIND_S, f'{CAMERA}/color/camera_info')
             unfinished.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self._pair.close()
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.try_shutdown(context=self._context)
+        super().__exit__(*error)
 
     @property
     def intrinsics(self) -> Intrinsics:
@@ -123,20 +106,20 @@ class RunningFinger:
         self._target_pa = target_pa
         self._since_s = time.monotonic()
         self._readings.clear()
-        self._spin_until(
+        self.wait_for(
             self._still,
             SETTLE_S,
             lambda: (
-                f'pressure {self._readings[-1][1] if self._readings else float("nan"):.0f} Pa did '
-                f'not settle within {NEAR_PA:.0f} Pa of {target_pa:.0f} Pa in {SETTLE_S:.0f} s: '
-                'is the driver active, and does no other node command it?'
+                f'a pressure that stays within {NEAR_PA:.0f} Pa of {target_pa:.0f} Pa (the last is '
+                f'{self._readings[-1][1] if self._readings else float("nan"):.0f} Pa; no other '
+                'node may command the finger)'
             ),
         )
         return float(np.mean([pressure_pa for _, pressure_pa in self._readings]))
 
     def pictures(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the next `frames` pairs of colour and depth; raise VisionError if late."""
-        after_ns = self._node.get_clock().now().nanoseconds
+        after_ns = self.node.get_clock().now().nanoseconds
         found: list[tuple[np.ndarray, np.ndarray]] = []
 
         def enough() -> bool:
@@ -146,14 +129,10 @@ class RunningFinger:
                     found.append(pictures_of(colour, depth))
             return len(found) >= self._frames
 
-        limit_s = PICTURE_S + self._frames / 5
-        self._spin_until(
+        self.wait_for(
             enough,
-            limit_s,
-            lambda: (
-                f'{len(found)} of {self._frames} pictures arrived in {limit_s:.0f} s: '
-                f'{self._pair.trouble}'
-            ),
+            PICTURE_S + self._frames / 5,
+            lambda: f'{self._frames} pictures, of which {len(found)} arrived: {self._pair.trouble}',
         )
         return found[: self._frames]
 
@@ -171,7 +150,7 @@ class RunningFinger:
 
     def _send(self) -> None:
         if self._target_pa is not None:
-            self._command.publish(command_message([self._target_pa], self._robot, self._node))
+            self._command.publish(command_message([self._target_pa], self._robot, self.node))
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         given = dict(zip(message.names, message.pressures_pa, strict=False))
@@ -180,10 +159,3 @@ class RunningFinger:
 
     def _on_info(self, info: CameraInfo) -> None:
         self._info = info
-
-    def _spin_until(self, done: Callable, limit_s: float, message: Callable[[], str]) -> None:
-        deadline = time.monotonic() + limit_s
-        while not done():
-            if time.monotonic() > deadline:
-                raise VisionError(message())
-            self._executor.spin_once(timeout_sec=0.1)

@@ -146,7 +146,7 @@ def test_emulated_devices_are_told_from_real_ones(cell):
         with pytest.raises(VisionError, match="'virtual' is virtual, .* not emulated"):
             finger.check_devices('virtual', 'virtual')
         cell.emulate = True
-        finger._spin_until(finger._devices.emulated, 10.0, lambda: 'the emulation is not found')
+        finger.wait_for(finger._devices.emulated, 10.0, 'the emulation')
         finger.check_devices('virtual', 'virtual')
         with pytest.raises(VisionError, match="'lab' is real, but /cell emulates its devices"):
             finger.check_devices('lab', 'real')
