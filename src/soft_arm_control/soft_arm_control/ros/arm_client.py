@@ -1,4 +1,4 @@
-"""Moves and vents a running arm through its public interfaces, for `softarm move` and `softarm vent`."""
+"""Move and vent a running arm through its interfaces, for `softarm move` and `softarm vent`."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,7 +17,7 @@ OnFeedback = Callable[[str, float, float], None]
 
 
 class ArmClient(Session):
-    """A session whose methods raise NothingOffersError if no node answers; Ctrl-C cancels a goal."""
+    """A session that raises NothingOffersError if no node answers; Ctrl-C cancels a goal."""
 
     def __init__(self, namespace: str, launch_file: str = 'launch/sim.launch.xml'):
         remedy = f'start a rig with `softarm launch {launch_file}`, or see `softarm doctor`'

@@ -15,13 +15,13 @@ END_STATES = {
 
 
 class GripperClient(Session):
-    """A session whose methods raise NothingOffersError if no cell answers; Ctrl-C cancels a goal."""
+    """A session that raises NothingOffersError if no cell answers; Ctrl-C cancels a goal."""
 
     def __init__(self):
         super().__init__(
             'gripper_client',
             NAMESPACE,
-            remedy='start a cell with `softarm launch launch/cell.launch.xml`, or see `softarm doctor`',
+            remedy='start a cell with `softarm launch launch/cell.launch.xml`',
             error=NothingOffersError,
         )
 
