@@ -119,9 +119,10 @@ class Session:
     def call(self, kind: Any, service: str, request: Any) -> Any:
         """Call a service; return its response."""
         client = self.node.create_client(kind, service)
+        name = self.node.resolve_service_name(service)
         try:
-            self.wait_for(client.service_is_ready, FIND_S, client.srv_name)
-            return self._result(client.call_async(request), f'the answer of {client.srv_name}')
+            self.wait_for(client.service_is_ready, FIND_S, name)
+            return self._result(client.call_async(request), f'the answer of {name}')
         finally:
             self.node.destroy_client(client)
 

@@ -27,7 +27,8 @@ def intrinsics_of(parameters):
 
 
 INTRINSICS = intrinsics_of(PARAMETERS)
-small, tiny = st.floats(-0.15, 0.15), st.floats(-0.005, 0.005)
+# Stronger lenses are refused where they cannot be undone in the corners of the picture.
+small, tiny = st.floats(-0.1, 0.1), st.floats(-0.005, 0.005)
 
 
 @pytest.fixture(scope='module')
