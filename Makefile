@@ -19,8 +19,8 @@ build: ## build the workspace with colcon
 	@requirements/build.sh
 
 lint: setup
-lint: ## check style, layering and docstrings
-	@$(WITH_ENV) ruff check . && ruff format --check .
+lint: ## check style, layering, docstrings and the types of the cores
+	@$(WITH_ENV) ruff check . && ruff format --check . && mypy
 
 format: setup
 format: ## rewrite the sources in the house format

@@ -57,8 +57,8 @@ def test_a_rig_with_an_own_robot_keeps_its_file(own, capsys):
     out = capsys.readouterr().out
     assert f'softarm calibrate finger --live --rig hand --robot {own}' in out
     assert (
-        f'launch/cell.launch.xml rig:=hand emulated:=false rws_port:=80 modbus_port:=502 robot:={own}'
-        in out
+        'launch/cell.launch.xml rig:=hand emulated:=false rws_port:=80 modbus_port:=502 '
+        f'robot:={own}' in out
     )
 
 
