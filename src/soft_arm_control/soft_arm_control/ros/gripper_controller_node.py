@@ -66,14 +66,13 @@ class GripperControllerNode(Node):
         super().__init__('gripper_controller')
         p = declare(self, GripperControllerParameters)
         self._robot, rig = load_robot(p.robot), load_rig(p.rig)
+        # The bends are calibrated ones where the rig has them.
+        reference = no_load_reference.from_robot(load_arm(p.robot, p.rig).robot)
         if rig.calibration_file(no_load_reference.NoLoadValues.kind).exists():
-            free = no_load_reference.load(rig, self._robot)
-        else:
-            # The bends are calibrated ones where the rig has them.
-            free = no_load_reference.from_robot(load_arm(p.robot, p.rig).robot)
-        self._calibrated = free.time_constants_s is not None
+            reference = no_load_reference.load(rig, self._robot)
+        self._calibrated = reference.time_constants_s is not None
         self._gripper = Gripper(
-            free,
+            reference,
             tuple(map(float, self._robot.pressure_limits_pa[:, 0])),
             GraspSettings(open_pa=p.open_pa),
         )
