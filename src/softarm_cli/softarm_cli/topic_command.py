@@ -123,7 +123,7 @@ def _echo(graph: 'Graph', options: argparse.Namespace) -> int:
         message_class(kind), topic, show, graph.matching_qos(topic, 100)
     )
     while left > 0 and problem is None and time.monotonic() - came_s < options.timeout:
-        graph.spin_until(lambda: left <= 0 or problem is not None, 0.5)
+        graph.holds(lambda: left <= 0 or problem is not None, 0.5)
     subscription.destroy()
     if problem is not None:
         raise problem

@@ -224,4 +224,4 @@ def _publisher(graph: Graph, connection: Connection, replay: Replay) -> Publishe
 def _wait_for_hearers(graph: Graph, publishers: list) -> None:
     """Wait until the subscribers know these publishers: before, messages are lost."""
     heard = [p for p in publishers if graph.node.count_subscribers(p.topic_name)]
-    graph.spin_until(lambda: all(p.get_subscription_count() for p in heard), _MATCHING_S)
+    graph.holds(lambda: all(p.get_subscription_count() for p in heard), _MATCHING_S)

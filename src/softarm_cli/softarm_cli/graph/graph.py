@@ -4,20 +4,15 @@ import difflib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.signals import SignalHandlerOptions
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from soft_arm_node_kit.graph import node_name
+from soft_arm_node_kit.session import Session
 from softarm_cli.errors import GraphError
 
 DISCOVERY_S = 3.5  # Fast DDS announces every 3 s
@@ -50,7 +45,7 @@ class RunningNode:
         return 'process unknown' if self.pid is None else f'pid {self.pid}'
 
 
-class Graph:
+class Graph(Session):
     """A hidden node that looks at the graph. Use it in a `with` statement, from one thread.
 
     Attributes:
@@ -62,46 +57,13 @@ class Graph:
         """Join the graph of a ROS domain; None is the domain of the environment."""
         if domain is not None and domain not in _DOMAINS:
             raise GraphError(f'ROS domain {domain} is outside [0, {_DOMAINS.stop - 1}]')
-        self._domain, self._born_s = domain, time.monotonic()
-
-    def __enter__(self) -> 'Graph':
-        self._context = Context()
-        rclpy.init(
-            args=[],
-            context=self._context,
-            signal_handler_options=SignalHandlerOptions.NO,
-            domain_id=self._domain,
-        )
-        self.name = f'/_softarm_{os.getpid()}'  # a leading underscore hides it from lists
-        self.node = Node(
-            self.name[1:],
-            context=self._context,
-            enable_rosout=False,
-            start_parameter_services=False,
-            use_global_arguments=False,
-        )
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._executor.shutdown()
-        self.node.destroy_node()
-        self._context.try_shutdown()
+        name = f'_softarm_{os.getpid()}'  # a leading underscore hides it from lists
+        super().__init__(name, domain=domain)
+        self.name, self._born_s = f'/{name}', time.monotonic()
 
     def spin(self, seconds: float) -> None:
         """Run callbacks for a while."""
-        self.spin_until(lambda: False, seconds)
-
-    def spin_until(self, condition: Callable[[], Any], seconds: float) -> bool:
-        """Run callbacks until a condition on them or on the graph holds; return whether it does."""
-        end_s = time.monotonic() + seconds
-        while not condition():
-            left_s = end_s - time.monotonic()
-            if left_s <= 0:
-                return False
-            self._executor.spin_once(timeout_sec=min(left_s, 0.1))
-        return True
+        self.holds(lambda: False, seconds)
 
     def discover(self) -> None:
         """Wait until the nodes that run have been discovered.
@@ -128,7 +90,7 @@ class Graph:
         """
         full = f'/{name.lstrip("/")}'
         left_s = self._born_s + DISCOVERY_S - time.monotonic()
-        if self.spin_until(lambda: full in self.topics() and self.publishers(full), left_s):
+        if self.holds(lambda: full in self.topics() and self.publishers(full), left_s):
             return full, self.topics()[full]
         if full in self.topics():
             heard_by = ', '.join(self.subscribers(full)) or 'no node'

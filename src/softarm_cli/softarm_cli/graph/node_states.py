@@ -84,10 +84,10 @@ def _services_of_type(graph: Graph, kind: str) -> list[str]:
 def _call(graph: Graph, kind: Any, service: str, request: Any) -> Any:
     client = graph.node.create_client(kind, service)
     try:
-        if not graph.spin_until(client.service_is_ready, ANSWER_S):
+        if not graph.holds(client.service_is_ready, ANSWER_S):
             raise GraphError(f'no node offers the service {service}')
         future = client.call_async(request)
-        if not graph.spin_until(future.done, TRANSITION_S):
+        if not graph.holds(future.done, TRANSITION_S):
             raise GraphError(f'{service} does not answer within {TRANSITION_S:g} s: softarm doctor')
         return future.result()
     finally:
@@ -100,9 +100,9 @@ def _ask(graph: Graph, kind: Any, services: Iterable[str]) -> dict[str, Any]:
     The answer is None where none came in time.
     """
     clients = {name: graph.node.create_client(kind, name) for name in services}
-    graph.spin_until(lambda: all(c.service_is_ready() for c in clients.values()), ANSWER_S)
+    graph.holds(lambda: all(c.service_is_ready() for c in clients.values()), ANSWER_S)
     futures = {name: client.call_async(kind.Request()) for name, client in clients.items()}
-    graph.spin_until(lambda: all(future.done() for future in futures.values()), ANSWER_S)
+    graph.holds(lambda: all(future.done() for future in futures.values()), ANSWER_S)
     for client in clients.values():
         graph.node.destroy_client(client)
     return {
