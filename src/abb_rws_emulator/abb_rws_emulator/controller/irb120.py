@@ -90,9 +90,11 @@ def _wrist_angles(arm_rad: list[float], tool: np.ndarray) -> list[list[float]]:
     wrist = (
         Rotation.from_matrix(_chain(arm_rad, 3)[:3, :3].T @ tool) * half_turn.inv()
     ).as_matrix()
-    if math.hypot(wrist[0, 2], wrist[1, 2]) < 1e-9:
-        return [[0.0, 0.0, math.atan2(wrist[1, 0], wrist[0, 0])]] if wrist[2, 2] > 0 else []
-    q4, bend, q6 = Rotation.from_matrix(wrist).as_euler('ZYZ')
+    # Euler angles ZYZ; where the wrist is straight, rounding decides q4 and q6 makes up for it.
+    q4 = math.atan2(wrist[1, 2], wrist[0, 2])
+    bend = math.atan2(math.hypot(wrist[0, 2], wrist[1, 2]), wrist[2, 2])
+    sin, cos = -math.sin(q4) * wrist[0, :2] + math.cos(q4) * wrist[1, :2]
+    q6 = math.atan2(sin, cos)
     return [[q4, -bend, q6], [q4 + math.pi, bend, q6 + math.pi]]
 
 
