@@ -212,7 +212,7 @@ def _fk(arm: Arm, args: argparse.Namespace) -> int:
         print(f'{coordinate.name:16} {value * factor:9.2f} {unit}')
     print('\nsegment    theta [deg]  phi [deg]  ell [mm]   tip x, y, z [mm]')
     for s in segments:
-        x, y, z = np.array(s['tip_m']) * 1e3
+        x, y, z = np.round(np.array(s['tip_m']) * 1e3, 2) + 0.0  # no -0.00
         print(
             f'{s["name"]:10} {np.rad2deg(s["theta_rad"]):11.2f} {np.rad2deg(s["phi_rad"]):10.2f} '
             f'{s["ell_m"] * 1e3:9.2f}   '
