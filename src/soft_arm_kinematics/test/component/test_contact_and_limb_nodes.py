@@ -230,7 +230,7 @@ def test_poses_that_are_none_are_ignored(graph):
     spoilt('unit quaternion', lambda m: setattr(m.pose.pose.position, 'x', nan))
     spoilt('out of reach', lambda m: setattr(m.pose.pose.position, 'x', 5.0))
     spoilt('out of reach', lambda m: setattr(m.pose.pose.position, 'z', -1e300))
-    spoilt('not known', lambda m: setattr(m.pose, 'covariance', np.eye(6).ravel() * 1e300))
+    spoilt('unknown pose', lambda m: setattr(m.pose, 'covariance', np.eye(6).ravel() * 1e300))
     spoilt('camera', lambda m: setattr(m.header, 'frame_id', 'camera'))
     spoilt('same time', lambda m: setattr(m.header.stamp, 'sec', 5))
     for value in (nan, math.inf, -1e-9):
