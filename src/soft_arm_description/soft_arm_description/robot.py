@@ -6,39 +6,38 @@ units; pressures are gauge. Unknown or missing keys are refused.
 """
 
 import hashlib
-import importlib.resources
-import os
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from soft_arm_description.segments import KINDS, Segment
 from soft_arm_description.segments import BellowsSegment as BellowsSegment
-from soft_arm_description.segments import (
+from soft_arm_description.segments.values import (
+    Colour,
     Coordinate,
     Length,
+    Mass,
     MassOrZero,
     Name,
+    Position,
     Radius,
-    Segment,
+    Rotation,
     Strict,
-    Turn,
+    Text,
     number,
 )
-from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
+from soft_arm_description.shapes import Shape, Size, check_size
+from soft_arm_description.shipped import load_model, shipped_files
 
 
 class RobotFileError(ValueError):
     """A robot file that cannot be used; one line with file, key, value and remedy."""
 
 
-Place = Annotated[float, number(-1000.0, 1000.0, 'm')]
-Share = Annotated[float, number(0.0, 1.0, '')]
 Weight = Annotated[float, number(0.0, 1e3, '')]
 Channel = Annotated[int, number(0, 1000, '', int)]
-Text = Annotated[str, Field(max_length=5000)]
-Colour = tuple[Share, Share, Share]
 
 
 class Base(Strict):
@@ -46,9 +45,10 @@ class Base(Strict):
 
     frame: Name
     parent_frame: Name
-    position_m: tuple[Place, Place, Place]
-    rpy_deg: tuple[Turn, Turn, Turn]
+    position_m: Position
+    rpy_deg: Rotation
     flange_m: tuple[Length, Length, Length]
+    mass_kg: Mass | None = None  # of the flange
 
     @model_validator(mode='after')
     def _check(self) -> Self:
@@ -98,6 +98,19 @@ class CutLines(Strict):
     reference_offset_m: Radius
 
 
+class Tip(Strict):
+    """A rigid body at the end of the robot; it is centred on the tip frame's origin."""
+
+    mass_kg: MassOrZero
+    shape: Shape
+    size_m: Size
+
+    @model_validator(mode='after')
+    def _check(self) -> Self:
+        check_size(self.shape, self.size_m)
+        return self
+
+
 class IkWeights(Strict):
     """Weights (>= 0) of the three principles that rank inverse-kinematics solutions."""
 
@@ -116,6 +129,7 @@ class Robot(Strict):
     base: Base
     segments: Annotated[tuple[Segment, ...], Field(min_length=1, max_length=20)]
     ring: Ring | None = None
+    tip: Tip | None = None
     cut_lines: CutLines | None = None
     tip_frames: tuple[Name, ...] = ()  # fixed frames on the tip, such as a camera's
     ik_weights: IkWeights = IkWeights(angle_change=1.0, bend_growth=0.5, stiffness=0.5)
@@ -141,11 +155,17 @@ class Robot(Strict):
         for what, names in (
             ('segment', list(self.segment_names)),
             ('chamber', own_chambers + shared),
+            (
+                'coordinate',
+                [c.name for s in self.segments if not s.chambers for c in s.actuation] + shared,
+            ),
             ('frame', frames),
         ):
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
                 raise ValueError(f'{what} name {twice[0]!r} is used twice: give each its own')
+        if not self.actuation:
+            raise ValueError('nothing is actuated: set `actuated: true` for at least one hinge')
         limits: dict[str, Coordinate] = {}
         for coordinate in (c for s in self.segments for c in s.actuation):
             if limits.setdefault(coordinate.name, coordinate) != coordinate:
@@ -171,7 +191,7 @@ class Robot(Strict):
     def actuation(self) -> tuple[Coordinate, ...]:
         """Coordinates that set the shape, in the order of every actuation vector.
 
-        Lengths [m], pressures [Pa], or theta, phi [rad] and ell [m].
+        Lengths [m], pressures [Pa], theta, phi [rad] and ell [m], or torques [N m].
         """
         return tuple({c.name: c for s in self.segments for c in s.actuation}.values())
 
@@ -200,7 +220,7 @@ class Robot(Strict):
         limits = {
             name: s.actuators.pressure_limits_pa if s.kind == 'bellows' else s.pressure_limits_pa
             for s in self.segments
-            if s.kind != 'tendon'
+            if s.kind in ('bellows', 'single_bend', 'modal')
             for name in s.chambers
         }
         return np.array(list(limits.values())).reshape(-1, 2).T
@@ -270,8 +290,7 @@ class Robot(Strict):
 
 def shipped_robots() -> dict[str, Path]:
     """Robot files that come with this package, by name."""
-    folder = importlib.resources.files('soft_arm_description').joinpath('robots')
-    return {Path(str(f)).stem: Path(str(f)) for f in folder.iterdir() if f.name.endswith('.yaml')}
+    return shipped_files('robots')
 
 
 def load_robot(name_or_path: str | Path) -> Robot:
@@ -284,37 +303,4 @@ def load_robot(name_or_path: str | Path) -> Robot:
         RobotFileError: If the file is missing, is not YAML, or has a missing, unknown or impossible
             value.
     """
-    shipped, text = shipped_robots(), str(name_or_path)
-    path = shipped.get(text, Path(text))
-    given = text if len(text) <= _SHOWN_PATH else f'..{text[-_SHOWN_PATH:]}'
-    if not text or '\0' in text or os.path.isdir(path):
-        raise RobotFileError(
-            f'robot file {given!r} is not a file: give the path of one, or one of '
-            f'{", ".join(sorted(shipped))}'
-        )
-    try:
-        content = read_yaml(path)
-    except OSError as error:
-        raise RobotFileError(
-            f'robot file {given!r}: {error.strerror}; give a path or one of '
-            f'{", ".join(sorted(shipped))}'
-        ) from error
-    except YamlFileError as error:
-        raise RobotFileError(f'{given}: {error}') from error
-    if content is None:
-        raise RobotFileError(
-            f'{given}: the file is empty: begin with a copy of a shipped robot file'
-        )
-    try:
-        return Robot.model_validate(content)
-    except ValidationError as error:
-        raise RobotFileError(f'{given}: {validation_message(error, _KINDS)}') from error
-
-
-_SHOWN_PATH = 60  # characters
-_KINDS = (
-    'bellows',
-    'single_bend',
-    'modal',
-    'tendon',
-)  # the union's tag stands in the path of an error
+    return load_model(Robot, 'robot', name_or_path, RobotFileError, KINDS)

@@ -167,12 +167,12 @@ class Arm:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return theta [rad], phi [rad] and ell [m] of all segments, (..., n_segments), from arcs.
 
-        Bellows give theta >= 0. The other kinds know their bending plane from the robot file or the
+        Bellows and torques give theta >= 0. The other kinds know their bending plane from the robot file or the
         actuation (..., n): their theta has the sign of the bend in that plane.
         """
         theta, phi, ell = pcc.polar_from_arcs(arcs)
         for i, (segment, columns) in enumerate(zip(self.robot.segments, self.columns, strict=True)):
-            if segment.kind != 'bellows':
+            if segment.kind not in ('bellows', 'torque'):
                 plane = actuation[..., columns[1]] if segment.kind == 'tendon' else segment.phi_rad
                 phi[..., i] = plane
                 theta[..., i] = arcs[..., i, 0] * np.cos(plane) + arcs[..., i, 1] * np.sin(plane)

@@ -106,7 +106,7 @@ def _add_segment(parent: mujoco.MjsBody, offset: float, segment: BellowsSegment)
             hinges = [(f'{segment.name}_x_{i}', [0, 1, 0]), (f'{segment.name}_y_{i}', [-1, 0, 0])]
             for name, axis in hinges if i % 2 == 0 else hinges[::-1]:
                 body.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_HINGE, axis=axis)
-            _add_mass(body, segment.body_mass_kg / n, segment.actuators.centre_radius_m, cell, 0.0)
+            _add_mass(body, segment.mass_kg / n, segment.actuators.centre_radius_m, cell, 0.0)
         parent, offset = body, 0.0
     disc = segment.disc
     _add_mass(parent, disc.mass_kg, disc.radius_m, disc.thickness_m, -disc.thickness_m / 2)

@@ -1,0 +1,67 @@
+"""Segments bent by tendons."""
+
+import math
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from soft_arm_description.segments.physics import Disc, RoundSegment
+from soft_arm_description.segments.values import (
+    Bend,
+    Coordinate,
+    LengthLimits,
+    Turn,
+    check_limits,
+)
+
+
+class TendonSegment(RoundSegment):
+    """An arc whose bend theta, direction phi and length ell tendons set (squid paper)."""
+
+    kind: Literal['tendon']
+    theta_limits_deg: tuple[Bend, Bend]
+    phi_limits_deg: tuple[Turn, Turn]
+    length_limits_m: LengthLimits
+    disc: Disc | None = None
+
+    @model_validator(mode='after')
+    def _check(self) -> Self:
+        check_limits(self, 'theta_limits_deg', 'phi_limits_deg', 'length_limits_m')
+        return self
+
+    @property
+    def actuation(self) -> tuple[Coordinate, ...]:
+        """Theta [rad], which may be negative, phi [rad] and ell [m]."""
+        return (
+            Coordinate(f'{self.name}_theta', 'rad', *map(math.radians, self.theta_limits_deg)),
+            Coordinate(f'{self.name}_phi', 'rad', *map(math.radians, self.phi_limits_deg)),
+            Coordinate(f'{self.name}_ell', 'm', *self.length_limits_m),
+        )
+
+    @property
+    def chambers(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    @property
+    def arc_length_limits_m(self) -> tuple[float, float]:
+        """Shortest and longest centre line [m]."""
+        return self.length_limits_m
+
+    @property
+    def natural_length_m(self) -> float:
+        """Length without tension [m]: the longest, since tendons only shorten."""
+        return self.length_limits_m[1]
+
+    @property
+    def layout(self) -> tuple:
+        """Everything that poses depend on."""
+        return (
+            self.name,
+            self.kind,
+            self.closing_twist,
+            self.rigid_length_m,
+            self.theta_limits_deg,
+            self.phi_limits_deg,
+            self.length_limits_m,
+        )

@@ -1,0 +1,96 @@
+"""Numbers, names and lists in robot, assembly and world files, each with its limits."""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+ABSOLUTE_VACUUM_PA = -101_325.0  # gauge
+MOST_BEND_RAD = 20 * math.pi
+
+
+class Strict(BaseModel):
+    """A part of a file: unknown keys are refused."""
+
+    model_config = ConfigDict(extra='forbid', frozen=True)
+
+
+def number(low: float, high: float, unit: str, kind: type = float) -> BeforeValidator:
+    """Make the validator of a number in [low, high] of a unit; it refuses text, true and false."""
+    limits = f'{low:g}..{high:g} {unit}'.strip()
+
+    def check(value: object) -> int | float:
+        if isinstance(value, bool) or not isinstance(value, (kind, int)):
+            raise ValueError(f'must be a {"whole " if kind is int else ""}number of {limits}')
+        if not low <= value <= high:  # type: ignore[operator]  # a number by now
+            raise ValueError(f'must be in {limits}')
+        return kind(value)
+
+    return BeforeValidator(check)
+
+
+Length = Annotated[float, number(1e-4, 10.0, 'm')]
+LengthOrZero = Annotated[float, number(0.0, 10.0, 'm')]
+Radius = Annotated[float, number(1e-4, 1.0, 'm')]
+Area = Annotated[float, number(1e-8, 1.0, 'm^2')]
+Mass = Annotated[float, number(1e-6, 100.0, 'kg')]
+MassOrZero = Annotated[float, number(0.0, 100.0, 'kg')]
+Pressure = Annotated[float, number(ABSOLUTE_VACUUM_PA, 1e7, 'Pa (gauge)')]
+PressureUnit = Annotated[float, number(1.0, 1e7, 'Pa')]
+Turn = Annotated[float, number(-360.0, 360.0, 'deg')]
+Bend = Annotated[float, number(-3600.0, 3600.0, 'deg')]
+Coefficient = Annotated[float, number(-1e6, 1e6, 'rad')]
+Count = Annotated[int, number(1, 200, '', int)]
+Place = Annotated[float, number(-1000.0, 1000.0, 'm')]
+Share = Annotated[float, number(0.0, 1.0, '')]
+Density = Annotated[float, number(0.1, 25_000.0, 'kg/m^3')]
+FrictionCoefficient = Annotated[float, number(0.0, 10.0, '')]
+Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$', max_length=60)]
+Text = Annotated[str, Field(max_length=5000)]
+Powers = Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=30)]
+LengthLimits = tuple[Length, Length]
+PressureLimits = tuple[Pressure, Pressure]
+Position = tuple[Place, Place, Place]
+Rotation = tuple[Turn, Turn, Turn]
+Colour = tuple[Share, Share, Share]
+
+
+def check_limits(part: Strict, *keys: str) -> None:
+    """Raise ValueError if the first of a pair of limits is not smaller than the second.
+
+    It must be smaller by a millionth of the greater.
+    """
+    for key in keys:
+        low, high = getattr(part, key)
+        if not high - low > 1e-6 * max(abs(low), abs(high)):
+            raise ValueError(
+                f'{key} [{low:g}, {high:g}]: the first must be smaller than the second'
+            )
+
+
+def check_bend(bend_rad: np.ndarray | float) -> None:
+    """Raise ValueError where a bend [rad] is more than ten turns."""
+    most_deg = float(np.degrees(np.abs(bend_rad).max()))
+    if not most_deg <= math.degrees(MOST_BEND_RAD):
+        raise ValueError(
+            f'it would bend by {most_deg:.4g} deg within its limits, more than 3600 deg: correct '
+            'lengths, limits or coefficients'
+        )
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One number of an actuation vector.
+
+    Attributes:
+        name: Its name.
+        unit: m, rad, Pa or N m.
+        low, high: Limits in that unit.
+    """
+
+    name: str
+    unit: str
+    low: float
+    high: float

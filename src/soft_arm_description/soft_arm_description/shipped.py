@@ -1,0 +1,75 @@
+"""Read robot, assembly and world files, by path or by the name of one that is shipped."""
+
+import importlib.resources
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from soft_arm_description.segments.values import Strict
+from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
+
+_SHOWN_PATH = 60  # characters
+_Model = TypeVar('_Model', bound=Strict)
+
+
+def shipped_files(folder: str) -> dict[str, Path]:
+    """YAML files in a folder of this package, by name."""
+    files = importlib.resources.files('soft_arm_description').joinpath(folder)
+    return {Path(str(f)).stem: Path(str(f)) for f in files.iterdir() if f.name.endswith('.yaml')}
+
+
+def file_path(what: str, name_or_path: str | Path) -> Path:
+    """Path of a file that is given by its path, or by its name among the shipped ones."""
+    return shipped_files(_folder(what)).get(str(name_or_path), Path(name_or_path))
+
+
+def load_model(
+    model: type[_Model],
+    what: str,
+    name_or_path: str | Path,
+    error: type[ValueError],
+    left_out: tuple[str, ...] = (),
+) -> _Model:
+    """Read and validate a file.
+
+    Args:
+        model: Its schema.
+        what: `robot`, `assembly` or `world`.
+        name_or_path: Name of a shipped one, or path of a YAML file.
+        error: What to raise.
+        left_out: As in `yaml_file.validation_message`.
+
+    Raises:
+        error: If the file is missing, is not YAML, or has a missing, unknown or impossible value;
+            one line.
+    """
+    text, names = str(name_or_path), ', '.join(sorted(shipped_files(_folder(what))))
+    path = file_path(what, name_or_path)
+    given = shown_path(text)
+    if not text or '\0' in text or os.path.isdir(path):
+        raise error(f'{what} file {given!r} is not a file: give the path of one, or one of {names}')
+    try:
+        content = read_yaml(path)
+    except OSError as failure:
+        raise error(
+            f'{what} file {given!r}: {failure.strerror}; give a path or one of {names}'
+        ) from failure
+    except YamlFileError as failure:
+        raise error(f'{given}: {failure}') from failure
+    if content is None:
+        raise error(f'{given}: the file is empty: begin with a copy of a shipped {what} file')
+    try:
+        return model.model_validate(content)
+    except ValidationError as failure:
+        raise error(f'{given}: {validation_message(failure, left_out)}') from failure
+
+
+def shown_path(text: str) -> str:
+    """The end of a path, for a message."""
+    return text if len(text) <= _SHOWN_PATH else f'..{text[-_SHOWN_PATH:]}'
+
+
+def _folder(what: str) -> str:
+    return {'robot': 'robots', 'assembly': 'assemblies', 'world': 'worlds'}[what]
