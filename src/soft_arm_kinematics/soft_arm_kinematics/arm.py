@@ -167,8 +167,8 @@ class Arm:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return theta [rad], phi [rad] and ell [m] of all segments, (..., n_segments), from arcs.
 
-        Bellows and torques give theta >= 0. The other kinds know their bending plane from the robot file or the
-        actuation (..., n): their theta has the sign of the bend in that plane.
+        Bellows and torques give theta >= 0. The other kinds know their bending plane from the robot
+        file or the actuation (..., n): their theta has the sign of the bend in that plane.
         """
         theta, phi, ell = pcc.polar_from_arcs(arcs)
         for i, (segment, columns) in enumerate(zip(self.robot.segments, self.columns, strict=True)):
