@@ -1,9 +1,13 @@
 #include "board_logic.h"
 
-#define STATE_COUNT 19
+/* State: pressures, drives, status, faults, uptime, heartbeat, overruns, supply, map_id. One fault for the pressure and one for the
+ * sensor of every channel, and three of the board: the faults are one word or, high word first, two. */
+#define FAULT_WORDS (2 * BOARD_CHANNELS + 3 > 16 ? 2 : 1)
+#define STATUS (2 * BOARD_CHANNELS)
+#define STATE_COUNT (STATUS + FAULT_WORDS + 6)
 #define SETTINGS_START 100
-#define SETTINGS_COUNT 24
-#define MAP_ID 0x5B06
+#define SETTINGS_COUNT (BOARD_CHANNELS + 18)
+#define MAP_ID (0x5B00 | BOARD_CHANNELS)
 #define FAULT_CLEAR_KEY 0xA55A
 
 #define TARGET_LIMIT 10000      /* 100 kPa */
@@ -13,13 +17,13 @@
 #define SUPPLY_MIN_MS 100
 #define TICK_BUDGET_MS 20
 
-#define FAULT_SENSOR_SHIFT 6
-#define FAULT_WATCHDOG (1u << 12)
-#define FAULT_SUPPLY (1u << 13)
-#define FAULT_FOREIGN_MASTER (1u << 14)
+#define FAULT_SENSOR_SHIFT BOARD_CHANNELS
+#define FAULT_WATCHDOG (1ul << 2 * BOARD_CHANNELS)
+#define FAULT_SUPPLY (2ul << 2 * BOARD_CHANNELS)
+#define FAULT_FOREIGN_MASTER (4ul << 2 * BOARD_CHANNELS)
 
-/* Settings after the six targets; the session, key and holder, is written as one block. */
-enum { HEARTBEAT = 6, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY, HOLDER = KEY + 2 };
+/* Settings after the targets; the session, key and holder, is written as one block. */
+enum { HEARTBEAT = BOARD_CHANNELS, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY, HOLDER = KEY + 2 };
 #define SESSION_WORDS (SETTINGS_COUNT - KEY)
 
 #define CODES_AHEAD 6           /* as many requests can be lost within the watchdog's time */
@@ -63,9 +67,9 @@ static void check_measurements(struct board *board, uint16_t dt_ms)
         board->over_ms[k] = board->pressure[k] > PRESSURE_LIMIT ? add_saturating(board->over_ms[k], dt_ms) : 0;
         board->sensor_ms[k] = board->pressure[k] < -PRESSURE_LIMIT ? add_saturating(board->sensor_ms[k], dt_ms) : 0;
         if (board->over_ms[k] >= PRESSURE_LIMIT_MS)
-            board->faults |= 1u << k;
+            board->faults |= 1ul << k;
         if (board->sensor_ms[k] >= PRESSURE_LIMIT_MS)
-            board->faults |= 1u << (FAULT_SENSOR_SHIFT + k);
+            board->faults |= 1ul << (FAULT_SENSOR_SHIFT + k);
     }
     board->supply_low_ms = board->mode != BOARD_VENT && board->supply < SUPPLY_MIN ? add_saturating(board->supply_low_ms, dt_ms) : 0;
     if (board->supply_low_ms >= SUPPLY_MIN_MS)
@@ -109,19 +113,21 @@ void board_tick(struct board *board, uint16_t dt_ms, const int16_t pressure[BOAR
 
 static uint16_t state(const struct board *board, uint16_t address)
 {
-    if (address < 6)
+    if (address < BOARD_CHANNELS)
         return (uint16_t)board->pressure[address];
-    if (address < 12)
-        return (uint16_t)((board->drive_pa[address - 6] + 100000) / 10);
-    switch (address) {
-    case 12:
+    if (address < STATUS)
+        return (uint16_t)((board->drive_pa[address - BOARD_CHANNELS] + 100000) / 10);
+    if (address == STATUS)
         return (board->mode == BOARD_RUN) | (board->mode == BOARD_HOLD) << 1 | (board->faults != 0) << 2 |
                (board->silence_ms != BOARD_FREE) << 3;
-    case 13: return board->faults;
-    case 14: return (uint16_t)(board->uptime_ms / 1000);
-    case 15: return board->heartbeat;
-    case 16: return board->overruns;
-    case 17: return (uint16_t)board->supply;
+    if (address < STATUS + FAULT_WORDS)
+        return (uint16_t)(board->faults >> 16);
+    switch (address - STATUS - FAULT_WORDS) {
+    case 0: return (uint16_t)board->faults;
+    case 1: return (uint16_t)(board->uptime_ms / 1000);
+    case 2: return board->heartbeat;
+    case 3: return board->overruns;
+    case 4: return (uint16_t)board->supply;
     default: return MAP_ID;
     }
 }

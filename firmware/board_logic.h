@@ -1,11 +1,17 @@
-/* Six-channel valve board: registers and safety, free of hardware. soft_arm_sim/devices/valve_board.py is the same in Python, and a test
- * sends both the same traffic. Pressures are gauge, in steps of 10 Pa; the register map is pneumatic_driver/maps/valve_board.yaml. */
+/* Valve board: registers and safety, free of hardware. soft_arm_sim/devices/valve_board.py is the same in Python, and a test sends both
+ * the same traffic. Pressures are gauge, in steps of 10 Pa; the register map is pneumatic_driver/maps/valve_board.yaml for six channels,
+ * and pneumatic_driver/valve_board_map.py says how it grows with their number. */
 #ifndef BOARD_LOGIC_H
 #define BOARD_LOGIC_H
 
 #include <stdint.h>
 
+#ifndef BOARD_CHANNELS
 #define BOARD_CHANNELS 6
+#endif
+#if BOARD_CHANNELS < 6 || BOARD_CHANNELS > 14
+#error "BOARD_CHANNELS must be 6 to 14"
+#endif
 #define BOARD_HOLDER_WORDS 10
 
 enum { BOARD_VENT = 0, BOARD_HOLD = 1, BOARD_RUN = 2 };
@@ -20,7 +26,8 @@ struct board {
     int16_t target[BOARD_CHANNELS];    /* [10 Pa] */
     int32_t drive_pa[BOARD_CHANNELS];  /* what the valves are asked for now */
     uint16_t heartbeat, enable, mode, watchdog_ms, slew_kpa_s;
-    uint16_t faults, overruns;
+    uint32_t faults;
+    uint16_t overruns;
     uint32_t uptime_ms;
     uint16_t silence_ms;               /* since the holder's last code; BOARD_FREE: nobody holds the board */
     uint16_t key[2], holder[BOARD_HOLDER_WORDS];

@@ -1,10 +1,11 @@
-/* Hardware of the valve board: Arduino Mega 2560 (16 MHz), six proportional valves, six DP-102A sensors, one supply sensor.
+/* Hardware of the valve board: Arduino Mega 2560 (16 MHz), for each channel a proportional valve and a DP-102A sensor, one supply sensor.
  *
  *   USB (UART0)           Modbus RTU slave, unit 1, 250000 baud 8N1 (0 % clock error at 16 MHz; 115200 has 2 %)
  *   D11 D12 D13 D5 D2 D3  valve set points, PWM 800 Hz, one count = 10 Pa, 10000 = ambient; each through a low-pass into 0..10 V
- *   A0..A5                DP-102A analogue outputs, 1..5 V for -100..+100 kPa, each through a divider to nine tenths, so that
+ *   D6 D7 D8 D46 D45 D44  set points of channels 6 to 11, if the board has more than six
+ *   A0, A1, ..            DP-102A analogue outputs, 1..5 V for -100..+100 kPa, each through a divider to nine tenths, so that
  *                         the converter can still see more than 100 kPa
- *   A6                    supply sensor, 1..5 V for 0..300 kPa, through the same divider
+ *   the pin after them    supply sensor, 1..5 V for 0..300 kPa, through the same divider; A6 of six channels
  *   D22                   valve power: high only while not vented. Needs a pull-down, and valves that vent without power:
  *                         during boot and reset every pin floats, and a PWM output at 0 V would mean full vacuum.
  */
@@ -15,12 +16,16 @@
 #include "board_logic.h"
 #include "modbus_rtu.h"
 
+#if BOARD_CHANNELS > 12
+#error "the Mega 2560 has 16-bit PWM pins for 12 channels"
+#endif
+
 #define UNIT 1
 #define BAUD 250000UL
 #define FRAME_GAP_TICKS 8       /* at least 1.75 ms, the gap that Modbus gives for every rate above 19200 baud, in ticks of 250 us */
 #define TICKS_PER_MS 4
 #define PWM_TOP 20000
-#define ADC_CHANNELS 7
+#define ADC_CHANNELS (BOARD_CHANNELS + 1)
 #define ADC_SAMPLES 16          /* summed: two more bits than the converter has, about 60 Pa */
 
 static volatile uint8_t received[RTU_FRAME_MAX];
@@ -63,7 +68,8 @@ ISR(ADC_vect)
             channel = channel + 1 < ADC_CHANNELS ? channel + 1 : 0;
             if (channel == 0)
                 adc_complete = 1;
-            ADMUX = _BV(REFS0) | channel;
+            ADMUX = _BV(REFS0) | (channel & 7);
+            ADCSRB = channel > 7 ? _BV(MUX5) : 0;
         }
     }
     ADCSRA |= _BV(ADSC);
@@ -80,6 +86,16 @@ static void start_hardware(void)
     OCR1A = OCR1B = OCR1C = OCR3A = OCR3B = OCR3C = PWM_TOP / 2;
     DDRB |= _BV(PB5) | _BV(PB6) | _BV(PB7);
     DDRE |= _BV(PE3) | _BV(PE4) | _BV(PE5);
+#if BOARD_CHANNELS > 6
+    TCCR4A = _BV(COM4A1) | _BV(COM4B1) | _BV(COM4C1) | _BV(WGM41);
+    TCCR4B = _BV(WGM43) | _BV(WGM42) | _BV(CS40);
+    TCCR5A = _BV(COM5A1) | _BV(COM5B1) | _BV(COM5C1) | _BV(WGM51);
+    TCCR5B = _BV(WGM53) | _BV(WGM52) | _BV(CS50);
+    ICR4 = ICR5 = PWM_TOP;
+    OCR4A = OCR4B = OCR4C = OCR5A = OCR5B = OCR5C = PWM_TOP / 2;
+    DDRH |= _BV(PH3) | _BV(PH4) | _BV(PH5);
+    DDRL |= _BV(PL3) | _BV(PL4) | _BV(PL5);
+#endif
 
     TCCR2A = _BV(WGM21);        /* every 250 us */
     TCCR2B = _BV(CS21) | _BV(CS20);
@@ -98,15 +114,14 @@ static void start_hardware(void)
 
 static void drive_valves(const struct board *board)
 {
+    static volatile uint16_t *const outputs[] = {&OCR1A, &OCR1B, &OCR1C, &OCR3A, &OCR3B, &OCR3C,
+                                                 &OCR4A, &OCR4B, &OCR4C, &OCR5A, &OCR5B, &OCR5C};
     uint16_t counts[BOARD_CHANNELS];
-    board_read(board, 6, BOARD_CHANNELS, counts);
+    uint8_t k;
+    board_read(board, BOARD_CHANNELS, BOARD_CHANNELS, counts);
     cli();                      /* 16-bit timer registers share one temporary byte with the interrupts */
-    OCR1A = counts[0];
-    OCR1B = counts[1];
-    OCR1C = counts[2];
-    OCR3A = counts[3];
-    OCR3B = counts[4];
-    OCR3C = counts[5];
+    for (k = 0; k < BOARD_CHANNELS; k++)
+        *outputs[k] = counts[k];
     sei();
     if (board->mode == BOARD_VENT)
         PORTA &= ~_BV(PA0);
@@ -131,7 +146,7 @@ static void measure_and_tick(struct board *board, uint16_t dt_ms)
     uint8_t k;
     for (k = 0; k < BOARD_CHANNELS; k++)
         pressure[k] = sensor(k, -10000, 10000);
-    board_tick(board, dt_ms, pressure, sensor(6, 0, 30000));
+    board_tick(board, dt_ms, pressure, sensor(BOARD_CHANNELS, 0, 30000));
 }
 
 static void answer_frame(struct board *board)

@@ -19,17 +19,19 @@ SI_PER_UNIT = {
     'V': 1.0,
     'mA': 1e-3,
 }
-_FORMATS = {'int16': '>h', 'uint16': '>H', 'int32': '>i', 'float32': '>f'}
+_FORMATS = {'int16': '>h', 'uint16': '>H', 'int32': '>i', 'uint32': '>I', 'float32': '>f'}
 _RAW_LIMITS = {
     'int16': (-(2**15), 2**15 - 1),
     'uint16': (0, 2**16 - 1),
     'int32': (-(2**31), 2**31 - 1),
+    'uint32': (0, 2**32 - 1),
 }
 
 Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$')]
 Address = Annotated[int, Field(ge=0, le=65535)]
 Count = Annotated[int, Field(ge=1, le=125)]
 Bit = Annotated[int, Field(ge=0, le=15)]
+Flag = Annotated[int, Field(ge=0, le=31)]  # bit of a register of one or two words
 Pair = Annotated[tuple[float, float], Field(strict=False)]
 
 
@@ -47,7 +49,7 @@ class Register(Strict):
     """
 
     addr: Address
-    type: Literal['int16', 'uint16', 'int32', 'float32']
+    type: Literal['int16', 'uint16', 'int32', 'uint32', 'float32']
     scale: float = 1.0
     offset: float = 0.0
     unit: str = ''
@@ -58,7 +60,7 @@ class Register(Strict):
     bit: Bit | None = None
     count: Count = 1
     names: dict[Name, int] = {}
-    flags: dict[Name, Bit] = {}
+    flags: dict[Name, Flag] = {}
 
     @model_validator(mode='after')
     def _check(self) -> Self:
@@ -68,10 +70,15 @@ class Register(Strict):
             raise ValueError('scale 0 loses every value: give the unit per count')
         if 'w' in self.access and (self.range is None or self.safe is None):
             raise ValueError('a register that is written needs range and safe')
+        types = {'uint16', 'uint32'} if self.bit is None else {'uint16'}
         if (self.flags or self.bit is not None) and (
-            self.type != 'uint16' or self.scale != 1 or self.offset != 0 or self.count != 1
+            self.type not in types or self.scale != 1 or self.offset != 0 or self.count != 1
         ):
-            raise ValueError('bits need type uint16, scale 1, offset 0 and count 1')
+            raise ValueError(
+                'bits need type uint16 (flags: or uint32), scale 1, offset 0 and count 1'
+            )
+        if self.flags and max(self.flags.values()) >= 16 * self.words:
+            raise ValueError(f'flag {max(self.flags.values())}: {self.type} has {16 * self.words}')
         if (
             self.bit is not None
             and self.range is not None
@@ -108,7 +115,7 @@ class Register(Strict):
     @property
     def words_each(self) -> int:
         """Number of 16-bit words of one value."""
-        return 2 if self.type in ('int32', 'float32') else 1
+        return 2 if self.type in ('int32', 'uint32', 'float32') else 1
 
     @property
     def words(self) -> int:

@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 FIRMWARE = Path(__file__).resolve().parents[3] / 'firmware'
-CHANNELS, FRAME_MAX = 6, 256
+FRAME_MAX = 256
 
 
-def build_library(build: Path) -> ctypes.CDLL:
+def build_library(build: Path, channels: int = 6) -> ctypes.CDLL:
     if shutil.which('cc') is None or shutil.which('make') is None:
         pytest.skip('needs a C compiler (cc) and make: apt-get install build-essential')
     done = subprocess.run(
-        ['make', '-C', str(FIRMWARE), f'BUILD={build}', 'host'],
+        ['make', '-C', str(FIRMWARE), f'BUILD={build}', f'CHANNELS={channels}', 'host'],
         capture_output=True,
         text=True,
         timeout=60,
@@ -50,7 +50,7 @@ class CBoard:
             self._library.board_tick(
                 self._state,
                 ctypes.c_uint16(dt_ms),
-                (ctypes.c_int16 * CHANNELS)(*pressures),
+                (ctypes.c_int16 * len(pressures))(*pressures),
                 ctypes.c_int16(supply),
             )
 
@@ -131,5 +131,5 @@ class PtySlave:
         self.uptime_ms += dt_ms
         counts = [int(p / 10) for p in self._plant.sensor_pressures_pa()]
         self.board.tick(dt_ms, counts, 20_000)
-        drives = self.board.read(6, CHANNELS)
+        drives = self.board.read(6, 6)
         self._plant.set_valve_targets_pa([10.0 * (d - 10_000) for d in drives])

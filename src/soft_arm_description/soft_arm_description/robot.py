@@ -271,6 +271,11 @@ class Robot(Strict):
         return channels
 
     @property
+    def least_channels(self) -> int:
+        """Number of channels that a device must have to drive every chamber."""
+        return max(len(self.chambers), 1 + max(self.channels.values(), default=-1))
+
+    @property
     def _bellows(self) -> list[BellowsSegment]:
         return [s for s in self.segments if isinstance(s, BellowsSegment)]
 

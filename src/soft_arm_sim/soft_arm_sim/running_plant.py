@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_physics.plant import Plant
-from soft_arm_sim.devices.valve_board import CHANNELS
+from soft_arm_sim.devices.valve_board import LEAST_CHANNELS, MOST_CHANNELS
 from soft_arm_sim.errors import SimulationError
 
 PERIOD_S = 0.004
@@ -27,15 +27,21 @@ class RunningPlant:
 
     Args:
         plant: The plant to step.
-        channels: Number of the board's channels; those without a chamber read ambient pressure.
+
+    Attributes:
+        channels: Number of the board's channels: 6, or as many more as the robot needs. Those
+            without a chamber read ambient pressure.
 
     Raises:
-        RobotFileError: If the robot's chambers do not fit on these channels.
+        RobotFileError: If no valve board has a channel for each of the robot's chambers.
     """
 
-    def __init__(self, plant: Plant, channels: int = CHANNELS):
-        self._channel_of_chamber = plant.robot.channels_of('register map valve_board', channels)
-        self._plant, self._channels = plant, channels
+    def __init__(self, plant: Plant):
+        self.channels = min(max(LEAST_CHANNELS, plant.robot.least_channels), MOST_CHANNELS)
+        self._channel_of_chamber = plant.robot.channels_of(
+            'register map valve_board', self.channels
+        )
+        self._plant = plant
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name='plant', daemon=True)
@@ -74,7 +80,7 @@ class RunningPlant:
 
     def sensor_pressures_pa(self) -> np.ndarray:
         """Return the pressures read by the board's sensors [Pa] gauge, by channel."""
-        pressures = np.zeros(self._channels)
+        pressures = np.zeros(self.channels)
         pressures[self._channel_of_chamber] = self._plant.sensor_pressures_pa()
         return pressures
 

@@ -31,11 +31,11 @@ from pneumatic_driver.command_arbiter import CommandArbiter
 from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, PneumaticDriverError
-from pneumatic_driver.register_map import load_map
 from pneumatic_driver.ros.conversions import driver_status, pressures_message
 from pneumatic_driver.ros.driver_lifecycle import DriverLifecycleNode
 from pneumatic_driver.ros.driver_parameters import DriverParameters
 from pneumatic_driver.ros.log_bridge import LogBridge
+from pneumatic_driver.valve_board_map import map_for
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos, runner
@@ -60,10 +60,12 @@ class PneumaticDriverNode(DriverLifecycleNode):
         self._log_bridge = LogBridge('pneumatic_driver', self.get_logger())
         self._refused, self._notices, self._published = 0, [], None
         self._arbiter = CommandArbiter(p.command_timeout_s)
+        robot = load_robot(p.robot)
         device = device(
-            load_map(p.map).with_link(p.host, p.port, p.serial_device), p.accept_unverified_map
+            map_for(p.map, robot).with_link(p.host, p.port, p.serial_device),
+            p.accept_unverified_map,
         )
-        self._channels = ChannelMap(load_robot(p.robot), device.map.device.name, device.channels)
+        self._channels = ChannelMap(robot, device.map.device.name, device.channels)
         self._wake = self.create_guard_condition(self._on_driver)
         self._driver = Driver(
             device, p.rate_hz, p.command_timeout_s, lambda _: self._wake.trigger(), self._notice

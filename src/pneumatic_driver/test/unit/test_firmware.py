@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.hold import Hold, name_text
 from pneumatic_driver.register_map import load_map
+from pneumatic_driver.valve_board_map import with_channels
 from soft_arm_sim.devices.valve_board import BoardLogic
 
 from ..boards import Host
@@ -170,17 +172,72 @@ def test_c_and_python_agree_on_every_edge_of_every_setting(library):
             )
 
 
-def test_map_names_the_registers_that_the_firmware_has(library):
-    register_map = load_map('valve_board')
-    board = CBoard(library)
+def random_traffic(random: Random, board, channels: int) -> list:
+    """Random traffic at and around the addresses of a board of any size, mostly its holder's."""
+    heartbeat = 100 + channels
+    HOLD.code = board.read(heartbeat, 1)[0]
+    beat = HOLD.next_code()
+    answers = [board.write(heartbeat + 6, [*HOLD.key, *range(10)])] if random.random() < 0.1 else []
+    address = random.choice([100, heartbeat, random.randint(95, 120 + channels)])
+    words = [random.choice([*EDGES, (1 << channels) - 1]) for _ in range(random.randint(0, 3))]
+    if random.random() < 0.3:
+        address, words = heartbeat, [beat, (1 << channels) - 1, 2]
+    elif random.random() < 0.5:
+        address, words = 100, [random.randint(0, 10_001) for _ in range(channels)] + [beat]
+    answers += [board.write(address, words), board.write(heartbeat, [HOLD.next_code()])]
+    if random.random() < 0.2:
+        answers.append(board.write(heartbeat, [HOLD.next_code(), 0, 0, 250, 0xA55A, 5000]))
+    pressures = [random.choice(MEASURED) if random.random() < 0.01 else 0 for _ in range(channels)]
+    board.tick(random.choice([5, 20]), pressures, SUPPLY)
+    return answers + [board.read(random.randint(0, 120), random.randint(1, 30))]
+
+
+@pytest.mark.parametrize('channels', [6, 7, 9, 14])
+def test_c_and_python_are_the_same_board_for_any_number_of_channels(tmp_path, channels):
+    library = build_library(tmp_path, channels)
+    state = 2 * channels + (8 if channels > 6 else 7)
+    ran = 0
+    for seed in range(10):
+        c_board, py_board = CBoard(library), BoardLogic(channels)
+        for step in range(200):
+            given = f'{seed}/{step}'
+            assert random_traffic(Random(given), c_board, channels) == random_traffic(
+                Random(given), py_board, channels
+            ), given
+            assert c_board.read(0, state) == py_board.read(0, state), given
+            assert c_board.read(100, channels + 18) == py_board.read(100, channels + 18), given
+            ran += any(py_board.drives_pa)
+    assert ran > 100 and c_board.read(0, state + 1) == py_board.read(0, state + 1) == 2
+
+
+@pytest.mark.parametrize('channels', [6, 7, 9, 14])
+def test_map_names_the_registers_that_the_firmware_has(tmp_path, channels):
+    register_map = with_channels(load_map('valve_board'), channels)
+    board = CBoard(build_library(tmp_path, channels))
     last = {r.addr + r.words for r in register_map.registers.values()}
     for name, register in register_map.registers.items():
         assert isinstance(board.read(register.addr, register.words), list), name
         if register.access == 'r':
             assert board.write(register.addr, [0] * register.words) == 2, name
-    assert max(last) == 124 and board.read(124, 1) == 2
-    values = register_map.decode(0, board.read(0, 19))
-    assert values['map_id'] == register_map.identity.value
+    assert max(last) == 118 + channels and board.read(118 + channels, 1) == 2
+    values = register_map.decode(0, board.read(0, register_map.polls[0].count))
+    assert values['map_id'] == register_map.identity.value == 0x5B00 + channels
+    board.tick(20, [0] * (channels - 1) + [-32_768], SUPPLY)
+    faults = register_map.decode(0, board.read(0, register_map.polls[0].count))['faults']
+    assert [name for name, latched in faults.items() if latched] == [f'sensor_{channels - 1}']
+    enable = register_map.registers['enable']
+    assert board.write(enable.addr, [int(enable.range[1])]) == 0
+    assert board.write(enable.addr, [int(enable.range[1]) + 1]) == 3
+
+
+def test_the_map_of_six_channels_is_the_shipped_one():
+    shipped = load_map('valve_board')
+    assert with_channels(shipped, 6) == shipped
+
+
+def test_a_board_that_nobody_can_build_has_no_map():
+    with pytest.raises(RegisterMapError, match='15 channels: a valve board has 6 to 14'):
+        with_channels(load_map('valve_board'), 15)
 
 
 @pytest.mark.parametrize('name', ['target', 'enable', 'mode', 'watchdog', 'slew', 'fault_clear'])
@@ -400,9 +457,10 @@ def test_rtu_survives_any_bytes(library, data):
     shutil.which('avr-gcc') is None,
     reason='needs the AVR compiler: apt-get install gcc-avr avr-libc binutils-avr',
 )
-def test_compiles_for_the_mega_without_warnings(tmp_path: Path):
+@pytest.mark.parametrize('channels', [6, 12])
+def test_compiles_for_the_mega_without_warnings(tmp_path: Path, channels):
     done = subprocess.run(
-        ['make', '-C', str(FIRMWARE), f'BUILD={tmp_path}'],
+        ['make', '-C', str(FIRMWARE), f'BUILD={tmp_path}', f'CHANNELS={channels}'],
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,7 +1,8 @@
-"""Emulated six-channel valve board: a Modbus TCP server that behaves as firmware/board_logic.c.
+"""Emulated valve board: a Modbus TCP server that behaves as firmware/board_logic.c.
 
 `BoardLogic` is the firmware's logic, register for register and in whole numbers, without sockets
-and clocks. `ValveBoard` serves it on a port and connects it to a plant.
+and clocks. `ValveBoard` serves it on a port and connects it to a plant. The addresses follow from
+the number of channels as `pneumatic_driver.valve_board_map` says; constants here are those of six.
 """
 
 from typing import Protocol
@@ -11,18 +12,17 @@ import numpy as np
 from soft_arm_sim.devices.modbus_pdu import BUSY, DEVICE_FAILURE, ILLEGAL_ADDRESS, ILLEGAL_VALUE
 from soft_arm_sim.devices.modbus_server import ModbusDevice
 
-CHANNELS = 6
+LEAST_CHANNELS, MOST_CHANNELS = 6, 14
 PA_PER_COUNT = 10
 VENT, HOLD, RUN = range(3)
-SETTINGS_START, SETTINGS_COUNT = 100, 24
-# settings after the six targets; key and holder are one block
-HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY = range(6, 13)
-HOLDER = KEY + 2
-HOLDER_WORDS = SETTINGS_COUNT - HOLDER
-MAP_ID = 0x5B06
+SETTINGS_START = 100
+# settings after the targets; key and holder are one block
+HEARTBEAT, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY = range(7)
+HOLDER, HOLDER_WORDS = KEY + 2, 10
+MAP_ID = 0x5B00  # plus the number of channels
 FAULT_CLEAR_KEY = 0xA55A
-FAULT_WATCHDOG, FAULT_SUPPLY, FAULT_SENSOR_SHIFT = 1 << 12, 1 << 13, 6
-FAULT_FOREIGN_MASTER = 1 << 14
+# bits of the faults, after one for the pressure and one for the sensor of every channel
+WATCHDOG_TRIPPED, SUPPLY_LOW, FOREIGN_MASTER = range(3)
 CODES_AHEAD = 6  # as many requests can be lost within the watchdog's time
 
 TARGET_LIMIT = 10_000
@@ -33,7 +33,6 @@ _UINT16 = 0xFFFF
 
 _ALLOWED = {
     HEARTBEAT: range(0x10000),
-    ENABLE: range(1 << CHANNELS),
     MODE: range(RUN + 1),
     WATCHDOG: range(50, 301),
     FAULT_CLEAR: (FAULT_CLEAR_KEY,),
@@ -45,10 +44,10 @@ class Plant(Protocol):
     """The plant at the board's valves and sensors; called from the board's thread."""
 
     def set_valve_targets_pa(self, targets_pa: np.ndarray) -> None:
-        """Set the pressures commanded to the valves [Pa] gauge, shape (6,)."""
+        """Set the pressures commanded to the valves [Pa] gauge, shape (channels,)."""
 
     def sensor_pressures_pa(self) -> np.ndarray:
-        """Return the readings of the sensors [Pa] gauge, shape (6,)."""
+        """Return the readings of the sensors [Pa] gauge, shape (channels,)."""
 
 
 def _int16(word: int) -> int:
@@ -64,15 +63,23 @@ class BoardLogic:
     a fault. Silence ends the hold.
     """
 
-    def __init__(self) -> None:
-        self.pressures = [0] * CHANNELS
+    def __init__(self, channels: int = LEAST_CHANNELS) -> None:
+        self.channels = channels
+        self.pressures = [0] * channels
         self.supply = 0
         self.heartbeat, self.watchdog_ms, self.slew_kpa_s = 0, 300, 2000
         self.faults, self.overruns, self.uptime_ms = 0, 0, 0
         self.supply_low_ms = 0
-        self._over_ms, self._sensor_ms = [0] * CHANNELS, [0] * CHANNELS
+        self._over_ms, self._sensor_ms = [0] * channels, [0] * channels
         self._vent()
         self._release()
+
+    @property
+    def _fault_words(self) -> int:
+        return 1 if 2 * self.channels + 3 <= 16 else 2
+
+    def _fault(self, bit: int) -> int:
+        return 1 << (2 * self.channels + bit)
 
     def _release(self) -> None:
         self.held, self.silence_ms = False, 0  # silence counts from the holder's last code
@@ -80,8 +87,8 @@ class BoardLogic:
 
     def _vent(self) -> None:
         self.mode, self.enable = VENT, 0
-        self.targets = [0] * CHANNELS
-        self.drives_pa = [0] * CHANNELS
+        self.targets = [0] * self.channels
+        self.drives_pa = [0] * self.channels
 
     def tick(self, dt_ms: int, pressures: list[int], supply: int) -> None:
         """Run one pass of the board's loop, `dt_ms` after the last, on new readings [10 Pa]."""
@@ -92,7 +99,7 @@ class BoardLogic:
         self._check_measurements(dt_ms)
         self.silence_ms += dt_ms
         if self.held and self.silence_ms >= self.watchdog_ms:
-            self.faults |= FAULT_WATCHDOG if self.mode != VENT else 0
+            self.faults |= self._fault(WATCHDOG_TRIPPED) if self.mode != VENT else 0
             self._release()
         if self.faults:
             self._vent()
@@ -109,11 +116,11 @@ class BoardLogic:
             if self._over_ms[k] >= PRESSURE_LIMIT_MS:
                 self.faults |= 1 << k
             if self._sensor_ms[k] >= PRESSURE_LIMIT_MS:
-                self.faults |= 1 << (FAULT_SENSOR_SHIFT + k)
+                self.faults |= 1 << (self.channels + k)
         low = self.mode != VENT and self.supply < SUPPLY_MIN
         self.supply_low_ms = min(self.supply_low_ms + dt_ms, _UINT16) if low else 0
         if self.supply_low_ms >= SUPPLY_MIN_MS:
-            self.faults |= FAULT_SUPPLY
+            self.faults |= self._fault(SUPPLY_LOW)
 
     def _move_drives(self, dt_ms: int) -> None:
         step_pa = self.slew_kpa_s * dt_ms  # kPa/s times ms is Pa
@@ -134,12 +141,13 @@ class BoardLogic:
             *self.pressures,
             *drives,
             status,
+            *([self.faults >> 16] if self._fault_words == 2 else []),
             self.faults,
             self.uptime_ms // 1000,
             self.heartbeat,
             self.overruns,
             self.supply,
-            MAP_ID,
+            MAP_ID | self.channels,
         ]
 
     def _settings(self) -> list[int]:
@@ -170,12 +178,12 @@ class BoardLogic:
         """
         if not 1 <= len(values) <= 123:
             return ILLEGAL_VALUE
-        first = address - SETTINGS_START
-        if first == KEY and len(values) == SETTINGS_COUNT - KEY:
+        first = address - SETTINGS_START - self.channels  # negative: a target
+        if first == KEY and len(values) == 2 + HOLDER_WORDS:
             return self._claim(values)
         if self.held and not self._from_holder(first, values):
             return self._foreign_write(first, values)
-        if first < 0 or first + len(values) > SETTINGS_COUNT:
+        if first < -self.channels or first + len(values) > HOLDER + HOLDER_WORDS:
             return ILLEGAL_ADDRESS
         settings = list(enumerate(values, start=first))
         for index, value in settings:
@@ -204,7 +212,7 @@ class BoardLogic:
 
     def _foreign_write(self, first: int, values: list[int]) -> int:
         if self.mode != VENT:
-            self.faults |= FAULT_FOREIGN_MASTER
+            self.faults |= self._fault(FOREIGN_MASTER)
             self._vent()
         only_vents = first in (ENABLE, MODE) and first + len(values) == MODE + 1 and not any(values)
         return 0 if only_vents else BUSY  # anybody may vent the board
@@ -212,6 +220,8 @@ class BoardLogic:
     def _refuse(self, index: int, value: int) -> int:
         if index < HEARTBEAT:
             return 0 if -TARGET_LIMIT <= _int16(value) <= TARGET_LIMIT else ILLEGAL_VALUE
+        if index == ENABLE:
+            return 0 if value < 1 << self.channels else ILLEGAL_VALUE
         if index not in _ALLOWED:
             return ILLEGAL_ADDRESS  # a part of the session
         if value not in _ALLOWED[index]:
@@ -224,7 +234,7 @@ class BoardLogic:
 
     def _set(self, index: int, value: int) -> None:
         if index < HEARTBEAT:
-            self.targets[index] = _int16(value)
+            self.targets[index] = _int16(value)  # counted from the end: index is negative
         elif index == HEARTBEAT:
             self.silence_ms, self.heartbeat = 0, value
         elif index == ENABLE:
@@ -256,6 +266,7 @@ class ValveBoard(ModbusDevice):
         port: TCP port; 0 takes a free one, see `port` after `start`.
         tick_period_s: Period of the board's loop [s].
         supply_pa: Supply pressure that the board measures [Pa] gauge.
+        channels: Number of its channels, 6 to 14.
     """
 
     def __init__(
@@ -265,8 +276,9 @@ class ValveBoard(ModbusDevice):
         port: int = 5020,
         tick_period_s: float = 0.005,
         supply_pa: float = 200e3,
+        channels: int = LEAST_CHANNELS,
     ):
-        self.plant, self.logic, self.supply_pa = plant, BoardLogic(), supply_pa
+        self.plant, self.logic, self.supply_pa = plant, BoardLogic(channels), supply_pa
         self._rest_s = 0.0
         super().__init__('valve_board', self.logic, (3, 4, 6, 16, 23), host, port, tick_period_s)
 
@@ -288,4 +300,4 @@ class ValveBoard(ModbusDevice):
 
     def power_off(self) -> None:
         """Cut the power of the valves, which vents them."""
-        self.plant.set_valve_targets_pa(np.zeros(CHANNELS))
+        self.plant.set_valve_targets_pa(np.zeros(self.logic.channels))

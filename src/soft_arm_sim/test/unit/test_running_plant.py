@@ -69,18 +69,29 @@ def test_an_arm_of_one_module_leaves_the_other_channels_at_ambient():
     assert isinstance(board.logic.read(0, 19), list) and len(board.logic.read(0, 19)) == 19
 
 
+def test_a_larger_arm_gets_a_larger_board():
+    running = RunningPlant(Plant(modules(3, (8, 0, 1, 2, 3, 4, 5, 6, 7)), IDEAL, 0))
+    board = ValveBoard(running, channels=running.channels)
+    assert running.channels == 9
+    running.set_valve_targets_pa(1e3 * np.arange(9))
+    running._plant.settle()
+    board.tick(0.005)
+    assert board.logic.read(0, 9) == pytest.approx(100 * np.arange(9), abs=2)
+    assert board.logic.read(25, 1) == [0x5B09]
+
+
 @pytest.mark.parametrize(
     ('robot', 'words'),
     [
         (
-            modules(3, tuple(range(9))),
-            "'two_module_arm' has 9 chambers, register map valve_board has 6 channels: "
+            modules(5, tuple(range(15))),
+            "'two_module_arm' has 15 chambers, register map valve_board has 14 channels: "
             'it needs a device with more',
         ),
         (
-            modules(1, (4, 5, 6)),
-            'uses channel 6, register map valve_board has 6 channels, 0 to 5: correct `channels` '
-            'in the robot file',
+            modules(1, (4, 5, 14)),
+            'uses channel 14, register map valve_board has 14 channels, 0 to 13: correct '
+            '`channels` in the robot file',
         ),
         (modules(2), 'does not say which channel each chamber hangs on'),
     ],

@@ -10,10 +10,7 @@ from pymodbus.client import AsyncModbusTcpClient
 from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread, PortInUseError
 from soft_arm_sim.devices.valve_board import FAULT_CLEAR_KEY as KEY_OF_FAULTS
 from soft_arm_sim.devices.valve_board import (
-    FAULT_FOREIGN_MASTER,
-    FAULT_WATCHDOG,
     HOLD,
-    MAP_ID,
     RUN,
     VENT,
     BoardLogic,
@@ -22,6 +19,7 @@ from soft_arm_sim.devices.valve_board import (
 
 pytestmark = pytest.mark.real_time
 
+FAULT_WATCHDOG, FAULT_FOREIGN_MASTER, MAP_ID = 1 << 12, 1 << 14, 0x5B06  # of six channels
 SUPPLY = 20_000
 STILL = [0] * 6
 ENABLE, MODE, WATCHDOG, KEY, SLEW = 107, 108, 109, 110, 111
