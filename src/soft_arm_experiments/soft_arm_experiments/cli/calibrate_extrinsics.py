@@ -12,7 +12,7 @@ from soft_arm_description.calibration import Measurement, save_calibration, save
 from soft_arm_description.command_line import CommandLine, input_file, output_file, positive_count
 from soft_arm_description.rig import VIRTUAL, Devices, Rig, RigError, load_rig
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
-from soft_arm_sim.cameras.parameters import load_calibration_jig
+from soft_arm_sim.cameras.placement import jig_for
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.points import COLUMNS, read_correspondences, read_jig
 from soft_arm_vision.errors import VisionError
@@ -112,12 +112,12 @@ def _measure(
             f'the positions of the pegs of rig {rig.name!r} are not known: give them with --jig, '
             'or correspondences with --points'
         )
-    pegs_m = read_jig(args.jig) if args.jig else np.array(load_calibration_jig().pegs_m)
+    pegs_m = read_jig(args.jig) if args.jig else np.array(jig_for(robot).pegs_m)
     order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
     from soft_arm_experiments.ros.jig_session import JigSession  # --help and --points need no ROS
 
     centres_m = []
-    with JigSession(ring_of(robot), virtual) as session:
+    with JigSession(ring_of(robot), virtual, args.robot) as session:
         if virtual:
             print(
                 'virtual rig: started'

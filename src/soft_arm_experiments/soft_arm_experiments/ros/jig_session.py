@@ -34,6 +34,7 @@ class JigSession(Session):
         ring: The ring that is measured.
         virtual: Whether to move the ring of the virtual rig. If none runs, one is started and
             stopped at the end.
+        robot: Robot file of the virtual rig that is started.
         namespace: Namespace of the virtual rig.
         camera: Namespace of the camera's topics.
     """
@@ -42,6 +43,7 @@ class JigSession(Session):
         self,
         ring: Ring,
         virtual: bool,
+        robot: str,
         namespace: str = 'soft_arm',
         camera: str = '/camera/camera',
     ):
@@ -49,7 +51,7 @@ class JigSession(Session):
             'calibrate_extrinsics', remedy='are the camera and the rig running?', error=VisionError
         )
         self._rig_namespace, self._camera = f'/{namespace}', camera
-        self._virtual = virtual
+        self._virtual, self._robot = virtual, robot
         self._detector = RingDetector(ring)
         self._rig: subprocess.Popen | None = None
         self._pair: NewestPair | None = None
@@ -165,6 +167,7 @@ class JigSession(Session):
             [
                 *('softarm', 'run', 'soft_arm_sim', 'virtual_rig', '--ros-args'),
                 *('-r', f'__ns:={self._rig_namespace}', '-p', 'modbus_port:=0'),
+                *('-p', f'robot:={self._robot}'),
             ],
             start_new_session=True,
             stdin=subprocess.DEVNULL,

@@ -10,9 +10,10 @@ from soft_arm_description.robot import BellowsSegment, Ring, Robot
 from soft_arm_physics.arm_model import bellows_of, build_arm, ring_of
 from soft_arm_sim.cameras.offscreen import add_camera
 from soft_arm_sim.cameras.parameters import CameraParameters
+from soft_arm_sim.cameras.placement import scale_for
 
 RING_FACETS = 128  # facets deviate by 0.014 mm on a ring of 45 mm
-TABLE_Z_M = 0.47
+TABLE_Z_M = 0.47  # these three for an arm of the shipped reach
 WALL_DISTANCE_M = 0.55
 TILE_M = 0.3
 BELLOWS_COLOURS = ([0.16, 0.16, 0.19, 1.0], [0.10, 0.10, 0.12, 1.0])
@@ -142,6 +143,7 @@ def _add_tiles(
     centre: np.ndarray,
     across: np.ndarray,
     along: np.ndarray,
+    tile_m: float,
     quat: list[float],
     size: list[float],
     colours: tuple[list[float], list[float]],
@@ -154,8 +156,8 @@ def _add_tiles(
         for k in range(count[1]):
             place = (
                 centre
-                + (i - (count[0] - 1) / 2) * TILE_M * across
-                + (k - (count[1] - 1) / 2) * TILE_M * along
+                + (i - (count[0] - 1) / 2) * tile_m * across
+                + (k - (count[1] - 1) / 2) * tile_m * along
             )
             spec.worldbody.add_geom(
                 type=_GEOM.mjGEOM_BOX,
@@ -168,18 +170,21 @@ def _add_tiles(
 
 def _add_room(spec: mujoco.MjSpec, robot: Robot, camera_position_m: np.ndarray) -> None:
     world = spec.worldbody
+    scale = scale_for(robot)
+    table_z_m, tile_m = TABLE_Z_M * scale, TILE_M * scale
     away = -camera_position_m * [1, 1, 0]
     away = away / np.linalg.norm(away)
     across = np.array([-away[1], away[0], 0.0])
     half_yaw = np.arctan2(away[1], away[0]) / 2
     turn = [np.cos(half_yaw), 0, 0, np.sin(half_yaw)]
-    half = TILE_M / 2
+    half = tile_m / 2
     _add_tiles(
         spec,
         (8, 6),
-        centre=away * WALL_DISTANCE_M,
+        centre=away * WALL_DISTANCE_M * scale,
         across=across,
         along=np.array([0.0, 0.0, 1.0]),
+        tile_m=tile_m,
         quat=turn,
         size=[0.02, half, half],
         colours=([0.74, 0.76, 0.78], [0.70, 0.72, 0.75]),
@@ -187,9 +192,10 @@ def _add_room(spec: mujoco.MjSpec, robot: Robot, camera_position_m: np.ndarray) 
     _add_tiles(
         spec,
         (8, 8),
-        centre=np.array([0, 0, TABLE_Z_M + 0.02]),
+        centre=np.array([0, 0, table_z_m + 0.02]),
         across=across,
         along=away,
+        tile_m=tile_m,
         quat=turn,
         size=[half, half, 0.02],
         colours=([0.56, 0.47, 0.38], [0.52, 0.43, 0.35]),
@@ -211,16 +217,16 @@ def _add_room(spec: mujoco.MjSpec, robot: Robot, camera_position_m: np.ndarray) 
     for shape, size, depth, side, height, colour in clutter:
         world.add_geom(
             type=shape,
-            size=size,
-            pos=[*(away * depth + across * side)[:2], TABLE_Z_M - height],
+            size=(scale * np.array(size)).tolist(),
+            pos=[*(scale * (away * depth + across * side))[:2], table_z_m - scale * height],
             quat=turn,
             rgba=colour,
         )
     for side in (-0.6, 0.7):
-        position = -away * 0.5 + across * side + np.array([0, 0, -0.4])
+        position = scale * (-away * 0.5 + across * side + np.array([0, 0, -0.4]))
         world.add_light(
             pos=position,
-            dir=np.array([0, 0, 0.25]) - position,
+            dir=scale * np.array([0, 0, 0.25]) - position,
             castshadow=False,
             diffuse=[0.55] * 3,
             specular=[0.1] * 3,

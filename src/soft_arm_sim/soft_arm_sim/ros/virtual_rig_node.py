@@ -25,7 +25,8 @@ from soft_arm_node_kit.runner import run
 from soft_arm_physics.plant import Plant
 from soft_arm_physics.plant_parameters import SHIPPED, load_plant_parameters
 from soft_arm_sim.cameras.camera import VirtualCamera
-from soft_arm_sim.cameras.parameters import CONFIG, load_calibration_jig, load_camera_parameters
+from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
+from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread
 from soft_arm_sim.devices.valve_board import ValveBoard
 from soft_arm_sim.errors import SimulationError
@@ -49,10 +50,14 @@ class VirtualRigParameters:
     plant_file: str = parameter(str(SHIPPED), 'valves, sensors, material, mismatch')
     plant_seed: int = parameter(1, 'draws the mismatch of this arm', minimum=0)
     camera_file: str = parameter(
-        '', 'YAML file with the intrinsics, mounting and noise of the camera; empty: a D435i'
+        '',
+        'YAML file with the intrinsics, mounting and noise of the camera; empty: a D435i, placed '
+        'for the robot',
     )
     camera_name: str = parameter('camera', 'name of the camera, with which its frames begin')
-    jig_file: str = parameter(str(CONFIG / 'calibration_jig.yaml'), 'pegs that hold the ring')
+    jig_file: str = parameter(
+        '', 'YAML file with the pegs that hold the ring; empty: nine, placed for the robot'
+    )
     modbus_port: int = parameter(
         5020, 'TCP port of the valve board on 127.0.0.1', minimum=0, maximum=65535
     )
@@ -111,8 +116,10 @@ class VirtualRigNode(Node):
         self._frame = robot.base.frame
         plant = Plant(robot, load_plant_parameters(parameters.plant_file), parameters.plant_seed)
         camera_parameters, jig = (
-            load_camera_parameters(parameters.camera_file or CONFIG / 'virtual_camera.yaml'),
-            load_calibration_jig(parameters.jig_file),
+            load_camera_parameters(parameters.camera_file)
+            if parameters.camera_file
+            else camera_for(robot),
+            load_calibration_jig(parameters.jig_file) if parameters.jig_file else jig_for(robot),
         )
         with ExitStack() as devices:  # what has been opened is closed when the next cannot be
             self._camera = VirtualCamera(robot, camera_parameters, jig, parameters.plant_seed)
@@ -120,7 +127,9 @@ class VirtualRigNode(Node):
             self._plant = RunningPlant(plant)
             self._plant.start()
             devices.callback(self._plant.stop)
-            board = ValveBoard(self._plant, port=parameters.modbus_port)
+            board = ValveBoard(
+                self._plant, port=parameters.modbus_port, channels=self._plant.channels
+            )
             self._server = DeviceThread(board)
             self._server.start()
             devices.callback(self._server.stop, RELEASE_S)

@@ -1,0 +1,40 @@
+"""Where the virtual camera and the jig stand for a robot.
+
+The shipped files place them for an arm of `SHIPPED_REACH_M`. For a longer arm they, and the room,
+stand further away in proportion, so that the whole arm is in view.
+"""
+
+import numpy as np
+
+from soft_arm_description.robot import Robot
+from soft_arm_sim.cameras.parameters import (
+    CalibrationJig,
+    CameraParameters,
+    load_calibration_jig,
+    load_camera_parameters,
+)
+
+SHIPPED_REACH_M = 0.39  # of the arm for which the shipped files place camera and jig
+
+
+def scale_for(robot: Robot) -> float:
+    """Return how many times further away everything stands for a robot, at least 1."""
+    reach_m = sum(s.arc_length_limits_m[1] + s.rigid_length_m for s in robot.segments)
+    return max(1.0, reach_m / SHIPPED_REACH_M)
+
+
+def camera_for(robot: Robot) -> CameraParameters:
+    """Return the shipped D435i, placed for a robot."""
+    parameters, scale = load_camera_parameters(), scale_for(robot)
+    mounting = parameters.mounting
+    places = {
+        key: tuple(scale * np.array(getattr(mounting, key))) for key in ('position_m', 'look_at_m')
+    }
+    return parameters.model_copy(update={'mounting': mounting.model_copy(update=places)})
+
+
+def jig_for(robot: Robot) -> CalibrationJig:
+    """Return the shipped jig, with its pegs placed for a robot."""
+    jig = load_calibration_jig()
+    pegs_m = tuple(map(tuple, scale_for(robot) * np.array(jig.pegs_m)))
+    return jig.model_copy(update={'pegs_m': pegs_m})
