@@ -99,11 +99,12 @@ class CutLines(Strict):
 
 
 class Tip(Strict):
-    """A rigid body at the end of the robot; it is centred on the tip frame's origin."""
+    """A rigid body at the end of the robot, centred on the tip frame's origin or beside it."""
 
     mass_kg: MassOrZero
     shape: Shape
     size_m: Size
+    position_m: Position = (0.0, 0.0, 0.0)  # of its centre in the tip frame
 
     @model_validator(mode='after')
     def _check(self) -> Self:

@@ -14,6 +14,7 @@ from soft_arm_description.segments.values import (
     Length,
     LengthOrZero,
     Mass,
+    MassOrZero,
     Name,
     Radius,
     Strict,
@@ -33,13 +34,14 @@ SectionShape = Literal['box', 'cylinder', 'capsule', 'sphere']
 class Hinge(Strict):
     """One kind of hinge; it stands at every so many-th section.
 
-    Without load it stands at neutral_rad + torque / stiffness_n_m_rad, within limits_rad.
+    Without load it stands at neutral_rad + torque / stiffness_n_m_rad, within limits_rad. Without
+    stiffness_n_m_rad it is rigid. Hinges of one name share one torque.
     """
 
     name: Name
     axis: tuple[Component, Component, Component]
     offset_m: tuple[Offset, Offset, Offset] = (0.0, 0.0, 0.0)  # from the middle of its section
-    stiffness_n_m_rad: Annotated[float, number(1e-7, 1e6, 'N m/rad')]
+    stiffness_n_m_rad: Annotated[float, number(1e-7, 1e6, 'N m/rad')] | None = None
     neutral_rad: Angle = 0.0
     limits_rad: tuple[Angle, Angle] | None = None
     damping_n_m_s_rad: Annotated[float, number(0.0, 1e5, 'N m s/rad')] | None = None
@@ -57,6 +59,11 @@ class Hinge(Strict):
                 if self.actuated
                 else 'torque_limits_n_m is given, but the hinge is not actuated: remove one'
             )
+        if self.stiffness_n_m_rad is None and (self.actuated or self.neutral_rad):
+            raise ValueError(
+                'stiffness_n_m_rad is missing: add it, or make the hinge rigid with `actuated: '
+                'false` and no neutral_rad'
+            )
         check_limits(
             self,
             *(k for k in ('limits_rad', 'torque_limits_n_m') if getattr(self, k) is not None),
@@ -72,9 +79,11 @@ class Hinge(Strict):
     @property
     def bend_range_rad(self) -> tuple[float, float]:
         """Smallest and largest angle [rad] that the torques reach without load."""
-        torques_n_m = self.torque_limits_n_m or (0.0, 0.0)
+        if self.stiffness_n_m_rad is None:
+            return 0.0, 0.0
+        stiffness, torques_n_m = self.stiffness_n_m_rad, self.torque_limits_n_m or (0.0, 0.0)
         low, high = self.limits_rad or (-math.inf, math.inf)
-        angles = (self.neutral_rad + torque / self.stiffness_n_m_rad for torque in torques_n_m)
+        angles = (self.neutral_rad + torque / stiffness for torque in torques_n_m)
         smallest, largest = (min(max(angle, low), high) for angle in angles)
         return smallest, largest
 
@@ -84,6 +93,9 @@ class TorqueSegment(NamedSegment):
 
     Section i has `hinges[i % len(hinges)]`; so the rod begins and ends with half a link. The torque
     of one kind of hinge acts at every hinge of that kind.
+
+    The mass is spread evenly; or the half links have `end_link_mass_kg` each, and the whole links
+    share the rest. A link's shape and centre of mass are in its middle, or `link_offset_m` off it.
     """
 
     kind: Literal['torque']
@@ -93,6 +105,8 @@ class TorqueSegment(NamedSegment):
     section_shape: SectionShape
     section_size_m: Annotated[tuple[Radius, ...], Field(min_length=1, max_length=2)]
     body_mass_kg: Mass
+    end_link_mass_kg: MassOrZero | None = None
+    link_offset_m: tuple[Offset, Offset, Offset] = (0.0, 0.0, 0.0)
     friction: Friction | None = None
     hinges: Annotated[tuple[Hinge, ...], Field(min_length=1, max_length=20)]
     disc: Disc | None = None
@@ -105,17 +119,24 @@ class TorqueSegment(NamedSegment):
                 f'section_size_m {list(self.section_size_m)}: give a box its widths [x, y], and '
                 'any other shape its [radius]'
             )
-        names = [hinge.name for hinge in self.hinges]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f'hinge name {twice[0]!r} is used twice: give each its own')
-        if len(names) > self.sections:
+        torques = {hinge.name: hinge.torque_limits_n_m for hinge in self.hinges}
+        for hinge in self.hinges:
+            if hinge.torque_limits_n_m != torques[hinge.name]:
+                raise ValueError(
+                    f'hinge name {hinge.name!r} has two torque_limits_n_m: give each hinge its own '
+                    'name, or make the limits equal'
+                )
+        if not math.isclose(sum(self.link_masses_kg), self.body_mass_kg, rel_tol=1e-6):
             raise ValueError(
-                f'{len(names)} hinges, but {self.sections} sections with one hinge each: give '
-                'more sections or fewer hinges'
+                f'end_link_mass_kg {self.end_link_mass_kg:g} twice, and {self.sections - 1} whole '
+                f'links, do not make body_mass_kg {self.body_mass_kg:g}: correct one'
             )
-        most_rad = [max(np.abs(hinge.bend_range_rad)) for hinge in self.hinges]
-        check_bend(sum(most_rad[i % len(names)] for i in range(self.sections)))
+        if len(self.hinges) > self.sections:
+            raise ValueError(
+                f'{len(self.hinges)} hinges, but {self.sections} sections with one hinge each: '
+                'give more sections or fewer hinges'
+            )
+        check_bend(sum(max(np.abs(hinge.bend_range_rad)) for hinge in self.section_hinges))
         return self
 
     @property
@@ -129,12 +150,22 @@ class TorqueSegment(NamedSegment):
         return tuple(self.hinges[i % len(self.hinges)] for i in range(self.sections))
 
     @property
+    def link_masses_kg(self) -> tuple[float, ...]:
+        """Mass of each link, base to tip, shape (sections + 1,); the first and last are halves."""
+        whole, end = self.body_mass_kg / self.sections, self.end_link_mass_kg
+        if end is not None and self.sections > 1:
+            whole = max(self.body_mass_kg - 2.0 * end, 0.0) / (self.sections - 1)
+        ends = whole / 2.0 if end is None else end
+        return (ends, *(whole,) * (self.sections - 1), ends)
+
+    @property
     def actuation(self) -> tuple[Coordinate, ...]:
         """The torque of each actuated kind of hinge [N m]."""
+        torques = {hinge.name: hinge.torque_limits_n_m for hinge in self.hinges}
         return tuple(
-            Coordinate(f'{self.name}_{hinge.name}', 'N m', *hinge.torque_limits_n_m)
-            for hinge in self.hinges
-            if hinge.torque_limits_n_m is not None
+            Coordinate(f'{self.name}_{name}', 'N m', *limits)
+            for name, limits in torques.items()
+            if limits is not None
         )
 
     @property

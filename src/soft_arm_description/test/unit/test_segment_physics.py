@@ -138,6 +138,22 @@ def test_a_torque_segment_alternates_its_hinges():
     assert Robot.model_validate_json(robot_of(ROD).model_dump_json()) == robot_of(ROD)
 
 
+def test_hinges_of_one_name_share_a_torque_and_one_without_stiffness_is_rigid():
+    graded = [HINGES[0] | {'stiffness_n_m_rad': k} for k in (0.1, 0.2, 0.4)]
+    rigid = {'name': 'rigid', 'axis': [1, 0, 0], 'actuated': False}
+    (segment,) = robot_of(ROD | {'hinges': [*graded, rigid]}).segments
+    assert [c.name for c in segment.actuation] == ['rod_grasp']
+    assert segment.hinges[3].bend_range_rad == (0.0, 0.0)
+
+
+def test_half_links_may_be_heavier_than_half_of_a_whole_link():
+    (even,) = robot_of(ROD).segments
+    (odd,) = robot_of(ROD | {'body_mass_kg': 0.11, 'end_link_mass_kg': 0.01}).segments
+    assert even.link_masses_kg[0] * 2 == pytest.approx(even.link_masses_kg[1])
+    assert odd.link_masses_kg == pytest.approx([0.01] * 11)
+    assert sum(even.link_masses_kg) == pytest.approx(even.body_mass_kg)
+
+
 @pytest.mark.parametrize(
     ('rod', 'hinge', 'words'),
     [
@@ -145,8 +161,10 @@ def test_a_torque_segment_alternates_its_hinges():
         ({}, {'torque_limits_n_m': None}, ['torque_limits_n_m', 'missing']),
         ({}, {'torque_limits_n_m': [1, 1]}, ['torque_limits_n_m', 'smaller']),
         ({}, {'limits_rad': [1, -1]}, ['limits_rad', 'smaller']),
-        ({}, {'name': 'side'}, ['side', 'twice']),
+        ({}, {'name': 'side'}, ['side', 'two torque_limits_n_m']),
         ({}, {'stiffness_n_m_rad': 0.0}, ['stiffness_n_m_rad', 'N m/rad']),
+        ({}, {'stiffness_n_m_rad': None}, ['stiffness_n_m_rad', 'missing', 'rigid']),
+        ({'end_link_mass_kg': 1.0}, {}, ['end_link_mass_kg', 'body_mass_kg']),
         ({}, {'stiffness_n_m_rad': 1e-4}, ['bend', '3600 deg']),
         ({}, {'actuated': False, 'torque_limits_n_m': None}, ['actuated']),
         ({'sections': 1}, {}, ['2 hinges', '1 sections']),
