@@ -9,6 +9,8 @@ setup(
     package_data={
         package_name: [
             'robots/*.yaml',
+            'assemblies/*.yaml',
+            'worlds/*.yaml',
             'rigs/*/*.*',
             'rigs/*/*/*.*',
         ]

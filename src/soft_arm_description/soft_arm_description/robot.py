@@ -26,6 +26,7 @@ from soft_arm_description.segments.values import (
     Rotation,
     Strict,
     Text,
+    check_unique,
     number,
 )
 from soft_arm_description.shapes import Shape, Size, check_size
@@ -162,9 +163,7 @@ class Robot(Strict):
             ),
             ('frame', frames),
         ):
-            twice = sorted({n for n in names if names.count(n) > 1})
-            if twice:
-                raise ValueError(f'{what} name {twice[0]!r} is used twice: give each its own')
+            check_unique(what, names)
         if not self.actuation:
             raise ValueError('nothing is actuated: set `actuated: true` for at least one hinge')
         limits: dict[str, Coordinate] = {}

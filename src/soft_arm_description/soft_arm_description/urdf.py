@@ -61,11 +61,12 @@ def _segment(root: Xml.Element, robot: Robot, segment: Segment, parent: str) -> 
     longest_m = segment.arc_length_limits_m[1] / segment.sections
     typical_m = sum(segment.arc_length_limits_m) / 2 / segment.sections
     stem = f'{robot.base.frame_prefix}{segment.name}'
-    for name in section_joint_names(robot, segment):
+    for i, name in enumerate(section_joint_names(robot, segment)):
         link = Xml.SubElement(root, 'link', name=name)
         motion = name.rsplit('_', 1)[1]
         if motion == 'extend':
-            size = {'radius': f'{segment.body_radius_m:.6g}', 'length': f'{typical_m:.6g}'}
+            radius_m = float(segment.radius_m((i // len(_MOTIONS) + 0.5) / segment.sections))
+            size = {'radius': f'{radius_m:.6g}', 'length': f'{typical_m:.6g}'}
             _visual(link, 'cylinder', size, -typical_m / 2, _BODY_RGBA)
             low, high = 0.0, longest_m
         else:

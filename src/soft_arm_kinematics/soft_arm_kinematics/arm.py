@@ -172,10 +172,11 @@ class Arm:
         """
         theta, phi, ell = pcc.polar_from_arcs(arcs)
         for i, (segment, columns) in enumerate(zip(self.robot.segments, self.columns, strict=True)):
-            if segment.kind not in ('bellows', 'torque'):
-                plane = actuation[..., columns[1]] if segment.kind == 'tendon' else segment.phi_rad
-                phi[..., i] = plane
-                theta[..., i] = arcs[..., i, 0] * np.cos(plane) + arcs[..., i, 1] * np.sin(plane)
+            if segment.kind == 'bellows' or segment.kind == 'torque':
+                continue
+            plane = actuation[..., columns[1]] if segment.kind == 'tendon' else segment.phi_rad
+            phi[..., i] = plane
+            theta[..., i] = arcs[..., i, 0] * np.cos(plane) + arcs[..., i, 1] * np.sin(plane)
         return theta, phi, ell
 
     def twist_jacobian(self, actuation: np.ndarray) -> np.ndarray:

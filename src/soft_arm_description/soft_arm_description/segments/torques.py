@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, StrictBool, model_validator
 
-from soft_arm_description.segments.physics import Disc, Friction, NamedSegment
+from soft_arm_description.segments.physics import DAMPING_TIME_S, Disc, Friction, NamedSegment
 from soft_arm_description.segments.values import (
     Coordinate,
     Count,
+    Direction,
     Length,
     LengthOrZero,
     Mass,
@@ -19,6 +20,7 @@ from soft_arm_description.segments.values import (
     Radius,
     Strict,
     check_bend,
+    check_direction,
     check_limits,
     number,
 )
@@ -27,7 +29,6 @@ Offset = Annotated[float, number(-1.0, 1.0, 'm')]
 Angle = Annotated[float, number(-20 * math.pi, 20 * math.pi, 'rad')]
 Torque = Annotated[float, number(-1e5, 1e5, 'N m')]
 TorqueOrZero = Annotated[float, number(0.0, 1e5, 'N m')]
-Component = Annotated[float, number(-1e3, 1e3, '')]
 SectionShape = Literal['box', 'cylinder', 'capsule', 'sphere']
 
 
@@ -39,7 +40,7 @@ class Hinge(Strict):
     """
 
     name: Name
-    axis: tuple[Component, Component, Component]
+    axis: Direction
     offset_m: tuple[Offset, Offset, Offset] = (0.0, 0.0, 0.0)  # from the middle of its section
     stiffness_n_m_rad: Annotated[float, number(1e-7, 1e6, 'N m/rad')] | None = None
     neutral_rad: Angle = 0.0
@@ -51,8 +52,7 @@ class Hinge(Strict):
 
     @model_validator(mode='after')
     def _check(self) -> Self:
-        if not any(self.axis):
-            raise ValueError('axis [0, 0, 0] has no direction: give one, such as [1, 0, 0]')
+        check_direction('axis', self.axis)
         if self.actuated != (self.torque_limits_n_m is not None):
             raise ValueError(
                 'torque_limits_n_m is missing: add it, or `actuated: false`'
@@ -75,6 +75,12 @@ class Hinge(Strict):
         """Axis of length 1 in the segment's frame, shape (3,)."""
         axis = np.array(self.axis)
         return axis / np.linalg.norm(axis)
+
+    @property
+    def viscous_n_m_s_rad(self) -> float:
+        """Damping [N m s/rad], given or `DAMPING_TIME_S` times the stiffness."""
+        given = self.damping_n_m_s_rad
+        return DAMPING_TIME_S * (self.stiffness_n_m_rad or 0.0) if given is None else given
 
     @property
     def bend_range_rad(self) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Numbers, names and lists in robot, assembly and world files, each with its limits."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -52,6 +53,8 @@ Text = Annotated[str, Field(max_length=5000)]
 Powers = Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=30)]
 LengthLimits = tuple[Length, Length]
 PressureLimits = tuple[Pressure, Pressure]
+Component = Annotated[float, number(-1e3, 1e3, '')]
+Direction = tuple[Component, Component, Component]
 Position = tuple[Place, Place, Place]
 Rotation = tuple[Turn, Turn, Turn]
 Colour = tuple[Share, Share, Share]
@@ -68,6 +71,20 @@ def check_limits(part: Strict, *keys: str) -> None:
             raise ValueError(
                 f'{key} [{low:g}, {high:g}]: the first must be smaller than the second'
             )
+
+
+def check_direction(key: str, direction: tuple[float, float, float]) -> None:
+    """Raise ValueError if a direction (x, y, z) has no length."""
+    if not any(direction):
+        raise ValueError(f'{key} [0, 0, 0] has no direction: give one, such as [1, 0, 0]')
+
+
+def check_unique(what: str, names: Iterable[str]) -> None:
+    """Raise ValueError if a name is used twice."""
+    names = list(names)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f'{what} name {twice[0]!r} is used twice: give each its own')
 
 
 def check_bend(bend_rad: np.ndarray | float) -> None:
