@@ -14,7 +14,8 @@ setup(
     install_requires=[
         'soft_arm_description',
         'soft_arm_kinematics',
-        'mujoco',
+        'mujoco>=3.13,<4',  # 4.0.0 has a wrong Hessian of sparse constraints
+        'numba>=0.61',
         'numpy',
         'pydantic>=2.9',
         'scipy',

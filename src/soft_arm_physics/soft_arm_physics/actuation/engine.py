@@ -1,0 +1,29 @@
+"""MuJoCo's step as a compiled function: the loop of a simulation runs without the interpreter.
+
+`mj_step1` and `mj_step2` are called through their symbols in MuJoCo's shared library, which Python
+has loaded; they take the addresses of the model and of its data.
+"""
+
+import ctypes
+import os
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import mujoco
+import numba
+
+_LIBRARY = next(Path(mujoco.__file__).parent.glob('libmujoco*'))
+llvmlite.binding.load_library_permanently(str(_LIBRARY))
+
+
+def _step(name: str) -> Any:
+    if os.environ.get('NUMBA_DISABLE_JIT', '0') != '0':  # for a debugger
+        function = getattr(ctypes.CDLL(str(_LIBRARY)), name)
+        function.argtypes, function.restype = (ctypes.c_void_p, ctypes.c_void_p), None
+        return function
+    pointer = numba.types.uintp
+    return numba.types.ExternalFunction(name, numba.types.void(pointer, pointer))
+
+
+mj_step1, mj_step2 = _step('mj_step1'), _step('mj_step2')

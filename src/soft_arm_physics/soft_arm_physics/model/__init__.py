@@ -1,0 +1,1 @@
+"""From robot, assembly and world files to one MuJoCo model."""
