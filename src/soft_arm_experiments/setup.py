@@ -41,6 +41,9 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['hypothesis', 'pytest', 'pyyaml']},
     entry_points={
+        'console_scripts': [
+            'virtual_rig_for = soft_arm_experiments.cli.calibrate_virtual:virtual_rig_for',
+        ],
         'softarm.bench': [
             'cell = soft_arm_experiments.cli.bench_cell:main',
             'kinematics = soft_arm_experiments.cli.bench_kinematics:main',
@@ -51,6 +54,7 @@ setup(
             'extrinsics = soft_arm_experiments.cli.calibrate_extrinsics:main',
             'finger = soft_arm_experiments.cli.calibrate_finger:main',
             'grasp = soft_arm_experiments.cli.calibrate_grasp:main',
+            'virtual = soft_arm_experiments.cli.calibrate_virtual:main',
         ],
         'softarm.experiment': [
             'all = soft_arm_experiments.cli.experiment:all_experiments',

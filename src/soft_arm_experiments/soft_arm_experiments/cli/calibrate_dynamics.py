@@ -8,7 +8,6 @@ from argparse import Namespace
 from contextlib import ExitStack
 from pathlib import Path
 
-import numpy as np
 from tqdm import tqdm
 
 from soft_arm_control.errors import ControlError
@@ -17,7 +16,8 @@ from soft_arm_description.calibration import Measurement, save_calibration, save
 from soft_arm_description.command_line import CommandLine, seed_number
 from soft_arm_description.rig import REAL, RigError, load_rig
 from soft_arm_description.robot import RobotFileError
-from soft_arm_kinematics.arm import BellowsArm, load_bellows_arm
+from soft_arm_experiments.arm.steps import STEPS, step_limits_pa, stepped_chamber, tips_m
+from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 ALIVE_S = 60.0
@@ -46,12 +46,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(options: Namespace) -> int:
     # --help needs no ROS.
-    from soft_arm_experiments.ros.dynamics_measurement import (
-        STEPS,
-        measure,
-        step_limits_pa,
-        stepped_chamber,
-    )
+    from soft_arm_experiments.ros.dynamics_measurement import measure
     from soft_arm_experiments.ros.rig_process import (
         VirtualRig,
         free_domain,
@@ -99,7 +94,7 @@ def _run(options: Namespace) -> int:
         progress.set_description('steps')
         chamber = stepped_chamber(arm)
         records = measure(session, arm, progress.update)
-        dynamics, residuals = identify(records, lambda p: _tips_m(arm, chamber, p))
+        dynamics, residuals = identify(records, lambda p: tips_m(arm, chamber, p))
         require_devices(session.devices, rig)  # by now every node has been discovered
         measurement = Measurement(
             devices=session.devices.devices,
@@ -118,9 +113,3 @@ def _run(options: Namespace) -> int:
         print(f'{name:24s} {value:12.4f}')
     print('not saved' if options.dry_run else saved(path, rig))
     return 0
-
-
-def _tips_m(arm: BellowsArm, chamber: int, pressures_pa: np.ndarray) -> np.ndarray:
-    every_pa = np.zeros((len(pressures_pa), arm.n_actuators))
-    every_pa[:, chamber] = pressures_pa
-    return arm.tip(arm.lengths(arm.clip_pressures(every_pa)))

@@ -6,26 +6,11 @@ import numpy as np
 
 from soft_arm_control.errors import ExperimentError
 from soft_arm_control.tip.dynamics import StepRecord
+from soft_arm_experiments.arm.steps import REST_S, STEPS, step_limits_pa, stepped_chamber
 from soft_arm_experiments.ros.rig_session import RigSession
 from soft_arm_kinematics.arm import BellowsArm
 
-STEP_PA = 80.0e3  # large enough to show the valve's rate limit
-REST_S = 4.0
-STEPS = 6
 QUIET_S = 0.5  # time without a command of another node before the first step
-
-
-def stepped_chamber(arm: BellowsArm) -> int:
-    """Return the index of the chamber that is stepped: the first of the last segment."""
-    return int(arm.columns[-1][0])
-
-
-def step_limits_pa(arm: BellowsArm, chamber: int) -> tuple[float, float]:
-    """Return the two pressures [Pa] between which a chamber is stepped."""
-    low_pa, high_pa = map(float, arm.pressure_limits_pa[:, chamber])
-    middle_pa = (low_pa + high_pa) / 2
-    half_pa = min(STEP_PA, 0.9 * (high_pa - low_pa)) / 2
-    return middle_pa - half_pa, middle_pa + half_pa
 
 
 def measure(session: RigSession, arm: BellowsArm, on_step: Callable[[], None]) -> list[StepRecord]:

@@ -99,6 +99,11 @@ class VirtualCamera:
             ] + self._jig.repeatability_m * self._random.standard_normal(3)
 
     @property
+    def joints(self) -> int:
+        """Number of joint positions that `capture` takes."""
+        return int(self._model.nq)
+
+    @property
     def ring_on_jig_m(self) -> np.ndarray:
         """True position of the ring on the jig in the base frame [m], (3,); for tests only."""
         return self._data.mocap_pos[0].copy()

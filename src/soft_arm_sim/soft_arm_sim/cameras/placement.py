@@ -1,7 +1,8 @@
 """Where the virtual camera and the jig stand for a robot.
 
-The shipped files place them for an arm of `SHIPPED_REACH_M`. For a longer arm they, and the room,
-stand further away in proportion, so that the whole arm is in view.
+The shipped files place them for an arm of `SHIPPED_REACH_M`. For a longer arm the room and the jig
+grow in proportion. The camera stands further away and has a wider lens, each by the root of that
+proportion: depth noise grows with the square of the distance, and the whole arm stays in view.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ SHIPPED_REACH_M = 0.39  # of the arm for which the shipped files place camera an
 
 
 def scale_for(robot: Robot) -> float:
-    """Return how many times further away everything stands for a robot, at least 1."""
+    """Return how many times larger the room is for a robot than for the shipped reach, >= 1."""
     reach_m = sum(s.arc_length_limits_m[1] + s.rigid_length_m for s in robot.segments)
     return max(1.0, reach_m / SHIPPED_REACH_M)
 
@@ -26,11 +27,17 @@ def scale_for(robot: Robot) -> float:
 def camera_for(robot: Robot) -> CameraParameters:
     """Return the shipped D435i, placed for a robot."""
     parameters, scale = load_camera_parameters(), scale_for(robot)
-    mounting = parameters.mounting
-    places = {
-        key: tuple(scale * np.array(getattr(mounting, key))) for key in ('position_m', 'look_at_m')
-    }
-    return parameters.model_copy(update={'mounting': mounting.model_copy(update=places)})
+    mounting, image, root = parameters.mounting, parameters.image, np.sqrt(scale)
+    look_at = scale * np.array(mounting.look_at_m)
+    position = look_at + root * np.subtract(mounting.position_m, mounting.look_at_m)
+    places = {'position_m': tuple(position), 'look_at_m': tuple(look_at)}
+    lens = {'fx_px': image.fx_px / root, 'fy_px': image.fy_px / root}
+    return parameters.model_copy(
+        update={
+            'mounting': mounting.model_copy(update=places),
+            'image': image.model_copy(update=lens),
+        }
+    )
 
 
 def jig_for(robot: Robot) -> CalibrationJig:

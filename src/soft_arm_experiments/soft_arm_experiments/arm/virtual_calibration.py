@@ -1,0 +1,199 @@
+"""Calibrate a virtual rig for any bellows arm, faster than in real time.
+
+The camera's pose is measured as `softarm calibrate extrinsics` does it: the ring on the pegs of the
+jig, through camera noise and ring detector. The dynamics are identified as `softarm calibrate
+dynamics` does it, from steps of one chamber of the simulated arm; delays of devices and network are
+those of the shipped virtual rig. The curves are those of the robot file.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from soft_arm_control.tip.dynamics import Dynamics, StepRecord, identify
+from soft_arm_description.calibration import (
+    Measurement,
+    Values,
+    load_calibration,
+    save_calibration,
+)
+from soft_arm_description.rig import VIRTUAL, Rig, load_rig
+from soft_arm_description.robot import Robot, load_robot, shipped_robots
+from soft_arm_experiments.arm.steps import REST_S, STEPS, step_limits_pa, stepped_chamber, tips_m
+from soft_arm_kinematics.arm import BellowsArm
+from soft_arm_kinematics.calibration.pressure_length import (
+    PressureLength,
+    curve_of_robot_file,
+    measurement_of,
+)
+from soft_arm_kinematics.workspace.table import cache_folder
+from soft_arm_physics.plant import Plant
+from soft_arm_physics.plant_parameters import load_plant_parameters
+from soft_arm_sim.cameras.camera import VirtualCamera
+from soft_arm_sim.cameras.placement import camera_for, jig_for
+from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring.detector import RingDetector
+from soft_arm_vision.segmentation.segmenter import ring_of
+
+VERSION = 1  # of what is measured here; part of the name of a cached rig
+CAMERA_FRAME = 'camera_color_optical_frame'
+SETS, FRAMES = 3, 4
+PRESSURE_PERIOD_S, IMAGE_TICKS = 0.01, 3
+PARTS = SETS * 9 + STEPS  # for progress
+
+Step = Callable[[], object]
+
+
+def rig_for(template: Rig, robot_name: str) -> Rig:
+    """Return a rig in the cache that has a template's devices and is calibrated for a robot.
+
+    It is made first if there is none yet.
+
+    Raises:
+        RobotFileError, KinematicsError, VisionError, ControlError: If the robot cannot be
+            calibrated.
+    """
+    robot = load_robot(robot_name)
+    folder = cache_folder() / 'rigs' / f'{template.name}_{robot.name}_{robot.fingerprint}_{VERSION}'
+    if not (folder / 'rig.yaml').exists():
+        _make(folder, template, robot_name)
+    return load_rig(str(folder))
+
+
+def calibrate(rig: Rig, robot: Robot, on_part: Step = lambda: None) -> list[Path]:
+    """Measure all calibrations of an arm on virtual devices and save them in a rig.
+
+    Args:
+        rig: A virtual rig of one's own.
+        robot: The robot.
+        on_part: Called `PARTS` times.
+
+    Returns:
+        The files.
+
+    Raises:
+        KinematicsError, VisionError, ControlError: If the robot cannot be calibrated.
+    """
+    measured: tuple[tuple[Values, Measurement], ...] = (
+        _curve(robot),
+        _extrinsics(robot, on_part),
+        _dynamics(robot, on_part),
+    )
+    paths = [save_calibration(rig, values, robot, how) for values, how in measured]
+    return [path for path in paths if path is not None]
+
+
+def _make(folder: Path, template: Rig, robot_name: str) -> None:
+    """Make a rig in a folder, whole or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as unfinished:
+        new, shipped = Path(unfinished) / folder.name, robot_name in shipped_robots()
+        shutil.copytree(template.folder / 'parameters', new / 'parameters')
+        if not shipped:
+            shutil.copyfile(robot_name, new / 'robot.yaml')
+        robot = robot_name if shipped else 'robot.yaml'
+        (new / 'rig.yaml').write_text(f'devices: virtual\nrobot: {robot}\n')
+        calibrate(load_rig(str(new)), load_robot(robot_name))
+        shutil.rmtree(folder, ignore_errors=True)
+        new.rename(folder)
+
+
+def _curve(robot: Robot) -> tuple[PressureLength, Measurement]:
+    fits = curve_of_robot_file(robot).fits
+    return PressureLength(chambers=fits), measurement_of(
+        fits, 'm', VIRTUAL, 'the points in the robot file'
+    )
+
+
+def _extrinsics(robot: Robot, on_part: Step) -> tuple[extrinsics.ExtrinsicValues, Measurement]:
+    parameters, jig = camera_for(robot), jig_for(robot)
+    image = parameters.image
+    intrinsics = Intrinsics(
+        image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
+    )
+    camera = VirtualCamera(robot, parameters, jig, seed=0)
+    detector, centres_m, place = RingDetector(ring_of(robot)), [], []
+    try:
+        rest = np.zeros(camera.joints)
+        for _ in range(SETS):
+            for peg in range(len(jig.pegs_m)):
+                camera.place_ring(peg)
+                found = []
+                for _ in range(FRAMES):
+                    frame = camera.capture(rest)
+                    detection = detector.detect(frame.rgb, frame.depth, intrinsics)
+                    if detection.fit is None:
+                        raise VisionError(
+                            f'the camera does not see the ring on peg {peg}: {detection.reason}; '
+                            "change the ring's size or colour in the robot file"
+                        )
+                    found.append(detection.fit.centre)
+                centres_m.append(np.mean(found, axis=0))
+                place.append(peg)
+                on_part()
+    finally:
+        camera.close()
+    base_m = np.array(jig.pegs_m)[place]
+    result = extrinsics.solve(np.array(centres_m), base_m, np.array(place))
+    return extrinsics.values_of(result, robot.base.frame, CAMERA_FRAME), Measurement(
+        devices=VIRTUAL,
+        method=f'least squares, {SETS} sets of {len(jig.pegs_m)} places, {FRAMES} frames each',
+        residuals={'rms_m': result.residual_m, 'leave_one_out_m': result.leave_one_out_m},
+        limits={
+            f'{axis}_m': (float(low), float(high))
+            for axis, low, high in zip('xyz', base_m.min(axis=0), base_m.max(axis=0), strict=True)
+        },
+    )
+
+
+def _dynamics(robot: Robot, on_part: Step) -> tuple[Dynamics, Measurement]:
+    arm, plant = BellowsArm(robot), Plant(robot, load_plant_parameters(), 0)
+    chamber = stepped_chamber(arm)
+    low_pa, high_pa = step_limits_pa(arm, chamber)
+    before_pa, records = low_pa, []
+    _stepped(plant, chamber, 0.0, low_pa)
+    for k in range(STEPS):
+        to_pa = high_pa if k % 2 == 0 else low_pa
+        records.append(_stepped(plant, chamber, before_pa, to_pa))
+        before_pa = to_pa
+        on_part()
+    found, residuals = identify(records, lambda p: tips_m(arm, chamber, p))
+    shipped = load_rig('virtual')
+    delays = load_calibration(shipped, Dynamics, load_robot(shipped.robot)).values
+    dynamics = found.model_copy(
+        update={key: getattr(delays, key) for key in ('valve_delay_s', 'camera_delay_s')}
+    )
+    return dynamics, Measurement(
+        devices=VIRTUAL,
+        method='step responses of one chamber in simulated time; delays of the shipped rig',
+        residuals=residuals,
+        limits={'step_pa': (low_pa, high_pa)},
+    )
+
+
+def _stepped(plant: Plant, chamber: int, start_pa: float, command_pa: float) -> StepRecord:
+    """Command one chamber, the others at ambient pressure, and record until it is at rest."""
+    command = np.zeros(len(plant.robot.chambers))
+    command[chamber] = command_pa
+    plant.set_valve_targets_pa(command)
+    times_s = PRESSURE_PERIOD_S * np.arange(1, round(REST_S / PRESSURE_PERIOD_S) + 1)
+    pressures_pa, tips = [], []
+    for _ in times_s:
+        plant.step(PRESSURE_PERIOD_S)
+        pressures_pa.append(plant.sensor_pressures_pa()[chamber])
+        tips.append(plant.true_tip()[:3, 3])
+    images = slice(None, None, IMAGE_TICKS)
+    return StepRecord(
+        times_s,
+        np.array(pressures_pa),
+        times_s[images],
+        np.array(tips)[images],
+        np.zeros(len(times_s[images])),
+        start_pa,
+        command_pa,
+    )

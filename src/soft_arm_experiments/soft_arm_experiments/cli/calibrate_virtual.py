@@ -1,0 +1,94 @@
+"""`softarm calibrate virtual`, and `virtual_rig_for`, which sim.launch.xml runs."""
+
+import io
+import json
+import sys
+from argparse import Namespace
+from contextlib import redirect_stderr
+
+from tqdm import tqdm
+
+from soft_arm_control.errors import ControlError
+from soft_arm_description.calibration import load_header
+from soft_arm_description.command_line import CommandLine
+from soft_arm_description.rig import VIRTUAL, Rig, RigError, load_rig
+from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_physics.errors import PhysicsError
+from soft_arm_sim.errors import SimulationError
+from soft_arm_vision.errors import VisionError
+
+ERRORS = (
+    ControlError,
+    KinematicsError,
+    PhysicsError,
+    RigError,
+    RobotFileError,
+    SimulationError,
+    VisionError,
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; return the exit status."""
+    parser = CommandLine(
+        prog='softarm calibrate virtual',
+        description='Make all calibrations of a bellows arm on a virtual rig of your own, in '
+        'simulated time: curves, extrinsics of the camera, dynamics. Nothing needs to run.',
+        epilog='example: softarm rig new my_rig --from virtual --robot my_arm.yaml; '
+        'softarm calibrate virtual --rig my_rig',
+    )
+    parser.add_rig()
+    parser.add_json()
+    return parser.answer(argv, _calibrate, *ERRORS)
+
+
+def virtual_rig_for(argv: list[str] | None = None) -> int:
+    """Entry point; return the exit status."""
+    parser = CommandLine(
+        prog='virtual_rig_for',
+        description='Print the folder of a rig. If it is a virtual template for another robot, '
+        'print the folder of one in the cache that is calibrated for this robot; make it first.',
+    )
+    parser.add_argument('rig', help='name of a rig, or path of its folder')
+    parser.add_argument('robot', help='name of a shipped robot or path of a robot file')
+    return parser.answer(argv, _print_folder, *ERRORS)
+
+
+def _calibrate(options: Namespace) -> int:
+    from soft_arm_experiments.arm.virtual_calibration import PARTS, calibrate  # slow to import
+
+    rig = load_rig(options.rig)
+    if rig.is_template or rig.devices != VIRTUAL:
+        raise RigError(
+            f'rig {rig.name!r} is {"a template" if rig.is_template else "real"}: give a virtual '
+            'rig of your own, `softarm rig new NAME --from virtual --robot FILE`'
+        )
+    with tqdm(total=PARTS, file=sys.stderr, desc='calibrating', unit='part') as progress:
+        paths = calibrate(rig, load_robot(rig.robot), progress.update)
+    if options.json:
+        print(json.dumps([str(path) for path in paths]))
+    else:
+        print(*(f'saved in {path}' for path in paths), sep='\n')
+    return 0
+
+
+def _print_folder(options: Namespace) -> int:
+    rig, robot = load_rig(options.rig), load_robot(options.robot)
+    if (
+        rig.is_template
+        and rig.devices == VIRTUAL
+        and all(segment.kind == 'bellows' for segment in robot.segments)
+        and load_header(rig, 'dynamics').robot_fingerprint != robot.kinematic_fingerprint
+    ):
+        rig = _calibrated(rig, options.robot)
+    print(rig.folder, end='')
+    return 0
+
+
+def _calibrated(rig: Rig, robot: str) -> Rig:
+    from soft_arm_experiments.arm.virtual_calibration import rig_for  # slow to import
+
+    # ros2 launch takes any word on standard error for a failure, such as a note of a compilation
+    with redirect_stderr(io.StringIO()):
+        return rig_for(rig, robot)
