@@ -14,7 +14,7 @@ setup(
     install_requires=[
         'soft_arm_description',
         'soft_arm_kinematics',
-        'mujoco>=3.13,<4',  # 4.0.0 has a wrong Hessian of sparse constraints
+        'mujoco>=3.17,<4',  # 4.0.0 has a wrong Hessian of sparse constraints
         'numba>=0.61',
         'numpy',
         'pydantic>=2.9',

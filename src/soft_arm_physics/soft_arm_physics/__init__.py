@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from soft_arm_physics.actuation.pneumatics import load_pneumatics as load_pneumatics
     from soft_arm_physics.errors import PhysicsError as PhysicsError
     from soft_arm_physics.simulated_robot import SimulatedRobot as SimulatedRobot
+    from soft_arm_physics.simulation import Contact as Contact
     from soft_arm_physics.simulation import Simulation as Simulation
 
 _MODULES = {
+    'Contact': 'simulation',
     'PhysicsError': 'errors',
     'Pneumatics': 'actuation.pneumatics',
     'SimulatedRobot': 'simulated_robot',

@@ -10,10 +10,11 @@ from soft_arm_description.segments import (
     TendonSegment,
     TorqueSegment,
 )
-from soft_arm_physics.actuation.chambers import Chambers
 from soft_arm_physics.actuation.drive import Mismatch, RestBuilder, coordinates_of
+from soft_arm_physics.actuation.pneumatics import Pneumatics
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.model.robot import RobotBodies
+from soft_arm_physics.state import State
 
 LIMIT_TOLERANCE = 1e-9  # of a coordinate's range: rounding at a limit is not refused
 
@@ -24,40 +25,44 @@ class SimulatedRobot:
     Attributes:
         name: Its name in the simulation.
         robot: The robot file.
+        state: The state of the simulation.
         actuation: Coordinates that drive it, in the order of `actuate`: pressures [Pa] of chambers,
             theta, phi [rad] and ell [m] of tendons, torques [N m].
     """
+
+    state: State
 
     def __init__(
         self,
         bodies: RobotBodies,
         model: mujoco.MjModel,
-        data: mujoco.MjData,
         rests: RestBuilder,
-        chambers: Chambers,
         first_chamber: int,
         mismatch: Mismatch,
-        noise_rms_pa: float,
+        pneumatics: Pneumatics,
     ):
         self.name, self.robot, self.prefix = bodies.name, bodies.robot, bodies.prefix
         self.actuation = coordinates_of(bodies.robot)
-        self._model, self._data, self._chambers = model, data, chambers
-        self._mismatch, self._noise_rms_pa = mismatch, noise_rms_pa
+        self._mismatch, self._pneumatics = mismatch, pneumatics
         self._own = slice(first_chamber, first_chamber + len(self.robot.chambers))
-        self.base_body = model.body(f'{self.prefix}base').id
+        self._base = model.body(f'{self.prefix}base').id
         self._tip = model.site(f'{self.prefix}tip').id
         names = [model.body(i).name for i in range(model.nbody)]
         own = [i for i, name in enumerate(names) if name.startswith(self.prefix)]
         joints = np.flatnonzero(np.isin(model.jnt_bodyid, own))
         self.dofs, self._places = model.jnt_dofadr[joints], model.jnt_qposadr[joints]
         self._points = _backbone_points(bodies, model)
+        self._sections = [
+            model.body(f'{self.prefix}{s.name}_{i}').id
+            for s in self.robot.segments
+            for i in range(s.sections)
+        ]
         self._low = np.array([c.low for c in self.actuation])
         self._high = np.array([c.high for c in self.actuation])
         self._pressures: list[tuple[int, int]] = []  # coordinate, chamber of this robot
         self._tendons: list[tuple[int, int, float]] = []  # coordinate, source, natural length
         self._torques: list[tuple[int, int]] = []  # coordinate, source
         self._connect(rests, first_chamber)
-        self._sources = np.zeros(0)
 
     def _connect(self, rests: RestBuilder, first_chamber: int) -> None:
         columns = {c.name: i for i, c in enumerate(self.actuation)}
@@ -75,10 +80,6 @@ class SimulatedRobot:
                 source = rests.add_torques(self.prefix, segment)
                 for k, coordinate in enumerate(segment.actuation):
                     self._torques.append((columns[coordinate.name], source + k))
-
-    def use_sources(self, sources: np.ndarray) -> None:
-        """Write the values of motors and torques to this array from now on."""
-        self._sources = sources
 
     @property
     def rest_actuation(self) -> np.ndarray:
@@ -105,16 +106,16 @@ class SimulatedRobot:
         mismatch = self._mismatch
         for column, k in self._pressures:
             target = given[column] * mismatch.gain[k] + mismatch.offset_pa[k]
-            self._chambers.target_pa[self._own][k] = target
+            self.state.chambers.target_pa[self._own][k] = target
         for column, source, length_m in self._tendons:
             theta, phi, ell = given[column : column + 3]
-            self._sources[source : source + 3] = (
+            self.state.sources[source : source + 3] = (
                 theta * np.cos(phi),
                 theta * np.sin(phi),
                 ell - length_m,
             )
         for column, source in self._torques:
-            self._sources[source] = given[column]
+            self.state.sources[source] = given[column]
         return given
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
@@ -145,31 +146,32 @@ class SimulatedRobot:
     @property
     def pressures_pa(self) -> np.ndarray:
         """True pressures of the chambers [Pa] gauge, shape (chambers,)."""
-        return self._chambers.pressure_pa[self._own].copy()
+        return self.state.chambers.pressure_pa[self._own].copy()
 
     def sensor_pressures_pa(self) -> np.ndarray:
         """Return what the pressure sensors read now [Pa] gauge, shape (chambers,)."""
         n = len(self.robot.chambers)
-        noise = self._noise_rms_pa * self._mismatch.noise.standard_normal(n)
-        return self._chambers.pressure_pa[self._own] + self._mismatch.sensor_offset_pa + noise
+        rms_pa = self._pneumatics.sensor.noise_rms_pa
+        noise = rms_pa * self._mismatch.noise.standard_normal(n)
+        return self.state.chambers.pressure_pa[self._own] + self._mismatch.sensor_offset_pa + noise
 
     def joint_positions(self) -> np.ndarray:
         """Joint positions [rad, m], shape (n,), in the order of the chain (see `model.chain`)."""
-        return self._data.qpos[self._places]
+        return self.state.data.qpos[self._places]
 
     def joint_velocities(self) -> np.ndarray:
         """Joint velocities [rad/s, m/s], shape (n,), in the same order."""
-        return self._data.qvel[self.dofs]
+        return self.state.data.qvel[self.dofs]
 
     def T_world_tip(self) -> np.ndarray:  # noqa: N802  # house style: T_world_tip is a pose
         """Pose of the tip in the world, shape (4, 4)."""
-        mujoco.mj_kinematics(self._model, self._data)
-        return _pose(self._data.site_xpos[self._tip], self._data.site_xmat[self._tip])
+        mujoco.mj_kinematics(self.state.model, self.state.data)
+        return _pose(self.state.data.site_xpos[self._tip], self.state.data.site_xmat[self._tip])
 
     def T_world_base(self) -> np.ndarray:  # noqa: N802
         """Pose of the base in the world, shape (4, 4)."""
-        mujoco.mj_kinematics(self._model, self._data)
-        return _pose(self._data.xpos[self.base_body], self._data.xmat[self.base_body])
+        mujoco.mj_kinematics(self.state.model, self.state.data)
+        return _pose(self.state.data.xpos[self._base], self.state.data.xmat[self._base])
 
     def T_base_tip(self) -> np.ndarray:  # noqa: N802
         """Pose of the tip in the base, shape (4, 4)."""
@@ -180,10 +182,10 @@ class SimulatedRobot:
 
         They are the sections' ends, where the chain touches the curve that it stands for.
         """
-        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_kinematics(self.state.model, self.state.data)
         first, second, along_m = self._points
-        axes = self._data.xmat.reshape(-1, 3, 3)[first, :, 2]
-        points = 0.5 * (self._data.xpos[first] + self._data.xpos[second])
+        axes = self.state.data.xmat.reshape(-1, 3, 3)[first, :, 2]
+        points = 0.5 * (self.state.data.xpos[first] + self.state.data.xpos[second])
         return points + along_m[:, None] * axes
 
     def base_wrench(self) -> np.ndarray:
@@ -191,12 +193,12 @@ class SimulatedRobot:
 
         It holds weight, inertia, buoyancy, loads and contacts, but no drag of a medium.
         """
-        model, data = self._model, self._data
+        model, data = self.state.model, self.state.data
         mujoco.mj_forward(model, data)
         mujoco.mj_rnePostConstraint(model, data)
-        torque, force = data.cfrc_int[self.base_body].reshape(2, 3).copy()
-        origin = data.xpos[self.base_body]
-        torque += np.cross(data.subtree_com[model.body_rootid[self.base_body]] - origin, force)
+        torque, force = data.cfrc_int[self._base].reshape(2, 3).copy()
+        origin = data.xpos[self._base]
+        torque += np.cross(data.subtree_com[model.body_rootid[self._base]] - origin, force)
         lift = -model.body_gravcomp * model.body_mass  # MuJoCo's wrench leaves buoyancy out
         for body in np.flatnonzero(lift):
             if self._carries(int(body)):
@@ -205,10 +207,21 @@ class SimulatedRobot:
                 torque -= np.cross(data.xipos[body] - origin, buoyancy)
         return np.concatenate([force, torque])
 
+    def load_point(self, where: int | str) -> tuple[int, np.ndarray]:
+        """Body and point on it (3,) [m] of a load; see `Simulation.apply_load`."""
+        if where == 'tip':
+            model = self.state.model
+            return int(model.site_bodyid[self._tip]), model.site_pos[self._tip]
+        if not isinstance(where, int) or not 0 <= where < len(self._sections):
+            raise PhysicsError(
+                f'section {where!r} of {self.name}: give `tip` or 0..{len(self._sections) - 1}'
+            )
+        return self._sections[where], np.zeros(3)
+
     def _carries(self, body: int) -> bool:
-        while body > self.base_body:
-            body = self._model.body_parentid[body]
-        return body == self.base_body
+        while body > self._base:
+            body = self.state.model.body_parentid[body]
+        return body == self._base
 
 
 def _pose(position: np.ndarray, rotation: np.ndarray) -> np.ndarray:

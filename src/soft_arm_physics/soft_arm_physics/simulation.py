@@ -6,35 +6,76 @@ sim.settle()
 print(sim.robot.backbone_m())
 """
 
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
 import mujoco
 import numpy as np
+from numpy.typing import ArrayLike
 
+from soft_arm_description.assembly import (
+    Assembly,
+    MountedRobot,
+    load_assembly,
+    shipped_assemblies,
+)
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_description.segments import MissingPhysicsError
+from soft_arm_description.world import World, load_world
+from soft_arm_description.yaml_file import YamlFileError, read_yaml
 from soft_arm_physics.actuation.drive import (
     RestBuilder,
     draw_mismatch,
     make_bellows,
     make_chambers,
 )
-from soft_arm_physics.actuation.pneumatics import Pneumatics
-from soft_arm_physics.actuation.stepping import Loads, advance, make_views
+from soft_arm_physics.actuation.pneumatics import Pneumatics, load_pneumatics
+from soft_arm_physics.actuation.stepping import advance
 from soft_arm_physics.errors import PhysicsError
-from soft_arm_physics.model.checks import check_overlaps, check_stability, divergence
-from soft_arm_physics.model.world import build_robot
+from soft_arm_physics.model.checks import (
+    body_name,
+    check_overlaps,
+    check_stability,
+    divergence,
+    slowest_mode_rad_s,
+)
+from soft_arm_physics.model.world import build, pose
 from soft_arm_physics.simulated_robot import SimulatedRobot
+from soft_arm_physics.state import State
 
 RESTING_PA_S = 50.0
 RESTING_M_S = 1e-5
 MOST_STEP_S = 0.01
 
 
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """Two bodies that touch.
+
+    Attributes:
+        body_a, body_b: Names of bodies: objects, `ROBOT/SEGMENT_i`, `ground`.
+        position_m: Point of contact in the world [m], (3,).
+        normal: Unit vector from a to b in the world, (3,).
+        force_n: Force of a on b in the world [N], (3,).
+    """
+
+    body_a: str
+    body_b: str
+    position_m: np.ndarray
+    normal: np.ndarray
+    force_n: np.ndarray
+
+
 class Simulation:
     """Robots and what surrounds them, as one MuJoCo model.
 
     Args:
-        robot: Robot, or the name or path of a robot file.
-        pneumatics: What lies between commands and pressures; None: pressures follow at once.
+        robot: Robot or assembly, or the name or path of the file of one.
+        world: World, or the name or path of a world file; None: gravity and nothing else.
+        pneumatics: What lies between commands and pressures, or the name or path of a pneumatics
+            file; None: pressures follow at once.
         seed: Draws the mismatch of the chambers and the sensors' noise. The same seed is the same
             robot.
         time_step_s: Time step [s].
@@ -43,15 +84,16 @@ class Simulation:
         robots: The robots by their names.
 
     Raises:
+        RobotFileError, AssemblyFileError, WorldFileError: If a file cannot be used.
         PhysicsError: If something that the simulation needs is missing, bodies overlap, or a spring
             is too stiff for the time step.
     """
 
     def __init__(
         self,
-        robot: Robot | str,
-        world: None = None,
-        pneumatics: Pneumatics | None = None,
+        robot: Robot | Assembly | str | Path,
+        world: World | str | Path | None = None,
+        pneumatics: Pneumatics | str | Path | None = None,
         seed: int = 0,
         time_step_s: float = 0.002,
     ):
@@ -59,41 +101,61 @@ class Simulation:
             raise PhysicsError(
                 f'time_step_s {time_step_s} s must be greater than 0 and at most {MOST_STEP_S} s'
             )
-        robot = robot if isinstance(robot, Robot) else load_robot(robot)
-        self._pneumatics = pneumatics or Pneumatics()
+        if world is None:
+            world = World(schema_version=1, name='empty', description='')
+        self.world = world if isinstance(world, World) else load_world(world)
+        if pneumatics is None:
+            pneumatics = Pneumatics()
+        p = pneumatics if isinstance(pneumatics, Pneumatics) else load_pneumatics(pneumatics)
         try:
-            self._spec, bodies = build_robot(robot, time_step_s)
-            self._model = self._spec.compile()
+            built = build(_assembly(robot), self.world, time_step_s)
+            model = built.spec.compile()
         except (MissingPhysicsError, ValueError) as error:
-            raise PhysicsError(str(error)) from error
-        self._data = mujoco.MjData(self._model)
-        check_stability(self._model, self._data)
-        check_overlaps(self._model, self._data)
-        self._pending_s = 0.0
+            raise PhysicsError(' '.join(str(error).split())) from error
+        self._spec, bodies = built.spec, built.robots
+        data = mujoco.MjData(model)
+        check_stability(model, data)
+        check_overlaps(model, data)
         counts = [len(b.robot.chambers) for b in bodies]
-        mismatches = [draw_mismatch(self._pneumatics, n, seed, i) for i, n in enumerate(counts)]
-        self._chambers = make_chambers(bodies, self._pneumatics, mismatches)
-        self._bellows = make_bellows(self._model, bodies, mismatches)
-        rests = RestBuilder(self._model, sum(counts), self._pneumatics)
+        mismatches = [draw_mismatch(p, n, seed, i) for i, n in enumerate(counts)]
+        rests = RestBuilder(model, sum(counts), p)
         self.robots = {
-            b.name: SimulatedRobot(
-                b,
-                self._model,
-                self._data,
-                rests,
-                self._chambers,
-                sum(counts[:i]),
-                mismatches[i],
-                self._pneumatics.sensor.noise_rms_pa,
-            )
+            b.name: SimulatedRobot(b, model, rests, sum(counts[:i]), mismatches[i], p)
             for i, b in enumerate(bodies)
         }
-        self._rests = rests.build()
-        self._sources = np.zeros(rests.n_sources)
-        for simulated in self.robots.values():
-            simulated.use_sources(self._sources)
-        self._loads = Loads(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 6)))
-        self._views = make_views(self._model, self._data)
+        self._state = State.of(
+            model,
+            data,
+            make_chambers(bodies, p, mismatches),
+            make_bellows(model, bodies, mismatches),
+            rests.build(),
+            rests.n_sources,
+        )
+        self._pending_s = 0.0
+        self._loads: dict[tuple[str, int | str], np.ndarray] = {}
+        self._use(self._state)
+        for load in self.world.loads:
+            self.apply_load(load.robot, load.section, load.force_n, load.torque_n_m)
+        self._start = self._state.copy(), dict(self._loads)
+
+    def _use(self, state: State) -> None:
+        self._state = state
+        for robot in self.robots.values():
+            robot.state = state
+
+    def copy(self) -> Self:
+        """Return a simulation in the same state that goes on by itself."""
+        other = copy.copy(self)
+        other.robots = {name: copy.copy(robot) for name, robot in self.robots.items()}
+        other._loads = dict(self._loads)
+        other._use(self._state.copy())
+        return other
+
+    def reset(self) -> None:
+        """Go back to the start: time 0, at rest, without pressure; loads as in the world file."""
+        state, loads = self._start
+        self._use(state.copy())
+        self._loads, self._pending_s = dict(loads), 0.0
 
     @property
     def robot(self) -> SimulatedRobot:
@@ -103,13 +165,24 @@ class Simulation:
             PhysicsError: If there are several.
         """
         if len(self.robots) != 1:
-            raise PhysicsError(f'there are {len(self.robots)} robots: use robots[NAME]')
+            names = ', '.join(self.robots)
+            raise PhysicsError(f'there are {len(self.robots)} robots: use robots[NAME] of {names}')
         return next(iter(self.robots.values()))
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The compiled model, for a viewer or renderer."""
+        return self._state.model
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """The present state of the model, for a viewer or renderer."""
+        return self._state.data
 
     @property
     def time_s(self) -> float:
         """Simulated time [s]."""
-        return float(self._data.time)
+        return float(self.data.time)
 
     def step(self, dt_s: float) -> None:
         """Advance by `dt_s` [s]; a rest shorter than a time step is added to the next call's.
@@ -117,33 +190,25 @@ class Simulation:
         Raises:
             PhysicsError: If the simulation diverges; it names the probable cause.
         """
-        time_step_s = self._model.opt.timestep
+        time_step_s = self.model.opt.timestep
         self._pending_s += dt_s
         steps = int(self._pending_s / time_step_s + 1e-6)
         self._pending_s -= steps * time_step_s
-        done = advance(
-            self._model._address,
-            self._data._address,
-            steps,
-            time_step_s,
-            self._views,
-            self._chambers,
-            self._bellows,
-            self._rests,
-            self._loads,
-            self._sources,
-        )
-        if done < steps:
-            when_s = self.time_s
-            raise PhysicsError(
-                f'the simulation diverged at {when_s:.3f} s: {divergence(self._model, self._data)}'
-            )
+        if advance(steps, *self._state.arguments()) < steps:
+            raise self.diverged()
 
-    def settle(self, limit_s: float = 30.0) -> float:
+    def diverged(self) -> PhysicsError:
+        """Return the error of a simulation that has diverged, with the probable cause."""
+        cause = divergence(self.model)
+        return PhysicsError(f'the simulation diverged at {self.time_s:.3f} s: {cause}')
+
+    def settle(self, limit_s: float = 30.0, critical: bool = False) -> float:
         """Step until pressures, creep and the robots' joints are at rest.
 
         Args:
             limit_s: Longest simulated time [s].
+            critical: Damp the slowest mode of the springs critically meanwhile: the rest shape is
+                found sooner, on another way.
 
         Returns:
             The simulated time this took [s].
@@ -151,8 +216,18 @@ class Simulation:
         Raises:
             PhysicsError: If a robot still moves after `limit_s`.
         """
-        start = self.time_s
-        c = self._chambers
+        damping = self.model.dof_damping.copy()
+        if critical:
+            slowest = slowest_mode_rad_s(self.model)
+            springs = np.array([self.model.jnt_stiffness[j] for j in self.model.dof_jntid])
+            self.model.dof_damping[:] = np.maximum(damping, 2.0 / slowest * springs)
+        try:
+            return self._settle(limit_s)
+        finally:
+            self.model.dof_damping[:] = damping
+
+    def _settle(self, limit_s: float) -> float:
+        start, c = self.time_s, self._state.chambers
         while self.time_s - start < limit_s:
             crept = c.crept_pa.copy()
             self.step(0.05)
@@ -162,13 +237,108 @@ class Simulation:
                 return self.time_s - start
         raise PhysicsError(
             f'a robot still moves at {self._fastest():.2g} m/s or rad/s after {limit_s:g} s: '
-            'increase damping_time_s in the robot file, or limit_s'
+            'increase limit_s, settle with critical damping, or increase damping_time_s in the '
+            'robot file'
         )
 
     def _fastest(self) -> float:
         dofs = np.concatenate([robot.dofs for robot in self.robots.values()])
-        return float(np.abs(self._data.qvel[dofs]).max(initial=0.0))
+        return float(np.abs(self.data.qvel[dofs]).max(initial=0.0))
+
+    def apply_load(
+        self,
+        robot: str,
+        where: int | Literal['tip'],
+        force_n: ArrayLike = (0.0, 0.0, 0.0),
+        torque_n_m: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Load a robot from now on; it replaces the load at this place.
+
+        Args:
+            robot: Its name.
+            where: `tip`, or the number of a section, from 0 over all segments: its midpoint.
+            force_n, torque_n_m: Force [N] and torque [N m] in the world, (3,) each.
+
+        Raises:
+            PhysicsError: If there is no such robot or section.
+        """
+        if robot not in self.robots:
+            raise PhysicsError(f'no robot {robot!r}: give one of {", ".join(self.robots)}')
+        body, point = self.robots[robot].load_point(where)
+        arm = point - self.model.body_ipos[body]
+        wrench = np.concatenate([np.asarray(force_n, float), np.asarray(torque_n_m, float)])
+        self._loads[robot, where] = np.concatenate([[body], arm, wrench])
+        self._state.set_loads(np.array(list(self._loads.values())))
+
+    def contacts(self) -> list[Contact]:
+        """Return what touches now, with forces."""
+        model, data = self.model, self.data
+        mujoco.mj_forward(model, data)
+        found = []
+        for i in range(data.ncon):
+            contact, wrench = data.contact[i], np.zeros(6)
+            mujoco.mj_contactForce(model, data, i, wrench)
+            frame = contact.frame.reshape(3, 3)
+            a, b = (body_name(model, geom) for geom in contact.geom)
+            found.append(Contact(a, b, contact.pos.copy(), frame[0].copy(), wrench[:3] @ frame))
+        return found
+
+    def pose(self, name: str) -> np.ndarray:
+        """Pose of an object or body in the world, (4, 4); PhysicsError if it is not there."""
+        body = self._body(name)
+        mujoco.mj_kinematics(self.model, self.data)
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = self.data.xmat[body].reshape(3, 3), self.data.xpos[body]
+        return T
+
+    def place(
+        self, name: str, position_m: tuple[float, ...], rpy_deg: tuple[float, ...] = (0.0, 0.0, 0.0)
+    ) -> None:
+        """Put an object or body at a place in the world, at rest; a fixed one stays there.
+
+        Raises:
+            PhysicsError: If there is no such body.
+        """
+        body, T = self._body(name), pose(position_m, rpy_deg)
+        quat = np.zeros(4)
+        mujoco.mju_mat2Quat(quat, T[:3, :3].ravel())
+        if self.model.body_jntnum[body] == 0:
+            self.model.body_pos[body], self.model.body_quat[body] = T[:3, 3], quat
+            return
+        joint = self.model.body_jntadr[body]
+        at, dof = self.model.jnt_qposadr[joint], self.model.jnt_dofadr[joint]
+        self.data.qpos[at : at + 7] = np.concatenate([T[:3, 3], quat])
+        self.data.qvel[dof : dof + 6] = 0.0
+
+    def _body(self, name: str) -> int:
+        body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, name)
+        if body < 0:
+            names = [self.model.body(i).name for i in range(1, self.model.nbody)]
+            objects = ', '.join(n for n in names if '/' not in n) or 'none'
+            raise PhysicsError(f'no object {name!r} in this world: there are {objects}')
+        return int(body)
 
     def to_mjcf(self) -> str:
         """Return the model as MJCF, without what drives it: pressures, tendons and torques."""
-        return self._spec.to_xml()
+        return str(self._spec.to_xml())
+
+
+def _assembly(robot: Robot | Assembly | str | Path) -> Assembly:
+    """Return an assembly; of a robot, with that robot alone, where its file says."""
+    if isinstance(robot, Assembly):
+        return robot
+    if not isinstance(robot, Robot):
+        if str(robot) in shipped_assemblies() or _is_assembly_file(robot):
+            return load_assembly(robot)
+        robot = load_robot(robot)
+    base = robot.base
+    alone = MountedRobot(robot.name, robot, None, base.position_m, base.rpy_deg)
+    return Assembly(robot.name, robot.description, (), (alone,))
+
+
+def _is_assembly_file(path: str | Path) -> bool:
+    try:
+        content = read_yaml(path)
+    except (OSError, ValueError, YamlFileError):
+        return False  # load_robot says what is wrong
+    return isinstance(content, dict) and 'robots' in content

@@ -73,11 +73,17 @@ def make_views(model: mujoco.MjModel, data: mujoco.MjData) -> Views:
     )
 
 
+def make_loads(rows: np.ndarray) -> Loads:
+    """Return loads from rows of body, point from its centre of mass, force, torque; (n, 10)."""
+    rows = rows.reshape(-1, 10)
+    return Loads(rows[:, 0].astype(np.int64), rows[:, 1:4].copy(), rows[:, 4:].copy())
+
+
 @njit(cache=True, nogil=True)
 def advance(
+    steps: int,
     model: int,
     data: int,
-    steps: int,
     dt_s: float,
     views: Views,
     chambers: Chambers,
@@ -89,8 +95,9 @@ def advance(
     """Advance by `steps` steps of `dt_s` [s]; return how many were made before it diverged.
 
     Args:
+        steps: As above.
         model, data: Addresses of MuJoCo's model and data.
-        steps, dt_s: As above; dt_s is the model's time step.
+        dt_s: The model's time step [s].
         views: Arrays of model and data.
         chambers, bellows, rests, loads: The actuation, in place.
         sources: Effective pressures [Pa] of all chambers, which are set, and values of the other

@@ -35,6 +35,7 @@ GEOMS = {
     'box': mujoco.mjtGeom.mjGEOM_BOX,
 }
 TORQUE_DAMPING_TIME_S = 0.02  # damping / stiffness of hinges whose damping is not given
+HIDDEN_GROUP = 5
 BODY_COLOUR = [0.82, 0.80, 0.74, 1.0]
 
 
@@ -57,10 +58,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Chain:
-    """The links of a segment after the one that it stands on."""
+    """The links of a segment after the one that it stands on, and their shapes for contact."""
 
     segment: Segment
     links: tuple[Link, ...]
+    shapes: list[mujoco.MjsGeom] = field(default_factory=list)
 
 
 def has_slides(segment: Segment) -> bool:
@@ -239,17 +241,26 @@ def _frustum_m3(radii_m: np.ndarray, height_m: float) -> float:
     return float(np.pi / 3 * height_m * (base_m**2 + base_m * tip_m + tip_m**2))
 
 
-def add_shapes(parent: Link, offset_m: float, chain: Chain, is_first: bool, is_last: bool) -> None:
-    """Add a segment's shapes for contact; a capsule's caps stay within the robot's ends."""
+def add_shapes(
+    parent: Link, offset_m: float, chain: Chain, *, is_first: bool, is_last: bool, in_medium: bool
+) -> None:
+    """Add a segment's shapes for contact; a capsule's caps stay within the robot's ends.
+
+    In a medium, cylinders that touch nothing carry the drag: they do not overlap as capsules do.
+    """
     segment = chain.segment
-    if segment.collision == 'none':
-        return
     h = segment.natural_length_m / segment.sections
     links, base_s_m = [parent, *chain.links], parent.s_m + offset_m
     end_s_m = base_s_m + segment.natural_length_m
     for link, low, high, a, b in pieces(links, offset_m, segment, h):
         radius_m = float(segment.radius_m(np.array((a + b) / 2)))
         shape, at = segment.collision, np.zeros(3)
+        if in_medium:
+            drag = link.body.add_geom(type=GEOMS['cylinder'], mass=0.0, contype=0, conaffinity=0)
+            drag.size, drag.group = [radius_m, (high - low) / 2, 0.0], HIDDEN_GROUP
+            drag.pos, drag.fluid_ellipsoid = [0.0, 0.0, (low + high) / 2], 1.0
+        if shape == 'none':
+            continue
         if shape in ('capsule', 'sphere'):
             first = base_s_m + radius_m if is_first else -np.inf
             last = end_s_m - radius_m if is_last else np.inf
@@ -264,7 +275,9 @@ def add_shapes(parent: Link, offset_m: float, chain: Chain, is_first: bool, is_l
         geom = link.body.add_geom(
             type=GEOMS[shape], size=size, pos=at + [0.0, 0.0, (low + high) / 2], mass=0.0
         )
+        geom.name = f'{link.body.name}/{segment.name}'
         geom.rgba, geom.group = BODY_COLOUR, 1
         if segment.friction is not None:
-            geom.friction[0] = segment.friction.sliding
+            geom.friction[0], geom.priority = segment.friction.sliding, 1
+        chain.shapes.append(geom)
         link.cover(link.s_m + low, link.s_m + high, radius_m)

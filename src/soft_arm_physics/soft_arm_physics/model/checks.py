@@ -38,19 +38,33 @@ def check_stability(model: mujoco.MjModel, data: mujoco.MjData) -> None:
         )
 
 
-def divergence(model: mujoco.MjModel, data: mujoco.MjData) -> str:
-    """Return what probably made a simulation diverge: stiffness, mass and time step.
-
-    The state is set back to the start.
-    """
-    mujoco.mj_resetData(model, data)
-    mujoco.mj_forward(model, data)
+def divergence(model: mujoco.MjModel) -> str:
+    """Return what probably made a simulation diverge: stiffness, mass and time step."""
+    data = mujoco.MjData(model)
     stiffness = _stiffness(model)
     mode = _fastest_mode(model, data, stiffness)
     step = f'time_step_s {model.opt.timestep:.3g} s'
     if mode is None:
         return f'no joint has a spring; decrease {step}'
     return f'{_cause(model, *mode, stiffness)}; decrease {step} or increase damping_time_s'
+
+
+def slowest_mode_rad_s(model: mujoco.MjModel) -> float:
+    """Lowest angular frequency of the springs [rad/s] in the straight pose, without gravity.
+
+    Raises:
+        PhysicsError: If no joint has a spring.
+    """
+    data, stiffness = mujoco.MjData(model), _stiffness(model)
+    if not stiffness.any():
+        raise PhysicsError('no joint has a spring: settle without critical damping')
+    mujoco.mj_forward(model, data)
+    mass = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, mass)
+    sprung = np.flatnonzero(stiffness)
+    mass = mass[np.ix_(sprung, sprung)]
+    squares = scipy.linalg.eigvalsh(np.diag(stiffness[sprung]), mass, subset_by_index=[0, 0])
+    return float(np.sqrt(squares[0]))
 
 
 def _stiffness(model: mujoco.MjModel) -> np.ndarray:

@@ -1,18 +1,25 @@
 """A robot file as bodies of a MuJoCo model: base, chain of segments, discs, ring and tip."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
-from soft_arm_physics.model.chain import BODY_COLOUR, GEOMS, Chain, Link, add_chain, add_shapes
+from soft_arm_physics.model.chain import (
+    BODY_COLOUR,
+    GEOMS,
+    HIDDEN_GROUP,
+    Chain,
+    Link,
+    add_chain,
+    add_shapes,
+)
 from soft_arm_physics.model.inertia import shape_volume_m3
 
 _GEOM = mujoco.mjtGeom
 EXCLUDED_RADII = 3.0  # links nearer along the robot than this many radii do not touch each other
-HIDDEN_GROUP = 5
 
 
 @dataclass(frozen=True)
@@ -27,6 +34,37 @@ class RobotBodies:
     robot: Robot
     chains: tuple[Chain, ...]
 
+    @property
+    def last_body(self) -> mujoco.MjsBody:
+        """Body at the end of the last segment."""
+        return self.chains[-1].links[-1].body
+
+    @property
+    def T_last_tip(self) -> np.ndarray:  # noqa: N802  # house style: a pose
+        """Pose of the tip on the last body, (4, 4)."""
+        T = np.eye(4)
+        T[2, 3] = self.robot.segments[-1].rigid_length_m
+        return T
+
+    @property
+    def seen_from_tip(self) -> 'Neighbours':
+        """The links, for a robot that stands on the tip."""
+        last = self.chains[-1].links[-1]
+        tip_s_m = last.s_m + self.robot.segments[-1].rigid_length_m
+        links = [
+            replace(link, low_m=link.low_m - tip_s_m, high_m=link.high_m - tip_s_m)
+            for chain in self.chains
+            for link in chain.links
+        ]
+        return Neighbours(tuple(links))
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Links below a robot's base, at places along its axis; they may overlap its first links."""
+
+    links: tuple[Link, ...] = ()
+
 
 def add_robot(
     spec: mujoco.MjSpec,
@@ -37,6 +75,7 @@ def add_robot(
     T_parent_base: np.ndarray,
     medium_density_kg_m3: float = 0.0,
     shapes: bool = True,
+    neighbours: Neighbours | None = None,
 ) -> RobotBodies:
     """Add a robot to a body of a model.
 
@@ -48,6 +87,7 @@ def add_robot(
         T_parent_base: Pose of the base on that body, shape (4, 4).
         medium_density_kg_m3: Density of what surrounds the robot [kg/m^3], for the buoyancy.
         shapes: Whether it has shapes that touch and are seen.
+        neighbours: What it stands on.
 
     Raises:
         PhysicsError: If a bellows or tendon segment has `closing_twist: false`.
@@ -72,13 +112,20 @@ def add_robot(
     if shapes:
         _add_flange(base, robot)
         for i, (chain, (parent_link, at_m)) in enumerate(zip(chains, places, strict=True)):
-            add_shapes(parent_link, at_m, chain, i == 0, i == len(chains) - 1)
+            add_shapes(
+                parent_link,
+                at_m,
+                chain,
+                is_first=i == 0,
+                is_last=i == len(chains) - 1,
+                in_medium=medium_density_kg_m3 > 0.0,
+            )
         _add_discs(chains, robot, offset_m)
     links = [base, *(link for chain in chains for link in chain.links)]
     for link in links:
         link.inertia.assign(link.body, medium_density_kg_m3)
     if shapes:
-        _exclude_neighbours(spec, links)
+        _exclude_neighbours(spec, links, neighbours.links if neighbours else ())
     return RobotBodies(name, prefix, robot, tuple(chains))
 
 
@@ -146,10 +193,11 @@ def _add_discs(chains: list[Chain], robot: Robot, tip_m: float) -> None:
         link.cover(link.s_m + z_m - height_m / 2, link.s_m + z_m + height_m / 2, radius_m)
 
 
-def _exclude_neighbours(spec: mujoco.MjSpec, links: list[Link]) -> None:
+def _exclude_neighbours(spec: mujoco.MjSpec, links: list[Link], under: tuple[Link, ...]) -> None:
     """Let links not touch that overlap where the robot is straight or little bent."""
-    for i, link in enumerate(links):
-        for other in links[i + 1 :]:
+    everything = [*under, *links]
+    for i, link in enumerate(everything):
+        for other in everything[max(i + 1, len(under)) :]:
             reach_m = EXCLUDED_RADII * max(link.radius_m, other.radius_m)
             if other.low_m - link.high_m < reach_m and np.isfinite([link.low_m, other.low_m]).all():
                 spec.add_exclude(bodyname1=link.body.name, bodyname2=other.body.name)
