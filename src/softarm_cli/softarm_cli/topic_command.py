@@ -12,7 +12,7 @@ from softarm_cli.errors import FieldError, GraphError, MessageTypeError
 from softarm_cli.graph.names import topic_name
 
 if TYPE_CHECKING:
-    from softarm_cli.graph.graph import Graph
+    from softarm_cli.ros.graph import Graph
 
 _EXAMPLES = """examples:
   softarm topic list
@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
 
 
 def _in_graph(options: argparse.Namespace) -> int:
-    from softarm_cli.graph.graph import Graph  # with rclpy: not needed for --help
+    from softarm_cli.ros.graph import Graph  # with rclpy: not needed for --help
 
     try:
         with Graph() as graph:

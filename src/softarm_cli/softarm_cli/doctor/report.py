@@ -12,9 +12,9 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from softarm_cli.doctor.remedies import one_line, remedy
 from softarm_cli.doctor.systems import STARTED_BY, SYSTEMS, System
-from softarm_cli.graph.graph import RunningNode
-from softarm_cli.graph.node_states import NO_ANSWER
 from softarm_cli.launching.logs import Launch
+from softarm_cli.ros.graph import RunningNode
+from softarm_cli.ros.node_states import NO_ANSWER
 
 _TOLERANCE = 0.2  # of a topic's rate
 _BUSY_SHARE = 0.15  # of a core: more than an idle node uses

@@ -21,8 +21,8 @@ from rosbags.interfaces import Connection, QosDurability, QosReliability
 from softarm_cli.bags.file import Bag, open_bag
 from softarm_cli.errors import BagError, MessageTypeError
 from softarm_cli.graph.command_topics import is_command
-from softarm_cli.graph.graph import Graph, nearest
 from softarm_cli.graph.message_types import message_class
+from softarm_cli.ros.graph import Graph, nearest
 
 _QUEUE_DEPTH = 1000
 _LOOK_S = 0.5

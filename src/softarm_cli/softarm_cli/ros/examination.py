@@ -9,10 +9,10 @@ from rclpy.qos import QoSProfile
 from soft_arm_node_kit import qos
 from softarm_cli.doctor.report import Report, Topic, process_stat
 from softarm_cli.errors import MessageTypeError
-from softarm_cli.graph.graph import Graph
 from softarm_cli.graph.message_types import message_class
-from softarm_cli.graph.node_states import NO_ANSWER, lifecycle_states, unresponsive_nodes
 from softarm_cli.launching.logs import last_launch, running_launches
+from softarm_cli.ros.graph import Graph
+from softarm_cli.ros.node_states import NO_ANSWER, lifecycle_states, unresponsive_nodes
 
 _SAMPLE_S = 2.5  # two diagnostics of each node
 

@@ -9,7 +9,7 @@ from rcl_interfaces.srv import GetParameterTypes
 from std_srvs.srv import Trigger
 
 from softarm_cli.errors import GraphError
-from softarm_cli.graph.graph import Graph, nearest
+from softarm_cli.ros.graph import Graph, nearest
 
 ANSWER_S = 4.0
 TRANSITION_S = 15.0  # a driver connects to its device meanwhile

@@ -12,10 +12,10 @@ import pytest
 from softarm_cli.doctor.remedies import one_line
 from softarm_cli.doctor.report import Report, Topic
 from softarm_cli.doctor.systems import SYSTEMS
-from softarm_cli.graph.graph import RunningNode
 from softarm_cli.launching.description import Process
 from softarm_cli.launching.logs import Launch, LaunchedProcess, last_launch
 from softarm_cli.launching.processes import run
+from softarm_cli.ros.graph import RunningNode
 
 ARM = [f'/left/{name}' for name in SYSTEMS[0].nodes] + ['/camera/camera']
 OK, WARN, ERROR = b'\0', b'\1', b'\2'  # of DiagnosticStatus
