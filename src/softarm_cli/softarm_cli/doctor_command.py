@@ -103,7 +103,7 @@ def _plain(checks: list[Check], report: Report, wrong: list[Finding]) -> dict[st
         'diagnostics': [
             {
                 'name': f'/{name}',
-                'level': int.from_bytes(status.level, 'little'),
+                'level': status.level,
                 'message': one_line(status.message),
             }
             for name, status in sorted(report.diagnostics.items())

@@ -146,20 +146,17 @@ def _print(value: Any, options: argparse.Namespace) -> None:
 
 
 def _hz(graph: 'Graph', options: argparse.Namespace) -> int:
-    from rclpy.qos import QoSProfile, ReliabilityPolicy
-
     from softarm_cli.graph.message_types import message_class
+    from softarm_cli.ros.graph import best_effort
 
     topic, kind = graph.find_topic(options.topic)
     stamps_s: list[float] = []
     seconds, came_s, lines = 0, time.monotonic(), options.count or math.inf
-    # Best effort matches every publisher.
-    best_effort = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
     subscription = graph.node.create_subscription(
         message_class(kind),
         topic,
         lambda _raw: stamps_s.append(time.monotonic()),
-        best_effort,
+        best_effort(1000),
         raw=True,
     )
     while seconds < lines and time.monotonic() - came_s < options.timeout:

@@ -10,9 +10,9 @@ from rosbags.typesys import Stores, get_typestore
 
 from softarm_cli.bag_command import main
 from softarm_cli.bags.file import open_bag
+from softarm_cli.bags.replay import Replay, choose
 from softarm_cli.errors import BagError
 from softarm_cli.graph.command_topics import is_command
-from softarm_cli.ros.bag_player import Replay, choose
 
 ROOT = Path(__file__).parents[4]
 BAG = ROOT / 'src' / 'soft_arm_experiments' / 'test' / 'data' / 'virtual_rig_bag'
