@@ -61,8 +61,8 @@ class ControlPort:
                 'speed_percent': controller.speed_percent,
                 'running': controller.running,
                 'joints_deg': np.rad2deg(controller.robot.joints_rad).round(6).tolist(),
-                'masters': controller.masters,
-                'remote_privilege': list(controller.privilege.holders.values()),
+                'masters': controller.access.masters,
+                'remote_privilege': list(controller.access.privilege.holders.values()),
             }
         )
 
@@ -140,9 +140,11 @@ def _place(emulator: Emulator, joints_deg: list[float]) -> None:
 
 
 def _steal(emulator: Emulator, domain: str, holder: str | None = 'FlexPendant') -> None:
-    if domain not in emulator.controller.masters:
-        raise ValueError(f'domain {domain!r} must be one of {sorted(emulator.controller.masters)}')
-    emulator.controller.steal_mastership(domain, holder)
+    if domain not in emulator.controller.access.masters:
+        raise ValueError(
+            f'domain {domain!r} must be one of {sorted(emulator.controller.access.masters)}'
+        )
+    emulator.controller.access.steal_mastership(domain, holder)
 
 
 ACTIONS: dict[str, Callable[..., Awaitable[None] | None]] = {
@@ -159,10 +161,10 @@ ACTIONS: dict[str, Callable[..., Awaitable[None] | None]] = {
     'guard_stop': lambda emulator, open_door=True: emulator.controller.guard_stop(open_door),
     'operation_mode': _set_mode,
     'speed': _set_speed,
-    'answer_remote_privilege': lambda emulator, granted=True: emulator.controller.privilege.answer(
-        granted
+    'answer_remote_privilege': lambda emulator, granted=True: (
+        emulator.controller.access.privilege.answer(granted)
     ),
     'enabling_device': lambda emulator, pressed=True: emulator.controller.enabling_device(pressed),
     'place': _place,
-    'signal': lambda emulator, path, value: emulator.controller.put_signal(path, float(value)),
+    'signal': lambda emulator, path, value: emulator.controller.signals.put(path, float(value)),
 }

@@ -57,7 +57,7 @@ def test_changes_are_told_in_order_and_literally(generation):
             await until(lambda: mine.live)
             assert gaps == [1]
             for value in (1.0, 0.0, 1.0):
-                running.controller.put_signal('DeviceNet/d652/DO_01', value)
+                running.controller.signals.put('DeviceNet/d652/DO_01', value)
                 await asyncio.sleep(0.08)
             await controller.set_symbol('T_ROB1/Module1/test_var_num', '7')
             running.controller.log(10011)
@@ -91,7 +91,7 @@ def test_a_broken_socket_comes_back_on_the_same_registration():
             await running.close_websockets(WSCloseCode.GOING_AWAY, '')
             await until(lambda: len(gaps) == 2, 1.0)
             assert mine.registrations == 1
-            running.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
             await until(lambda: len(events) == 1, 1.0)
             await ended(task)
 
@@ -108,7 +108,7 @@ def test_a_lost_registration_is_made_again(generation):
             running.subscriptions.remove_all()
             await until(lambda: len(gaps) == 2, 1.5)
             assert mine.registrations == 2
-            running.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
             await until(lambda: len(events) == 1, 1.0)
             await ended(task)
 

@@ -201,7 +201,7 @@ class Emulator:
         self.connections.cut()
 
     def _session_ended(self, session: str) -> None:
-        self.controller.forget_session(session)
+        self.controller.access.forget_session(session)
         self.subscriptions.remove_of(session)
 
     # HTTP

@@ -225,7 +225,7 @@ class Subscriptions:
         path = canonical('GET', asked.partition(';')[0])[0].rstrip('/')
         controller = self._controller
         if path.startswith('/rw/iosystem/signals/'):
-            signal = controller.find_signal(path[len('/rw/iosystem/signals/') :])
+            signal = controller.signals.find(path[len('/rw/iosystem/signals/') :])
             return None if signal is None else f'/rw/iosystem/signals/{signal.path}'
         if path.startswith('/rw/rapid/symbol/data/RAPID/'):
             symbol = controller.memory.find_symbol(path[len('/rw/rapid/symbol/data/RAPID/') :])
@@ -238,7 +238,7 @@ class Subscriptions:
         if path.startswith('/rw/dipc/'):
             return path if path[len('/rw/dipc/') :] in controller.queues else None
         if path.startswith('/rw/mastership/'):
-            return path if path.rpartition('/')[2] in controller.masters else None
+            return path if path.rpartition('/')[2] in controller.access.masters else None
         known = (
             '/rw/panel/ctrlstate',
             '/rw/panel/opmode',
@@ -288,7 +288,7 @@ class Subscriptions:
                 )
             )
         if path.startswith('/rw/iosystem/signals/'):
-            signal = controller.signals[path[len('/rw/iosystem/signals/') :]]
+            signal = controller.signals.by_path[path[len('/rw/iosystem/signals/') :]]
             state = 'simulated' if signal.simulated else 'not simulated'
             return list_item(
                 Item(
@@ -324,7 +324,7 @@ class Subscriptions:
                 else ''
             )
         if path.startswith('/rw/mastership/'):
-            holder = controller.masters[path.rpartition('/')[2]]
+            holder = controller.access.masters[path.rpartition('/')[2]]
             return list_item(
                 Item(
                     'msh-resource-ev',

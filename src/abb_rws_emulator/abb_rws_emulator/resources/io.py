@@ -11,7 +11,7 @@ SIGNALS_A_PAGE = 100
 
 @route('GET', '/rw/iosystem/signals')
 def _signals(call: Call) -> Reply:
-    listed = list(call.controller.signals.values())
+    listed = list(call.controller.signals.by_path.values())
     start = whole(call.query.get('start')) or 0
     links = {}
     if call.generation == 2:
@@ -48,7 +48,7 @@ def signal_fields(signal: gripper_cell.SignalState) -> dict[str, str]:
 
 @route('GET', '/rw/iosystem/signals/{signal*}')
 def _signal(call: Call) -> Reply:
-    signal = call.controller.find_signal(call.parts['signal'].partition(';')[0])
+    signal = call.controller.signals.find(call.parts['signal'].partition(';')[0])
     if signal is None:
         raise refusals.no_signal()
     device = signal.path.split('/')[1]
@@ -80,9 +80,9 @@ def _set_signal(call: Call) -> Reply:
     if call.action != 'set':
         raise refusals.invalid()
     if call.form.get('lstate') in ('simulated', 'not simulated') and 'lvalue' not in call.form:
-        call.controller.simulate_signal(call.parts['signal'], call.form['lstate'] == 'simulated')
+        call.controller.signals.simulate(call.parts['signal'], call.form['lstate'] == 'simulated')
     else:
-        call.controller.set_signal(call.parts['signal'], call.form)
+        call.controller.signals.write(call.parts['signal'], call.form)
     return NOTHING
 
 
@@ -95,7 +95,7 @@ def _search(call: Call) -> Reply:
         raise refusals.invalid()
     found = [
         s
-        for s in call.controller.signals.values()
+        for s in call.controller.signals.by_path.values()
         if all(_matches(s, call.form, suffix) for suffix in ('', '2'))
     ]
     return Reply(tuple(map(_list_item, found)), 'signals')
@@ -139,7 +139,9 @@ def _units(call: Call) -> Reply:
 
 def _unit_items(call: Call, what: str, ending: str) -> list[Item]:
     depth, kind = (1, 'ios-network') if what == 'networks' else (2, 'ios-device')
-    names = dict.fromkeys('/'.join(path.split('/')[:depth]) for path in call.controller.signals)
+    names = dict.fromkeys(
+        '/'.join(path.split('/')[:depth]) for path in call.controller.signals.by_path
+    )
     fields = {'pstate': 'running', 'lstate': 'started' if depth == 1 else 'enabled'} | (
         {} if depth == 1 else {'address': '0'}
     )

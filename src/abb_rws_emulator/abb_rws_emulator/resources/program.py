@@ -153,7 +153,7 @@ async def _act_on_task(call: Call) -> Reply:
     elif call.action == 'unloadmod' and form.get('module'):
         controller.unload_module(call.session, form['module'])
     elif call.action == 'build':
-        controller.require_edit(call.session)
+        controller.access.require_edit(call.session)
     elif call.action == 'holdtorun':
         controller.require_manual()
     else:

@@ -225,7 +225,7 @@ def test_a_subscription_and_its_limits():
             and f'<a href="{poll}" rel="self">' in text
         )
         async with ask.http.ws_connect(poll, protocols=('robapi2_subscription',)) as socket:
-            emulator.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            emulator.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
             event = await socket.receive_str(timeout=2.0)
             assert (
                 f'<a href="{signal}" rel="self"></a><span class="lvalue">1</span>' in event

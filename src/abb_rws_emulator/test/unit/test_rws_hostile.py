@@ -58,7 +58,7 @@ def test_a_group_ends_with_a_clean_close_and_outlives_a_broken_connection(genera
         (group,) = emulator.subscriptions.groups.values()
         await until(lambda: not group.sockets)
         async with ask.http.ws_connect(headers['Location'], protocols=(protocol,)) as again:
-            emulator.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            emulator.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
             assert 'DO_01' in await again.receive_str(timeout=2.0)
 
     serve(work, generation)
