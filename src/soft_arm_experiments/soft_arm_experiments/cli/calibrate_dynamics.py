@@ -1,12 +1,9 @@
 """`softarm calibrate dynamics`: identify valves, delays and lag from step responses."""
 
 import json
-import os
 import sys
-import tempfile
 from argparse import Namespace
 from contextlib import ExitStack
-from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
@@ -54,36 +51,20 @@ def _run(options: Namespace) -> int:
     )
     from soft_arm_experiments.ros.rig_process import (
         VirtualRig,
-        free_domain,
         require_devices,
-        require_driver,
+        rig_to_measure,
     )
     from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 
     rig = load_rig(options.rig)
-    running = options.use_running or rig.devices == REAL
-    if running and options.plant_seed is not None:
-        raise ControlError(
-            '--plant-seed selects the virtual rig that this command starts, '
-            f'but rig {rig.name!r} runs already: leave it out'
-        )
     arm = load_bellows_arm(options.robot, options.rig)
+    file = 'rig' if rig.devices == REAL else 'sim'
+    launch = f'launch/{file}.launch.xml rig:={rig.argument}'
     with ExitStack() as stack:
-        virtual = None
-        if running:
-            file = 'rig' if rig.devices == REAL else 'sim'
-            require_driver(rig.name, NAMESPACE, f'launch/{file}.launch.xml rig:={rig.argument}')
-        else:
-            os.environ['ROS_DOMAIN_ID'] = str(
-                free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0')))
-            )
-            log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'rig.log'
-            seed = 1 if options.plant_seed is None else options.plant_seed
-            # Leave out the nodes that need the dynamics.
-            virtual = stack.enter_context(
-                VirtualRig(seed, log, rig=options.rig, robot=options.robot, control='false')
-            )
-        check = virtual.check if virtual else lambda: None
+        # A virtual rig is started without the nodes that need the dynamics.
+        check = stack.enter_context(
+            rig_to_measure(options, rig, NAMESPACE, launch, VirtualRig, control='false')
+        )
         session = stack.enter_context(RigSession(arm.robot, 'calibrate_dynamics'))
         progress = stack.enter_context(
             tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig')

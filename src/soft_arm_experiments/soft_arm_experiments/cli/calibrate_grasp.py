@@ -1,12 +1,9 @@
 """`softarm calibrate grasp`: measure how the free finger closes, to detect contacts."""
 
 import json
-import os
 import sys
-import tempfile
 from argparse import Namespace
 from contextlib import ExitStack
-from pathlib import Path
 
 from tqdm import tqdm
 
@@ -56,34 +53,16 @@ def _run(options: Namespace) -> int:
     from soft_arm_experiments.ros.closing_measurement import NAMESPACE, ClosingMeasurement
     from soft_arm_experiments.ros.rig_process import (
         VirtualCell,
-        free_domain,
         require_devices,
-        require_driver,
+        rig_to_measure,
     )
 
     rig = load_rig(options.rig)
-    running = options.use_running or rig.devices == REAL
-    if running and options.plant_seed is not None:
-        raise ControlError(
-            '--plant-seed selects the virtual cell that this command starts, '
-            f'but rig {rig.name!r} runs already: leave it out'
-        )
     robot = load_robot(options.robot)
+    real = ' emulated:=false' if rig.devices == REAL else ''
+    launch = f'launch/cell.launch.xml rig:={rig.argument}{real}'
     with ExitStack() as stack:
-        virtual = None
-        if running:
-            real = ' emulated:=false' if rig.devices == REAL else ''
-            require_driver(rig.name, NAMESPACE, f'launch/cell.launch.xml rig:={rig.argument}{real}')
-        else:
-            os.environ['ROS_DOMAIN_ID'] = str(
-                free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0')))
-            )
-            log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'cell.log'
-            seed = 1 if options.plant_seed is None else options.plant_seed
-            virtual = stack.enter_context(
-                VirtualCell(seed, log, rig=options.rig, robot=options.robot)
-            )
-        check = virtual.check if virtual else lambda: None
+        check = stack.enter_context(rig_to_measure(options, rig, NAMESPACE, launch, VirtualCell))
         cell = stack.enter_context(ClosingMeasurement(robot))
         progress = stack.enter_context(
             tqdm(
