@@ -240,5 +240,4 @@ def _within(value: _Kind, low: _Kind, high: _Kind) -> _Kind:
 finite_number = number_in(-1e12, 1e12)  # with which no formula overflows
 positive_count = whole_number_in(1, 10**9)
 seed_number = whole_number_in(0, MAX_SEED)
-port_number = whole_number_in(1, 65535)
 port_or_any = whole_number_in(0, 65535)

@@ -205,17 +205,6 @@ class Robot(Strict):
         }
         return np.array(list(limits.values())).reshape(-1, 2).T
 
-    @property
-    def rest_lengths_m(self) -> np.ndarray:
-        """Length of each bellows at ambient pressure [m], (n,), interpolated on the points."""
-        return np.array(
-            [
-                np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m)
-                for s in self._bellows
-                for _ in s.actuators.names
-            ]
-        )
-
     def channels_of(self, device: str, count: int) -> np.ndarray:
         """Channel of each chamber on a device, shape (chambers,).
 

@@ -49,7 +49,6 @@ Bend = Annotated[float, number(-3600.0, 3600.0, 'deg')]
 Coefficient = Annotated[float, number(-1e6, 1e6, 'rad')]
 Count = Annotated[int, number(1, 200, '', int)]
 Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$', max_length=60)]
-Powers = Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=30)]
 LengthLimits = tuple[Length, Length]
 PressureLimits = tuple[Pressure, Pressure]
 

@@ -90,7 +90,7 @@ def evaluate(
         for stamp_ns, T, covariance in zip(*read_poses(bag, topics.ring_pose), strict=True):
             stamps_ns.append(int(stamp_ns))
             detections.append(
-                Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0, 0.0), None)
+                Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0), None)
             )
             report()
     computed_s = perf_counter() - begin

@@ -55,7 +55,6 @@ class RingFit:
         covariance: Of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6).
         inlier_share: Of the cloud's points.
         edge_share: Of the outline's points that the ring's outline explains; 0 without an outline.
-        depth_sigma_m: Noise of depth found in the residuals [m].
     """
 
     centre: np.ndarray
@@ -63,7 +62,6 @@ class RingFit:
     covariance: np.ndarray
     inlier_share: float
     edge_share: float
-    depth_sigma_m: float
 
 
 def fit_ring(
@@ -138,9 +136,7 @@ def fit_ring(
             f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, '
             f'{1e3 * MAX_SIGMA_M:.1f} mm is allowed'
         )
-    return RingFit(
-        state.centre, state.axis, covariance, wall.inlier_share, state.edge_share, wall.sigma_m
-    )
+    return RingFit(state.centre, state.axis, covariance, wall.inlier_share, state.edge_share)
 
 
 @dataclass(frozen=True)
