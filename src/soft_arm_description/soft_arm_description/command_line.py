@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from soft_arm_description.errors import DescriptionError
+
 LINE_LIMIT, WORD_LIMIT = 300, 60  # characters
 MAX_SEED = 2**32 - 1
 
@@ -64,15 +66,17 @@ class CommandLine(argparse.ArgumentParser):
         Args:
             argv: The arguments; None: of this process.
             act: Takes the options and returns the exit code.
-            errors: Errors of `act` that are reported in one line, with exit code 2, as OSError is.
+            errors: Further errors of `act` that are reported in one line, with exit code 2, as
+                DescriptionError and OSError are.
         """
         try:
             options = self.parse_args(argv)
         except SystemExit as end:  # bad arguments, or --help
             return int(end.code or 0)
+        expected: tuple[type[Exception], ...] = (DescriptionError, *errors)
         try:
             return act(options)
-        except errors as error:
+        except expected as error:
             return refuse(self.prog, error)
         except BrokenPipeError:
             raise  # for the door

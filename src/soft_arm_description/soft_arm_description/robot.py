@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
+from soft_arm_description.errors import DescriptionError
 from soft_arm_description.segments import BellowsSegment as BellowsSegment
 from soft_arm_description.segments import (
     Coordinate,
@@ -29,7 +30,7 @@ from soft_arm_description.segments import (
 from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
 
 
-class RobotFileError(ValueError):
+class RobotFileError(DescriptionError):
     """A robot file that cannot be used; one line with file, key, value and remedy."""
 
 

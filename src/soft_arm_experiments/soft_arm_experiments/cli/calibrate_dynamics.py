@@ -12,8 +12,7 @@ from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.dynamics import identify
 from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, seed_number
-from soft_arm_description.rig import REAL, RigError, load_rig
-from soft_arm_description.robot import RobotFileError
+from soft_arm_description.rig import REAL, load_rig
 from soft_arm_kinematics.arm import BellowsArm, load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
 
@@ -38,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
-    return parser.answer(argv, _run, ControlError, KinematicsError, RobotFileError, RigError)
+    return parser.answer(argv, _run, ControlError, KinematicsError)
 
 
 def _run(options: Namespace) -> int:

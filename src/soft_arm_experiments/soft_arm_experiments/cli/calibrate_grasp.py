@@ -13,8 +13,8 @@ from soft_arm_control.grasping.no_load_fit import identify
 from soft_arm_control.grasping.no_load_reference import values_of
 from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, seed_number, whole_number_in
-from soft_arm_description.rig import REAL, RigError, load_rig
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.rig import REAL, load_rig
+from soft_arm_description.robot import load_robot
 
 ALIVE_S = 60.0
 
@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
-    return parser.answer(argv, _run, ControlError, RobotFileError, RigError)
+    return parser.answer(argv, _run, ControlError)
 
 
 def _run(options: Namespace) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 
 from soft_arm_description.calibration import save_calibration, saved
 from soft_arm_description.command_line import CommandLine, day, input_file, output_file, plot_file
-from soft_arm_description.rig import RigError, load_rig
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.calibration.curve_families import FAMILIES, CurveFit
 from soft_arm_kinematics.calibration.pressure_bend import PressureBend, fit_bends
 from soft_arm_kinematics.calibration.pressure_length import (
@@ -74,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
         help='also draw data, curves, confidence and branches',
     )
     parser.add_json()
-    return parser.answer(argv, _calibrate, KinematicsError, RobotFileError, RigError)
+    return parser.answer(argv, _calibrate, KinematicsError)
 
 
 def _calibrate(args: argparse.Namespace) -> int:
