@@ -82,11 +82,11 @@ class ControlPort:
                 )
         if not wanted:
             self._emulator.faults.clear()
-            self._emulator.silence_websockets(False)
+            self._emulator.websockets.silence(False)
         for name, value in wanted.items():
             setattr(self._emulator.faults, name, value)
         if 'silent' in wanted or 'websocket_silent' in wanted:
-            self._emulator.silence_websockets(
+            self._emulator.websockets.silence(
                 bool(wanted.get('silent') or wanted.get('websocket_silent'))
             )
         return web.Response(status=204)
@@ -154,7 +154,7 @@ ACTIONS: dict[str, Callable[..., Awaitable[None] | None]] = {
     'expire_sessions': lambda emulator: emulator.sessions.end_all(),
     'lose_registrations': lambda emulator: emulator.subscriptions.remove_all(),
     'close_websockets': lambda emulator, code=1008, text='Client cannot send data.': (
-        emulator.close_websockets(code, text)
+        emulator.websockets.close(code, text)
     ),
     'steal_mastership': _steal,
     'emergency_stop': lambda emulator, pressed=True: emulator.controller.emergency_stop(pressed),

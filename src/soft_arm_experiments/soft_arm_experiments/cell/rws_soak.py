@@ -80,7 +80,7 @@ async def soak(
         await _FAULTS[name](emulator, random_)
         await _command(controller, random_, report)
         emulator.faults.clear()
-        emulator.silence_websockets(False)
+        emulator.websockets.silence(False)
         await asyncio.sleep(random_.uniform(0.0, 0.3))
     began_s = loop.time()
     emulator.controller.emergency_stop(False)
@@ -191,7 +191,7 @@ async def _set(emulator: Emulator, random_: random.Random, **values: object) -> 
 
 
 async def _silent(emulator: Emulator, random_: random.Random) -> None:
-    emulator.silence_websockets(True)
+    emulator.websockets.silence(True)
     await _set(emulator, random_, silent=True)
 
 
@@ -217,7 +217,7 @@ _FAULTS: dict[str, Callable[[Emulator, random.Random], Awaitable[None]]] = {
         lambda: e.sessions.end_all(forget_nonces=r.random() < 0.5)
     ),
     'registration lost': lambda e, r: _now(e.subscriptions.remove_all),
-    'socket closed': lambda e, r: e.close_websockets(1001, ''),
+    'socket closed': lambda e, r: e.websockets.close(1001, ''),
     'mastership stolen': lambda e, r: _now(
         lambda: e.controller.access.steal_mastership(
             sorted(e.controller.access.masters)[-1], 'FlexPendant'
