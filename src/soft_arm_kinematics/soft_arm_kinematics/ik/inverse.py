@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from soft_arm_kinematics.arm import Arm, BellowsArm
 from soft_arm_kinematics.backends import compiled_solver
-from soft_arm_kinematics.backends.compiled_solver import SHARE_PIECES, Scoring
+from soft_arm_kinematics.backends.compiled_scores import SHARE_PIECES, Scoring
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.ik.scores import explanations, pressure_shares, principle_scores
