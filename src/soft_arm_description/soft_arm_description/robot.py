@@ -302,9 +302,5 @@ def load_robot(name_or_path: str | Path) -> Robot:
 
 
 _SHOWN_PATH = 60  # characters
-_KINDS = (
-    'bellows',
-    'single_bend',
-    'modal',
-    'tendon',
-)  # the union's tag stands in the path of an error
+# The tag of a union stands in the path of an error.
+_KINDS = ('bellows', 'single_bend', 'modal', 'tendon')

@@ -66,12 +66,7 @@ def _new(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from soft_arm_description.robot import load_robot
-    from softarm_cli.rigs import (
-        all_rigs,
-        calibrate_command,
-        calibrations_of,
-        needed_calibrations,
-    )
+    from softarm_cli.rigs import all_rigs, calibrate_command, calibrations_of, needed_calibrations
 
     rows: list[dict[str, Any]] = []
     for rig in all_rigs():

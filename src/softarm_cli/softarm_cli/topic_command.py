@@ -86,9 +86,10 @@ def _list(graph: 'Graph', options: argparse.Namespace) -> int:
         for name, kind in sorted(graph.topics().items())
         if options.all or '/_' not in name
     }
+    # The names of this process's own node are left out.
     topics = {
         name: topic for name, topic in topics.items() if topic['publishers'] or topic['subscribers']
-    }  # this one's own are none
+    }
     if options.json:
         print(json.dumps(topics))
         return 0

@@ -268,9 +268,8 @@ def test_a_frozen_controller_is_told_within_a_second_and_nothing_stale_is_publis
     )
     os.kill(peer.process.pid, signal.SIGCONT)
     operator.wait(lambda: operator.joints, 2.0)
-    assert (
-        operator.age_s(operator.joints[0].header.stamp) < 1.2
-    )  # the first may be the answer to what was asked before
+    # The first may be the answer to what was asked before.
+    assert operator.age_s(operator.joints[0].header.stamp) < 1.2
     operator.wait(lambda: operator.age_s(operator.joints[-1].header.stamp) < 0.3, 2.0)
     operator.wait(lambda: operator.diagnostics[-1].level == DiagnosticStatus.OK, 3.0)
     assert took_s < 2.1  # lost within 1 s (see test_peer_loss), told at the next second
@@ -337,9 +336,8 @@ def test_every_transition_under_a_fault_ends_in_time_and_the_diagnostics_do_not_
 
     peer.spoil(**fault)
     try:
-        assert (
-            timed(CONFIGURE, 9.0) is False and operator.state() == 'unconfigured'
-        )  # 5 s for the controller, then it logs out
+        # 5 s for the controller, then it logs out
+        assert timed(CONFIGURE, 9.0) is False and operator.state() == 'unconfigured'
         peer.spoil()
         operator.start()
         operator.wait(

@@ -144,9 +144,8 @@ def test_a_mastership_that_could_not_be_given_back_is_given_back_later(fault):
                 running.faults.only = '/rw/mastership'
                 setattr(running.faults, fault, True)
             before = monitor.known.joints.asked_s
-            await until(
-                lambda: monitor.known.joints.asked_s > before + 0.5, 2.0
-            )  # polling goes on meanwhile
+            # Polling goes on meanwhile.
+            await until(lambda: monitor.known.joints.asked_s > before + 0.5, 2.0)
             assert running.controller.access.masters['rapid'] is not None  # nobody heard us
             running.faults.clear()
             await until(lambda: running.controller.access.masters['rapid'] is None, 2.0)
@@ -381,9 +380,8 @@ def test_a_move_that_cannot_be_watched_any_more_is_stopped_as_soon_as_the_contro
             await until(lambda: running.controller.running, 2.0)
             running.faults.silent = True
             await asyncio.sleep(2.0)
-            assert (
-                running.controller.running and not moving.done()
-            )  # the stop is being sent, and nobody hears it
+            # The stop is being sent, and nobody hears it.
+            assert running.controller.running and not moving.done()
             running.faults.clear()
             await until(lambda: not running.controller.running, 1.5)
             with pytest.raises(MoveFailed, match='no joint angles for 1.0 s'):

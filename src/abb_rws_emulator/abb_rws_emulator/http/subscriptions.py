@@ -18,13 +18,11 @@ from abb_rws_emulator.resources.rapid import execution_text
 PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
 """Minimum period of the events of a resource by priority [s], measured on an IRC5 (RobotWare 6).
 """
-GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LARGEST_SYMBOL = (
-    2,
-    64,
-    1000,
-    4,
-    1000,
-)
+GROUPS_A_SESSION = 2
+HIGH_PRIORITY_LIMIT = 64
+RESOURCE_LIMIT = 1000
+SPELLINGS_A_RESOURCE = 4
+LARGEST_SYMBOL = 1000
 
 
 @dataclass
@@ -349,8 +347,7 @@ def _param(asked: str) -> str:
 
 def cut(socket: web.WebSocketResponse) -> None:
     """Abort the TCP connection without a close frame."""
-    transport = (
-        socket._req.transport if socket._req is not None else None
-    )  # aiohttp has no public way to abort
+    # aiohttp has no public way to abort.
+    transport = socket._req.transport if socket._req is not None else None
     if transport is not None:
         transport.abort()

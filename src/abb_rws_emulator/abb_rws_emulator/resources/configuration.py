@@ -100,10 +100,8 @@ def _read(call: Call) -> Reply:
 
 @route('POST', '/rw/cfg/{domain}/{kind}/instances')
 def _create(call: Call) -> Reply:
-    instances, name = (
-        call.controller.configuration.instances(call.parts['domain'], call.parts['kind']),
-        call.form.get('name', ''),
-    )
+    instances = call.controller.configuration.instances(call.parts['domain'], call.parts['kind'])
+    name = call.form.get('name', '')
     if call.action != 'create-default' or not name:
         raise refusals.invalid()
     call.controller.access.require_configuration(call.session)

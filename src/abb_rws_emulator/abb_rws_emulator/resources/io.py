@@ -36,7 +36,7 @@ def _list_item(signal: gripper_cell.SignalState) -> Item:
 
 
 def signal_fields(signal: gripper_cell.SignalState) -> dict[str, str]:
-    """Fields of a signal; in a list the value is a number, alone it is text."""
+    """Return the fields of a signal; its value is a number in a list, text in a single answer."""
     return {
         'name': signal.name,
         'type': signal.kind,
@@ -88,7 +88,7 @@ def _set_signal(call: Call) -> Reply:
 
 @route('POST', '/rw/iosystem/signals')
 def _search(call: Call) -> Reply:
-    """Both sets of criteria narrow; a name matches where it is a part."""
+    """Return the signals that meet all criteria; a name meets one if it contains its text."""
     if call.action == 'unblock-signal':
         return NOTHING
     if call.action not in ('signal-search', 'signal-searchex'):
@@ -198,7 +198,7 @@ def _search_devices(call: Call) -> Reply:
 
 @route('POST', '/rw/iosystem/{what}/{unit*}')
 def _set_unit(call: Call) -> Reply:
-    """Networks and devices of the emulated cell cannot be taken off."""
+    """Refuse to disable a network or device of the emulated cell."""
     if call.action != 'set' or 'lstate' not in call.form:
         raise refusals.invalid()
     if not any(

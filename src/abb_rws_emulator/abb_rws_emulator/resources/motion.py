@@ -1,6 +1,6 @@
-"""Motion system: where the robot is, kinematics, jogging, in RWS 1.0 form.
+"""Motion system: position of the robot, kinematics and jogging, in RWS 1.0 form.
 
-Kinematics is asked for in metres and radians and answered so; everything that is read is in
+Requests for kinematics and their answers are in metres and radians; all other values are in
 millimetres and degrees.
 """
 
@@ -245,9 +245,8 @@ def _set_base_frame(call: Call) -> Reply:
     if call.action != 'set' or set(call.form) != set(_IDENTITY):
         raise refusals.invalid()
     call.controller.access.require_motion(call.session)
-    return Reply(
-        status=202
-    )  # taken, and used after the next restart, by a robot that is not emulated
+    # A real controller uses it after the next restart; here it is only accepted.
+    return Reply(status=202)
 
 
 @route('POST', '/rw/motionsystem/mechunits/{unit}')

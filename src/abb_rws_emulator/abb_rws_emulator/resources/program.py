@@ -226,10 +226,8 @@ async def _act_on_program(call: Call) -> Reply:
 
 
 def _save(call: Call, folder: str) -> None:
-    name, modules = (
-        folder.rpartition('/')[2],
-        [m for m in call.controller.memory.modules.values() if m.kind == 'ProgMod'],
-    )
+    name = folder.rpartition('/')[2]
+    modules = [m for m in call.controller.memory.modules.values() if m.kind == 'ProgMod']
     for module in modules:
         call.controller.store.write(f'{folder}/{module.name}.mod', module.text.encode())
     listed = ''.join(f'\t<Module>{module.name}.mod</Module>\r\n' for module in modules)

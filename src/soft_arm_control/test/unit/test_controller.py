@@ -308,9 +308,8 @@ def test_a_new_goal_takes_over_without_a_jump(loop):
     before_pa = loop.controller.applied_pa
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.run(0.02)
-    assert (
-        np.abs(loop.controller.applied_pa - before_pa).max() < 8e3
-    )  # a period at the rate limit, and its lead
+    # A period at the rate limit, and its lead.
+    assert np.abs(loop.controller.applied_pa - before_pa).max() < 8e3
 
 
 def test_nothing_is_commanded_before_the_first_goal(loop):

@@ -48,11 +48,7 @@ def _run(options: Namespace) -> int:
         step_limits_pa,
         stepped_chamber,
     )
-    from soft_arm_experiments.ros.rig_process import (
-        VirtualRig,
-        require_devices,
-        rig_to_measure,
-    )
+    from soft_arm_experiments.ros.rig_process import VirtualRig, require_devices, rig_to_measure
     from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 
     rig = load_rig(options.rig)

@@ -51,11 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 def _run(options: Namespace) -> int:
     # --help needs no ROS.
     from soft_arm_experiments.ros.closing_measurement import NAMESPACE, ClosingMeasurement
-    from soft_arm_experiments.ros.rig_process import (
-        VirtualCell,
-        require_devices,
-        rig_to_measure,
-    )
+    from soft_arm_experiments.ros.rig_process import VirtualCell, require_devices, rig_to_measure
 
     rig = load_rig(options.rig)
     robot = load_robot(options.robot)

@@ -5,12 +5,7 @@ from argparse import Namespace
 
 from tqdm import tqdm
 
-from soft_arm_description.command_line import (
-    CommandLine,
-    input_path,
-    output_folder,
-    positive_count,
-)
+from soft_arm_description.command_line import CommandLine, input_path, output_folder, positive_count
 from soft_arm_description.robot import load_robot
 from soft_arm_vision.errors import VisionError
 

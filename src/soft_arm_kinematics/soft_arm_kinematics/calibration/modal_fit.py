@@ -267,10 +267,8 @@ class _Pictures:
         self, c: np.ndarray, d: np.ndarray, chosen: Sequence[int], start: np.ndarray
     ) -> np.ndarray:
         sites_m = np.concatenate([self.sites_m[i] for i in chosen])[:, None]
-        weights, measured_m = (
-            sites_m * UNIT_WEIGHTS,
-            np.concatenate([self.points_m[i] for i in chosen]),
-        )
+        weights = sites_m * UNIT_WEIGHTS
+        measured_m = np.concatenate([self.points_m[i] for i in chosen])
         modes = np.concatenate(
             [self._modes(c, d, i, np.outer(self.sites_m[i], UNIT_NODES).ravel()) for i in chosen]
         ).reshape(-1, len(UNIT_NODES), len(start))

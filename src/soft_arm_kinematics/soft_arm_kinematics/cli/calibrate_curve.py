@@ -23,10 +23,8 @@ from soft_arm_kinematics.calibration.pressure_length import (
 from soft_arm_kinematics.errors import KinematicsError
 
 Data = dict[str, tuple[np.ndarray, ...]]
-QUANTITIES = {
-    'length': ('m', 'mm', 1e3),
-    'bend': ('rad', 'deg', np.degrees(1.0)),
-}  # unit of data, unit shown, factor
+# Unit of the data, unit shown, and factor between them.
+QUANTITIES = {'length': ('m', 'mm', 1e3), 'bend': ('rad', 'deg', np.degrees(1.0))}
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -134,11 +134,9 @@ class ModalModel:
         """Return the tip's twist per pressure (..., 6): velocity [m/Pa], rotation [rad/Pa] (26)."""
         slopes = self.tip_slopes(pressures_pa)
         jacobian = np.zeros(slopes.shape[:-1] + (6,))
-        jacobian[..., 0], jacobian[..., 2], jacobian[..., 4] = (
-            slopes[..., 0],
-            slopes[..., 1],
-            slopes[..., 2],
-        )
+        jacobian[..., 0] = slopes[..., 0]
+        jacobian[..., 2] = slopes[..., 1]
+        jacobian[..., 4] = slopes[..., 2]
         return jacobian
 
     def checked_pressures(self, pressures_pa: ArrayLike) -> np.ndarray:

@@ -28,10 +28,8 @@ class Graph:
 
     def __init__(self):
         rclpy.init(args=['--ros-args', '-r', '__ns:=/gripper'])
-        self.probe, self.node = (
-            rclpy.create_node('probe', use_global_arguments=False),
-            FingerDetectorNode(),
-        )
+        self.probe = rclpy.create_node('probe', use_global_arguments=False)
+        self.node = FingerDetectorNode()
         self.executor = SingleThreadedExecutor()
         for node in (self.probe, self.node):
             self.executor.add_node(node)

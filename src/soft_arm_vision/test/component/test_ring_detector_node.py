@@ -44,10 +44,8 @@ class Graph:
                 f'extrinsics_file:={extrinsics_file}',
             ]
         )
-        self.probe, self.node = (
-            rclpy.create_node('probe', use_global_arguments=False),
-            RingDetectorNode(),
-        )
+        self.probe = rclpy.create_node('probe', use_global_arguments=False)
+        self.node = RingDetectorNode()
         self.executor = SingleThreadedExecutor()
         for node in (self.probe, self.node):
             self.executor.add_node(node)
