@@ -87,6 +87,18 @@ def test_reaches_holds_and_remembers(loop):
     assert len(loop.controller.residual_model) == 1
 
 
+@pytest.mark.parametrize('plant_seed', [51, 52])
+@pytest.mark.parametrize('lengths_mm', [(172, 176, 180, 75, 75, 75), (160, 170, 180, 80, 90, 85)])
+def test_an_arm_that_swings_comes_to_rest(make_loop, lengths_mm, plant_seed):
+    """A short module below a long one swings at 2 Hz and is hardly damped."""
+    loop, lengths_m = make_loop(plant_seed), 1e-3 * np.array(lengths_mm)
+    loop.controller.start(loop.goal(lengths_m, free=(True,) * 6), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
+    loop.run(3.0)
+    off_m = np.linalg.norm(loop.tips_m[-100:] - loop.arm.tip(lengths_m), axis=1)
+    assert off_m.mean() < 1e-3
+
+
 def test_goals_streamed_while_the_arm_moves_teach_nothing(arm, make_loop):
     loop = make_loop(21)
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
