@@ -19,9 +19,8 @@ import pytest
 hypothesis.settings.register_profile(
     'any_machine', deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-hypothesis.settings.load_profile(
-    'any_machine'
-)  # how long an example takes says nothing about the code on a machine that stalls
+# How long an example takes says nothing about the code on a machine that stalls.
+hypothesis.settings.load_profile('any_machine')
 
 REAL_TIME_FOLDERS, RERUNS = {'component', 'system'}, 2
 _DOMAINS = range(1, 100)  # above 101 the ports run into the ephemeral ones of Linux

@@ -86,10 +86,8 @@ def started(tmp_path):
 
 
 def test_four_limbs_move_and_carry_viewpoint_and_light(started):
-    heard, limbs = (
-        started('squid.launch.xml', {'/squid/joint_states': JointState, '/tf': TFMessage}),
-        Limbs(),
-    )
+    heard = started('squid.launch.xml', {'/squid/joint_states': JointState, '/tf': TFMessage})
+    limbs = Limbs()
     publisher = heard.node.create_publisher(ArmConfiguration, '/squid/limb_configuration', 1)
     wanted = ArmConfiguration(
         segments=['camera_1', 'light_1'],
@@ -137,16 +135,12 @@ def test_the_bellows_contact_is_told(started):
 
     def send():
         stamp = heard.node.get_clock().now().to_msg()
-        pressure, pose = (
-            ChamberPressures(names=['bellows'], pressures_pa=[0.0]),
-            PoseWithCovarianceStamped(),
-        )
+        pressure = ChamberPressures(names=['bellows'], pressures_pa=[0.0])
+        pose = PoseWithCovarianceStamped()
         pressure.header.stamp = pose.header.stamp = stamp
-        pose.pose.pose.position.x, pose.pose.pose.position.z, pose.pose.pose.orientation.w = (
-            float(tip[0]),
-            float(tip[1]),
-            1.0,
-        )
+        pose.pose.pose.position.x = float(tip[0])
+        pose.pose.pose.position.z = float(tip[1])
+        pose.pose.pose.orientation.w = 1.0
         pressures.publish(pressure)
         poses.publish(pose)
 

@@ -259,6 +259,5 @@ def test_ctrl_c_ends_everything(rig):
     assert rig.launch.wait(DEADLINE_S) == 0
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
     assert set(rig.deaths()) == set(rig.killed), rig.output()
-    assert (
-        'not vented from here' not in rig.output()
-    )  # the device has served until its driver had vented
+    # The device has served until its driver had vented.
+    assert 'not vented from here' not in rig.output()

@@ -159,9 +159,8 @@ class LaunchedGraph:
         self.node.destroy_node()
         self._context.try_shutdown()
         if self.launch.poll() is None:
-            os.killpg(
-                self.launch.pid, signal.SIGINT
-            )  # on SIGTERM ros2 launch would leave the nodes
+            # On SIGTERM ros2 launch would leave the nodes.
+            os.killpg(self.launch.pid, signal.SIGINT)
             self.launch.wait(60)
 
 

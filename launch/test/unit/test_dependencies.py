@@ -46,7 +46,7 @@ ROS |= {'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs',
 ROS |= {'rcl_interfaces', 'sensor_msgs', 'soft_arm_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs'}
 ROS |= {'trajectory_msgs', 'visualization_msgs'}
 
-ROS_TESTS = {'component', 'system'}
+ROS_TESTS = {'component', 'control_testing', 'system'}
 
 RIG_BASE = {'soft_arm_description', 'soft_arm_node_kit'}
 RIG_CORE = RIG_BASE | {'soft_arm_kinematics'}
@@ -92,7 +92,7 @@ def imports_of_code(package: str, *, with_ros: bool) -> set[str]:
 def imports_of_tests(package: str, *, with_ros: bool) -> set[str]:
     """What the tests import, without their own helpers.
 
-    Tests in component/ and system/ need ROS.
+    Tests in component/ and system/ need ROS, and so do their helpers in control_testing/.
     """
     folder = PACKAGES[package] / 'test'
     files = [f for f in folder.rglob('*.py') if with_ros or not ROS_TESTS & set(f.parts)]

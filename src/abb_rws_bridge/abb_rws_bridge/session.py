@@ -159,9 +159,8 @@ class Session:
             if self._cookie is not None:
                 await self.request(Request('GET', '/logout', urgent=True))
         except RwsError as error:
-            _log.info(
-                'no logout: %s', error
-            )  # the controller frees the session by itself after some minutes
+            # The controller frees the session by itself after some minutes.
+            _log.info('no logout: %s', error)
         self._cookie = None
 
     async def request(self, request: Request) -> Response:

@@ -65,11 +65,6 @@ class Signal:
     value: float
     simulated: bool
 
-    @property
-    def is_input(self) -> bool:
-        """Whether the signal is an input, which cannot be written."""
-        return self.kind in ('DI', 'AI', 'GI')
-
 
 @dataclass(frozen=True)
 class LogEntry:

@@ -61,8 +61,8 @@ class ControlPort:
                 'speed_percent': controller.speed_percent,
                 'running': controller.running,
                 'joints_deg': np.rad2deg(controller.robot.joints_rad).round(6).tolist(),
-                'masters': controller.masters,
-                'remote_privilege': list(controller.privilege.holders.values()),
+                'masters': controller.access.masters,
+                'remote_privilege': list(controller.access.privilege.holders.values()),
             }
         )
 
@@ -82,11 +82,11 @@ class ControlPort:
                 )
         if not wanted:
             self._emulator.faults.clear()
-            self._emulator.silence_websockets(False)
+            self._emulator.websockets.silence(False)
         for name, value in wanted.items():
             setattr(self._emulator.faults, name, value)
         if 'silent' in wanted or 'websocket_silent' in wanted:
-            self._emulator.silence_websockets(
+            self._emulator.websockets.silence(
                 bool(wanted.get('silent') or wanted.get('websocket_silent'))
             )
         return web.Response(status=204)
@@ -140,9 +140,11 @@ def _place(emulator: Emulator, joints_deg: list[float]) -> None:
 
 
 def _steal(emulator: Emulator, domain: str, holder: str | None = 'FlexPendant') -> None:
-    if domain not in emulator.controller.masters:
-        raise ValueError(f'domain {domain!r} must be one of {sorted(emulator.controller.masters)}')
-    emulator.controller.steal_mastership(domain, holder)
+    if domain not in emulator.controller.access.masters:
+        raise ValueError(
+            f'domain {domain!r} must be one of {sorted(emulator.controller.access.masters)}'
+        )
+    emulator.controller.access.steal_mastership(domain, holder)
 
 
 ACTIONS: dict[str, Callable[..., Awaitable[None] | None]] = {
@@ -152,17 +154,17 @@ ACTIONS: dict[str, Callable[..., Awaitable[None] | None]] = {
     'expire_sessions': lambda emulator: emulator.sessions.end_all(),
     'lose_registrations': lambda emulator: emulator.subscriptions.remove_all(),
     'close_websockets': lambda emulator, code=1008, text='Client cannot send data.': (
-        emulator.close_websockets(code, text)
+        emulator.websockets.close(code, text)
     ),
     'steal_mastership': _steal,
     'emergency_stop': lambda emulator, pressed=True: emulator.controller.emergency_stop(pressed),
     'guard_stop': lambda emulator, open_door=True: emulator.controller.guard_stop(open_door),
     'operation_mode': _set_mode,
     'speed': _set_speed,
-    'answer_remote_privilege': lambda emulator, granted=True: emulator.controller.privilege.answer(
-        granted
+    'answer_remote_privilege': lambda emulator, granted=True: (
+        emulator.controller.access.privilege.answer(granted)
     ),
     'enabling_device': lambda emulator, pressed=True: emulator.controller.enabling_device(pressed),
     'place': _place,
-    'signal': lambda emulator, path, value: emulator.controller.put_signal(path, float(value)),
+    'signal': lambda emulator, path, value: emulator.controller.signals.put(path, float(value)),
 }

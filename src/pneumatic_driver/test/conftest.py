@@ -31,17 +31,13 @@ def library(tmp_path_factory):
 class RtuBoard(PtySlave):
     """The firmware behind a serial line, with the interface of TcpBoard."""
 
-    robot, map, driver, targets_pa, too_high_pa = (
-        TcpBoard.robot,
-        TcpBoard.map,
-        TcpBoard.driver,
-        TcpBoard.targets_pa,
-        TcpBoard.too_high_pa,
-    )
-    drive_from_elsewhere, watchdog_tripped = (
-        TcpBoard.drive_from_elsewhere,
-        TcpBoard.watchdog_tripped,
-    )
+    robot = TcpBoard.robot
+    map = TcpBoard.map
+    driver = TcpBoard.driver
+    targets_pa = TcpBoard.targets_pa
+    too_high_pa = TcpBoard.too_high_pa
+    drive_from_elsewhere = TcpBoard.drive_from_elsewhere
+    watchdog_tripped = TcpBoard.watchdog_tripped
 
     def __init__(self, library):
         super().__init__(CBoard(library), RecordingPlant())

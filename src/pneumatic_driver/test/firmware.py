@@ -40,9 +40,8 @@ class CBoard:
 
     def __init__(self, library: ctypes.CDLL):
         self._library, self._lock = library, threading.Lock()
-        self._state = ctypes.create_string_buffer(
-            1024
-        )  # larger than struct board; only the C code looks inside
+        # Larger than struct board; only the C code looks inside.
+        self._state = ctypes.create_string_buffer(1024)
         library.board_init(self._state)
 
     def tick(self, dt_ms: int, pressures: list[int], supply: int) -> None:
@@ -107,9 +106,8 @@ class PtySlave:
     def _run(self) -> None:
         last_s, frames = time.monotonic(), {master: b'' for master, _ in self._pairs}
         while not self._stop.is_set():
-            ready, _, _ = select.select(
-                list(frames), [], [], 0.002
-            )  # silence of a few characters ends a frame
+            # Silence of a few characters ends a frame.
+            ready, _, _ = select.select(list(frames), [], [], 0.002)
             for master, frame in frames.items():
                 if master in ready:
                     frames[master] += os.read(master, FRAME_MAX)

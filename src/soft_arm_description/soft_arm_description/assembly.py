@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from soft_arm_description.errors import DescriptionError
 from soft_arm_description.rigid_bodies import AT_ORIGIN, RigidBody, with_mesh_paths
 from soft_arm_description.robot import Robot, RobotFileError, load_robot, shipped_robots
 from soft_arm_description.segments.values import (
@@ -24,7 +25,7 @@ from soft_arm_description.shipped import file_path, load_model, shipped_files, s
 from soft_arm_description.yaml_file import shown
 
 
-class AssemblyFileError(ValueError):
+class AssemblyFileError(DescriptionError):
     """An assembly file that cannot be used; one line with file, key, value and remedy."""
 
 

@@ -5,8 +5,8 @@ import sys
 from argparse import Namespace
 
 from soft_arm_description.command_line import CommandLine
-from soft_arm_description.rig import RigError, load_rig
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
 from soft_arm_description.urdf import robot_urdf
 
 
@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> int:
         default='two_module_arm',
         help='name or path of the robot file (default: %(default)s)',
     )
-    return parser.answer(argv, _print_urdf, RobotFileError)
+    return parser.answer(argv, _print_urdf)
 
 
 def _print_urdf(options: Namespace) -> int:
@@ -38,7 +38,7 @@ def rig_folder(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     parser = CommandLine(prog='rig_folder', description='Print the folder of a rig.')
     parser.add_argument('rig', help='name of a rig, or path of its folder')
-    return parser.answer(argv, _print_rig_folder, RigError)
+    return parser.answer(argv, _print_rig_folder)
 
 
 def _print_rig_folder(options: Namespace) -> int:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from soft_arm_description.errors import DescriptionError
+
 LINE_LIMIT, WORD_LIMIT = 300, 60  # characters
 MAX_SEED = 2**32 - 1
 
@@ -64,15 +66,17 @@ class CommandLine(argparse.ArgumentParser):
         Args:
             argv: The arguments; None: of this process.
             act: Takes the options and returns the exit code.
-            errors: Errors of `act` that are reported in one line, with exit code 2, as OSError is.
+            errors: Further errors of `act` that are reported in one line, with exit code 2, as
+                DescriptionError and OSError are.
         """
         try:
             options = self.parse_args(argv)
         except SystemExit as end:  # bad arguments, or --help
             return int(end.code or 0)
+        expected: tuple[type[Exception], ...] = (DescriptionError, *errors)
         try:
             return act(options)
-        except errors as error:
+        except expected as error:
             return refuse(self.prog, error)
         except BrokenPipeError:
             raise  # for the door
@@ -240,5 +244,4 @@ def _within(value: _Kind, low: _Kind, high: _Kind) -> _Kind:
 finite_number = number_in(-1e12, 1e12)  # with which no formula overflows
 positive_count = whole_number_in(1, 10**9)
 seed_number = whole_number_in(0, MAX_SEED)
-port_number = whole_number_in(1, 65535)
 port_or_any = whole_number_in(0, 65535)

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
+from soft_arm_description.errors import DescriptionError
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
 from soft_arm_description.segments import Strict
 from soft_arm_description.yaml_file import YamlFileError, read_yaml, shown, validation_message
@@ -25,7 +26,7 @@ VIRTUAL: Devices = 'virtual'
 REAL: Devices = 'real'
 
 
-class RigError(ValueError):
+class RigError(DescriptionError):
     """A rig that cannot be used; the message is one line with the remedy."""
 
 

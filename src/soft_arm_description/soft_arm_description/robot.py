@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from soft_arm_description.errors import DescriptionError
 from soft_arm_description.segments import KINDS, Segment
 from soft_arm_description.segments import BellowsSegment as BellowsSegment
 from soft_arm_description.segments.values import (
@@ -33,7 +34,7 @@ from soft_arm_description.shapes import Shape, Size, check_size
 from soft_arm_description.shipped import load_model, shipped_files
 
 
-class RobotFileError(ValueError):
+class RobotFileError(DescriptionError):
     """A robot file that cannot be used; one line with file, key, value and remedy."""
 
 
@@ -224,17 +225,6 @@ class Robot(Strict):
             for name in s.chambers
         }
         return np.array(list(limits.values())).reshape(-1, 2).T
-
-    @property
-    def rest_lengths_m(self) -> np.ndarray:
-        """Length of each bellows at ambient pressure [m], (n,), interpolated on the points."""
-        return np.array(
-            [
-                np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m)
-                for s in self._bellows
-                for _ in s.actuators.names
-            ]
-        )
 
     def channels_of(self, device: str, count: int) -> np.ndarray:
         """Channel of each chamber on a device, shape (chambers,).

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from soft_arm_description.errors import DescriptionError
 from soft_arm_description.rigid_bodies import AT_ORIGIN, RigidBody, with_mesh_paths
 from soft_arm_description.segments.values import (
     Density,
@@ -27,7 +28,7 @@ Torque = Annotated[float, number(-1e6, 1e6, 'N m')]
 Pixels = Annotated[int, number(16, 4096, 'px', int)]
 
 
-class WorldFileError(ValueError):
+class WorldFileError(DescriptionError):
     """A world file that cannot be used; one line with file, key, value and remedy."""
 
 

@@ -167,9 +167,8 @@ def yaml_text(content: dict) -> str:
 def _check_structure(text: str) -> None:
     """Refuse what could take for ever to build or to walk through."""
     values, sizes = 0, dict[str | None, int]()
-    inside: list[
-        tuple[str | None, int]
-    ] = []  # anchor of each open collection, and values before it
+    # Anchor of each open collection, and the number of values before it.
+    inside: list[tuple[str | None, int]] = []
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         line = event.start_mark.line + 1 if event.start_mark else 0
         values += 1

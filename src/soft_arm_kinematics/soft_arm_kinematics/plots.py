@@ -31,9 +31,8 @@ def draw_workspace(arm: Arm, reachable: ReachableSet) -> Figure:
     figure = Figure(figsize=(14.0, 5.2), dpi=DPI)
     points_mm = reachable.boundary_m * 1e3
     space: Any = figure.add_axes((0.0, 0.03, 0.36, 0.87), projection='3d')
-    front = points_mm[
-        points_mm[:, 1] >= 0.0
-    ]  # the half behind the plane y = 0, so that hollows show
+    # Draw the half behind the plane y = 0, so that hollows show.
+    front = points_mm[points_mm[:, 1] >= 0.0]
     space.scatter(*front.T, s=2, c=front[:, 2], cmap='viridis')
     low, high = points_mm.min(axis=0), points_mm.max(axis=0)
     space.set(
@@ -108,10 +107,8 @@ def draw_solutions(
         for x in (present, *(s.actuation for s in solutions))
     ]
     every = np.concatenate(lines_mm)
-    centre, half = (
-        (every.min(axis=0) + every.max(axis=0)) / 2.0,
-        max(np.ptp(every, axis=0).max() / 2.0, 1.0),
-    )
+    centre = (every.min(axis=0) + every.max(axis=0)) / 2.0
+    half = max(np.ptp(every, axis=0).max() / 2.0, 1.0)
     weights = arm.robot.ik_weights
     parts = np.array(
         [[s.score_angle_change, s.score_bend_growth, s.score_stiffness] for s in solutions]

@@ -10,6 +10,5 @@ try:
     os.environ.setdefault('MUJOCO_GL', 'egl')
 except OSError:
     os.environ['MUJOCO_GL'] = 'disable'
-os.environ.setdefault(
-    'LP_NUM_THREADS', '0'
-)  # llvmpipe in the calling thread: more threads only take cores from the others
+# Run llvmpipe in the calling thread: more threads only take cores from other processes.
+os.environ.setdefault('LP_NUM_THREADS', '0')

@@ -12,11 +12,8 @@ from soft_arm_vision.errors import VisionError
 POLISHING_STEPS, POLISHED_PX = 30, 1e-6
 ROOM_PX = 0.1  # that may be left at a corner
 DISTORTIONS = 0, 4, 5, 8, 12, 14  # numbers of coefficients that OpenCV knows
-MODELS = (
-    'plumb_bob',
-    'rational_polynomial',
-    '',
-)  # the last of cameras that have not been calibrated for it
+# The empty name is that of cameras that have not been calibrated for distortion.
+MODELS = ('plumb_bob', 'rational_polynomial', '')
 
 
 @dataclass(frozen=True)

@@ -74,11 +74,9 @@ def render(
     visible = (nearest == 0).reshape(u.shape) if ring_present else np.zeros(u.shape, bool)
     if occluder is not None:
         bar = (u >= occluder[0]) & (u <= occluder[1])
-        z, colour, visible = (
-            np.where(bar, centre[2] - 0.1, z),
-            np.where(bar[..., None], np.uint8(60), colour),
-            visible & ~bar,
-        )
+        z = np.where(bar, centre[2] - 0.1, z)
+        colour = np.where(bar[..., None], np.uint8(60), colour)
+        visible = visible & ~bar
     if noise > 0:
         z = _d435i(z, visible, noise, rng)
         colour = np.clip(colour + rng.normal(0, 4, colour.shape), 0, 255).astype(np.uint8)

@@ -60,10 +60,8 @@ def tabletop(
     up /= np.linalg.norm(up)
     foot = distance_m * np.array([rng.uniform(-0.1, 0.1), rng.uniform(-0.05, 0.1), 1.0])
     radius_m, height_m = rng.uniform(0.02, 0.06), rng.uniform(0.07, 0.16)
-    hollow, handle = (
-        body == 'cylinder' and rng.random() < 0.5,
-        body == 'cylinder' and rng.random() < 0.5,
-    )
+    hollow = body == 'cylinder' and rng.random() < 0.5
+    handle = body == 'cylinder' and rng.random() < 0.5
     wall_m = rng.uniform(0.002, 0.004) if hollow else 0.0
     side = np.cross(up, [0, 0, 1.0])
     side /= np.linalg.norm(side)
@@ -140,9 +138,8 @@ def _seen(rays, depth, rng, noise) -> np.ndarray:
     disparity = FOCAL_BASELINE_PX_M / depth
     window, fattened_px = int(rng.integers(1, 4)) * 2 + 1, int(rng.integers(0, 3))
     nearest = maximum_filter(disparity, 2 * fattened_px + 1)
-    disparity = np.where(
-        nearest - disparity > EDGE_PX, nearest, disparity
-    )  # the nearer one's texture wins at an edge
+    # The nearer one's texture wins at an edge.
+    disparity = np.where(nearest - disparity > EDGE_PX, nearest, disparity)
     disparity = (
         median_filter(disparity, window)
         if rng.random() < 0.5

@@ -136,7 +136,7 @@ def _stop_on_signals() -> threading.Event:
 def _record(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from softarm_cli.bags.recorder import Recorder
+    from softarm_cli.ros.bag_recorder import Recorder
 
     stop = _stop_on_signals()
     out = options.output or Path('out') / time.strftime('bag_%Y%m%d_%H%M%S')
@@ -165,7 +165,8 @@ def _play(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from softarm_cli.bags.file import open_bag
-    from softarm_cli.bags.player import Replay, play
+    from softarm_cli.bags.replay import Replay
+    from softarm_cli.ros.bag_player import play
 
     stop = _stop_on_signals()
     with open_bag(options.bag) as bag:

@@ -41,8 +41,8 @@ def _examine(options: argparse.Namespace) -> int:
         return 0
 
     from softarm_cli.doctor.environment import check_environment
-    from softarm_cli.doctor.examination import examine
     from softarm_cli.doctor.report import Finding
+    from softarm_cli.ros.examination import examine
 
     print('examining the installation, then the graph for 7 s ...', file=sys.stderr)
     checks, report = check_environment(), examine()
@@ -103,7 +103,7 @@ def _plain(checks: list[Check], report: Report, wrong: list[Finding]) -> dict[st
         'diagnostics': [
             {
                 'name': f'/{name}',
-                'level': int.from_bytes(status.level, 'little'),
+                'level': status.level,
                 'message': one_line(status.message),
             }
             for name, status in sorted(report.diagnostics.items())

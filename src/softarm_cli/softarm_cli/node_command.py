@@ -52,8 +52,8 @@ def main(argv: list[str]) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from softarm_cli.graph.graph import Graph  # with rclpy: not needed for --help
-    from softarm_cli.graph.node_states import lifecycle_states
+    from softarm_cli.ros.graph import Graph  # with rclpy: not needed for --help
+    from softarm_cli.ros.node_states import lifecycle_states
 
     with Graph() as graph:
         graph.discover()
@@ -84,8 +84,8 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _change(options: argparse.Namespace) -> int:
-    from softarm_cli.graph.graph import Graph
-    from softarm_cli.graph.node_states import change_state, clear_faults, lifecycle_node
+    from softarm_cli.ros.graph import Graph
+    from softarm_cli.ros.node_states import change_state, clear_faults, lifecycle_node
 
     with Graph() as graph:
         graph.discover()

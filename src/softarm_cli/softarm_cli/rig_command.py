@@ -5,8 +5,6 @@ import json
 from typing import Any
 
 from soft_arm_description.command_line import CommandLine, known_rig, known_robot
-from soft_arm_description.rig import RigError
-from soft_arm_description.robot import RobotFileError
 
 _EXAMPLES = """examples:
   softarm rig new bench_2
@@ -48,7 +46,7 @@ def main(argv: list[str]) -> int:
     )
     listing.add_json()
     listing.set_defaults(action=_list)
-    return parser.answer(argv, lambda options: options.action(options), RigError, RobotFileError)
+    return parser.answer(argv, lambda options: options.action(options))
 
 
 def _new(options: argparse.Namespace) -> int:
@@ -68,12 +66,7 @@ def _new(options: argparse.Namespace) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from soft_arm_description.robot import load_robot
-    from softarm_cli.rigs import (
-        all_rigs,
-        calibrate_command,
-        calibrations_of,
-        needed_calibrations,
-    )
+    from softarm_cli.rigs import all_rigs, calibrate_command, calibrations_of, needed_calibrations
 
     rows: list[dict[str, Any]] = []
     for rig in all_rigs():

@@ -25,9 +25,9 @@ class Needed:
     """A calibration that a rig needs.
 
     Attributes:
-        kind: Its kind, a key of `COMMANDS`.
-        advice: What the operator does for it.
-        needed_by: Who cannot start, or works worse, without it.
+        kind: Kind of the calibration, a key of `COMMANDS`.
+        advice: What the operator does during the measurement.
+        needed_by: The node that cannot start, or works worse, without the calibration.
     """
 
     kind: str
@@ -72,13 +72,13 @@ def new_rig(name: str, template: str, robot: str) -> Rig:
     """Make a rig in the user's folder: the template's parameters, no calibrations, and a guide.
 
     Args:
-        name: Of the rig: small letters, digits and _.
+        name: Name of the rig: lower-case letters, digits and _.
         template: Name of a rig, or path of its folder.
         robot: Shipped robot, or path of a robot file, which is copied into the rig's folder.
 
     Raises:
-        RigError: If the name is taken or is not a name, or there is no such template. Nothing is
-            made then.
+        RigError: If the name is taken or not allowed, or there is no such template. Nothing is
+            created then.
         RobotFileError: If the robot file cannot be used.
     """
     if not _NAME.fullmatch(name):
@@ -121,7 +121,7 @@ def all_rigs() -> list[Rig]:
 
 
 def calibrations_of(rig: Rig) -> tuple[list[str], dict[str, str]]:
-    """Return the calibrations that a rig has, and by name why it may not load others."""
+    """Return the calibrations that a rig may load, and by kind why it may not load the others."""
     usable, refused = [], {}
     for kind in COMMANDS:
         if rig.calibration_file(kind).exists():

@@ -12,7 +12,7 @@ from softarm_cli.errors import FieldError, GraphError, MessageTypeError
 from softarm_cli.graph.names import topic_name
 
 if TYPE_CHECKING:
-    from softarm_cli.graph.graph import Graph
+    from softarm_cli.ros.graph import Graph
 
 _EXAMPLES = """examples:
   softarm topic list
@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
 
 
 def _in_graph(options: argparse.Namespace) -> int:
-    from softarm_cli.graph.graph import Graph  # with rclpy: not needed for --help
+    from softarm_cli.ros.graph import Graph  # with rclpy: not needed for --help
 
     try:
         with Graph() as graph:
@@ -86,9 +86,10 @@ def _list(graph: 'Graph', options: argparse.Namespace) -> int:
         for name, kind in sorted(graph.topics().items())
         if options.all or '/_' not in name
     }
+    # The names of this process's own node are left out.
     topics = {
         name: topic for name, topic in topics.items() if topic['publishers'] or topic['subscribers']
-    }  # this one's own are none
+    }
     if options.json:
         print(json.dumps(topics))
         return 0
@@ -146,20 +147,17 @@ def _print(value: Any, options: argparse.Namespace) -> None:
 
 
 def _hz(graph: 'Graph', options: argparse.Namespace) -> int:
-    from rclpy.qos import QoSProfile, ReliabilityPolicy
-
     from softarm_cli.graph.message_types import message_class
+    from softarm_cli.ros.graph import best_effort
 
     topic, kind = graph.find_topic(options.topic)
     stamps_s: list[float] = []
     seconds, came_s, lines = 0, time.monotonic(), options.count or math.inf
-    # Best effort matches every publisher.
-    best_effort = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
     subscription = graph.node.create_subscription(
         message_class(kind),
         topic,
         lambda _raw: stamps_s.append(time.monotonic()),
-        best_effort,
+        best_effort(1000),
         raw=True,
     )
     while seconds < lines and time.monotonic() - came_s < options.timeout:

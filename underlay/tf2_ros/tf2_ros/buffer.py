@@ -110,14 +110,6 @@ class Buffer:
         quaternion.x, quaternion.y, quaternion.z, quaternion.w = rotation
         return answer
 
-    def all_frames_as_string(self):
-        """One line per frame, for a person."""
-        with self._changed:
-            return '\n'.join(
-                f'Frame {child} exists with parent {edge.parent}.'
-                for child, edge in self._edges.items()
-            )
-
     def _set(self, transform, authority, static):
         child, parent = transform.child_frame_id.lstrip('/'), transform.header.frame_id.lstrip('/')
         translation, rotation = transform.transform.translation, transform.transform.rotation

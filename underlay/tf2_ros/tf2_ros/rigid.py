@@ -56,10 +56,8 @@ def interpolate(first, second, ratio):
         a, b = 1.0 - ratio, ratio
     else:
         angle = math.acos(cosine)
-        a, b = (
-            math.sin((1.0 - ratio) * angle) / math.sin(angle),
-            math.sin(ratio * angle) / math.sin(angle),
-        )
+        a = math.sin((1.0 - ratio) * angle) / math.sin(angle)
+        b = math.sin(ratio * angle) / math.sin(angle)
     rotation = tuple(a * c + b * d for c, d in zip(q, s, strict=True))
     norm = math.sqrt(sum(c * c for c in rotation))
     return position, tuple(c / norm for c in rotation)

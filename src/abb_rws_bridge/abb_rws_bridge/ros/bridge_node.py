@@ -61,9 +61,8 @@ class AbbRwsBridgeNode(LifecycleNode):
         self._phase, self._news = 'unconfigured', set()
         self._wake = self.create_guard_condition(self._on_news)
         self._link = Link(self._make_controller, self._on_change, p.ping_s)
-        group = (
-            ReentrantCallbackGroup()
-        )  # a command that waits must hold neither a stop nor the lifecycle
+        # A command that waits must hold neither a stop nor the lifecycle.
+        group = ReentrantCallbackGroup()
         self._move = MoveAction(self, self._link, self._wake, group, p)
         self._commands = Commands(self, self._link, self._move, self._wake, group)
         self._output = BridgePublishers(self, p)

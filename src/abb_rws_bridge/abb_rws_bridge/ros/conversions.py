@@ -86,23 +86,17 @@ def controller_state(known: Knowledge, stamp: Time) -> ControllerState:
     """Return the message of the controller state, each value beside its age."""
     message = ControllerState(link=known.link, error=known.error, speed_ratio=math.nan)
     message.header.stamp = stamp
-    message.control_state_age_s, message.operation_mode_age_s = (
-        age_s(known.control_state),
-        age_s(known.operation_mode),
-    )
-    message.program_age_s, message.speed_ratio_age_s = (
-        age_s(known.execution),
-        age_s(known.speed_ratio),
-    )
+    message.control_state_age_s = age_s(known.control_state)
+    message.operation_mode_age_s = age_s(known.operation_mode)
+    message.program_age_s = age_s(known.execution)
+    message.speed_ratio_age_s = age_s(known.speed_ratio)
     if known.control_state is not None:
         message.control_state = known.control_state.value
     if known.operation_mode is not None:
         message.operation_mode = known.operation_mode.value
     if known.execution is not None:
-        message.program_running, message.cycle = (
-            known.execution.value.running,
-            known.execution.value.cycle,
-        )
+        message.program_running = known.execution.value.running
+        message.cycle = known.execution.value.cycle
     if known.speed_ratio is not None:
         message.speed_ratio = known.speed_ratio.value
     return message

@@ -142,9 +142,8 @@ def test_recorded_refusals(status, code, message, kind):
         assert errors.classify(status, document.code, document.message) is kind
 
 
-_CODED = [
-    row for row in RECORDED if row[1] not in (-1073414146, -1073442816)
-]  # for those two the words decide
+# For those two the words decide.
+_CODED = [row for row in RECORDED if row[1] not in (-1073414146, -1073442816)]
 _PATHS = st.from_regex(r'([A-Z]:)?([\\\\/][a-z_0-9]{1,9}){0,4}[\\\\/]?', fullmatch=True)
 _EXTRA = st.dictionaries(
     st.from_regex(r'[a-z]{3,8}', fullmatch=True),

@@ -44,9 +44,8 @@ def test_a_stop_reaches_the_controller_before_the_reads_that_wait():
             before, began_s = emulator.requests, time.monotonic()
             await controller.stop()
             took_s = time.monotonic() - began_s
-            assert (
-                emulator.requests - before <= 2
-            )  # the stop, and one read that may have been on its way
+            # The stop, and one read that may have been on its way.
+            assert emulator.requests - before <= 2
             for read in reads:
                 read.cancel()
             await asyncio.gather(*reads, return_exceptions=True)

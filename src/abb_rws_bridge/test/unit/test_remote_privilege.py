@@ -18,8 +18,8 @@ SYMBOL = 'T_ROB1/Module1/test_var_num'
 
 
 async def answered(running, granted):
-    await until(lambda: 'PENDING' in running.controller.privilege.holders.values())
-    running.controller.privilege.answer(granted)
+    await until(lambda: 'PENDING' in running.controller.access.privilege.holders.values())
+    running.controller.access.privilege.answer(granted)
 
 
 @ALL
@@ -40,8 +40,8 @@ def test_with_privilege_and_mastership_the_program_is_written_in_manual_mode_and
                     await controller.set_motors(True)  # that is the enabling device's
             await answer
             assert running.controller.memory.read(SYMBOL) == '5'
-            assert running.controller.privilege.holders == {} and set(
-                running.controller.masters.values()
+            assert running.controller.access.privilege.holders == {} and set(
+                running.controller.access.masters.values()
             ) == {None}
             with pytest.raises((errors.MastershipMissing, errors.WrongMode)):
                 await controller.set_symbol(SYMBOL, '6')
@@ -64,7 +64,7 @@ def test_an_operator_who_refuses_or_does_not_answer_is_told_and_the_question_goe
                 async with remote_privilege(controller, 0.4, poll_s=0.05):
                     raise AssertionError('nobody gave leave')
             await answer
-            assert running.controller.privilege.holders == {}
+            assert running.controller.access.privilege.holders == {}
 
     asyncio.run(run())
 
@@ -99,13 +99,13 @@ def test_leave_that_nobody_asks_about_lapses_and_one_that_is_asked_about_does_no
                 for now[0] in (4.0, 8.0, 12.0, 16.0):
                     asked = running.requests
                     await until(lambda asked=asked: running.requests >= asked + 2)
-                assert list(running.controller.privilege.holders.values()) == ['GRANTED']
+                assert list(running.controller.access.privilege.holders.values()) == ['GRANTED']
                 running.faults.silent, running.faults.only = True, '/users/rmmp'
                 now[0] = 40.0
                 with pytest.raises(errors.MastershipMissing):
                     await controller.set_symbol(SYMBOL, '7')
                 running.faults.clear()
-            assert running.controller.privilege.holders == {}
+            assert running.controller.access.privilege.holders == {}
 
     asyncio.run(run())
 
@@ -126,7 +126,7 @@ def test_leave_is_given_back_however_the_block_ends(generation, end):
             answer, holding = asyncio.create_task(answered(running, granted=True)), asyncio.Event()
             task = asyncio.create_task(hold(controller, holding))
             await holding.wait()
-            assert list(running.controller.privilege.holders.values()) == ['GRANTED']
+            assert list(running.controller.access.privilege.holders.values()) == ['GRANTED']
             if end == 'cancel':
                 task.cancel()
             result = (await asyncio.gather(task, return_exceptions=True))[0]
@@ -134,6 +134,6 @@ def test_leave_is_given_back_however_the_block_ends(generation, end):
                 result, RuntimeError if end == 'exception' else asyncio.CancelledError
             )
             await answer
-            await until(lambda: running.controller.privilege.holders == {}, 1.0)
+            await until(lambda: running.controller.access.privilege.holders == {}, 1.0)
 
     asyncio.run(run())

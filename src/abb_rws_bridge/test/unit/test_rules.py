@@ -77,7 +77,9 @@ def test_mastership_is_never_left_behind(generation, end):
             if end == 'exception':
                 raise RuntimeError('in the middle')
             if end == 'stolen':
-                running.controller.steal_mastership(controller.dialect.edit_domain, 'FlexPendant')
+                running.controller.access.steal_mastership(
+                    controller.dialect.edit_domain, 'FlexPendant'
+                )
                 await controller.set_symbol('T_ROB1/Module1/test_var_num', '2')
             if end == 'session lost':
                 running.sessions.end_all()
@@ -91,7 +93,7 @@ def test_mastership_is_never_left_behind(generation, end):
             task = asyncio.create_task(hold(running, controller, holding))
             await holding.wait()
             if end == 'cancel':
-                assert running.controller.masters[controller.dialect.edit_domain] is not None
+                assert running.controller.access.masters[controller.dialect.edit_domain] is not None
                 task.cancel()
             result = (await asyncio.gather(task, return_exceptions=True))[0]
             kinds = {
@@ -102,8 +104,8 @@ def test_mastership_is_never_left_behind(generation, end):
             }
             assert isinstance(result, kinds[end]), result
             if end == 'stolen':
-                running.controller.steal_mastership(controller.dialect.edit_domain, None)
-            await until(lambda: set(running.controller.masters.values()) == {None}, 1.0)
+                running.controller.access.steal_mastership(controller.dialect.edit_domain, None)
+            await until(lambda: set(running.controller.access.masters.values()) == {None}, 1.0)
             await controller.set_symbol('T_ROB1/Module1/test_var_num', '3')
 
     asyncio.run(run())
@@ -126,7 +128,7 @@ def test_a_request_for_mastership_whose_answer_never_came_is_taken_back(generati
             with pytest.raises(errors.OutcomeUnknown):
                 async with controller.mastership():
                     raise AssertionError('we do not know that it is ours')
-            await until(lambda: set(running.controller.masters.values()) == {None}, 1.0)
+            await until(lambda: set(running.controller.access.masters.values()) == {None}, 1.0)
 
     asyncio.run(run())
 
@@ -142,12 +144,11 @@ def test_a_mastership_that_could_not_be_given_back_is_given_back_later(fault):
                 running.faults.only = '/rw/mastership'
                 setattr(running.faults, fault, True)
             before = monitor.known.joints.asked_s
-            await until(
-                lambda: monitor.known.joints.asked_s > before + 0.5, 2.0
-            )  # polling goes on meanwhile
-            assert running.controller.masters['rapid'] is not None  # nobody heard us
+            # Polling goes on meanwhile.
+            await until(lambda: monitor.known.joints.asked_s > before + 0.5, 2.0)
+            assert running.controller.access.masters['rapid'] is not None  # nobody heard us
             running.faults.clear()
-            await until(lambda: running.controller.masters['rapid'] is None, 2.0)
+            await until(lambda: running.controller.access.masters['rapid'] is None, 2.0)
 
     asyncio.run(run())
 
@@ -169,7 +170,7 @@ def test_two_clients_that_fight_for_mastership_both_get_their_turns(generation):
         async with cell(generation) as (running, controller), client(running) as other:
             async with asyncio.timeout(10.0):
                 await asyncio.gather(fight(controller, 0.002), fight(other, 0.003))
-            assert set(running.controller.masters.values()) == {None}
+            assert set(running.controller.access.masters.values()) == {None}
 
     asyncio.run(run())
 
@@ -184,7 +185,7 @@ def test_robotware_8_gives_its_one_write_access_instead_of_a_mastership():
                 with pytest.raises(errors.MastershipHeld):
                     async with other.mastership():
                         raise AssertionError('both hold it')
-            assert set(running.controller.masters.values()) == {None}
+            assert set(running.controller.access.masters.values()) == {None}
             asked = [path for path in running.writes if path.startswith('/rw/mastership')]
             assert asked == []
 
@@ -268,7 +269,7 @@ def test_a_signal_and_a_variable_can_be_written_and_read_back(generation):
         async with cell(generation) as (running, controller):
             await controller.set_signal('DeviceNet/d652/DO_01', 1)
             assert (await controller.signal('DO_01')).value.value == 1.0
-            assert running.controller.signals['DeviceNet/d652/DO_01'].value == 1.0
+            assert running.controller.signals.by_path['DeviceNet/d652/DO_01'].value == 1.0
             await controller.set_symbol(
                 'T_ROB1/Module1/test_var_str', '"a ""quoted"" text; with [ and &"'
             )
@@ -379,9 +380,8 @@ def test_a_move_that_cannot_be_watched_any_more_is_stopped_as_soon_as_the_contro
             await until(lambda: running.controller.running, 2.0)
             running.faults.silent = True
             await asyncio.sleep(2.0)
-            assert (
-                running.controller.running and not moving.done()
-            )  # the stop is being sent, and nobody hears it
+            # The stop is being sent, and nobody hears it.
+            assert running.controller.running and not moving.done()
             running.faults.clear()
             await until(lambda: not running.controller.running, 1.5)
             with pytest.raises(MoveFailed, match='no joint angles for 1.0 s'):

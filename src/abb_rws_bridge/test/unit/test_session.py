@@ -55,9 +55,8 @@ def test_an_expired_session_is_renewed_without_a_new_challenge_and_a_lost_nonce_
                 controller.session.generation,
             ) == (2, 1, 2)
             running.sessions.end_all(forget_nonces=True)
-            await controller.set_motors(
-                True
-            )  # a write that was refused with 401 was not done: it is sent again
+            # A write that was refused with 401 was not done: it is sent again.
+            await controller.set_motors(True)
             assert (running.sessions.opened, running.sessions.challenges) == (3, 2)
             assert [path for path in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
 

@@ -57,7 +57,7 @@ def test_changes_are_told_in_order_and_literally(generation):
             await until(lambda: mine.live)
             assert gaps == [1]
             for value in (1.0, 0.0, 1.0):
-                running.controller.put_signal('DeviceNet/d652/DO_01', value)
+                running.controller.signals.put('DeviceNet/d652/DO_01', value)
                 await asyncio.sleep(0.08)
             await controller.set_symbol('T_ROB1/Module1/test_var_num', '7')
             running.controller.log(10011)
@@ -88,10 +88,10 @@ def test_a_broken_socket_comes_back_on_the_same_registration():
             mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
             task = asyncio.create_task(mine.run())
             await until(lambda: mine.live)
-            await running.close_websockets(WSCloseCode.GOING_AWAY, '')
+            await running.websockets.close(WSCloseCode.GOING_AWAY, '')
             await until(lambda: len(gaps) == 2, 1.0)
             assert mine.registrations == 1
-            running.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
             await until(lambda: len(events) == 1, 1.0)
             await ended(task)
 
@@ -108,7 +108,7 @@ def test_a_lost_registration_is_made_again(generation):
             running.subscriptions.remove_all()
             await until(lambda: len(gaps) == 2, 1.5)
             assert mine.registrations == 2
-            running.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
             await until(lambda: len(events) == 1, 1.0)
             await ended(task)
 
@@ -121,9 +121,9 @@ def test_a_half_open_socket_is_noticed_by_its_missing_pong():
             mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
             task = asyncio.create_task(mine.run())
             await until(lambda: mine.live)
-            running.silence_websockets(True)
+            running.websockets.silence(True)
             await until(lambda: not mine.live, 1.5 * PING_S + 0.6)
-            running.silence_websockets(False)
+            running.websockets.silence(False)
             await until(lambda: len(gaps) == 2, 2.0)
             await ended(task)
 
@@ -138,7 +138,7 @@ def test_omnicore_closes_on_any_frame_of_the_client_and_we_send_none():
             await until(lambda: mine.live)
             await asyncio.sleep(4 * PING_S)
             assert gaps == [1]
-            await running.close_websockets(WSCloseCode.POLICY_VIOLATION, 'Client cannot send data.')
+            await running.websockets.close(WSCloseCode.POLICY_VIOLATION, 'Client cannot send data.')
             await until(lambda: not mine.live, 1.0)
             await until(lambda: mine.live, 1.0)
             await ended(task)
@@ -155,7 +155,7 @@ def test_what_changed_while_nobody_listened_is_read_after_the_gap(generation):
         ):
             await monitor.wait_for(lambda known: known.event_log is not None, 2.0)
             running.faults.only, running.faults.busy = '/poll', True
-            await running.close_websockets(WSCloseCode.GOING_AWAY, '')
+            await running.websockets.close(WSCloseCode.GOING_AWAY, '')
             await until(lambda: not monitor.subscription.live, 1.0)
             running.controller.log(10012)  # the log is polled only every few seconds
             running.faults.clear()
@@ -238,7 +238,7 @@ def test_groups_that_could_not_be_deleted_do_not_lock_us_out():
 def test_a_change_that_comes_without_its_event_makes_us_subscribe_again():
     async def run():
         async with cell(2) as (running, controller), watched(controller) as monitor:
-            running.silence_websockets(
+            running.websockets.silence(
                 True
             )  # OmniCore answers no pings: only the missing event tells
             running.controller.set_operation_mode('MANR')

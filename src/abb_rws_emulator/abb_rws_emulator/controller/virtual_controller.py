@@ -1,4 +1,8 @@
-"""State and rules of the emulated controller, without HTTP."""
+"""The emulated controller without HTTP: panel, program execution, jogging and event log.
+
+It holds its other parts: the robot, program memory, I/O signals, access rights of the sessions,
+configuration and files. Requests come from `abb_rws_emulator.resources`.
+"""
 
 import math
 import re
@@ -11,12 +15,13 @@ import numpy as np
 
 from abb_rws_emulator import refusals
 from abb_rws_emulator.controller import gripper_cell, irb120, program
+from abb_rws_emulator.controller.access_rights import AccessRights
 from abb_rws_emulator.controller.configuration import Configuration
 from abb_rws_emulator.controller.file_store import FileStore
+from abb_rws_emulator.controller.io_signals import IoSignals
 from abb_rws_emulator.controller.message_queue import MessageQueue
 from abb_rws_emulator.controller.program import Module
 from abb_rws_emulator.controller.program_memory import ProgramMemory
-from abb_rws_emulator.controller.remote_privilege import RemotePrivilege
 from abb_rws_emulator.controller.robot import Robot
 from abb_rws_emulator.request_numbers import decimal
 from abb_rws_emulator.worker_thread import in_worker_thread
@@ -33,22 +38,24 @@ class VirtualController:
     """State and rules; calls `on_change` with the RWS 1.0 address of each resource that changes.
 
     Args:
-        robotware: Version; from 7 on (OmniCore) RAPID writes need a mastership that was asked for,
-            IRC5 takes a free one by itself.
-            From 8 on there is one write access instead of the masterships.
+        robotware: Version; decides what a session needs in order to write (`AccessRights`).
+        clock: Returns the time [s].
     """
 
     def __init__(self, robotware: str = '6.16.2027', clock: Callable[[], float] = time.monotonic):
         self.clock = clock
         self.robotware = robotware
-        self.strict_mastership, self.single_write_access = (
-            int(robotware.split('.')[0]) >= 7,
-            int(robotware.split('.')[0]) >= 8,
-        )
-        self.generation = 2 if self.strict_mastership else 1
         self.on_change: Callable[[str], None] = lambda _resource: None
         self.on_restart: Callable[[], None] = lambda: None
         self.sessions: Callable[[], list[str]] = lambda: []
+        self.signals = IoSignals(self._changed)
+        self.access = AccessRights(
+            int(robotware.split('.')[0]),
+            lambda: self.operation_mode == 'AUTO',
+            lambda: self.clock(),
+            self._changed,
+        )
+        self.generation = 2 if self.access.strict_mastership else 1
         self.robot = Robot(clock)
         self.control_state, self.operation_mode, self.speed_percent = 'motoroff', 'AUTO', 100
         self.running, self.cycle, self.pointer = False, 'forever', True
@@ -56,25 +63,21 @@ class VirtualController:
         self.active_tasks = {'T_ROB1': True}
         self.pointer_at = ('Module1', 'main', 9)
         self.memory = ProgramMemory(map(program.load, gripper_cell.MODULE_TEXTS.values()))
-        self.signals = gripper_cell.signals()
-        self.masters: dict[str, str | None] = dict.fromkeys(
-            ('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid')
-        )
-        self.privilege = RemotePrivilege(
-            lambda: self.clock(), lambda: self.on_change('/users/rmmp')
-        )
         self.mode_lock = ''
         self.motion_changes = self.structure_changes = 1
         self.restarts = self.works = 0
         self.clock_offset = timedelta()
         self.settings = dict(gripper_cell.SETTINGS)
-        self.configuration = Configuration(self.signals)
+        self.configuration = Configuration(self.signals.by_path)
         self.queues: dict[str, MessageQueue] = {}
         self.event_log: list[tuple[int, int, int, str, str]] = []
         self._logged = 0
         self.store = FileStore(self.generation)
         self.log(10017)
         self.log(10010)
+
+    def _changed(self, resource: str) -> None:
+        self.on_change(resource)
 
     # panel
 
@@ -149,7 +152,7 @@ class VirtualController:
             return
         self._end_program()
         self.operation_mode = mode
-        self.privilege.clear()
+        self.access.privilege.clear()
         if self.control_state in ('motoron', 'guardstop'):
             self._enter('motoroff' if mode == 'AUTO' and not self._door_open else 'guardstop')
         self.on_change('/rw/panel/opmode')
@@ -160,8 +163,8 @@ class VirtualController:
         percent = decimal(text)
         if not 0 <= percent <= 100 or percent != int(percent):
             raise refusals.invalid()
-        if self.strict_mastership:
-            self.require_edit(session)
+        if self.access.strict_mastership:
+            self.access.require_edit(session)
         self._require_auto()
         self.speed_percent = int(percent)
         if self.running:
@@ -189,7 +192,7 @@ class VirtualController:
         if not set(form) >= START_FIELDS or form['cycle'] not in CYCLES:
             raise refusals.invalid()
         self._require_auto()
-        holder = self.masters.get('edit')
+        holder = self.access.masters.get('edit')
         if holder not in (None, session):
             raise refusals.held('rws_rapid\\rws_resource_rapid_execution.cpp')
         if self.control_state != 'motoron' or self.running or self.booting:
@@ -209,8 +212,8 @@ class VirtualController:
 
     def reset_pointer(self, session: str) -> None:
         """Set the program pointer to main."""
-        self._require_remote_right(session)
-        self.require_edit(session)
+        self.access.require_remote_right(session)
+        self.access.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
         self._point_at('Module1', 'main')
@@ -227,7 +230,7 @@ class VirtualController:
 
     def set_pointer(self, session: str, module: str, routine: str, line: int = 0) -> None:
         """Set the program pointer to a routine or to a line of a module."""
-        self.require_edit(session)
+        self.access.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
         modules = [
@@ -289,8 +292,8 @@ class VirtualController:
 
     def activate_task(self, session: str, task: str, active: bool) -> None:
         """Activate or deactivate a task."""
-        if self.strict_mastership:
-            self.require_edit(session)
+        if self.access.strict_mastership:
+            self.access.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
         self.active_tasks[task] = active
@@ -344,8 +347,8 @@ class VirtualController:
         self.structure_changes += 1
 
     def _require_edit_of_program(self, session: str) -> None:
-        self._require_remote_right(session)
-        self.require_edit(session)
+        self.access.require_remote_right(session)
+        self.access.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
 
@@ -368,8 +371,8 @@ class VirtualController:
         """Write a variable or one of its elements; type and shape stay."""
         if self.memory.find_symbol(path) is None:
             raise refusals.no_symbol_written()
-        self._require_remote_right(session)
-        self.require_edit(session)
+        self.access.require_remote_right(session)
+        self.access.require_edit(session)
         self._write_symbol(path, literal)
 
     def _write_symbol(self, path: str, literal: str | None) -> None:
@@ -381,106 +384,6 @@ class VirtualController:
         declared = self.memory.declarations.get(gripper_cell.IN_POSITION_SYMBOL)
         if declared is not None and declared.shape == 'num' and declared.symbol_type != 'con':
             self._write_symbol(gripper_cell.IN_POSITION_SYMBOL, '1' if arrived else '0')
-
-    def require_edit(self, session: str) -> None:
-        """Refuse a session that may not write to the program."""
-        holder = self.masters['edit' if self.strict_mastership else 'rapid']
-        if self.single_write_access and holder != session:
-            raise refusals.no_write_access()
-        if holder is None and not self.strict_mastership and self.operation_mode == 'AUTO':
-            return
-        if holder is None:
-            raise refusals.mastership_missing()
-        if holder != session:
-            raise refusals.held()
-
-    # mastership
-
-    def request_mastership(self, session: str, domains: list[str]) -> None:
-        """Give masterships to a session."""
-        if self.operation_mode != 'AUTO' and self.privilege.status(session) != 'GRANTED':
-            raise refusals.wrong_mode()
-        if any(self.masters[domain] not in (None, session) for domain in domains):
-            raise refusals.held()
-        for domain in domains:
-            self._set_master(domain, session)
-
-    def release_mastership(self, session: str, domains: list[str]) -> None:
-        """Release masterships of a session."""
-        if any(self.masters[domain] != session for domain in domains):
-            raise refusals.not_held()
-        for domain in domains:
-            self._set_master(domain, None)
-
-    def require_motion(self, session: str) -> None:
-        """Refuse a session that may not jog."""
-        holder = self.masters['motion']
-        if holder not in (None, session):
-            raise refusals.held()
-
-    def require_configuration(self, session: str) -> None:
-        """Refuse a session that may not write the configuration; a free mastership suffices."""
-        holder = self.masters['edit' if self.strict_mastership else 'cfg']
-        if holder not in (None, session):
-            raise refusals.held()
-
-    def _require_remote_right(self, session: str) -> None:
-        if self.operation_mode != 'AUTO' and self.privilege.status(session) != 'GRANTED':
-            raise refusals.mastership_missing()
-
-    def steal_mastership(self, domain: str, holder: str | None) -> None:
-        """Give a mastership to the pendant, or release it (None)."""
-        self._set_master(domain, holder)
-
-    def forget_session(self, session: str) -> None:
-        """Release the privilege and masterships of a session that ended."""
-        self.privilege.cancel(session)
-        for domain, holder in self.masters.items():
-            if holder == session:
-                self._set_master(domain, None)
-
-    def _set_master(self, domain: str, holder: str | None) -> None:
-        self.masters[domain] = holder
-        self.on_change(f'/rw/mastership/{domain}')
-
-    # signals
-
-    def find_signal(self, path: str) -> gripper_cell.SignalState | None:
-        """Return a signal by network/device/name or by name alone; None if unknown."""
-        if path in self.signals:
-            return self.signals[path]
-        return next((s for s in self.signals.values() if '/' not in path and s.name == path), None)
-
-    def set_signal(self, path: str, form: dict[str, str]) -> None:
-        """Write a signal for a client."""
-        signal = self.find_signal(path)
-        if signal is None:
-            raise refusals.no_signal()
-        if signal.access != 'All' or (signal.kind in ('DI', 'AI', 'GI') and not signal.simulated):
-            raise refusals.access_denied()
-        value = (
-            1.0 - signal.value if form.get('mode') == 'invert' else decimal(form.get('lvalue', ''))
-        )
-        if signal.kind in ('DI', 'DO') and value not in (0.0, 1.0):
-            raise refusals.invalid()
-        self.put_signal(signal.path, value)
-
-    def simulate_signal(self, path: str, simulated: bool) -> None:
-        """Disconnect a signal from its device, so that an input can be written, or reconnect it."""
-        signal = self.find_signal(path)
-        if signal is None:
-            raise refusals.no_signal()
-        if signal.access != 'All':
-            raise refusals.access_denied()
-        if signal.simulated != simulated:
-            signal.simulated = simulated
-            self.on_change(f'/rw/iosystem/signals/{signal.path};state')
-
-    def put_signal(self, path: str, value: float) -> None:
-        """Set a signal from the process side."""
-        if self.signals[path].value != value:
-            self.signals[path].value = value
-            self.on_change(f'/rw/iosystem/signals/{path};state')
 
     # motion
 
@@ -495,7 +398,7 @@ class VirtualController:
     def jog(self, session: str, axes: list[float], increment: str) -> None:
         """Jog each axis by -1000..1000 in manual mode with the enabling device pressed."""
         self.require_manual()
-        self.require_motion(session)
+        self.access.require_motion(session)
         if increment not in JOG_STEP_RAD:
             raise refusals.invalid()
         if self.control_state != 'motoron' or self.running:
@@ -528,6 +431,5 @@ class VirtualController:
         self._end_program()
         self.control_state, self.pointer = 'motoroff', True
         self.restarts += 1
-        self.masters = dict.fromkeys(self.masters)
-        self.privilege.clear()
+        self.access.clear()
         self.log(10010)

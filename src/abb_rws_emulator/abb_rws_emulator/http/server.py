@@ -1,7 +1,6 @@
-"""Serve the emulated controller on a TCP port: authentication, dispatch, WebSockets, restart."""
+"""Serve the emulated controller on a TCP port: authentication, dispatch, subscriptions, restart."""
 
 import asyncio
-import contextlib
 import logging
 import re
 import ssl
@@ -11,18 +10,19 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
-from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp import web
 
 from abb_rws_emulator import refusals
 from abb_rws_emulator.controller.file_store import LARGEST_BYTES
 from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.faults import Faults
-from abb_rws_emulator.http import rendering
+from abb_rws_emulator.http import forms, rendering
 from abb_rws_emulator.http.addresses import canonical
-from abb_rws_emulator.http.connections import LARGEST_BACKLOG, Connection, Connections
+from abb_rws_emulator.http.connections import Connection, Connections
 from abb_rws_emulator.http.routing import ROUTES, Call
 from abb_rws_emulator.http.sessions import Sessions
 from abb_rws_emulator.http.subscriptions import Group, Subscriptions
+from abb_rws_emulator.http.websockets import WebSockets
 from abb_rws_emulator.refusals import Refused
 from abb_rws_emulator.resources import access as access_resources
 from abb_rws_emulator.resources import configuration as configuration_resources
@@ -40,16 +40,9 @@ from abb_rws_emulator.worker_thread import in_worker_thread
 _log = logging.getLogger(__name__)
 _AUTHORITY = re.compile(r'[A-Za-z0-9.:_\[\]-]{1,255}')
 SESSION_COOKIE = '-http-session-'
-PING_S = 30.0
 TICK_S = 0.01
 LONG_GROUP = 50
-LARGEST_FORM, MOST_FIELDS, LONGEST_FIELD, WRITES_KEPT = 1 << 20, 4000, 2000, 1000
-LONG_FIELDS = {'text', 'value'}
-"""A form's size [bytes], its count of fields, and the length of a field.
-
-The text of a module and the literal of a value may be longer.
-"""
-
+WRITES_KEPT = 1000
 RESTART_AFTER_S = 0.2
 ROBOTWARE = {1: '6.16.2027', 2: '7.21.0+229'}
 """Default version by generation."""
@@ -110,7 +103,12 @@ class Emulator:
             options.robotware or ROBOTWARE[options.generation], clock
         )
         self.faults = Faults()
-        self.subscriptions = Subscriptions(self.controller, self._send)
+        self.subscriptions = Subscriptions(
+            self.controller, lambda socket, text: self.websockets.send(socket, text)
+        )
+        self.websockets = WebSockets(
+            options.generation, self.subscriptions, self.faults, self._keep
+        )
         self.sessions = Sessions(
             options.users,
             clock,
@@ -201,7 +199,7 @@ class Emulator:
         self.connections.cut()
 
     def _session_ended(self, session: str) -> None:
-        self.controller.forget_session(session)
+        self.controller.access.forget_session(session)
         self.subscriptions.remove_of(session)
 
     # HTTP
@@ -246,7 +244,7 @@ class Emulator:
                     return web.Response(status=403)
                 return self._challenge(stale)
             if request.path.startswith('/poll/'):  # clients exist that come back with digest only
-                return await self._poll(request, connection, user)
+                return await self.websockets.serve(request, connection, user)
             session = self.sessions.open(user)
             if session is None:
                 return web.Response(status=503)
@@ -305,7 +303,7 @@ class Emulator:
             self.sessions.end(session)
             return web.Response(status=204)
         if path.startswith('/poll/'):
-            return await self._poll(request, connection, self._user_of(session), session)
+            return await self.websockets.serve(request, connection, self._user_of(session), session)
         content = await request.read()
         connection.request_received()
         if path.startswith('/subscription'):
@@ -321,7 +319,7 @@ class Emulator:
         if self.options.generation == 2:
             path, more = canonical(request.method, path)
             query = more | query
-        form = await self._form(request, path, content)
+        form = await forms.fields_of(request, path, content, self.options.generation)
         self._user_of(session)
         wanted = 'GET' if request.method == 'HEAD' else request.method
         for method, pattern, handler in ROUTES:
@@ -356,28 +354,6 @@ class Emulator:
             raise refusals.no_grant()
         return self.sessions.table[session].user
 
-    async def _form(self, request: web.Request, path: str, content: bytes) -> dict[str, str]:
-        if request.method not in ('POST', 'PUT') or (
-            request.method == 'PUT' and path.startswith('/fileservice/')
-        ):
-            return {}
-        typed = request.headers.get('Content-Type', '').startswith(
-            'application/x-www-form-urlencoded'
-        )
-        if not typed and (
-            content or self.options.generation == 2
-        ):  # IRC5 takes an empty form of any type
-            raise Refused(415, -1073445879, 'Unsupported media type')
-        form = {name: values[-1] for name, values in (await _fields(content)).items()}
-        for name, value in form.items():
-            if len(name) > LONGEST_FIELD or (
-                len(value) > LONGEST_FIELD and name not in LONG_FIELDS
-            ):
-                raise refusals.invalid(
-                    f'Field {name[:40]} is longer than {LONGEST_FIELD} characters'
-                )
-        return form
-
     # events
 
     async def _subscription(
@@ -392,7 +368,7 @@ class Emulator:
         headers = {'Content-Type': rendering.XHTML}
         base = f'{request.scheme}://{self._authority(request)}/'
         if request.method == 'POST' and not number:
-            form = await _fields(content)
+            form = await forms.parsed(content)
             added = self.subscriptions.register(session, self._user_of(session), form)
             host = self.options.advertised_host or self._authority(request)
             poll_url = f'{"wss" if self.options.tls else "ws"}://{host}/poll/{added.number}'
@@ -408,7 +384,7 @@ class Emulator:
         ):  # another session's group is nothing that this one could know of
             raise refusals.no_resource()
         if request.method == 'PUT':
-            self.subscriptions.add(group, await _fields(content))
+            self.subscriptions.add(group, await forms.parsed(content))
             return web.Response(
                 body=await self._initial(group, base, f'/poll/{number}'), headers=headers
             )
@@ -428,108 +404,3 @@ class Emulator:
             if many
             else write(group, base, poll_url)
         ).encode()
-
-    async def _poll(
-        self, request: web.Request, connection: Connection, user: str, session: str | None = None
-    ) -> web.StreamResponse:
-        """Serve the WebSocket of a group to its session or, without a session, to its user."""
-        group = self.subscriptions.find(request.path.rpartition('/')[2])
-        if group is None or group.user != user or session not in (None, group.session):
-            return web.Response(status=404)
-        protocol = 'rws_subscription' if self.options.generation == 2 else 'robapi2_subscription'
-        offered = request.headers.get('Sec-WebSocket-Protocol', '')
-        if self.options.generation == 2 and protocol not in offered:
-            return web.Response(status=400)
-        forbids_sending = self.options.generation == 2
-        socket = web.WebSocketResponse(
-            protocols=(protocol,),
-            heartbeat=None if forbids_sending else PING_S,
-            autoping=not forbids_sending,
-            autoclose=False,
-            compress=False,
-        )
-        connection.request_received(endless=True)
-        try:
-            await socket.prepare(request)
-        except ConnectionError:  # cut while it was being opened
-            return web.Response(status=503)
-        group.sockets.append(socket)
-        try:
-            said_goodbye = await self._listen_to(socket, forbids_sending)
-        finally:
-            group.sockets.remove(socket)
-        if (
-            said_goodbye
-        ):  # a connection that merely broke leaves the group, and its address can be used again
-            if not group.sockets and self.subscriptions.groups.get(group.number) is group:
-                self.subscriptions.remove(group.number)
-            await socket.close()
-        return socket
-
-    async def _listen_to(self, socket: web.WebSocketResponse, forbids_sending: bool) -> bool:
-        """Wait for the end of a WebSocket; return whether the client sent a close frame."""
-        while True:
-            message = await socket.receive()
-            if message.type == WSMsgType.CLOSE:
-                return True
-            if message.type in (WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
-                return False
-            if forbids_sending:
-                await socket.close(
-                    code=WSCloseCode.POLICY_VIOLATION, message=b'Client cannot send data.'
-                )
-                return False
-
-    def silence_websockets(self, silent: bool) -> None:
-        """Stop or resume reading and writing of every WebSocket, the TCP connections staying up."""
-        self.faults.websocket_silent = silent
-        for group in self.subscriptions.groups.values():
-            for socket in group.sockets:
-                if socket._req is not None and socket._req.transport is not None:
-                    (
-                        socket._req.transport.pause_reading
-                        if silent
-                        else socket._req.transport.resume_reading
-                    )()
-
-    async def close_websockets(self, code: int, text: str) -> None:
-        """Close every WebSocket."""
-        for group in list(self.subscriptions.groups.values()):
-            for socket in list(group.sockets):
-                await socket.close(code=code, message=text.encode())
-
-    def _send(self, socket: web.WebSocketResponse, text: str) -> None:
-        if self.faults.silent or self.faults.websocket_silent:
-            return
-        transport = (
-            socket._req.transport if socket._req is not None else None
-        )  # aiohttp has no public way to it
-        if transport is not None and transport.get_write_buffer_size() > LARGEST_BACKLOG:
-            transport.abort()  # it takes nothing
-            return
-        self._keep(_send_text(socket, text))
-
-
-async def _send_text(socket: web.WebSocketResponse, text: str) -> None:
-    with contextlib.suppress(ConnectionError):  # the client is gone; its handler notices by itself
-        await socket.send_str(text)
-
-
-async def _fields(content: bytes) -> dict[str, list[str]]:
-    """Return the fields of a form; a large form is parsed in the worker thread.
-
-    Raises:
-        Refused: If the form is too large, or not UTF-8.
-    """
-    if len(content) > LARGEST_FORM:
-        raise Refused(413, -1073445879, f'A form has at most {LARGEST_FORM} bytes')
-    return _parsed(content) if len(content) < 10_000 else await in_worker_thread(_parsed, content)
-
-
-def _parsed(content: bytes) -> dict[str, list[str]]:
-    try:
-        return urllib.parse.parse_qs(
-            content.decode(), keep_blank_values=True, errors='strict', max_num_fields=MOST_FIELDS
-        )
-    except ValueError:  # UnicodeDecodeError is one
-        raise refusals.invalid(f'A form is UTF-8 text of at most {MOST_FIELDS} fields') from None

@@ -51,9 +51,8 @@ class Sessions:
         self.opened = self.challenges = 0
         self._users, self._clock, self._on_end = users, clock, on_end
         self._key, self._oldest_s = secrets.token_bytes(16), -math.inf
-        self._counts: dict[
-            str, tuple[int, int]
-        ] = {}  # nonce: highest count, and which of those below it were used, as bits
+        # Nonce: highest count, and which of the counts below it were used, as bits.
+        self._counts: dict[str, tuple[int, int]] = {}
 
     def known(self, cookie: str | None) -> str | None:
         """Return the session of a cookie and record its use; None if there is none."""

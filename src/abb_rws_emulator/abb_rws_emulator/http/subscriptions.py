@@ -18,13 +18,11 @@ from abb_rws_emulator.resources.rapid import execution_text
 PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
 """Minimum period of the events of a resource by priority [s], measured on an IRC5 (RobotWare 6).
 """
-GROUPS_A_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT, SPELLINGS_A_RESOURCE, LARGEST_SYMBOL = (
-    2,
-    64,
-    1000,
-    4,
-    1000,
-)
+GROUPS_A_SESSION = 2
+HIGH_PRIORITY_LIMIT = 64
+RESOURCE_LIMIT = 1000
+SPELLINGS_A_RESOURCE = 4
+LARGEST_SYMBOL = 1000
 
 
 @dataclass
@@ -225,7 +223,7 @@ class Subscriptions:
         path = canonical('GET', asked.partition(';')[0])[0].rstrip('/')
         controller = self._controller
         if path.startswith('/rw/iosystem/signals/'):
-            signal = controller.find_signal(path[len('/rw/iosystem/signals/') :])
+            signal = controller.signals.find(path[len('/rw/iosystem/signals/') :])
             return None if signal is None else f'/rw/iosystem/signals/{signal.path}'
         if path.startswith('/rw/rapid/symbol/data/RAPID/'):
             symbol = controller.memory.find_symbol(path[len('/rw/rapid/symbol/data/RAPID/') :])
@@ -238,7 +236,7 @@ class Subscriptions:
         if path.startswith('/rw/dipc/'):
             return path if path[len('/rw/dipc/') :] in controller.queues else None
         if path.startswith('/rw/mastership/'):
-            return path if path.rpartition('/')[2] in controller.masters else None
+            return path if path.rpartition('/')[2] in controller.access.masters else None
         known = (
             '/rw/panel/ctrlstate',
             '/rw/panel/opmode',
@@ -288,7 +286,7 @@ class Subscriptions:
                 )
             )
         if path.startswith('/rw/iosystem/signals/'):
-            signal = controller.signals[path[len('/rw/iosystem/signals/') :]]
+            signal = controller.signals.by_path[path[len('/rw/iosystem/signals/') :]]
             state = 'simulated' if signal.simulated else 'not simulated'
             return list_item(
                 Item(
@@ -324,7 +322,7 @@ class Subscriptions:
                 else ''
             )
         if path.startswith('/rw/mastership/'):
-            holder = controller.masters[path.rpartition('/')[2]]
+            holder = controller.access.masters[path.rpartition('/')[2]]
             return list_item(
                 Item(
                     'msh-resource-ev',
@@ -349,8 +347,7 @@ def _param(asked: str) -> str:
 
 def cut(socket: web.WebSocketResponse) -> None:
     """Abort the TCP connection without a close frame."""
-    transport = (
-        socket._req.transport if socket._req is not None else None
-    )  # aiohttp has no public way to abort
+    # aiohttp has no public way to abort.
+    transport = socket._req.transport if socket._req is not None else None
     if transport is not None:
         transport.abort()

@@ -34,16 +34,16 @@ def _masters(call: Call) -> Reply:
 
 
 def _domains(call: Call) -> list[str]:
-    if call.controller.single_write_access:
+    if call.controller.access.single_write_access:
         raise refusals.gone()
-    return list(call.controller.masters)
+    return list(call.controller.access.masters)
 
 
 @route('GET', '/rw/mastership/{domain}')
 def _master(call: Call) -> Reply:
     if call.parts['domain'] not in _domains(call):
         raise refusals.no_resource()
-    holder = call.controller.masters[call.parts['domain']]
+    holder = call.controller.access.masters[call.parts['domain']]
     fields = {
         'uid': '' if holder is None else '1',
         'location': '',
@@ -71,9 +71,9 @@ def _change_master(call: Call) -> Reply:
     if call.action == 'release-with-id' and call.form.get('mastershipid') != '1':
         raise refusals.invalid()
     change = (
-        call.controller.request_mastership
+        call.controller.access.request_mastership
         if call.action.startswith('request')
-        else call.controller.release_mastership
+        else call.controller.access.release_mastership
     )
     change(call.session, domains)
     return (
@@ -89,9 +89,9 @@ def _change_master(call: Call) -> Reply:
 @route('GET', '/rw/controlstation/{what*}')
 def _station(call: Call) -> Reply:
     controller = call.controller
-    if not controller.single_write_access:
+    if not controller.access.single_write_access:
         raise refusals.no_resource()
-    holder = controller.masters['edit']
+    holder = controller.access.masters['edit']
     fields = {
         'writeaccess/status': (
             'controlstation-write-access-status',
@@ -129,15 +129,15 @@ def _station(call: Call) -> Reply:
 @route('POST', '/rw/controlstation/{what*}')
 def _act_on_station(call: Call) -> Reply:
     controller, what = call.controller, call.parts['what']
-    if not controller.single_write_access:
+    if not controller.access.single_write_access:
         raise refusals.no_resource()
-    domains = list(controller.masters)
+    domains = list(controller.access.masters)
     if what == 'writeaccess/request':
-        controller.request_mastership(call.session, domains)
+        controller.access.request_mastership(call.session, domains)
     elif what == 'writeaccess/release':
-        if controller.masters['edit'] != call.session:
+        if controller.access.masters['edit'] != call.session:
             raise refusals.no_write_access()
-        controller.release_mastership(call.session, domains)
+        controller.access.release_mastership(call.session, domains)
     elif what == 'register/remote' and not {'control-station-name', 'control-station-id'} <= set(
         call.form
     ):
@@ -236,21 +236,21 @@ def _register_user(call: Call) -> Reply:
 def _request_privilege(call: Call) -> Reply:
     controller = call.controller
     if call.action == 'cancel':
-        controller.privilege.cancel(call.session)
+        controller.access.privilege.cancel(call.session)
         return NOTHING
     if call.form.get('privilege') not in ('modify', 'exec'):
         raise refusals.invalid()
     if controller.operation_mode == 'AUTO':
         raise refusals.wrong_mode()
-    if any(session != call.session for session in controller.privilege.holders):
+    if any(session != call.session for session in controller.access.privilege.holders):
         raise refusals.held('rws_users\\rws_resource_rmmp.cpp')
-    controller.privilege.ask(call.session)
+    controller.access.privilege.ask(call.session)
     return Reply(status=202)
 
 
 @route('GET', '/users/rmmp')
 def _privilege(call: Call) -> Reply:
-    holders = call.controller.privilege.holders
+    holders = call.controller.access.privilege.holders
     status = next(iter(holders.values()), 'NONE')
     fields = {
         'userid': '1' if holders else '0',
@@ -265,5 +265,5 @@ def _privilege(call: Call) -> Reply:
 
 @route('GET', '/users/rmmp/poll')
 def _poll_privilege(call: Call) -> Reply:
-    status = call.controller.privilege.poll(call.session)
+    status = call.controller.access.privilege.poll(call.session)
     return one('user-rmmp-poll', 'rmmp', {'code': '294912', 'status': status})

@@ -100,13 +100,11 @@ def _read(call: Call) -> Reply:
 
 @route('POST', '/rw/cfg/{domain}/{kind}/instances')
 def _create(call: Call) -> Reply:
-    instances, name = (
-        call.controller.configuration.instances(call.parts['domain'], call.parts['kind']),
-        call.form.get('name', ''),
-    )
+    instances = call.controller.configuration.instances(call.parts['domain'], call.parts['kind'])
+    name = call.form.get('name', '')
     if call.action != 'create-default' or not name:
         raise refusals.invalid()
-    call.controller.require_configuration(call.session)
+    call.controller.access.require_configuration(call.session)
     if name in instances:
         raise refusals.name_taken()
     if len(instances) >= MOST_INSTANCES:
@@ -123,7 +121,7 @@ def _set(call: Call) -> Reply:
         raise refusals.no_instance()
     if call.action != 'set' or not call.form or not set(call.form) <= set(instance):
         raise refusals.invalid('Error set attribute')
-    call.controller.require_configuration(call.session)
+    call.controller.access.require_configuration(call.session)
     for name, value in call.form.items():  # RWS 2.0 writes a value and its place as [value,1]
         boxed = re.fullmatch(r'\[(.*),\d+\]', value)
         instance[name] = boxed.group(1) if boxed and call.generation == 2 else value
@@ -134,7 +132,7 @@ def _set(call: Call) -> Reply:
 def _delete(call: Call) -> Reply:
     if _protected(_instance(call)):
         raise refusals.no_instance()
-    call.controller.require_configuration(call.session)
+    call.controller.access.require_configuration(call.session)
     del call.controller.configuration.instances(call.parts['domain'], call.parts['kind'])[
         call.parts['instance']
     ]

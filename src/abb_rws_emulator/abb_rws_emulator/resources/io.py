@@ -11,7 +11,7 @@ SIGNALS_A_PAGE = 100
 
 @route('GET', '/rw/iosystem/signals')
 def _signals(call: Call) -> Reply:
-    listed = list(call.controller.signals.values())
+    listed = list(call.controller.signals.by_path.values())
     start = whole(call.query.get('start')) or 0
     links = {}
     if call.generation == 2:
@@ -36,7 +36,7 @@ def _list_item(signal: gripper_cell.SignalState) -> Item:
 
 
 def signal_fields(signal: gripper_cell.SignalState) -> dict[str, str]:
-    """Fields of a signal; in a list the value is a number, alone it is text."""
+    """Return the fields of a signal; its value is a number in a list, text in a single answer."""
     return {
         'name': signal.name,
         'type': signal.kind,
@@ -48,7 +48,7 @@ def signal_fields(signal: gripper_cell.SignalState) -> dict[str, str]:
 
 @route('GET', '/rw/iosystem/signals/{signal*}')
 def _signal(call: Call) -> Reply:
-    signal = call.controller.find_signal(call.parts['signal'].partition(';')[0])
+    signal = call.controller.signals.find(call.parts['signal'].partition(';')[0])
     if signal is None:
         raise refusals.no_signal()
     device = signal.path.split('/')[1]
@@ -80,22 +80,22 @@ def _set_signal(call: Call) -> Reply:
     if call.action != 'set':
         raise refusals.invalid()
     if call.form.get('lstate') in ('simulated', 'not simulated') and 'lvalue' not in call.form:
-        call.controller.simulate_signal(call.parts['signal'], call.form['lstate'] == 'simulated')
+        call.controller.signals.simulate(call.parts['signal'], call.form['lstate'] == 'simulated')
     else:
-        call.controller.set_signal(call.parts['signal'], call.form)
+        call.controller.signals.write(call.parts['signal'], call.form)
     return NOTHING
 
 
 @route('POST', '/rw/iosystem/signals')
 def _search(call: Call) -> Reply:
-    """Both sets of criteria narrow; a name matches where it is a part."""
+    """Return the signals that meet all criteria; a name meets one if it contains its text."""
     if call.action == 'unblock-signal':
         return NOTHING
     if call.action not in ('signal-search', 'signal-searchex'):
         raise refusals.invalid()
     found = [
         s
-        for s in call.controller.signals.values()
+        for s in call.controller.signals.by_path.values()
         if all(_matches(s, call.form, suffix) for suffix in ('', '2'))
     ]
     return Reply(tuple(map(_list_item, found)), 'signals')
@@ -139,7 +139,9 @@ def _units(call: Call) -> Reply:
 
 def _unit_items(call: Call, what: str, ending: str) -> list[Item]:
     depth, kind = (1, 'ios-network') if what == 'networks' else (2, 'ios-device')
-    names = dict.fromkeys('/'.join(path.split('/')[:depth]) for path in call.controller.signals)
+    names = dict.fromkeys(
+        '/'.join(path.split('/')[:depth]) for path in call.controller.signals.by_path
+    )
     fields = {'pstate': 'running', 'lstate': 'started' if depth == 1 else 'enabled'} | (
         {} if depth == 1 else {'address': '0'}
     )
@@ -196,7 +198,7 @@ def _search_devices(call: Call) -> Reply:
 
 @route('POST', '/rw/iosystem/{what}/{unit*}')
 def _set_unit(call: Call) -> Reply:
-    """Networks and devices of the emulated cell cannot be taken off."""
+    """Refuse to disable a network or device of the emulated cell."""
     if call.action != 'set' or 'lstate' not in call.form:
         raise refusals.invalid()
     if not any(

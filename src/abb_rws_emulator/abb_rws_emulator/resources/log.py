@@ -24,7 +24,7 @@ MOST_A_PAGE = 200
 
 
 def _entries(call: Call, domain: str) -> list[tuple]:
-    """Return the entries of a domain: all are in the common log, other domains are empty."""
+    """Return the entries of a domain: all are in the common domain, the others are empty."""
     number = whole(domain)
     if number is None or number >= len(DOMAINS):
         raise refusals.no_resource()

@@ -1,6 +1,6 @@
-"""Motion system: where the robot is, kinematics, jogging, in RWS 1.0 form.
+"""Motion system: position of the robot, kinematics and jogging, in RWS 1.0 form.
 
-Kinematics is asked for in metres and radians and answered so; everything that is read is in
+Requests for kinematics and their answers are in metres and radians; all other values are in
 millimetres and degrees.
 """
 
@@ -50,7 +50,7 @@ def _act(call: Call) -> Reply:
     if chosen or (
         call.action in ('positiontarget', 'set-target') and ('pos-x' in form or 'x' in form)
     ):
-        controller.require_motion(call.session)
+        controller.access.require_motion(call.session)
     elif call.action == 'jog' and {*_AXES, 'ccount'} <= set(form):
         controller.jog(
             call.session, [decimal(form[axis]) for axis in _AXES], form.get('inc-mode', '')
@@ -244,10 +244,9 @@ def _set_base_frame(call: Call) -> Reply:
     _check_unit(call)
     if call.action != 'set' or set(call.form) != set(_IDENTITY):
         raise refusals.invalid()
-    call.controller.require_motion(call.session)
-    return Reply(
-        status=202
-    )  # taken, and used after the next restart, by a robot that is not emulated
+    call.controller.access.require_motion(call.session)
+    # A real controller uses it after the next restart; here it is only accepted.
+    return Reply(status=202)
 
 
 @route('POST', '/rw/motionsystem/mechunits/{unit}')
@@ -266,7 +265,7 @@ def _act_on_unit(call: Call) -> Reply:
         ):
             if name in form:
                 _data(call, data_type, form[name])
-        call.controller.require_motion(call.session)
+        call.controller.access.require_motion(call.session)
         call.controller.settings |= form
         return NOTHING
     if call.action == 'set-lead-through':

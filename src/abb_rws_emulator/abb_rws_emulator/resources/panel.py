@@ -47,8 +47,8 @@ def _act(call: Call) -> Reply:
         return NOTHING
     if call.action != 'restart' or call.form.get('restart-mode') not in RESTARTS:
         raise refusals.invalid()
-    if call.controller.strict_mastership:
-        call.controller.require_edit(call.session)
+    if call.controller.access.strict_mastership:
+        call.controller.access.require_edit(call.session)
     call.controller.on_restart()
     return NOTHING
 

@@ -153,7 +153,7 @@ async def _act_on_task(call: Call) -> Reply:
     elif call.action == 'unloadmod' and form.get('module'):
         controller.unload_module(call.session, form['module'])
     elif call.action == 'build':
-        controller.require_edit(call.session)
+        controller.access.require_edit(call.session)
     elif call.action == 'holdtorun':
         controller.require_manual()
     else:
@@ -226,10 +226,8 @@ async def _act_on_program(call: Call) -> Reply:
 
 
 def _save(call: Call, folder: str) -> None:
-    name, modules = (
-        folder.rpartition('/')[2],
-        [m for m in call.controller.memory.modules.values() if m.kind == 'ProgMod'],
-    )
+    name = folder.rpartition('/')[2]
+    modules = [m for m in call.controller.memory.modules.values() if m.kind == 'ProgMod']
     for module in modules:
         call.controller.store.write(f'{folder}/{module.name}.mod', module.text.encode())
     listed = ''.join(f'\t<Module>{module.name}.mod</Module>\r\n' for module in modules)

@@ -8,13 +8,11 @@ from abb_rws_emulator.http.rendering import NOTHING, Item, Reply
 from abb_rws_emulator.http.routing import Call, one, route
 from abb_rws_emulator.request_numbers import whole
 
-LARGEST_QUEUE, LARGEST_MESSAGE, MOST_QUEUES, MOST_MESSAGES, LONGEST_FIELD = (
-    32767,
-    444,
-    64,
-    32767,
-    80,
-)
+LARGEST_QUEUE = 32767
+LARGEST_MESSAGE = 444
+MOST_QUEUES = 64
+MOST_MESSAGES = 32767
+LONGEST_FIELD = 80
 
 
 def _item(queue: MessageQueue, kind: str) -> Item:

@@ -25,7 +25,7 @@ def _execution(call: Call) -> Reply:
 
 
 def execution_text(controller: VirtualController) -> str:
-    """Running or stopped."""
+    """Return the text of the execution state, running or stopped."""
     return 'running' if controller.running else 'stopped'
 
 
@@ -98,10 +98,10 @@ def _task_item(call: Call, name: str, kind: str) -> Item:
 
 
 def task_of(call: Call) -> str:
-    """The task that a call names.
+    """Return the task that a call names.
 
     Raises:
-        Refused: If there is none.
+        Refused: If there is no such task.
     """
     name = call.parts.get('task') or call.query.get('task') or call.form.get('task') or ''
     if name not in call.controller.active_tasks or call.controller.booting:
@@ -262,10 +262,8 @@ def _set_symbol(call: Call) -> Reply:
 
 @route('POST', '/rw/rapid/symbol/data')
 def _validate(call: Call) -> Reply:
-    literal, kind = (
-        call.form.get('value', ''),
-        (call.form.get('datatype') or call.form.get('dattyp') or '').lower(),
-    )
+    literal = call.form.get('value', '')
+    kind = (call.form.get('datatype') or call.form.get('dattyp') or '').lower()
     try:
         rapid_literals.parse(literal, rapid_literals.shape_of(kind, (), literal))
     except rapid_literals.InvalidLiteral as error:
@@ -320,9 +318,9 @@ async def _search_symbols(call: Call) -> Reply:
 def _found(
     declarations: dict[str, Declaration], form: dict[str, str], pattern: SymbolPattern
 ) -> tuple[Item, ...]:
-    """What a search finds.
+    """Return what a search finds.
 
-    Carried out beside the event loop, because there may be thousands of names.
+    The search runs in a thread beside the event loop, because there may be thousands of names.
     """
     block = (form.get('blockurl') or form.get('task') or 'RAPID').removeprefix('RAPID').strip('/')
     wanted, end_s, items = {'any', 'undef', '', None}, time.monotonic() + LONGEST_SEARCH_S, []

@@ -386,7 +386,7 @@ def _virtual_time(call: Call) -> Reply:
 
 @route('POST', '/ctrl/virtualtime/{what}')
 def _set_virtual_time(call: Call) -> Reply:
-    """Remembered and told back; the emulator's own time goes on."""
+    """Store the virtual time, for later reading; the clock of the emulator is not changed."""
     what, settings = call.parts['what'], call.controller.settings
     if what == 'vtstate' and call.action in ('run', 'pause'):
         settings[what] = 'running' if call.action == 'run' else 'paused'

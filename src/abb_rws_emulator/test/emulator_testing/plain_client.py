@@ -4,6 +4,7 @@ It sends requests with credentials and returns the responses as they are.
 """
 
 import asyncio
+import json
 import re
 
 import aiohttp
@@ -13,6 +14,7 @@ from abb_rws_emulator.http.server import Emulator, Options
 from abb_rws_emulator.http.sessions import REALM, _md5
 
 USER, PASSWORD = 'Default User', 'robotics'
+FORM = {'Content-Type': 'application/x-www-form-urlencoded'}
 START = {
     'regain': 'continue',
     'execmode': 'continue',
@@ -45,6 +47,13 @@ class PlainClient:
 
 def nonce_of(challenge: str) -> str:
     return re.search('nonce="(.*?)"', challenge).group(1)
+
+
+def refusal_code(body: str) -> int:
+    """The controller's code in the body of a refusal, JSON or XHTML."""
+    if body.startswith('{'):
+        return json.loads(body)['_embedded']['status']['code']
+    return int(re.search(r'<span class="code">(-\d+)</span><span class="msg">[^<]', body).group(1))
 
 
 def authorization(method: str, target: str, nonce: str, count: int = 1) -> str:

@@ -152,11 +152,9 @@ def test_it_gets_the_right_to_write_in_manual_mode(cell):
 
 def test_it_is_told_of_changes_and_uses_one_session(cell):
     client, events = cell.client, queue.Queue()
-    high, medium, kinds = (
-        rws.SubscriptionResourcePriority.High,
-        rws.SubscriptionResourcePriority.Medium,
-        rws.SubscriptionResourceType,
-    )
+    high = rws.SubscriptionResourcePriority.High
+    medium = rws.SubscriptionResourcePriority.Medium
+    kinds = rws.SubscriptionResourceType
     wanted = [
         rws.SubscriptionResourceRequest(kinds.Signal, high, SIGNAL),
         rws.SubscriptionResourceRequest(kinds.PersVar, high, 'test_var_num'),

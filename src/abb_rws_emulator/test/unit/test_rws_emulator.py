@@ -88,9 +88,8 @@ def test_the_requests_of_the_gripper_paper():
         assert (
             names[18:23] == ['DO_05', 'DO_04', 'DO_03', 'DO_02', 'DO_01'] and names[37] == 'DI_02'
         )
-        assert (
-            json.loads(text)['_embedded']['_state'][0]['lvalue'] == 1
-        )  # a number in the list, text alone
+        # A number in the list, text alone.
+        assert json.loads(text)['_embedded']['_state'][0]['lvalue'] == 1
         assert (
             await ask('POST', '/rw/panel/ctrlstate?action=setctrlstate', {'ctrl-state': 'motoron'})
         )[0] == 204
@@ -225,16 +224,12 @@ def test_a_subscription_and_its_limits():
             and f'<a href="{poll}" rel="self">' in text
         )
         async with ask.http.ws_connect(poll, protocols=('robapi2_subscription',)) as socket:
-            emulator.controller.put_signal('DeviceNet/d652/DO_01', 1.0)
+            emulator.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
             event = await socket.receive_str(timeout=2.0)
-            assert (
-                f'<a href="{signal}" rel="self"></a><span class="lvalue">1</span>' in event
-            )  # told back literally
-        assert [(await ask('POST', '/subscription', form))[0] for _ in range(3)] == [
-            201,
-            201,
-            400,
-        ]  # two groups a session
+            # Told back literally.
+            assert f'<a href="{signal}" rel="self"></a><span class="lvalue">1</span>' in event
+        # Two groups a session.
+        assert [(await ask('POST', '/subscription', form))[0] for _ in range(3)] == [201, 201, 400]
         assert (await ask('DELETE', '/subscription/2'))[0] == 200
         assert (await ask('DELETE', '/subscription/2'))[0] == 404
         for bad in (
@@ -270,11 +265,8 @@ def test_both_ways_of_counting_resources_are_understood():
             list(group.priorities.values()) for group in emulator.subscriptions.groups.values()
         ] == [[1, 0], [1, 0]]
         emulator.subscriptions.remove_all()
-        zero = [
-            ('resources', '0'),
-            ('0', '/rw/iosystem/signals/DO_01;state'),
-            ('0-p', '2'),
-        ]  # abb_librws counts from 0
+        # abb_librws counts from 0.
+        zero = [('resources', '0'), ('0', '/rw/iosystem/signals/DO_01;state'), ('0-p', '2')]
         assert (await ask('POST', '/subscription', zero))[0] == 201
 
     serve(work)

@@ -124,9 +124,8 @@ def test_a_whole_program_is_saved_and_loaded_again():
         assert (
             await ask('POST', '/rw/panel/ctrlstate?action=setctrlstate', {'ctrl-state': 'motoron'})
         )[0] == 204
-        assert (await ask('POST', '/rw/rapid/execution?action=start', START))[
-            0
-        ] == 400  # no pointer without a program
+        # No pointer without a program.
+        assert (await ask('POST', '/rw/rapid/execution?action=start', START))[0] == 400
         assert (await ask('POST', f'{address}?action=loadprog', {'progpath': '$HOME/job/job.pgf'}))[
             0
         ] == 204

@@ -25,12 +25,10 @@ class DriverLifecycleNode(LifecycleNode):
 
     def __init__(self, name: str):
         super().__init__(name)
-        self._phase, self._reason, self._autostart, self._patient_until_s = (
-            'unconfigured',
-            '',
-            False,
-            0.0,
-        )
+        self._phase = 'unconfigured'
+        self._reason = ''
+        self._autostart = False
+        self._patient_until_s = 0.0
 
     def begin(self, autostart: bool) -> None:
         """Follow transitions.
@@ -38,10 +36,8 @@ class DriverLifecycleNode(LifecycleNode):
         With `autostart` configure and activate without being asked, until somebody asks for
         something else.
         """
-        self._autostart, self._patient_until_s = (
-            autostart,
-            time.monotonic() + (_DEVICE_START_S if autostart else 0.0),
-        )
+        self._autostart = autostart
+        self._patient_until_s = time.monotonic() + (_DEVICE_START_S if autostart else 0.0)
         self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -87,13 +83,11 @@ class DriverLifecycleNode(LifecycleNode):
                 self.get_logger().error(str(error), throttle_duration_sec=5.0)
             return _FAILURE
         except PneumaticDriverError as error:
-            self._autostart = self._autostart and not isinstance(
-                error, HeldError
-            )  # the arm is another's until an operator says otherwise
+            # The arm belongs to another client until an operator says otherwise.
+            self._autostart = self._autostart and not isinstance(error, HeldError)
             if isinstance(error, LinkError) and time.monotonic() < self._patient_until_s:
-                self.get_logger().warning(
-                    str(error), throttle_duration_sec=5.0
-                )  # it has just started, and answers late
+                # The device has just started, and answers late.
+                self.get_logger().warning(str(error), throttle_duration_sec=5.0)
             else:
                 self.get_logger().error(str(error), throttle_duration_sec=5.0)
             return _FAILURE

@@ -28,9 +28,8 @@ class LogBridge(logging.Handler):
         self._source.addHandler(self)
         self._source.addHandler(self._details)
         self._source.setLevel(logging.DEBUG)
-        logging.getLogger('pymodbus').setLevel(
-            logging.CRITICAL
-        )  # its errors reach the core as exceptions and are said once
+        # Its errors reach the core as exceptions, and are reported once.
+        logging.getLogger('pymodbus').setLevel(logging.CRITICAL)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Log one record."""

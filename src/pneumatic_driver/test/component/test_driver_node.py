@@ -76,9 +76,8 @@ def test_signals_vent_and_exit_clean(operator, tcp_board, number):
 def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     logs = operator.listen(Log, '/rosout')
     operator.start(robot='two_module_arm', port=tcp_board.device.port)
-    assert not operator.transition(Transition.TRANSITION_ACTIVATE) and not operator.transition(
-        99
-    )  # refused, and the node goes on
+    # Refused, and the node goes on.
+    assert not operator.transition(Transition.TRANSITION_ACTIVATE) and not operator.transition(99)
     assert operator.state == 'unconfigured'
     tcp_board.drive_from_elsewhere(1)
     assert operator.call(Trigger, 'vent').success  # works before configure
@@ -86,9 +85,8 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
 
     assert operator.transition(Transition.TRANSITION_CONFIGURE)
     operator.wait(lambda: operator.pressures, what='pressures while inactive')
-    assert not operator.transition(
-        Transition.TRANSITION_ACTIVATE
-    )  # to the other host that vent was a foreign master's
+    # To the other host that vent was a foreign master's.
+    assert not operator.transition(Transition.TRANSITION_ACTIVATE)
     assert operator.call(Trigger, 'clear_faults').success
     assert operator.transition(Transition.TRANSITION_ACTIVATE)
     operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
@@ -119,9 +117,8 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     seen = len(operator.pressures)
     operator.wait(lambda: len(operator.pressures) > seen + 10, command=TARGETS)
     assert len(tcp_board.plant.changes) == changes and tcp_board.plant.follows(TARGETS)
-    operator.wait(
-        lambda: [operator.command(CHAMBERS, [0.0] * 6, 0.01), tcp_board.plant.vented][1]
-    )  # a stamp of now is as good as none
+    # A stamp of now is as good as none.
+    operator.wait(lambda: [operator.command(CHAMBERS, [0.0] * 6, 0.01), tcp_board.plant.vented][1])
 
     assert operator.transition(Transition.TRANSITION_DEACTIVATE)
     wait_for(lambda: tcp_board.plant.vented)
@@ -141,9 +138,8 @@ def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
     wait_for(lambda: tcp_board.plant.vented)
     assert operator.state == 'inactive'
     seen = len(operator.pressures)
-    operator.wait(
-        lambda: len(operator.pressures) > seen + 40, command=TARGETS
-    )  # autostart does not bring it back
+    # Autostart does not bring it back.
+    operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)
     assert tcp_board.plant.vented and operator.state == 'inactive'
 
 
@@ -153,9 +149,8 @@ def test_deactivated_by_hand_it_stays_so(operator, tcp_board):
     assert operator.transition(Transition.TRANSITION_DEACTIVATE)
     wait_for(lambda: tcp_board.plant.vented)
     seen = len(operator.pressures)
-    operator.wait(
-        lambda: len(operator.pressures) > seen + 60, command=TARGETS
-    )  # longer than the period of autostart
+    # Longer than the period of autostart.
+    operator.wait(lambda: len(operator.pressures) > seen + 60, command=TARGETS)
     assert tcp_board.plant.vented and operator.state == 'inactive'
 
 

@@ -103,10 +103,8 @@ def test_lifecycle_by_hand_and_refused_commands(operator, gripper):
 
 
 def test_stale_command_vents_and_everybody_is_told(operator, gripper):
-    logs, diagnostics = (
-        operator.listen(Log, '/rosout'),
-        operator.listen(DiagnosticArray, '/diagnostics'),
-    )
+    logs = operator.listen(Log, '/rosout')
+    diagnostics = operator.listen(DiagnosticArray, '/diagnostics')
     start_and_move(operator, gripper)
     operator.wait(lambda: gripper.plant.vented)  # no commands any more
     assert operator.state == 'active'

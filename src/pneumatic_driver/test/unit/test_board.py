@@ -143,9 +143,8 @@ def test_a_board_that_is_held_is_refused_with_the_holders_name(rig):
     try:
         with pytest.raises(HeldError, match=words):
             asyncio.run(device_of(rig).connect())
-        assert rig.board_faults() == 0 and rig.plant.follows(
-            [10e3] * 6
-        )  # the other was not disturbed
+        # The other was not disturbed.
+        assert rig.board_faults() == 0 and rig.plant.follows([10e3] * 6)
     finally:
         alive.stop()
 

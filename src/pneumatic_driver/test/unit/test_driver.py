@@ -89,9 +89,8 @@ def test_vent_disarms(rig, make_driver):
     driver.arm()
     latest = driver.latest
     wait_for(lambda: driver.latest is not latest and driver.latest.running)
-    assert (
-        len(rig.plant.changes) == changes
-    )  # armed again, and nothing moved: the old set points are gone
+    # Armed again, and nothing moved: the old set points are gone.
+    assert len(rig.plant.changes) == changes
 
 
 def test_vent_without_connect(rig, make_driver):
@@ -340,9 +339,8 @@ def test_slow_device_gets_no_write_twice_and_its_late_answers_count_for_nothing(
 
     asyncio.run(scenario())
     writes = [request for request in proxy.requests if request[1] in (16, 23)]
-    assert len(writes) >= 3 and len(set(writes)) == len(
-        writes
-    )  # each write once, told apart by its heartbeat
+    # Each write once, told apart by its heartbeat.
+    assert len(writes) >= 3 and len(set(writes)) == len(writes)
 
 
 def test_late_answer_on_a_serial_line_is_told_by_its_heartbeat(tcp_board):

@@ -124,9 +124,8 @@ def test_any_mixture_of_faults_on_tcp(tcp_rig, proxy_to, make_driver, seed):
             proxy.cut()
         requests, proxy.requests = proxy.requests, []
         for request in requests:
-            holds += (
-                request[1] == 16 and request[3] == 112
-            )  # each claim begins another row of codes
+            # Each claim begins another row of codes.
+            holds += request[1] == 16 and request[3] == 112
             if carries_heartbeat(request):
                 written.append(hash((holds, request)))
         recorder.exchanges.clear()

@@ -325,13 +325,10 @@ def test_a_write_that_is_not_the_holders_vents_and_latches_20_times_of_20(librar
         assert board.read(6, 6) == [11_000] * 6
         answer = board.write(*FOREIGN_WRITES[name](board, host, Random(seed)))
         assert answer == (0 if name == 'vent' else 6)
-        assert board.read(6, 6) == [10_000] * 6 and board.read(12, 2) == [
-            0b1100,
-            1 << 14,
-        ]  # at once, before the next pass of its loop
-        assert (
-            host.command([1000] * 6) == 0 and board.read(6, 6) == [10_000] * 6
-        )  # the holder still holds it; nothing moves
+        # At once, before the next pass of its loop.
+        assert board.read(6, 6) == [10_000] * 6 and board.read(12, 2) == [0b1100, 1 << 14]
+        # The holder still holds it; nothing moves.
+        assert host.command([1000] * 6) == 0 and board.read(6, 6) == [10_000] * 6
         assert board.write(106, [host.hold.next_code(), 63, 2]) == 4
         assert board.write(106, [host.hold.next_code(), 0, 0, 250, 0xA55A]) == 0
         assert host.run() == host.command([500] * 6) == 0
@@ -360,9 +357,8 @@ def test_held_and_vented_it_refuses_others_and_changes_nothing(library, kind):
     assert name_text(board.read(114, 10)) == 'bench 17' and board.read(112, 2) == [0, 0]
     for _ in range(15):
         board.tick(20, NORMAL, SUPPLY)
-    assert (
-        board.read(12, 2) == [0, 0] and board.read(114, 10) == [0] * 10
-    )  # silence ends the hold, and vented it is no fault
+    # Silence ends the hold, and vented it is no fault.
+    assert board.read(12, 2) == [0, 0] and board.read(114, 10) == [0] * 10
     assert RecordedHost(board).claim() == 0
 
 
@@ -402,9 +398,8 @@ def frame(text: str) -> bytes:
 
 def test_rtu_frames_byte_for_byte(library):
     board = CBoard(library)
-    assert crc(bytes.fromhex('0103000000 0A'.replace(' ', ''))) == bytes.fromhex(
-        'C5CD'
-    )  # the textbook's example
+    # The textbook's example.
+    assert crc(bytes.fromhex('0103000000 0A'.replace(' ', ''))) == bytes.fromhex('C5CD')
     assert board.answer(frame('01 04 0012 0001')) == frame('01 04 02 5B06')
     assert board.answer(frame('01 03 0012 0001')) == frame('01 03 02 5B06')
     assert board.answer(frame('01 06 006D 00FA')) == frame('01 06 006D 00FA')

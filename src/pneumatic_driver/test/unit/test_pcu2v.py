@@ -230,9 +230,8 @@ def test_wrong_unit_id_is_refused(gripper):
 @pytest.mark.parametrize('map_name', ['pcu2v', 'valve_board'])
 def test_the_other_device_is_refused(tcp_board, gripper, map_name):
     rig, other = (gripper, tcp_board) if map_name == 'pcu2v' else (tcp_board, gripper)
-    tcp_board.plant.forced_pa = np.full(
-        6, 100.0
-    )  # sensors that are not exactly at zero; six zeros would look like a vented gripper
+    # Sensors that are not exactly at zero; six zeros would look like a vented gripper.
+    tcp_board.plant.forced_pa = np.full(6, 100.0)
     wait_for(lambda: tcp_board.device.logic.pressures[0])
     with pytest.raises(
         (LinkError, RefusedError), match='is not the map of this device|exception 2|exception 1'
@@ -248,9 +247,8 @@ def test_unverified_map_only_reads_from_a_device_that_is_not_here(gripper, monke
 
     async def scenario():
         device = Pcu2v(far)
-        device.map = register_map.with_link(
-            **gripper.link
-        )  # the address is only on paper: nothing here may reach it
+        # The address is only on paper: nothing here may reach it.
+        device.map = register_map.with_link(**gripper.link)
         await device.connect()
         assert (await device.exchange()).pressures_pa == 0.0
         with pytest.raises(RefusedError, match='accept_unverified_map:=pcu2v'):
@@ -320,9 +318,8 @@ def test_map_without_heartbeat_works_too(gripper):
 
     assert asyncio.run(scenario()).pressures_pa == 40e3
     wait_for(lambda: gripper.plant.time_s > 1.0)
-    assert gripper.plant.follows(
-        [40e3]
-    )  # without a heartbeat there is no watchdog, as the map's header warns
+    # Without a heartbeat there is no watchdog, as the map's header warns.
+    assert gripper.plant.follows([40e3])
 
 
 def test_bits_of_one_word_work_too():

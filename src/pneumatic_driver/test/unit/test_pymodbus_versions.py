@@ -20,9 +20,8 @@ from ..boards import carries_heartbeat, wait_for
 pytestmark = pytest.mark.real_time
 
 ROOT = Path(__file__).resolve().parents[4]
-OLDEST = (
-    ROOT / '.venv' / 'pymodbus_oldest'
-)  # from requirements/pymodbus_oldest.txt, by requirements/setup.sh
+# From requirements/pymodbus_oldest.txt, by requirements/setup.sh.
+OLDEST = ROOT / '.venv' / 'pymodbus_oldest'
 SCRIPT = Path(__file__).resolve().parents[1] / 'driver_session.py'
 
 
@@ -105,9 +104,8 @@ def test_oldest_pymodbus_drives_notices_silence_and_reconnects(tcp_rig, proxy_to
     proxy.frozen, frozen_s, frozen_device_s = True, time.monotonic(), tcp_rig.plant.device_clock_s()
     wait_for(lambda: session.disarmed and tcp_rig.plant.vented)
     disarmed_s, reason = session.disarmed[0]
-    assert (
-        reason.startswith('link lost') and disarmed_s - frozen_s <= 1.0
-    )  # 0.42 s on a quiet machine; with pymodbus' own defaults 12 s
+    # 0.42 s on a quiet machine; with pymodbus' own defaults 12 s
+    assert reason.startswith('link lost') and disarmed_s - frozen_s <= 1.0
     assert tcp_rig.plant.changed_device_s - frozen_device_s <= 0.3
 
     proxy.frozen = False

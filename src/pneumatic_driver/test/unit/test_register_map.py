@@ -193,10 +193,8 @@ def test_float32_round_trip_in_both_word_orders(tmp_path_factory, word_order, va
 
 def test_decode_signs_scales_offsets_and_bits(tmp_path):
     register_map = load(tmp_path=tmp_path)
-    flow, total = (
-        struct.unpack('>HH', struct.pack('>f', 1.5)),
-        struct.unpack('>HH', struct.pack('>i', -70000)),
-    )
+    flow = struct.unpack('>HH', struct.pack('>f', 1.5))
+    total = struct.unpack('>HH', struct.pack('>i', -70000))
     values = register_map.decode(1, [0xFFFF, *flow, *total, *[0] * 5, 0b100000, 10, 0xFFF6])
     assert values['pressure'] == pytest.approx(-100.0)
     assert values['flow'] == 1.5

@@ -61,9 +61,8 @@ def test_pymodbustcp_drives_the_gripper(connect, gripper):
 def test_pymodbustcp_drives_the_board(connect, tcp_board):
     client = connect(tcp_board)
     assert client.read_input_registers(18, 1) == [0x5B06]
-    assert (
-        not client.write_multiple_registers(107, [63, RUN]) and client.last_except == 4
-    )  # nobody runs it without holding it
+    # Nobody runs it without holding it.
+    assert not client.write_multiple_registers(107, [63, RUN]) and client.last_except == 4
     host = Host(client.write_multiple_registers)
     assert host.claim() and host.run()
     for _ in range(20):

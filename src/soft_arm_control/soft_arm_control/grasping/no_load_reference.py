@@ -12,12 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from soft_arm_control.errors import IdentificationError
-from soft_arm_description.calibration import (
-    CalibrationError,
-    Values,
-    load_calibration,
-    remedy,
-)
+from soft_arm_description.calibration import CalibrationError, Values, load_calibration, remedy
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import SingleBendSegment

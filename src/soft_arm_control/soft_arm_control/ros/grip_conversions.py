@@ -4,13 +4,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from soft_arm_control.errors import GoalError, MessageError
-from soft_arm_control.grasping.gripper import (
-    EndState,
-    Evidence,
-    GraspGoal,
-    GripStatus,
-    ReleaseGoal,
-)
+from soft_arm_control.grasping.gripper import EndState, Evidence, GraspGoal, GripStatus, ReleaseGoal
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros.conversions import IMPOSSIBLE_PA, number, shown
 from soft_arm_description.robot import Robot

@@ -109,9 +109,8 @@ class TipGoals:
                 'end it, since one node at a time may command the arm'
             )
         request = job.handle.request
-        free_actuators(
-            self._arm.robot, request.held_segments
-        )  # reports a wrong segment before any wait
+        # Report a wrong segment before any wait.
+        free_actuators(self._arm.robot, request.held_segments)
         points_m, axes = await self._in_base_frame(job, targets)
         lengths_m = [list(target.lengths_m) for target in targets]
         if points_m and not lengths_m[0]:

@@ -46,13 +46,11 @@ class Rig(SpinningNode):
         super().__init__('rig', 'gripper')
         self.robot = load_robot('four_piece_finger')
         self.plant = FingerPlant(self.robot, 1)
-        self.driver, self.spoil_state, self.spoil_shape, self.status, self._foreign = (
-            True,
-            None,
-            None,
-            DiagnosticStatus(),
-            None,
-        )
+        self.driver = True
+        self.spoil_state = None
+        self.spoil_shape = None
+        self.status = DiagnosticStatus()
+        self._foreign = None
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         self.command_pa, self.commanded_s, self.commands, self._ticks = 0.0, -math.inf, 0, 0
         self._state = self.create_publisher(GripperState, 'state', qos.STATE)
@@ -72,11 +70,9 @@ class Rig(SpinningNode):
 
     def _on_command(self, message):
         assert list(message.names) == ['finger']
-        self.command_pa, self.commanded_s, self.commands = (
-            message.pressures_pa[0],
-            time.monotonic(),
-            self.commands + 1,
-        )
+        self.command_pa = message.pressures_pa[0]
+        self.commanded_s = time.monotonic()
+        self.commands = self.commands + 1
 
     def _tick(self):
         self._ticks += 1
@@ -309,9 +305,8 @@ def test_a_state_that_cannot_be_used_is_ignored_and_told(free, process, spoil, w
 def test_a_shape_that_cannot_be_used_counts_as_none(free, process, spoil):
     before, free.spoil_shape = free.ignored(), spoil
     try:
-        free.wait(
-            lambda: free.ignored() > before + 20, 'it is ignored'
-        )  # for longer than a shape counts
+        # For longer than a shape counts.
+        free.wait(lambda: free.ignored() > before + 20, 'it is ignored')
         refused = free.act('grasp', Grasp.Goal(evidence=Grasp.Goal.SHAPE))
         assert (
             process.poll() is None

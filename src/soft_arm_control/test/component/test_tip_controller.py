@@ -1,182 +1,34 @@
 """Test the tip controller as a process.
 
-This file simulates the driver, the camera, the ring detector and the inverse kinematics.
+`control_testing.simulated_rig` plays the driver, the camera, the ring detector and the inverse
+kinematics.
 """
 
 import json
 import math
 import signal
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 import rclpy
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Point, PoseWithCovarianceStamped, TransformStamped
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import Point, TransformStamped
 from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.action import ActionClient
-from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.task import Future
-from sensor_msgs.msg import CameraInfo
-from std_msgs.msg import Header
 from std_srvs.srv import Trigger
-from tf2_ros import StaticTransformBroadcaster
 
+from control_testing.simulated_rig import TARGET, Rig, start
 from soft_arm_control.cli import move, vent
 from soft_arm_control.ros.conversions import target_marker
 from soft_arm_control.ros.tip_goals import IK_TIMEOUT_S
-from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import FollowPath, MoveTip
-from soft_arm_msgs.msg import ChamberPressures, IkSolution, TipTarget
-from soft_arm_msgs.srv import SolveIK
-from soft_arm_node_kit import qos
-from soft_arm_node_kit.testing import DEADLINE_S, SpinningNode
+from soft_arm_msgs.msg import TipTarget
+from soft_arm_node_kit.testing import DEADLINE_S
 
-START = 'import sys; from soft_arm_control.ros.tip_controller_node import main; sys.exit(main())'
-PARAMETERS = ['-p', 'robot:=two_module_arm', '-p', 'rig:=virtual']
-TARGET = Point(x=0.0, y=0.0, z=0.2)
 NEVER_M = 1e-6  # a tolerance that this arm does not reach
-
-
-def start(namespace):
-    arguments = ['--ros-args', '-r', f'__ns:={namespace}', *PARAMETERS]
-    return subprocess.Popen(
-        [sys.executable, '-c', START, *arguments], stderr=subprocess.PIPE, text=True
-    )
-
-
-class Rig(SpinningNode):
-    """Driver, camera, ring detector, inverse kinematics and client in one node; the arm rests."""
-
-    def __init__(self):
-        super().__init__('rig', 'soft_arm')
-        self.arm = load_arm()
-        self.tip_m = self.arm.tip(self.arm.lengths([0.0] * 6)).tolist()
-        self.commands, self.questions, self._service, self._offer, self.status = (
-            [],
-            [],
-            None,
-            None,
-            DiagnosticStatus(),
-        )
-        self._held, self._foreign = None, None
-        self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
-        self._ring = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
-        self._camera = self.create_publisher(CameraInfo, 'color/camera_info', qos.STATE)
-        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', qos.STATE)
-        self.transitions = self.create_publisher(
-            TransitionEvent, 'pneumatic_driver/transition_event', qos.STATE
-        )
-        self.tf = StaticTransformBroadcaster(self)
-        self.create_subscription(
-            ChamberPressures, 'pressure_command', self.commands.append, qos.COMMAND
-        )
-        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
-        self.move_tip, self.follow_path = (
-            ActionClient(self, MoveTip, 'move_tip'),
-            ActionClient(self, FollowPath, 'follow_path'),
-        )
-        self.pressures_pa, self.spoil_ring, self.spoil_pressures = [0.0] * 6, None, None
-        self.create_timer(PERIOD_S, self._tick)
-        self.spin()
-
-    def _on_diagnostics(self, message):
-        for status in message.status:
-            if status.name == 'soft_arm/tip_controller':
-                self.status = status
-
-    def values(self):
-        return {value.key: value.value for value in self.status.values}
-
-    def _tick(self):
-        message, ring, camera = (
-            ChamberPressures(names=list(self.arm.robot.chambers)),
-            PoseWithCovarianceStamped(),
-            CameraInfo(),
-        )
-        message.pressures_pa = self.pressures_pa
-        pose = ring.pose.pose
-        ring.header.frame_id, pose.orientation.w = self.arm.robot.base.frame, 1.0
-        pose.position.x, pose.position.y, pose.position.z = self.tip_m
-        for each in (message, ring, camera):
-            each.header.stamp = self.get_clock().now().to_msg()
-        if self.spoil_ring:
-            self.spoil_ring(ring)
-        if self.spoil_pressures:
-            self.spoil_pressures(message)
-        self._pressures.publish(message)
-        self._ring.publish(ring)
-        self._camera.publish(camera)
-
-    def driver_says_active(self):
-        message = DiagnosticArray(status=[DiagnosticStatus(name='soft_arm/pneumatic_driver')])
-        message.header.stamp = self.get_clock().now().to_msg()
-        message.status[0].values = [KeyValue(key='state', value='active')]
-        self._diagnostics.publish(message)
-
-    def detector_says(self, text):
-        self._diagnostics.publish(
-            DiagnosticArray(status=[DiagnosticStatus(name='soft_arm/ring_detector', message=text)])
-        )
-
-    def offer_ik(self, after_s=0.0):
-        self._offer = self.create_timer(after_s, self._offer_now)
-
-    def _offer_now(self):
-        self._offer.cancel()
-        self._service = self.create_service(
-            SolveIK, 'solve_ik', self._solve, callback_group=ReentrantCallbackGroup()
-        )
-
-    def hold_answers(self, wanted):
-        held, self._held = self._held, Future() if wanted else None
-        if held:
-            held.set_result(None)
-
-    async def _solve(self, request, response):
-        self.questions.append(request)
-        if self._held:
-            await self._held
-        response.solutions = [IkSolution(lengths_m=[0.1] * 6, names=list(self.arm.robot.chambers))]
-        return response
-
-    def also_command(self, wanted):
-        if wanted:
-            self._foreign = self.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
-        else:
-            self.destroy_publisher(self._foreign)
-
-    def send(
-        self, timeout_s=1.0, open_loop=True, lengths_m=(), point=TARGET, tolerance_m=0.0, frame=''
-    ):
-        goal = MoveTip.Goal(
-            target=TipTarget(header=Header(frame_id=frame), position=point, lengths_m=lengths_m),
-            timeout_s=timeout_s,
-            open_loop=open_loop,
-        )
-        goal.tolerance_m = tolerance_m
-        return self.send_to(self.move_tip, goal)
-
-    def send_to(self, client, goal):
-        self.wait(client.server_is_ready, 'the action is offered')
-        sent = self.called(lambda: client.send_goal_async(goal))
-        self.wait(sent.done, 'the goal is answered')
-        return sent.result(), self.called(sent.result().get_result_async)
-
-    def result(self, sent):
-        _, ended = sent
-        self.wait(ended.done, 'the goal ends')
-        return ended.result().result
-
-    def cancel(self, sent):
-        cancelled = self.called(sent[0].cancel_goal_async)
-        self.wait(cancelled.done, 'the cancellation is answered')
-
-    def move(self, **goal):
-        return self.result(self.send(**goal))
 
 
 @pytest.fixture(scope='module')

@@ -89,9 +89,8 @@ class Loop:
         command_pa, status = self.controller.step(self.now_s)
         if command_pa is not None:
             self._commands.append(command_pa)
-            self.plant.set_valve_targets_pa(
-                self._commands[-2 if len(self._commands) > 1 else -1]
-            )  # one period on the wire
+            # One period on the wire.
+            self.plant.set_valve_targets_pa(self._commands[-2 if len(self._commands) > 1 else -1])
         self.times_s.append(self.now_s)
         self.tips_m.append(tip_m)
         self.statuses.append(status)

@@ -36,9 +36,8 @@ def test_a_large_step_arrives_near_the_rate_limit_without_overshoot(dynamics):
     wanted_pa = np.array([60e3, -30e3])
     seen = run(CommandShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics), wanted_pa, 1.5)
     arrived_s = PERIOD_S * np.flatnonzero(np.abs(seen - wanted_pa).max(axis=1) > 0.02 * 60e3)[-1]
-    assert (
-        arrived_s < 60e3 / 150e3 + 0.25
-    )  # alone the valve takes 0.2 s + 0.2 s * ln(30 / 1.2) = 0.84 s
+    # Alone the valve takes 0.2 s + 0.2 s * ln(30 / 1.2) = 0.84 s.
+    assert arrived_s < 60e3 / 150e3 + 0.25
     assert (np.abs(seen) <= np.abs(wanted_pa) * 1.01).all()
 
 

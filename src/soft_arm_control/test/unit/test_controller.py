@@ -87,6 +87,18 @@ def test_reaches_holds_and_remembers(loop):
     assert len(loop.controller.residual_model) == 1
 
 
+@pytest.mark.parametrize('plant_seed', [51, 52])
+@pytest.mark.parametrize('lengths_mm', [(172, 176, 180, 75, 75, 75), (160, 170, 180, 80, 90, 85)])
+def test_an_arm_that_swings_comes_to_rest(make_loop, lengths_mm, plant_seed):
+    """A short module below a long one swings at 2 Hz and is hardly damped."""
+    loop, lengths_m = make_loop(plant_seed), 1e-3 * np.array(lengths_mm)
+    loop.controller.start(loop.goal(lengths_m, free=(True,) * 6), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
+    loop.run(3.0)
+    off_m = np.linalg.norm(loop.tips_m[-100:] - loop.arm.tip(lengths_m), axis=1)
+    assert off_m.mean() < 1e-3
+
+
 def test_goals_streamed_while_the_arm_moves_teach_nothing(arm, make_loop):
     loop = make_loop(21)
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
@@ -308,9 +320,8 @@ def test_a_new_goal_takes_over_without_a_jump(loop):
     before_pa = loop.controller.applied_pa
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.run(0.02)
-    assert (
-        np.abs(loop.controller.applied_pa - before_pa).max() < 8e3
-    )  # a period at the rate limit, and its lead
+    # A period at the rate limit, and its lead.
+    assert np.abs(loop.controller.applied_pa - before_pa).max() < 8e3
 
 
 def test_nothing_is_commanded_before_the_first_goal(loop):

@@ -41,10 +41,8 @@ def test_never_leaves_the_limits(share, target_m):
 
 
 def test_the_null_space_leads_to_the_preferred_lengths():
-    start_m, preferred_m = (
-        np.array([0.12, 0.11, 0.1, 0.1, 0.11, 0.12]),
-        np.array([0.1, 0.11, 0.12, 0.12, 0.11, 0.1]),
-    )
+    start_m = np.array([0.12, 0.11, 0.1, 0.1, 0.11, 0.12])
+    preferred_m = np.array([0.1, 0.11, 0.12, 0.12, 0.11, 0.1])
     target_m, found_m = ARM.tip(start_m), start_m
     for _ in range(60):
         found_m, off_m = differential_ik(
@@ -62,9 +60,8 @@ def test_an_unreachable_target_is_approached_and_left_without_windup():
         found_m, off_m = differential_ik(
             ARM, found_m, np.array([0.0, 0.0, 0.6]), start_m, ARM.length_limits_m, FREE
         )
-    assert (
-        abs(off_m - (0.6 - 2 * ARM.length_limits_m[1, 0])) < 1e-3
-    )  # straight and as long as it gets
+    # Straight and as long as it gets.
+    assert abs(off_m - (0.6 - 2 * ARM.length_limits_m[1, 0])) < 1e-3
     for _ in range(5):
         found_m, off_m = differential_ik(ARM, found_m, near_m, start_m, ARM.length_limits_m, FREE)
     assert off_m < 1e-4

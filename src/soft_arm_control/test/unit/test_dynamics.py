@@ -3,12 +3,7 @@ import pytest
 from pydantic import ValidationError
 
 from soft_arm_control.errors import IdentificationError
-from soft_arm_control.tip.dynamics import (
-    Dynamics,
-    StepRecord,
-    identify,
-    valve_response_pa,
-)
+from soft_arm_control.tip.dynamics import Dynamics, StepRecord, identify, valve_response_pa
 
 TRUTH = Dynamics(
     valve_time_constant_s=0.15,

@@ -80,15 +80,15 @@ async def soak(
         await _FAULTS[name](emulator, random_)
         await _command(controller, random_, report)
         emulator.faults.clear()
-        emulator.silence_websockets(False)
+        emulator.websockets.silence(False)
         await asyncio.sleep(random_.uniform(0.0, 0.3))
     began_s = loop.time()
     emulator.controller.emergency_stop(False)
     emulator.controller.set_operation_mode('AUTO')
     emulator.controller.guard_stop(False)
-    for domain in emulator.controller.masters:
-        if emulator.controller.masters[domain] == 'FlexPendant':
-            emulator.controller.steal_mastership(domain, None)
+    for domain in emulator.controller.access.masters:
+        if emulator.controller.access.masters[domain] == 'FlexPendant':
+            emulator.controller.access.steal_mastership(domain, None)
     settled = await monitor.wait_for(
         lambda known: known.ready and monitor.subscription.live and _agree(emulator, monitor), 10.0
     )
@@ -123,8 +123,8 @@ async def soak(
         report.leaks.append(f'{report.most_sessions} sessions at one time')
     if emulator.sessions.table:
         report.leaks.append(f'{len(emulator.sessions.table)} sessions left on the controller')
-    if any(emulator.controller.masters.values()):
-        report.leaks.append(f'mastership left behind: {emulator.controller.masters}')
+    if any(emulator.controller.access.masters.values()):
+        report.leaks.append(f'mastership left behind: {emulator.controller.access.masters}')
     return report
 
 
@@ -191,7 +191,7 @@ async def _set(emulator: Emulator, random_: random.Random, **values: object) -> 
 
 
 async def _silent(emulator: Emulator, random_: random.Random) -> None:
-    emulator.silence_websockets(True)
+    emulator.websockets.silence(True)
     await _set(emulator, random_, silent=True)
 
 
@@ -217,14 +217,16 @@ _FAULTS: dict[str, Callable[[Emulator, random.Random], Awaitable[None]]] = {
         lambda: e.sessions.end_all(forget_nonces=r.random() < 0.5)
     ),
     'registration lost': lambda e, r: _now(e.subscriptions.remove_all),
-    'socket closed': lambda e, r: e.close_websockets(1001, ''),
+    'socket closed': lambda e, r: e.websockets.close(1001, ''),
     'mastership stolen': lambda e, r: _now(
-        lambda: e.controller.steal_mastership(sorted(e.controller.masters)[-1], 'FlexPendant')
+        lambda: e.controller.access.steal_mastership(
+            sorted(e.controller.access.masters)[-1], 'FlexPendant'
+        )
     ),
     'mastership back': lambda e, r: _now(
         lambda: (
-            e.controller.steal_mastership(sorted(e.controller.masters)[-1], None)
-            if e.controller.masters[sorted(e.controller.masters)[-1]] == 'FlexPendant'
+            e.controller.access.steal_mastership(sorted(e.controller.access.masters)[-1], None)
+            if e.controller.access.masters[sorted(e.controller.access.masters)[-1]] == 'FlexPendant'
             else None
         )
     ),

@@ -12,7 +12,6 @@ from typing import Any
 from tqdm import tqdm
 
 from soft_arm_description.command_line import CommandLine, number_in, seed_number
-from soft_arm_description.robot import RobotFileError
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BenchError
@@ -50,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
         help='random faults and virtual finger (default: %(default)s)',
     )
     parser.add_robot('four_piece_finger')
-    return parser.answer(argv, _bench, BenchError, RobotFileError, PhysicsError, VisionError)
+    return parser.answer(argv, _bench, BenchError, PhysicsError, VisionError)
 
 
 def _bench(options: Namespace) -> int:

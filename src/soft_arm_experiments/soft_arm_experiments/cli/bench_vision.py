@@ -7,7 +7,7 @@ import json
 from argparse import Namespace
 
 from soft_arm_description.command_line import CommandLine, positive_count, seed_number
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.robot import load_robot
 from soft_arm_vision.errors import VisionError
 
 
@@ -40,7 +40,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_robot()
     parser.add_json()
-    return parser.answer(argv, _bench, VisionError, RobotFileError)
+    return parser.answer(argv, _bench, VisionError)
 
 
 def _bench(options: Namespace) -> int:

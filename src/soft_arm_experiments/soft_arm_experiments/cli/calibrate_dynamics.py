@@ -1,12 +1,9 @@
 """`softarm calibrate dynamics`: identify valves, delays and lag from step responses."""
 
 import json
-import os
 import sys
-import tempfile
 from argparse import Namespace
 from contextlib import ExitStack
-from pathlib import Path
 
 from tqdm import tqdm
 
@@ -14,8 +11,7 @@ from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.dynamics import identify
 from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, seed_number
-from soft_arm_description.rig import REAL, RigError, load_rig
-from soft_arm_description.robot import RobotFileError
+from soft_arm_description.rig import REAL, load_rig
 from soft_arm_experiments.arm.steps import STEPS, step_limits_pa, stepped_chamber, tips_m
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -41,44 +37,24 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
-    return parser.answer(argv, _run, ControlError, KinematicsError, RobotFileError, RigError)
+    return parser.answer(argv, _run, ControlError, KinematicsError)
 
 
 def _run(options: Namespace) -> int:
     # --help needs no ROS.
     from soft_arm_experiments.ros.dynamics_measurement import measure
-    from soft_arm_experiments.ros.rig_process import (
-        VirtualRig,
-        free_domain,
-        require_devices,
-        require_driver,
-    )
+    from soft_arm_experiments.ros.rig_process import VirtualRig, require_devices, rig_to_measure
     from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 
     rig = load_rig(options.rig)
-    running = options.use_running or rig.devices == REAL
-    if running and options.plant_seed is not None:
-        raise ControlError(
-            '--plant-seed selects the virtual rig that this command starts, '
-            f'but rig {rig.name!r} runs already: leave it out'
-        )
     arm = load_bellows_arm(options.robot, options.rig)
+    file = 'rig' if rig.devices == REAL else 'sim'
+    launch = f'launch/{file}.launch.xml rig:={rig.argument}'
     with ExitStack() as stack:
-        virtual = None
-        if running:
-            file = 'rig' if rig.devices == REAL else 'sim'
-            require_driver(rig.name, NAMESPACE, f'launch/{file}.launch.xml rig:={rig.argument}')
-        else:
-            os.environ['ROS_DOMAIN_ID'] = str(
-                free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0')))
-            )
-            log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'rig.log'
-            seed = 1 if options.plant_seed is None else options.plant_seed
-            # Leave out the nodes that need the dynamics.
-            virtual = stack.enter_context(
-                VirtualRig(seed, log, rig=options.rig, robot=options.robot, control='false')
-            )
-        check = virtual.check if virtual else lambda: None
+        # A virtual rig is started without the nodes that need the dynamics.
+        check = stack.enter_context(
+            rig_to_measure(options, rig, NAMESPACE, launch, VirtualRig, control='false')
+        )
         session = stack.enter_context(RigSession(arm.robot, 'calibrate_dynamics'))
         progress = stack.enter_context(
             tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig')

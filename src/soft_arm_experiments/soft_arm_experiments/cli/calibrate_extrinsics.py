@@ -10,8 +10,8 @@ from tqdm import tqdm
 
 from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, input_file, output_file, positive_count
-from soft_arm_description.rig import VIRTUAL, Devices, Rig, RigError, load_rig
-from soft_arm_description.robot import Robot, RobotFileError, load_robot
+from soft_arm_description.rig import VIRTUAL, Devices, Rig, load_rig
+from soft_arm_description.robot import Robot, load_robot
 from soft_arm_sim.cameras.placement import jig_for
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.points import COLUMNS, read_correspondences, read_jig
@@ -23,7 +23,7 @@ OPTICAL_FRAME = 'camera_color_optical_frame'
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; return the exit status."""
-    return _parser().answer(argv, _calibrate, VisionError, RobotFileError, RigError)
+    return _parser().answer(argv, _calibrate, VisionError)
 
 
 def _calibrate(args: Namespace) -> int:

@@ -18,8 +18,8 @@ from soft_arm_description.command_line import (
     positive_count,
     seed_number,
 )
-from soft_arm_description.rig import REAL, VIRTUAL, Devices, Rig, RigError, load_rig
-from soft_arm_description.robot import Robot, RobotFileError, load_robot
+from soft_arm_description.rig import REAL, VIRTUAL, Devices, Rig, load_rig
+from soft_arm_description.robot import Robot, load_robot
 from soft_arm_experiments.vision.finger_session import (
     FRAMES,
     PAPER_ERROR_PERCENT,
@@ -44,15 +44,7 @@ from soft_arm_vision.finger.angles import CAMERA_SIDES
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; return the exit status."""
-    return _parser().answer(
-        argv,
-        _calibrate,
-        VisionError,
-        KinematicsError,
-        PhysicsError,
-        RobotFileError,
-        RigError,
-    )
+    return _parser().answer(argv, _calibrate, VisionError, KinematicsError, PhysicsError)
 
 
 def _calibrate(args: Namespace) -> int:

@@ -1,12 +1,9 @@
 """`softarm calibrate grasp`: measure how the free finger closes, to detect contacts."""
 
 import json
-import os
 import sys
-import tempfile
 from argparse import Namespace
 from contextlib import ExitStack
-from pathlib import Path
 
 from tqdm import tqdm
 
@@ -16,8 +13,8 @@ from soft_arm_control.grasping.no_load_fit import identify
 from soft_arm_control.grasping.no_load_reference import values_of
 from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, seed_number, whole_number_in
-from soft_arm_description.rig import REAL, RigError, load_rig
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.rig import REAL, load_rig
+from soft_arm_description.robot import load_robot
 
 ALIVE_S = 60.0
 
@@ -48,42 +45,20 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument('--dry-run', action='store_true', help='do not save')
     parser.add_json()
-    return parser.answer(argv, _run, ControlError, RobotFileError, RigError)
+    return parser.answer(argv, _run, ControlError)
 
 
 def _run(options: Namespace) -> int:
     # --help needs no ROS.
     from soft_arm_experiments.ros.closing_measurement import NAMESPACE, ClosingMeasurement
-    from soft_arm_experiments.ros.rig_process import (
-        VirtualCell,
-        free_domain,
-        require_devices,
-        require_driver,
-    )
+    from soft_arm_experiments.ros.rig_process import VirtualCell, require_devices, rig_to_measure
 
     rig = load_rig(options.rig)
-    running = options.use_running or rig.devices == REAL
-    if running and options.plant_seed is not None:
-        raise ControlError(
-            '--plant-seed selects the virtual cell that this command starts, '
-            f'but rig {rig.name!r} runs already: leave it out'
-        )
     robot = load_robot(options.robot)
+    real = ' emulated:=false' if rig.devices == REAL else ''
+    launch = f'launch/cell.launch.xml rig:={rig.argument}{real}'
     with ExitStack() as stack:
-        virtual = None
-        if running:
-            real = ' emulated:=false' if rig.devices == REAL else ''
-            require_driver(rig.name, NAMESPACE, f'launch/cell.launch.xml rig:={rig.argument}{real}')
-        else:
-            os.environ['ROS_DOMAIN_ID'] = str(
-                free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0')))
-            )
-            log = Path(stack.enter_context(tempfile.TemporaryDirectory())) / 'cell.log'
-            seed = 1 if options.plant_seed is None else options.plant_seed
-            virtual = stack.enter_context(
-                VirtualCell(seed, log, rig=options.rig, robot=options.robot)
-            )
-        check = virtual.check if virtual else lambda: None
+        check = stack.enter_context(rig_to_measure(options, rig, NAMESPACE, launch, VirtualCell))
         cell = stack.enter_context(ClosingMeasurement(robot))
         progress = stack.enter_context(
             tqdm(

@@ -25,8 +25,7 @@ from soft_arm_description.command_line import (
     positive_count,
     seed_number,
 )
-from soft_arm_description.rig import RigError, load_rig
-from soft_arm_description.robot import RobotFileError
+from soft_arm_description.rig import load_rig
 from soft_arm_experiments.arm.experiments import experiment
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -97,14 +96,7 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         '--use-running', action='store_true', help='use the running rig, never start a virtual one'
     )
     parser.add_json()
-    return parser.answer(
-        argv,
-        lambda options: _run(options, names),
-        ControlError,
-        KinematicsError,
-        RobotFileError,
-        RigError,
-    )
+    return parser.answer(argv, lambda options: _run(options, names), ControlError, KinematicsError)
 
 
 def _run(options: Namespace, names: tuple[str, ...]) -> int:

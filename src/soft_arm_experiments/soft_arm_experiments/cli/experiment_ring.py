@@ -14,7 +14,7 @@ from soft_arm_description.command_line import (
     seed_number,
     whole_number_in,
 )
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.robot import load_robot
 from soft_arm_experiments.vision.ring_places import PAPER_ERROR_M, Place, measure_places
 from soft_arm_vision.errors import VisionError
 
@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
         help='random seed of poses and noise (default: %(default)s)',
     )
     parser.add_json()
-    return parser.answer(argv, _measure, VisionError, RobotFileError)
+    return parser.answer(argv, _measure, VisionError)
 
 
 def _measure(options: Namespace) -> int:

@@ -15,7 +15,7 @@ from soft_arm_description.command_line import (
     positive_count,
     seed_number,
 )
-from soft_arm_description.robot import Robot, RobotFileError, load_robot
+from soft_arm_description.robot import Robot, load_robot
 from soft_arm_experiments.vision import coco
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.segmenter import ring_of
@@ -85,7 +85,7 @@ def main(argv: list[str]) -> int:
         action='store_true',
         help='do not use bfloat16, which is slow on processors without support for it',
     )
-    return parser.answer(argv, _train, VisionError, RobotFileError)
+    return parser.answer(argv, _train, VisionError)
 
 
 def _train(options: Namespace) -> int:

@@ -9,7 +9,7 @@ from soft_arm_description.command_line import (
     positive_count,
     seed_number,
 )
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.robot import load_robot
 from soft_arm_vision.errors import VisionError
 
 
@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
         default=0.3,
         help='share of the frames that show no ring (default: %(default)s)',
     )
-    return parser.answer(argv, _draw, VisionError, RobotFileError)
+    return parser.answer(argv, _draw, VisionError)
 
 
 def _draw(options: Namespace) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.command_line import CommandLine, input_file, input_path, plot_file
-from soft_arm_description.rig import RigError, load_rig
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
 from soft_arm_experiments.vision.bag_evaluation import BagReport, draw_errors, evaluate
 from soft_arm_vision.errors import VisionError
 
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
         help='draw the error over time: .png, .pdf or .svg',
     )
     parser.add_json()
-    return parser.answer(argv, _evaluate, VisionError, RobotFileError, RigError)
+    return parser.answer(argv, _evaluate, VisionError)
 
 
 def _evaluate(options: Namespace) -> int:

@@ -5,13 +5,8 @@ from argparse import Namespace
 
 from tqdm import tqdm
 
-from soft_arm_description.command_line import (
-    CommandLine,
-    input_path,
-    output_folder,
-    positive_count,
-)
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.command_line import CommandLine, input_path, output_folder, positive_count
+from soft_arm_description.robot import load_robot
 from soft_arm_vision.errors import VisionError
 
 
@@ -38,7 +33,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         '--every', type=positive_count, default=1, metavar='N', help='take every N-th frame'
     )
-    return parser.answer(argv, _extract, VisionError, RobotFileError)
+    return parser.answer(argv, _extract, VisionError)
 
 
 def _extract(options: Namespace) -> int:

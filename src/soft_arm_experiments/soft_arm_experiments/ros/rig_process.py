@@ -6,14 +6,16 @@ import random
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
 from std_srvs.srv import Trigger
 
 from soft_arm_control.errors import ExperimentError
-from soft_arm_description.rig import Rig
+from soft_arm_description.rig import REAL, Rig
 from soft_arm_node_kit.graph import DeviceWatch
 from soft_arm_node_kit.session import Session
 
@@ -142,6 +144,50 @@ class VirtualCell(_VirtualLaunch):
     def __init__(self, plant_seed: int, log: Path, **arguments: str):
         fixed = {'plant_seed': plant_seed, 'modbus_port': free_port(), 'rws_port': free_port()}
         super().__init__('cell.launch.xml', {**arguments, **fixed}, log)
+
+
+@contextlib.contextmanager
+def rig_to_measure(
+    options: Namespace,
+    rig: Rig,
+    namespace: str,
+    launch_file: str,
+    virtual: type[VirtualRig] | type[VirtualCell],
+    **arguments: str,
+) -> Iterator[Callable[[], None]]:
+    """Use the running rig, or run a virtual one in a free ROS domain while the context is open.
+
+    A real rig must be running.
+
+    Args:
+        options: Options of the command: rig, robot, use_running and plant_seed.
+        rig: The rig of the options.
+        namespace: Namespace of the rig's pneumatic driver.
+        launch_file: Launch file, with its arguments, by which the user starts such a rig.
+        virtual: What is started where nothing is running.
+        arguments: Further arguments of the virtual rig's launch file.
+
+    Yields:
+        A function that raises ExperimentError if the virtual rig has ended.
+
+    Raises:
+        ExperimentError: If the rig has to be running and is not, or a plant seed is given for it.
+    """
+    if options.use_running or rig.devices == REAL:
+        if options.plant_seed is not None:
+            raise ExperimentError(
+                '--plant-seed selects the virtual rig that this command starts, '
+                f'but rig {rig.name!r} runs already: leave it out'
+            )
+        require_driver(rig.name, namespace, launch_file)
+        yield lambda: None
+        return
+    os.environ['ROS_DOMAIN_ID'] = str(free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0'))))
+    seed = 1 if options.plant_seed is None else options.plant_seed
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / 'rig.log'
+        with virtual(seed, log, rig=options.rig, robot=options.robot, **arguments) as started:
+            yield started.check
 
 
 def end(process: subprocess.Popen) -> None:

@@ -89,9 +89,7 @@ def evaluate(
         T_detected_base, roles = np.eye(4), ('ring_pose', 'truth')
         for stamp_ns, T, covariance in zip(*read_poses(bag, topics.ring_pose), strict=True):
             stamps_ns.append(int(stamp_ns))
-            detections.append(
-                Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0, 0.0), None)
-            )
+            detections.append(Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0), None))
             report()
     computed_s = perf_counter() - begin
     errors = None

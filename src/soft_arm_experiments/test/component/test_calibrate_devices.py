@@ -40,12 +40,10 @@ class Rig(SpinningNode):
 
     def __init__(self):
         super().__init__('rig', '')
-        self.arm, self.finger, self.link, self._emulation = (
-            load_arm().robot,
-            load_robot('four_piece_finger'),
-            '',
-            [],
-        )
+        self.arm = load_arm().robot
+        self.finger = load_robot('four_piece_finger')
+        self.link = ''
+        self._emulation = []
         self._arm = self.create_publisher(ChamberPressures, '/soft_arm/pressures', qos.STATE)
         self._command = None
         self._ring = self.create_publisher(
@@ -84,11 +82,9 @@ class Rig(SpinningNode):
         pressures = ChamberPressures(names=list(self.arm.chambers), pressures_pa=[0.0] * 6)
         shape = JointState(name=list(self.finger.segment_names), position=[0.0] * 4)
         ring, state = PoseWithCovarianceStamped(), GripperState()
-        ring.header.frame_id, ring.pose.pose.position.z, ring.pose.pose.orientation.w = (
-            self.arm.base.frame,
-            0.2,
-            1.0,
-        )
+        ring.header.frame_id = self.arm.base.frame
+        ring.pose.pose.position.z = 0.2
+        ring.pose.pose.orientation.w = 1.0
         status = [
             DiagnosticStatus(name=f'{ns}/a_driver', hardware_id=self.link)
             for ns in ('soft_arm', 'gripper')

@@ -22,10 +22,8 @@ def server(ros_domain):
     """Accepts and reaches every goal at once."""
     context, stopping = rclpy.Context(), threading.Event()
     rclpy.init(context=context)
-    node, executor = (
-        rclpy.create_node('server', namespace=NAMESPACE, context=context),
-        SingleThreadedExecutor(context=context),
-    )
+    node = rclpy.create_node('server', namespace=NAMESPACE, context=context)
+    executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
 
     def reach(handle):

@@ -31,25 +31,19 @@ class Cell(threading.Thread):
 
     def __init__(self):
         super().__init__(name='cell')
-        self.plant, self.stuck, self.commanded, self.emulate = (
-            FingerPlant(ROBOT, 3),
-            False,
-            None,
-            False,
-        )
-        self._context, self._target_pa, self._when_s, self._ending = (
-            rclpy.Context(),
-            0.0,
-            0.0,
-            threading.Event(),
-        )
+        self.plant = FingerPlant(ROBOT, 3)
+        self.stuck = False
+        self.commanded = None
+        self.emulate = False
+        self._context = rclpy.Context()
+        self._target_pa = 0.0
+        self._when_s = 0.0
+        self._ending = threading.Event()
 
     def run(self):
         rclpy.init(context=self._context)
-        node, executor = (
-            rclpy.create_node('cell', context=self._context),
-            SingleThreadedExecutor(context=self._context),
-        )
+        node = rclpy.create_node('cell', context=self._context)
+        executor = SingleThreadedExecutor(context=self._context)
         executor.add_node(node)
         self._camera = FingerCamera(ROBOT, PARAMETERS, 3)
         self._pressures = node.create_publisher(ChamberPressures, '/gripper/pressures', qos.STATE)
@@ -82,11 +76,9 @@ class Cell(threading.Thread):
         self.join(timeout=10.0)
 
     def _on_command(self, message):
-        self._target_pa, self._when_s, self.commanded = (
-            message.pressures_pa[0],
-            time.monotonic(),
-            list(message.names),
-        )
+        self._target_pa = message.pressures_pa[0]
+        self._when_s = time.monotonic()
+        self.commanded = list(message.names)
 
     def _advance(self):
         target_pa = (

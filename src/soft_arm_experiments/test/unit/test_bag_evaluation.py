@@ -165,9 +165,8 @@ def test_default_recording_without_images_is_evaluated_by_its_poses(tmp_path, ca
         'truth': '/virtual_rig/debug/tip_truth',
     }
     assert found['frames'] == found['poses'] == 27
-    assert found['errors']['centre_mean_m'] == pytest.approx(
-        0.001, abs=1e-6
-    )  # the truth is taken at the pose's stamp
+    # The truth is taken at the pose's stamp.
+    assert found['errors']['centre_mean_m'] == pytest.approx(0.001, abs=1e-6)
     assert plot.read_bytes().startswith(b'\x89PNG')
     assert vision_evaluate.main([str(bag)]) == 0
     assert 'topics: ring_pose /soft_arm/ring_pose' in capsys.readouterr().out

@@ -47,10 +47,8 @@ def pictures(tmp_path_factory):
     intrinsics = Intrinsics(
         i.width_px, i.height_px, i.fx_px, i.fy_px, i.cx_px, i.cy_px, parameters.distortion.opencv
     )
-    camera, writer = (
-        FingerCamera(ROBOT, parameters, 4),
-        finger_records.PictureWriter(folder, intrinsics, 'virtual'),
-    )
+    camera = FingerCamera(ROBOT, parameters, 4)
+    writer = finger_records.PictureWriter(folder, intrinsics, 'virtual')
     estimator, lines = FingerEstimator(ROBOT, intrinsics), {}
     for k, (pressure_pa, rising) in enumerate(
         [(p, True) for p in P] + [(p, False) for p in P[::-1]]

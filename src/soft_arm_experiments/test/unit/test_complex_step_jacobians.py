@@ -49,9 +49,8 @@ def test_second_model_agrees_with_every_kind(any_arm):
 
 
 def test_jacobians_of_every_kind_by_complex_steps(any_arm):
-    assert (
-        complex_step_error(any_arm, 80) < 1e-9
-    )  # zero bend and its neighbourhood included; the bound asked for is 1e-6
+    # Zero bend and its neighbourhood included; the bound asked for is 1e-6.
+    assert complex_step_error(any_arm, 80) < 1e-9
 
 
 @pytest.mark.parametrize('layout', LAYOUTS)

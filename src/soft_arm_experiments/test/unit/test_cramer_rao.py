@@ -12,10 +12,8 @@ RING = load_robot('two_module_arm').ring
 
 def pose(depth_m=0.45, turn_deg=(70.0, 10.0, 0.0)):
     T = np.eye(4)
-    T[:3, :3], T[:3, 3] = (
-        Rotation.from_euler('xyz', turn_deg, degrees=True).as_matrix(),
-        (0.02, -0.01, depth_m),
-    )
+    T[:3, :3] = Rotation.from_euler('xyz', turn_deg, degrees=True).as_matrix()
+    T[:3, 3] = (0.02, -0.01, depth_m)
     return T
 
 
@@ -57,9 +55,8 @@ def test_depths_and_their_derivatives():
             for s in (1.0, -1.0)
         )
         slope = (ahead - behind) / 2e-6
-        inner = np.isfinite(slope) & (
-            np.abs(slope) < 100
-        )  # not where a ray leaves one wall for the other
+        # Not where a ray leaves one wall for the other.
+        inner = np.isfinite(slope) & (np.abs(slope) < 100)
         assert inner.mean() > 0.9 and slope[inner] == pytest.approx(
             jacobian[inner, column], abs=1e-4
         )
@@ -82,9 +79,8 @@ def test_less_seen_or_farther_away_is_a_larger_bound():
         centre_bound_m(T, half, np.where(mask & ~half, 0.3, depth_m), RING, CAMERA) > 1.2 * whole_m
     )
     assert centre_bound_m(far, *scene(far), RING, CAMERA) > 1.2 * whole_m
-    assert (
-        centre_bound_m(T, mask, np.zeros_like(depth_m), RING, CAMERA) > whole_m
-    )  # the outline alone
+    # The outline alone.
+    assert centre_bound_m(T, mask, np.zeros_like(depth_m), RING, CAMERA) > whole_m
 
 
 def test_without_an_edge_of_its_own_the_place_along_the_axis_is_open():

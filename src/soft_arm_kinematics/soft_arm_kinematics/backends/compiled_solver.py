@@ -1,31 +1,40 @@
 """Compiled inverse kinematics: damped least squares inside the limits for `WIDTH` starts at once.
 
+`solve` brings starts to one target, lowers their scores along the solutions that it has, and puts
+the results in order. `refine` only brings starts to targets, each to its own.
+
 Coordinates are worked on as they are, steps as shares of their ranges, so that metres, radians and
 pascals weigh the same. Every number is a vector (`vectors`): one entry for each start. No type
 depends on the arm's shape, so that this is compiled once for all arms.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
+from soft_arm_kinematics.backends.compiled_batch import make_batch
 from soft_arm_kinematics.backends.compiled_formulas import (
     bend,
-    bend_slope,
     frame_and_jacobian,
     load,
-    principles,
+)
+from soft_arm_kinematics.backends.compiled_scores import score_model, scores
+from soft_arm_kinematics.backends.compiled_steps import (
+    damped_step,
+    factorise,
+    solve_lower,
+    solve_upper,
 )
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_kinematics.backends.vectors import (
     COMPILED,
-    INLINED,
     INNER,
     WIDTH,
     any_of,
     as_vectors,
+    greatest,
+    least,
     sqrt,
     where,
 )
@@ -41,158 +50,7 @@ IMPROVEMENT_STEPS, LAST_STEPS = 11, 2  # of interior points and of the refinemen
 LEAST_ROOM = 0.02  # share of the range between a start of the interior-point method and a limit
 LEAST_CURVATURE = 0.1  # of the score by shares of the ranges
 TO_LIMIT, LONGEST_STEP = 0.95, 0.35  # shares of the room and of the ranges that a step may take
-SHARE_PIECES = 128
 _CACHED = {'cache': True} | COMPILED
-
-
-class Scoring(NamedTuple):
-    """What the scores need besides the arm.
-
-    Attributes:
-        weights: (3,) of angle change, bend growth and stiffness.
-        pressed: (n,) whether a coordinate has a pressure.
-        shares: (n, SHARE_PIECES, 4) share of its pressure range over even pieces of the
-            coordinate's range, as cubics of the share of the piece, lowest power first.
-    """
-
-    weights: np.ndarray
-    pressed: np.ndarray
-    shares: np.ndarray
-
-
-class Batch(NamedTuple):
-    """Work arrays of vectors for s segments and n coordinates.
-
-    `numbers` is the memory of x and `values` that of value, for single numbers.
-    """
-
-    numbers: np.ndarray  # (n, WIDTH)
-    values: np.ndarray  # (6, WIDTH)
-    x: np.ndarray  # (n,) actuation
-    value: np.ndarray  # (6,) results of single numbers
-    current: np.ndarray  # (n,) actuation that error and jacobian belong to
-    error: np.ndarray  # (6,)
-    jacobian: np.ndarray  # (n, 6) by shares of the ranges
-    trial_error: np.ndarray  # (6,) at x
-    trial_jacobian: np.ndarray  # (n, 6) at x
-    white: np.ndarray  # (n, 6) Jacobian in coordinates in which the steps' weight is 1
-    gradient: np.ndarray  # (n, 1) gradient in the same coordinates
-    gram: np.ndarray  # (6, 6)
-    multiplier: np.ndarray  # (6, 1)
-    step: np.ndarray  # (n, 1) as shares of the ranges
-    free: np.ndarray  # (n,) 1, or 0 where a limit holds the coordinate
-    share: np.ndarray  # (n,) x as shares of the ranges
-    below: np.ndarray  # (n,) multipliers of the lower limits
-    above: np.ndarray  # (n,) of the upper limits
-    hessian: np.ndarray  # (n, n) of the score, lower half
-    bends: np.ndarray  # (s, 2) bending vectors
-
-
-@njit(**INNER)
-def make_batch(chain):
-    """Work arrays for an arm."""
-    s, n = chain.kinds.size, chain.low.size
-    numbers, values = np.zeros((n, WIDTH)), np.zeros((6, WIDTH))
-    return Batch(
-        numbers=numbers,
-        values=values,
-        x=as_vectors(numbers),
-        value=as_vectors(values),
-        current=as_vectors(np.zeros((n, WIDTH))),
-        error=as_vectors(np.zeros((6, WIDTH))),
-        jacobian=as_vectors(np.zeros((n, 6, WIDTH))),
-        trial_error=as_vectors(np.zeros((6, WIDTH))),
-        trial_jacobian=as_vectors(np.zeros((n, 6, WIDTH))),
-        white=as_vectors(np.zeros((n, 6, WIDTH))),
-        gradient=as_vectors(np.zeros((n, 1, WIDTH))),
-        gram=as_vectors(np.zeros((6, 6, WIDTH))),
-        multiplier=as_vectors(np.zeros((6, 1, WIDTH))),
-        step=as_vectors(np.zeros((n, 1, WIDTH))),
-        free=as_vectors(np.zeros((n, WIDTH))),
-        share=as_vectors(np.zeros((n, WIDTH))),
-        below=as_vectors(np.zeros((n, WIDTH))),
-        above=as_vectors(np.zeros((n, WIDTH))),
-        hessian=as_vectors(np.zeros((n, n, WIDTH))),
-        bends=as_vectors(np.zeros((s, 2, WIDTH))),
-    )
-
-
-@njit(**INLINED)
-def least(a, b):
-    """The smaller of two numbers."""
-    return where(a < b, a, b)
-
-
-@njit(**INLINED)
-def greatest(a, b):
-    """The greater of two numbers."""
-    return where(a > b, a, b)
-
-
-@njit(**INNER)
-def factorise(a, size):
-    """Replace a symmetric matrix by its lower Cholesky factor, the diagonal inverted."""
-    for r in range(size):
-        for c in range(r + 1):
-            total = a[r, c]
-            for m in range(c):
-                total = total - a[r, m] * a[c, m]
-            a[r, c] = (
-                1.0 / sqrt(where(total > 1e-300, total, 1e-300)) if r == c else total * a[c, c]
-            )
-
-
-@njit(**INNER)
-def solve_lower(factor, b, column, size):
-    """Replace a column of b by the solution of L x = b."""
-    for r in range(size):
-        total = b[r, column]
-        for m in range(r):
-            total = total - factor[r, m] * b[m, column]
-        b[r, column] = total * factor[r, r]
-
-
-@njit(**INNER)
-def solve_upper(factor, b, column, size):
-    """Replace a column of b by the solution of L' x = b."""
-    for r in range(size - 1, -1, -1):
-        total = b[r, column]
-        for m in range(r + 1, size):
-            total = total - factor[m, r] * b[m, column]
-        b[r, column] = total * factor[r, r]
-
-
-@njit(**INNER)
-def damped_step(w, n, rows, damping):
-    """Compute the step d that minimises |d + gradient|^2 with white' d = error but for the damping.
-
-    Args:
-        w: Batch; white, gradient and error are read, step is written.
-        n, rows: Numbers of coordinates and of rows of the task.
-        damping: Share of the mean square of the rows of white.
-    """
-    trace = 0.0 * damping
-    for r in range(rows):
-        for c in range(r + 1):
-            total = w.white[0, r] * w.white[0, c]
-            for j in range(1, n):
-                total = total + w.white[j, r] * w.white[j, c]
-            w.gram[r, c] = total
-        trace = trace + w.gram[r, r]
-        total = w.error[r]
-        for j in range(n):
-            total = total + w.white[j, r] * w.gradient[j, 0]
-        w.multiplier[r, 0] = total
-    for r in range(rows):
-        w.gram[r, r] = w.gram[r, r] + (damping * trace * (1.0 / rows) + 1e-14)
-    factorise(w.gram, rows)
-    solve_lower(w.gram, w.multiplier, 0, rows)
-    solve_upper(w.gram, w.multiplier, 0, rows)
-    for j in range(n):
-        total = -w.gradient[j, 0]
-        for r in range(rows):
-            total = total + w.white[j, r] * w.multiplier[r, 0]
-        w.step[j, 0] = total
 
 
 @njit(**INNER)
@@ -270,91 +128,6 @@ def levenberg_marquardt(chain, rows, targets, axis, most_steps, stop, w):
     for j in range(n):
         w.x[j] = w.current[j]
     return cost
-
-
-@njit(**INNER)
-def pressure_share(chain, scoring, j, w):
-    """Return the share of its pressure range of coordinate j at w.x, its slope and curvature.
-
-    Both are by the share of the coordinate's range.
-    """
-    pieces, scale = scoring.shares[j], SHARE_PIECES / (chain.high[j] - chain.low[j])
-    for k in range(WIDTH):
-        at = (w.numbers[j, k] - chain.low[j]) * scale
-        piece = min(max(int(at), 0), SHARE_PIECES - 1)
-        t, c1, c2, c3 = at - piece, pieces[piece, 1], pieces[piece, 2], pieces[piece, 3]
-        w.values[0, k] = pieces[piece, 0] + t * (c1 + t * (c2 + t * c3))
-        w.values[1, k] = (c1 + t * (2.0 * c2 + 3.0 * t * c3)) * SHARE_PIECES
-        w.values[2, k] = (2.0 * c2 + 6.0 * t * c3) * SHARE_PIECES**2
-    return w.value[0], w.value[1], w.value[2]
-
-
-@njit(**INNER)
-def scores(chain, scoring, present, w):
-    """Write the total and the three scores of w.x to w.value; present as in `principles`."""
-    change, growth, stiffness = principles(chain, w.x, present)
-    for j in range(chain.low.size):
-        if scoring.pressed[j]:
-            share, _, _ = pressure_share(chain, scoring, j, w)
-            stiffness = stiffness + share * (1.0 / scoring.pressed.sum())
-    weights = scoring.weights
-    w.value[0] = change * weights[0] + growth * weights[1] + stiffness * weights[2]
-    w.value[1], w.value[2], w.value[3] = change, growth, stiffness
-
-
-@njit(**INNER)
-def score_model(chain, scoring, present, rounding, w):
-    """Write the gradient of the total score at w.x to w.gradient, and its curvature to w.hessian.
-
-    The kinks of the scores, where a bend is zero or the present one, are rounded off by `rounding`
-    [rad]; each length there is replaced by the parabola that touches it from above (iteratively
-    reweighted least squares), so that steps do not overshoot.
-    """
-    segments, n, weights, zero = chain.kinds.size, chain.low.size, scoring.weights, 0.0 * w.x[0]
-    for j in range(n):
-        for c in range(j + 1):
-            w.hessian[j, c] = zero
-        w.gradient[j, 0] = zero
-        if scoring.pressed[j]:
-            _, slope, curvature = pressure_share(chain, scoring, j, w)
-            factor = weights[2] / scoring.pressed.sum()
-            w.gradient[j, 0], w.hessian[j, j] = factor * slope, greatest(factor * curvature, 0.0)
-    for i in range(segments):
-        w.bends[i, 0], w.bends[i, 1], _, _, _ = bend(chain, i, w.x)
-    rounded = rounding * rounding
-    for i in range(segments):
-        ux, uy = w.bends[i, 0], w.bends[i, 1]
-        mx, my = ux - present[i, 0], uy - present[i, 1]
-        by_move = weights[0] * (segments - i) / segments / sqrt(mx * mx + my * my + rounded)
-        by_bend = weights[1] / sqrt(ux * ux + uy * uy + rounded)
-        gx, gy = by_move * mx + by_bend * ux, by_move * my + by_bend * uy
-        hxx = hyy = by_move + by_bend
-        hxy = zero
-        for other in (i - 1, i + 1):
-            if 0 <= other < segments:
-                vx, vy = w.bends[other, 0], w.bends[other, 1]
-                u2, v2 = ux * ux + uy * uy + rounded, vx * vx + vy * vy + rounded
-                ratio, below = sqrt(v2 / u2), 2.0 * weights[2] / (u2 + v2)
-                over = 2.0 * (ratio * u2 - ux * vx - uy * vy) / (u2 + v2)
-                gx, gy = (
-                    gx + below * (ratio * ux - vx - ux * over),
-                    gy + below * (ratio * uy - vy - uy * over),
-                )
-                across = below * ratio / u2
-                hxx = hxx + across * (uy * uy + rounded)
-                hxy = hxy - across * ux * uy
-                hyy = hyy + across * (ux * ux + rounded)
-        for a in range(chain.counts[i]):
-            row = chain.firsts[i] + a
-            ax, ay, _, _ = bend_slope(chain, i, a, w.x)
-            reach = chain.high[row] - chain.low[row]
-            w.gradient[row, 0] = w.gradient[row, 0] + (gx * ax + gy * ay) * reach
-            for b in range(a + 1):
-                column = chain.firsts[i] + b
-                bx, by, _, _ = bend_slope(chain, i, b, w.x)
-                entry = ax * (hxx * bx + hxy * by) + ay * (hxy * bx + hyy * by)
-                both = reach * (chain.high[column] - chain.low[column])
-                w.hessian[row, column] = w.hessian[row, column] + entry * both
 
 
 @njit(**INNER)

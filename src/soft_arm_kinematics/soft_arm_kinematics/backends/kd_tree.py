@@ -22,11 +22,9 @@ def levels_of(rows: int) -> int:
 def _split(points, order, low, high, middle, axis):
     """Order the rows low..high so that those before `middle` are the smaller along the axis."""
     while high - low > 1:
-        a, b, c = (
-            points[order[low], axis],
-            points[order[(low + high) // 2], axis],
-            points[order[high - 1], axis],
-        )
+        a = points[order[low], axis]
+        b = points[order[(low + high) // 2], axis]
+        c = points[order[high - 1], axis]
         pivot = max(min(a, b), min(max(a, b), c))
         i, j = low, high - 1
         while i <= j:

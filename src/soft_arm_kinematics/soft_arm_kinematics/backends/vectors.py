@@ -214,3 +214,15 @@ def cos(x):
     for k in range(1, len(_COS)):
         total = total * y + _COS[k]
     return sign * total
+
+
+@njit(**INLINED)
+def least(a, b):
+    """The smaller of two numbers."""
+    return where(a < b, a, b)
+
+
+@njit(**INLINED)
+def greatest(a, b):
+    """The greater of two numbers."""
+    return where(a > b, a, b)

@@ -41,7 +41,6 @@ class ModalFit:
         worst_m: (z,) largest distance of a point from the model at each of these pressures [m].
         rms_m: Root mean square of all distances [m].
         held_out_rms_m: The same at inner pressures that are left out of the fit, one at a time [m].
-        held_out_by_orders: Held-out error of the linear fit for each pair of orders tried [m].
         condition: Condition number of the design matrix in the bases of the fit.
         condition_si: The same in plain powers of metres and pascals.
     """
@@ -52,7 +51,6 @@ class ModalFit:
     worst_m: np.ndarray
     rms_m: float
     held_out_rms_m: float
-    held_out_by_orders: dict[tuple[int, int], float]
     condition: float
     condition_si: float
 
@@ -80,9 +78,7 @@ def fit_modal(
     """
     data = _Pictures(shapes_m, length_m)
     count, least = len(data.pressures_pa), 2 if clamped else 1
-    table: dict[tuple[int, int], float] = {}
-    if orders is None:
-        orders, table = _select(data, least, clamped)
+    orders = orders or _select(data, least, clamped)
     v, w = orders
     if v < least or w < 1 or w > count or v > data.points_per_picture:
         raise KinematicsError(
@@ -109,7 +105,6 @@ def fit_modal(
         worst_m=np.array([e.max() for e in errors]),
         rms_m=_rms(errors),
         held_out_rms_m=_rms(held_out) if held_out else float('nan'),
-        held_out_by_orders=table,
         condition=float(np.linalg.cond(data.design(*data.bases(orders, clamped), every))),
         condition_si=float(np.linalg.cond(raw)),
     )
@@ -272,10 +267,8 @@ class _Pictures:
         self, c: np.ndarray, d: np.ndarray, chosen: Sequence[int], start: np.ndarray
     ) -> np.ndarray:
         sites_m = np.concatenate([self.sites_m[i] for i in chosen])[:, None]
-        weights, measured_m = (
-            sites_m * UNIT_WEIGHTS,
-            np.concatenate([self.points_m[i] for i in chosen]),
-        )
+        weights = sites_m * UNIT_WEIGHTS
+        measured_m = np.concatenate([self.points_m[i] for i in chosen])
         modes = np.concatenate(
             [self._modes(c, d, i, np.outer(self.sites_m[i], UNIT_NODES).ravel()) for i in chosen]
         ).reshape(-1, len(UNIT_NODES), len(start))
@@ -310,10 +303,8 @@ def _legendre(order: int, low: float, high: float) -> np.ndarray:
     return np.array([np.pad(row, (0, order - len(row))) for row in rows])
 
 
-def _select(
-    data: _Pictures, least: int, clamped: bool
-) -> tuple[tuple[int, int], dict[tuple[int, int], float]]:
-    """Return the smallest orders whose held-out error is nearly the least, and all such errors."""
+def _select(data: _Pictures, least: int, clamped: bool) -> tuple[int, int]:
+    """Return the smallest orders whose held-out error is nearly the least."""
     n = len(data.pressures_pa)
     if n < 4:
         raise KinematicsError(
@@ -329,7 +320,7 @@ def _select(
             table[v, w] = _rms([data.errors_m(model, i) for model, i in folds])
     enough = NEARLY_BEST * min(table.values())
     candidates = [orders for orders in table if table[orders] <= enough]
-    return min(candidates, key=lambda o: (o[0] * o[1], table[o])), table
+    return min(candidates, key=lambda o: (o[0] * o[1], table[o]))
 
 
 def _rms(errors: Sequence[np.ndarray]) -> float:

@@ -23,12 +23,7 @@ from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_description.rig import Devices, Rig
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import BellowsSegment, Name
-from soft_arm_kinematics.calibration.curve_families import (
-    CurveFit,
-    Exponential,
-    Family,
-    fit_best,
-)
+from soft_arm_kinematics.calibration.curve_families import CurveFit, Exponential, Family, fit_best
 from soft_arm_kinematics.errors import CurveError
 
 RELATIVE_TOLERANCE = 1e-6  # of the calibrated range: round-off at a limit is not extrapolation

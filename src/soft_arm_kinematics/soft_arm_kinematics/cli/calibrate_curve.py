@@ -10,8 +10,8 @@ import numpy as np
 
 from soft_arm_description.calibration import save_calibration, saved
 from soft_arm_description.command_line import CommandLine, day, input_file, output_file, plot_file
-from soft_arm_description.rig import RigError, load_rig
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.calibration.curve_families import FAMILIES, CurveFit
 from soft_arm_kinematics.calibration.pressure_bend import PressureBend, fit_bends
 from soft_arm_kinematics.calibration.pressure_length import (
@@ -23,10 +23,8 @@ from soft_arm_kinematics.calibration.pressure_length import (
 from soft_arm_kinematics.errors import KinematicsError
 
 Data = dict[str, tuple[np.ndarray, ...]]
-QUANTITIES = {
-    'length': ('m', 'mm', 1e3),
-    'bend': ('rad', 'deg', np.degrees(1.0)),
-}  # unit of data, unit shown, factor
+# Unit of the data, unit shown, and factor between them.
+QUANTITIES = {'length': ('m', 'mm', 1e3), 'bend': ('rad', 'deg', np.degrees(1.0))}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -74,7 +72,7 @@ def main(argv: list[str] | None = None) -> int:
         help='also draw data, curves, confidence and branches',
     )
     parser.add_json()
-    return parser.answer(argv, _calibrate, KinematicsError, RobotFileError, RigError)
+    return parser.answer(argv, _calibrate, KinematicsError)
 
 
 def _calibrate(args: argparse.Namespace) -> int:

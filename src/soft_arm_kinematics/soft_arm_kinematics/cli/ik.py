@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from soft_arm_description.command_line import CommandLine, finite_number, plot_file, whole_number_in
-from soft_arm_description.rig import RigError
-from soft_arm_description.robot import RobotFileError
 from soft_arm_kinematics.arm import Arm, load_arm
+from soft_arm_kinematics.cli.kinematics import SCORES, add_solver_options
 from soft_arm_kinematics.errors import KinematicsError
 
 APART = 0.1  # share of a coordinate's range by which rivals differ: nearer ones look the same
@@ -35,20 +34,7 @@ def main(argv: list[str] | None = None) -> int:
         metavar=('X', 'Y', 'Z'),
         help='tip position in the base frame [m]',
     )
-    explain.add_argument(
-        '--axis',
-        nargs=3,
-        type=finite_number,
-        metavar=('X', 'Y', 'Z'),
-        help='wanted direction of the tip axis (default: any)',
-    )
-    explain.add_argument(
-        '--present-lengths-m',
-        nargs='+',
-        type=finite_number,
-        metavar='L',
-        help='lengths now [m] (default: at ambient pressure)',
-    )
+    add_solver_options(explain)
     explain.add_argument(
         '--plot',
         type=plot_file,
@@ -66,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     explain.add_robot()
     explain.add_rig()
     explain.add_json()
-    return parser.answer(argv, _explain, KinematicsError, RobotFileError, RigError)
+    return parser.answer(argv, _explain, KinematicsError)
 
 
 def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:
@@ -98,20 +84,12 @@ def _explain(args: argparse.Namespace) -> int:
     )
     figure = draw_solutions(arm, result.target_m, shown, [rank + 1 for rank in ranks], present)
     figure.savefig(args.plot)
-    keys = (
-        'score',
-        'score_angle_change',
-        'score_bend_growth',
-        'score_stiffness',
-        'pressure_margin_pa',
-        'explanation',
-    )
     if args.json:
         print(
             json.dumps(
                 {
                     'plot': str(args.plot),
-                    'solutions': [{key: getattr(s, key) for key in keys} for s in shown],
+                    'solutions': [{key: getattr(s, key) for key in SCORES} for s in shown],
                 }
             )
         )

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soft_arm_description.command_line import (
-    CommandLine,
-    finite_number,
-    number_in,
-    plot_file,
-    positive_count,
-)
-from soft_arm_description.rig import RigError
-from soft_arm_description.robot import RobotFileError
+from soft_arm_description.command_line import CommandLine, finite_number, positive_count
 from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm
+from soft_arm_kinematics.cli.workspace import add_workspace_options, print_workspace
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
 
@@ -24,20 +17,23 @@ if TYPE_CHECKING:
     from soft_arm_kinematics.ik import IkResult
 
 COMPILED_FROM = 20_000  # poses; for fewer, loading the compiler takes longer than answering
-FARTHEST_BEYOND = (
-    100.0  # times its range that a coordinate may lie outside, where that is asked for
-)
+# Times its range that a coordinate may lie outside its limits with --beyond-limits.
+FARTHEST_BEYOND = 100.0
 SHOWN = 10  # solutions in the table unless asked otherwise
+SCORES = (
+    'score',
+    'score_angle_change',
+    'score_bend_growth',
+    'score_stiffness',
+    'pressure_margin_pa',
+    'explanation',
+)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
     return _parser().answer(
-        argv,
-        lambda args: args.command(load_arm(args.robot, args.rig), args),
-        KinematicsError,
-        RobotFileError,
-        RigError,
+        argv, lambda args: args.command(load_arm(args.robot, args.rig), args), KinematicsError
     )
 
 
@@ -101,20 +97,7 @@ def _parser() -> CommandLine:
         help='tip position x y z in the base frame [m], or - for a JSON array of targets on '
         'standard input; answers {"results": [...]}',
     )
-    ik.add_argument(
-        '--axis',
-        nargs=3,
-        type=finite_number,
-        metavar=('X', 'Y', 'Z'),
-        help='wanted direction of the tip axis (default: any)',
-    )
-    ik.add_argument(
-        '--present-lengths-m',
-        nargs='+',
-        type=finite_number,
-        metavar='L',
-        help='lengths now [m] (default: at ambient pressure)',
-    )
+    add_solver_options(ik)
     ik.add_argument(
         '--max-solutions',
         type=positive_count,
@@ -128,20 +111,31 @@ def _parser() -> CommandLine:
         description='Volume, boundary and plot of the positions that the tip reaches; takes a few '
         'seconds.',
     )
-    workspace.add_argument('--plot', type=plot_file, metavar='FILE', help='draw it (PNG)')
-    workspace.add_argument(
-        '--points-m',
-        nargs='+',
-        type=number_in(-100.0, 100.0),
-        metavar='X',
-        help='points x y z ... [m] whose distance to the boundary is printed',
-    )
-    workspace.set_defaults(command=_workspace)
+    add_workspace_options(workspace)
+    workspace.set_defaults(command=print_workspace)
     for command in (fk, ik, workspace):
         command.add_robot()
         command.add_rig()
         command.add_json()
     return parser
+
+
+def add_solver_options(parser: CommandLine) -> None:
+    """Add `--axis` and `--present-lengths-m`, for `InverseKinematics.solve`."""
+    parser.add_argument(
+        '--axis',
+        nargs=3,
+        type=finite_number,
+        metavar=('X', 'Y', 'Z'),
+        help='wanted direction of the tip axis (default: any)',
+    )
+    parser.add_argument(
+        '--present-lengths-m',
+        nargs='+',
+        type=finite_number,
+        metavar='L',
+        help='lengths now [m] (default: at ambient pressure)',
+    )
 
 
 def _fk(arm: Arm, args: argparse.Namespace) -> int:
@@ -302,22 +296,7 @@ def _ik(arm: Arm, args: argparse.Namespace) -> int:
 
 
 def _answer(arm: Arm, result: 'IkResult') -> dict[str, Any]:
-    arrays = (
-        _actuation_key(arm),
-        'pressures_pa',
-        'theta_rad',
-        'phi_rad',
-        'ell_m',
-    )
-    scalars = (
-        'residual_m',
-        'score',
-        'score_angle_change',
-        'score_bend_growth',
-        'score_stiffness',
-        'pressure_margin_pa',
-        'explanation',
-    )
+    arrays = (_actuation_key(arm), 'pressures_pa', 'theta_rad', 'phi_rad', 'ell_m')
     return {
         'robot': arm.robot.name,
         'frame': arm.robot.base.frame,
@@ -328,54 +307,10 @@ def _answer(arm: Arm, result: 'IkResult') -> dict[str, Any]:
         'message': result.message,
         'solutions': [
             {key: getattr(s, key).tolist() for key in arrays}
-            | {key: getattr(s, key) for key in scalars}
+            | {key: getattr(s, key) for key in ('residual_m', *SCORES)}
             for s in result.solutions
         ],
     }
-
-
-def _workspace(arm: Arm, args: argparse.Namespace) -> int:
-    from soft_arm_kinematics.workspace import reachable_set  # loads the compiler
-
-    if args.plot:  # says at once if Matplotlib is missing
-        from soft_arm_kinematics.plots import draw_workspace
-    points_m = np.array(args.points_m or [])
-    if points_m.size % 3:
-        raise KinematicsError(f'--points-m has {points_m.size} numbers: give x y z for each point')
-    reachable = reachable_set(arm)
-    distances_m = reachable.distance_m(points_m.reshape(-1, 3))
-    if args.plot:
-        draw_workspace(arm, reachable).savefig(args.plot)
-    low, high = reachable.limits_m
-    if args.json:
-        print(
-            json.dumps(
-                {
-                    'robot': arm.robot.name,
-                    'frame': arm.robot.base.frame,
-                    'volume_m3': reachable.volume_m3,
-                    'volume_error_m3': reachable.volume_error_m3,
-                    'cell_m': reachable.cell_m,
-                    'limits_m': [low.tolist(), high.tolist()],
-                    'boundary_points': len(reachable.boundary_m),
-                    'distances_m': distances_m.tolist(),
-                }
-            )
-        )
-        return 0
-    print(
-        f'volume {reachable.volume_text} (two standard errors); cells of '
-        f'{reachable.cell_m * 1e3:.2f} mm'
-    )
-    print(
-        f'x, y, z from {np.round(low * 1e3, 1).tolist()} to {np.round(high * 1e3, 1).tolist()} mm'
-    )
-    for point_m, distance_m in zip(points_m.reshape(-1, 3), distances_m, strict=True):
-        print(
-            f'{np.round(point_m * 1e3, 2).tolist()} mm: {abs(distance_m) * 1e3:.1f} mm '
-            f'{"inside" if distance_m > 0 else "outside"}'
-        )
-    return 0
 
 
 def without_rigid_parts(arm: Arm) -> Arm:

@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from soft_arm_kinematics.arm import Arm, BellowsArm
 from soft_arm_kinematics.backends import compiled_solver
-from soft_arm_kinematics.backends.compiled_solver import SHARE_PIECES, Scoring
+from soft_arm_kinematics.backends.compiled_scores import SHARE_PIECES, Scoring
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.ik.scores import explanations, pressure_shares, principle_scores
@@ -27,10 +27,9 @@ from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
 TABLE_POINTS = 250_000
 SEARCH_RADIUS_M = 0.012
 AT_LEAST, AT_MOST = 20, 31  # starts from the table; where the arm is now is one more
-FEW_STEPS, MANY_STEPS = (
-    4,
-    60,
-)  # of refinement: of the first starts, and of all where none of these arrives
+# Steps of refinement of the first starts, and of all starts where none of the first arrives.
+FEW_STEPS = 4
+MANY_STEPS = 60
 MANY_STARTS = 400
 RESIDUAL_M = 1e-6  # a solution's tip is nearer to the target than this
 AXIS_TOLERANCE_RAD = 1e-5

@@ -1,11 +1,11 @@
 """Contact estimator: pressures and tip poses of a modal bellows in; contact and its site out.
 
 In: `pressures` (ChamberPressures), `ring_pose` (PoseWithCovarianceStamped, tip in the arm's base, z
-along the backbone). Out: `contact` (ContactEstimate) for every pose; the site is sought anew at
-`locate_rate_hz` while there is contact. The noise is what the pose's own covariance says; the
-parameters stand in where it says nothing. Poses that are not finite, far from the bellows, in
-another frame or without a pressure measured around the same time are not used, and /diagnostics
-says so.
+along the backbone). Out: `contact` (ContactEstimate) for every pose; while there is contact, its
+site is located anew at `locate_rate_hz`. The noise is that of the pose's own covariance, or that of
+the parameters where a pose has no covariance. A pose is not used if it is not finite, far from the
+bellows, in another frame, or without a pressure measured around the same time; /diagnostics then
+tells why.
 """
 
 from collections import deque
@@ -27,7 +27,7 @@ from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 
 KEPT_PRESSURES = 100
-FARTHEST = 2.0  # lengths of the bellows from its base: a pose beyond is none of its tip
+FARTHEST = 2.0  # lengths of the bellows from its base, beyond which no pose is that of its tip
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,29 @@ class ContactEstimatorParameters:
 
     robot: str = parameter('modal_bellows', 'name or path of a robot file with one modal segment')
     position_sigma_m: float = parameter(
-        0.5e-3, 'noise of the position of poses without covariance [m]', minimum=1e-6, maximum=0.1
+        0.5e-3,
+        'standard deviation of the position of poses without covariance [m]',
+        minimum=1e-6,
+        maximum=0.1,
     )
     angle_sigma_rad: float = parameter(
-        5.24e-3, 'noise of the angle of poses without covariance [rad]', minimum=1e-6, maximum=1.0
+        5.24e-3,
+        'standard deviation of the angle of poses without covariance [rad]',
+        minimum=1e-6,
+        maximum=1.0,
     )
     false_alarms_per_min: float = parameter(
-        0.1, 'largest rate of alarms in free motion [1/min]', minimum=1e-6, maximum=60.0
+        0.1, 'largest rate of false alarms in free motion [1/min]', minimum=1e-6, maximum=60.0
     )
-    pose_rate_hz: float = parameter(30.0, 'poses per second [Hz]', minimum=1.0, maximum=1000.0)
+    pose_rate_hz: float = parameter(30.0, 'rate of the poses [Hz]', minimum=1.0, maximum=1000.0)
     window: int = parameter(
-        30, 'poses over which the twist of the tip is measured', minimum=3, maximum=600
+        30, 'number of poses over which the twist of the tip is measured', minimum=3, maximum=600
     )
     locate_rate_hz: float = parameter(
-        1.0, 'how often the site is sought while there is contact [Hz]', minimum=0.01, maximum=10.0
+        1.0,
+        'rate at which the site is located while there is contact [Hz]',
+        minimum=0.01,
+        maximum=10.0,
     )
     pressure_age_s: float = parameter(
         0.1,

@@ -82,10 +82,8 @@ class InverseKinematicsNode(Node):
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
             pressures_pa = conversions.pressures_from_msg(message, self._arm.robot)
-            self._actuation, self._fault = (
-                self._arm.actuation_at(self._arm.clip_pressures(pressures_pa)),
-                '',
-            )
+            self._actuation = self._arm.actuation_at(self._arm.clip_pressures(pressures_pa))
+            self._fault = ''
         except KinematicsError as error:
             self._fault = str(error)
             self.get_logger().warning(f'pressures are ignored: {error}', throttle_duration_sec=10.0)

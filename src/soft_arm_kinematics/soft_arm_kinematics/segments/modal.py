@@ -17,7 +17,7 @@ turns.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.polynomial.polynomial import polyder, polyval
+from numpy.polynomial.polynomial import polyder
 from numpy.typing import ArrayLike
 
 from soft_arm_description.segments import ModalSegment
@@ -78,21 +78,16 @@ class ModalModel:
 
     def angles(self, arc_lengths_m: ArrayLike, pressures_pa: ArrayLike) -> np.ndarray:
         """Return the tangent angle [rad] at arc lengths [m] and pressures [Pa], broadcast (8)."""
-        return self._evaluate(self.coefficients_rad, arc_lengths_m, pressures_pa)
+        return self._tangent(self.coefficients_rad, arc_lengths_m, pressures_pa)[0]
 
     def angle_slopes(self, arc_lengths_m: ArrayLike, pressures_pa: ArrayLike) -> np.ndarray:
         """Derivative of `angles` by the pressure [rad/Pa]; arguments as in `angles`."""
-        return (
-            self._evaluate(polyder(self.coefficients_rad, axis=1), arc_lengths_m, pressures_pa)
-            / self.pressure_unit_pa
-        )
+        return self._tangent(self.coefficients_rad, arc_lengths_m, pressures_pa)[1]
 
     def curvatures(self, arc_lengths_m: ArrayLike, pressures_pa: ArrayLike) -> np.ndarray:
         """Derivative of `angles` by the arc length [rad/m]; arguments as in `angles`."""
-        return (
-            self._evaluate(polyder(self.coefficients_rad, axis=0), arc_lengths_m, pressures_pa)
-            / self.length_unit_m
-        )
+        by_site = polyder(self.coefficients_rad, axis=0)
+        return self._tangent(by_site, arc_lengths_m, pressures_pa)[0] / self.length_unit_m
 
     def shape(
         self, pressures_pa: ArrayLike, arc_lengths_m: ArrayLike
@@ -139,11 +134,9 @@ class ModalModel:
         """Return the tip's twist per pressure (..., 6): velocity [m/Pa], rotation [rad/Pa] (26)."""
         slopes = self.tip_slopes(pressures_pa)
         jacobian = np.zeros(slopes.shape[:-1] + (6,))
-        jacobian[..., 0], jacobian[..., 2], jacobian[..., 4] = (
-            slopes[..., 0],
-            slopes[..., 1],
-            slopes[..., 2],
-        )
+        jacobian[..., 0] = slopes[..., 0]
+        jacobian[..., 2] = slopes[..., 1]
+        jacobian[..., 4] = slopes[..., 2]
         return jacobian
 
     def checked_pressures(self, pressures_pa: ArrayLike) -> np.ndarray:
@@ -168,15 +161,14 @@ class ModalModel:
             raise KinematicsError(f'arc lengths {s} m: give a list inside 0..{self.length_m:.6g} m')
         return s
 
-    def _evaluate(
-        self, coefficients: np.ndarray, arc_lengths_m: ArrayLike, pressures_pa: ArrayLike
-    ) -> np.ndarray:
-        s = np.asarray(arc_lengths_m, dtype=float) / self.length_unit_m
-        q = np.asarray(pressures_pa, dtype=float) / self.pressure_unit_pa
-        theta = np.zeros(np.broadcast_shapes(s.shape, q.shape))
-        for row in coefficients[::-1]:
-            theta = theta * s + polyval(q, row)
-        return theta
+    def _tangent(
+        self, coefficients_rad: np.ndarray, arc_lengths_m: ArrayLike, pressures_pa: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the angle and its derivative by the pressure, both broadcast."""
+        sites = np.asarray(arc_lengths_m, dtype=float) / self.length_unit_m
+        of_sites = node_coefficients(coefficients_rad, sites, self.pressure_unit_pa)
+        pressures_pa = np.asarray(pressures_pa, dtype=float)
+        return formulas.polynomial(np.moveaxis(of_sites, -1, 0), pressures_pa)
 
 
 def transforms(planar: np.ndarray) -> np.ndarray:

@@ -105,25 +105,6 @@ def transforms(frame: tuple, shape: tuple[int, ...]) -> np.ndarray:
     return found
 
 
-def arc_jacobians(arcs: np.ndarray, closing_twist: bool = True) -> np.ndarray:
-    """Twist of the arc's end, in the start frame, per unit rate of the arc's coordinates.
-
-    Args:
-        arcs: (..., 3).
-        closing_twist: As in `arc_transforms`. Without it the rotation about z has no derivative at
-            theta = 0; 0 is returned there.
-
-    Returns:
-        (..., 6, 3): rows 0..2 velocity of the end point, rows 3..5 angular velocity; columns u_x,
-        u_y, ell.
-    """
-    x = np.moveaxis(_checked(arcs), -1, 0)
-    jacobians = np.zeros((3, 6, *x.shape[1:]))
-    frame = formulas.advance(_ARCS[closing_twist], 0, x, formulas.IDENTITY, jacobians)
-    formulas.move_to_tip(jacobians, 3, frame)
-    return np.moveaxis(jacobians, (0, 1), (-1, -2))
-
-
 def wrap(angle_rad: ArrayLike) -> np.ndarray:
     """The same angle in [-pi, pi) [rad]."""
     return (np.asarray(angle_rad) + np.pi) % (2.0 * np.pi) - np.pi

@@ -103,9 +103,8 @@ def arc_sections(
         bends[0] = 0.0
         sinc, versine = formulas.bend_functions(half**2)
         cos = 1.0 - half**2 * versine
-        touching = (
-            ell_m / (2 * (count - 1)) * sinc / cos
-        )  # T: ell/theta tan(half), finite at theta = 0
+        # T = ell / theta tan(half), in a form that is finite at theta = 0.
+        touching = ell_m / (2 * (count - 1)) * sinc / cos
         lengths = np.full(count, 2.0 * touching)
         lengths[0] = lengths[-1] = touching
     else:

@@ -147,10 +147,8 @@ class _Reach:
     def from_table(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Test which points (m, 3) are reached from near table poses; return actuation too."""
         rows = self._tree.query(points_m, k=_STARTS)[1]
-        reached, found = (
-            np.zeros(len(points_m), dtype=bool),
-            np.empty((len(points_m), self._table.actuation.shape[1])),
-        )
+        reached = np.zeros(len(points_m), dtype=bool)
+        found = np.empty((len(points_m), self._table.actuation.shape[1]))
         for start in rows.T:
             open_ = np.flatnonzero(~reached)
             good, ended = self.from_starts(self._table.actuation[start[open_]], points_m[open_])

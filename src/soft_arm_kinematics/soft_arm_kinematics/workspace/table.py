@@ -138,12 +138,10 @@ def _read(arm: Arm, points: int, path: Path) -> WorkspaceTable:
     with np.load(
         path, allow_pickle=False
     ) as file:  # the archive's checksums are compared as it is read
-        actuation, tips_m, axes, values = (
-            file['actuation'],
-            file['tips_m'],
-            file['axes'],
-            file['values'],
-        )
+        actuation = file['actuation']
+        tips_m = file['tips_m']
+        axes = file['axes']
+        values = file['values']
     nodes = (1 << kd_tree.levels_of(points)) - 1
     if (
         actuation.shape != (points, arm.n_actuators)

@@ -47,11 +47,9 @@ def graph():
 
 class Graph:
     def __init__(self):
-        self.probe, self.executor, self.heard = (
-            rclpy.create_node('probe'),
-            SingleThreadedExecutor(),
-            {},
-        )
+        self.probe = rclpy.create_node('probe')
+        self.executor = SingleThreadedExecutor()
+        self.heard = {}
         self.poses_sent = []
         self.nodes = [ContactEstimatorNode(), LimbStatesNode(), self.probe]
         for node in self.nodes:
@@ -83,10 +81,8 @@ class Graph:
         pressures.header.stamp.sec = pose.header.stamp.sec = 100 + k // 30
         pressures.header.stamp.nanosec = pose.header.stamp.nanosec = (k % 30) * 33_000_000
         pose.pose.pose.position.x, pose.pose.pose.position.z = float(planar[0]), float(planar[1])
-        pose.pose.pose.orientation.y, pose.pose.pose.orientation.w = (
-            math.sin(planar[2] / 2),
-            math.cos(planar[2] / 2),
-        )
+        pose.pose.pose.orientation.y = math.sin(planar[2] / 2)
+        pose.pose.pose.orientation.w = math.cos(planar[2] / 2)
         pose.pose.covariance = np.zeros(36) if covariance is None else np.ravel(covariance)
         before = len(self.heard.get('contact', []))
         self.pressures.publish(pressures)
@@ -126,9 +122,8 @@ def test_the_covariance_of_the_pose_is_the_noise(graph):
     model = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
     q, sigma = PSI_PA * np.arange(0.0, 16.0, 0.25), 10.0 * np.array([0.5e-3, 0.5e-3, 5.24e-3])
     poses = model.tip(q) + np.random.default_rng(1).standard_normal((len(q), 3)) * sigma
-    covariance = (
-        np.diag([sigma[0], 1.0, sigma[1], 1.0, sigma[2], 1.0]) ** 2
-    )  # y and the turns about x and z are across the plane
+    # Y and the turns about x and z are across the plane.
+    covariance = np.diag([sigma[0], 1.0, sigma[1], 1.0, sigma[2], 1.0]) ** 2
     answers = [
         graph.send(k, *sample, covariance) for k, sample in enumerate(zip(q, poses, strict=True))
     ]
@@ -145,9 +140,8 @@ def test_planar_covariance_is_that_of_the_bending_plane():
     rng, phi = np.random.default_rng(2), 0.7
     root = rng.standard_normal((6, 6)) * 1e-3
     covariance = root @ root.T
-    samples = (
-        rng.standard_normal((200_000, 6)) @ root.T
-    )  # small shifts and turns about the axes of the base
+    # Small shifts and turns about the axes of the base.
+    samples = rng.standard_normal((200_000, 6)) @ root.T
     along = samples[:, 0] * np.cos(phi) + samples[:, 1] * np.sin(phi)
     tipped = np.cross(samples[:, 3:], [0.0, 0.0, 1.0])  # where the z axis goes
     planar = np.stack([along, samples[:, 2], tipped @ [np.cos(phi), np.sin(phi), 0.0]])
@@ -176,10 +170,8 @@ def test_limbs_move_and_carry_their_frames(graph):
     graph.heard.pop('/tf', None)
     graph.until(lambda: graph.heard.get('/tf'))
     frames = {t.child_frame_id: t for t in graph.heard['/tf'][-1].transforms}
-    moved, expected = (
-        frames['squid_camera_frame'].transform.translation,
-        limbs.arms[2].fk([theta, phi, ell])[:3, 3],
-    )
+    moved = frames['squid_camera_frame'].transform.translation
+    expected = limbs.arms[2].fk([theta, phi, ell])[:3, 3]
     assert [moved.x, moved.y, moved.z] == pytest.approx(expected) and 'squid_light_frame' in frames
     nan = math.nan
     for segments, *arcs, word in (
@@ -207,10 +199,8 @@ def test_limbs_move_and_carry_their_frames(graph):
 
 
 def test_poses_that_are_none_are_ignored(graph):
-    model, (estimator, _) = (
-        ModalModel.of_segment(load_robot('modal_bellows').segments[0]),
-        graph.nodes[:2],
-    )
+    model = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
+    (estimator, _) = graph.nodes[:2]
     graph.send(0, 5e4, model.tip(5e4))
     good, nan = graph.poses_sent[-1], math.nan
 

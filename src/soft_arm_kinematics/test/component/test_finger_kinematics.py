@@ -39,11 +39,9 @@ def graph(ros_domain, tmp_path):
             *robot,
         ]
     )
-    probe, node, executor = (
-        rclpy.create_node('probe', use_global_arguments=False),
-        ForwardKinematicsNode(),
-        SingleThreadedExecutor(),
-    )
+    probe = rclpy.create_node('probe', use_global_arguments=False)
+    node = ForwardKinematicsNode()
+    executor = SingleThreadedExecutor()
     heard = {'tf': [], 'static': [], 'configuration': []}
     probe.create_subscription(
         TFMessage, '/tf', lambda m: heard['tf'].append(m.transforms), qos.STATE

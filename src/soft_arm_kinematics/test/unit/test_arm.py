@@ -91,13 +91,11 @@ def test_configuration_of_a_batch_is_that_of_each(any_arm):
 
 def test_compiled_poses_equal_the_plain_ones(arm):
     lengths_m = random_lengths(arm, 200)
-    lengths_m[1:20] = 0.1 + 1e-6 * np.random.default_rng(2).standard_normal(
-        (19, arm.n_actuators)
-    )  # nearly straight
+    # Nearly straight.
+    lengths_m[1:20] = 0.1 + 1e-6 * np.random.default_rng(2).standard_normal((19, arm.n_actuators))
     if not all(arm.closing_twists):
-        lengths_m = lengths_m[
-            1:
-        ]  # at zero bend the open convention's phi is decided by the last bit
+        # At zero bend the open convention's phi is decided by the last bit.
+        lengths_m = lengths_m[1:]
     assert fk_batch(arm, lengths_m) == pytest.approx(
         arm.fk(lengths_m), abs=1e-13 if all(arm.closing_twists) else 1e-7
     )

@@ -63,10 +63,8 @@ def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, 
     """For every kind of robot a command works, or says in one line which kind it cannot serve."""
     arm = load_arm(robot)
     middle = arm.actuation_limits.mean(axis=0)
-    target, values = (
-        [repr(x) for x in arm.fk(middle)[:3, 3].tolist()],
-        [repr(x) for x in middle.tolist()],
-    )
+    target = [repr(x) for x in arm.fk(middle)[:3, 3].tolist()]
+    values = [repr(x) for x in middle.tolist()]
     chambers = ['0'] * max(len(arm.robot.chambers), 1)
     argv = {
         'lengths': ['fk', '--lengths-m', *values],

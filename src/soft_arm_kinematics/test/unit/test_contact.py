@@ -80,10 +80,8 @@ def test_contact_at_the_base_is_free_motion_and_at_the_tip_stops_it():
 def test_uniform_bellows_agree_with_the_papers_equation_with_its_offset():
     """Below the site lies the arc of the onset, above it one of length L - a along its tangent."""
     q, site, onset = 18.0 * PSI_PA, 0.05, 6.0 * PSI_PA
-    (root, bent), (short, further) = (
-        UNIFORM.shape(onset, np.array([site])),
-        UNIFORM.shape(q, np.array([0.12 - site])),
-    )
+    (root, bent) = UNIFORM.shape(onset, np.array([site]))
+    (short, further) = UNIFORM.shape(q, np.array([0.12 - site]))
     cos, sin = np.cos(bent[0]), np.sin(bent[0])
     expected = [*(root[0] + np.array([[cos, sin], [-sin, cos]]) @ short[0]), bent[0] + further[0]]
     assert tip_in_contact(UNIFORM, np.array([q]), site, onset)[0][0] == pytest.approx(
@@ -178,9 +176,8 @@ def test_detectability_ends_near_the_base():
 
 
 def test_free_statistic_is_chi_squared_and_alarms_are_rare():
-    q = PSI_PA * (
-        10.0 + 8.0 * np.sin(2.0 * np.pi * np.arange(18000) / 360.0)
-    )  # ten minutes at 30 Hz
+    # Ten minutes at 30 Hz.
+    q = PSI_PA * (10.0 + 8.0 * np.sin(2.0 * np.pi * np.arange(18000) / 360.0))
     statistic, deviation = centrode_deviations(BELLOWS, q, noisy(BELLOWS.tip(q), 2), NOISE, 30)
     assert np.mean(statistic) == pytest.approx(2.0, abs=0.15) and np.isfinite(deviation).all()
     assert np.mean(statistic > -2.0 * np.log(0.05)) == pytest.approx(0.05, abs=0.015)
@@ -204,9 +201,8 @@ def test_false_alarms_keep_their_rate_with_the_trackers_own_covariances():
     assert np.mean(statistic) == pytest.approx(2.0, abs=0.15)
     assert np.mean(statistic > -2.0 * np.log(0.05)) == pytest.approx(0.05, abs=0.015)
     assert np.count_nonzero(statistic > alarm_limit(0.1, 30.0)) / minutes < 1.0
-    deaf, _ = centrode_deviations(
-        BELLOWS, q, poses, NOISE, 30
-    )  # with the parameters' noise instead, the rate is not kept
+    # With the parameters' noise instead, the rate is not kept.
+    deaf, _ = centrode_deviations(BELLOWS, q, poses, NOISE, 30)
     assert np.count_nonzero(deaf > alarm_limit(0.1, 30.0)) / minutes > 10.0
 
 
@@ -218,10 +214,8 @@ def test_equal_covariances_one_by_one_are_the_common_one():
     )
     touched = noisy(tip_in_contact(BELLOWS, LONG_SWEEP, 0.5 * LENGTH, 7.0 * PSI_PA)[0], 9)
     each = np.broadcast_to(NOISE, (len(LONG_SWEEP), 3, 3))
-    one, common = (
-        locate_contact(BELLOWS, LONG_SWEEP, touched, each),
-        locate_contact(BELLOWS, LONG_SWEEP, touched, NOISE),
-    )
+    one = locate_contact(BELLOWS, LONG_SWEEP, touched, each)
+    common = locate_contact(BELLOWS, LONG_SWEEP, touched, NOISE)
     assert one.site_m == pytest.approx(
         common.site_m, abs=1e-9
     ) and one.site_interval_m == pytest.approx(common.site_interval_m, abs=1e-9)

@@ -86,10 +86,8 @@ def test_tip_in_the_robots_base_is_the_papers(pressure_pa, phi_deg, seed):
             theta / length_m if abs(theta) > 1e-12 else 0.0, phi, length_m
         )
     T_base_flange = np.eye(4)
-    T_base_flange[:3, :3], T_base_flange[:3, 3] = (
-        Rotation.from_quat(np.roll(q_wxyz, -1)).as_matrix(),
-        t,
-    )
+    T_base_flange[:3, :3] = Rotation.from_quat(np.roll(q_wxyz, -1)).as_matrix()
+    T_base_flange[:3, 3] = t
     T_flange_mount = np.eye(4)
     T_flange_mount[:3, :3] = Rotation.from_euler(
         'xyz', robot.base.rpy_deg, degrees=True

@@ -20,9 +20,8 @@ def solver(paper_arm):
 @pytest.fixture(scope='module')
 def reachable(paper_arm):
     lengths_m = np.random.default_rng(7).uniform(*paper_arm.length_limits_m, (60, 6))
-    lengths_m[:10, :3] = paper_arm.length_limits_m[
-        0, :3
-    ]  # module 1 at full vacuum, as in the paper's bend experiment
+    # Module 1 at full vacuum, as in the paper's bend experiment.
+    lengths_m[:10, :3] = paper_arm.length_limits_m[0, :3]
     return lengths_m, paper_arm.fk(lengths_m)
 
 
@@ -56,9 +55,8 @@ def test_solutions_are_ordered_and_apart(solver, reachable):
         assert scores == sorted(scores)
         lengths_m = np.array([s.lengths_m for s in solutions])
         gaps_m = np.abs(lengths_m[:, None] - lengths_m[None]).max(axis=-1)
-        assert (
-            gaps_m[~np.eye(len(gaps_m), dtype=bool)].min(initial=np.inf) >= 0.99e-3
-        )  # 0.8 % of 125 mm
+        # 0.8 % of 125 mm
+        assert gaps_m[~np.eye(len(gaps_m), dtype=bool)].min(initial=np.inf) >= 0.99e-3
         assert len(solver.solve(target, max_solutions=2).solutions) == min(2, len(solutions))
 
 
@@ -120,9 +118,8 @@ def test_outside_the_workspace(paper_arm, solver, target_m):
     assert result.distance_m == pytest.approx(
         np.linalg.norm(result.nearest_m - target_m), abs=1e-12
     )
-    assert (
-        solver.solve(result.nearest_m + 1e-9 * (result.nearest_m - target_m)).distance_m < 1e-6
-    )  # it can be reached
+    # It can be reached.
+    assert solver.solve(result.nearest_m + 1e-9 * (result.nearest_m - target_m)).distance_m < 1e-6
     low, high = paper_arm.length_limits_m
 
     def distance(lengths_m):

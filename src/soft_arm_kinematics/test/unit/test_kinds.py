@@ -105,9 +105,8 @@ def test_volume_of_a_limb_is_the_integral():
     table = build_table(arm, 300_000)
     for cells in (24, 40):
         reachable = reachable_set(arm, table, cells)
-        assert reachable.volume_m3 == pytest.approx(
-            exact_m3, abs=1.5 * reachable.volume_error_m3
-        )  # three standard errors
+        # Three standard errors.
+        assert reachable.volume_m3 == pytest.approx(exact_m3, abs=1.5 * reachable.volume_error_m3)
         assert reachable.volume_error_m3 < 0.06 * exact_m3
 
 
@@ -128,9 +127,8 @@ def test_reachable_set_of_two_modules(paper_arm):
     assert reachable.distance_m([0.0, 0.0, 0.45]) == pytest.approx(-0.06, abs=reachable.cell_m / 2)
     solver, (low, high) = InverseKinematics(paper_arm, table), reachable.limits_m
     points = np.random.default_rng(2).uniform(low, high, (300, 3))
-    clear = (
-        np.abs(reachable.distance_m(points)) > reachable.cell_m
-    )  # nearer, the sign is that of the nearest cell
+    # Nearer, the sign is that of the nearest cell.
+    clear = np.abs(reachable.distance_m(points)) > reachable.cell_m
     agree = [
         solver.solve(p).reachable == (d > 0)
         for p, d in zip(points[clear], reachable.distance_m(points[clear]), strict=True)

@@ -69,7 +69,8 @@ def test_machine_code_does_not_outlive_a_constant_of_another_file(probe):
 def test_sources_are_those_that_enter_the_machine_code():
     package = 'soft_arm_kinematics.'
     sources = machine_code.sources_of(f'{package}backends.compiled_solver')
-    needed = {'backends.compiled_solver', 'backends.vectors', 'segments.formulas'}
+    backends = ('compiled_solver', 'compiled_batch', 'compiled_scores', 'compiled_steps', 'vectors')
+    needed = {*(f'backends.{name}' for name in backends), 'segments.formulas'}
     assert {package + name for name in needed} <= set(sources)
     assert package + 'arm' not in sources, 'an annotation is no part of machine code'
 

@@ -76,10 +76,8 @@ def test_design_matrix_is_the_kronecker_product():
     )
 
 
-SITES_M, SHAPE_PRESSURES_PA = (
-    np.linspace(0.0, BELLOWS.length_m, 10),
-    PSI_PA * np.array([0, 6, 10, 15, 21]),
-)
+SITES_M = np.linspace(0.0, BELLOWS.length_m, 10)
+SHAPE_PRESSURES_PA = PSI_PA * np.array([0, 6, 10, 15, 21])
 
 
 def shapes(noise_m=0.0):

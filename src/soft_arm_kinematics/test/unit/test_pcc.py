@@ -95,19 +95,3 @@ def test_series_and_closed_form_meet():
     functions = formulas.bend_derivatives(edge, *formulas.bend_functions(edge))
     below, above = np.array(functions).T
     assert below == pytest.approx(above, rel=1e-14)
-
-
-@given(bends, angles, st.floats(0.05, 0.3), st.booleans())
-def test_jacobian_of_an_arc(theta, phi, ell, closing_twist):
-    arc = pcc.arcs_from_polar(theta, phi, ell)
-    if not closing_twist and theta < 1e-2:
-        return  # the open convention has no orientation derivative at zero bend
-    step, analytic = 1e-6, pcc.arc_jacobians(arc, closing_twist)
-    here = pcc.arc_transforms(arc, closing_twist)
-    for k in range(3):
-        ahead = pcc.arc_transforms(arc + step * np.eye(3)[k], closing_twist)
-        behind = pcc.arc_transforms(arc - step * np.eye(3)[k], closing_twist)
-        rate = (ahead - behind) / (2 * step)
-        spin = rate[:3, :3] @ here[:3, :3].T
-        numeric = np.concatenate([rate[:3, 3], [spin[2, 1], spin[0, 2], spin[1, 0]]])
-        assert analytic[:, k] == pytest.approx(numeric, abs=1e-6 if closing_twist else 1e-5)

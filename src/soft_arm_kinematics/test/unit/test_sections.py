@@ -63,10 +63,8 @@ def test_tangent_form_touches_the_arc_half_way_along_each_section(theta, phi, el
 
 @given(bends, planes, lengths, counts)
 def test_error_of_the_papers_form(theta, phi, ell, count):
-    end, arc = (
-        chain_transforms(arc_sections(theta, phi, ell, count, form='paper'))[-1],
-        arc_end(theta, phi, ell),
-    )
+    end = chain_transforms(arc_sections(theta, phi, ell, count, form='paper'))[-1]
+    arc = arc_end(theta, phi, ell)
     stated = ell * np.sinc(theta / (2 * np.pi)) * (1.0 / np.sinc(theta / (2 * count * np.pi)) - 1.0)
     assert np.linalg.norm(end[:3, 3] - arc[:3, 3]) == pytest.approx(stated, abs=1e-12)
     assert end[:3, :3] == pytest.approx(arc[:3, :3], abs=1e-12)

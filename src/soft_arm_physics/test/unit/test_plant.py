@@ -109,9 +109,8 @@ def test_a_small_weight_stretches_the_arm_by_force_over_stiffness(pressure_pa):
         - tip_of_loaded(LIGHT, IDEAL, 0.0, pressure_pa)
     )[2]
     slope_m_per_pa = make_arm(ROBOT).curve.slopes(np.full(6, pressure_pa))[0]
-    compliance_m_per_n = (
-        2 * slope_m_per_pa / (3 * 7.0e-4)
-    )  # two segments in series, three bellows side by side
+    # Two segments in series, three bellows side by side.
+    compliance_m_per_n = 2 * slope_m_per_pa / (3 * 7.0e-4)
     assert stretch == pytest.approx(weight_kg * 9.81 * compliance_m_per_n, rel=0.02)
 
 
@@ -130,10 +129,8 @@ def test_a_horizontal_arm_sags_like_a_beam_and_less_in_vacuum():
             - tip_of_loaded(level, IDEAL, 0.0, pressure_pa)
         )
         curve = make_arm(ROBOT).curve
-        segment_m, slope = (
-            curve.lengths(np.full(6, pressure_pa))[0],
-            curve.slopes(np.full(6, pressure_pa))[0],
-        )
+        segment_m = curve.lengths(np.full(6, pressure_pa))[0]
+        slope = curve.slopes(np.full(6, pressure_pa))[0]
         bending_n_m2 = segment_m * 7.0e-4 / slope * 0.030**2 * 1.5
         assert sag == pytest.approx(
             weight_kg * 9.81 * (2 * segment_m) ** 3 / (3 * bending_n_m2), rel=0.03

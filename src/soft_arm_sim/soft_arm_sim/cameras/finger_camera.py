@@ -59,9 +59,10 @@ class FingerCamera:
             )
         poses = body_poses(self._robot, angles)
         self._data.mocap_pos[:] = poses[:, :3, 3]
+        # MuJoCo has w first.
         self._data.mocap_quat[:] = np.roll(
             Rotation.from_matrix(poses[:, :3, :3]).as_quat(), 1, axis=1
-        )  # MuJoCo has w first
+        )
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_camlight(self._model, self._data)
         fine_rgb, fine_depth_m = self._view.draw(self._data)

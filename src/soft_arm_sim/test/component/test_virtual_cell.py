@@ -61,11 +61,9 @@ class Cell:
         self.process = start(
             f'modbus_port:={self.modbus_port}', f'rws_port:={self.rws_port}', 'plant_seed:=3'
         )
-        self.node, self.executor, self.latest = (
-            rclpy.create_node('listener'),
-            SingleThreadedExecutor(),
-            {},
-        )
+        self.node = rclpy.create_node('listener')
+        self.executor = SingleThreadedExecutor()
+        self.latest = {}
         self.executor.add_node(self.node)
         topics = {
             f'{COLOUR}/image_raw': Image,

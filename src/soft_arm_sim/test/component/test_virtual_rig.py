@@ -177,9 +177,8 @@ def test_the_valve_board_moves_the_arm_and_its_watchdog_vents(rig):
             listener.messages['/virtual_rig/debug/tip_truth'][-1].header.frame_id
             == 'soft_arm_base_link'
         )
-        client.write_registers(
-            112, [0, 0] + [0x7465] * 10, device_id=1
-        )  # with this key the codes are 1, 6, 31..
+        # With this key the codes are 1, 6, 31..
+        client.write_registers(112, [0, 0] + [0x7465] * 10, device_id=1)
         code = 0
 
         def write(address, values, after=()):

@@ -9,11 +9,9 @@ from soft_arm_sim.cameras.camera import ON_THE_ARM, VirtualCamera
 from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
 from soft_arm_sim.errors import SimulationError
 
-ROBOT, PARAMETERS, JIG = (
-    load_robot('two_module_arm'),
-    load_camera_parameters(),
-    load_calibration_jig(),
-)
+ROBOT = load_robot('two_module_arm')
+PARAMETERS = load_camera_parameters()
+JIG = load_calibration_jig()
 IMAGE, RING = PARAMETERS.image, ROBOT.ring
 
 
@@ -85,10 +83,8 @@ def test_ring_centre_back_projected_from_exact_depth_is_the_tip(camera, bent):
 def test_depth_is_what_a_ray_meets(camera, bent):
     truth = camera.capture_truth(bent.qpos)
     T, model, data = PARAMETERS.mounting.T_base_optical, camera._model, camera._data
-    exact = [
-        int(mujoco.mjtGeom.mjGEOM_BOX),
-        int(mujoco.mjtGeom.mjGEOM_MESH),
-    ]  # rays do not see the facets of drawn round shapes
+    # Rays do not see the facets of drawn round shapes.
+    exact = [int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_MESH)]
     hit, compared = np.zeros(1, np.int32), 0
     for u, v in np.random.default_rng(0).integers(
         (4, 4), (IMAGE.width_px - 4, IMAGE.height_px - 4), (400, 2)

@@ -273,9 +273,8 @@ def test_a_held_board_that_is_told_to_end_serves_until_the_hold_has_ended(server
     write(server.device.logic, ENABLE, [63, RUN])
     write(server.device.logic, 100, [100] * 6)
     assert server.device.plant.moved.wait(1.0)
-    server.stop(
-        RELEASE_S
-    )  # the host is dead: the watchdog vents, and nobody holds the board any more
+    # The host is dead: the watchdog vents, and nobody holds the board any more.
+    server.stop(RELEASE_S)
     assert server.device.logic.faults == FAULT_WATCHDOG and not server.device.plant.targets_pa.any()
 
 

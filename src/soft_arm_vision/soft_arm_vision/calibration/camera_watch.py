@@ -15,9 +15,9 @@ _WINDOW = {'winSize': (21, 21), 'maxLevel': 4}
 class CameraWatch:
     """Track the corners of the first image in later ones.
 
-    What moves in the scene carries few corners along, a moved camera all of them.
+    An object that moves in the scene moves few corners; a camera that has moved moves all of them.
 
-    Look about once a second: it costs some milliseconds.
+    Update it about once a second: an update takes some milliseconds.
     """
 
     def __init__(self) -> None:
@@ -30,11 +30,11 @@ class CameraWatch:
 
     @property
     def moved(self) -> bool:
-        """Whether the camera has moved since the first picture, in several looks on end."""
+        """Whether several successive images show that the camera has moved since the first one."""
         return self._looks_moved >= PATIENCE_LOOKS
 
     def update(self, rgb: np.ndarray) -> None:
-        """Process one image (h, w, 3), uint8; an image of another size begins anew."""
+        """Process one image (h, w, 3), uint8; an image of another size becomes the first one."""
         grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY)
         if self._first is None or self._corners is None or self._first.shape != grey.shape:
             corners = cv2.goodFeaturesToTrack(grey, CORNERS, 0.02, 12)

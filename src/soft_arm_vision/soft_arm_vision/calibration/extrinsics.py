@@ -34,13 +34,13 @@ class Extrinsics:
     """Pose of the camera's optical frame in the arm's base frame.
 
     Attributes:
-        T_base_camera: Shape (4, 4).
+        T_base_camera: The pose, shape (4, 4).
         residual_m: Root mean square distance of the kept points [m] (fiducial registration error).
         leave_one_out_m: The same for points left out of the fit, place by place [m]: the error to
             expect at a target between the points.
         middle_m: Mean of the kept points in the base frame, shape (3,).
-        covariance: Of the base position at that middle and of the rotation, axes of the base frame
-            [m, rad], shape (6, 6).
+        covariance: Covariance of the base position at that middle and of the rotation, about the
+            axes of the base frame [m, rad], shape (6, 6).
         scale: Size of the camera's points against the true ones: a diagnostic of the depth scale,
             not part of the pose.
         points: Number of points kept.
@@ -71,12 +71,12 @@ class Extrinsics:
 
 @dataclass(frozen=True)
 class Mounting:
-    """A calibration file's camera, and how well it is known.
+    """Pose of the camera of a calibration file, and its uncertainty.
 
     Attributes:
         T_base_camera: Pose of the optical frame in the base frame, shape (4, 4).
-        base_frame, camera_frame: Their names.
-        middle_m, covariance, scale: As of `Extrinsics`.
+        base_frame, camera_frame: Names of the two frames.
+        middle_m, covariance, scale: As in `Extrinsics`.
     """
 
     T_base_camera: np.ndarray
@@ -115,17 +115,17 @@ def register(camera_m: np.ndarray, base_m: np.ndarray) -> np.ndarray:
 
 
 def transform(T: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Points (n, 3) through a 4x4 pose."""
+    """Return points (n, 3) transformed by a 4x4 pose."""
     return points @ T[:3, :3].T + T[:3, 3]
 
 
 def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = None) -> Extrinsics:
-    """Camera pose from corresponding points.
+    """Estimate the pose of the camera from corresponding points.
 
     Args:
         camera_m: Measured points in the optical frame, shape (n, 3).
         base_m: The same points in the base frame, shape (n, 3).
-        place: Number of the place (peg) each point was measured at, shape (n,); None: each its own.
+        place: Number of the place (peg) of each point, shape (n,); None: each has its own.
 
     Raises:
         CalibrationRefused: If there are too few points, they lie on a line, mirror each other, do
@@ -253,7 +253,7 @@ def values_of(extrinsics: Extrinsics, base_frame: str, camera_frame: str) -> Ext
 
 
 def load(rig: Rig, robot: Robot, path: Path | None = None) -> Mounting:
-    """Load where a rig's camera stands.
+    """Load the pose of a rig's camera.
 
     Args:
         rig: The rig.
@@ -325,7 +325,7 @@ def _why_bad(
 
 
 def _swapped(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray) -> tuple[int, int] | None:
-    """Two places whose exchange makes the whole set fit, if there are any."""
+    """Return two places whose exchange makes the whole set fit, or None."""
     places = np.unique(place)
     camera = np.stack([np.median(camera_m[place == p], axis=0) for p in places])
     base = np.stack([base_m[place == p][0] for p in places])
@@ -355,8 +355,9 @@ def _uncertainty(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the places' middle (3,), and the covariance (6, 6) of position there and rotation.
 
-    Points of one place may err together (the peg, the view), so that the places' mean errors count,
-    not the points. What the scale explains of them is no error of the pose.
+    The points of one place may have a common error (peg, viewing direction), so that the mean
+    errors of the places count, not those of the points. The part that the scale explains is no
+    error of the pose.
     """
     places = np.unique(place)
     mean_error_m = np.stack([error_m[place == p].mean(axis=0) for p in places])

@@ -56,11 +56,11 @@ def noise_growth(depth_m: float) -> float:
 
 
 def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
-    """Pixels of the mask whose depth can be trusted.
+    """Return the pixels of the mask whose depth can be trusted.
 
     The mask's border is dropped (stereo mixes fore- and background there), and so are pixels whose
-    neighbourhood spans a jump of depth (flying pixels). Pixels without depth are ignored, they do
-    not spoil their neighbours.
+    neighbourhood spans a jump of depth (flying pixels). Pixels without depth are ignored and do not
+    affect their neighbours.
 
     Args:
         mask: Candidate mask, shape (h, w), bool.
@@ -90,12 +90,12 @@ def back_project(
     intrinsics: Intrinsics,
     offset: tuple[int, int] = (0, 0),
 ) -> np.ndarray:
-    """Points of the selected pixels.
+    """Return the points of the selected pixels.
 
     Args:
         pixels: Selected pixels, shape (h, w), bool.
         depth_m: Depth [m] along the optical axis, shape (h, w).
-        intrinsics: Of the whole image.
+        intrinsics: Intrinsics of the whole image.
         offset: Row and column of the arrays' first pixel in the whole image.
 
     Returns:
@@ -113,15 +113,15 @@ def back_project_cells(
     intrinsics: Intrinsics,
     offset: tuple[int, int] = (0, 0),
 ) -> np.ndarray:
-    """Points of cells of 2 x 2 pixels, each the mean of its selected pixels.
+    """Return the points of cells of 2 x 2 pixels, each the mean of its selected pixels.
 
-    Stereo depth errs alike over some pixels, so that little is lost; its rounding to millimetres is
-    averaged. Voxels would instead give a stray pixel beside the surface the weight of the many on
-    it.
+    The errors of stereo depth are correlated over some pixels, so that little is lost; its rounding
+    to millimetres is averaged. Voxels would give a stray pixel beside the surface the same weight
+    as the many pixels on it.
 
     Args:
-        pixels, depth_m, intrinsics, offset: As for `back_project`; of a cell at least half must be
-        selected.
+        pixels, depth_m, intrinsics, offset: As in `back_project`; at least half of a cell's pixels
+            must be selected.
     """
     v, u = np.nonzero(pixels)
     columns = pixels.shape[1] // CELL_PX + 1
@@ -137,7 +137,7 @@ def back_project_cells(
 
 
 def voxel_filter(points: np.ndarray, size_m: float) -> np.ndarray:
-    """Mean of the points in each occupied cube of edge size_m [m], shape (m, 3)."""
+    """Return the mean of the points in each occupied cube of edge size_m [m], shape (m, 3)."""
     if len(points) == 0:
         return points
     cells = np.floor((points - points.min(axis=0)) / size_m).astype(np.int64)

@@ -24,7 +24,7 @@ class _UnknownKind(ValueError):
 
 
 def read_cloud(path: Path) -> np.ndarray:
-    """Finite points of a file [m], shape (n, 3).
+    """Read the finite points of a file [m], shape (n, 3).
 
     Raises:
         VisionError: If the file cannot be read or is of another kind.

@@ -198,11 +198,9 @@ def normal_equations(
     total, middle = 0.0, 0.0
     for i in range(count):
         axial, x, y, z, residual[i] = relative_to(points[i], point, axis, radius)
-        u, v, w = (
-            viewpoint[0] - points[i, 0],
-            viewpoint[1] - points[i, 1],
-            viewpoint[2] - points[i, 2],
-        )
+        u = viewpoint[0] - points[i, 0]
+        v = viewpoint[1] - points[i, 1]
+        w = viewpoint[2] - points[i, 2]
         incidence = (x * u + y * v + z * w) / np.sqrt(u * u + v * v + w * w)
         inside = incidence < 0
         if inside:

@@ -108,10 +108,8 @@ def msac_cost(
 
     The cost is the mean truncated squared distance in units of the threshold: 0 best, 1 worst.
     """
-    points, view = (
-        np.ascontiguousarray(points, float),
-        NOWHERE if viewpoint is None else np.asarray(viewpoint, float),
-    )
+    points = np.ascontiguousarray(points, float)
+    view = NOWHERE if viewpoint is None else np.asarray(viewpoint, float)
     return _costs(points, cylinders.point, cylinders.axis, cylinders.radius, threshold_m, view)
 
 

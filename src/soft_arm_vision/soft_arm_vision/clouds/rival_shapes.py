@@ -1,4 +1,4 @@
-"""Whether what a cylinder was fitted to is better explained by a sphere or by two flat faces."""
+"""Test whether a sphere or two planes explain the points of a cylinder better."""
 
 import numpy as np
 
@@ -10,21 +10,19 @@ MAX_SPREAD = 0.2
 
 
 def rival(points: np.ndarray, residual: np.ndarray, threshold_m: float) -> str | None:
-    """What a part of a cloud rather is, or None if the cylinder found in it explains it best.
+    """Name the shape that explains a part of a cloud better than its cylinder, or return None.
 
     Args:
-        points: Of the part, shape (n, 3) [m].
-        residual: Their distances to the cylinder [m], shape (n,).
+        points: Points of the part, shape (n, 3) [m].
+        residual: Distances of the points from the cylinder [m], shape (n,).
         threshold_m: Distances count up to here [m]; what is nearer is on the wall.
     """
     on = np.abs(residual) < threshold_m
     own = _cost(residual[on], threshold_m)
     if own > MAX_SPREAD:
         return 'the points do not gather on the best wall'
-    for some in (
-        on,
-        np.ones(len(points), bool),
-    ):  # a belt of a ball is nearly a wall; the whole ball is not
+    # A belt of a sphere is nearly a cylinder; the whole sphere is not.
+    for some in (on, np.ones(len(points), bool)):
         if _cost(_off_sphere(points[some], threshold_m), threshold_m) < _cost(
             residual[some], threshold_m
         ):
@@ -39,7 +37,7 @@ def _cost(residual: np.ndarray, threshold_m: float) -> float:
 
 
 def _off_sphere(points: np.ndarray, threshold_m: float) -> np.ndarray:
-    """Distances to the sphere that fits best, by reweighted algebraic least squares."""
+    """Return the distances to the sphere that fits best, by reweighted algebraic least squares."""
     middle = points.mean(axis=0)
     offset, weight = points - middle, np.ones(len(points))
     system, square = np.column_stack([2 * offset, np.ones(len(points))]), (offset**2).sum(axis=1)

@@ -49,21 +49,20 @@ MAX_RADIUS_STD = 0.25  # of the radius
 
 @dataclass(frozen=True)
 class SceneCylinder:
-    """A cylinder and how well it is known.
+    """A cylinder and its uncertainty.
 
     Attributes:
         centre: Middle of the wall that is seen [m], shape (3,).
         axis: Unit vector, shape (3,).
-        radius_m, height_m: Of the wall; a given radius is not changed. If outside and inside of a
-            hollow body are visible, the radius is
-            that of the middle of the wall.
-        inliers: Points of the thinned cloud on its wall.
-        inlier_share: Of the part of the cloud that it was found in.
-        covariance: Of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6); the rotation about
-            the axis is unknown.
-        radius_std_m: None if the radius was given.
-        thickness_m: Of the wall of a hollow body whose outside and inside are visible; None for any
-            other body.
+        radius_m, height_m: Size of the wall; a given radius is not changed. If outside and inside
+            of a hollow body are visible, the radius is that of the middle of the wall.
+        inliers: Points of the thinned cloud on the wall.
+        inlier_share: Share of these in the part of the cloud that holds the cylinder.
+        covariance: Covariance of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6); the
+            rotation about the axis is unknown.
+        radius_std_m: Standard deviation of the radius; None if the radius was given.
+        thickness_m: Thickness of the wall of a hollow body whose outside and inside are visible;
+            None for any other body.
     """
 
     centre: np.ndarray
@@ -141,11 +140,12 @@ def find_cylinder(
         without_planes(thinned, rng, threshold_m), max(PART_GAP_M, 3 * threshold_m)
     )
     for points_of_part in parts:
+        # Each point has four around it.
         spacing_m = np.median(
             everything.query(points_of_part[rng.permutation(len(points_of_part))[:200]], k=5)[0][
                 :, 4
             ]
-        ) / np.sqrt(1.5)  # four around each
+        ) / np.sqrt(1.5)
         part = _Part(points_of_part, threshold_m, float(spacing_m), radius_m, camera)
         found += [(score, part, wall) for score, wall in _candidates(part, height_m, rng)]
     if not parts:

@@ -11,20 +11,17 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger.cut_lines import find_lines
 from soft_arm_vision.intrinsics import Intrinsics
 
-CAMERA_SIDES = {
-    'minus_y': 1.0,
-    'plus_y': -1.0,
-}  # where the camera stands: sign of the finger's y axis along its view
+# Side on which the camera stands: sign of the finger's y axis along the viewing direction.
+CAMERA_SIDES = {'minus_y': 1.0, 'plus_y': -1.0}
 MIN_PLANE_POINTS = 50
-INLIER_SIGMAS, DEPTH_STEP_M = (
-    3.0,
-    1e-3,
-)  # depth comes in such steps: within one, a median says nothing about noise
+# Depth comes in steps of DEPTH_STEP_M: within one, a median says nothing about noise.
+INLIER_SIGMAS = 3.0
+DEPTH_STEP_M = 1e-3
 
 
 @dataclass(frozen=True)
 class FingerEstimate:
-    """What a picture of the finger showed.
+    """Bends that one image of the finger shows.
 
     Attributes:
         piece_angles_rad: Bend of each piece, base to tip, (n,); positive towards the finger's x
@@ -44,15 +41,15 @@ class FingerEstimator:
 
     The plane is estimated recursively from the depth of all images.
 
-    Camera and mount stand still, so that plane is the same in every picture, while the depth of one
-    picture of a small finger comes in steps of 1 mm and tilts it by up to a degree.
+    Camera and mount stand still, so that the plane is the same in every image. The depth of one
+    image of a small finger has steps of 1 mm, which tilt the plane by up to a degree.
 
     Args:
         robot: Robot file of the finger.
-        intrinsics: Of colour and depth.
+        intrinsics: Intrinsics of colour and depth.
         camera_side: Side of the finger on which the camera stands: `minus_y` or `plus_y` of its
             base frame.
-        memory: Weight that each picture leaves to what was learned before: 1 forgets nothing.
+        memory: Weight that each image leaves to the earlier ones; 1 forgets nothing.
 
     Raises:
         VisionError: If the robot has no lines, or there is no such side.
@@ -69,29 +66,27 @@ class FingerEstimator:
             raise VisionError(f'camera_side {camera_side!r} is none of {", ".join(CAMERA_SIDES)}')
         if robot.cut_lines is None:
             raise VisionError(f'robot {robot.name} has no cut_lines: add them to its file')
-        self.intrinsics, self._robot, self._sign, self._memory = (
-            intrinsics,
-            robot,
-            CAMERA_SIDES[camera_side],
-            memory,
-        )
+        self.intrinsics = intrinsics
+        self._robot = robot
+        self._sign = CAMERA_SIDES[camera_side]
+        self._memory = memory
         self._normal_matrix, self._right_side = np.zeros((3, 3)), np.zeros(3)
 
     def update(
         self, colour: np.ndarray, depth: np.ndarray, lines_px: np.ndarray | None = None
     ) -> np.ndarray:
-        """Find the lines in one picture, and learn where the finger's side is.
+        """Find the lines in one image, and update the plane of the finger's side.
 
         Args:
             colour: RGB, shape (h, w, 3), uint8, as the camera gives it, distorted.
             depth: Aligned depth, shape (h, w): uint16 millimetres or float metres.
-            lines_px: Lines that someone clicked, (1 + n, 2, 2); None: they are found.
+            lines_px: Clicked lines, (1 + n, 2, 2); None: they are detected.
 
         Returns:
             The lines (1 + n, 2, 2).
 
         Raises:
-            VisionError: If the lines or the depth of the finger's side cannot be had.
+            VisionError: If the lines are not found, or the finger's side has no depth.
         """
         check_images(colour, depth, self.intrinsics)
         depth_m = depth_in_metres(depth)
@@ -103,7 +98,7 @@ class FingerEstimator:
         return lines_px
 
     def estimate(self, lines_px: np.ndarray) -> FingerEstimate:
-        """The bends that lines (1 + n, 2, 2) of a picture show, in the plane learned so far."""
+        """Return the bends of the lines (1 + n, 2, 2) of an image, in the present plane."""
         plane = np.linalg.solve(self._normal_matrix, self._right_side)
         ends_m = on_plane(self.intrinsics.rays(np.reshape(lines_px, (-1, 2))), plane).reshape(
             -1, 2, 3
@@ -117,7 +112,7 @@ class FingerEstimator:
 def side_points(
     lines_px: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Depth of the finger's side between its cut lines, without what does not lie in its plane.
+    """Return the depth of the finger's side between its cut lines, without points off its plane.
 
     Returns:
         Rays (x/z, y/z, 1) (n, 3) and inverse depths 1/z [1/m] (n,): linear in the rays on a plane,
@@ -149,13 +144,13 @@ def side_points(
 
 
 def on_plane(rays: np.ndarray, plane: np.ndarray) -> np.ndarray:
-    """Points (n, 3) [m] where rays (n, 2) meet a plane m . x = 1."""
+    """Return the points (n, 3) [m] where rays (n, 2) meet a plane m . x = 1."""
     rays = np.column_stack([rays, np.ones(len(rays))])
     return rays / (rays @ plane)[:, None]
 
 
 def bends(ends_m: np.ndarray, y_axis: np.ndarray) -> np.ndarray:
-    """Angles from each line to the next.
+    """Return the angles from each line to the next.
 
     Args:
         ends_m: Ends of the lines, base to tip, (1 + n, 2, 3) [m], in a plane; the order of two ends
@@ -170,9 +165,8 @@ def bends(ends_m: np.ndarray, y_axis: np.ndarray) -> np.ndarray:
     tangents /= np.linalg.norm(tangents, axis=1, keepdims=True)
     steps = np.diff(ends_m.mean(axis=1), axis=0)
     growth = np.concatenate([steps[:1], steps])
-    tangents *= np.where(np.einsum('ni,ni->n', tangents, growth) < 0, -1.0, 1.0)[
-        :, None
-    ]  # towards the tip
+    # The tangents point towards the tip.
+    tangents *= np.where(np.einsum('ni,ni->n', tangents, growth) < 0, -1.0, 1.0)[:, None]
     return np.arctan2(
         np.cross(tangents[:-1], tangents[1:]) @ y_axis,
         np.einsum('ni,ni->n', tangents[:-1], tangents[1:]),
@@ -180,7 +174,7 @@ def bends(ends_m: np.ndarray, y_axis: np.ndarray) -> np.ndarray:
 
 
 def draw_lines(colour: np.ndarray, view: FingerEstimate) -> np.ndarray:
-    """Copy of the picture with the reference (blue), the cut lines (green) and their bends."""
+    """Return a copy of the image with reference (blue), cut lines (green) and their bends."""
     picture = colour.copy()
     for number, ends in enumerate(np.round(view.lines_px).astype(int).tolist()):
         cv2.line(picture, ends[0], ends[1], (0, 255, 0) if number else (0, 0, 255), 1, cv2.LINE_AA)

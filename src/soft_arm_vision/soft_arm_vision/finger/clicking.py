@@ -17,9 +17,9 @@ class LineClicks:
     A right click undoes the last one.
 
     Args:
-        figure: Where the picture is shown.
-        picture: RGB (h, w, 3) uint8.
-        title: Of the picture.
+        figure: Figure that shows the image.
+        picture: The image, RGB (h, w, 3) uint8.
+        title: Title of the image.
         robot: Robot file of the finger.
     """
 
@@ -34,7 +34,7 @@ class LineClicks:
 
     @property
     def lines_px(self) -> np.ndarray | None:
-        """Pixels (1 + n_segments, 2, 2), None until all have been clicked."""
+        """Ends of the lines (1 + n_segments, 2, 2) [px]; None until all have been clicked."""
         return (
             np.array(self._clicks).reshape(-1, 2, 2)
             if len(self._clicks) == 2 * len(self._names)

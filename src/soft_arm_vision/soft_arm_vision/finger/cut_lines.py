@@ -1,7 +1,7 @@
 """Detect the painted lines of a finger: the reference and one line at the end of each piece.
 
-A line is two points (u, v) of the picture as it came, distorted; they lie on the line's middle near
-its two ends.
+A line is two points (u, v) of the distorted image; they lie on the middle of the stripe near its
+two ends.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,9 @@ from soft_arm_vision.segmentation.colour_mask import colour_mask
 CUT_LENGTH = (0.7, 1.4)  # of the finger's width: how long a cut line may look
 REFERENCE_LENGTH = (0.7, 4.0)
 WIDEST = 3.0  # of the painted width
-STEP = (
-    0.75,
-    1.15,
-)  # of a piece's length: from one line's middle to the next one's; a chord is shorter than its arc
+# Distance between the middles of two lines, over the piece's length: a chord is shorter than
+# its arc.
+STEP = (0.75, 1.15)
 MIN_AREA_PX = 12
 TRIMMED_SHARE = (
     0.12  # of a line's length at each end: corners are rounded and mixed with the background
@@ -32,7 +31,7 @@ MIN_PAINT = 0.06  # share of paint in a pixel below which it is noise
 
 
 class LinesNotFound(VisionError):
-    """A picture in which the finger's lines cannot be told; the message says which are missing."""
+    """The lines of the finger are not found in an image; the message says which are missing."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +50,13 @@ class _Stripe:
 def find_lines(
     colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, robot: Robot
 ) -> np.ndarray:
-    """Ends of the reference line and of every cut line, base to tip.
+    """Return the ends of the reference line and of every cut line, base to tip.
 
     Args:
         colour: RGB, shape (h, w, 3), uint8.
         depth_m: Aligned depth [m], 0 where there is none, shape (h, w).
-        intrinsics: Of both.
-        robot: Robot file of the finger: colours and sizes.
+        intrinsics: Intrinsics of both.
+        robot: Robot file of the finger, with its colours and sizes.
 
     Returns:
         Pixels (1 + n_segments, 2, 2).
@@ -202,9 +201,8 @@ def _straight(points: np.ndarray, outlier: float) -> np.ndarray:
     through = points[second] - points[first]
     through /= np.linalg.norm(through, axis=1, keepdims=True)
     normals = np.column_stack([-through[:, 1], through[:, 0]])
-    distance = np.abs(
-        points @ normals.T - np.einsum('ni,ni->n', points[first], normals)
-    )  # (points, lines)
+    # Shape (points, lines).
+    distance = np.abs(points @ normals.T - np.einsum('ni,ni->n', points[first], normals))
     best = np.argmin(np.minimum(distance, outlier).sum(axis=0))
     kept = distance[:, best] <= outlier
     centre = points[kept].mean(axis=0)

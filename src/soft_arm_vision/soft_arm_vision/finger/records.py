@@ -49,7 +49,7 @@ class PictureRecord:
         """Read colour (h, w, 3) uint8 RGB and depth (h, w) uint16 [mm].
 
         Raises:
-            VisionError: If a file is no such picture.
+            VisionError: If a file is no such image.
         """
         colour = _image(self.colour, cv2.IMREAD_COLOR)
         depth = _image(self.depth, cv2.IMREAD_UNCHANGED)
@@ -77,7 +77,7 @@ def read_pictures(path: Path) -> list[PictureRecord]:
     """Read a file of picture records.
 
     Raises:
-        VisionError: If it cannot be read, lacks a column or has a value that is none.
+        VisionError: If the file cannot be read, lacks a column or has an invalid value.
     """
     records = []
     try:
@@ -96,8 +96,8 @@ class PictureWriter:
     """Writes picture records into a folder: records.csv, camera.yaml and two PNG files for each.
 
     Args:
-        folder: Made if it does not exist.
-        intrinsics: Of the camera.
+        folder: Folder of the records; it is created if it does not exist.
+        intrinsics: Intrinsics of the camera.
         devices: `virtual` or `real`, for camera.yaml.
     """
 

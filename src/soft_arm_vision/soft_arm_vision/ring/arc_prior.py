@@ -1,17 +1,17 @@
-"""Which way the ring's axis points when only its place is known."""
+"""Approximate direction of the ring's axis when only its centre is known."""
 
 import numpy as np
 
 
 def expected_axis(centre_m: np.ndarray, T_base_camera: np.ndarray) -> np.ndarray:
-    """Tangent at the end of the one arc that leaves the base along z and ends at the ring.
+    """Return the tangent at the end of the arc that leaves the base along z and ends at the ring.
 
     The two ends of a ring look alike; the arm can be attached to one of them only. A whole arm is
     not one arc, but its tip stays within 90 deg of this direction up to 120 deg of bend, which is
     enough to tell the ends apart. It is the base's z axis for a ring straight below the base.
 
     Args:
-        centre_m: Ring's centre in the camera's optical frame [m], shape (3,).
+        centre_m: Centre of the ring in the camera's optical frame [m], shape (3,).
         T_base_camera: Pose of the optical frame in the base frame, shape (4, 4).
 
     Returns:

@@ -21,45 +21,35 @@ from soft_arm_vision.ring.ray_cylinder import (
 )
 from soft_arm_vision.segmentation.candidate import Candidate
 
-INSIDE_RAYS, AROUND_RAYS = 300, 700  # of the find and around it
-BORDER_PX = 2  # of a find, inside its border, where it may be wrong and depth is mixed
-MIN_INSIDE = 40  # rays of a find whose border can be left out
+INSIDE_RAYS, AROUND_RAYS = 300, 700  # number of rays inside the candidate and around it
+BORDER_PX = 2  # border of a candidate, where its mask may be wrong and depths are mixed
+MIN_INSIDE = 40  # rays that must remain when the border of a candidate is left out
 # Difference within which a depth agrees, at the reference depth; it grows with the square of depth,
 # as the noise of the sensor does.
 TOLERANCE_M = 3e-3
-STEPS = (
-    6e-3,
-    6e-3,
-    6e-3,
-    0.25,
-    0.25,
-)  # [m], [rad] with which the search begins, at the reference depth
-FLAT = 2e-3  # difference among six poses at which it ends
+# First steps of the search at the reference depth: three shifts [m] and two tilts [rad].
+STEPS = (6e-3, 6e-3, 6e-3, 0.25, 0.25)
+FLAT = 2e-3  # difference between the residuals of six poses at which the search ends
 MAX_EVALUATIONS = 240
-MUCH = 0.5  # left residual: where less is, another search hardly ever finds a better pose
-MAX_OCCLUDED_FRACTION = 0.8  # share of a find that a thing before the ring may have
-SHARP, LEAST_LEFT = (
-    0.5,
-    0.01,
-)  # share of the room that tells a ring's wall from a plane; what may be left of either
-PLANE_STEPS, PLANE_CUT, MIN_PLANE_SIGMA = (
-    4,
-    4.0,
-    3e-4,
-)  # of a robust fit; cut in deviations, which are shares of the depth
+MUCH = 0.5  # residual below which another search hardly ever finds a better pose
+MAX_OCCLUDED_FRACTION = 0.8  # share of a candidate that an object before the ring may hide
+SHARP = 0.5  # share of the tolerance that tells a ring's wall from a plane
+LEAST_LEFT = 0.01  # added to both residuals, so that their ratio stays finite
+# Robust fit of a plane: number of steps; cut in standard deviations, which are shares of the depth.
+PLANE_STEPS, PLANE_CUT, MIN_PLANE_SIGMA = 4, 4.0, 3e-4
 
 
 @dataclass(frozen=True)
 class DepthSamples:
-    """Rays through a find and around it, with what was measured along them.
+    """Rays through a candidate and around it, with the depths that were measured along them.
 
     Attributes:
-        ring: Its size.
+        ring: Size of the ring.
         rays: Normalised coordinates (x/z, y/z), shape (n, 2).
-        depth_m: Measured, shape (n,).
-        inside: Whether the find holds them, shape (n,), bool.
-        weight: Pixels that each stands for, shape (n,).
-        tolerance_m: Within which a depth agrees.
+        depth_m: Measured depths, shape (n,).
+        inside: Whether each ray passes through the candidate, shape (n,), bool.
+        weight: Number of pixels that each ray stands for, shape (n,).
+        tolerance_m: Difference within which a measured depth agrees with the ring's.
     """
 
     ring: Ring
@@ -70,29 +60,29 @@ class DepthSamples:
     tolerance_m: float
 
     def residual(self, centre: np.ndarray, axis: np.ndarray) -> float:
-        """Pixels that a ring there leaves residual, over those of the find.
+        """Return the pixels that a ring in this pose does not explain, over those of the candidate.
 
-        In the find, those that end elsewhere than on the ring; around it, those that pass through
-        it. What lies before the ring hides it.
+        Inside the candidate these are the rays that do not end on the ring; around it, those that
+        pass through the ring. An object before the ring may hide it.
 
         Args:
-            centre, axis: Its centre [m] and unit axis, (3,) each.
+            centre, axis: Centre [m] and unit axis of the ring, shape (3,) each.
         """
-        return _residual(centre, axis, *self._arguments())
+        return _residual(centre, axis, self._scene())
 
     def refine(self, centre: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The pose near a first guess that leaves least residual: centre [m] and unit axis.
+        """Return the pose of least residual near a first guess: centre [m] and unit axis.
 
-        Simplex search (Nelder & Mead 1965) over three shifts and two tilts: where a ray leaves the
-        ring there is no slope to follow. It is begun anew where it ended, in the opposite
-        directions, where much is left: it may have ended early.
+        This is a simplex search (Nelder & Mead 1965) over three shifts and two tilts, because the
+        residual has no slope where a ray leaves the ring. Where much residual is left, the search
+        may have ended early: it begins again where it ended, in the opposite directions.
         """
         for direction in (1, -1):
             axes = np.stack([*perpendiculars(axis), axis])
             steps = direction * self.tolerance_m / TOLERANCE_M * np.array(STEPS)
-            step, left = _simplex_search(centre, axes, steps, *self._arguments())
+            step, residual = _simplex_search(centre, axes, steps, self._scene())
             centre, axis = _moved(step, centre, axes)
-            if left < MUCH:
+            if residual < MUCH:
                 break
         return centre, axis
 
@@ -101,8 +91,8 @@ class DepthSamples:
     ) -> tuple['DepthSamples', float]:
         """Return the samples without the occluded ones of the candidate, and their share.
 
-        A find often takes in a thing of the ring's colour that hides a part of it. All rays where
-        too few would be left.
+        A candidate often includes an object of the ring's colour that hides a part of the ring.
+        Where too few samples would be left, all of them are returned.
         """
         expected_m = ring_depths(self.rays, centre, axis, self.ring)
         hidden = (
@@ -133,24 +123,19 @@ class DepthSamples:
 
     def longer_cylinder_gain(self, centre: np.ndarray, axis: np.ndarray) -> float:
         """Return by how much a longer cylinder of the same radius reduces the residual."""
-        half_m, least = self.ring.height_m / 2, np.inf
+        least = np.inf
         for further_m in (self.ring.height_m, 2 * self.ring.height_m):
-            taller = replace(
-                self, ring=self.ring.model_copy(update={'height_m': 2 * half_m + further_m})
-            )
-            least = min(
-                least,
-                *(
-                    taller.residual(centre + side * further_m / 2 * axis, axis)
-                    for side in (-1, 0, 1)
-                ),
-            )
+            ring = self.ring.model_copy(update={'height_m': self.ring.height_m + further_m})
+            taller = replace(self, ring=ring)
+            for side in (-1, 0, 1):
+                shifted = centre + side * further_m / 2 * axis
+                least = min(least, taller.residual(shifted, axis))
         return self.residual(centre, axis) - least
 
     def _sharply_left(self, residual_m: np.ndarray) -> float:
         return float(np.minimum(np.square(residual_m / (SHARP * self.tolerance_m)), 1.0).mean())
 
-    def _arguments(self):
+    def _scene(self):
         ring = self.ring
         return (
             self.rays,
@@ -167,13 +152,13 @@ class DepthSamples:
 def sample_depth(
     candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics, ring: Ring
 ) -> DepthSamples | None:
-    """Rays of a find, or None where it has no depth.
+    """Sample the rays of a candidate; return None where it has no depth.
 
     Args:
-        candidate: The find.
-        depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
-        intrinsics: Of the picture.
-        ring: Its size.
+        candidate: Where the segmenter sees a ring.
+        depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
+        intrinsics: Intrinsics of the image.
+        ring: Size of the ring.
     """
     of_find = depth_m[candidate.window][candidate.mask]
     of_find = of_find[of_find > 0]
@@ -183,9 +168,8 @@ def sample_depth(
     rows, columns = candidate.widened(BORDER_PX + 1, depth_m.shape)
     find = candidate.mask_in(rows, columns).astype(np.uint8)
     square, known = np.ones((2 * BORDER_PX + 1,) * 2, np.uint8), depth_m[rows, columns] > 0
-    held = (
-        cv2.erode(find, square, borderValue=1) > 0
-    ) & known  # at the picture's edge a ring may go on
+    # The ring may go on beyond the edge of the image.
+    held = (cv2.erode(find, square, borderValue=1) > 0) & known
     if held.sum() < MIN_INSIDE:
         held = (find > 0) & known
     v, u = np.nonzero(held)
@@ -223,24 +207,20 @@ def _plane_m(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
 
     The inverse depth of a plane is linear in the rays.
     """
-    rows, weight = (
-        np.column_stack([np.ones(len(rays)), rays]) * depth_m[:, None],
-        np.ones(len(rays)),
-    )
+    rows = np.column_stack([np.ones(len(rays)), rays]) * depth_m[:, None]
+    weight = np.ones(len(rays))
     for _ in range(PLANE_STEPS):
-        share = (
-            rows @ np.linalg.lstsq(rows * weight[:, None], weight, rcond=None)[0]
-        )  # measured depth over the plane's
+        # Measured depth over the plane's.
+        share = rows @ np.linalg.lstsq(rows * weight[:, None], weight, rcond=None)[0]
         cut = PLANE_CUT * max(1.4826 * float(np.median(np.abs(share - 1))), MIN_PLANE_SIGMA)
         weight = np.maximum(1 - np.square((share - 1) / cut), 0)
     return depth_m / np.where(np.abs(share) > 1e-3, share, 1e-3)
 
 
 @njit(cache=True, nogil=True)
-def _residual(
-    centre, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, tolerance_m
-):
-    """`DepthSamples.residual`."""
+def _residual(centre, axis, scene):
+    """`DepthSamples.residual`; the scene is `DepthSamples._scene`."""
+    rays, depth_m, inside, weight, radius_m, thickness_m, half_m, tolerance_m = scene
     missing, total, ahead = 0.0, 0.0, centre @ axis
     away = centre @ centre - ahead * ahead
     for i in range(len(rays)):
@@ -277,37 +257,19 @@ def _moved(step, centre, axes):
 
 
 @njit(cache=True, nogil=True)
-def _cost(
-    step, centre, axes, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, tolerance_m
-):
+def _cost(step, centre, axes, scene):
     place, axis = _moved(step, centre, axes)
-    return _residual(
-        place, axis, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, tolerance_m
-    )
+    return _residual(place, axis, scene)
 
 
 @njit(cache=True, nogil=True)
-def _simplex_search(
-    centre, axes, steps, rays, depth_m, inside, weight, radius_m, thickness_m, half_m, tolerance_m
-):
-    """Best five shifts and tilts, and their cost."""
+def _simplex_search(centre, axes, steps, scene):
+    """Return the five shifts and tilts of the least residual, and that residual."""
     corners, costs = np.zeros((6, 5)), np.zeros(6)
     for i in range(6):
         if i:
             corners[i, i - 1] = steps[i - 1]
-        costs[i] = _cost(
-            corners[i],
-            centre,
-            axes,
-            rays,
-            depth_m,
-            inside,
-            weight,
-            radius_m,
-            thickness_m,
-            half_m,
-            tolerance_m,
-        )
+        costs[i] = _cost(corners[i], centre, axes, scene)
     evaluations = 6
     while evaluations < MAX_EVALUATIONS:
         order = np.argsort(costs)
@@ -316,36 +278,12 @@ def _simplex_search(
             break
         middle = corners[:5].sum(axis=0) / 5
         tried = middle + (middle - corners[5])
-        cost = _cost(
-            tried,
-            centre,
-            axes,
-            rays,
-            depth_m,
-            inside,
-            weight,
-            radius_m,
-            thickness_m,
-            half_m,
-            tolerance_m,
-        )
+        cost = _cost(tried, centre, axes, scene)
         evaluations += 1
         if cost < costs[0] or cost >= costs[4]:  # further out, or back in on the better side
             factor = 2.0 if cost < costs[0] else (0.5 if cost < costs[5] else -0.5)
             other = middle + factor * (middle - corners[5])
-            other_cost = _cost(
-                other,
-                centre,
-                axes,
-                rays,
-                depth_m,
-                inside,
-                weight,
-                radius_m,
-                thickness_m,
-                half_m,
-                tolerance_m,
-            )
+            other_cost = _cost(other, centre, axes, scene)
             evaluations += 1
             if other_cost < cost:
                 tried, cost = other, other_cost
@@ -354,19 +292,7 @@ def _simplex_search(
             continue
         for i in range(1, 6):  # shrink towards the best
             corners[i] = 0.5 * (corners[0] + corners[i])
-            costs[i] = _cost(
-                corners[i],
-                centre,
-                axes,
-                rays,
-                depth_m,
-                inside,
-                weight,
-                radius_m,
-                thickness_m,
-                half_m,
-                tolerance_m,
-            )
+            costs[i] = _cost(corners[i], centre, axes, scene)
         evaluations += 5
     best = np.argmin(costs)
     return corners[best], costs[best]

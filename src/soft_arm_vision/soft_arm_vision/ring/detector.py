@@ -35,7 +35,7 @@ _LIBRARIES = ThreadpoolController()
 
 @dataclass(frozen=True)
 class Detection:
-    """What one frame showed.
+    """Result of one frame.
 
     Attributes:
         fit: Pose of the ring in the optical frame, or None.
@@ -81,7 +81,7 @@ class RingDetector:
         Args:
             colour: RGB, shape (h, w, 3), uint8.
             depth: Aligned depth, shape (h, w): uint16 millimetres or float metres.
-            intrinsics: Of both images.
+            intrinsics: Intrinsics of both images.
             expected_axis: Function of the centre [m] (3,) that gives the approximate axis (3,),
                 both in the optical frame; used for the
                 sign when no previous pose is known. None: the end that looks at the camera is taken
@@ -183,15 +183,13 @@ class RingDetector:
 
 
 def _explained(fit: RingFit) -> float:
-    """How much of the mask a fit explains, 0..2."""
+    """Return how much of the mask a fit explains, 0..2."""
     return fit.inlier_share + fit.edge_share
 
 
 def _refuse_far(fit: RingFit, cylinder: Cylinders) -> None:
-    apart_m, most_m = (
-        float(np.linalg.norm(fit.centre - cylinder.point[0])),
-        APART_M * cloud.noise_growth(fit.centre[2]),
-    )
+    apart_m = float(np.linalg.norm(fit.centre - cylinder.point[0]))
+    most_m = APART_M * cloud.noise_growth(fit.centre[2])
     if apart_m > most_m:
         raise FitRefused(
             f'bad fit: {1e3 * apart_m:.1f} mm from where depth alone shows the ring, '

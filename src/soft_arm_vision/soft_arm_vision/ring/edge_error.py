@@ -29,10 +29,9 @@ ROUNDING_PX2 = 1.0 / 12.0  # variance of one pixel's rounding
 STRETCH_PX = 50.0  # over which a mask goes wrong alike
 ALL_ROUND_SHARE = 0.2  # of the slow part's variance that is alike all round
 SIZES_PX = 0.05 * 2.0 ** np.arange(7)  # of the slow part that are thought possible: 0.05 .. 3.2
-USUAL_SIZE_PX, SIZE_SPREAD = (
-    0.6,
-    np.log(2.0),
-)  # log-normal: two masks in three are within a factor of two
+# The distribution is log-normal: two masks in three are within a factor of two.
+USUAL_SIZE_PX = 0.6
+SIZE_SPREAD = np.log(2.0)
 # Error of arm-adjacent edges; one such part is common to all of them, another to a stretch of them.
 ARM_ADJACENT_PX = 2.0
 TAIL_CUT = 4.7  # Tukey's, in standard deviations; a narrower one would hold a pose where it is
@@ -45,10 +44,10 @@ class EdgePosterior:
     """Step and covariance of the unknowns, averaged over the sizes of the slow error.
 
     Attributes:
-        step: Shape (5,).
-        covariance: Shape (5, 5).
+        step: Step of the unknowns, shape (5,).
+        covariance: Covariance of the unknowns, shape (5, 5).
         size_px: Mean size of the slow error.
-        log_evidence: Of everything that is known, up to a constant.
+        log_evidence: Logarithm of the evidence of all data, up to a constant.
     """
 
     step: np.ndarray
@@ -67,17 +66,17 @@ def edge_posterior(
     jacobian: np.ndarray,
     weight: np.ndarray,
 ) -> EdgePosterior:
-    """Unknowns from what is known without the outline and from the outline's residuals.
+    """Estimate the unknowns from the wall's normal equations and from the outline's residuals.
 
     Args:
         hessian, gradient: Normal equations of the wall, (5, 5) and (5,); they hold no information
             on the third unknown.
         pixels: Edge points, shape (n, 2).
-        normals: Of the outline in the picture, outwards, shape (n, 2).
+        normals: Outward normals of the outline in the image, shape (n, 2).
         arm_adjacent: Where the arm is beside the edge, shape (n,), bool.
-        residual_px: Outside positive, shape (n,).
+        residual_px: Distances from the outline, positive outside, shape (n,).
         jacobian: Derivative of the model's edge by the unknowns [px], shape (n, 5).
-        weight: 0..1, shape (n,).
+        weight: Weights of the points, 0..1, shape (n,).
     """
     posterior = _posterior(
         hessian,
@@ -94,7 +93,7 @@ def edge_posterior(
 
 @njit(cache=True, nogil=True)
 def _posterior(hessian, gradient, pixels, normals, arm_adjacent, residual_px, jacobian, weight):
-    """What `EdgePosterior` holds."""
+    """Return the values of `EdgePosterior`."""
     cell_px = CELL_PX * max(1.0, len(pixels) / MANY_POINTS)
     place, side, beside_arm, rows, residual, total, scatter, lost = _cells(
         cell_px, pixels, normals, arm_adjacent, residual_px, jacobian, weight
@@ -117,9 +116,8 @@ def _posterior(hessian, gradient, pixels, normals, arm_adjacent, residual_px, ja
         fast[i, i] += max(scatter, ROUNDING_PX2) / max(total[i], 1.0)
     white = np.linalg.inv(np.linalg.cholesky(fast))
     values, vectors = np.linalg.eigh(white @ slow @ white.T)
-    data = vectors.T @ (
-        white @ np.column_stack((rows, residual))
-    )  # independent of each other, with variances that are known
+    # In this basis the errors are independent of each other, and their variances are known.
+    data = vectors.T @ (white @ np.column_stack((rows, residual)))
     # a rejected point costs as much as a bad one that is kept; residuals that scatter more are less
     # likely each
     outside = (REJECTED**2 * lost + np.log(max(scatter, ROUNDING_PX2) / ROUNDING_PX2)) * count
@@ -157,7 +155,7 @@ def _posterior(hessian, gradient, pixels, normals, arm_adjacent, residual_px, ja
 
 @njit(cache=True, nogil=True)
 def _cells(cell_px, pixels, normals, arm_adjacent, residual_px, jacobian, weight):
-    """Cells of one side, of edges all beside the arm or none.
+    """Average the edge points over cells, each of one side and beside the arm or not.
 
     Returns:
         Means of place, side (a unit vector), whether beside the arm, Jacobian and residual; the
@@ -169,10 +167,8 @@ def _cells(cell_px, pixels, normals, arm_adjacent, residual_px, jacobian, weight
     key = np.empty(len(used), np.int64)
     for k, i in enumerate(used):
         quadrant = int(np.arctan2(normals[i, 1], normals[i, 0]) * (2 / np.pi) + 0.5) % 4
-        cell_u, cell_v = (
-            int((pixels[i, 0] - least[0]) / cell_px),
-            int((pixels[i, 1] - least[1]) / cell_px),
-        )
+        cell_u = int((pixels[i, 0] - least[0]) / cell_px)
+        cell_v = int((pixels[i, 1] - least[1]) / cell_px)
         key[k] = ((cell_u * 10_000 + cell_v) * 4 + quadrant) * 2 + arm_adjacent[i]
     order = np.argsort(key)
     owner, count = np.empty(len(used), np.int64), 0
@@ -181,10 +177,9 @@ def _cells(cell_px, pixels, normals, arm_adjacent, residual_px, jacobian, weight
             count += 1
         owner[order[k]] = count
     count += 1
-    total, means = (
-        np.zeros(count),
-        np.zeros((count, 11)),
-    )  # place, side, whether beside the arm, Jacobian, residual
+    # Columns: place, side, whether beside the arm, Jacobian, residual.
+    total = np.zeros(count)
+    means = np.zeros((count, 11))
     for k, i in enumerate(used):
         cell, w = owner[k], weight[i]
         total[cell] += w

@@ -13,9 +13,8 @@ from soft_arm_vision.ring.outline import Outline, OutlineResidual, outline_resid
 from soft_arm_vision.ring.wall import MIN_INLIER_SHARE, MIN_POINTS, RingWall
 
 START_POINTS, START_EDGES = 500, 150  # are enough to follow
-EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (
-    1.5,
-)  # Tukey's cut, step by step, depth alone at first; ends when converged
+# Tukey's cut at each step; the first steps use depth alone. The fit ends when it has converged.
+EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)
 BELIEVED_SIGMA_PX = 0.3  # of an edge point while the outline is followed
 MASK_BIAS_SIGMA_PX, MAX_MASK_BIAS_PX = 1.0, 2.0  # of all of them together meanwhile
 ARM_ADJACENT_WEIGHT = 0.1  # of one beside the arm meanwhile
@@ -50,12 +49,12 @@ class RingFit:
     """A ring's pose in the camera's optical frame.
 
     Attributes:
-        centre: [m], shape (3,).
+        centre: Centre of the ring [m], shape (3,).
         axis: Unit vector, shape (3,).
-        covariance: Of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6).
-        inlier_share: Of the cloud's points.
-        edge_share: Of the outline's points that the ring's outline explains; 0 without an outline.
-        depth_sigma_m: Noise of depth found in the residuals [m].
+        covariance: Covariance of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6).
+        inlier_share: Share of the cloud's points that lie on the wall.
+        edge_share: Share of the outline's points that the ring's outline explains; 0 without an
+            outline.
     """
 
     centre: np.ndarray
@@ -63,7 +62,6 @@ class RingFit:
     covariance: np.ndarray
     inlier_share: float
     edge_share: float
-    depth_sigma_m: float
 
 
 def fit_ring(
@@ -72,11 +70,10 @@ def fit_ring(
     """Refine a cylinder to the ring's pose.
 
     Args:
-        points: Of the ring's mask [m] in the optical frame, shape (n, 3), about one for each cell
-            of `cloud.CELL_PX`; outliers are
-            tolerated.
+        points: Points of the ring's mask [m] in the optical frame, shape (n, 3), about one for
+            each cell of `cloud.CELL_PX`; outliers are tolerated.
         start: One cylinder near the ring, of the ring's radius.
-        ring: Its radius, height and thickness.
+        ring: Radius, height and thickness of the ring.
         pixel: Size of a pixel in normalised coordinates; with the correlation of the noise it
             determines the information in the points.
         outline: Edge points of the mask.
@@ -138,14 +135,12 @@ def fit_ring(
             f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, '
             f'{1e3 * MAX_SIGMA_M:.1f} mm is allowed'
         )
-    return RingFit(
-        state.centre, state.axis, covariance, wall.inlier_share, state.edge_share, wall.sigma_m
-    )
+    return RingFit(state.centre, state.axis, covariance, wall.inlier_share, state.edge_share)
 
 
 @dataclass(frozen=True)
 class _State:
-    """Where a descent has come to, with the frame and the covariance (5, 5) of its last step."""
+    """State of a descent, with the frame and the covariance (5, 5) of its last step."""
 
     centre: np.ndarray
     axis: np.ndarray
@@ -165,7 +160,7 @@ class _Problem:
     def descend(
         self, centre: np.ndarray, axis: np.ndarray, cuts_px: tuple[float | None, ...]
     ) -> _State:
-        """Gauss-Newton, one step for each of the cuts or until it is still at the last one."""
+        """Descend by Gauss-Newton steps, one for each cut, until convergence at the last cut."""
         for cut_px in cuts_px:
             axes = *perpendiculars(axis), axis
             hessian, gradient = self._wall.terms(centre, axes, roughly=self._thinned is not None)
@@ -180,13 +175,10 @@ class _Problem:
                     information = weight * (
                         len(self._outline.rays) / len(weight) / BELIEVED_SIGMA_PX**2
                     )
-                    known, alike = (
-                        jacobian.T * information,
-                        1 / (information.sum() + 1 / MASK_BIAS_SIGMA_PX**2),
-                    )
-                    every = known.sum(
-                        axis=1
-                    )  # what they say alike may be the mask's error: too fat or too thin all round
+                    known = jacobian.T * information
+                    alike = 1 / (information.sum() + 1 / MASK_BIAS_SIGMA_PX**2)
+                    # What all edges say alike may be an error of the mask: too wide or too narrow.
+                    every = known.sum(axis=1)
                     hessian = hessian + known @ jacobian - alike * np.outer(every, every)
                     gradient = (
                         gradient + known @ residual_px - alike * (information @ residual_px) * every
@@ -203,7 +195,7 @@ class _Problem:
         return _State(centre, axis, axes, covariance, edge_share)
 
     def weigh(self, outline: Outline, state: _State, steps: int = FINAL_STEPS) -> _State:
-        """Steps in which the outline's errors are related and their size is found."""
+        """Descend with correlated errors of the outline, whose size is estimated."""
         centre, axis, cut_px = state.centre, state.axis, FIRST_CUT_PX
         for _ in range(steps):
             axes = *perpendiculars(axis), axis
@@ -215,10 +207,8 @@ class _Problem:
             normals = edge.gradient[:, :2] / np.linalg.norm(
                 edge.gradient[:, :2], axis=1, keepdims=True
             )
-            pixels, arm_adjacent = (
-                outline.rays / outline.pixel,
-                outline.arm_adjacent,
-            )
+            pixels = outline.rays / outline.pixel
+            arm_adjacent = outline.arm_adjacent
             found = edge_posterior(
                 hessian, gradient, pixels, normals, arm_adjacent, residual_px, jacobian, weight
             )
@@ -235,8 +225,8 @@ class _Problem:
     def resolve_two_fold_ambiguity(self, outline: Outline, state: _State) -> _State:
         """Compare this pose with those that look alike when an end of the ring is seen edge-on.
 
-        There the outline folds: an end turned a little to the camera looks like one turned away as
-        much, and a descent stays in one.
+        There the outline is ambiguous: an end turned a little towards the camera looks like one
+        turned away as much, and a descent stays at one of the two.
         """
         ray, found = state.centre / np.linalg.norm(state.centre), [state]
         sine = state.axis @ ray
@@ -276,7 +266,7 @@ class _Problem:
 
 
 def _moved(centre: np.ndarray, axes: Axes, step: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Centre and axis after a step of the five unknowns, and whether that was next to nothing."""
+    """Return centre and axis after a step of the five unknowns, and whether it has converged."""
     axis = axes[2] + step[3:] @ np.array(axes[:2])
     still = np.abs(step[:3]).max() < CONVERGED_M and np.abs(step[3:]).max() < CONVERGED_RAD
     return centre + step[:3] @ np.array(axes), axis / np.linalg.norm(axis), bool(still)

@@ -19,32 +19,28 @@ def refine(
     trust_per_px: float = TRUST_PER_PX,
     lost_px: float = 0.0,
 ) -> tuple[np.ndarray, int, int]:
-    """Refined mask.
+    """Refine a mask.
 
     Args:
         mask: Coarse mask, shape (h, w), bool.
-        row, column: Its first pixel in the picture.
-        rgb: The whole picture, uint8.
+        row, column: First pixel of the mask in the image.
+        rgb: The whole image, uint8.
         trust_per_px: Log odds by which a pixel belongs to the side of the coarse edge it is on.
-        lost_px: How far inside the true edge the coarse one usually lies.
+        lost_px: Usual distance of the coarse edge inside the true one.
 
     Returns:
-        Mask and its first row and column; the coarse one where the colours do not tell.
+        The mask with its first row and column; the coarse mask where the colours are not distinct.
     """
     height, width = rgb.shape[:2]
     top, left = max(row - MARGIN_PX, 0), max(column - MARGIN_PX, 0)
-    bottom, right = (
-        min(row + mask.shape[0] + MARGIN_PX, height),
-        min(column + mask.shape[1] + MARGIN_PX, width),
-    )
+    bottom = min(row + mask.shape[0] + MARGIN_PX, height)
+    right = min(column + mask.shape[1] + MARGIN_PX, width)
     coarse = np.zeros((bottom - top, right - left), np.uint8)
     coarse[row - top : row - top + mask.shape[0], column - left : column - left + mask.shape[1]] = (
         mask
     )
-    inside, outside = (
-        cv2.distanceTransform(coarse, cv2.DIST_L2, 3),
-        cv2.distanceTransform(1 - coarse, cv2.DIST_L2, 3),
-    )
+    inside = cv2.distanceTransform(coarse, cv2.DIST_L2, 3)
+    outside = cv2.distanceTransform(1 - coarse, cv2.DIST_L2, 3)
     signed = np.where(coarse > 0, inside - 0.5, 0.5 - outside) + lost_px
     window = cv2.GaussianBlur(rgb[top:bottom, left:right], (3, 3), 0)
     code = _colour_code(window)
@@ -70,7 +66,7 @@ def refine(
 
 
 def _colour_code(rgb: np.ndarray) -> np.ndarray:
-    """Bin of each pixel's colour without its brightness, (h, w) int."""
+    """Return the bin of each pixel's colour, without its brightness, (h, w) int."""
     values = rgb.astype(np.float32) + 8.0  # dark pixels have no colour
     total = values.sum(axis=2)
     red, green = values[..., 0] / total, values[..., 1] / total
@@ -80,6 +76,6 @@ def _colour_code(rgb: np.ndarray) -> np.ndarray:
 
 
 def _histogram(code: np.ndarray) -> np.ndarray:
-    """Smoothed share of each bin."""
+    """Return the smoothed share of each bin."""
     counts = np.bincount(code, minlength=BINS * BINS).reshape(BINS, BINS).astype(np.float32)
     return (cv2.GaussianBlur(counts, (0, 0), 0.8) / counts.sum()).ravel()

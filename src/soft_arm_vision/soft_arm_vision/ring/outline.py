@@ -1,4 +1,4 @@
-"""The ring's outline in the picture against the outline of a solid cylinder.
+"""Compare the ring's outline in the image with the outline of a solid cylinder.
 
 A ring is hollow but its outer outline is that of the solid cylinder, the convex hull of both
 projected rims. Depth locates the wall; the outline locates the rims, from which the centre along
@@ -25,9 +25,8 @@ OCCLUDER_GAP_M = 0.015
 FREE_GAP_M = 0.008
 ARM_ADJACENT_GAP_M = 0.1  # the arm begins less than this behind the edge
 _ANGLES = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-_RIM = (
-    np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5
-)  # polygon of the circle's mean radius
+# Polygon whose mean radius is that of the circle.
+_RIM = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Outline:
     pixel: float
 
     def thinned(self, points: int) -> 'Outline':
-        """About so many of its points, evenly spread."""
+        """Return an outline of about so many of the points, evenly spread."""
         step = max(1, len(self.rays) // points)
         return Outline(
             np.ascontiguousarray(self.rays[::step]),
@@ -56,11 +55,11 @@ class Outline:
 
 @dataclass(frozen=True)
 class OutlineResidual:
-    """How far edge points lie from the model's edges.
+    """Distances of edge points from the model's edges.
 
     Attributes:
-        distance: Signed, outside positive, in normalised coordinates, shape (n,).
-        contact: The model's point that belongs to each [m], shape (n, 3).
+        distance: Signed distances, positive outside, in normalised coordinates, shape (n,).
+        contact: Point of the model that belongs to each edge point [m], shape (n, 3).
         gradient: Derivative of the model edge's advance by that point [1/m], shape (n, 3).
     """
 
@@ -74,8 +73,8 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
 
     An edge lies half-way between the last pixel of the mask and the next one.
 
-    Edges on the window's border, and edges where something nearer begins (an occluder), are not the
-    ring's own and are left out.
+    Edges on the window's border, and edges where a nearer object (an occluder) begins, are not
+    those of the ring and are left out.
 
     Args:
         mask: Shape (h, w), bool, in a window with some room around it.
@@ -112,12 +111,12 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def outline_of(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics) -> Outline:
-    """Outline of an candidate's mask, see `mask_edges`.
+    """Return the outline of a candidate's mask; see `mask_edges`.
 
     Args:
         candidate: The candidate.
-        depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
-        intrinsics: Of the picture.
+        depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
+        intrinsics: Intrinsics of the image.
     """
     rows, columns = candidate.widened(FREE_PX[-1] + 1, depth_m.shape)
     edges, arm_adjacent = mask_edges(candidate.mask_in(rows, columns), depth_m[rows, columns])
@@ -129,7 +128,7 @@ def outline_of(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics
 
 
 def rim_points(centre: np.ndarray, axis: np.ndarray, radius_m: float) -> np.ndarray:
-    """Corners [m] of a polygon as good as the circle about an axis, shape (RIM_POINTS, 3)."""
+    """Return corners [m] of a polygon that approximates a circle, shape (RIM_POINTS, 3)."""
     e1, e2 = perpendiculars(axis)
     return centre + radius_m * (_RIM[0][:, None] * e1 + _RIM[1][:, None] * e2)
 
@@ -142,7 +141,7 @@ def outline_residual(
     height_m: float,
     thickness_m: float,
 ) -> OutlineResidual:
-    """Distances of the edge points from the ring's edges in the picture.
+    """Return the distances of the edge points from the ring's edges in the image.
 
     Where the arm leaves the ring towards the camera it hides the far rim; the mask then ends at the
     inner edge of the near one. Edge points with the arm beside them are therefore not compared with
@@ -150,11 +149,11 @@ def outline_residual(
 
     Args:
         outline: Edge points.
-        centre: Of the ring [m] in the optical frame, shape (3,).
+        centre: Centre of the ring [m] in the optical frame, shape (3,).
         axis: Unit vector, shape (3,).
         radius_m: Outer radius.
         height_m: Height.
-        thickness_m: Of the wall.
+        thickness_m: Thickness of the wall.
     """
     rim, half = rim_points(centre, axis, radius_m), 0.5 * height_m * axis
     rims = np.concatenate([rim + half, rim - half])
@@ -174,10 +173,8 @@ def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
     """
     count = len(hull)
     start, end = np.empty((count + RIM_POINTS, 3)), np.empty((count + RIM_POINTS, 3))
-    never_arm_adjacent, only_arm_adjacent = (
-        np.zeros(count + RIM_POINTS, np.bool_),
-        np.zeros(count + RIM_POINTS, np.bool_),
-    )
+    never_arm_adjacent = np.zeros(count + RIM_POINTS, np.bool_)
+    only_arm_adjacent = np.zeros(count + RIM_POINTS, np.bool_)
     which = -1  # end that the camera looks into
     for side in range(2):
         towards = half_height_m + (centre @ axis) * (1 - 2 * side)
@@ -206,23 +203,19 @@ def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
 def _distances(rays, arm_adjacent, inside, start, end, never_arm_adjacent, only_arm_adjacent):
     """Compare every point with the nearest admissible piece; see `OutlineResidual`."""
     pieces = len(start)
-    u0, v0, along_u, along_v, length = (
-        np.empty(pieces),
-        np.empty(pieces),
-        np.empty(pieces),
-        np.empty(pieces),
-        np.empty(pieces),
-    )
+    u0 = np.empty(pieces)
+    v0 = np.empty(pieces)
+    along_u = np.empty(pieces)
+    along_v = np.empty(pieces)
+    length = np.empty(pieces)
     for j in range(pieces):
         u0[j], v0[j] = start[j, 0] / start[j, 2], start[j, 1] / start[j, 2]
         du, dv = end[j, 0] / end[j, 2] - u0[j], end[j, 1] / end[j, 2] - v0[j]
         length[j] = max(np.sqrt(du * du + dv * dv), 1e-12)
         along_u[j], along_v[j] = du / length[j], dv / length[j]
-    distance, contact, gradient = (
-        np.empty(len(rays)),
-        np.empty((len(rays), 3)),
-        np.empty((len(rays), 3)),
-    )
+    distance = np.empty(len(rays))
+    contact = np.empty((len(rays), 3))
+    gradient = np.empty((len(rays), 3))
     for i in range(len(rays)):
         least, j, foot = np.inf, 0, 0.0
         for k in range(pieces):
@@ -241,9 +234,8 @@ def _distances(rays, arm_adjacent, inside, start, end, never_arm_adjacent, only_
         normal_u, normal_v = outwards * along_v[j], -outwards * along_u[j]
         distance[i] = normal_u * (rays[i, 0] - u0[j]) + normal_v * (rays[i, 1] - v0[j])
         share = foot / length[j]
-        share = (
-            share * start[j, 2] / (end[j, 2] * (1 - share) + share * start[j, 2])
-        )  # from the picture to the edge in space
+        # From the share along the edge in the image to the share along the edge in space.
+        share = share * start[j, 2] / (end[j, 2] * (1 - share) + share * start[j, 2])
         for k in range(3):
             contact[i, k] = start[j, k] + share * (end[j, k] - start[j, k])
         z = contact[i, 2]

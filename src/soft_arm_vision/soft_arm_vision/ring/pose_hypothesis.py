@@ -31,10 +31,9 @@ RADIAL_TOLERANCE_M = (
     4e-3  # at the reference depth; grows with the square of depth, as the sensor's noise does
 )
 MIN_POINTS = 30
-WELL_EXPLAINED, HARDLY_EXPLAINED = (
-    0.2,
-    0.3,
-)  # share of faults below which no other pose is tried, above which RANSAC is tried again
+# Share of faults below which no other pose is tried, and above which RANSAC is tried again.
+WELL_EXPLAINED = 0.2
+HARDLY_EXPLAINED = 0.3
 REFINED_VIOLATION = 0.03  # share of free_space_violation rays above which a pose is sought again
 HOPELESS = 1.0  # share of faults above which it is not
 UNCERTAIN_VIOLATION = (
@@ -115,7 +114,7 @@ class _Pose(NamedTuple):
         return self.residual + self.free_space_violation
 
     def good(self, enough: float) -> bool:
-        """Whether what can be seen of it has fewer faults than this."""
+        """Return whether the visible part has a smaller share of faults than this."""
         seen = (
             self.free.residual(self.centre, self.axis)
             if self.occluded_fraction < MOSTLY_OCCLUDED
@@ -132,15 +131,15 @@ def find_pose_hypothesis(
     ring: Ring,
     rng: np.random.Generator,
 ) -> PoseHypothesis | None:
-    """Ring in the depth of a find, or None where there is no wall of its radius near enough.
+    """Find the ring in the depth of a candidate; None without a near wall of its radius.
 
     Args:
-        candidate: The find.
-        colour: The whole picture, RGB, shape (h, w, 3), uint8.
-        depth_m: Its depth [m], 0 where there is none, shape (h, w).
-        intrinsics: Of the picture.
-        ring: Its size.
-        rng: Random numbers.
+        candidate: The candidate.
+        colour: The whole image, RGB, shape (h, w, 3), uint8.
+        depth_m: Depth of the image [m], 0 where there is none, shape (h, w).
+        intrinsics: Intrinsics of the image.
+        ring: Size of the ring.
+        rng: Random number generator.
     """
     rays = sample_depth(candidate, depth_m, intrinsics, ring)
     if rays is None:
@@ -225,7 +224,7 @@ def _judged(
     depth_m: np.ndarray,
     intrinsics: Intrinsics,
 ) -> _Pose | None:
-    """The pose, or None out of view."""
+    """Return the pose with its evidence; None if it is out of view."""
     if centre[2] <= 0 or depth_m[_window(centre, depth_m.shape, intrinsics, rays.ring)].size == 0:
         return None
     free_space_violation, visible_fraction = _rays_that_end_there(
@@ -280,7 +279,7 @@ def _every_point(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsi
 
 
 def _walls(points: np.ndarray, ring: Ring) -> list[tuple[float, np.ndarray]]:
-    """Radius, and the point from which a wall of it is seen from outside.
+    """Yield radii of walls, each with the point from which such a wall is seen from outside.
 
     Of a ring seen from near its axis there is little but the far wall's inside: a near wall seen
     from behind.
@@ -322,7 +321,7 @@ def _wall(
 
 
 def _bounds(centre: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int, int, int, int]:
-    """First and last row and column that a ring there may reach, in the picture or not."""
+    """Return the first and last row and column that a ring may reach, even outside the image."""
     reach = 1.1 * np.hypot(ring.radius_m, ring.height_m / 2) / centre[2]
     around = np.array([(x, y) for x in (-reach, 0, reach) for y in (-reach, 0, reach)])
     pixels = intrinsics.pixels(centre[:2] / centre[2] + around)
@@ -333,12 +332,10 @@ def _bounds(centre: np.ndarray, intrinsics: Intrinsics, ring: Ring) -> tuple[int
 def _window(
     centre: np.ndarray, shape: tuple[int, int], intrinsics: Intrinsics, ring: Ring
 ) -> tuple[slice, slice]:
-    """Rows and columns of the picture that a ring there may reach."""
+    """Return the rows and columns of the image that a ring in this pose may reach."""
     top, bottom, left, right = _bounds(centre, intrinsics, ring)
-    (top, bottom), (left, right) = (
-        np.clip((top, bottom), 0, shape[0]),
-        np.clip((left, right), 0, shape[1]),
-    )
+    top, bottom = np.clip((top, bottom), 0, shape[0])
+    left, right = np.clip((left, right), 0, shape[1])
     return slice(int(top), int(bottom)), slice(int(left), int(right))
 
 

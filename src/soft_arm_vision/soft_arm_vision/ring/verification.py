@@ -32,11 +32,11 @@ BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0), (N
 
 @dataclass(frozen=True)
 class Verifier:
-    """Coefficients of a find's log odds, each for a unit of its term.
+    """Coefficients of the log odds of a candidate, each for a unit of its term.
 
     Attributes:
-        constant: Of every find.
-        score: Of the score's log odds.
+        constant: Constant term.
+        score: Coefficient of the log odds of the segmenter's score.
         residual, free_space_violation, visible_fraction, flatness, occluded_fraction,
             contour_support: See `PoseHypothesis`.
     """
@@ -51,7 +51,7 @@ class Verifier:
     contour_support: float
 
     def accepts(self, score: float, hypothesis: PoseHypothesis) -> bool:
-        """Whether a find of this score is a ring if it has a ring's pose."""
+        """Return whether a candidate of this score is a ring, given that it has the pose of one."""
         return (
             hypothesis.visible_fraction >= MIN_VISIBLE_FRACTION
             and hypothesis.longer_cylinder_gain <= MAX_LONGER_CYLINDER_GAIN
@@ -83,12 +83,12 @@ class Verifier:
 
 
 def shipped_verifier() -> Verifier:
-    """Those that came with the shipped network."""
+    """Return the verifier of the shipped network."""
     return Verifier(**json.loads(SHIPPED_METADATA.read_text())['verifier'])
 
 
 def accepted_without_pose(verification_score: float, refusal: Exception) -> bool:
-    """Whether a find of these log odds is still taken for a ring when its pose was refused."""
+    """Return whether these log odds make a candidate a ring although its pose was refused."""
     return verification_score >= (
         MIN_SCORE_UNDERCONSTRAINED
         if isinstance(refusal, Underconstrained)
@@ -97,13 +97,13 @@ def accepted_without_pose(verification_score: float, refusal: Exception) -> bool
 
 
 def fit_verifier(finds: Iterable[tuple[float, PoseHypothesis, bool]]) -> Verifier:
-    """Logistic regression.
+    """Fit a verifier by logistic regression.
 
     Args:
-        finds: Score and hypothesis of each find, and whether it is a ring.
+        finds: Score and hypothesis of each candidate, and whether it is a ring.
 
     Raises:
-        VisionError: If they are all rings, or none is.
+        VisionError: If all candidates are rings, or none is.
     """
     finds = list(finds)
     rings = sum(is_ring for _, _, is_ring in finds)

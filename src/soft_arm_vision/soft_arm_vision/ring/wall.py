@@ -1,4 +1,4 @@
-"""Points of depth against the wall of a ring, with noise that is alike over some pixels."""
+"""Fit the points of depth to the wall of a ring, with noise that is correlated over some pixels."""
 
 # mypy: disable-error-code="no-untyped-def"
 # Numba infers the types of the compiled functions.
@@ -22,17 +22,16 @@ MAX_FITTED = 0.6
 CUT_SIGMAS = 4.0  # Tukey's
 MIN_POINTS = 60
 MIN_INLIER_SHARE = 0.4
-RELATED_CELLS = (
-    4 * np.pi * (CORRELATION_PX / GRID_PX) ** 2
-)  # sum of a cell's correlations with all around it
+# Sum of a cell's correlations with all cells around it.
+RELATED_CELLS = 4 * np.pi * (CORRELATION_PX / GRID_PX) ** 2
 _KNOWN = np.ix_((0, 1, 3, 4), (0, 1, 3, 4))
 
 
 class RingWall:
-    """The points against the ring's wall, outside on the near side and inside on the far one.
+    """Points on the ring's wall: its outside on the near side, and its inside on the far side.
 
     Args:
-        points: Shape (n, 3) [m].
+        points: Points of depth, shape (n, 3) [m].
         ring: The ring.
         pixel: Size of a pixel in normalised coordinates (x/z).
     """
@@ -40,9 +39,8 @@ class RingWall:
     def __init__(self, points: np.ndarray, ring: Ring, pixel: float):
         self._points, self._ring = points, ring
         self._rays = points / np.linalg.norm(points, axis=1, keepdims=True)
-        self._spread = (
-            np.square(points[:, 2] / REFERENCE_DEPTH_M) / self._rays[:, 2]
-        )  # depth is off by sigma, a point along its ray
+        # An error of depth by sigma moves a point along its ray.
+        self._spread = np.square(points[:, 2] / REFERENCE_DEPTH_M) / self._rays[:, 2]
         cell = np.rint(points[:, :2] / points[:, 2:] / (GRID_PX * pixel)).astype(int)
         cell -= cell.min(axis=0)
         margin = int(4 * CORRELATION_PX / GRID_PX) + 1
@@ -58,14 +56,14 @@ class RingWall:
         The unknowns are two shifts across the axis, one along it and two tilts.
 
         Points are weighed as if they were independent; the normal matrix is the inverse of the
-        covariance that the solution then has, H^-1 M H^-1 with M = sum over pairs of J_i J_j /
+        covariance of the solution, H^-1 M H^-1 with M = sum over pairs of J_i J_j /
         (sigma_i sigma_j) times their correlation. A Gaussian correlation is a Gaussian kernel
         folded with itself, so that M is the square of the smoothed picture of J / sigma.
 
         Args:
             centre, axes: Centre [m] (3,) and three orthogonal unit vectors, the last of which is
                 the axis.
-            roughly: Take M for the one of a large even surface, which is as good for a step.
+            roughly: Use M of a large even surface, which is good enough for a step.
         """
         rows, residual, weight, noise, matrix, gradient, _ = normal_equations(
             self._points, np.asarray(centre, float), *np.array(axes), self._ring.radius_m,
@@ -81,10 +79,8 @@ class RingWall:
         independent, pull = matrix[:4, :4] / self.sigma_m**2, gradient[:4] / self.sigma_m**2
         hessian, gradient = np.zeros((5, 5)), np.zeros(5)
         if roughly:
-            hessian[_KNOWN], gradient[[0, 1, 3, 4]] = (
-                independent / RELATED_CELLS,
-                pull / RELATED_CELLS,
-            )
+            hessian[_KNOWN] = independent / RELATED_CELLS
+            gradient[[0, 1, 3, 4]] = pull / RELATED_CELLS
             return hessian, gradient
         weighted = rows * (weight / np.square(sigma))[:, None]
         steepness, spread = _influence(residual / sigma, weight, CUT_SIGMAS)
@@ -97,9 +93,8 @@ class RingWall:
         related = RELATED_CELLS * spread * smooth.T @ smooth
         related += 1e-9 * np.diag(np.diag(related))
         independent += 1e-9 * np.diag(np.diag(independent))
-        fitted = min(
-            np.trace(np.linalg.solve(independent, related)) / weight.sum(), MAX_FITTED
-        )  # share of the noise that the pose hides
+        # Share of the noise that the fitted pose hides.
+        fitted = min(np.trace(np.linalg.solve(independent, related)) / weight.sum(), MAX_FITTED)
         turn = (1 - fitted) * np.linalg.solve(related, steepness * independent)
         hessian[_KNOWN], gradient[[0, 1, 3, 4]] = steepness * independent @ turn, turn.T @ pull
         return hessian, gradient
@@ -147,7 +142,7 @@ def _influence(deviation: np.ndarray, weight: np.ndarray, cut: float) -> tuple[f
 
 @njit(cache=True, nogil=True)
 def _summed(cell, weighted, sigma, cells):
-    """Sum over each cell of the rows by their noise, shape (cells, 4)."""
+    """Return the sum over each cell of the rows over their noise, shape (cells, 4)."""
     picture = np.zeros((cells, 4))
     for i in range(len(cell)):
         for k in range(4):

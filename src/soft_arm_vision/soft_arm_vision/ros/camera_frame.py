@@ -1,4 +1,4 @@
-"""Hangs the camera's own tree of frames into the arm's base frame."""
+"""Attach the camera's own tree of frames to the arm's base frame."""
 
 import numpy as np
 from rclpy.node import Node
@@ -12,8 +12,8 @@ from soft_arm_vision.ros.conversions import transform_message
 class CameraFrame:
     """Publish base -> camera root on /tf_static so that the optical frame fits the extrinsics.
 
-    The camera publishes root -> optical itself; a frame has one parent only, so the root is the one
-    that is placed. It is done once, as soon as the camera's frames are known.
+    The camera publishes root -> optical itself. A frame has one parent only, so that the root must
+    be placed. The transform is published once, as soon as the frames of the camera are known.
     """
 
     def __init__(

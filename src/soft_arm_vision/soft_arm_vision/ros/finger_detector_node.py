@@ -9,24 +9,20 @@ someone listens. When lines are hidden nothing is published, and /diagnostics sa
 from dataclasses import dataclass
 
 import numpy as np
-from cv_bridge import CvBridge
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from soft_arm_description.robot import load_robot
-from soft_arm_node_kit import diagnostics, parameters, qos, runner
-from soft_arm_node_kit.node import Node
+from soft_arm_node_kit import parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter
 from soft_arm_vision.clouds.cloud import check_images
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger.angles import FingerEstimator, draw_lines
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ros import conversions
-from soft_arm_vision.ros.detector_status import detector_status
-from soft_arm_vision.ros.newest_pair import NewestPair
+from soft_arm_vision.ros.detector_node import DetectorNode
 
 NO_CAMERA = Intrinsics(1, 1, 1.0, 1.0, 0.0, 0.0)
-SAY_EVERY_S = 5.0
-MEMORY = 0.99  # of the plane of the finger's side, for each picture: some seconds
+MEMORY = 0.99  # weight of earlier pictures in the plane of the finger's side: some seconds
 
 
 @dataclass(frozen=True)
@@ -42,55 +38,32 @@ class FingerDetectorParameters:
     )
 
 
-class FingerDetectorNode(Node):
-    """Stores the newest pair of images; a thread of its own measures the finger in it."""
+class FingerDetectorNode(DetectorNode):
+    """Measures the bends of the finger's pieces in the newest pair of images."""
 
     def __init__(self):
         super().__init__('finger_detector')
         given = parameters.declare(self, FingerDetectorParameters)
-        self._robot, self._side, self._stale_s = (
-            load_robot(given.robot),
-            given.camera_side,
-            given.stale_s,
-        )
-        FingerEstimator(
-            self._robot, NO_CAMERA, self._side
-        )  # refuses bad parameters now, not with the first picture
-        self._bridge, self._estimator, self._trouble = CvBridge(), None, 'no camera info yet'
-        self._found, self._frames = diagnostics.RateMeter(), diagnostics.RateMeter()
+        self._robot, self._side = load_robot(given.robot), given.camera_side
+        # Refuse bad parameters now, not with the first picture.
+        FingerEstimator(self._robot, NO_CAMERA, self._side)
+        self._estimator: FingerEstimator | None = None
         self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
-        self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
-        self._reporter = diagnostics.Reporter(self, given.robot, self._status)
-        self._pair = NewestPair(self._on_pair)
-        self.create_subscription(CameraInfo, 'color/camera_info', self._on_info, qos.SENSOR)
-        self.create_subscription(Image, 'color/image_raw', self._pair.put_colour, qos.SENSOR)
-        self.create_subscription(
-            Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth, qos.SENSOR
-        )
-
-    def destroy_node(self):
-        """Stop the thread, then the node."""
-        self._pair.close()
-        super().destroy_node()
+        self.start(self._on_info, self._on_pair, 'finger', given.stale_s, given.robot)
 
     def _on_info(self, info: CameraInfo) -> None:
         try:
             intrinsics = Intrinsics.of_camera_info(info)
         except VisionError as error:
             self._estimator = None
-            self._refuse(error)
+            self.refuse(error)
             return
         if self._estimator is None or self._estimator.intrinsics != intrinsics:
             self._estimator = FingerEstimator(self._robot, intrinsics, self._side, MEMORY)
 
-    def _refuse(self, reason: VisionError) -> None:
-        """Say once in a while why a message was left out."""
-        self._trouble = str(reason)
-        self.get_logger().warning(self._trouble, throttle_duration_sec=SAY_EVERY_S)
-
     def _on_pair(self, colour_message: Image, depth_message: Image) -> None:
         """In the worker thread."""
-        self._frames.tick()
+        self.frames.tick()
         estimator = self._estimator
         if estimator is None:
             return
@@ -98,12 +71,12 @@ class FingerDetectorNode(Node):
             colour, depth = conversions.pictures_of(colour_message, depth_message)
             check_images(colour, depth, estimator.intrinsics)
         except VisionError as error:
-            self._refuse(error)
+            self.refuse(error)
             return
         try:
             view = estimator.estimate(estimator.update(colour, depth))
         except (VisionError, np.linalg.LinAlgError) as error:
-            self._trouble = str(error)
+            self.trouble = str(error)
             return
         self._publish(colour_message.header, colour, view)
 
@@ -115,22 +88,9 @@ class FingerDetectorNode(Node):
                 position=view.piece_angles_rad.tolist(),
             )
         )
-        self._found.tick()
-        if self._overlay.get_subscription_count():
-            self._overlay.publish(
-                self._bridge.cv2_to_imgmsg(draw_lines(colour, view), 'rgb8', header)
-            )
-
-    def _status(self):
-        return detector_status(
-            self._pair,
-            self._frames,
-            self._found,
-            self._stale_s,
-            'finger',
-            self._trouble,
-            self.get_logger(),
-        )
+        self.found.tick()
+        if self.overlay_wanted:
+            self.publish_overlay(draw_lines(colour, view), header)
 
 
 def main(args=None) -> int:

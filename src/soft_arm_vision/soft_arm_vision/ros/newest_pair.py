@@ -44,13 +44,13 @@ class NewestPair:
 
     @property
     def busy_s(self) -> float:
-        """For how long it has been at work on one pair [s], 0 if it is not."""
+        """For how long the thread has been at work on one pair [s], 0 if it is idle."""
         begun_s = self._begun_s
         return 0.0 if begun_s is None else time.monotonic() - begun_s
 
     @property
     def trouble(self) -> str | None:
-        """Why there are no pairs, if images come but do not match."""
+        """Why there are no pairs although images arrive; None if no image has arrived."""
         with self._changed:
             colour, depth = (
                 next(reversed(self._waiting[kind]), None) for kind in ('colour', 'depth')
@@ -69,7 +69,7 @@ class NewestPair:
         )
 
     def close(self) -> None:
-        """End the thread; waits for the frame in work."""
+        """End the thread, after the frame that it is working on."""
         with self._changed:
             self._closing = True
             self._changed.notify()

@@ -1,4 +1,4 @@
-"""One find of a segmenter, and whether its size can be the ring's."""
+"""One candidate of a segmenter, and whether its size can be that of the ring."""
 
 from dataclasses import dataclass
 
@@ -16,8 +16,8 @@ class Candidate:
     Attributes:
         mask: Shape (h, w), bool.
         row, column: The window's first pixel in the whole image.
-        score: 0..1, how sure the segmenter is.
-        cylinder: Roughly the ring's wall (K = 1), where the segmenter looked for it.
+        score: Confidence of the segmenter, 0..1.
+        cylinder: First guess of the ring's wall (K = 1), where the segmenter has looked for it.
         verification_score: Log-odds of a ring before the pose fit; infinite if the segmenter is
             certain.
     """
@@ -64,8 +64,8 @@ def plausibility(
     Args:
         ring: The ring.
         candidate: The candidate.
-        depth_m: Of the whole picture [m], 0 where there is none, shape (h, w).
-        intrinsics: Of the picture.
+        depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
+        intrinsics: Intrinsics of the image.
     """
     area_px = np.count_nonzero(candidate.mask)
     depth_m = depth_m[candidate.window][candidate.mask]

@@ -1,4 +1,4 @@
-"""Pixels that have a paint's colour."""
+"""Select the pixels that have the colour of a paint."""
 
 import colorsys
 
@@ -13,13 +13,13 @@ MIN_VALUE = 40  # of 255
 def hue_apart_deg(
     first_rgb: tuple[float, float, float], second_rgb: tuple[float, float, float]
 ) -> float:
-    """Between the hues of two paints, 0..1 each."""
+    """Return the angle between the hues of two paints [deg]; their channels are 0..1."""
     turn = colorsys.rgb_to_hsv(*first_rgb)[0] - colorsys.rgb_to_hsv(*second_rgb)[0]
     return 360 * abs((turn + 0.5) % 1 - 0.5)
 
 
 def is_coloured(paint_rgb: tuple[float, float, float]) -> bool:
-    """Whether a paint, 0..1 each, has a hue that `colour_mask` can look for."""
+    """Return whether a paint, channels 0..1, has a hue that `colour_mask` can look for."""
     _, saturation, value = colorsys.rgb_to_hsv(*paint_rgb)
     return 255 * saturation >= MIN_SATURATION and 255 * value >= MIN_VALUE
 
@@ -34,10 +34,8 @@ def colour_mask(colour: np.ndarray, paint_rgb: tuple[float, float, float]) -> np
     hue = 180 * colorsys.rgb_to_hsv(*paint_rgb)[0]  # OpenCV's hue: half degrees
     mask = np.zeros(hsv.shape[:2], np.uint8)
     for turn in (-180, 0, 180):  # hue is a circle
-        low, high = (
-            max(hue - HUE_TOLERANCE_DEG / 2 + turn, 0),
-            min(hue + HUE_TOLERANCE_DEG / 2 + turn, 179),
-        )
+        low = max(hue - HUE_TOLERANCE_DEG / 2 + turn, 0)
+        high = min(hue + HUE_TOLERANCE_DEG / 2 + turn, 179)
         if low <= high:
             mask |= cv2.inRange(hsv, (low, MIN_SATURATION, MIN_VALUE), (high, 255, 255))
     return mask

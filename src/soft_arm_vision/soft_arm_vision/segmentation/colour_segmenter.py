@@ -1,4 +1,4 @@
-"""The ring by its colour, its depth and its size."""
+"""Segment the ring by its colour, its depth and its size."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ class ColourSegmenter:
     The search begins around the last accepted candidate, then covers the whole image.
 
     Each region of the ring's colour is a candidate. After them come the rings that depth shows in
-    pieces of these regions: something else of that colour may lie beside the ring in the picture.
+    parts of these regions, because another object of that colour may be beside the ring.
     """
 
     DEPTH_RANGE_M = (0.15, 2.0)
@@ -71,14 +71,13 @@ class ColourSegmenter:
 
     def _coloured(self, colour: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
         low, high = self.DEPTH_RANGE_M
-        out_of_range = (depth_m > 0) & (
-            (depth_m < low) | (depth_m > high)
-        )  # holes of the depth stay in
+        # Pixels without depth stay in.
+        out_of_range = (depth_m > 0) & ((depth_m < low) | (depth_m > high))
         return (colour_mask(colour, self._ring.colour_rgb) > 0) & ~out_of_range
 
 
 def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Candidate]:
-    """Connected regions of a mask of a window, largest first."""
+    """Return the connected regions of the mask of a window, largest first."""
     _, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
     for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:LARGEST]:
         x, y, w, h, _ = stats[label]

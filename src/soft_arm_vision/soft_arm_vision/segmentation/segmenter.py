@@ -1,4 +1,4 @@
-"""Where the ring is in the picture: candidate masks from colour and depth."""
+"""Find the ring in an image: candidate masks from colour and depth."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -15,11 +15,11 @@ from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 
 
 class Segmenter(Protocol):
-    """Finds rings. One that is doubtful says so by its log odds.
+    """Finds candidates of the ring; the log odds of a candidate tell how doubtful it is.
 
     Attributes:
-        caution: Why it may miss this ring wherever it is, in one line; None for a ring that it is
-            made for.
+        caution: Why the segmenter may miss this ring in every image, in one line; None for a ring
+            that it is made for.
     """
 
     caution: str | None
@@ -34,15 +34,15 @@ class Segmenter(Protocol):
         Args:
             colour: RGB, shape (h, w, 3), uint8.
             depth_m: Aligned depth [m], 0 where there is none, shape (h, w).
-            intrinsics: Of both images.
+            intrinsics: Intrinsics of both images.
         """
 
 
 def ring_of(robot: Robot) -> Ring:
-    """The robot's positioning ring.
+    """Return the positioning ring of a robot.
 
     Raises:
-        VisionError: If it has none.
+        VisionError: If the robot has no ring.
     """
     if robot.ring is None:
         raise VisionError(
@@ -53,7 +53,7 @@ def ring_of(robot: Robot) -> Ring:
 
 
 def make_segmenter(name: str, ring: Ring) -> Segmenter:
-    """Segmenter by name, 'colour' or 'yolact'.
+    """Return a segmenter by its name, 'colour' or 'yolact'.
 
     Raises:
         VisionError: If there is no such segmenter, its network cannot be read, or the ring has no

@@ -20,15 +20,15 @@ MAX_DETECTIONS = 3  # that are looked at, best first
 
 
 class YolactSegmenter:
-    """See `segmenter.Segmenter`; unlike `ColourSegmenter` it knows nothing of the previous frame.
+    """See `segmenter.Segmenter`; unlike `ColourSegmenter` it does not use the previous frame.
 
     Args:
-        ring: Whose size a find must have at its depth.
-        network: None: the shipped one.
-        seed: Of the random choices.
+        ring: The ring, whose size a detection must have at its depth.
+        network: The network; None: the shipped one.
+        seed: Seed of the random choices.
 
     Attributes:
-        network: The one it uses.
+        network: The network in use.
         caution: See `Segmenter`.
 
     Raises:
@@ -49,9 +49,8 @@ class YolactSegmenter:
                 'the card of the network has no odds: train it with `softarm train ring-segmenter`'
             )
         self._verifier = Verifier(**self.network.metadata['verifier'])
-        self.network.detect(
-            np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32)
-        )  # the first picture takes ten times as long
+        # The first picture takes ten times as long.
+        self.network.detect(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32))
 
     def segment(
         self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics

@@ -28,10 +28,8 @@ class Graph:
 
     def __init__(self):
         rclpy.init(args=['--ros-args', '-r', '__ns:=/gripper'])
-        self.probe, self.node = (
-            rclpy.create_node('probe', use_global_arguments=False),
-            FingerDetectorNode(),
-        )
+        self.probe = rclpy.create_node('probe', use_global_arguments=False)
+        self.node = FingerDetectorNode()
         self.executor = SingleThreadedExecutor()
         for node in (self.probe, self.node):
             self.executor.add_node(node)
@@ -142,14 +140,14 @@ def test_garbage_is_left_out_with_a_reason_and_survived(graph, frame):
         (colour[:0], depth[:0], 'rgb8', '16UC1'),
         (colour, depth[::2], 'rgb8', '16UC1'),
     ):
-        graph.node._trouble = None
-        graph.until(lambda: graph.node._trouble, each=lambda bad=bad: graph.send(*bad))
-        assert len(graph.node._trouble) <= 300
+        graph.node.trouble = None
+        graph.until(lambda: graph.node.trouble, each=lambda bad=bad: graph.send(*bad))
+        assert len(graph.node.trouble) <= 300
     for changes in ({'fx_px': np.nan}, {'cx_px': np.inf}, {'width_px': 0}):
-        graph.node._trouble = None
+        graph.node.trouble = None
         image = PARAMETERS.image.model_copy(update=changes)
         graph.until(
-            lambda: graph.node._trouble, each=lambda image=image: graph.send(*frame, image=image)
+            lambda: graph.node.trouble, each=lambda image=image: graph.send(*frame, image=image)
         )
     graph.angles.clear()
     graph.until(lambda: graph.angles, each=lambda: graph.send(*frame))

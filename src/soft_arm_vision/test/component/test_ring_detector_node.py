@@ -23,7 +23,6 @@ from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_sim.ros.conversions import image_message
 from soft_arm_vision.calibration import extrinsics
-from soft_arm_vision.ros.detector_status import detector_status
 from soft_arm_vision.ros.ring_detector_node import RingDetectorNode
 
 DEADLINE_S = 60.0
@@ -45,10 +44,8 @@ class Graph:
                 f'extrinsics_file:={extrinsics_file}',
             ]
         )
-        self.probe, self.node = (
-            rclpy.create_node('probe', use_global_arguments=False),
-            RingDetectorNode(),
-        )
+        self.probe = rclpy.create_node('probe', use_global_arguments=False)
+        self.node = RingDetectorNode()
         self.executor = SingleThreadedExecutor()
         for node in (self.probe, self.node):
             self.executor.add_node(node)
@@ -294,7 +291,7 @@ def test_garbage_is_left_out_with_a_reason_and_survived(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
     graph.until(lambda: graph.poses, each=lambda: graph.send(frame))
     for number, (info, (colour, depth)) in enumerate(garbage(frame)):
-        graph.node._trouble = None
+        graph.node.trouble = None
 
         def send(sent=(info, colour, depth)):
             for publisher, message in zip(
@@ -302,14 +299,14 @@ def test_garbage_is_left_out_with_a_reason_and_survived(graph, render_ring):
             ):
                 publisher.publish(message)
 
-        graph.until(lambda: graph.node._trouble, each=send)
+        graph.until(lambda: graph.node.trouble, each=send)
         if number:  # the first may meet the camera info before
             assert colour.header.stamp not in [pose.header.stamp for pose in graph.poses], (
-                f'{number}: {graph.node._trouble}'
+                f'{number}: {graph.node.trouble}'
             )
-        assert graph.node._trouble.count('\n') == 0 and len(graph.node._trouble) <= 300
+        assert graph.node.trouble.count('\n') == 0 and len(graph.node.trouble) <= 300
     graph.poses.clear()
-    graph.until(lambda: graph.poses and graph.node._trouble is None, each=lambda: graph.send(frame))
+    graph.until(lambda: graph.poses and graph.node.trouble is None, each=lambda: graph.send(frame))
 
 
 def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
@@ -324,7 +321,6 @@ def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
     moved = dataclasses.replace(
         frame, colour=np.roll(frame.colour, 6, axis=1), depth=np.roll(frame.depth, 6, axis=1)
     )
-    graph.node._until_look = 1
     for _ in range(5):
         graph.node._watch.update(moved.colour)
     assert graph.node._watch.moved
@@ -387,13 +383,13 @@ def test_robot_without_a_ring_refuses_to_start():
         rclpy.try_shutdown()
 
 
-def test_first_picture_that_takes_long_is_told_as_compiling():
-    said, rates = [], (diagnostics.RateMeter(), diagnostics.RateMeter())
-    logger = SimpleNamespace(info=lambda text, once: said.append(text))
-    for rate in rates:
-        rate.tick()
+def test_first_picture_that_takes_long_is_told_as_compiling(graph, monkeypatch):
+    node = graph.node
     for busy_s, level in ((0.0, diagnostics.OK), (1.0, diagnostics.OK), (30.0, diagnostics.WARN)):
         pair = SimpleNamespace(alive=True, busy_s=busy_s, skipped=0, trouble=None)
-        found = detector_status(pair, *rates, 1e3, 'ring', None, logger)
+        monkeypatch.setattr(node, '_pair', pair)
+        node.found.tick()
+        node.frames.tick()
+        found = node.status()
         assert found[0] == level, found
-    assert 'compiling' in found[1] and '30 s so far' in found[1] and len(said) == 1
+    assert 'compiling' in found[1] and '30 s so far' in found[1]

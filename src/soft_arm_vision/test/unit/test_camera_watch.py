@@ -9,12 +9,10 @@ def room(seed=0):
     """A picture with corners: overlapping boxes of random grey."""
     rng, picture = np.random.default_rng(seed), np.full((480, 640, 3), 128, np.uint8)
     for _ in range(60):
-        x, y, w, h = (
-            rng.integers(0, 600),
-            rng.integers(0, 440),
-            rng.integers(20, 120),
-            rng.integers(20, 120),
-        )
+        x = rng.integers(0, 600)
+        y = rng.integers(0, 440)
+        w = rng.integers(20, 120)
+        h = rng.integers(20, 120)
         picture[y : y + h, x : x + w] = rng.integers(0, 255)
     return cv2.GaussianBlur(picture, (0, 0), 1.0)
 

@@ -13,10 +13,8 @@ CAMERA = Intrinsics(64, 48, 60.0, 61.0, 31.5, 23.0)
 def test_points_project_back_onto_their_pixels():
     depth_m = np.linspace(0.3, 0.8, 48 * 64).reshape(48, 64).astype(np.float32)
     points = back_project(np.ones((48, 64), bool), depth_m, CAMERA)
-    u, v = (
-        CAMERA.fx * points[:, 0] / points[:, 2] + CAMERA.cx,
-        CAMERA.fy * points[:, 1] / points[:, 2] + CAMERA.cy,
-    )
+    u = CAMERA.fx * points[:, 0] / points[:, 2] + CAMERA.cx
+    v = CAMERA.fy * points[:, 1] / points[:, 2] + CAMERA.cy
     np.testing.assert_allclose(u.reshape(48, 64), np.tile(np.arange(64), (48, 1)), atol=1e-4)
     np.testing.assert_allclose(
         v.reshape(48, 64), np.tile(np.arange(48)[:, None], (1, 64)), atol=1e-4

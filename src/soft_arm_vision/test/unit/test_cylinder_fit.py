@@ -40,9 +40,8 @@ def angle_deg(a, b):
     [(0.6, 2, 16), (0.6, 3, 29), (0.6, 5, 86), (0.5, 3, 52), (0.8, 7, 30)],
 )
 def test_iterations_are_the_papers(share, size, expected):
-    assert (
-        abs(required_hypotheses(share, size, 0.999) - expected) <= 1
-    )  # the table is rounded, k is rounded up
+    # The table is rounded, k is rounded up.
+    assert abs(required_hypotheses(share, size, 0.999) - expected) <= 1
 
 
 def test_iterations_at_the_ends():

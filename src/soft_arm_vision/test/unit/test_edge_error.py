@@ -38,9 +38,8 @@ def stretches(rng, size_px):
 def test_covariance_is_what_the_errors_are():
     rng, squares = np.random.default_rng(3), []
     for _ in range(150):
-        truth = np.array(
-            [rng.normal(), rng.normal(), 0.0, rng.normal(), rng.normal()]
-        )  # as `KNOWN` says
+        # As `KNOWN` says.
+        truth = np.array([rng.normal(), rng.normal(), 0.0, rng.normal(), rng.normal()])
         size_px = USUAL_SIZE_PX * np.exp(SIZE_SPREAD * rng.normal())
         found = posterior(stretches(rng, size_px) + JACOBIAN @ truth)
         squares.append((found.step - truth) @ np.linalg.solve(found.covariance, found.step - truth))
@@ -57,10 +56,8 @@ def test_worse_masks_are_noticed():
 
 def test_edges_beside_the_arm_move_the_pose_little():
     residual_px, right = stretches(np.random.default_rng(5), 0.2), np.abs(ANGLE - np.pi) > 2.2
-    still, pulled = (
-        posterior(residual_px, right).step,
-        posterior(residual_px + 2.0 * right, right).step,
-    )
+    still = posterior(residual_px, right).step
+    pulled = posterior(residual_px + 2.0 * right, right).step
     taken = posterior(residual_px + 2.0 * right).step
     assert np.linalg.norm(pulled - still) < 0.3 * np.linalg.norm(taken - still)
 

@@ -71,9 +71,8 @@ def test_covariance_of_a_calibrated_place_is_that_of_many_calibrations(tmp_path,
     rng, place_m, squared = np.random.default_rng(5), np.array([0.09, -0.07, 0.31]), []
     for seed in range(60):
         T, camera_m, base_m = setup(seed)
-        camera_m = scale * (
-            camera_m + rng.normal(0, common_m, (9, 3))[PLACE]
-        )  # what errs alike at one peg, every time
+        # What errs alike at one peg, every time.
+        camera_m = scale * (camera_m + rng.normal(0, common_m, (9, 3))[PLACE])
         solved = extrinsics.solve(camera_m, base_m, PLACE)
         save_calibration(
             RIG, extrinsics.values_of(solved, 'a', 'b'), ROBOT, MEASURED, tmp_path / 'e.yaml'
@@ -84,9 +83,8 @@ def test_covariance_of_a_calibrated_place_is_that_of_many_calibrations(tmp_path,
         turn = Rotation.from_matrix(mounting.T_base_camera[:3, :3] @ T[:3, :3].T).as_rotvec()
         error = np.concatenate([off_m, turn])
         squared.append(error @ np.linalg.solve(mounting.covariance_at(place_m), error))
-    assert (
-        4.5 < np.mean(squared) < 8.5
-    )  # six, and a little more for a variance taken from nine places
+    # Six, and a little more for a variance taken from nine places.
+    assert 4.5 < np.mean(squared) < 8.5
     assert np.mean(np.array(squared) > 20) < 0.08
 
 

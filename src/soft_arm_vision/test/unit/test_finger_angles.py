@@ -39,10 +39,8 @@ def camera():
 
 
 def measure(parameters, angles, robot=ROBOT, side='minus_y', intrinsics=None):
-    camera, estimator = (
-        FingerCamera(robot, parameters, 1),
-        FingerEstimator(robot, intrinsics or intrinsics_of(parameters), side),
-    )
+    camera = FingerCamera(robot, parameters, 1)
+    estimator = FingerEstimator(robot, intrinsics or intrinsics_of(parameters), side)
     lines = [estimator.update(*camera.capture(a)) for a in angles]
     camera.close()
     return np.array([estimator.estimate(seen).piece_angles_rad for seen in lines])
@@ -125,9 +123,8 @@ def test_a_strong_lens_matters_and_is_undone():
 
 def test_from_the_other_side_the_bends_have_the_same_sign():
     behind = PARAMETERS.mounting.model_copy(update={'position_m': (0.005, 0.2, 0.025)})
-    parameters = PARAMETERS.model_copy(
-        update={'mounting': behind}
-    )  # the wall of the scene stands behind the camera
+    # The wall of the scene stands behind the camera.
+    parameters = PARAMETERS.model_copy(update={'mounting': behind})
     measured = measure(parameters, [SHAPE, -0.5 * SHAPE], side='plus_y')
     assert np.rad2deg(measured) == pytest.approx(np.rad2deg([SHAPE, -0.5 * SHAPE]), abs=0.6)
     assert np.rad2deg(measure(parameters, [SHAPE])) == pytest.approx(np.rad2deg([-SHAPE]), abs=0.6)
@@ -174,20 +171,15 @@ def test_a_hidden_line_is_told(camera, line, words):
 def test_other_stripes_of_that_paint_are_no_lines(camera, length, distance):
     """Replace the tip's line by one of wrong length, or at a wrong distance."""
     rgb, depth = camera.capture(0.7 * SHAPE)
-    depth_m = np.full(
-        depth.shape, np.median(depth[200:240, 300:340]) * np.float32(1e-3)
-    )  # nothing is told by depth
+    # Nothing is told by depth.
+    depth_m = np.full(depth.shape, np.median(depth[200:240, 300:340]) * np.float32(1e-3))
     lines = find_lines(rgb, depth_m, INTRINSICS, ROBOT)
-    paint, before, tip = (
-        rgb[tuple(np.rint(lines[4].mean(axis=0)).astype(int)[::-1])].tolist(),
-        lines[3].mean(axis=0),
-        lines[4].mean(axis=0),
-    )
+    paint = rgb[tuple(np.rint(lines[4].mean(axis=0)).astype(int)[::-1])].tolist()
+    before = lines[3].mean(axis=0)
+    tip = lines[4].mean(axis=0)
     hidden = cv2.line(rgb.copy(), *np.rint(lines[4]).astype(int).tolist(), (90, 90, 90), 16)
-    middle, half = (
-        before + distance * (tip - before),
-        0.5 * length * 1.25 * (lines[4, 1] - lines[4, 0]),
-    )
+    middle = before + distance * (tip - before)
+    half = 0.5 * length * 1.25 * (lines[4, 1] - lines[4, 0])
 
     def with_stripe(middle, half):
         return cv2.line(

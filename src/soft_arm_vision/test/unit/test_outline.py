@@ -37,11 +37,9 @@ def test_edges_point_back_when_the_ring_moves(render_ring, ring):
 
 def test_gradient_is_the_derivative(ring):
     rays = np.array([[0.12, 0.0], [-0.11, 0.01], [0.02, 0.045], [0.03, -0.05]])
-    outline, centre, axis = (
-        Outline(rays, np.zeros(4, bool), 1 / 600),
-        np.array([0.01, 0.0, 0.45]),
-        np.array([0.2, 0.95, 0.1]),
-    )
+    outline = Outline(rays, np.zeros(4, bool), 1 / 600)
+    centre = np.array([0.01, 0.0, 0.45])
+    axis = np.array([0.2, 0.95, 0.1])
     axis /= np.linalg.norm(axis)
     at = outline_residual(outline, centre, axis, *shape(ring))
     for step in np.eye(3) * 1e-5:

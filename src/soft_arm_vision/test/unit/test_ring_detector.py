@@ -62,9 +62,8 @@ def test_axis_is_found(study):
 
 
 def test_covariance_is_honest(study):
-    assert (
-        1.5 < study[:, 2].mean() < 4.0
-    )  # three degrees of freedom: 3 if it were exact; these masks are better than a network's
+    # Three degrees of freedom: 3 if it were exact; these masks are better than a network's.
+    assert 1.5 < study[:, 2].mean() < 4.0
 
 
 def test_second_frame_starts_from_the_first(study):
@@ -75,9 +74,8 @@ def test_metres_and_millimetres_give_the_same(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
     first = detect(RingDetector(ring), frame).fit
     second = detect(RingDetector(ring), frame, depth=(frame.depth / 1000).astype(np.float32)).fit
-    np.testing.assert_allclose(
-        first.centre, second.centre, atol=5e-5
-    )  # rounding moves a few points to the next voxel
+    # Rounding moves a few points to the next voxel.
+    np.testing.assert_allclose(first.centre, second.centre, atol=5e-5)
 
 
 def test_nan_and_holes_are_survived(render_ring, ring):

@@ -9,10 +9,8 @@ from soft_arm_vision.ring.ray_cylinder import ring_depths
 from soft_arm_vision.ring.wall import CORRELATION_PX, GRID_PX, RingWall
 
 RING, PIXEL = load_robot('two_module_arm').ring, 1 / 607.3
-CENTRE, AXES = (
-    np.array([0.01, -0.02, 0.47]),
-    (np.array([0.96, -0.28, 0.0]), np.array([0.0, 0.0, -1.0]), np.array([0.28, 0.96, 0.0])),
-)
+CENTRE = np.array([0.01, -0.02, 0.47])
+AXES = (np.array([0.96, -0.28, 0.0]), np.array([0.0, 0.0, -1.0]), np.array([0.28, 0.96, 0.0]))
 KNOWN = [0, 1, 3, 4]
 
 
@@ -54,9 +52,8 @@ def test_exact_points_give_the_exact_pose_from_a_pose_beside_it():
         assert (
             step[1] == pytest.approx(-1e-3, abs=3e-4 if roughly else 6e-4) and abs(step[0]) < 3e-4
         )
-        assert (
-            not hessian[2].any() and gradient[2] == 0
-        )  # a wall says nothing of the place along its axis
+        # A wall says nothing of the place along its axis.
+        assert not hessian[2].any() and gradient[2] == 0
     off, _ = fitted(wall)
     assert np.abs(off[:2]).max() < 2e-5 and np.abs(off[2:]).max() < 1e-3
 

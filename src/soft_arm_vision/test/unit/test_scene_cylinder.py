@@ -50,9 +50,8 @@ def test_cylinder_of_a_scene(radius_m, table):
 
 
 def test_covariance_of_a_scene_covers_the_error(monkeypatch):
-    monkeypatch.setattr(
-        scene_cylinder, 'SYSTEMATIC_SPACINGS', 0.0
-    )  # no camera here errs by part of a pixel
+    # No camera here errs by part of a pixel.
+    monkeypatch.setattr(scene_cylinder, 'SYSTEMATIC_SPACINGS', 0.0)
     squared = []
     for seed in range(12):
         points, centre, axis = scene(np.random.default_rng(seed), table=False, box=False)

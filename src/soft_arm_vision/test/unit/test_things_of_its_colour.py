@@ -93,11 +93,9 @@ def beside(scene, rng, thing, gap_m, frames):
 
 def hidden_for_two(scene, rng):
     """A block comes beside a slow ring; a card then hides the ring for two frames."""
-    begin, side, gap_m = (
-        np.array([rng.uniform(-0.03, 0.03), 0.0, 0.47]),
-        rng.choice([-1, 1]),
-        rng.uniform(0.01, 0.04),
-    )
+    begin = np.array([rng.uniform(-0.03, 0.03), 0.0, 0.47])
+    side = rng.choice([-1, 1])
+    gap_m = rng.uniform(0.01, 0.04)
     for number in range(14):
         centre, things = begin + [0.002 * number, 0.001 * number, 0.0], {}
         if number >= 3:

@@ -32,10 +32,8 @@ def test_anchors_cover_the_picture_level_by_level():
 
 def test_anchors_suit_every_box_of_a_ring():
     rng = np.random.default_rng(0)
-    size, ratio = (
-        np.exp(rng.uniform(np.log(26), np.log(110), 500)),
-        np.exp(rng.uniform(np.log(0.5), np.log(2), 500)),
-    )
+    size = np.exp(rng.uniform(np.log(26), np.log(110), 500))
+    ratio = np.exp(rng.uniform(np.log(0.5), np.log(2), 500))
     half = 0.5 * size[:, None] * np.column_stack([np.sqrt(ratio), 1 / np.sqrt(ratio)])
     centre = rng.uniform(60, 180, (500, 2))
     overlap = intersection_over_union(
@@ -60,9 +58,8 @@ def test_overlap_of_boxes():
 
 def test_every_instance_has_an_anchor_and_the_rest_is_background_or_neutral():
     anchors = LAYOUT.boxes()
-    boxes = np.array(
-        [[100, 100, 103, 160.0], [20, 20, 70, 45]]
-    )  # no anchor overlaps the first by half
+    # No anchor overlaps the first by half.
+    boxes = np.array([[100, 100, 103, 160.0], [20, 20, 70, 45]])
     labels, instance = match(anchors, boxes, np.array([1, 0]))
     assert set(instance[labels > 0]) == {0, 1}
     assert set(labels[(labels > 0) & (instance == 0)]) == {2} and set(
@@ -77,12 +74,8 @@ def test_every_instance_has_an_anchor_and_the_rest_is_background_or_neutral():
 
 def test_fast_nms_lets_a_suppressed_box_suppress():
     boxes = np.array([[0, 0, 10, 10], [0, 3, 10, 13], [0, 6, 10, 16], [50, 50, 60, 60.0]])
-    assert fast_nms(boxes).tolist() == [
-        True,
-        False,
-        False,
-        True,
-    ]  # the third overlaps only the second by half
+    # The third overlaps only the second by half.
+    assert fast_nms(boxes).tolist() == [True, False, False, True]
 
 
 def test_instances_of_two_classes_do_not_suppress_each_other():

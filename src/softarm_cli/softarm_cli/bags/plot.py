@@ -12,7 +12,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
-from softarm_cli.graph.graph import nearest
+from softarm_cli.graph.names import nearest
 
 PRESSURES = 'pressures'
 COMMANDS = 'pressure_command'

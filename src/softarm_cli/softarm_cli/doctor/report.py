@@ -8,23 +8,16 @@ from dataclasses import dataclass, field
 from fnmatch import filter as matching
 from pathlib import Path
 
-from diagnostic_msgs.msg import DiagnosticStatus
-
 from softarm_cli.doctor.remedies import one_line, remedy
 from softarm_cli.doctor.systems import STARTED_BY, SYSTEMS, System
-from softarm_cli.graph.graph import RunningNode
-from softarm_cli.graph.node_states import NO_ANSWER
+from softarm_cli.graph.running_nodes import NO_ANSWER, RunningNode
 from softarm_cli.launching.logs import Launch
 
 _TOLERANCE = 0.2  # of a topic's rate
 _BUSY_SHARE = 0.15  # of a core: more than an idle node uses
 _RECENT_S = 600.0
-_LEVELS = {
-    DiagnosticStatus.OK: 'ok',
-    DiagnosticStatus.WARN: 'warning',
-    DiagnosticStatus.ERROR: 'error',
-    DiagnosticStatus.STALE: 'stale',
-}
+_OK, _WARN, _ERROR, _STALE = range(4)  # levels of diagnostic_msgs/DiagnosticStatus
+_LEVELS = {_OK: 'ok', _WARN: 'warning', _ERROR: 'error', _STALE: 'stale'}
 
 
 @dataclass(frozen=True)
@@ -58,6 +51,21 @@ class Topic:
 
 
 @dataclass(frozen=True)
+class Diagnostic:
+    """What a node says of itself.
+
+    Attributes:
+        level: As in diagnostic_msgs/DiagnosticStatus: 0 ok, 1 warning, 2 error, 3 stale.
+        message: In words.
+        hardware_id: Device or robot that the node serves; may be empty.
+    """
+
+    level: int
+    message: str
+    hardware_id: str
+
+
+@dataclass(frozen=True)
 class Report:
     """What was heard of the graph.
 
@@ -66,7 +74,7 @@ class Report:
         states: Lifecycle states by the driver's name.
         unresponsive: Nodes that run but do not answer.
         topics: The topics of the systems that run.
-        diagnostics: Newest status by the node's name without its leading slash.
+        diagnostics: Newest diagnostic by the node's name without its leading slash.
         launches: Launches that run in this ROS domain.
         last_launch: Newest launch, which may have ended.
         busy_shares: Share of a core that each process uses, by process id.
@@ -76,7 +84,7 @@ class Report:
     states: dict[str, str]
     unresponsive: list[str]
     topics: list[Topic]
-    diagnostics: dict[str, DiagnosticStatus]
+    diagnostics: dict[str, Diagnostic]
     launches: list[Launch]
     last_launch: Launch | None
     busy_shares: dict[int, float] = field(default_factory=dict)
@@ -119,7 +127,7 @@ class Report:
         last = self.last_launch
         if self.nodes or last is None or not last.cause or last.is_running:
             return
-        age_s = time.time() - last.ended_s
+        age_s = time.time() - last.ended_s  # noqa: TID251  # logs hold the wall clock
         if age_s < _RECENT_S:
             yield Finding(
                 f'nothing runs: the last launch ended {age_s:.0f} s ago because {last.cause}',
@@ -196,7 +204,7 @@ class Report:
     def _diagnosed(self) -> Iterator[Finding]:
         for name, status in sorted(self.diagnostics.items()):
             is_idle = status.message.startswith('vented: no commands')  # normal between goals
-            if status.level == DiagnosticStatus.OK or is_idle:
+            if status.level == _OK or is_idle:
                 continue
             message = one_line(status.message)
             what = remedy(message, self._driver_of(f'/{name}'))
@@ -215,7 +223,7 @@ class Report:
     def _inactive(self) -> Iterator[Finding]:
         for name, state in sorted(self.states.items()):
             status = self.diagnostics.get(name[1:])
-            is_reported = status is not None and status.level == DiagnosticStatus.ERROR
+            is_reported = status is not None and status.level == _ERROR
             if state not in ('active', NO_ANSWER) and not is_reported:
                 yield Finding(
                     f'the driver {name} is {state}: it ignores commands',
@@ -224,7 +232,7 @@ class Report:
 
     def _slow_topics(self) -> Iterator[Finding]:
         troubled = set(self.unresponsive)
-        troubled |= {f'/{n}' for n, s in self.diagnostics.items() if s.level != DiagnosticStatus.OK}
+        troubled |= {f'/{n}' for n, s in self.diagnostics.items() if s.level != _OK}
         # Without a publisher its node is missing, which is reported already.
         wrong = [topic for topic in self.topics if topic.is_wrong and topic.publishers]
         for topic in wrong:

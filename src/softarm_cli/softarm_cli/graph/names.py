@@ -1,7 +1,9 @@
-"""Names of the ROS graph as types of command-line arguments."""
+"""Names of the ROS graph: as types of command-line arguments, and hints at similar names."""
 
 import argparse
+import difflib
 import re
+from collections.abc import Iterable
 
 _NAME = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*', re.ASCII)
 _LONGEST = 255
@@ -19,3 +21,12 @@ def graph_name(text: str) -> str:
 def topic_name(text: str) -> str:
     """Full name of a topic; the leading slash may be left out."""
     return '/' + graph_name(text).lstrip('/')
+
+
+def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return a hint at the known names that are most similar to a name, or else the given text."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    last = name.rsplit('/', 1)[-1]
+    close += [k for k in known if k.rsplit('/', 1)[-1] == last and k not in close][:3]
+    return f'did you mean {" or ".join(close)}?' if close else otherwise

@@ -52,7 +52,8 @@ class LaunchedProcess:
         """How it ended, in words; empty while it runs."""
         if self.exit_code is None:
             return ''
-        age = f'{max(0.0, time.time() - self.ended_s):.0f} s ago'
+        age_s = time.time() - self.ended_s  # noqa: TID251  # logs hold the wall clock
+        age = f'{max(0.0, age_s):.0f} s ago'
         if self.exit_code < 0:
             return f'was killed by signal {-self.exit_code} ({_signal_name(-self.exit_code)}) {age}'
         said = f', its last line: {self.last_words[:140]}' if self.last_words else ''

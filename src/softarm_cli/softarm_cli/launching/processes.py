@@ -55,7 +55,8 @@ class _Log:
 
     def line(self, text: str, screen: bool = True, stream: TextIO | None = None) -> None:
         """Write one line to the log, and to the screen unless told not to."""
-        self._file.write(f'{time.time():.6f} {text}\n')
+        now_s = time.time()  # noqa: TID251  # other processes read it
+        self._file.write(f'{now_s:.6f} {text}\n')
         self._file.flush()
         if screen:
             print(text, file=stream or sys.stdout, flush=True)

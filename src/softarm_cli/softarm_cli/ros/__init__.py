@@ -1,1 +1,1 @@
-"""Nodes of this package."""
+"""What needs ROS: the graph as it runs, recording and replay of bags, the node of launches."""

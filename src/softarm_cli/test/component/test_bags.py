@@ -15,12 +15,13 @@ from cli_testing.spinning_node import DEADLINE_S, SpinningNode, publisher
 from soft_arm_msgs.msg import ChamberPressures
 from softarm_cli.bag_command import main
 from softarm_cli.bags.file import open_bag
-from softarm_cli.bags.player import Replay, choose, obstacle, play
 from softarm_cli.bags.plot import panels
-from softarm_cli.bags.recorder import Recorder
+from softarm_cli.bags.replay import Replay, choose
 from softarm_cli.errors import BagError
-from softarm_cli.graph.graph import Graph
 from softarm_cli.graph.message_types import message_definition
+from softarm_cli.ros.bag_player import obstacle, play
+from softarm_cli.ros.bag_recorder import Recorder
+from softarm_cli.ros.graph import Graph
 
 COMMAND, PRESSURES, TRUTH, ROSOUT = (
     '/soft_arm/pressure_command',

@@ -11,7 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from cli_testing.spinning_node import SpinningNode
 from soft_arm_msgs.msg import ChamberPressures
 from softarm_cli import node_command, topic_command
-from softarm_cli.doctor.examination import examine
+from softarm_cli.ros.examination import examine
 
 PRESSURES = '/left/pressures'
 

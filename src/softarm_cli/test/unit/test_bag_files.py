@@ -10,7 +10,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from softarm_cli.bag_command import main
 from softarm_cli.bags.file import open_bag
-from softarm_cli.bags.player import Replay, choose
+from softarm_cli.bags.replay import Replay, choose
 from softarm_cli.errors import BagError
 from softarm_cli.graph.command_topics import is_command
 

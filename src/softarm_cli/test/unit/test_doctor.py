@@ -5,20 +5,19 @@ import signal
 import subprocess
 import sys
 from datetime import datetime
-from types import SimpleNamespace
 
 import pytest
 
 from softarm_cli.doctor.remedies import one_line
-from softarm_cli.doctor.report import Report, Topic
+from softarm_cli.doctor.report import Diagnostic, Report, Topic
 from softarm_cli.doctor.systems import SYSTEMS
-from softarm_cli.graph.graph import RunningNode
+from softarm_cli.graph.running_nodes import RunningNode
 from softarm_cli.launching.description import Process
 from softarm_cli.launching.logs import Launch, LaunchedProcess, last_launch
 from softarm_cli.launching.processes import run
 
 ARM = [f'/left/{name}' for name in SYSTEMS[0].nodes] + ['/camera/camera']
-OK, WARN, ERROR = b'\0', b'\1', b'\2'  # of DiagnosticStatus
+OK, WARN, ERROR = 0, 1, 2  # of DiagnosticStatus
 COMMAND = 'softarm launch launch/sim.launch.xml namespace:=left'
 
 
@@ -39,8 +38,8 @@ def report(
 ):
     nodes = [RunningNode(name, (pids or {}).get(name, 100 + i)) for i, name in enumerate(names)]
     statuses = {
-        n: SimpleNamespace(level=level, name=n, message=text, hardware_id=link)
-        for n, (level, text, link) in (diagnostics or {}).items()
+        name: Diagnostic(level, text, link)
+        for name, (level, text, link) in (diagnostics or {}).items()
     }
     launches = [Launch(COMMAND, tuple(processes), True, False, 0)] if running else []
     states = {name: state for name in names if name.endswith('_driver')}

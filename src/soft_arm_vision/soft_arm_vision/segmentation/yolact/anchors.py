@@ -8,20 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 VARIANCES = (0.1, 0.2)  # SSD's scaling of centre and size
-POSITIVE_IOU, NEGATIVE_IOU = (
-    0.5,
-    0.3,
-)  # between them an anchor is neither: it half stands for an instance
+# Between these limits an anchor is neither: it half stands for an instance.
+POSITIVE_IOU = 0.5
+NEGATIVE_IOU = 0.3
 NEUTRAL, BACKGROUND = -1, 0
 
 
 @dataclass(frozen=True)
 class AnchorLayout:
-    """Where anchors lie.
+    """Layout of the anchors.
 
     Attributes:
-        width_px, height_px: Of the network's input.
-        strides_px: Of each level's cells.
+        width_px, height_px: Size of the network's input.
+        strides_px: Size of the cells of each level.
         sizes_px: Square root of the area of each level's smallest boxes.
         octaves: Sizes of each level relative to its smallest.
         ratios: Width over height.
@@ -36,11 +35,11 @@ class AnchorLayout:
 
     @property
     def per_cell(self) -> int:
-        """Anchors of a cell."""
+        """Number of anchors of a cell."""
         return len(self.octaves) * len(self.ratios)
 
     def level_shapes(self) -> list[tuple[int, int]]:
-        """Rows and columns of each level's cells."""
+        """Numbers of rows and columns of the cells of each level."""
         return [(-(-self.height_px // s), -(-self.width_px // s)) for s in self.strides_px]
 
     def boxes(self) -> np.ndarray:
@@ -48,11 +47,9 @@ class AnchorLayout:
 
         They are ordered by level, row, column, octave and ratio.
         """
-        levels, octaves, root = (
-            [],
-            np.repeat(self.octaves, len(self.ratios)),
-            np.sqrt(np.tile(self.ratios, len(self.octaves))),
-        )
+        levels = []
+        octaves = np.repeat(self.octaves, len(self.ratios))
+        root = np.sqrt(np.tile(self.ratios, len(self.octaves)))
         for (rows, columns), stride, size in zip(
             self.level_shapes(), self.strides_px, self.sizes_px, strict=True
         ):
@@ -67,25 +64,23 @@ class AnchorLayout:
 
 
 def corners(boxes: np.ndarray) -> np.ndarray:
-    """(centre, size) boxes as (left, top, right, bottom), shape (n, 4)."""
+    """Return (centre, size) boxes as (left, top, right, bottom), shape (n, 4)."""
     return np.concatenate(
         [boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., :2] + boxes[..., 2:] / 2], axis=-1
     )
 
 
 def intersection_over_union(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of every corner box in a (n, 4) with every one in b (m, 4), shape (n, m)."""
-    low, high = (
-        np.maximum(a[:, None, :2], b[None, :, :2]),
-        np.minimum(a[:, None, 2:], b[None, :, 2:]),
-    )
+    """Return the overlap of every corner box in a (n, 4) with every one in b (m, 4), (n, m)."""
+    low = np.maximum(a[:, None, :2], b[None, :, :2])
+    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
     overlap = np.prod(np.clip(high - low, 0, None), axis=-1)
     area_a, area_b = (np.prod(np.clip(x[:, 2:] - x[:, :2], 0, None), axis=-1) for x in (a, b))
     return overlap / np.maximum(area_a[:, None] + area_b[None] - overlap, 1e-9)
 
 
 def encode(boxes: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Corner boxes relative to anchors (centre, size), each (n, 4)."""
+    """Return corner boxes relative to anchors (centre, size), each (n, 4)."""
     centre, size = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
     shift = (centre - anchors[:, :2]) / (VARIANCES[0] * anchors[:, 2:])
     return np.concatenate(
@@ -94,7 +89,7 @@ def encode(boxes: np.ndarray, anchors: np.ndarray) -> np.ndarray:
 
 
 def decode(relative: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    """Inverse of `encode`: corner boxes, (n, 4)."""
+    """Return corner boxes (n, 4): the inverse of `encode`."""
     centre = anchors[:, :2] + VARIANCES[0] * relative[:, :2] * anchors[:, 2:]
     size = anchors[:, 2:] * np.exp(np.clip(VARIANCES[1] * relative[:, 2:], -6, 6))
     return corners(np.concatenate([centre, size], axis=1))
@@ -103,7 +98,7 @@ def decode(relative: np.ndarray, anchors: np.ndarray) -> np.ndarray:
 def match(
     anchors: np.ndarray, boxes: np.ndarray, classes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which labelled instance each anchor stands for.
+    """Assign a labelled instance to each anchor.
 
     Args:
         anchors: (centre, size), shape (n, 4).

@@ -1,4 +1,4 @@
-"""The exported network, run by onnxruntime: no torch."""
+"""Run the exported network by onnxruntime, without torch."""
 
 import hashlib
 from pathlib import Path
@@ -103,13 +103,13 @@ class ExportedYolact:
     def detect(
         self, rgb: np.ndarray, depth_m: np.ndarray, min_score: float | None = None
     ) -> tuple[Detections, np.ndarray]:
-        """Instances and prototypes of one picture.
+        """Return the instances and prototypes of one image.
 
         Args:
             rgb: Shape (h, w, 3), uint8.
             depth_m: Aligned depth [m], 0 where there is none, shape (h, w); unused by a network for
                 colour only.
-            min_score: None: the metadata's.
+            min_score: Least probability of a class; None: that of the metadata.
         """
         boxes, scores, coefficients, prototypes = self.raw(rgb, depth_m)
         least = self.metadata['min_score'] if min_score is None else min_score
@@ -120,14 +120,13 @@ class ExportedYolact:
     def mask(
         self, found: Detections, prototypes: np.ndarray, i: int, shape: tuple[int, int]
     ) -> tuple[np.ndarray, int, int]:
-        """Mask of instance i in a picture of the given (h, w), with its first row and column."""
+        """Return the mask of instance i in an image of shape (h, w), its first row and column."""
         return assemble(prototypes, found.coefficients[i], found.boxes[i], self.layout, shape)
 
 
 def _session(content: bytes) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = THREADS
-    options.add_session_config_entry(
-        'session.force_spinning_stop', '1'
-    )  # after a picture its threads would keep a core busy
+    # Otherwise its threads keep a core busy after a picture.
+    options.add_session_config_entry('session.force_spinning_stop', '1')
     return onnxruntime.InferenceSession(content, options, providers=['CPUExecutionProvider'])

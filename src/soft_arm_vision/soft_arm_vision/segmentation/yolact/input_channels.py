@@ -1,7 +1,7 @@
 """Input channels of the network: colour and, optionally, depth and its slopes.
 
-Colour alone parts a ring badly from an orange block before it; the slopes tell a wall that curves
-from one that is flat.
+Colour alone hardly separates a ring from an orange block before it; the slopes of depth separate a
+curved wall from a flat one.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -24,12 +24,12 @@ COLOUR_CHANNELS, DEPTH_CHANNELS = 3, 3
 
 
 def reduced_depth(depth: np.ndarray, size_px: tuple[int, int]) -> np.ndarray:
-    """Depth image of any unit at the network's (width, height); pixels are left out, not mixed."""
+    """Return a depth image, in any unit, at (width, height); pixels are left out, not averaged."""
     return cv2.resize(depth, size_px, interpolation=cv2.INTER_NEAREST)
 
 
 def input_channels(picture: np.ndarray, depth_m: np.ndarray | None = None) -> np.ndarray:
-    """Input of the network.
+    """Return the input of the network.
 
     Args:
         picture: RGB at its size, shape (h, w, 3), 0..255.
@@ -79,14 +79,10 @@ def _slopes(smooth_m, along_u, along_v):
     for v in range(height):
         for u in range(width):
             z = smooth_m[v, u]
-            left, right = (
-                smooth_m[v, u - STEP_PX] if u >= STEP_PX else 0,
-                smooth_m[v, u + STEP_PX] if u + STEP_PX < width else 0,
-            )
-            up, down = (
-                smooth_m[v - STEP_PX, u] if v >= STEP_PX else 0,
-                smooth_m[v + STEP_PX, u] if v + STEP_PX < height else 0,
-            )
+            left = smooth_m[v, u - STEP_PX] if u >= STEP_PX else 0
+            right = smooth_m[v, u + STEP_PX] if u + STEP_PX < width else 0
+            up = smooth_m[v - STEP_PX, u] if v >= STEP_PX else 0
+            down = smooth_m[v + STEP_PX, u] if v + STEP_PX < height else 0
             along_u[v, u] = _slope(left, z, right)
             along_v[v, u] = _slope(up, z, down)
 
@@ -95,7 +91,7 @@ def _slopes(smooth_m, along_u, along_v):
 def _slope(before_m, z_m, after_m):
     """Return the slope of the surface, 0 where it is unknown.
 
-    The smaller slope of both sides counts: beside an edge it is the surface's own.
+    The smaller slope of both sides counts: beside an edge it is that of the surface.
     """
     far = np.float32(1e3)
     behind = z_m - before_m if before_m > 0 else far

@@ -19,13 +19,13 @@ MASK_MARGIN_PX = 1  # of the prototypes, kept around the predicted box
 
 @dataclass(frozen=True, eq=False)
 class Detections:
-    """Instances of one picture, best first.
+    """Instances of one image, best first.
 
     Attributes:
-        scores: Shape (n,), 0..1.
-        classes: Index of each one's class, shape (n,).
+        scores: Probabilities, shape (n,), 0..1.
+        classes: Index of the class of each instance, shape (n,).
         boxes: Corners in pixels of the network's input, shape (n, 4).
-        coefficients: Of the prototypes, shape (n, k).
+        coefficients: Coefficients of the prototypes, shape (n, k).
     """
 
     scores: np.ndarray
@@ -42,17 +42,16 @@ def postprocess(
     layout: AnchorLayout,
     min_score: float,
 ) -> Detections:
-    """Instances of one picture from raw predictions.
+    """Return the instances of one image from raw predictions.
 
     Args:
-        boxes, scores, coefficients: Of every anchor, (n, 4), (n, 1 + c) logits, (n, k).
-        anchors: Of the layout, (n, 4).
-        layout: Input size.
+        boxes, scores, coefficients: Predictions of every anchor, (n, 4), (n, 1 + c) logits, (n, k).
+        anchors: Anchors of the layout, (n, 4).
+        layout: The layout, with the size of the input.
         min_score: Least probability of a class.
     """
-    odds = (
-        scores[:, 1:].max(axis=1) - scores[:, 0]
-    )  # one class against the background alone: at least those of the probability
+    # One class against the background alone: these odds are at least those of the probability.
+    odds = scores[:, 1:].max(axis=1) - scores[:, 0]
     likely = np.flatnonzero(odds >= np.log(min_score / (1 - min_score)))
     shifted = np.exp(scores[likely] - scores[likely].max(axis=1, keepdims=True))
     probability = np.zeros((len(scores), scores.shape[1] - 1), np.float32)
@@ -91,13 +90,13 @@ def fast_nms(boxes: np.ndarray) -> np.ndarray:
 def mask_logits(
     prototypes: np.ndarray, coefficients: np.ndarray, box: np.ndarray, stride_px: int = 4
 ) -> tuple[np.ndarray, int, int]:
-    """Mask of one instance inside its box, as logits: positive is inside.
+    """Return the mask of one instance inside its box as logits, which are positive inside.
 
     Args:
         prototypes: Shape (k, h, w).
         coefficients: Shape (k,).
         box: Corners in pixels of the network's input.
-        stride_px: Of the prototypes' cells.
+        stride_px: Size of the cells of the prototypes.
 
     Returns:
         Logits (rows, columns) of the box's cells, and the first row and column.
@@ -119,7 +118,7 @@ def assemble(
     shape: tuple[int, int],
     stride_px: int = 4,
 ) -> tuple[np.ndarray, int, int]:
-    """Mask of one instance in the whole picture's pixels.
+    """Return the mask of one instance in pixels of the whole image.
 
     Returns:
         Mask (rows, columns), bool, and its first row and column; an empty one has size 0.
@@ -130,10 +129,8 @@ def assemble(
     sx, sy = shape[1] / layout.width_px, shape[0] / layout.height_px
     left_px, top_px, right_px, bottom_px = box * (sx, sy, sx, sy)
     first_row, first_column = max(int(top_px - sy), 0), max(int(left_px - sx), 0)
-    last_row, last_column = (
-        min(int(np.ceil(bottom_px + sy)), shape[0]),
-        min(int(np.ceil(right_px + sx)), shape[1]),
-    )
+    last_row = min(int(np.ceil(bottom_px + sy)), shape[0])
+    last_column = min(int(np.ceil(right_px + sx)), shape[1])
     # centre of pixel p lies at (p + 0.5) / (stride * scale) - 0.5 among the cells
     u = (np.arange(first_column, last_column) + 0.5) / (stride_px * sx) - 0.5 - left
     v = (np.arange(first_row, last_row) + 0.5) / (stride_px * sy) - 0.5 - top

@@ -1,4 +1,4 @@
-"""Replay bags, so that no replay drives a rig by accident.
+"""Replay bags into the ROS graph, so that no replay drives a rig by accident.
 
 Set points (`command_topics`) and ROS's own topics are left out unless they are asked for. Nothing
 is sent to a rig: no topic that is published already, no set point to which a node subscribes, and
@@ -10,7 +10,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from rclpy.duration import Duration
@@ -19,74 +18,19 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.interfaces import Connection, QosDurability, QosReliability
 
 from softarm_cli.bags.file import Bag, open_bag
+from softarm_cli.bags.replay import Replay, choose
 from softarm_cli.errors import BagError, MessageTypeError
 from softarm_cli.graph.command_topics import is_command
-from softarm_cli.graph.graph import Graph, nearest
 from softarm_cli.graph.message_types import message_class
+from softarm_cli.ros.graph import Graph
 
 _QUEUE_DEPTH = 1000
 _LOOK_S = 0.5
 _MATCHING_S = 3.0
-_OF_ROS = ('/rosout', '/parameter_events')
 _CHANGE_STATE = 'lifecycle_msgs/srv/ChangeState'
 _ELSEWHERE = 'play under other names with --namespace, or into another graph with --domain'
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Replay:
-    """What is sent, and how.
-
-    Attributes:
-        topics: Full names of the topics to send; empty: all but set points and ROS's own.
-        commands: Whether set points are sent too.
-        namespace: Prefix of every topic; empty: the names are those of the recording.
-        domain: ROS domain to send into; None: that of the environment.
-        rate: 2.0 is twice as fast.
-    """
-
-    topics: tuple[str, ...] = ()
-    commands: bool = False
-    namespace: str = ''
-    domain: int | None = None
-    rate: float = 1.0
-
-    def sent_as(self, topic: str) -> str:
-        """Return the name under which a topic of the bag is sent."""
-        return f'/{self.namespace.strip("/")}{topic}' if self.namespace.strip('/') else topic
-
-
-def choose(bag: Bag, replay: Replay) -> tuple[list, dict[str, str]]:
-    """Return the connections that are sent, and why others are not, by topic.
-
-    Raises:
-        BagError: If a topic that is asked for is not in the bag, or none is left.
-    """
-    held = [connection.topic for connection in bag.connections]
-    unknown = sorted(set(replay.topics) - set(held))
-    if unknown:
-        hint = nearest(unknown[0], held, f'softarm bag info {bag.path} lists all')
-        raise BagError(f'{bag.path} holds no topic {unknown[0]}; {hint}')
-    sent, left_out = [], {}
-    for connection in bag.connections:
-        topic = connection.topic
-        if topic in replay.topics or (replay.commands and is_command(topic, connection.msgtype)):
-            sent.append(connection)
-        elif replay.topics:
-            continue  # the user knows
-        elif is_command(topic, connection.msgtype):
-            left_out[topic] = 'a command'
-        elif topic in _OF_ROS or '/_' in topic:
-            left_out[topic] = "ROS's own"
-        else:
-            sent.append(connection)
-    if not sent:
-        raise BagError(
-            f'{bag.path} holds nothing but {", ".join(left_out)}: '
-            'name the topics to send with --topics'
-        )
-    return sent, left_out
 
 
 def obstacle(graph: Graph, sent: list, replay: Replay) -> str | None:

@@ -30,8 +30,8 @@ from rosbags.interfaces import (
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
 from softarm_cli.errors import BagError, MessageTypeError
-from softarm_cli.graph.graph import matching_qos
 from softarm_cli.graph.message_types import message_class, message_definition
+from softarm_cli.ros.graph import matching_qos
 
 _BAG_VERSION: Literal[9] = 9  # the metadata.yaml of Jazzy
 _QUEUE_DEPTH = 1000  # messages that DDS may hold for us while the disk is busy

@@ -1,12 +1,9 @@
 """The running ROS graph: its nodes with their processes, its topics with both their ends."""
 
-import difflib
 import os
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
@@ -14,6 +11,8 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from soft_arm_node_kit.graph import node_name
 from soft_arm_node_kit.session import Session
 from softarm_cli.errors import GraphError
+from softarm_cli.graph.names import nearest
+from softarm_cli.graph.running_nodes import RunningNode, running_node
 
 DISCOVERY_S = 3.5  # Fast DDS announces every 3 s
 _SETTLED_S = 0.5
@@ -21,28 +20,6 @@ _LONGEST_S = 10.0
 _DOMAINS = range(233)  # the ports of DDS allow no more
 _EVERY_NODE_PUBLISHES = '/parameter_events'
 _RECORDERS = ('/bag_recorder', '/rosbag2_recorder')
-
-
-@dataclass(frozen=True)
-class RunningNode:
-    """One node of the graph; two nodes of the same name are two of these.
-
-    Attributes:
-        name: Full name.
-        pid: Its process on this machine; None if it is not known.
-        elsewhere: Whether it runs on another machine.
-    """
-
-    name: str
-    pid: int | None
-    elsewhere: bool = False
-
-    @property
-    def where(self) -> str:
-        """Its process, in words."""
-        if self.elsewhere:
-            return 'on another machine'
-        return 'process unknown' if self.pid is None else f'pid {self.pid}'
 
 
 class Graph(Session):
@@ -120,7 +97,7 @@ class Graph(Session):
         """Return every node that is not hidden, doubled ones as often as they run, by name."""
         found = {(node_name(info), bytes(info.endpoint_gid)) for info in self._node_endpoints()}
         own = next((gid for name, gid in found if name == self.name), b'')
-        nodes = [_running_node(name, gid, own) for name, gid in found]
+        nodes = [running_node(name, gid, own) for name, gid in found]
         without_endpoint = set(self._node_names()) - {name for name, _ in found}
         nodes += [RunningNode(name, None) for name in without_endpoint]
         visible = [node for node in nodes if not _is_hidden(node.name)]
@@ -157,37 +134,10 @@ def matching_qos(offered: Iterable[QoSProfile], depth: int) -> QoSProfile:
     )
 
 
-def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a hint at the known names that are most similar to a name, or else the given text."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    last = name.rsplit('/', 1)[-1]
-    close += [k for k in known if k.rsplit('/', 1)[-1] == last and k not in close][:3]
-    return f'did you mean {" or ".join(close)}?' if close else otherwise
+def best_effort(depth: int) -> QoSProfile:
+    """Return a profile that matches every publisher; messages may be lost."""
+    return QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 def _is_hidden(name: str) -> bool:
     return '/_' in name
-
-
-def _running_node(name: str, gid: bytes, own: bytes) -> RunningNode:
-    """Find a node's process: Fast DDS identifiers are `01 0f`, host, low half of the pid, .."""
-    if own[:2] != b'\x01\x0f' or gid[:2] != own[:2]:
-        return RunningNode(name, None)  # another DDS
-    if gid[2:4] != own[2:4]:
-        return RunningNode(name, None, elsewhere=True)
-    return RunningNode(name, _pid(int.from_bytes(gid[4:6], 'little')))
-
-
-def _pid(low: int) -> int | None:
-    """Return the process with DDS and this low half of its pid; None if that is ambiguous."""
-    pids = (int(entry) for entry in os.listdir('/proc') if entry.isdigit())
-    found = [pid for pid in pids if pid & 0xFFFF == low and _has_dds(pid)]
-    return found[0] if len(found) == 1 else None
-
-
-def _has_dds(pid: int) -> bool:
-    try:
-        return 'fastrtps' in Path(f'/proc/{pid}/maps').read_text()
-    except OSError:
-        return False  # it has ended, or is another user's

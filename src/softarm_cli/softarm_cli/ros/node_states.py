@@ -9,11 +9,12 @@ from rcl_interfaces.srv import GetParameterTypes
 from std_srvs.srv import Trigger
 
 from softarm_cli.errors import GraphError
-from softarm_cli.graph.graph import Graph, nearest
+from softarm_cli.graph.names import nearest
+from softarm_cli.graph.running_nodes import NO_ANSWER
+from softarm_cli.ros.graph import Graph
 
 ANSWER_S = 4.0
 TRANSITION_S = 15.0  # a driver connects to its device meanwhile
-NO_ANSWER = 'no answer'
 _GET_STATE = 'lifecycle_msgs/srv/GetState'
 _GET_PARAMETER_TYPES = 'rcl_interfaces/srv/GetParameterTypes'
 # Transitions from one state to another.

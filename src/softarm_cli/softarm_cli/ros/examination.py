@@ -3,16 +3,17 @@
 import os
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import QoSProfile
 
 from soft_arm_node_kit import qos
-from softarm_cli.doctor.report import Report, Topic, process_stat
+from softarm_cli.doctor.report import Diagnostic, Report, Topic, process_stat
 from softarm_cli.errors import MessageTypeError
-from softarm_cli.graph.graph import Graph
 from softarm_cli.graph.message_types import message_class
-from softarm_cli.graph.node_states import NO_ANSWER, lifecycle_states, unresponsive_nodes
+from softarm_cli.graph.running_nodes import NO_ANSWER
 from softarm_cli.launching.logs import last_launch, running_launches
+from softarm_cli.ros.graph import Graph
+from softarm_cli.ros.node_states import lifecycle_states, unresponsive_nodes
 
 _SAMPLE_S = 2.5  # two diagnostics of each node
 
@@ -21,11 +22,17 @@ def examine() -> Report:
     """Listen to the graph of this ROS domain; takes 7 s, and 4 s more if nodes do not answer."""
     with Graph() as graph:
         graph.discover()
-        diagnostics: dict[str, DiagnosticStatus] = {}
+        diagnostics: dict[str, Diagnostic] = {}
+
+        def on_diagnostics(array: DiagnosticArray) -> None:
+            for status in array.status:
+                level = int.from_bytes(status.level, 'little')
+                diagnostics[status.name] = Diagnostic(level, status.message, status.hardware_id)
+
         graph.node.create_subscription(
             DiagnosticArray,
             '/diagnostics',
-            lambda array: diagnostics.update({s.name: s for s in array.status}),  # type: ignore
+            on_diagnostics,
             QoSProfile(depth=100),  # all nodes report at the same time
         )
         nodes, types = graph.nodes(), graph.topics()

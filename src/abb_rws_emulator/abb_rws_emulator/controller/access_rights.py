@@ -1,0 +1,97 @@
+"""Which session may write what: masterships, and the remote privilege in manual mode."""
+
+from collections.abc import Callable
+
+from abb_rws_emulator import refusals
+from abb_rws_emulator.controller.remote_privilege import RemotePrivilege
+
+
+class AccessRights:
+    """Masterships and the remote privilege, by session.
+
+    Args:
+        robotware: Major version. From 7 on (OmniCore) RAPID writes need a mastership that was
+            asked for, IRC5 takes a free one by itself. From 8 on there is one write access instead
+            of the masterships.
+        is_automatic: Whether the controller is in automatic mode.
+        on_change: Called with the RWS 1.0 address of each resource that changes.
+    """
+
+    def __init__(
+        self,
+        robotware: int,
+        is_automatic: Callable[[], bool],
+        clock: Callable[[], float],
+        on_change: Callable[[str], None],
+    ):
+        self.strict_mastership, self.single_write_access = robotware >= 7, robotware >= 8
+        self.masters: dict[str, str | None] = dict.fromkeys(
+            ('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid')
+        )
+        self.privilege = RemotePrivilege(clock, lambda: on_change('/users/rmmp'))
+        self._is_automatic, self._on_change = is_automatic, on_change
+
+    def clear(self) -> None:
+        """Release every mastership and revoke the privilege, as a restart does."""
+        self.masters = dict.fromkeys(self.masters)
+        self.privilege.clear()
+
+    def request_mastership(self, session: str, domains: list[str]) -> None:
+        """Give masterships to a session."""
+        if not self._is_automatic() and self.privilege.status(session) != 'GRANTED':
+            raise refusals.wrong_mode()
+        if any(self.masters[domain] not in (None, session) for domain in domains):
+            raise refusals.held()
+        for domain in domains:
+            self._set_master(domain, session)
+
+    def release_mastership(self, session: str, domains: list[str]) -> None:
+        """Release masterships of a session."""
+        if any(self.masters[domain] != session for domain in domains):
+            raise refusals.not_held()
+        for domain in domains:
+            self._set_master(domain, None)
+
+    def require_edit(self, session: str) -> None:
+        """Refuse a session that may not write to the program."""
+        holder = self.masters['edit' if self.strict_mastership else 'rapid']
+        if self.single_write_access and holder != session:
+            raise refusals.no_write_access()
+        if holder is None and not self.strict_mastership and self._is_automatic():
+            return
+        if holder is None:
+            raise refusals.mastership_missing()
+        if holder != session:
+            raise refusals.held()
+
+    def require_motion(self, session: str) -> None:
+        """Refuse a session that may not jog."""
+        holder = self.masters['motion']
+        if holder not in (None, session):
+            raise refusals.held()
+
+    def require_configuration(self, session: str) -> None:
+        """Refuse a session that may not write the configuration; a free mastership suffices."""
+        holder = self.masters['edit' if self.strict_mastership else 'cfg']
+        if holder not in (None, session):
+            raise refusals.held()
+
+    def require_remote_right(self, session: str) -> None:
+        """Refuse a session that has no remote privilege in manual mode."""
+        if not self._is_automatic() and self.privilege.status(session) != 'GRANTED':
+            raise refusals.mastership_missing()
+
+    def steal_mastership(self, domain: str, holder: str | None) -> None:
+        """Give a mastership to the pendant, or release it (None)."""
+        self._set_master(domain, holder)
+
+    def forget_session(self, session: str) -> None:
+        """Release the privilege and masterships of a session that ended."""
+        self.privilege.cancel(session)
+        for domain, holder in self.masters.items():
+            if holder == session:
+                self._set_master(domain, None)
+
+    def _set_master(self, domain: str, holder: str | None) -> None:
+        self.masters[domain] = holder
+        self._on_change(f'/rw/mastership/{domain}')

@@ -1,0 +1,120 @@
+"""The WebSockets over which groups of subscriptions send their events."""
+
+import contextlib
+from collections.abc import Callable, Coroutine
+
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from abb_rws_emulator.faults import Faults
+from abb_rws_emulator.http.connections import LARGEST_BACKLOG, Connection
+from abb_rws_emulator.http.subscriptions import Subscriptions
+
+PING_S = 30.0
+
+
+class WebSockets:
+    """Open, silence and close the WebSockets of all groups.
+
+    Args:
+        generation: 1 for RWS 1.0; 2 for RWS 2.0, where the client must send nothing.
+        subscriptions: The groups.
+        faults: Faults that are played.
+        run: Runs a coroutine beside the others.
+    """
+
+    def __init__(
+        self,
+        generation: int,
+        subscriptions: Subscriptions,
+        faults: Faults,
+        run: Callable[[Coroutine[None, None, None]], None],
+    ):
+        self._generation, self._subscriptions = generation, subscriptions
+        self._faults, self._run = faults, run
+
+    async def serve(
+        self, request: web.Request, connection: Connection, user: str, session: str | None = None
+    ) -> web.StreamResponse:
+        """Serve the WebSocket of a group to its session or, without a session, to its user.
+
+        It returns when the WebSocket has ended.
+        """
+        group = self._subscriptions.find(request.path.rpartition('/')[2])
+        if group is None or group.user != user or session not in (None, group.session):
+            return web.Response(status=404)
+        forbids_sending = self._generation == 2
+        protocol = 'rws_subscription' if self._generation == 2 else 'robapi2_subscription'
+        offered = request.headers.get('Sec-WebSocket-Protocol', '')
+        if self._generation == 2 and protocol not in offered:
+            return web.Response(status=400)
+        socket = web.WebSocketResponse(
+            protocols=(protocol,),
+            heartbeat=None if forbids_sending else PING_S,
+            autoping=not forbids_sending,
+            autoclose=False,
+            compress=False,
+        )
+        connection.request_received(endless=True)
+        try:
+            await socket.prepare(request)
+        except ConnectionError:  # cut while it was being opened
+            return web.Response(status=503)
+        group.sockets.append(socket)
+        try:
+            said_goodbye = await self._listen_to(socket, forbids_sending)
+        finally:
+            group.sockets.remove(socket)
+        if said_goodbye:  # one that merely broke leaves the group: its address can be used again
+            if not group.sockets and self._subscriptions.groups.get(group.number) is group:
+                self._subscriptions.remove(group.number)
+            await socket.close()
+        return socket
+
+    async def _listen_to(self, socket: web.WebSocketResponse, forbids_sending: bool) -> bool:
+        """Wait for the end of a WebSocket; return whether the client sent a close frame."""
+        while True:
+            message = await socket.receive()
+            if message.type == WSMsgType.CLOSE:
+                return True
+            if message.type in (WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
+                return False
+            if forbids_sending:
+                await socket.close(
+                    code=WSCloseCode.POLICY_VIOLATION, message=b'Client cannot send data.'
+                )
+                return False
+
+    def silence(self, silent: bool) -> None:
+        """Stop or resume reading and writing of every WebSocket, the TCP connections staying up."""
+        self._faults.websocket_silent = silent
+        for group in self._subscriptions.groups.values():
+            for socket in group.sockets:
+                if socket._req is not None and socket._req.transport is not None:
+                    (
+                        socket._req.transport.pause_reading
+                        if silent
+                        else socket._req.transport.resume_reading
+                    )()
+
+    async def close(self, code: int, text: str) -> None:
+        """Close every WebSocket."""
+        for group in list(self._subscriptions.groups.values()):
+            for socket in list(group.sockets):
+                await socket.close(code=code, message=text.encode())
+
+    def send(self, socket: web.WebSocketResponse, text: str) -> None:
+        """Send an event, unless a fault silences it; cut off a client that takes nothing."""
+        if self._faults.silent or self._faults.websocket_silent:
+            return
+        transport = (
+            socket._req.transport if socket._req is not None else None
+        )  # aiohttp has no public way to it
+        if transport is not None and transport.get_write_buffer_size() > LARGEST_BACKLOG:
+            transport.abort()  # it takes nothing
+            return
+        self._run(_send_text(socket, text))
+
+
+async def _send_text(socket: web.WebSocketResponse, text: str) -> None:
+    with contextlib.suppress(ConnectionError):  # the client is gone; its handler notices by itself
+        await socket.send_str(text)

@@ -1,0 +1,109 @@
+"""What the nodes share that detect something in pairs of colour and depth images."""
+
+from collections.abc import Callable
+
+import numpy as np
+from cv_bridge import CvBridge
+from sensor_msgs.msg import CameraInfo, Image
+
+from soft_arm_node_kit import diagnostics, qos
+from soft_arm_node_kit.node import Node
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ros.newest_pair import NewestPair
+
+SAY_EVERY_S = 5.0
+SILENT_S = 0.5  # time without a pair of images that is an error
+COMPILING_S = 2.0  # time at work on one pair: it is the first one, and numba compiles
+
+
+class DetectorNode(Node):
+    """Stores the newest pair of images; a thread of its own detects something in it.
+
+    In: `color/camera_info`, `color/image_raw`, `aligned_depth_to_color/image_raw`. Out:
+    `~/debug/overlay`, and /diagnostics.
+
+    Attributes:
+        trouble: Why nothing was detected last.
+        found, frames: Ticked with every detection, and with every pair of images.
+    """
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.trouble = 'no camera info yet'
+        self.found, self.frames = diagnostics.RateMeter(), diagnostics.RateMeter()
+        self._bridge = CvBridge()
+        self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
+
+    def start(
+        self,
+        on_info: Callable[[CameraInfo], None],
+        on_pair: Callable[[Image, Image], None],
+        what: str,
+        stale_s: float,
+        robot: str,
+    ) -> None:
+        """Subscribe to the camera, as the last step of construction.
+
+        Args:
+            on_info: Called with every camera info.
+            on_pair: Called with colour and depth image, in the thread.
+            what: What is detected, such as 'ring'.
+            stale_s: Age of the newest detection that is an error [s].
+            robot: Hardware id in /diagnostics.
+        """
+        self._what, self._stale_s = what, stale_s
+        self._pair = NewestPair(on_pair)
+        self._reporter = diagnostics.Reporter(self, robot, self.status)
+        self.create_subscription(CameraInfo, 'color/camera_info', on_info, qos.SENSOR)
+        self.create_subscription(Image, 'color/image_raw', self._pair.put_colour, qos.SENSOR)
+        self.create_subscription(
+            Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth, qos.SENSOR
+        )
+
+    def destroy_node(self):
+        """Stop the thread, then the node."""
+        self._pair.close()
+        super().destroy_node()
+
+    def refuse(self, reason: VisionError) -> None:
+        """Say once in a while why a message was left out."""
+        self.trouble = str(reason)
+        self.get_logger().warning(self.trouble, throttle_duration_sec=SAY_EVERY_S)
+
+    @property
+    def overlay_wanted(self) -> bool:
+        """Whether someone listens to `~/debug/overlay`."""
+        return self._overlay.get_subscription_count() > 0
+
+    def publish_overlay(self, picture: np.ndarray, header) -> None:
+        """Publish a picture (h, w, 3), RGB, on `~/debug/overlay`."""
+        self._overlay.publish(self._bridge.cv2_to_imgmsg(picture, 'rgb8', header))
+
+    def status(self):
+        """Return level, message and values for /diagnostics."""
+        if not self._pair.alive:
+            raise RuntimeError('the detector thread has ended; its error stands above')
+        age_s, busy_s = self.found.age_s, self._pair.busy_s
+        values = {
+            'detection_rate_hz': self.found.rate_hz,
+            'frame_rate_hz': self.frames.rate_hz,
+            'age_s': 'none' if age_s is None else age_s,
+            'pairs_skipped': self._pair.skipped,
+        }
+        if busy_s > COMPILING_S:
+            compiling = (
+                f'compiling: the first {self._what} after an installation takes a minute or two, '
+                'later ones do not'
+            )
+            self.get_logger().info(compiling, once=True)
+            return (
+                diagnostics.WARN,
+                f'{compiling}; {busy_s:.0f} s so far',
+                values | {'ready': False},
+            )
+        if self.frames.age_s is None or self.frames.age_s > SILENT_S:
+            no_pairs = 'no pairs of colour and depth: is the camera running with align_depth?'
+            return diagnostics.ERROR, self._pair.trouble or no_pairs, values
+        if age_s is None or age_s > self._stale_s:
+            return diagnostics.ERROR, f'{self._what} lost: {self.trouble}', values
+        return diagnostics.OK, f'{self._what} in view', values
