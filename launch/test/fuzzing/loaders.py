@@ -15,10 +15,16 @@ from pneumatic_driver.errors import PneumaticDriverError
 from pneumatic_driver.register_map import load_map, shipped_maps
 from soft_arm_control.grasping import no_load_reference
 from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_description.assembly import (
+    AssemblyFileError,
+    load_assembly,
+    shipped_assemblies,
+)
 from soft_arm_description.calibration import CalibrationError, load_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
 from soft_arm_description.urdf import robot_urdf
+from soft_arm_description.world import WorldFileError, load_world, shipped_worlds
 from soft_arm_experiments.vision import coco
 from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.calibration.modal_fit import read_shapes
@@ -186,6 +192,15 @@ def loaders() -> dict[str, Loader]:
         f'robot {name}': Loader(path.read_bytes(), _robot, (RobotFileError, KinematicsError))
         for name, path in shipped_robots().items()
     }
+    found |= {
+        f'assembly {name}': Loader(
+            shipped_assemblies()[name].read_bytes(), load_assembly, (AssemblyFileError,)
+        )
+        for name in ('squid', 'hand')
+    }
+    found['world'] = Loader(
+        shipped_worlds()['squid_sea'].read_bytes(), load_world, (WorldFileError,)
+    )
     found |= {
         f'map {name}': Loader(path.read_bytes(), load_map, (PneumaticDriverError,))
         for name, path in shipped_maps().items()

@@ -10,10 +10,13 @@ from pydantic import BaseModel
 
 from soft_arm_control.grasping.no_load_reference import NoLoadValues
 from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_description.assembly import AssemblyFile
 from soft_arm_description.calibration import COMMANDS as COMMANDS_OF_CALIBRATIONS
 from soft_arm_description.calibration import Header
+from soft_arm_description.rigid_bodies import RigidBody
 from soft_arm_description.robot import IkWeights, Robot
 from soft_arm_description.segments import Disc
+from soft_arm_description.world import World
 from soft_arm_kinematics.calibration.pressure_bend import PressureBend
 from soft_arm_kinematics.calibration.pressure_length import PressureLength
 from soft_arm_vision.calibration.extrinsics import ExtrinsicValues
@@ -141,6 +144,17 @@ def test_every_key_of_a_robot_file_is_on_its_page_and_no_other():
     inline = {'disc', 'ik_weights'}  # their keys are named where they are
     nested = keys(Disc) | keys(IkWeights)
     assert tables('robot_file.md') | nested == keys(Robot) | inline
+
+
+@pytest.mark.parametrize(
+    ('page', 'model', 'elsewhere'),
+    [
+        ('assembly_file.md', AssemblyFile, set()),
+        ('world_file.md', World, set(RigidBody.model_fields)),  # on the page of assemblies
+    ],
+)
+def test_every_key_of_a_file_for_simulations_is_on_its_page_and_no_other(page, model, elsewhere):
+    assert tables(page) | elsewhere == keys(model)
 
 
 @pytest.mark.parametrize(

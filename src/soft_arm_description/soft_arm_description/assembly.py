@@ -129,8 +129,8 @@ def make_assembly(content: AssemblyFile, folder: Path) -> Assembly:
         path = shipped.get(entry.robot, folder / entry.robot)
         if not os.path.isfile(path):
             raise AssemblyFileError(
-                f'robots.{i}.robot: {shown(entry.robot)} is no file that begins at the folder of '
-                f'this file: correct it, or give one of {", ".join(sorted(shipped))}'
+                f'robots.{i}.robot: {shown(entry.robot)} is no file: give a path from the folder '
+                f'of this one, or one of {", ".join(sorted(shipped))}'
             )
         try:
             robot = load_robot(path)

@@ -3,7 +3,8 @@
 A segment of N sections is a chain of N R-R-P triples (turn about z, bend about y, extend along z),
 whose links are the chords of N equal parts of the arc, followed by a bend and a turn that align the
 segment's end: see `section_joint_names`. `soft_arm_kinematics.segments.sections` computes the joint
-values for which the chain's tip coincides with the arc's.
+values for which the chain's tip coincides with the arc's. A segment of hinges is the chain of its
+links; a rigid hinge is a fixed joint.
 
 Links and joints begin with the robot's `frame_prefix`, so that several robots fit in one graph.
 """
@@ -11,8 +12,10 @@ Links and joints begin with the robot's `frame_prefix`, so that several robots f
 import math
 from xml.etree import ElementTree as Xml
 
+import numpy as np
+
 from soft_arm_description.robot import Robot
-from soft_arm_description.segments import Segment
+from soft_arm_description.segments import Segment, TorqueSegment
 
 _BODY_RGBA = '0.75 0.78 0.82 1'
 _DISC_RGBA = '0.35 0.38 0.42 1'
@@ -30,7 +33,16 @@ def joint_names(robot: Robot) -> list[str]:
 
 
 def section_joint_names(robot: Robot, segment: Segment) -> list[str]:
-    """Return the names of a segment's joints, base to tip: 3 for each section, and 2 at the end."""
+    """Return the names of a segment's joints, base to tip.
+
+    They are 3 for each section, and 2 at the end; or one for each hinge that is not rigid.
+    """
+    if segment.kind == 'torque':
+        return [
+            _hinge_name(robot, segment, k)
+            for k, hinge in enumerate(segment.section_hinges)
+            if hinge.stiffness_n_m_rad is not None
+        ]
     names = [f'{k:03d}_{motion}' for k in range(segment.sections) for motion in _MOTIONS]
     stem = f'{robot.base.frame_prefix}{segment.name}'
     return [f'{stem}_{name}' for name in (*names, 'end_bend', 'end_turn')]
@@ -44,7 +56,10 @@ def robot_urdf(robot: Robot) -> str:
     _visual(base, 'box', {'size': f'{x_m} {y_m} {z_m}'}, -z_m / 2, _DISC_RGBA)
     link = robot.base.frame
     for segment in robot.segments:
-        link = _segment(root, robot, segment, link)
+        if segment.kind == 'torque':
+            link = _hinges(root, robot, segment, link)
+        else:
+            link = _segment(root, robot, segment, link)
     if robot.ring:
         ring = _fixed(root, link, f'{prefix}ring')
         size = {'radius': f'{robot.ring.radius_m}', 'length': f'{robot.ring.height_m}'}
@@ -78,7 +93,57 @@ def _segment(root: Xml.Element, robot: Robot, segment: Segment, parent: str) -> 
         limits = {'lower': f'{low:.6g}', 'upper': f'{high:.6g}', 'effort': '0', 'velocity': '0'}
         Xml.SubElement(joint, 'limit', limits)
         parent = name
-    disc = _fixed(root, parent, f'{stem}_end', segment.rigid_length_m)
+    return _end(root, segment, parent, stem, f'0 0 {segment.rigid_length_m}')
+
+
+def _hinge_name(robot: Robot, segment: TorqueSegment, k: int) -> str:
+    return f'{robot.base.frame_prefix}{segment.name}_{k:03d}_{segment.section_hinges[k].name}'
+
+
+def _hinges(root: Xml.Element, robot: Robot, segment: TorqueSegment, parent: str) -> str:
+    """Add the links between a segment's hinges, whose frames stand at the hinges; as `_segment`."""
+    stem, step_m = f'{robot.base.frame_prefix}{segment.name}', segment.length_m / segment.sections
+    middle_m = np.array([0.0, 0.0, step_m / 2])  # of a section, from where the last link was named
+    start = _fixed(root, parent, f'{stem}_start')
+    _link_visual(start, segment, step_m / 2, np.zeros(3))
+    parent, place_m = f'{stem}_start', np.zeros(3)  # of the parent's frame in its section's middle
+    for k, hinge in enumerate(segment.section_hinges):
+        name, moves = _hinge_name(robot, segment, k), hinge.stiffness_n_m_rad is not None
+        link, offset_m = Xml.SubElement(root, 'link', name=name), np.array(hinge.offset_m)
+        origin_m = middle_m + offset_m - place_m
+        kind = 'revolute' if moves else 'fixed'
+        joint = _joint(root, name, kind, parent, name, _text(origin_m))
+        if moves:
+            Xml.SubElement(joint, 'axis', xyz=_text(hinge.unit_axis))
+            low, high = hinge.limits_rad or (-_LIMITS['turn'], _LIMITS['turn'])
+            limits = {'lower': f'{low:.6g}', 'upper': f'{high:.6g}', 'effort': '0', 'velocity': '0'}
+            Xml.SubElement(joint, 'limit', limits)
+        length_m = step_m / 2 if k == segment.sections - 1 else step_m
+        _link_visual(link, segment, length_m, -offset_m)
+        parent, place_m, middle_m = name, offset_m, np.array([0.0, 0.0, step_m])
+    end_m = np.array([0.0, 0.0, step_m / 2 + segment.rigid_length_m]) - place_m
+    return _end(root, segment, parent, stem, _text(end_m))
+
+
+def _link_visual(
+    link: Xml.Element, segment: TorqueSegment, length_m: float, start_m: np.ndarray
+) -> None:
+    """Draw a link that begins at a place in its frame [m]; a capsule as a cylinder."""
+    size_m = segment.section_size_m
+    shape, size = {
+        'box': ('box', {'size': f'{size_m[0]} {size_m[-1]} {length_m:.6g}'}),
+        'sphere': ('sphere', {'radius': f'{size_m[0]}'}),
+    }.get(
+        segment.section_shape,
+        ('cylinder', {'radius': f'{size_m[0]}', 'length': f'{length_m:.6g}'}),
+    )
+    centre_m = start_m + np.array([0.0, 0.0, length_m / 2]) + np.array(segment.link_offset_m)
+    _visual_at(link, shape, size, _text(centre_m), _BODY_RGBA)
+
+
+def _end(root: Xml.Element, segment: Segment, parent: str, stem: str, place: str) -> str:
+    """Add the frame at a segment's end, with its disc; return its name."""
+    disc = _fixed(root, parent, f'{stem}_end', place)
     if segment.disc:
         size = {'radius': f'{segment.disc.radius_m}', 'length': f'{segment.disc.thickness_m}'}
         _visual(disc, 'cylinder', size, -segment.disc.thickness_m / 2, _DISC_RGBA)
@@ -86,24 +151,32 @@ def _segment(root: Xml.Element, robot: Robot, segment: Segment, parent: str) -> 
 
 
 def _visual(link: Xml.Element, shape: str, size: dict[str, str], z_m: float, rgba: str) -> None:
+    _visual_at(link, shape, size, f'0 0 {z_m:.6g}', rgba)
+
+
+def _visual_at(link: Xml.Element, shape: str, size: dict[str, str], place: str, rgba: str) -> None:
     visual = Xml.SubElement(link, 'visual')
-    Xml.SubElement(visual, 'origin', xyz=f'0 0 {z_m:.6g}', rpy='0 0 0')
+    Xml.SubElement(visual, 'origin', xyz=place, rpy='0 0 0')
     Xml.SubElement(Xml.SubElement(visual, 'geometry'), shape, size)
     Xml.SubElement(Xml.SubElement(visual, 'material', name=f'rgba {rgba}'), 'color', rgba=rgba)
 
 
-def _fixed(root: Xml.Element, parent: str, child: str, offset_m: float = 0.0) -> Xml.Element:
-    """Add a link that is fixed at a distance along its parent's z axis; return the link."""
+def _fixed(root: Xml.Element, parent: str, child: str, place: str = '0 0 0') -> Xml.Element:
+    """Add a link that is fixed at a place in its parent's frame; return the link."""
     link = Xml.SubElement(root, 'link', name=child)
-    _joint(root, f'{child}_mount', 'fixed', parent, child, offset_m)
+    _joint(root, f'{child}_mount', 'fixed', parent, child, place)
     return link
 
 
 def _joint(
-    root: Xml.Element, name: str, kind: str, parent: str, child: str, offset_m: float = 0.0
+    root: Xml.Element, name: str, kind: str, parent: str, child: str, place: str = '0 0 0'
 ) -> Xml.Element:
     joint = Xml.SubElement(root, 'joint', name=name, type=kind)
     Xml.SubElement(joint, 'parent', link=parent)
     Xml.SubElement(joint, 'child', link=child)
-    Xml.SubElement(joint, 'origin', xyz=f'0 0 {offset_m}', rpy='0 0 0')
+    Xml.SubElement(joint, 'origin', xyz=place, rpy='0 0 0')
     return joint
+
+
+def _text(numbers: np.ndarray) -> str:
+    return ' '.join(f'{number:.9g}' for number in numbers)

@@ -101,7 +101,8 @@ class Arm:
     def rest_actuation(self) -> np.ndarray:
         """Actuation (n,) at rest, inside the limits.
 
-        That is ambient pressure; for a tendon segment, bend 0 and the middle of its length limits.
+        That is ambient pressure or no torque; for a tendon segment, bend 0 and the middle of its
+        length limits.
         """
         middle = self.actuation_limits.mean(axis=0)
         rest = [middle[i] if c.unit == 'm' else 0.0 for i, c in enumerate(self.robot.actuation)]
@@ -129,7 +130,7 @@ class Arm:
             KinematicsError: If pressures alone do not set the shape.
         """
         if not self.set_by_pressures:
-            other = next(s for s in self.robot.segments if s.kind in ('bellows', 'tendon'))
+            other = next(s for s in self.robot.segments if s.kind not in ('single_bend', 'modal'))
             raise KinematicsError(
                 f'pressures alone do not set robot {self.robot.name}: segment {other.name} is of '
                 f'kind {other.kind}; give actuation, {self.coordinates_text}'
@@ -158,7 +159,8 @@ class Arm:
     def segment_arcs(self, actuation: np.ndarray) -> np.ndarray:
         """Return the arcs (..., n_segments, 3) [rad, rad, m] at actuation (..., n).
 
-        For a modal segment it is the arc that bends its end as far.
+        For a modal segment it is the arc that bends its end as far; for torques the arc of the sum
+        of the hinges' angles.
         """
         return segment_chain.arcs(self.chain, self.checked(actuation))
 
@@ -180,7 +182,7 @@ class Arm:
         return theta, phi, ell
 
     def twist_jacobian(self, actuation: np.ndarray) -> np.ndarray:
-        """Return the twist of the tip in the base per m, Pa or rad of each coordinate, (..., 6, n).
+        """Return the twist of the tip in the base per unit of each coordinate, (..., 6, n).
 
         Rows: velocity [m], then angular velocity [rad].
         """

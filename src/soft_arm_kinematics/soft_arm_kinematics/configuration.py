@@ -87,8 +87,8 @@ class Configuration:
     def backbone(self, points_per_segment: int = 20) -> np.ndarray:
         """Return the centre line from base to tip, (..., 1 + n_segments * points, 3) [m].
 
-        A modal segment is drawn as the arc that bends its end as far. Rigid ends are straight lines
-        to the next segment's first point.
+        A modal segment is drawn as the arc that bends its end as far, a segment of hinges as the
+        middle lines of its links. Rigid ends are straight lines to the next segment's first point.
         """
         lead = self.arcs.shape[:-2]
         base = np.broadcast_to(np.eye(4), (*lead, 1, 4, 4))
@@ -96,4 +96,9 @@ class Configuration:
         shares = np.arange(1, points_per_segment + 1) / points_per_segment
         parts = self.arcs[..., None, :] * shares[:, None]
         ends = (starts[..., None, :, :] @ pcc.arc_transforms(parts))[..., :3, 3]
+        for i, segment in enumerate(self.arm.robot.segments):
+            if segment.kind == 'torque':
+                ends[..., i, :, :] = chain.points_of_links(
+                    segment, self.arm.columns[i], starts[..., i, :, :], self.actuation, shares
+                )
         return np.concatenate([np.zeros((*lead, 1, 3)), ends.reshape(*lead, -1, 3)], axis=-2)

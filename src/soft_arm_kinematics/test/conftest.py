@@ -49,7 +49,7 @@ def arm(request) -> Arm:
 
 
 def _mixed(closing_twist: bool) -> Arm:
-    """A bellows module with a tendon segment, a modal and a single bend, in one convention."""
+    """A bellows module, a tendon segment, a modal, a single bend and hinges, in one convention."""
     content = load_robot('two_module_arm').model_dump(mode='json', exclude_unset=True)
     others = [
         load_robot(name).segments[0].model_dump(mode='json')
@@ -59,6 +59,9 @@ def _mixed(closing_twist: bool) -> Arm:
         s | {'closing_twist': closing_twist, 'rigid_length_m': 0.01}
         for s in (content['segments'][0], *others)
     ]
+    hinges = load_robot('soft_finger').segments[0].model_dump(mode='json', exclude_unset=True)
+    hinges['hinges'][0]['offset_m'] = [0.0, 0.006, -0.001]
+    content['segments'].insert(2, hinges | {'rigid_length_m': 0.01})
     return make_arm(Robot.model_validate(content | {'channels': {}}))
 
 

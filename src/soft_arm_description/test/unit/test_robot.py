@@ -80,6 +80,7 @@ def test_every_kind_ships():
         'single_bend',
         'modal',
         'tendon',
+        'torque',
     }
     assert {s.closing_twist for r in robots.values() for s in r.segments} == {True, False}
     finger = robots['four_piece_finger']

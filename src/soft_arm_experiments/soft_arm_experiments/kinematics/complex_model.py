@@ -16,6 +16,7 @@ from soft_arm_description.segments import (
     ModalSegment,
     SingleBendSegment,
     TendonSegment,
+    TorqueSegment,
 )
 from soft_arm_kinematics.arm import Arm
 
@@ -60,7 +61,12 @@ def _arc_end(bend: np.ndarray, length_m: float | np.ndarray) -> np.ndarray:
     twist[..., 0, 2], twist[..., 1, 2] = bend[..., 0], bend[..., 1]
     twist[..., 2, 0], twist[..., 2, 1] = -bend[..., 0], -bend[..., 1]
     twist[..., 2, 3] = length_m
-    twist /= 2**_HALVINGS
+    return _exponential(twist)
+
+
+def _exponential(twist: np.ndarray) -> np.ndarray:
+    """Return the exponential of 4x4 matrices, by its power series."""
+    twist = twist / 2**_HALVINGS
     total = np.eye(4) + twist / _TERMS
     for k in range(_TERMS - 1, 0, -1):
         total = np.eye(4) + twist @ total / k
@@ -132,9 +138,30 @@ def _modal(segment: ModalSegment, x: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return bend, end @ last
 
 
+def _torque(segment: TorqueSegment, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    names = [c.name.removeprefix(f'{segment.name}_') for c in segment.actuation]
+    bend, pose = np.zeros((*x.shape[:-1], 2), dtype=x.dtype), np.eye(4)
+    half = np.eye(4)
+    half[2, 3] = segment.length_m / segment.sections / 2.0
+    for hinge in segment.section_hinges:
+        angle = np.full(x.shape[:-1], hinge.neutral_rad, dtype=x.dtype)
+        if hinge.actuated:
+            angle = angle + x[..., names.index(hinge.name)] / hinge.stiffness_n_m_rad
+        low, high = hinge.limits_rad or (-np.inf, np.inf)
+        angle = np.where(angle.real < low, low, np.where(angle.real > high, high, angle))
+        axis, place = hinge.unit_axis, np.array(hinge.offset_m)
+        screw = np.zeros((4, 4))  # a turn about an axis through the place
+        screw[:3, :3] = np.cross(np.eye(3), axis)
+        screw[:3, 3] = np.cross(place, axis)
+        pose = pose @ half @ _exponential(angle[..., None, None] * screw) @ half
+        bend = bend + angle[..., None] * np.array([axis[1], -axis[0]])
+    return bend, pose
+
+
 _PARTS: dict[str, Callable[[Any, np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
     'bellows': _bellows,
     'single_bend': _single_bend,
     'tendon': _tendon,
     'modal': _modal,
+    'torque': _torque,
 }

@@ -200,7 +200,12 @@ def _fk(arm: Arm, args: argparse.Namespace) -> int:
             )
         )
         return 0
-    scale = {'m': ('mm', 1e3), 'rad': ('deg', 180.0 / np.pi), 'Pa': ('kPa', 1e-3)}
+    scale = {
+        'm': ('mm', 1e3),
+        'rad': ('deg', 180.0 / np.pi),
+        'Pa': ('kPa', 1e-3),
+        'N m': ('mN m', 1e3),
+    }
     for coordinate, value in zip(arm.robot.actuation, actuation, strict=True):
         unit, factor = scale[coordinate.unit]
         print(f'{coordinate.name:16} {value * factor:9.2f} {unit}')

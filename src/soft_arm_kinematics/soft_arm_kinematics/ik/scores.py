@@ -9,7 +9,7 @@ from soft_arm_kinematics.segments import formulas, pcc
 
 
 def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:
-    """Return each coordinate's share of its pressure range, (..., n); NaN for tendons."""
+    """Return each coordinate's share of its pressure range, (..., n); NaN where it is none."""
     actuation = np.asarray(actuation, dtype=float)
     if isinstance(arm, BellowsArm):
         low, high = arm.pressure_limits_pa
@@ -21,7 +21,7 @@ def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:
             curve, limits_pa = segment.actuators.curve, segment.actuators.pressure_limits_pa
             pressures_pa = np.interp(actuation[..., columns], curve.length_m, curve.pressure_pa)
             shares[..., columns] = (pressures_pa - limits_pa[0]) / np.diff(limits_pa)
-        elif segment.kind == 'tendon':
+        elif segment.kind in ('tendon', 'torque'):
             shares[..., columns] = np.nan
     return shares
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from soft_arm_description.segments import Segment
+from soft_arm_description.segments import Segment, TorqueSegment
 from soft_arm_kinematics.segments import formulas, pcc
 from soft_arm_kinematics.segments.modal import NODES, UNIT_NODES, UNIT_WEIGHTS, node_coefficients
 
@@ -14,6 +14,7 @@ _KINDS = {
     'single_bend': formulas.SINGLE_BEND,
     'modal': formulas.MODAL,
     'tendon': formulas.TENDON,
+    'torque': formulas.TORQUE,
 }
 
 
@@ -21,8 +22,9 @@ class Chain(NamedTuple):
     """Numbers of s segments and n coordinates, in the form that `formulas` takes.
 
     Attributes:
-        kinds: (s,) `formulas.BELLOWS` ... `TENDON`.
-        firsts, counts: (s,) each segment's first coordinate and how many it has, side by side.
+        kinds: (s,) `formulas.BELLOWS` ... `TORQUE`.
+        firsts, counts: (s,) each segment's first coordinate and how many it has, side by side; 0
+            and 0 where it has none.
         twists: (s,) whether the closing twist is there.
         rigid_m: (s,) rigid ends [m].
         arc_matrices: (s, 3, most) arcs of lengths, for bellows.
@@ -31,6 +33,10 @@ class Chain(NamedTuple):
         angle_coefficients: (s, w) bend of the end, of the powers of the pressure [rad/Pa^i].
         node_coefficients: (s, nodes, w) modal: the same at every quadrature node.
         weights_m: (s, nodes) quadrature weights.
+        hinge_counts: (s,) hinges of segments of hinges.
+        hinge_columns: (s, most) the coordinate of each hinge; any one where it is passive.
+        hinges: (s, most, 10) axis, place from the middle of its section [m], neutral angle [rad],
+            compliance [rad/(N m)], 0 where it is passive, smallest and largest angle [rad].
         low, high: (n,) limits of the coordinates.
     """
 
@@ -45,6 +51,9 @@ class Chain(NamedTuple):
     angle_coefficients: np.ndarray
     node_coefficients: np.ndarray
     weights_m: np.ndarray
+    hinge_counts: np.ndarray
+    hinge_columns: np.ndarray
+    hinges: np.ndarray
     low: np.ndarray
     high: np.ndarray
 
@@ -56,9 +65,10 @@ def make_chain(
     s = len(segments)
     powers = max([4] + [len(g.coefficients_rad[0]) for g in segments if g.kind == 'modal'])
     nodes = NODES if any(g.kind == 'modal' for g in segments) else 1
+    most = max([g.sections for g in segments if g.kind == 'torque'], default=1)
     chain = Chain(
         kinds=np.array([_KINDS[g.kind] for g in segments]),
-        firsts=np.array([c[0] for c in columns]),
+        firsts=np.array([c[0] if len(c) else 0 for c in columns]),
         counts=np.array([len(c) for c in columns]),
         twists=np.array([g.closing_twist for g in segments]),
         rigid_m=np.array([g.rigid_length_m for g in segments]),
@@ -68,6 +78,9 @@ def make_chain(
         angle_coefficients=np.zeros((s, powers)),
         node_coefficients=np.zeros((s, nodes, powers)),
         weights_m=np.zeros((s, nodes)),
+        hinge_counts=np.array([g.sections if g.kind == 'torque' else 0 for g in segments]),
+        hinge_columns=np.zeros((s, most), dtype=int),
+        hinges=np.zeros((s, most, 10)),
         low=np.array(limits[0]),
         high=np.array(limits[1]),
     )
@@ -75,6 +88,16 @@ def make_chain(
         if segment.kind == 'bellows':
             layout = segment.actuators.angles_rad, segment.actuators.centre_radius_m
             chain.arc_matrices[i, :, : len(columns[i])] = pcc.arcs_matrix(*layout)
+        elif segment.kind == 'torque':
+            chain.lengths_m[i] = segment.length_m
+            names = list(dict.fromkeys(h.name for h in segment.hinges if h.actuated))
+            for k, hinge in enumerate(segment.section_hinges):
+                compliance = 0.0
+                if hinge.actuated and hinge.stiffness_n_m_rad:
+                    chain.hinge_columns[i, k] = columns[i][names.index(hinge.name)]
+                    compliance = 1.0 / hinge.stiffness_n_m_rad
+                angles = hinge.neutral_rad, compliance, *(hinge.limits_rad or (-np.inf, np.inf))
+                chain.hinges[i, k] = *hinge.unit_axis, *hinge.offset_m, *angles
         elif segment.kind in ('single_bend', 'modal'):
             chain.directions[i] = np.cos(segment.phi_rad), np.sin(segment.phi_rad)
             chain.lengths_m[i] = segment.length_m
@@ -124,3 +147,45 @@ def twist_jacobian(chain: Chain, actuation: np.ndarray) -> np.ndarray:
         frame = formulas.advance(chain, i, x, frame, jacobian)
     formulas.move_to_tip(jacobian, n, frame)
     return np.moveaxis(jacobian, (0, 1), (-1, -2))
+
+
+def points_of_links(
+    segment: TorqueSegment,
+    columns: np.ndarray,
+    start: np.ndarray,
+    actuation: np.ndarray,
+    shares: np.ndarray,
+) -> np.ndarray:
+    """Return points (..., m, 3) on the middle lines of a segment's links, in the base.
+
+    Args:
+        segment: The segment.
+        columns: The places of its coordinates in the actuation.
+        start: Pose (..., 4, 4) of its start in the base.
+        actuation: (..., n).
+        shares: (m,) of its length at which the points are.
+    """
+    names = [c.name.removeprefix(f'{segment.name}_') for c in segment.actuation]
+    sections = [
+        segment.model_copy(
+            update={
+                'sections': 1,
+                'hinges': (hinge,),
+                'length_m': segment.length_m / segment.sections,
+                'rigid_length_m': 0.0,
+            }
+        )
+        for hinge in segment.section_hinges
+    ]
+    of_sections = [
+        columns[[names.index(hinge.name)] if hinge.actuated else []]
+        for hinge in segment.section_hinges
+    ]
+    chain = make_chain(sections, of_sections, np.zeros((2, actuation.shape[-1])))
+    start = start[..., None, :, :]
+    links = np.concatenate([start, start @ segment_poses(chain, actuation)], axis=-3)  # middles
+    along = shares * segment.sections
+    nearest = np.rint(along).astype(int)
+    beside_m = (along - nearest) * segment.length_m / segment.sections
+    links = links[..., nearest, :, :]
+    return links[..., :3, 3] + beside_m[:, None] * links[..., :3, 2]

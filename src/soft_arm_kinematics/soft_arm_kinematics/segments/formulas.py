@@ -15,6 +15,9 @@ the closing twist (gripper paper) R is followed by Rz(phi): its direction about 
 at theta = 0, where phi = 0 is taken for bellows. The other kinds know their phi, whatever the sign
 of their bend.
 
+A segment of hinges is the product of its hinges' rotations (SoMo). Its u is the sum of the hinges'
+rotation vectors, which is that of its end as long as they bend one way.
+
 Sources: soft arm with 3-D vision, section 2 (bellows, closing twist); gripper digital twin, (4)-(8)
 (single bends, no closing twist); modal kinematics, (1)-(9) and (26)-(29) (modal); squid limbs
 (tendons). The derivatives are the left Jacobian of the rotation group.
@@ -31,7 +34,7 @@ Number: TypeAlias = Any  # a float, an array, a tensor or a vector
 Numbers: TypeAlias = Any  # of them, or of plain numbers, by index
 Chain: TypeAlias = Any  # `chain.Chain` or its like
 Frame: TypeAlias = tuple[Number, ...]  # 12 numbers: axes x, y and z, and origin [m]
-BELLOWS, SINGLE_BEND, MODAL, TENDON = range(4)
+BELLOWS, SINGLE_BEND, MODAL, TENDON, TORQUE = range(5)
 STRAIGHT_RAD = 1e-12  # bend below which its direction is rounding noise and phi = 0 is taken
 SERIES_BELOW = 1.0  # theta^2 [rad^2] below which C and D are summed as series
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)  # frame of the base
@@ -99,6 +102,54 @@ def modal_end(
     return sideways, along, sideways_slope, along_slope
 
 
+def hinge(chain: Chain, i: int, k: int, x: Numbers) -> tuple[Number, Number]:
+    """Angle [rad] of hinge k of segment i without load, and its slope by its torque [rad/(N m)].
+
+    It is neutral + torque / stiffness, and stops at its limits.
+    """
+    neutral, compliance = chain.hinges[i, k, 6], chain.hinges[i, k, 7]
+    low, high = chain.hinges[i, k, 8], chain.hinges[i, k, 9]
+    angle = x[chain.hinge_columns[i, k]] * compliance + neutral
+    stopped = 0.0 * angle
+    free = stopped + compliance
+    slope = xp.where(angle < low, stopped, xp.where(angle > high, stopped, free))
+    angle = xp.where(angle < low, stopped + low, xp.where(angle > high, stopped + high, angle))
+    return angle, slope
+
+
+def advance_hinges(
+    chain: Chain, i: int, x: Numbers, frame: Frame, jacobian: Numbers | None
+) -> Frame:
+    """Frame at the end of a segment of hinges; as `advance`."""
+    length = chain.lengths_m[i] / chain.hinge_counts[i]
+    for k in range(chain.hinge_counts[i]):
+        ax, ay, az = chain.hinges[i, k, 0], chain.hinges[i, k, 1], chain.hinges[i, k, 2]
+        ox, oy, oz = chain.hinges[i, k, 3], chain.hinges[i, k, 4], chain.hinges[i, k, 5]
+        angle, slope = hinge(chain, i, k, x)
+        frame = moved(frame, ox, oy, oz + 0.5 * length)
+        px, py, pz = frame[9], frame[10], frame[11]
+        if jacobian is not None:
+            wx, wy, wz = directed(frame, ax, ay, az)
+            wx, wy, wz = wx * slope, wy * slope, wz * slope
+            row = chain.hinge_columns[i, k]
+            jacobian[row, 0] = jacobian[row, 0] + py * wz - pz * wy
+            jacobian[row, 1] = jacobian[row, 1] + pz * wx - px * wz
+            jacobian[row, 2] = jacobian[row, 2] + px * wy - py * wx
+            jacobian[row, 3] = jacobian[row, 3] + wx
+            jacobian[row, 4] = jacobian[row, 4] + wy
+            jacobian[row, 5] = jacobian[row, 5] + wz
+        half = xp.sin(0.5 * angle)
+        sin, versine = 2.0 * half * xp.cos(0.5 * angle), 2.0 * half * half
+        xy, xz, yz = versine * (ax * ay), versine * (ax * az), versine * (ay * az)
+        xx, yy, zz = versine * (ax * ax), versine * (ay * ay), versine * (az * az)
+        x_axis = directed(frame, 1.0 - yy - zz, xy + sin * az, xz - sin * ay)
+        y_axis = directed(frame, xy - sin * az, 1.0 - xx - zz, yz + sin * ax)
+        z_axis = directed(frame, xz + sin * ay, yz - sin * ax, 1.0 - xx - yy)
+        frame = x_axis + y_axis + z_axis + (px, py, pz)
+        frame = moved(frame, -ox, -oy, 0.5 * length - oz)
+    return moved(frame, 0.0, 0.0, chain.rigid_m[i])
+
+
 def bend(chain: Chain, i: int, x: Numbers) -> tuple[Number, Number, Number, Number, Number]:
     """Return u_x, u_y [rad], the length [m], and cos and sin of phi of segment i at actuation x."""
     first = chain.firsts[i]
@@ -123,6 +174,12 @@ def bend(chain: Chain, i: int, x: Numbers) -> tuple[Number, Number, Number, Numb
     if chain.kinds[i] == TENDON:
         cos, sin = xp.cos(x[first + 1]), xp.sin(x[first + 1])
         return x[first] * cos, x[first] * sin, x[first + 2], cos, sin
+    if chain.kinds[i] == TORQUE:
+        ux = uy = 0.0 * x[first]
+        for k in range(chain.hinge_counts[i]):
+            angle, _ = hinge(chain, i, k, x)
+            ux, uy = ux + angle * chain.hinges[i, k, 1], uy - angle * chain.hinges[i, k, 0]
+        return ux, uy, chain.lengths_m[i], 1.0, 0.0
     theta, _ = polynomial(chain.angle_coefficients[i], x[first])
     cos, sin = chain.directions[i, 0], chain.directions[i, 1]
     return theta * cos, theta * sin, chain.lengths_m[i], cos, sin
@@ -144,6 +201,13 @@ def bend_slope(chain: Chain, i: int, j: int, x: Numbers) -> tuple[Number, Number
         if j == 1:
             return -x[first] * sin, x[first] * cos, 0.0, 1.0
         return 0.0, 0.0, 1.0, 0.0
+    if chain.kinds[i] == TORQUE:
+        gx = gy = 0.0 * x[first]
+        for k in range(chain.hinge_counts[i]):
+            if chain.hinge_columns[i, k] == first + j:
+                _, slope = hinge(chain, i, k, x)
+                gx, gy = gx + slope * chain.hinges[i, k, 1], gy - slope * chain.hinges[i, k, 0]
+        return gx, gy, 0.0, 0.0
     _, slope = polynomial(chain.angle_coefficients[i], x[first])
     return slope * chain.directions[i, 0], slope * chain.directions[i, 1], 0.0, 0.0
 
@@ -155,6 +219,12 @@ def directed(frame: Frame, x: Number, y: Number, z: Number) -> tuple[Number, Num
         x * frame[1] + y * frame[4] + z * frame[7],
         x * frame[2] + y * frame[5] + z * frame[8],
     )
+
+
+def moved(frame: Frame, x: Number, y: Number, z: Number) -> Frame:
+    """Frame moved by the vector (x, y, z) in its own axes [m]."""
+    dx, dy, dz = directed(frame, x, y, z)
+    return frame[:9] + (frame[9] + dx, frame[10] + dy, frame[11] + dz)
 
 
 def advance(
@@ -173,6 +243,8 @@ def advance(
     Returns:
         12 numbers.
     """
+    if chain.kinds[i] == TORQUE:
+        return advance_hinges(chain, i, x, frame, jacobian)
     ux, uy, ell, cos, sin = bend(chain, i, x)
     theta2 = ux * ux + uy * uy
     a, b = bend_functions(theta2)

@@ -42,14 +42,25 @@ def joint_values(shape: Configuration, form: Form = 'chord') -> np.ndarray:
         form: As above.
 
     Returns:
-        (number of joints,) [rad, rad, m for every section; rad, rad at a segment's end].
+        (number of joints,) [rad, rad, m for every section; rad, rad at a segment's end; rad for
+        every hinge that is not rigid].
 
     Raises:
         KinematicsError: If a joint leaves its limits (bend 90 deg, turn 360 deg), or the form does
             not exist for a segment.
     """
     arm, values = shape.arm, []
+    x = np.moveaxis(shape.actuation, -1, 0)
     for i, segment in enumerate(arm.robot.segments):
+        if segment.kind == 'torque':
+            if form != 'chord':
+                raise KinematicsError(
+                    f'segment {segment.name} has hinges: its joints have no form {form}'
+                )
+            angles = [formulas.hinge(arm.chain, i, k, x)[0] for k in range(segment.sections)]
+            moving = [hinge.stiffness_n_m_rad is not None for hinge in segment.section_hinges]
+            values.append(np.array(angles)[moving])
+            continue
         if segment.kind == 'modal':
             if form != 'chord':
                 raise KinematicsError(

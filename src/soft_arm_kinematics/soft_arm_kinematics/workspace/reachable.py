@@ -8,6 +8,7 @@ points drawn in each of its cells (stratified Monte Carlo): cell size causes no 
 is known.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ import numpy as np
 from scipy.ndimage import binary_dilation, binary_erosion
 from scipy.spatial import cKDTree
 
+from soft_arm_description.segments import Segment
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.refine import refine
@@ -117,10 +119,7 @@ def reachable_set(
 
 def check_moves_in_space(arm: Arm) -> None:
     """Raise KinematicsError if the tip moves on a line or surface only, which has no volume."""
-    planes = {
-        round(s.phi_deg % 180.0, 6) if s.kind in ('single_bend', 'modal') else None
-        for s in arm.robot.segments
-    }
+    planes = {plane for s in arm.robot.segments for plane in _bending_planes_deg(s)}
     if arm.n_actuators >= 3 and (None in planes or len(planes) > 1):
         return
     kinds = ', '.join(sorted({s.kind for s in arm.robot.segments}))
@@ -128,6 +127,18 @@ def check_moves_in_space(arm: Arm) -> None:
         f'the tip of {arm.robot.name} ({kinds}) moves with {arm.n_actuators} coordinate(s), on a '
         'line or surface, which has no volume: compute single points with `softarm kinematics fk`'
     )
+
+
+def _bending_planes_deg(segment: Segment) -> set[float | None]:
+    """Return the directions [deg] in which a segment bends, in half a turn; None: in any."""
+    if segment.kind == 'single_bend' or segment.kind == 'modal':
+        return {round(segment.phi_deg % 180.0, 6)}
+    if segment.kind == 'torque':
+        axes = [hinge.axis for hinge in segment.hinges if hinge.stiffness_n_m_rad is not None]
+        return {
+            None if z else round(math.degrees(math.atan2(-x, y)) % 180.0, 6) for x, y, z in axes
+        }
+    return {None}
 
 
 class _Reach:

@@ -98,7 +98,8 @@ def scaled_content(value, scale, key=''):
         return {k: scaled_content(v, scale, k) for k, v in value.items()}
     if isinstance(value, list):
         return [scaled_content(v, scale, key) for v in value]
-    return scale * value if key.endswith('_m') and isinstance(value, float) else value
+    is_length = key.endswith('_m') and not key.endswith('_n_m')
+    return scale * value if is_length and isinstance(value, float) else value
 
 
 @some

@@ -1,0 +1,119 @@
+"""Segments of hinges: their free shape is the product of rotations, in poses, URDF and backbone."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from soft_arm_description.robot import Robot, load_robot
+from soft_arm_description.urdf import joint_names, robot_urdf
+from soft_arm_kinematics.arm import make_arm
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.segments.sections import joint_values
+from soft_arm_kinematics.workspace.reachable import check_moves_in_space
+
+
+def rod(**changes):
+    content = load_robot('soft_finger').model_dump(mode='json', exclude_unset=True)
+    content['segments'][0] |= changes
+    return make_arm(Robot.model_validate(content))
+
+
+def hinge(**changes):
+    return {
+        'name': 'bend',
+        'axis': [0.0, 1.0, 0.0],
+        'stiffness_n_m_rad': 0.1,
+        'torque_limits_n_m': [-1.0, 1.0],
+    } | changes
+
+
+SKEW = [
+    hinge(axis=[0.0, 2.0, 1.0], offset_m=[0.004, 0.0, 0.001], neutral_rad=0.1),
+    hinge(
+        name='spring',
+        axis=[1.0, 0.0, 0.0],
+        actuated=False,
+        torque_limits_n_m=None,
+        neutral_rad=-0.2,
+    ),
+    {'name': 'rigid', 'axis': [1.0, 0.0, 0.0], 'actuated': False},
+]
+
+
+def skew_rod():
+    return rod(sections=7, hinges=SKEW, rigid_length_m=0.02, disc=None)
+
+
+def poses_of_urdf(arm, actuation):
+    """T_base_link of every link, from the URDF's text and the joint values alone."""
+    tree = ElementTree.fromstring(robot_urdf(arm.robot))
+    values = dict(
+        zip(joint_names(arm.robot), joint_values(arm.configuration(actuation)), strict=True)
+    )
+    poses = {arm.robot.base.frame: np.eye(4)}
+    for joint in tree.findall('joint'):
+        step = np.eye(4)
+        step[:3, 3] = [float(x) for x in joint.find('origin').get('xyz').split()]
+        if joint.get('type') == 'revolute':
+            axis = np.array([float(x) for x in joint.find('axis').get('xyz').split()])
+            step[:3, :3] = Rotation.from_rotvec(axis * values[joint.get('name')]).as_matrix()
+        parent, child = (joint.find(key).get('link') for key in ('parent', 'child'))
+        poses[child] = poses[parent] @ step
+    return poses
+
+
+@pytest.mark.parametrize('arm', [rod(), skew_rod()], ids=['finger', 'skew'])
+def test_the_urdf_bends_as_the_kinematics(arm):
+    for actuation in np.random.default_rng(1).uniform(*arm.actuation_limits, (5, arm.n_actuators)):
+        tip = poses_of_urdf(arm, actuation)[f'{arm.robot.base.frame_prefix}finger_end']
+        assert tip == pytest.approx(arm.fk(actuation), abs=1e-8)
+
+
+def test_many_hinges_come_to_an_arc_with_the_second_power():
+    """A torque M at hinges of stiffness E I / l bends by M L / (E I)."""
+    errors_m = []
+    for sections in (10, 20, 40):
+        stiffness = 2e-3 / (0.1 / sections)
+        arm = rod(sections=sections, hinges=[hinge(stiffness_n_m_rad=stiffness)])
+        theta = 0.03 * 0.1 / 2e-3
+        assert arm.configuration([0.03]).theta_rad == pytest.approx([theta])
+        arc_m = 0.1 / theta * np.array([1.0 - np.cos(theta), 0.0, np.sin(theta)])
+        errors_m.append(np.linalg.norm(arm.tip([0.03]) - arc_m))
+    assert np.log2(np.array(errors_m[:-1]) / errors_m[1:]) == pytest.approx([2.0, 2.0], abs=0.1)
+
+
+def test_a_hinge_stops_at_its_limit():
+    arm = rod(hinges=[hinge(limits_rad=[-0.1, 0.05])])
+    assert arm.fk([0.5]) == pytest.approx(arm.fk([0.005]), abs=1e-12)
+    assert not arm.twist_jacobian([0.5]).any() and arm.twist_jacobian([0.004]).any()
+    assert arm.configuration([-1.0]).theta_rad == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize('arm', [rod(), rod(sections=3, hinges=[hinge()])], ids=['finger', 'three'])
+def test_the_backbone_runs_along_the_links_to_the_tip(arm):
+    actuation = 0.5 * arm.actuation_limits[1]
+    points_m = arm.configuration(np.stack([actuation, -actuation])).backbone(30)[0]
+    assert points_m[-1] == pytest.approx(arm.tip(actuation), abs=1e-12)
+    joints_m = [pose[:3, 3] for name, pose in poses_of_urdf(arm, actuation).items() if '_0' in name]
+    vertices_m = np.array([np.zeros(3), *joints_m, arm.tip(actuation)])
+    along = np.linspace(0.0, 1.0, 31)
+    shares = np.append(
+        0.0, np.append(np.arange(len(joints_m)) + 0.5, len(joints_m)) / len(joints_m)
+    )
+    expected = np.stack([np.interp(along, shares, column) for column in vertices_m.T], axis=-1)
+    assert points_m == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_snake_stays_in_its_plane():
+    snake = make_arm(load_robot('snake_body'))
+    assert abs(snake.tip(snake.actuation_limits[1])[1]) < 1e-12
+    with pytest.raises(KinematicsError, match=r'snake_body \(torque\).*no volume'):
+        check_moves_in_space(snake)
+    check_moves_in_space(make_arm(load_robot('squid_camera')))
+
+
+def test_pressures_do_not_set_a_rod_of_hinges():
+    with pytest.raises(KinematicsError, match=r'kind torque.*finger_grasp \[N m\]'):
+        rod().actuation_at([1e5])
