@@ -23,8 +23,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='Physics of the shipped robots in MuJoCo: arm, finger, bellows; no ROS, no '
-    'devices.',
+    description='Physics of any robot file in MuJoCo, with contact; no ROS, no devices.',
     license='Apache-2.0',
     extras_require={'test': ['hypothesis', 'pytest']},
 )

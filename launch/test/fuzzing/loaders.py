@@ -31,7 +31,7 @@ from soft_arm_kinematics.calibration.modal_fit import read_shapes
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
 from soft_arm_kinematics.calibration.pressure_length import load_curve, read_points
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_physics import plant_parameters
+from soft_arm_physics.actuation import pneumatics
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.cameras import parameters as camera_parameters
 from soft_arm_sim.cameras.parameters import CONFIG
@@ -209,7 +209,7 @@ def loaders() -> dict[str, Loader]:
         (camera_parameters.CameraParameters, CONFIG / 'virtual_camera.yaml'),
         (camera_parameters.FingerCameraParameters, CONFIG / 'finger_camera.yaml'),
         (camera_parameters.CalibrationJig, CONFIG / 'calibration_jig.yaml'),
-        (plant_parameters.PlantParameters, plant_parameters.SHIPPED),
+        (pneumatics.Pneumatics, pneumatics.CONFIG / 'two_module_arm.pneumatics.yaml'),
     ):
 
         def read(path, model=model):

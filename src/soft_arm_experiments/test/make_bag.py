@@ -12,8 +12,7 @@ from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
-from soft_arm_physics.plant import Plant
-from soft_arm_physics.plant_parameters import load_plant_parameters
+from soft_arm_physics.pneumatic_arm import pneumatic_arm
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.parameters import load_calibration_jig
 from soft_arm_sim.cameras.random_scenes import scaled_camera
@@ -25,11 +24,11 @@ NAMES = ('color/image_raw', 'aligned_depth_to_color/image_raw', 'color/camera_in
 def main(path: Path) -> None:
     """Write the bag."""
     robot, parameters = load_robot('two_module_arm'), scaled_camera(SCALE)
-    plant = Plant(robot, load_plant_parameters(), 1)
+    plant = pneumatic_arm(robot, 1)
     camera = VirtualCamera(robot, parameters, load_calibration_jig(), 1)
-    plant.set_valve_targets_pa([-96e3, -96e3, -96e3, -20e3, 10e3, -90e3])
+    plant.robot.actuate([-96e3, -96e3, -96e3, -20e3, 10e3, -90e3])
     plant.settle()
-    plant.set_valve_targets_pa([-96e3, -96e3, -96e3, 20e3, 0e3, -60e3])
+    plant.robot.actuate([-96e3, -96e3, -96e3, 20e3, 0e3, -60e3])
     store = get_typestore(Stores.ROS2_JAZZY)
     types = store.types
     image = parameters.image
@@ -48,8 +47,8 @@ def main(path: Path) -> None:
         )
         for number in range(FRAMES):
             plant.step(PERIOD_NS * 1e-9)
-            shot = camera.capture(plant.qpos)
-            T = plant.true_tip()
+            shot = camera.capture(plant.robot.joint_positions())
+            T = plant.robot.T_base_tip()
             stamp = 1_000_000_000 + number * PERIOD_NS
             time = types['builtin_interfaces/msg/Time'](stamp // 10**9, stamp % 10**9)
             header = types['std_msgs/msg/Header'](time, 'camera_color_optical_frame')

@@ -118,20 +118,15 @@ class SimulatedRobot:
             self.state.sources[source] = given[column]
         return given
 
+    def clip(self, values: ArrayLike) -> np.ndarray:
+        """Return values, shape (n,), held at their limits, as valves do; raises as `actuate`."""
+        given = self._numbers(values)
+        if not np.isfinite(given).all():
+            raise PhysicsError(f'actuation of {self.name} holds {given}: give finite values')
+        return np.clip(given, self._low, self._high)
+
     def _checked(self, values: ArrayLike) -> np.ndarray:
-        n = len(self.actuation)
-        names = ', '.join(f'{c.name} [{c.unit}]' for c in self.actuation[:6])
-        names += ', ..' if n > 6 else ''
-        try:
-            given = np.asarray(values, float)
-        except (TypeError, ValueError) as error:
-            raise PhysicsError(
-                f'actuation of {self.name} holds no numbers ({error}): give {n} values of {names}'
-            ) from error
-        if given.shape != (n,):
-            raise PhysicsError(
-                f'actuation of {self.name} has shape {given.shape}: give {n} values of {names}'
-            )
+        given = self._numbers(values)
         slack = LIMIT_TOLERANCE * (self._high - self._low)
         bad = ~((given >= self._low - slack) & (given <= self._high + slack))
         if bad.any():
@@ -141,7 +136,23 @@ class SimulatedRobot:
                 f'{c.name} of {self.name}: {given[i]:.7g} {c.unit} is outside {c.low:.7g}..'
                 f'{c.high:.7g} {c.unit}; give a value inside the limits of the robot file'
             )
-        return given.copy()
+        return given
+
+    def _numbers(self, values: ArrayLike) -> np.ndarray:
+        n = len(self.actuation)
+        names = ', '.join(f'{c.name} [{c.unit}]' for c in self.actuation[:6])
+        names += ', ..' if n > 6 else ''
+        try:
+            given = np.array(values, float)
+        except (TypeError, ValueError) as error:
+            raise PhysicsError(
+                f'actuation of {self.name} holds no numbers ({error}): give {n} values of {names}'
+            ) from error
+        if given.shape != (n,):
+            raise PhysicsError(
+                f'actuation of {self.name} has shape {given.shape}: give {n} values of {names}'
+            )
+        return given
 
     @property
     def pressures_pa(self) -> np.ndarray:

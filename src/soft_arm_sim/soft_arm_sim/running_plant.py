@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_physics.plant import Plant
+from soft_arm_physics.simulation import Simulation
 from soft_arm_sim.devices.valve_board import LEAST_CHANNELS, MOST_CHANNELS
 from soft_arm_sim.errors import SimulationError
 
@@ -26,7 +26,7 @@ class RunningPlant:
     """Steps a plant in real time between `start` and `stop`; every method is thread-safe.
 
     Args:
-        plant: The plant to step.
+        plant: The arm to step; alone in its simulation.
 
     Attributes:
         channels: Number of the board's channels: 6, or as many more as the robot needs. Those
@@ -36,9 +36,9 @@ class RunningPlant:
         RobotFileError: If no valve board has a channel for each of the robot's chambers.
     """
 
-    def __init__(self, plant: Plant):
-        self.channels = min(max(LEAST_CHANNELS, plant.robot.least_channels), MOST_CHANNELS)
-        self._channel_of_chamber = plant.robot.channels_of(
+    def __init__(self, plant: Simulation):
+        self.channels = min(max(LEAST_CHANNELS, plant.robot.robot.least_channels), MOST_CHANNELS)
+        self._channel_of_chamber = plant.robot.robot.channels_of(
             'register map valve_board', self.channels
         )
         self._plant = plant
@@ -67,7 +67,8 @@ class RunningPlant:
         if not self._thread.is_alive():
             raise SimulationError('the plant does not run; its error is above')
         with self._lock:
-            return Snapshot(self._plant.qpos, self._plant.true_tip())
+            robot = self._plant.robot
+            return Snapshot(robot.joint_positions(), robot.T_base_tip())
 
     def real_time_factor(self) -> float:
         """Return simulated time over wall time since the last call."""
@@ -75,13 +76,17 @@ class RunningPlant:
         return (self._marks[1] - simulated_s) / max(self._marks[0] - wall_s, 1e-6)
 
     def set_valve_targets_pa(self, targets_pa: np.ndarray) -> None:
-        """Set the pressures commanded to the board's valves [Pa] gauge, by channel."""
-        self._plant.set_valve_targets_pa(np.asarray(targets_pa)[self._channel_of_chamber])
+        """Set the pressures commanded to the board's valves [Pa] gauge, by channel.
+
+        Valves hold them at the limits of the robot file.
+        """
+        robot = self._plant.robot
+        robot.actuate(robot.clip(np.asarray(targets_pa)[self._channel_of_chamber]))
 
     def sensor_pressures_pa(self) -> np.ndarray:
         """Return the pressures read by the board's sensors [Pa] gauge, by channel."""
         pressures = np.zeros(self.channels)
-        pressures[self._channel_of_chamber] = self._plant.sensor_pressures_pa()
+        pressures[self._channel_of_chamber] = self._plant.robot.sensor_pressures_pa()
         return pressures
 
     def _run(self) -> None:

@@ -14,8 +14,7 @@ from soft_arm_control.tip.goal import Goal
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm, make_arm
 from soft_arm_physics.finger_plant import FingerPlant
-from soft_arm_physics.plant import Plant
-from soft_arm_physics.plant_parameters import load_plant_parameters
+from soft_arm_physics.pneumatic_arm import pneumatic_arm
 
 NOISE_M, CAMERA_DELAY_S = 4e-4, 0.06
 
@@ -29,7 +28,7 @@ class Loop:
     """
 
     def __init__(self, arm, dynamics, plant_seed, bias_m=(0.0, 0.0, 0.0)):
-        self.arm, self.plant = arm, Plant(arm.robot, load_plant_parameters(), plant_seed)
+        self.arm, self.plant = arm, pneumatic_arm(arm.robot, plant_seed)
         self.controller, self.now_s, self.ticks = TipController(arm, dynamics), 0.0, 0
         self.bias_m, self._noise = np.array(bias_m), np.random.default_rng([plant_seed, 9])
         self._images, self._commands = [], []
@@ -74,9 +73,9 @@ class Loop:
         self.plant.step(PERIOD_S)
         self.ticks += 1
         self.now_s += PERIOD_S
-        tip_m = self.plant.true_tip()[:3, 3]
+        tip_m = self.plant.robot.T_base_tip()[:3, 3]
         if self.driver:
-            self.controller.add_pressures(self.now_s, self.plant.sensor_pressures_pa())
+            self.controller.add_pressures(self.now_s, self.plant.robot.sensor_pressures_pa())
         if self.camera and self.ticks * 3 // 5 != (self.ticks - 1) * 3 // 5:
             self._images.append(
                 (self.now_s, tip_m + self.bias_m + NOISE_M * self._noise.standard_normal(3))
@@ -89,8 +88,8 @@ class Loop:
         command_pa, status = self.controller.step(self.now_s)
         if command_pa is not None:
             self._commands.append(command_pa)
-            # One period on the wire.
-            self.plant.set_valve_targets_pa(self._commands[-2 if len(self._commands) > 1 else -1])
+            late_pa = self._commands[-2 if len(self._commands) > 1 else -1]  # a period on the wire
+            self.plant.robot.actuate(self.plant.robot.clip(late_pa))
         self.times_s.append(self.now_s)
         self.tips_m.append(tip_m)
         self.statuses.append(status)

@@ -30,8 +30,8 @@ from soft_arm_kinematics.calibration.pressure_length import (
     measurement_of,
 )
 from soft_arm_kinematics.workspace.table import cache_folder
-from soft_arm_physics.plant import Plant
-from soft_arm_physics.plant_parameters import load_plant_parameters
+from soft_arm_physics.pneumatic_arm import pneumatic_arm
+from soft_arm_physics.simulation import Simulation
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_vision.calibration import extrinsics
@@ -152,7 +152,7 @@ def _extrinsics(robot: Robot, on_part: Step) -> tuple[extrinsics.ExtrinsicValues
 
 
 def _dynamics(robot: Robot, on_part: Step) -> tuple[Dynamics, Measurement]:
-    arm, plant = BellowsArm(robot), Plant(robot, load_plant_parameters(), 0)
+    arm, plant = BellowsArm(robot), pneumatic_arm(robot, 0)
     chamber = stepped_chamber(arm)
     low_pa, high_pa = step_limits_pa(arm, chamber)
     before_pa, records = low_pa, []
@@ -176,17 +176,17 @@ def _dynamics(robot: Robot, on_part: Step) -> tuple[Dynamics, Measurement]:
     )
 
 
-def _stepped(plant: Plant, chamber: int, start_pa: float, command_pa: float) -> StepRecord:
+def _stepped(plant: Simulation, chamber: int, start_pa: float, command_pa: float) -> StepRecord:
     """Command one chamber, the others at ambient pressure, and record until it is at rest."""
-    command = np.zeros(len(plant.robot.chambers))
+    command = np.zeros(len(plant.robot.robot.chambers))
     command[chamber] = command_pa
-    plant.set_valve_targets_pa(command)
+    plant.robot.actuate(command)
     times_s = PRESSURE_PERIOD_S * np.arange(1, round(REST_S / PRESSURE_PERIOD_S) + 1)
     pressures_pa, tips = [], []
     for _ in times_s:
         plant.step(PRESSURE_PERIOD_S)
-        pressures_pa.append(plant.sensor_pressures_pa()[chamber])
-        tips.append(plant.true_tip()[:3, 3])
+        pressures_pa.append(plant.robot.sensor_pressures_pa()[chamber])
+        tips.append(plant.robot.T_base_tip()[:3, 3])
     images = slice(None, None, IMAGE_TICKS)
     return StepRecord(
         times_s,

@@ -72,8 +72,7 @@ def measure_places(
     """
     # Slow to import: OpenGL and MuJoCo.
     from soft_arm_physics.errors import PhysicsError
-    from soft_arm_physics.plant import Plant
-    from soft_arm_physics.plant_parameters import load_plant_parameters
+    from soft_arm_physics.pneumatic_arm import pneumatic_arm
     from soft_arm_sim.cameras.camera import VirtualCamera
     from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
 
@@ -87,22 +86,22 @@ def measure_places(
     rng, ring = np.random.default_rng(seed), ring_of(robot)
     finder = make_segmenter(segmenter, ring)
     try:
-        plant = Plant(robot, load_plant_parameters(), seed)
+        plant = pneumatic_arm(robot, seed)
+        camera = VirtualCamera(robot, parameters, load_calibration_jig(), seed)
     except PhysicsError as error:
         raise VisionError(str(error)) from error
-    camera = VirtualCamera(robot, parameters, load_calibration_jig(), seed)
     found: list[Place] = []
     try:
         for _ in range(MAX_PLACES_TRIED * places):
             if len(found) == places:
                 break
             low, high = robot.pressure_limits_pa
-            plant.set_valve_targets_pa(rng.uniform(low, high))
+            plant.robot.actuate(rng.uniform(low, high))
             plant.settle()
-            shots = [camera.capture(plant.qpos) for _ in range(frames)]
+            shots = [camera.capture(plant.robot.joint_positions()) for _ in range(frames)]
             place = _fit_place(
                 shots,
-                plant.true_tip(),
+                plant.robot.T_base_tip(),
                 parameters.mounting.T_base_optical,
                 intrinsics,
                 ring,

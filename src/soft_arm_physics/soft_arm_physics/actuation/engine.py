@@ -9,17 +9,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
 import mujoco
 import numba
 
 _LIBRARY = next(Path(mujoco.__file__).parent.glob('libmujoco*'))
-llvmlite.binding.load_library_permanently(str(_LIBRARY))
+# Its symbols become those of the process, among which the compiler looks.
+_MUJOCO = ctypes.CDLL(str(_LIBRARY), ctypes.RTLD_GLOBAL)
 
 
 def _step(name: str) -> Any:
     if os.environ.get('NUMBA_DISABLE_JIT', '0') != '0':  # for a debugger
-        function = getattr(ctypes.CDLL(str(_LIBRARY)), name)
+        function = getattr(_MUJOCO, name)
         function.argtypes, function.restype = (ctypes.c_void_p, ctypes.c_void_p), None
         return function
     pointer = numba.types.uintp

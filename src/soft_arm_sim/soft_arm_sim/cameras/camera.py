@@ -6,11 +6,10 @@ import mujoco
 import numpy as np
 
 from soft_arm_description.robot import BellowsSegment, Robot
-from soft_arm_physics.arm_model import bellows_of, chain_rest_length_m
 from soft_arm_sim.cameras.depth_noise import DepthNoise
 from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import CalibrationJig, CameraParameters
-from soft_arm_sim.cameras.scene import ARM_GROUP, RING_GROUP, build_scene
+from soft_arm_sim.cameras.scene import ARM_GROUP, RING_GROUP, bellows_of, build_scene
 from soft_arm_sim.errors import SimulationError
 
 ON_THE_ARM = -1
@@ -68,7 +67,7 @@ class VirtualCamera:
         self._view = Offscreen(self._model, 'colour', image.width_px, image.height_px)
         self._option = self._view.option
         self._data = mujoco.MjData(self._model)
-        self._cells = [_Cells(self._model, s) for s in bellows_of(robot)]
+        self._cells = [_Cells(self._model, f'{robot.name}/{s.name}', s) for s in bellows_of(robot)]
         self._random = np.random.default_rng([seed, 2])
         self._noise = DepthNoise(parameters.noise, (image.height_px, image.width_px), seed)
         self.place_ring(ON_THE_ARM)
@@ -109,7 +108,7 @@ class VirtualCamera:
         return self._data.mocap_pos[0].copy()
 
     def capture(self, qpos: np.ndarray) -> Frame:
-        """Render one frame of the arm with joint positions `qpos` (as `Plant.qpos`)."""
+        """Render one frame of the arm with the joint positions of `SimulatedRobot`."""
         rgb, depth_m = self._render(qpos)
         return Frame(self._noise.colour(rgb), self._noise.depth(depth_m))
 
@@ -156,16 +155,16 @@ class VirtualCamera:
 class _Cells:
     """Visible bellows of one segment; their drawn lengths follow the chain."""
 
-    def __init__(self, model: mujoco.MjModel, segment: BellowsSegment):
+    def __init__(self, model: mujoco.MjModel, chain: str, segment: BellowsSegment):
         n, bellows = segment.sections, segment.actuators
         self._geoms = np.array(
             [[model.geom(f'{name}_{i}').id for name in bellows.names] for i in range(n)]
         )
         self._slides, self._x, self._y = (
-            [model.joint(f'{segment.name}_{joint}_{i}').qposadr[0] for i in range(count)]
+            [model.joint(f'{chain}_{joint}_{i}').qposadr[0] for i in range(count)]
             for joint, count in (('slide', n + 1), ('x', n), ('y', n))
         )
-        self._cell_m = chain_rest_length_m(segment) / n
+        self._cell_m = segment.natural_length_m / n
         self._directions = bellows.centre_radius_m * np.stack(
             (np.cos(bellows.angles_rad), np.sin(bellows.angles_rad))
         )

@@ -13,7 +13,6 @@ from scipy.ndimage import gaussian_filter, uniform_filter1d, zoom
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
-from soft_arm_physics.arm_model import bellows_of, ring_of
 from soft_arm_sim.cameras.camera import HIDDEN_GROUP, ON_THE_ARM, VirtualCamera
 from soft_arm_sim.cameras.offscreen import camera_quaternion
 from soft_arm_sim.cameras.parameters import (
@@ -21,7 +20,14 @@ from soft_arm_sim.cameras.parameters import (
     load_calibration_jig,
     load_camera_parameters,
 )
-from soft_arm_sim.cameras.scene import ARM_GROUP, RING_GROUP, TABLE_Z_M, scene_spec
+from soft_arm_sim.cameras.scene import (
+    ARM_GROUP,
+    RING_GROUP,
+    TABLE_Z_M,
+    bellows_of,
+    ring_of,
+    scene_spec,
+)
 
 CLUTTER = 16
 # Closer to its axis a ring shows only its thin end, and no pose can be measured.
@@ -170,7 +176,8 @@ class RandomScenes:
                 ('y', bend * np.sin(phi) / n),
             ):
                 for i in range(n):
-                    qpos[self._model.joint(f'{segment.name}_{names}_{i}').qposadr[0]] = value
+                    joint = f'{self._robot.name}/{segment.name}_{names}_{i}'
+                    qpos[self._model.joint(joint).qposadr[0]] = value
         return qpos
 
     def _place_ring(
@@ -183,7 +190,7 @@ class RandomScenes:
         if on_arm:
             self._data.qpos[:] = qpos
             mujoco.mj_kinematics(self._model, self._data)
-            site = self._model.site('tip').id
+            site = self._model.site(f'{self._robot.name}/tip').id
             T[:3, :3] = self._data.site_xmat[site].reshape(3, 3)
             T[:3, 3] = self._data.site_xpos[site]
         else:

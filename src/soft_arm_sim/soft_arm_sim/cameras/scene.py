@@ -7,10 +7,11 @@ import mujoco
 import numpy as np
 
 from soft_arm_description.robot import BellowsSegment, Ring, Robot
-from soft_arm_physics.arm_model import bellows_of, build_arm, ring_of
+from soft_arm_physics.model.robot import add_robot
 from soft_arm_sim.cameras.offscreen import add_camera
 from soft_arm_sim.cameras.parameters import CameraParameters
 from soft_arm_sim.cameras.placement import scale_for
+from soft_arm_sim.errors import SimulationError
 
 RING_FACETS = 128  # facets deviate by 0.014 mm on a ring of 45 mm
 TABLE_Z_M = 0.47  # these three for an arm of the shipped reach
@@ -22,26 +23,58 @@ ARM_GROUP, RING_GROUP, JIG_GROUP = 1, 2, 0
 _GEOM = mujoco.mjtGeom
 
 
+def bellows_of(robot: Robot) -> tuple[BellowsSegment, ...]:
+    """Return the robot's segments.
+
+    Raises:
+        SimulationError: If one of them is not a bellows segment.
+    """
+    segments = tuple(s for s in robot.segments if isinstance(s, BellowsSegment))
+    for segment in robot.segments:
+        if segment not in segments:
+            raise SimulationError(
+                f'robot {robot.name} cannot be simulated with a camera: segment {segment.name} is '
+                f'of kind {segment.kind}, but the scene draws bellows only; use two_module_arm or '
+                'another robot of bellows'
+            )
+    return segments
+
+
+def ring_of(robot: Robot) -> Ring:
+    """Return the positioning ring at the robot's tip.
+
+    Raises:
+        SimulationError: If the robot file has none.
+    """
+    if robot.ring is None:
+        raise SimulationError(
+            f'robot {robot.name} cannot be simulated with a camera: it has no ring at its tip; add '
+            'the key ring to its file'
+        )
+    return robot.ring
+
+
 def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
     """Compile `scene_spec`."""
     return scene_spec(robot, parameters).compile()
 
 
 def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
-    """Build the chain of `arm_model.build_arm` with shapes, room, lights and the camera `colour`.
+    """Build the chain of `model.robot.add_robot` with shapes, room, lights and the camera `colour`.
 
     Bellows of cell i are the geoms `<chamber>_<i>`; the ring is `ring_on_arm` and, on the mocap
     body `jig`, `ring_on_peg`.
     """
-    spec = build_arm(robot, 0.0, 0.0)
+    spec = mujoco.MjSpec()
+    add_robot(spec, spec.worldbody, robot, robot.name, T_parent_base=np.eye(4), shapes=False)
     segments, ring = bellows_of(robot), ring_of(robot)
     quality = spec.visual.quality
     quality.numslices, quality.numstacks, quality.numquads = 14, 2, 1
     _add_ring_mesh(spec, ring)
     for segment in segments:
-        _add_segment(spec, segment, ring)
+        _add_segment(spec, f'{robot.name}/{segment.name}', segment, ring)
     last = segments[-1]
-    tip_body = spec.body(f'{last.name}_{last.sections}')
+    tip_body = spec.body(f'{robot.name}/{last.name}_{last.sections}')
     colour = [*ring.colour_rgb, 1.0]
     tip_body.add_geom(
         name='ring_on_arm',
@@ -81,10 +114,10 @@ def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
     return spec
 
 
-def _add_segment(spec: mujoco.MjSpec, segment: BellowsSegment, ring: Ring) -> None:
+def _add_segment(spec: mujoco.MjSpec, chain: str, segment: BellowsSegment, ring: Ring) -> None:
     bellows = segment.actuators
     for i in range(segment.sections):
-        body = spec.body(f'{segment.name}_{i}')
+        body = spec.body(f'{chain}_{i}')
         for name, angle in zip(bellows.names, bellows.angles_rad, strict=True):
             centre = bellows.centre_radius_m * np.array([np.cos(angle), np.sin(angle)])
             # alternating radii look like convolutions
@@ -99,7 +132,7 @@ def _add_segment(spec: mujoco.MjSpec, segment: BellowsSegment, ring: Ring) -> No
                 group=ARM_GROUP,
             )
     disc = segment.disc
-    spec.body(f'{segment.name}_{segment.sections}').add_geom(
+    spec.body(f'{chain}_{segment.sections}').add_geom(
         type=_GEOM.mjGEOM_CYLINDER,
         size=[min(disc.radius_m, ring.radius_m - ring.thickness_m), disc.thickness_m / 2, 0],
         pos=[0, 0, -disc.thickness_m / 2],

@@ -22,8 +22,7 @@ from soft_arm_node_kit.diagnostics import OK, WARN, RateMeter, Reporter
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
-from soft_arm_physics.plant import Plant
-from soft_arm_physics.plant_parameters import SHIPPED, load_plant_parameters
+from soft_arm_physics.pneumatic_arm import SHIPPED, pneumatic_arm
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
 from soft_arm_sim.cameras.placement import camera_for, jig_for
@@ -47,7 +46,7 @@ class VirtualRigParameters:
     """Parameters of the node."""
 
     robot: str = parameter('two_module_arm', 'shipped robot or path of a robot file')
-    plant_file: str = parameter(str(SHIPPED), 'valves, sensors, material, mismatch')
+    pneumatics_file: str = parameter(str(SHIPPED), 'valves, sensors, walls, mismatch')
     plant_seed: int = parameter(1, 'draws the mismatch of this arm', minimum=0)
     camera_file: str = parameter(
         '',
@@ -114,7 +113,7 @@ class VirtualRigNode(Node):
         parameters = declare(self, VirtualRigParameters)
         robot = load_robot(parameters.robot)
         self._frame = robot.base.frame
-        plant = Plant(robot, load_plant_parameters(parameters.plant_file), parameters.plant_seed)
+        plant = pneumatic_arm(robot, parameters.plant_seed, parameters.pneumatics_file)
         camera_parameters, jig = (
             load_camera_parameters(parameters.camera_file)
             if parameters.camera_file

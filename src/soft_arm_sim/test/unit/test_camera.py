@@ -3,8 +3,7 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_physics.plant import Plant
-from soft_arm_physics.plant_parameters import load_plant_parameters
+from soft_arm_physics.pneumatic_arm import pneumatic_arm
 from soft_arm_sim.cameras.camera import ON_THE_ARM, VirtualCamera
 from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
 from soft_arm_sim.errors import SimulationError
@@ -17,10 +16,10 @@ IMAGE, RING = PARAMETERS.image, ROBOT.ring
 
 @pytest.fixture(scope='module')
 def bent():
-    plant = Plant(ROBOT, load_plant_parameters(), 1)
-    plant.set_valve_targets_pa([-96e3, -96e3, -96e3, -20e3, 10e3, -90e3])
+    plant = pneumatic_arm(ROBOT, 1)
+    plant.robot.actuate([-96e3, -96e3, -96e3, -20e3, 10e3, -90e3])
     plant.settle()
-    return plant
+    return plant.robot
 
 
 @pytest.fixture(scope='module')
@@ -71,7 +70,7 @@ def fitted_centre(points, axis, place):
 
 
 def test_ring_centre_back_projected_from_exact_depth_is_the_tip(camera, bent):
-    truth, T = camera.capture_truth(bent.qpos), bent.true_tip()
+    truth, T = camera.capture_truth(bent.joint_positions()), bent.T_base_tip()
     centre, radius = fitted_centre(
         points_in_base(truth.depth_m, truth.ring_mask), T[:3, 2], T[:3, 3]
     )
@@ -81,7 +80,7 @@ def test_ring_centre_back_projected_from_exact_depth_is_the_tip(camera, bent):
 
 
 def test_depth_is_what_a_ray_meets(camera, bent):
-    truth = camera.capture_truth(bent.qpos)
+    truth = camera.capture_truth(bent.joint_positions())
     T, model, data = PARAMETERS.mounting.T_base_optical, camera._model, camera._data
     # Rays do not see the facets of drawn round shapes.
     exact = [int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_MESH)]
@@ -127,7 +126,7 @@ def test_the_mounting_error_needs_a_calibration():
 @pytest.mark.parametrize('peg', range(9))
 def test_the_ring_on_a_peg_is_whole_in_the_picture_and_where_the_jig_says(camera, bent, peg):
     camera.place_ring(peg)
-    truth = camera.capture_truth(bent.qpos)
+    truth = camera.capture_truth(bent.joint_positions())
     v, u = np.nonzero(truth.ring_mask)
     assert (
         min(u.min(), v.min()) > 5 and u.max() < IMAGE.width_px - 6 and v.max() < IMAGE.height_px - 6
@@ -156,12 +155,12 @@ def test_placing_again_repeats_within_a_tenth_of_a_millimetre(camera):
 
 
 def test_only_one_ring_is_seen_and_the_arm_comes_back(camera, bent):
-    on_arm = camera.capture_truth(bent.qpos)
+    on_arm = camera.capture_truth(bent.joint_positions())
     camera.place_ring(8)
-    on_peg = camera.capture_truth(bent.qpos)
+    on_peg = camera.capture_truth(bent.joint_positions())
     camera.place_ring(ON_THE_ARM)
     assert not (on_arm.ring_mask & on_peg.ring_mask).any()
-    assert (camera.capture_truth(bent.qpos).depth_m == on_arm.depth_m).all()
+    assert (camera.capture_truth(bent.joint_positions()).depth_m == on_arm.depth_m).all()
 
 
 @pytest.mark.parametrize('peg', [-2, 9])
@@ -171,7 +170,7 @@ def test_a_peg_that_is_not_there_is_refused(camera, peg):
 
 
 def test_the_ring_has_its_colour(camera, bent):
-    truth = camera.capture_truth(bent.qpos)
+    truth = camera.capture_truth(bent.joint_positions())
     red, green, blue = truth.rgb[truth.ring_mask].mean(axis=0)
     assert red > 1.8 * green > 3 * blue
 
@@ -186,8 +185,8 @@ def flat(frame_mask_depth_m):
 
 
 def test_axial_noise_grows_with_the_square_of_depth(camera, bent):
-    depth_m = camera.capture_truth(bent.qpos).depth_m
-    frames = [camera.capture(bent.qpos).depth for _ in range(12)]
+    depth_m = camera.capture_truth(bent.joint_positions()).depth_m
+    frames = [camera.capture(bent.joint_positions()).depth for _ in range(12)]
     noise = PARAMETERS.noise
     for low_m, high_m in ((0.42, 0.52), (0.95, 1.15)):
         here = flat(depth_m) & (depth_m > low_m) & (depth_m < high_m)
@@ -206,11 +205,11 @@ def test_axial_noise_grows_with_the_square_of_depth(camera, bent):
 
 
 def test_noise_is_correlated_over_neighbours_and_not_over_frames(camera, bent):
-    depth_m = camera.capture_truth(bent.qpos).depth_m
+    depth_m = camera.capture_truth(bent.joint_positions()).depth_m
     here = flat(depth_m) & (depth_m > 0.9)
     first, second = (
         np.where(f > 0, f * 1e-3 - depth_m, 0.0)
-        for f in (camera.capture(bent.qpos).depth for _ in range(2))
+        for f in (camera.capture(bent.joint_positions()).depth for _ in range(2))
     )
 
     def correlation(a, b, mask):
@@ -228,7 +227,10 @@ def test_noise_is_correlated_over_neighbours_and_not_over_frames(camera, bent):
 
 
 def test_borders_fly_and_holes_are_zero(camera, bent):
-    truth, frame = camera.capture_truth(bent.qpos), camera.capture(bent.qpos)
+    truth, frame = (
+        camera.capture_truth(bent.joint_positions()),
+        camera.capture(bent.joint_positions()),
+    )
     assert frame.depth.dtype == np.uint16 and frame.depth.shape == (IMAGE.height_px, IMAGE.width_px)
     noise, step = PARAMETERS.noise, np.zeros(truth.depth_m.shape)
     for axis in (0, 1):
@@ -251,7 +253,7 @@ def test_a_seed_repeats_its_noise(bent):
     frames = []
     for seed in (1, 1, 2):
         camera = VirtualCamera(ROBOT, PARAMETERS, JIG, seed)
-        frames.append(camera.capture(bent.qpos))
+        frames.append(camera.capture(bent.joint_positions()))
         camera.close()
     assert (frames[0].depth == frames[1].depth).all() and (frames[0].rgb == frames[1].rgb).all()
     assert (frames[0].depth != frames[2].depth).any()

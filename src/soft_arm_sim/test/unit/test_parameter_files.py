@@ -1,8 +1,9 @@
 import pytest
 import yaml
 
+from soft_arm_physics.actuation.pneumatics import load_pneumatics
 from soft_arm_physics.errors import PhysicsError
-from soft_arm_physics.plant_parameters import SHIPPED, load_plant_parameters
+from soft_arm_physics.pneumatic_arm import SHIPPED
 from soft_arm_sim.cameras.parameters import (
     CONFIG,
     load_calibration_jig,
@@ -10,8 +11,9 @@ from soft_arm_sim.cameras.parameters import (
     load_finger_camera_parameters,
 )
 
+PNEUMATICS = 'two_module_arm.pneumatics.yaml'
 LOADERS = {
-    'two_module_arm.plant.yaml': load_plant_parameters,
+    PNEUMATICS: load_pneumatics,
     'virtual_camera.yaml': load_camera_parameters,
     'calibration_jig.yaml': load_calibration_jig,
     'finger_camera.yaml': load_finger_camera_parameters,
@@ -35,23 +37,27 @@ def put(content, path, value):
 @pytest.mark.parametrize(
     'name, path, value, words',
     [
-        ('two_module_arm.plant.yaml', 'valve.lag_s', None, ['valve.lag_s', 'missing']),
-        ('two_module_arm.plant.yaml', 'valve.lag', 0.2, ['valve.lag', 'unknown']),
-        ('two_module_arm.plant.yaml', 'valve.lag_s', 0.0, ['valve.lag_s', 'greater than 0', '0.0']),
-        ('two_module_arm.plant.yaml', 'valve.lag_s', float('nan'), ['valve.lag_s', 'finite']),
+        (PNEUMATICS, 'valve.lag_s', None, ['valve.lag_s', 'missing']),
+        (PNEUMATICS, 'valve.lag', 0.2, ['valve.lag', 'unknown']),
         (
-            'two_module_arm.plant.yaml',
+            PNEUMATICS,
+            'valve.lag_s',
+            0.0,
+            ['valve.lag_s', 'greater than 0', '0.0'],
+        ),
+        (PNEUMATICS, 'valve.lag_s', float('nan'), ['valve.lag_s', 'finite']),
+        (
+            PNEUMATICS,
             'hysteresis.weights',
             [0.5, 0.4, 0.2],
             ['hysteresis', '1.100', 'below 1'],
         ),
         (
-            'two_module_arm.plant.yaml',
+            PNEUMATICS,
             'hysteresis.weights',
             [0.5],
             ['hysteresis', '3 thresholds_pa', '1 weights'],
         ),
-        ('two_module_arm.plant.yaml', 'mechanics.time_step_s', 0.1, ['time_step_s', '0.01']),
         ('finger_camera.yaml', 'distortion.k3', None, ['distortion.k3', 'missing']),
         ('virtual_camera.yaml', 'image.width_px', 10, ['image.width_px', '64']),
         ('virtual_camera.yaml', 'noise.flying_pixel_share', 1.5, ['flying_pixel_share', '1.5']),
@@ -77,7 +83,7 @@ def test_an_unreadable_file_is_one_line(tmp_path, text, words):
     if text is not None:
         file.write_text(text)
     with pytest.raises(PhysicsError) as caught:
-        load_plant_parameters(file)
+        load_pneumatics(file)
     assert all(word in str(caught.value) for word in [*words, str(file)]) and '\n' not in str(
         caught.value
     )

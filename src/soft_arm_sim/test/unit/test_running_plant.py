@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
-from soft_arm_physics.plant import Plant
-from soft_arm_physics.plant_parameters import load_plant_parameters
+from soft_arm_physics import Pneumatics, Simulation, load_pneumatics
 from soft_arm_sim.devices.valve_board import ValveBoard
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.running_plant import RunningPlant
 
 pytestmark = pytest.mark.real_time
 
-IDEAL = load_plant_parameters().ideal()
+VALVE = load_pneumatics('two_module_arm').valve
+IDEAL = Pneumatics(valve=VALVE.model_copy(update={'gain_std': 0.0, 'offset_std_pa': 0.0}))
 
 
 def until(condition, limit_s=20.0):
@@ -27,7 +27,9 @@ def until(condition, limit_s=20.0):
 def running():
     robot = load_robot('two_module_arm')
     channels = dict(zip(robot.chambers, (5, 3, 4, 0, 2, 1), strict=True))
-    plant = RunningPlant(Plant(robot.model_copy(update={'channels': channels}), IDEAL, 0))
+    plant = RunningPlant(
+        Simulation(robot.model_copy(update={'channels': channels}), pneumatics=IDEAL)
+    )
     plant.start()
     yield plant
     plant.stop()
@@ -37,7 +39,7 @@ def test_channels_are_the_robot_files(running):
     asked = np.array([1e3, 2e3, 3e3, 4e3, 5e3, 6e3])
     running.set_valve_targets_pa(asked)
     until(lambda: np.abs(running.sensor_pressures_pa() - asked).max() < 10)
-    assert running._plant.true_pressures_pa == pytest.approx(asked[[5, 3, 4, 0, 2, 1]], abs=15)
+    assert running._plant.robot.pressures_pa == pytest.approx(asked[[5, 3, 4, 0, 2, 1]], abs=15)
 
 
 def modules(count: int, channels: tuple[int, ...] = ()) -> Robot:
@@ -60,7 +62,7 @@ def modules(count: int, channels: tuple[int, ...] = ()) -> Robot:
 
 
 def test_an_arm_of_one_module_leaves_the_other_channels_at_ambient():
-    running = RunningPlant(Plant(modules(1, (1, 0, 4)), IDEAL, 0))
+    running = RunningPlant(Simulation(modules(1, (1, 0, 4)), pneumatics=IDEAL))
     board = ValveBoard(running)
     running.set_valve_targets_pa(np.array([1e3, 2e3, 3e3, 4e3, 5e3, 6e3]))
     running._plant.settle()
@@ -70,7 +72,7 @@ def test_an_arm_of_one_module_leaves_the_other_channels_at_ambient():
 
 
 def test_a_larger_arm_gets_a_larger_board():
-    running = RunningPlant(Plant(modules(3, (8, 0, 1, 2, 3, 4, 5, 6, 7)), IDEAL, 0))
+    running = RunningPlant(Simulation(modules(3, (8, 0, 1, 2, 3, 4, 5, 6, 7)), pneumatics=IDEAL))
     board = ValveBoard(running, channels=running.channels)
     assert running.channels == 9
     running.set_valve_targets_pa(1e3 * np.arange(9))
@@ -98,7 +100,7 @@ def test_a_larger_arm_gets_a_larger_board():
 )
 def test_an_arm_that_does_not_fit_the_board_is_refused_when_it_starts(robot, words):
     with pytest.raises(RobotFileError, match=words):
-        RunningPlant(Plant(robot, IDEAL, 0))
+        RunningPlant(Simulation(robot, pneumatics=IDEAL))
 
 
 def test_it_runs_with_the_wall_clock(running):

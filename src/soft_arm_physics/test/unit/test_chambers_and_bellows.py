@@ -3,16 +3,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soft_arm_description.robot import load_robot
-from soft_arm_physics.bellows import chain_forces, step_pressures
-from soft_arm_physics.plant import Plant
-from soft_arm_physics.plant_parameters import load_plant_parameters
+from soft_arm_physics import Simulation
+from soft_arm_physics.actuation.bellows import add_bellows_forces
+from soft_arm_physics.actuation.chambers import Chambers, step_chambers
 
 DT_S = 0.002
 
 
 class Chamber:
-    """One chamber with the laws of `step_pressures`; by default none but the valve's."""
+    """One chamber; by default with none of the laws but the valve's."""
 
     def __init__(
         self,
@@ -22,30 +21,33 @@ class Chamber:
         weights=(),
         creep_share=0.0,
         creep_time_s=0.8,
+        resistance_pa_s_m3=0.0,
     ):
-        self.laws = (
-            lag_s,
-            rate_pa_s,
-            np.array(thresholds_pa, float),
-            np.array(weights, float),
-            creep_share,
-            creep_time_s,
+        one = np.zeros(1)
+        self.arrays = Chambers(
+            target_pa=one.copy(),
+            lag_s=one + lag_s,
+            rate_limit_pa_s=one + rate_pa_s,
+            resistance_pa_s_m3=one + resistance_pa_s_m3,
+            volume_m3=one + 3e-6,
+            volume_per_bend_m3_rad=one + 1.2e-6,
+            bend_rad=one.copy(),
+            bend_rate_rad_s=one.copy(),
+            thresholds_pa=np.array([thresholds_pa], float),
+            weights=np.array([weights], float),
+            creep_share=one + creep_share,
+            creep_time_s=one + creep_time_s,
+            pressure_pa=one.copy(),
+            play_pa=np.zeros((1, len(weights))),
+            crept_pa=one.copy(),
+            effective_pa=one.copy(),
         )
-        self.pressure, self.crept, self.effective = np.zeros((3, 1))
-        self.play = np.zeros((1, len(thresholds_pa)))
 
     def run(self, target_pa, duration_s):
+        self.arrays.target_pa[:] = target_pa
         for _ in range(round(duration_s / DT_S)):
-            step_pressures(
-                DT_S,
-                np.array([float(target_pa)]),
-                *self.laws,
-                self.pressure,
-                self.play,
-                self.crept,
-                self.effective,
-            )
-        return self.effective[0]
+            step_chambers(DT_S, self.arrays)
+        return self.arrays.effective_pa[0]
 
 
 def test_valve_reaches_63_percent_after_its_lag():
@@ -78,15 +80,29 @@ def test_creep_adds_its_share_with_its_time_constant():
     assert chamber.run(10e3, 8.0) == pytest.approx(10e3, rel=1e-4)
 
 
+def test_a_chamber_fills_through_its_resistance():
+    """R V / p_0 is the time constant of a chamber that keeps its volume; a bent one is larger."""
+    time_s = 1.6e9 * 3e-6 / 101_325.0
+    assert Chamber(resistance_pa_s_m3=1.6e9).run(1e3, time_s) == pytest.approx(632.0, rel=0.03)
+    bent = Chamber(resistance_pa_s_m3=1.6e9)
+    bent.arrays.bend_rad[:] = 1.0
+    assert bent.run(1e3, time_s) == pytest.approx(1e3 * (1 - np.exp(-3 / 4.2)), rel=0.03)
+
+
+def test_a_chamber_that_grows_loses_pressure():
+    chamber = Chamber(resistance_pa_s_m3=1.6e9)
+    chamber.arrays.bend_rad[:], chamber.arrays.bend_rate_rad_s[:] = 1.0, 1.0
+    assert chamber.run(0.0, 1.0) == pytest.approx(-101_325 * 1.2e-6 * 1.6e9 / 101_325, rel=0.02)
+
+
 @pytest.fixture(scope='module')
 def force():
     """Generalised forces of the chain over its joint positions."""
-    plant = Plant(load_robot('two_module_arm'), load_plant_parameters().ideal(), 0)
-    curves, *chain = plant._chain
+    bellows = Simulation('two_module_arm')._state.bellows
 
     def at(qpos, effective_pa):
         force, damping = np.zeros((2, len(qpos)))
-        chain_forces(qpos, effective_pa, *curves, *chain, force, damping)
+        add_bellows_forces(qpos, effective_pa, bellows, force, damping)
         return force, damping
 
     return at

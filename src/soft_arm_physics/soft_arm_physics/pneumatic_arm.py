@@ -1,0 +1,28 @@
+"""A pneumatic arm on its base, as the virtual rig has it."""
+
+from pathlib import Path
+
+from soft_arm_description.robot import Robot
+from soft_arm_physics.actuation.pneumatics import CONFIG, Pneumatics
+from soft_arm_physics.simulation import Simulation
+
+SHIPPED = CONFIG / 'two_module_arm.pneumatics.yaml'
+
+
+def pneumatic_arm(
+    robot: Robot, seed: int, pneumatics: Pneumatics | str | Path = SHIPPED
+) -> Simulation:
+    """Return an arm with valves, hysteresis and mismatch, alone and at rest at ambient pressure.
+
+    Args:
+        robot: The robot file.
+        seed: Draws valve, sensor and bellows mismatch, and the sensor noise. The same seed is the
+            same arm.
+        pneumatics: Pneumatics, or the name or path of a pneumatics file.
+
+    Raises:
+        PhysicsError: If a file cannot be used, or the arm does not come to rest.
+    """
+    simulation = Simulation(robot, pneumatics=pneumatics, seed=seed)
+    simulation.settle()
+    return simulation
