@@ -68,6 +68,7 @@ def build(assembly: Assembly, world: World, time_step_s: float) -> Built:
 
 def _new_spec(world: World, time_step_s: float) -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
+    spec.compiler.degree = False  # limits of hinges are in rad
     spec.memory = MEMORY_BYTES
     option = spec.option
     option.timestep, option.gravity = time_step_s, world.gravity_m_s2
