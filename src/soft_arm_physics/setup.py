@@ -17,13 +17,19 @@ setup(
         'mujoco>=3.17,<4',  # 4.0.0 has a wrong Hessian of sparse constraints
         'numba>=0.61',
         'numpy',
+        'opencv-python-headless',
         'pydantic>=2.9',
         'scipy',
+        'tqdm',
     ],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
     description='Physics of any robot file in MuJoCo, with contact; no ROS, no devices.',
     license='Apache-2.0',
-    extras_require={'test': ['hypothesis', 'pytest']},
+    extras_require={
+        'plot': ['matplotlib>=3.8'],
+        'test': ['hypothesis', 'matplotlib>=3.8', 'pytest'],
+    },
+    entry_points={'softarm.sim': ['robot = soft_arm_physics.cli.robot:main']},
 )

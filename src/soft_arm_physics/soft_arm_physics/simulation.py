@@ -318,6 +318,11 @@ class Simulation:
             raise PhysicsError(f'no object {name!r} in this world: there are {objects}')
         return int(body)
 
+    @property
+    def spec(self) -> mujoco.MjSpec:
+        """The model before it was compiled; copy it before a change."""
+        return self._spec
+
     def to_mjcf(self) -> str:
         """Return the model as MJCF, without what drives it: pressures, tendons and torques."""
         return str(self._spec.to_xml())

@@ -18,7 +18,7 @@ _GROUPS = {
     'experiment': 'run an experiment and report on it',
     'bench': 'measure how fast something is',
     'train': 'train a network',
-    'sim': 'run one emulated device alone',
+    'sim': 'simulate a robot, or emulate one device alone',
     'vision': 'fit a cylinder to a cloud, evaluate a recorded bag, make labelled data sets',
 }
 

@@ -1,0 +1,1 @@
+"""Commands: `softarm sim`, `softarm calibrate`."""
