@@ -60,6 +60,7 @@ setup(
             'all = soft_arm_experiments.cli.experiment:all_experiments',
             'bend = soft_arm_experiments.cli.experiment:bend',
             'deflection = soft_arm_experiments.cli.experiment:deflection',
+            'reach = soft_arm_experiments.cli.experiment_reach:main',
             'ring = soft_arm_experiments.cli.experiment_ring:main',
         ],
         'softarm.vision': [

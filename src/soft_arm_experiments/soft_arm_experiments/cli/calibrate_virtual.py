@@ -73,22 +73,28 @@ def _calibrate(options: Namespace) -> int:
     return 0
 
 
-def _print_folder(options: Namespace) -> int:
-    rig, robot = load_rig(options.rig), load_robot(options.robot)
+def calibrated_rig(rig_name: str, robot_name: str) -> Rig:
+    """Return a rig; a virtual template for another robot is replaced by one for this robot.
+
+    Raises:
+        Errors of `ERRORS`: If the rig or the robot cannot be used.
+    """
+    rig, robot = load_rig(rig_name), load_robot(robot_name)
     if (
         rig.is_template
         and rig.devices == VIRTUAL
         and all(segment.kind == 'bellows' for segment in robot.segments)
         and load_header(rig, 'dynamics').robot_fingerprint != robot.kinematic_fingerprint
     ):
-        rig = _calibrated(rig, options.robot)
-    print(rig.folder, end='')
-    return 0
+        from soft_arm_experiments.arm.virtual_calibration import rig_for  # slow to import
+
+        return rig_for(rig, robot_name)
+    return rig
 
 
-def _calibrated(rig: Rig, robot: str) -> Rig:
-    from soft_arm_experiments.arm.virtual_calibration import rig_for  # slow to import
-
+def _print_folder(options: Namespace) -> int:
     # ros2 launch takes any word on standard error for a failure, such as a note of a compilation
     with redirect_stderr(io.StringIO()):
-        return rig_for(rig, robot)
+        rig = calibrated_rig(options.rig, options.robot)
+    print(rig.folder, end='')
+    return 0
