@@ -18,6 +18,10 @@ ROOT = Path(__file__).parents[3]
 LIBRARIES = {  # import name: name on PyPI, rosdep key (None: comes from requirements/ only)
     'aiohttp': ('aiohttp', 'python3-aiohttp'),
     'cv2': ('opencv-python-headless', 'python3-opencv'),
+    'dask': ('dask', None),
+    'distributed': ('distributed', None),
+    'elastica': ('pyelastica', None),
+    'gymnasium': ('gymnasium', None),
     'hypothesis': ('hypothesis', 'python3-hypothesis'),
     'llvmlite': ('llvmlite', None),
     'matplotlib': ('matplotlib', 'python3-matplotlib'),
@@ -27,6 +31,7 @@ LIBRARIES = {  # import name: name on PyPI, rosdep key (None: comes from require
     'numpy': ('numpy', 'python3-numpy'),
     'onnxruntime': ('onnxruntime', None),
     'open3d': ('open3d-cpu', None),
+    'pyarrow': ('pyarrow', None),
     'pycocotools': ('pycocotools', None),
     'pydantic': ('pydantic', 'python3-pydantic'),
     'pymodbus': ('pymodbus', None),

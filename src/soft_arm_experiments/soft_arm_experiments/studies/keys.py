@@ -1,0 +1,126 @@
+"""Keys of a study: paths into the files of a run, such as `robot.segments.0.length_m`.
+
+A part of a path is a key, the index or the name of an item of a list, or `*` for every item.
+"""
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from soft_arm_experiments.studies.errors import StudyError
+
+Place = tuple[str | int, ...]
+"""Where a value stands in the contents: keys of dicts and indices of lists."""
+
+
+def places(key: str, contents: dict[str, Any], models: Mapping[str, Any]) -> list[Place]:
+    """Return the places that a key names, and make the dicts and lists above them.
+
+    Args:
+        key: The path.
+        contents: What the files hold, by root (`robot`, `world`, ..); defaults that stand above a
+            place are written into it.
+        models: The validated objects of the files, by root; without one, only what the contents
+            hold is there.
+
+    Raises:
+        StudyError: If there is no such key; it names the keys that exist there.
+    """
+    found: list[tuple[Place, Any]] = [((), {**contents, **models})]
+    for part in key.split('.'):
+        found = [child for place, node in found for child in _children(key, place, node, part)]
+    for place, _ in found:
+        _make_way(place, contents, models)
+    return [place for place, _ in found]
+
+
+def check_apart(places_of: Mapping[str, list[Place]]) -> None:
+    """Raise StudyError if two keys set the same value, or one a part of the other's."""
+    taken: dict[Place, str] = {}
+    for key, own in places_of.items():
+        for place in own:
+            for other, other_key in taken.items():
+                shorter = min(len(place), len(other))
+                if place[:shorter] == other[:shorter]:
+                    raise StudyError(f'vary: {key} and {other_key} set the same value: remove one')
+        taken |= dict.fromkeys(own, key)
+
+
+def set_value(contents: dict[str, Any], place: Place, value: object) -> None:
+    """Set the value at a place that `places` returned."""
+    node: Any = contents
+    for part in place[:-1]:
+        node = node[part]
+    node[place[-1]] = value
+
+
+def _children(key: str, place: Place, node: Any, part: str) -> list[tuple[Place, Any]]:
+    """Return the places under a node that a part of the key names, with their nodes.
+
+    A node is a validated value, or the model of a value that is not given.
+    """
+    here = '.'.join(map(str, place))
+    if isinstance(node, list | tuple):
+        names = [getattr(item, 'name', None) for item in node]
+        if part == '*' and node:
+            return [((*place, i), item) for i, item in enumerate(node)]
+        if part in names:
+            part = str(names.index(part))
+        if part.isdecimal() and int(part) < len(node):
+            return [((*place, int(part)), node[int(part)])]
+        offered = [*map(str, range(len(node))), *(str(name) for name in names if name), '*']
+        raise _no_key(key, part, here, offered if node else [])
+    fields = _fields(node)
+    if fields is None:
+        raise StudyError(
+            f'vary: {key}: {here} is {"not given" if node is None else "a single value"}, without '
+            f'parts such as {part!r}'
+        )
+    if part not in fields:
+        raise _no_key(key, part, here, list(fields))
+    return [((*place, part), fields[part])]
+
+
+def _no_key(key: str, part: str, here: str, offered: list[str]) -> StudyError:
+    there = f'in {here} there are' if here else 'there are'
+    return StudyError(
+        f'vary: {key}: there is no {part!r}; {there} {", ".join(sorted(offered)) or "no keys"}'
+    )
+
+
+def _fields(node: Any) -> dict[str, Any] | None:
+    """Return the nodes under a node by key; None if it has no keys."""
+    if isinstance(node, dict):
+        return node
+    if isinstance(node, BaseModel):
+        given = {name: getattr(node, name) for name in type(node).model_fields}
+        absent = _fields(type(node)) or {}
+        return {name: absent[name] if value is None else value for name, value in given.items()}
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        return {field.name: getattr(node, field.name) for field in dataclasses.fields(node)}
+    if isinstance(node, type) and issubclass(node, BaseModel):
+        return {name: _model(field.annotation) for name, field in node.model_fields.items()}
+    return None
+
+
+def _model(annotation: Any) -> type[BaseModel] | None:
+    """Return the only model that an annotation such as `Stiffness | None` allows."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = [model for part in typing.get_args(annotation) if (model := _model(part))]
+    return found[0] if len(found) == 1 else None
+
+
+def _make_way(place: Place, contents: dict[str, Any], models: Mapping[str, Any]) -> None:
+    """Write into the contents what stands above a place and is a default of the model so far."""
+    content: Any = contents
+    node: Any = {**contents, **models}
+    for part in place[:-1]:
+        node = node[part] if isinstance(part, int) else (_fields(node) or {}).get(part)
+        if isinstance(content, dict) and content.get(part) is None:
+            absent = node is None or isinstance(node, type)
+            content[part] = {} if absent else TypeAdapter(Any).dump_python(node, mode='json')
+        content = content[part]

@@ -1,0 +1,141 @@
+"""Plan of a study: every run with its values, checked before the first one starts."""
+
+import copy
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from soft_arm_description.assembly import AssemblyFileError, load_assembly
+from soft_arm_description.command_line import MAX_SEED
+from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.segments import KINDS
+from soft_arm_description.world import WorldFileError, load_world
+from soft_arm_description.yaml_file import shown, validation_message
+from soft_arm_experiments.studies.errors import StudyError
+from soft_arm_experiments.studies.keys import Place, check_apart, places, set_value
+from soft_arm_experiments.studies.samples import samples
+from soft_arm_experiments.studies.study_file import Study, fingerprint
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The runs of a study."""
+
+    study: Study
+    contents: dict[str, Any]
+    """What every run begins with, by root: `robot`, `world`, `actuation`, .., `seed`."""
+    places: dict[str, list[Place]]
+    """Where each varied key stands in the contents."""
+    values: list[tuple]
+    """The values of the varied keys, run by run."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of all that decides the runs."""
+        return fingerprint(
+            {
+                'experiment': self.study.experiment,
+                'contents': self.contents,
+                'keys': list(self.places),
+                'values': self.values,
+            }
+        )
+
+    def keys_of(self, run: int) -> dict[str, Any]:
+        """Return the merged keys of a run."""
+        return merged(self.contents, self.places, self.values[run])
+
+
+def merged(
+    contents: dict[str, Any], places_of: dict[str, list[Place]], values: tuple
+) -> dict[str, Any]:
+    """Return a copy of the contents with the values of the varied keys."""
+    merged_contents = copy.deepcopy(contents)
+    for own, value in zip(places_of.values(), values, strict=True):
+        for place in own:
+            set_value(merged_contents, place, value)
+    return merged_contents
+
+
+def make_plan(study: Study, folder: Path, progress: Callable[[Iterable], Iterable] = iter) -> Plan:
+    """Read the files that a study names and check every run of it.
+
+    Args:
+        study: The study.
+        folder: Where paths in the study begin.
+        progress: Wraps the loop over all runs.
+
+    Raises:
+        StudyError: If a file, a key or a value of a run cannot be used.
+    """
+    models = _models(study, folder)
+    contents: dict[str, Any] = {
+        root: TypeAdapter(type(model)).dump_python(model, mode='json', exclude_unset=True)
+        for root, model in models.items()
+    }
+    for root in ('actuation', 'controller', 'parameters'):
+        contents[root] = copy.deepcopy(getattr(study, root))
+    contents['seed'] = study.seed
+    places_of = {key: places(key, contents, models) for key in study.vary.keys}
+    whole = [key for key in places_of if key in contents and key != 'seed']
+    if whole:
+        raise StudyError(f'vary: {whole[0]}: name one of its keys, as in {whole[0]}.KEY')
+    check_apart(places_of)
+    contents['results'] = list(study.results or ())
+    plan = Plan(study, contents, places_of, samples(study.vary, study.seed))
+    _check_runs(plan, models, progress)
+    return plan
+
+
+def _models(study: Study, folder: Path) -> dict[str, object]:
+    """Read the files that a study names; return their validated objects by root."""
+    models: dict[str, object] = {}
+    for root, load in _LOADERS.items():
+        if (name := getattr(study, root)) is not None:
+            try:
+                models[root] = load(folder / name if (folder / name).is_file() else name)
+            except (RobotFileError, AssemblyFileError, WorldFileError) as error:
+                raise StudyError(f'{root}: {error}') from error
+    if study.simulation:
+        models['simulation'] = study.simulation
+    return models
+
+
+_LOADERS: dict[str, Callable[[str | Path], Any]] = {
+    'robot': load_robot,
+    'assembly': load_assembly,
+    'world': load_world,
+}
+
+
+def _check_runs(
+    plan: Plan, models: dict[str, object], progress: Callable[[Iterable], Iterable]
+) -> None:
+    """Raise StudyError for the first run that has a value which its file may not hold."""
+    varied = {str(own[0][0]) for own in plan.places.values()}
+    adapters = {root: TypeAdapter(type(models[root])) for root in varied & models.keys()}
+    for run in progress(range(len(plan.values))):
+        keys = plan.keys_of(run)
+        for root, adapter in adapters.items():
+            try:
+                adapter.validate_python(keys[root])
+            except ValidationError as error:
+                told = validation_message(error, KINDS)
+                raise StudyError(f'{_said(plan, run, root)}: {root}.{told}') from error
+        if isinstance(keys['seed'], bool) or not (
+            isinstance(keys['seed'], int) and 0 <= keys['seed'] <= MAX_SEED
+        ):
+            raise StudyError(
+                f'{_said(plan, run, "seed")}: must be a whole number of 0..{MAX_SEED}: give a list '
+                'or a range with whole: true'
+            )
+
+
+def _said(plan: Plan, run: int, root: str) -> str:
+    """Name a run and the values that it gives the keys of a root."""
+    pairs = zip(plan.places, plan.values[run], strict=True)
+    given = ', '.join(f'{k} = {shown(v)}' for k, v in pairs if k.split('.')[0] == root)
+    return f'run {run} ({given})'

@@ -1,0 +1,92 @@
+"""Runs of a study: a Python function of the merged keys, called where a worker stands.
+
+Such a function takes one dict with the roots `robot`, `assembly`, `world`, `simulation` (those that
+the study gives), `actuation`, `controller`, `parameters`, `results` and `seed`, and returns a flat
+dict of numbers.
+"""
+
+import importlib
+import numbers
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from soft_arm_description.command_line import one_line
+from soft_arm_experiments.studies.errors import StudyError
+from soft_arm_experiments.studies.plan import merged
+from soft_arm_experiments.studies.study_file import SIMULATE
+
+RunFunction = Callable[[dict[str, Any]], dict[str, float]]
+
+_SIMULATION = 'soft_arm_experiments.studies.simulate:simulate'
+
+
+TAKEN = ('run', 'seed', 'run_s', 'error')
+"""Columns of the table of runs that no result may be called by."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a run came to."""
+
+    run: int
+    results: dict[str, float]
+    error: str | None
+    run_s: float
+    """Wall-clock time that it took."""
+
+
+def run_function(experiment: str) -> RunFunction:
+    """Import the function of an experiment, `simulate` or `module:function`.
+
+    Raises:
+        StudyError: If there is none.
+    """
+    module, _, name = (_SIMULATION if experiment == SIMULATE else experiment).partition(':')
+    try:
+        function = getattr(importlib.import_module(module), name)
+    except Exception as error:  # whatever the user's module raises
+        raise StudyError(
+            f'experiment {experiment}: {type(error).__name__}: {one_line(error)}'
+        ) from error
+    if not callable(function):
+        raise StudyError(f'experiment {experiment}: {name} is no function')
+    return function
+
+
+def run_batch(
+    experiment: str, contents: dict[str, Any], places: dict, batch: list[tuple[int, tuple]]
+) -> list[Row]:
+    """Do some runs, one after the other; a run that fails becomes a row with its error.
+
+    Args:
+        experiment: `simulate` or `module:function`.
+        contents: What every run begins with.
+        places: Where each varied key stands.
+        batch: Number and values of each run.
+    """
+    function = run_function(experiment)
+    return [_row(function, run, merged(contents, places, values)) for run, values in batch]
+
+
+def _row(function: RunFunction, run: int, keys: dict[str, Any]) -> Row:
+    start = time.perf_counter()
+    try:
+        results, error = _numbers(function(keys)), None
+    except Exception as failure:  # whatever the user's function raises
+        results, error = {}, one_line(f'{type(failure).__name__}: {failure}')
+    return Row(run, results, error, time.perf_counter() - start)
+
+
+def _numbers(returned: object) -> dict[str, float]:
+    if not isinstance(returned, dict):
+        raise TypeError(f'the run returned a {type(returned).__name__}, not a dict of numbers')
+    for key, value in returned.items():
+        if not isinstance(key, str) or not isinstance(value, numbers.Real):
+            raise TypeError(f'the run returned {key!r}: {value!r}, not a name with a number')
+        if key in TAKEN or '.' in key:
+            raise TypeError(
+                f'the run returned {key!r}: give it a name without dots, none of {TAKEN}'
+            )
+    return {key: float(value) for key, value in returned.items()}

@@ -1,0 +1,84 @@
+"""Study files: what is run, on which robot in which world, and which keys take which values."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from soft_arm_description.command_line import MAX_SEED
+from soft_arm_description.segments.values import Name, Strict, number
+from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
+from soft_arm_experiments.studies.errors import StudyError
+from soft_arm_experiments.studies.samples import Vary
+
+SIMULATE = 'simulate'
+
+Text = Annotated[str, Field(max_length=5000)]
+FileName = Annotated[str, Field(min_length=1, max_length=1000)]
+Experiment = Annotated[str, Field(pattern=r'^(simulate|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$')]
+Setting = float | int | str | bool | list[Any] | dict[str, Any]
+
+
+class Simulation(Strict):
+    """How the experiment `simulate` runs."""
+
+    duration_s: Annotated[float, number(1e-4, 1e4, 's')]
+    time_step_s: Annotated[float, number(1e-5, 0.1, 's')] = 0.002
+
+
+class Study(Strict):
+    """A validated study file."""
+
+    schema_version: Literal[1]
+    name: Name
+    description: Text = ''
+    experiment: Experiment
+    robot: FileName | None = None
+    assembly: FileName | None = None
+    world: FileName | None = None
+    simulation: Simulation | None = None
+    actuation: dict[str, Setting] = {}
+    controller: dict[str, Setting] = {}
+    parameters: dict[str, Setting] = {}
+    results: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
+    seed: Annotated[int, number(0, MAX_SEED, '', int)] = 0
+    vary: Vary
+
+    @model_validator(mode='after')
+    def _check(self) -> Self:
+        if self.robot and self.assembly:
+            raise ValueError('robot and assembly are both given: remove one')
+        if self.experiment != SIMULATE:
+            return self
+        if not (self.robot or self.assembly):
+            raise ValueError('experiment simulate needs a robot or an assembly: add one')
+        for key in ('simulation', 'results'):
+            if getattr(self, key) is None:
+                raise ValueError(f'experiment simulate needs {key}: add it')
+        for key in ('controller', 'parameters'):
+            if getattr(self, key):
+                raise ValueError(f'experiment simulate takes no {key}: remove it')
+        return self
+
+
+def load_study(path: Path) -> Study:
+    """Read and validate a study file.
+
+    Raises:
+        StudyError: If it is missing, is no YAML, or has a missing, unknown or impossible value.
+    """
+    try:
+        return Study.model_validate(read_yaml(path))
+    except OSError as error:
+        raise StudyError(f'study file {path}: {error.strerror}') from error
+    except YamlFileError as error:
+        raise StudyError(f'{path}: {error}') from error
+    except ValidationError as error:
+        raise StudyError(f'{path}: {validation_message(error, ("values", "range"))}') from error
+
+
+def fingerprint(content: dict[str, Any]) -> str:
+    """Hash of everything that a study runs."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
