@@ -123,7 +123,7 @@ def _run(options: Namespace, plan: 'Plan', table: 'Table') -> int:
     rows = table.read()
     errors = [error for error in rows['error'].to_pylist() if error is not None]
     told |= {'failed': len(errors), 'wall_s': round(time.monotonic() - start_s, 3)}
-    told['plots'] = _plots(options, rows, table.path.parent)
+    told['plots'] = _plots(options, plan, rows, table.path.parent)
     _print(options, told, errors)
     return 1 if len(errors) == len(rows) else 0
 
@@ -164,16 +164,16 @@ def _check_plot(plan: 'Plan', *axes: str) -> None:
             raise StudyError(f'--plot: {key!r} is not varied; there are: {", ".join(plan.places)}')
 
 
-def _plots(options: Namespace, rows: Any, folder: Path) -> list[str]:
+def _plots(options: Namespace, plan: 'Plan', rows: Any, folder: Path) -> list[str]:
     if not options.plot:
         return []
     from soft_arm_experiments.studies.plots import draw
 
     paths = []
     for x, y, value in options.plot:
-        name = re.sub(r'[^\w.]+', '_', f'{value}_over_{x}_and_{y}')
+        name = re.sub(r'[^\w.*]+|\.?\*', '_', f'{value}_over_{x}_and_{y}')
         path = folder / f'{name}.png'
-        draw(rows, x, y, value, path)
+        draw(rows, x, y, value, path, log=plan.study.vary.log_keys)
         paths.append(str(path))
     return paths
 

@@ -3,6 +3,7 @@
 A part of a path is a key, the index or the name of an item of a list, or `*` for every item.
 """
 
+import copy
 import dataclasses
 import typing
 from collections.abc import Mapping
@@ -49,8 +50,18 @@ def check_apart(places_of: Mapping[str, list[Place]]) -> None:
         taken |= dict.fromkeys(own, key)
 
 
-def set_value(contents: dict[str, Any], place: Place, value: object) -> None:
-    """Set the value at a place that `places` returned."""
+def merged(
+    contents: dict[str, Any], places_of: Mapping[str, list[Place]], values: tuple
+) -> dict[str, Any]:
+    """Return a copy of the contents with the values of the varied keys."""
+    merged_contents = copy.deepcopy(contents)
+    for own, value in zip(places_of.values(), values, strict=True):
+        for place in own:
+            _set(merged_contents, place, value)
+    return merged_contents
+
+
+def _set(contents: dict[str, Any], place: Place, value: object) -> None:
     node: Any = contents
     for part in place[:-1]:
         node = node[part]

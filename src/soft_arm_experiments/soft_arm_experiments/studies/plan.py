@@ -15,9 +15,10 @@ from soft_arm_description.segments import KINDS
 from soft_arm_description.world import WorldFileError, load_world
 from soft_arm_description.yaml_file import shown, validation_message
 from soft_arm_experiments.studies.errors import StudyError
-from soft_arm_experiments.studies.keys import Place, check_apart, places, set_value
+from soft_arm_experiments.studies.keys import Place, check_apart, merged, places
 from soft_arm_experiments.studies.samples import samples
-from soft_arm_experiments.studies.study_file import Study, fingerprint
+from soft_arm_experiments.studies.study_file import SIMULATE, Study, fingerprint
+from soft_arm_physics import PhysicsError, load_pneumatics
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,6 @@ class Plan:
         return merged(self.contents, self.places, self.values[run])
 
 
-def merged(
-    contents: dict[str, Any], places_of: dict[str, list[Place]], values: tuple
-) -> dict[str, Any]:
-    """Return a copy of the contents with the values of the varied keys."""
-    merged_contents = copy.deepcopy(contents)
-    for own, value in zip(places_of.values(), values, strict=True):
-        for place in own:
-            set_value(merged_contents, place, value)
-    return merged_contents
-
-
 def make_plan(study: Study, folder: Path, progress: Callable[[Iterable], Iterable] = iter) -> Plan:
     """Read the files that a study names and check every run of it.
 
@@ -79,6 +69,11 @@ def make_plan(study: Study, folder: Path, progress: Callable[[Iterable], Iterabl
     for root in ('actuation', 'controller', 'parameters'):
         contents[root] = copy.deepcopy(getattr(study, root))
     contents['seed'] = study.seed
+    if study.experiment == SIMULATE:
+        from soft_arm_experiments.studies import simulate  # takes a while
+
+        simulate.check_results(study.results or ())
+        contents['actuation'] = simulate.complete(contents['actuation'], models)
     places_of = {key: places(key, contents, models) for key in study.vary.keys}
     whole = [key for key in places_of if key in contents and key != 'seed']
     if whole:
@@ -97,7 +92,7 @@ def _models(study: Study, folder: Path) -> dict[str, object]:
         if (name := getattr(study, root)) is not None:
             try:
                 models[root] = load(folder / name if (folder / name).is_file() else name)
-            except (RobotFileError, AssemblyFileError, WorldFileError) as error:
+            except (RobotFileError, AssemblyFileError, WorldFileError, PhysicsError) as error:
                 raise StudyError(f'{root}: {error}') from error
     if study.simulation:
         models['simulation'] = study.simulation
@@ -108,6 +103,7 @@ _LOADERS: dict[str, Callable[[str | Path], Any]] = {
     'robot': load_robot,
     'assembly': load_assembly,
     'world': load_world,
+    'pneumatics': load_pneumatics,
 }
 
 
@@ -119,9 +115,10 @@ def _check_runs(
     adapters = {root: TypeAdapter(type(models[root])) for root in varied & models.keys()}
     for run in progress(range(len(plan.values))):
         keys = plan.keys_of(run)
+        made = dict(models)
         for root, adapter in adapters.items():
             try:
-                adapter.validate_python(keys[root])
+                made[root] = adapter.validate_python(keys[root])
             except ValidationError as error:
                 told = validation_message(error, KINDS)
                 raise StudyError(f'{_said(plan, run, root)}: {root}.{told}') from error
@@ -132,6 +129,13 @@ def _check_runs(
                 f'{_said(plan, run, "seed")}: must be a whole number of 0..{MAX_SEED}: give a list '
                 'or a range with whole: true'
             )
+        if plan.study.experiment == SIMULATE:
+            from soft_arm_experiments.studies import simulate  # takes a while
+
+            try:
+                simulate.check_actuation(keys['actuation'], made)
+            except StudyError as error:
+                raise StudyError(f'{_said(plan, run, "actuation")}: {error}') from error
 
 
 def _said(plan: Plan, run: int, root: str) -> str:

@@ -1,5 +1,6 @@
 """Plots of a study: a value over two of its keys, as a contour plot or as a grid of cells."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import matplotlib
@@ -11,6 +12,7 @@ from soft_arm_experiments.studies.errors import StudyError
 matplotlib.use('Agg')
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.cm import ScalarMappable  # noqa: E402
 
 _LEAST_FOR_CONTOURS = 3  # values of each key
 
@@ -23,11 +25,19 @@ def check_columns(table: pa.Table, *names: str) -> None:
             raise StudyError(f'--plot: there is no {name!r}; there are: {known}')
 
 
-def draw(table: pa.Table, x: str, y: str, value: str, path: Path) -> None:
+def draw(
+    table: pa.Table, x: str, y: str, value: str, path: Path, *, log: Collection[str] = ()
+) -> None:
     """Write a picture of a value over two keys; runs at the same place are averaged.
 
     Keys that form a grid give cells with contour lines, other samples filled contours between the
     points. Keys of words are drawn side by side. Runs that failed are crosses.
+
+    Args:
+        table: Rows of a study.
+        x, y, value: Names of columns.
+        path: File of the picture.
+        log: Keys whose axes are logarithmic.
 
     Raises:
         StudyError: If the table lacks a column, or no run has the value.
@@ -45,9 +55,11 @@ def draw(table: pa.Table, x: str, y: str, value: str, path: Path) -> None:
     figure.colorbar(drawn, ax=axes, label=value)
     lost = ~good
     axes.plot(at_x[lost], at_y[lost], 'rx')
-    for axis, words in ((axes.xaxis, words_x), (axes.yaxis, words_y)):
-        if words:
-            axis.set_ticks(range(len(words)), words)
+    if words_x:
+        axes.set_xticks(range(len(words_x)), words_x)
+    if words_y:
+        axes.set_yticks(range(len(words_y)), words_y)
+    axes.set(xscale='log' if x in log else 'linear', yscale='log' if y in log else 'linear')
     mean = f', mean of {per_place} runs' if per_place > 1 else ''
     crosses = f', x: {lost.sum()} runs without it' if lost.any() else ''
     axes.set(xlabel=x, ylabel=y, title=f'{value}{mean}{crosses}')
@@ -70,7 +82,7 @@ def _means(places: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.bincount(index.ravel(), values) / counts, distinct, int(counts.max())
 
 
-def _cells(axes: Axes, means: np.ndarray, places: np.ndarray):  # noqa: ANN202
+def _cells(axes: Axes, means: np.ndarray, places: np.ndarray) -> ScalarMappable | None:
     """Draw cells with contour lines; None if the places are no grid."""
     xs, ys = np.unique(places[:, 0]), np.unique(places[:, 1])
     if 2 * len(places) < len(xs) * len(ys):  # more holes than cells: samples
@@ -84,11 +96,12 @@ def _cells(axes: Axes, means: np.ndarray, places: np.ndarray):  # noqa: ANN202
     return drawn
 
 
-def _contours(axes: Axes, means: np.ndarray, places: np.ndarray):  # noqa: ANN202
+def _contours(axes: Axes, means: np.ndarray, places: np.ndarray) -> ScalarMappable:
     """Draw filled contours between samples, and the samples."""
+    x, y = places.T
     try:
-        drawn = axes.tricontourf(*places.T, means, levels=12)
+        drawn = axes.tricontourf(x, y, means, levels=12)
     except (RuntimeError, ValueError):  # the samples lie on a line, or are fewer than three
-        return axes.scatter(*places.T, c=means)
-    axes.plot(*places.T, 'k.', markersize=2)
+        return axes.scatter(x, y, c=means)
+    axes.plot(x, y, 'k.', markersize=2)
     return drawn

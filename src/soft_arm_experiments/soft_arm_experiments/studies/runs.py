@@ -14,7 +14,7 @@ from typing import Any
 
 from soft_arm_description.command_line import one_line
 from soft_arm_experiments.studies.errors import StudyError
-from soft_arm_experiments.studies.plan import merged
+from soft_arm_experiments.studies.keys import merged
 from soft_arm_experiments.studies.study_file import SIMULATE
 
 RunFunction = Callable[[dict[str, Any]], dict[str, float]]

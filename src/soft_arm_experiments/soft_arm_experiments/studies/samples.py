@@ -111,6 +111,17 @@ class Vary(Strict):
         return [*self.grid, *drawn]
 
     @property
+    def log_keys(self) -> set[str]:
+        """Keys with a logarithmic range."""
+        parts = [self.grid, *(part.keys for part in (self.random, self.latin_hypercube) if part)]
+        return {
+            key
+            for part in parts
+            for key, values in part.items()
+            if isinstance(values, Range) and values.scale == 'log'
+        }
+
+    @property
     def n_runs(self) -> int:
         """Number of runs."""
         n_runs = 1

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, StrictBool, ValidationError, model_validator
 
 from soft_arm_description.command_line import MAX_SEED
 from soft_arm_description.segments.values import Name, Strict, number
@@ -22,10 +22,15 @@ Setting = float | int | str | bool | list[Any] | dict[str, Any]
 
 
 class Simulation(Strict):
-    """How the experiment `simulate` runs."""
+    """How the experiment `simulate` runs.
+
+    With `until_rest`, it ends as soon as everything is at rest, damped critically on the way, and
+    fails if that takes longer than `duration_s`.
+    """
 
     duration_s: Annotated[float, number(1e-4, 1e4, 's')]
-    time_step_s: Annotated[float, number(1e-5, 0.1, 's')] = 0.002
+    time_step_s: Annotated[float, number(1e-5, 0.01, 's')] = 0.002
+    until_rest: StrictBool = False
 
 
 class Study(Strict):
@@ -38,6 +43,7 @@ class Study(Strict):
     robot: FileName | None = None
     assembly: FileName | None = None
     world: FileName | None = None
+    pneumatics: FileName | None = None
     simulation: Simulation | None = None
     actuation: dict[str, Setting] = {}
     controller: dict[str, Setting] = {}
