@@ -8,11 +8,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from soft_arm_description.assembly import AssemblyFileError, load_assembly
+from soft_arm_description.assembly import load_assembly
 from soft_arm_description.command_line import MAX_SEED
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.errors import DescriptionError
+from soft_arm_description.robot import load_robot
 from soft_arm_description.segments import KINDS
-from soft_arm_description.world import WorldFileError, load_world
+from soft_arm_description.world import load_world
 from soft_arm_description.yaml_file import shown, validation_message
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.studies.keys import Place, check_apart, merged, places
@@ -92,7 +93,7 @@ def _models(study: Study, folder: Path) -> dict[str, object]:
         if (name := getattr(study, root)) is not None:
             try:
                 models[root] = load(folder / name if (folder / name).is_file() else name)
-            except (RobotFileError, AssemblyFileError, WorldFileError, PhysicsError) as error:
+            except (DescriptionError, PhysicsError) as error:
                 raise StudyError(f'{root}: {error}') from error
     if study.simulation:
         models['simulation'] = study.simulation

@@ -24,7 +24,7 @@ Setting = float | int | str | bool | list[Any] | dict[str, Any]
 class Simulation(Strict):
     """How the experiment `simulate` runs.
 
-    With `until_rest`, it ends as soon as everything is at rest, damped critically on the way, and
+    With `until_rest`, it ends as soon as everything is at rest, springs damped critically, and
     fails if that takes longer than `duration_s`.
     """
 
