@@ -25,6 +25,7 @@ setup(
         'dask',
         'distributed',
         'matplotlib',
+        'mujoco',
         'numpy',
         'opencv-python-headless',
         'pyarrow',

@@ -113,13 +113,10 @@ class Vary(Strict):
     @property
     def log_keys(self) -> set[str]:
         """Keys with a logarithmic range."""
-        parts = [self.grid, *(part.keys for part in (self.random, self.latin_hypercube) if part)]
-        return {
-            key
-            for part in parts
-            for key, values in part.items()
-            if isinstance(values, Range) and values.scale == 'log'
-        }
+        ranges: dict[str, object] = dict(self.grid)
+        for part in (self.random, self.latin_hypercube):
+            ranges |= part.keys if part else {}
+        return {k for k, v in ranges.items() if isinstance(v, Range) and v.scale == 'log'}
 
     @property
     def n_runs(self) -> int:
