@@ -16,8 +16,7 @@ from soft_arm_control.tip.controller import Status, TipController
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal_planning import plan
 from soft_arm_kinematics.arm import BellowsArm
-from soft_arm_physics.plant import Plant
-from soft_arm_physics.plant_parameters import load_plant_parameters
+from soft_arm_physics.pneumatic_arm import pneumatic_arm
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_vision.calibration.extrinsics import Mounting
@@ -92,7 +91,7 @@ class SimulatedLoop:
     def __init__(self, arm: BellowsArm, dynamics: Dynamics, mounting: Mounting, plant_seed: int):
         robot, parameters = arm.robot, camera_for(arm.robot)
         self._arm, self._mounting = arm, mounting
-        self._plant = Plant(robot, load_plant_parameters(), plant_seed)
+        self._plant = pneumatic_arm(robot, plant_seed)
         self._controller = TipController(arm, dynamics)
         self._camera = VirtualCamera(robot, parameters, jig_for(robot), plant_seed)
         self._detector = RingDetector(ring_of(robot))
@@ -113,7 +112,9 @@ class SimulatedLoop:
     def move(self, lengths_m: np.ndarray) -> Move:
         """Move to the model's tip at these lengths [m], shape (n,), and hold it for `HOLD_S`."""
         target_m, start_s = self._arm.tip(lengths_m), self._now_s
-        present_m = self._arm.lengths(self._arm.clip_pressures(self._plant.sensor_pressures_pa()))
+        present_m = self._arm.lengths(
+            self._arm.clip_pressures(self._plant.robot.sensor_pressures_pa())
+        )
         problem, status = '', None
         try:
             goal = plan(
@@ -129,7 +130,7 @@ class SimulatedLoop:
         end_s, tips_m = self._now_s, []
         for _ in range(round(HOLD_S / PERIOD_S)):
             self._tick()
-            tips_m.append(self._plant.true_tip()[:3, 3])
+            tips_m.append(self._plant.robot.T_base_tip()[:3, 3])
         scored_m = np.mean(tips_m[-round(SCORED_S / PERIOD_S) :], axis=0)
         return Move(target_m, scored_m, end_s - start_s, problem)
 
@@ -140,7 +141,7 @@ class SimulatedLoop:
     def _tick(self) -> Status:
         self._plant.step(PERIOD_S)
         self._ticks += 1
-        self._controller.add_pressures(self._now_s, self._plant.sensor_pressures_pa())
+        self._controller.add_pressures(self._now_s, self._plant.robot.sensor_pressures_pa())
         if self._ticks % IMAGE_TICKS == 0:
             self._see()
         while self._images and self._images[0][0] <= self._now_s - IMAGE_DELAY_S:
@@ -152,11 +153,11 @@ class SimulatedLoop:
         if command_pa is not None:
             self._commands.append(command_pa)
         if len(self._commands) > COMMAND_DELAY_TICKS:
-            self._plant.set_valve_targets_pa(self._commands.popleft())
+            self._plant.robot.actuate(self._plant.robot.clip(self._commands.popleft()))
         return status
 
     def _see(self) -> None:
-        frame = self._camera.capture(self._plant.qpos)
+        frame = self._camera.capture(self._plant.robot.joint_positions())
         found = self._detector.detect(
             frame.rgb,
             frame.depth,
