@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 COMPILED_FROM = 20_000  # poses; for fewer, loading the compiler takes longer than answering
 # Times its range that a coordinate may lie outside its limits with --beyond-limits.
 FARTHEST_BEYOND = 100.0
+SHOWN_UNITS = {  # of tables, and what a value in SI units is multiplied by
+    'm': ('mm', 1e3),
+    'rad': ('deg', 180.0 / np.pi),
+    'Pa': ('kPa', 1e-3),
+    'N m': ('mN m', 1e3),
+}
 SHOWN = 10  # solutions in the table unless asked otherwise
 SCORES = (
     'score',
@@ -200,14 +206,8 @@ def _fk(arm: Arm, args: argparse.Namespace) -> int:
             )
         )
         return 0
-    scale = {
-        'm': ('mm', 1e3),
-        'rad': ('deg', 180.0 / np.pi),
-        'Pa': ('kPa', 1e-3),
-        'N m': ('mN m', 1e3),
-    }
     for coordinate, value in zip(arm.robot.actuation, actuation, strict=True):
-        unit, factor = scale[coordinate.unit]
+        unit, factor = SHOWN_UNITS[coordinate.unit]
         print(f'{coordinate.name:16} {value * factor:9.2f} {unit}')
     print('\nsegment    theta [deg]  phi [deg]  ell [mm]   tip x, y, z [mm]')
     for s in segments:
@@ -285,16 +285,27 @@ def _ik(arm: Arm, args: argparse.Namespace) -> int:
     if not result.solutions:
         raise KinematicsError(result.message)
     if not args.json:
+        units = [SHOWN_UNITS[c.unit] for c in arm.robot.actuation]
+        coordinates = zip(arm.robot.actuation, units, strict=True)
         print(
-            '     score   angle    bend   stiff  margin [kPa]   pressures [kPa]: '
-            + ' '.join(arm.robot.chambers)
+            '     score   angle    bend   stiff  margin [kPa]   '
+            + (
+                'pressures [kPa]: ' + ' '.join(arm.robot.chambers)
+                if arm.set_by_pressures
+                else 'actuation: ' + ', '.join(f'{c.name} [{unit}]' for c, (unit, _) in coordinates)
+            )
         )
         for i, s in enumerate(result.solutions, start=1):
             margin = '-' if s.pressure_margin_pa is None else f'{s.pressure_margin_pa / 1e3:.2f}'
+            values = (
+                s.pressures_pa / 1e3
+                if arm.set_by_pressures
+                else s.actuation * [factor for _, factor in units]
+            )
             print(
                 f'{i:3} {s.score:6.3f} {s.score_angle_change:7.3f} {s.score_bend_growth:7.3f} '
                 f'{s.score_stiffness:7.3f} {margin:>13}   '
-                + ' '.join(f'{p / 1e3:7.2f}' for p in s.pressures_pa)
+                + ' '.join(f'{value:7.2f}' for value in values)
             )
         print(f'\nbest: {result.solutions[0].explanation}')
     return 0

@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_description.urdf import joint_names, robot_urdf
 from soft_arm_kinematics.arm import make_arm
+from soft_arm_kinematics.cli.kinematics import main
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.sections import joint_values
 from soft_arm_kinematics.workspace.reachable import check_moves_in_space
@@ -117,3 +118,11 @@ def test_a_snake_stays_in_its_plane():
 def test_pressures_do_not_set_a_rod_of_hinges():
     with pytest.raises(KinematicsError, match=r'kind torque.*finger_grasp \[N m\]'):
         rod().actuation_at([1e5])
+
+
+def test_the_torques_that_bring_the_tip_to_a_target_are_printed(capsys):
+    target_m = make_arm(load_robot('soft_finger')).tip([0.03, 0.1])
+    assert main(['ik', '--robot', 'soft_finger', '--target-m', *map(repr, target_m.tolist())]) == 0
+    head, first, *_ = capsys.readouterr().out.splitlines()
+    assert head.endswith('actuation: finger_grasp [mN m], finger_side [mN m]')
+    assert first.split()[-2:] == ['30.00', '100.00']
