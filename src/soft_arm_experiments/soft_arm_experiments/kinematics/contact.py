@@ -67,8 +67,8 @@ def modal_figures(rng: np.random.Generator) -> dict[str, float]:
         'modal_orders_w': fit.orders[1],
         'modal_condition': fit.condition,
         'modal_condition_si': fit.condition_si,
-        'modal_inverse_error_m': float(residuals_m.max()),
-        'modal_inverse_error_pa': float(np.abs(found_pa[:, 0] - wanted_pa).max()),
+        'modal_resolved_rate_error_m': float(residuals_m.max()),
+        'modal_resolved_rate_error_pa': float(np.abs(found_pa[:, 0] - wanted_pa).max()),
     }
 
 

@@ -15,8 +15,8 @@ def test_modal_figures_are_better_than_the_papers():
     found = modal_figures(np.random.default_rng(1))
     assert found['modal_fit_worst_m'] < 2.1e-3 and found['modal_held_out_rms_m'] < 1e-3
     assert (
-        found['modal_inverse_error_m'] < 0.0326e-3
-        and found['modal_inverse_error_pa'] < 0.016 * 6894.76
+        found['modal_resolved_rate_error_m'] < 0.0326e-3
+        and found['modal_resolved_rate_error_pa'] < 0.016 * 6894.76
     )
 
 
