@@ -33,5 +33,6 @@ setup(
             'robot_urdf = soft_arm_description.cli:main',
             'rig_folder = soft_arm_description.cli:rig_folder',
         ],
+        'softarm.import': ['somo = soft_arm_description.somo.cli:main'],
     },
 )

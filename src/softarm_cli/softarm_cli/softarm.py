@@ -19,6 +19,7 @@ _GROUPS = {
     'bench': 'measure how fast something is',
     'train': 'train a network',
     'sim': 'simulate a robot, or emulate one device alone',
+    'import': 'make robot files of the definitions of other simulators',
     'vision': 'fit a cylinder to a cloud, evaluate a recorded bag, make labelled data sets',
 }
 

@@ -114,7 +114,7 @@ class TorqueSegment(NamedSegment):
     end_link_mass_kg: MassOrZero | None = None
     link_offset_m: tuple[Offset, Offset, Offset] = (0.0, 0.0, 0.0)
     friction: Friction | None = None
-    hinges: Annotated[tuple[Hinge, ...], Field(min_length=1, max_length=20)]
+    hinges: Annotated[tuple[Hinge, ...], Field(min_length=1, max_length=200)]
     disc: Disc | None = None
 
     @model_validator(mode='after')

@@ -38,6 +38,12 @@ TORQUE_DAMPING_TIME_S = 0.02  # damping / stiffness of hinges whose damping is n
 HIDDEN_GROUP = 5
 BODY_COLOUR = [0.82, 0.80, 0.74, 1.0]
 
+# MuJoCo scales the stiffness of limits and of dry friction with the inertia, which is too soft
+# beside a stiff spring on a light link: the shortest time constant (MuJoCo raises it to two time
+# steps) and the highest impedance.
+_RIGID_REFERENCE = [1e-4, 1.0]
+_RIGID_IMPEDANCE = [0.9999, 0.9999, 0.001, 0.5, 2.0]
+
 
 @dataclass
 class Link:
@@ -160,6 +166,8 @@ def _add_torque_hinge(body: mujoco.MjsBody, segment: TorqueSegment, name: str, i
         joint.damping = [hinge.damping_n_m_s_rad, 0.0, 0.0]
     joint.springref = hinge.neutral_rad
     joint.frictionloss = hinge.friction_torque_n_m
+    joint.solref_limit = joint.solref_friction = _RIGID_REFERENCE
+    joint.solimp_limit = joint.solimp_friction = _RIGID_IMPEDANCE
     if hinge.limits_rad is not None:
         joint.limited, joint.range = mujoco.mjtLimited.mjLIMITED_TRUE, hinge.limits_rad
 
