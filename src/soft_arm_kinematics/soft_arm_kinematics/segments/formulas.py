@@ -130,7 +130,7 @@ def advance_hinges(
         px, py, pz = frame[9], frame[10], frame[11]
         if jacobian is not None:
             wx, wy, wz = directed(frame, ax, ay, az)
-            wx, wy, wz = wx * slope, wy * slope, wz * slope
+            wx, wy, wz = slope * wx, slope * wy, slope * wz
             row = chain.hinge_columns[i, k]
             jacobian[row, 0] = jacobian[row, 0] + py * wz - pz * wy
             jacobian[row, 1] = jacobian[row, 1] + pz * wx - px * wz
@@ -215,9 +215,9 @@ def bend_slope(chain: Chain, i: int, j: int, x: Numbers) -> tuple[Number, Number
 def directed(frame: Frame, x: Number, y: Number, z: Number) -> tuple[Number, Number, Number]:
     """Components in the base of the vector (x, y, z) of a frame."""
     return (
-        x * frame[0] + y * frame[3] + z * frame[6],
-        x * frame[1] + y * frame[4] + z * frame[7],
-        x * frame[2] + y * frame[5] + z * frame[8],
+        frame[0] * x + frame[3] * y + frame[6] * z,
+        frame[1] * x + frame[4] * y + frame[7] * z,
+        frame[2] * x + frame[5] * y + frame[8] * z,
     )
 
 
