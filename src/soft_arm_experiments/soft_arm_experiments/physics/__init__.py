@@ -1,0 +1,1 @@
+"""Reference solutions for the physics: elastica and vibrating beam."""

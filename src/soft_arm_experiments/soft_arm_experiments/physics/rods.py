@@ -1,0 +1,97 @@
+"""Straight rods as simulated robots, for comparison with the elastica."""
+
+import numpy as np
+
+from soft_arm_description.robot import Robot
+from soft_arm_description.world import World
+from soft_arm_experiments.physics.elastica import elastica_points_m
+from soft_arm_physics import Simulation
+from soft_arm_physics.model.checks import slowest_mode_rad_s
+
+GRAVITY_M_S2 = 9.81
+RADIUS_M = 1e-3  # thin: a thick rod's sections turn with inertia of their own
+
+
+def rod_robot(
+    length_m: float, bending_stiffness_n_m2: float, mass_kg_m: float, sections: int
+) -> Robot:
+    """Return a straight rod as a robot that no pressure bends; its base stands in the origin."""
+    segment = {
+        'name': 'rod',
+        'kind': 'single_bend',
+        'closing_twist': True,
+        'sections': sections,
+        'rigid_length_m': 0.0,
+        'body_mass_kg': mass_kg_m * length_m,
+        'body_radius_m': RADIUS_M,
+        'stiffness': {'bending_n_m2': bending_stiffness_n_m2},
+        'collision': 'none',
+        'chamber': 'none',
+        'nominal': True,
+        'length_m': length_m,
+        'phi_deg': 0.0,
+        'pressure_unit_pa': 1.0e5,
+        'pressure_limits_pa': [0.0, 1.0e5],
+        'theta_coefficients_rad': [0.0, 0.0, 0.0, 0.0],
+    }
+    base = {
+        'frame': 'rod_base_link',
+        'parent_frame': 'world',
+        'position_m': [0.0, 0.0, 0.0],
+        'rpy_deg': [0.0, 0.0, 0.0],
+        'flange_m': [0.01, 0.01, 0.001],
+    }
+    content = {
+        'schema_version': 1,
+        'name': 'rod',
+        'description': 'Straight rod.',
+        'source': 'Computed.',
+        'base': base,
+        'segments': [segment],
+    }
+    return Robot.model_validate(content)
+
+
+def tip_error_m(
+    length_m: float,
+    bending_stiffness_n_m2: float,
+    mass_kg_m: float,
+    sections: int,
+    *,
+    tip_force_n: tuple[float, float] = (0.0, 0.0),
+    gravity_angle_rad: float = np.pi / 2,
+) -> float:
+    """Distance of a simulated rod's tip at rest from the elastica's [m].
+
+    Args:
+        length_m, bending_stiffness_n_m2, mass_kg_m: The rod: length [m], EI [N m^2], mass per
+            length [kg/m].
+        sections: Sections of the chain.
+        tip_force_n: Force on the tip across (x) and along (z) the straight rod [N].
+        gravity_angle_rad: Angle of gravity from the straight rod's axis towards x [rad]: pi/2 for a
+            level rod, 0 for a hanging one.
+    """
+    direction = np.array([np.sin(gravity_angle_rad), np.cos(gravity_angle_rad)])
+    g_x, g_z = GRAVITY_M_S2 * direction
+    world = World(
+        schema_version=1, name='rod', description='', gravity_m_s2=(float(g_x), 0.0, float(g_z))
+    )
+    sim = Simulation(rod_robot(length_m, bending_stiffness_n_m2, mass_kg_m, sections), world)
+    sim.apply_load('rod', 'tip', (tip_force_n[0], 0.0, tip_force_n[1]))
+    sim.settle(120.0, critical=True)
+    truth = elastica_points_m(
+        length_m,
+        bending_stiffness_n_m2,
+        tip_force_n=tip_force_n,
+        weight_n_m=(mass_kg_m * g_x, mass_kg_m * g_z),
+    )[-1]
+    tip = sim.robot.T_base_tip()[:3, 3]
+    return float(np.linalg.norm(tip - [truth[0], 0.0, truth[1]]))
+
+
+def first_frequency_hz(
+    length_m: float, bending_stiffness_n_m2: float, mass_kg_m: float, sections: int
+) -> float:
+    """First bending frequency of a simulated rod [Hz], from its matrices of mass and stiffness."""
+    sim = Simulation(rod_robot(length_m, bending_stiffness_n_m2, mass_kg_m, sections))
+    return slowest_mode_rad_s(sim.model) / (2.0 * np.pi)
