@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from soft_arm_physics.actuation.pneumatics import Pneumatics as Pneumatics
     from soft_arm_physics.actuation.pneumatics import load_pneumatics as load_pneumatics
+    from soft_arm_physics.batch import Rollouts as Rollouts
+    from soft_arm_physics.batch import rollouts as rollouts
     from soft_arm_physics.errors import PhysicsError as PhysicsError
     from soft_arm_physics.simulated_robot import SimulatedRobot as SimulatedRobot
     from soft_arm_physics.simulation import Contact as Contact
@@ -25,9 +27,11 @@ _MODULES = {
     'Contact': 'simulation',
     'PhysicsError': 'errors',
     'Pneumatics': 'actuation.pneumatics',
+    'Rollouts': 'batch',
     'SimulatedRobot': 'simulated_robot',
     'Simulation': 'simulation',
     'load_pneumatics': 'actuation.pneumatics',
+    'rollouts': 'batch',
 }
 __all__ = sorted(_MODULES)
 

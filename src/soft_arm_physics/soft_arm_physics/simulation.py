@@ -82,6 +82,7 @@ class Simulation:
 
     Attributes:
         robots: The robots by their names.
+        state: MuJoCo's model and data with the arrays of the actuation.
 
     Raises:
         RobotFileError, AssemblyFileError, WorldFileError: If a file cannot be used.
@@ -123,7 +124,7 @@ class Simulation:
             b.name: SimulatedRobot(b, model, rests, sum(counts[:i]), mismatches[i], p)
             for i, b in enumerate(bodies)
         }
-        self._state = State.of(
+        self.state = State.of(
             model,
             data,
             make_chambers(bodies, p, mismatches),
@@ -133,13 +134,13 @@ class Simulation:
         )
         self._pending_s = 0.0
         self._loads: dict[tuple[str, int | str], np.ndarray] = {}
-        self._use(self._state)
+        self._use(self.state)
         for load in self.world.loads:
             self.apply_load(load.robot, load.section, load.force_n, load.torque_n_m)
-        self._start = self._state.copy(), dict(self._loads)
+        self._start = self.state.copy(), dict(self._loads)
 
     def _use(self, state: State) -> None:
-        self._state = state
+        self.state = state
         for robot in self.robots.values():
             robot.state = state
 
@@ -148,7 +149,7 @@ class Simulation:
         other = copy.copy(self)
         other.robots = {name: copy.copy(robot) for name, robot in self.robots.items()}
         other._loads = dict(self._loads)
-        other._use(self._state.copy())
+        other._use(self.state.copy())
         return other
 
     def reset(self) -> None:
@@ -172,12 +173,12 @@ class Simulation:
     @property
     def model(self) -> mujoco.MjModel:
         """The compiled model, for a viewer or renderer."""
-        return self._state.model
+        return self.state.model
 
     @property
     def data(self) -> mujoco.MjData:
         """The present state of the model, for a viewer or renderer."""
-        return self._state.data
+        return self.state.data
 
     @property
     def time_s(self) -> float:
@@ -194,7 +195,7 @@ class Simulation:
         self._pending_s += dt_s
         steps = int(self._pending_s / time_step_s + 1e-6)
         self._pending_s -= steps * time_step_s
-        if advance(steps, *self._state.arguments()) < steps:
+        if advance(steps, *self.state.arguments()) < steps:
             raise self.diverged()
 
     def diverged(self) -> PhysicsError:
@@ -227,7 +228,7 @@ class Simulation:
             self.model.dof_damping[:] = damping
 
     def _settle(self, limit_s: float) -> float:
-        start, c = self.time_s, self._state.chambers
+        start, c = self.time_s, self.state.chambers
         while self.time_s - start < limit_s:
             crept = c.crept_pa.copy()
             self.step(0.05)
@@ -268,7 +269,7 @@ class Simulation:
         arm = point - self.model.body_ipos[body]
         wrench = np.concatenate([np.asarray(force_n, float), np.asarray(torque_n_m, float)])
         self._loads[robot, where] = np.concatenate([[body], arm, wrench])
-        self._state.set_loads(np.array(list(self._loads.values())))
+        self.state.set_loads(np.array(list(self._loads.values())))
 
     def contacts(self) -> list[Contact]:
         """Return what touches now, with forces."""

@@ -1,7 +1,7 @@
 """MuJoCo's step as a compiled function: the loop of a simulation runs without the interpreter.
 
-`mj_step1` and `mj_step2` are called through their symbols in MuJoCo's shared library, which Python
-has loaded; they take the addresses of the model and of its data.
+`mj_step1`, `mj_step2` and `mj_kinematics` are called through their symbols in MuJoCo's shared
+library, which Python has loaded; they take the addresses of the model and of its data.
 """
 
 import ctypes
@@ -27,3 +27,4 @@ def _step(name: str) -> Any:
 
 
 mj_step1, mj_step2 = _step('mj_step1'), _step('mj_step2')
+mj_kinematics = _step('mj_kinematics')

@@ -11,7 +11,7 @@ import numpy as np
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_physics.actuation.bellows import BellowsChain, add_bellows_forces
 from soft_arm_physics.actuation.chambers import Chambers, step_chambers
-from soft_arm_physics.actuation.engine import mj_step1, mj_step2
+from soft_arm_physics.actuation.engine import mj_kinematics, mj_step1, mj_step2
 from soft_arm_physics.actuation.rest_shape import Rests, add_rest_forces, measure_bends
 
 FASTEST_SANE = 1e6  # m/s or rad/s; a faster joint is a simulation that diverges
@@ -122,6 +122,53 @@ def advance(
             if not abs(views.qvel[i]) < FASTEST_SANE:
                 return step
     return steps
+
+
+@njit(cache=True, nogil=True)
+def record(
+    every: int,
+    model: int,
+    data: int,
+    dt_s: float,
+    views: Views,
+    chambers: Chambers,
+    bellows: BellowsChain,
+    rests: Rests,
+    loads: Loads,
+    sources: np.ndarray,
+    targets_pa: np.ndarray,
+    values: np.ndarray,
+    sites: np.ndarray,
+    site_m: np.ndarray,
+    site_rotation: np.ndarray,
+    qpos: np.ndarray,
+    tips: np.ndarray,
+) -> int:
+    """Run a schedule of actuations; return how many of its steps were made before it diverged.
+
+    Args:
+        every: Time steps for each step of the schedule.
+        model, data, dt_s, views, chambers, bellows, rests, loads, sources: As in `advance`.
+        targets_pa: Valve targets [Pa], (steps, chambers).
+        values: Sources, (steps, n); those of chambers are ignored.
+        sites: Sites to record, (m,).
+        site_m, site_rotation: Positions and orientations of all sites in MuJoCo's data.
+        qpos: Result: positions of all joints, (steps, nq).
+        tips: Result: position [m] and rotation of the sites, (steps, m, 12).
+    """
+    n_chambers = len(chambers.target_pa)
+    for step in range(len(qpos)):
+        chambers.target_pa[:] = targets_pa[step]
+        sources[n_chambers:] = values[step, n_chambers:]
+        done = advance(every, model, data, dt_s, views, chambers, bellows, rests, loads, sources)
+        if done < every:
+            return step
+        mj_kinematics(model, data)
+        qpos[step] = views.qpos
+        for k in range(len(sites)):
+            tips[step, k, :3] = site_m[sites[k]]
+            tips[step, k, 3:] = site_rotation[sites[k]]
+    return len(qpos)
 
 
 @njit(cache=True, nogil=True)

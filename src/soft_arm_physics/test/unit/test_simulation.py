@@ -1,0 +1,230 @@
+"""Robots of every kind in worlds, with contact and a medium."""
+
+import mujoco
+import numpy as np
+import pytest
+
+from soft_arm_description.assembly import Assembly, MountedRobot
+from soft_arm_description.rigid_bodies import RigidBody
+from soft_arm_description.robot import Robot, load_robot
+from soft_arm_description.world import World
+from soft_arm_kinematics.arm import make_arm
+from soft_arm_physics import PhysicsError, Simulation, rollouts
+
+SHARES = {'Pa': 0.8, 'rad': 0.6, 'm': 0.3}
+
+
+def world(**content):
+    return World.model_validate({'schema_version': 1, 'name': 'test', 'description': '', **content})
+
+
+def cube(position_m, **content):
+    side = {'shape': 'box', 'size_m': [0.04] * 3, 'mass_kg': 0.05, 'friction': 0.5}
+    return {'name': 'cube', 'position_m': position_m, **side, **content}
+
+
+def changed(name, base=None, **segment):
+    content = load_robot(name).model_dump(mode='json')
+    content['base'] |= base or {}
+    for part in content['segments']:
+        part |= segment
+    return Robot.model_validate(content)
+
+
+def hinged(**content):
+    """A rod of ten hinges, by turns about x and y."""
+    hinge = {'stiffness_n_m_rad': 0.5, 'torque_limits_n_m': [-0.1, 0.1]}
+    segment = {
+        'name': 'rod',
+        'kind': 'torque',
+        'length_m': 0.2,
+        'sections': 10,
+        'section_shape': 'capsule',
+        'section_size_m': [0.008],
+        'body_mass_kg': 0.05,
+        'hinges': [
+            {'name': 'bend_x', 'axis': [1, 0, 0], **hinge},
+            {'name': 'bend_y', 'axis': [0, 1, 0], **hinge},
+        ],
+        **content,
+    }
+    base = {**load_robot('modal_bellows').model_dump(mode='json')['base'], 'rpy_deg': [0, 0, 0]}
+    head = {'schema_version': 1, 'name': 'hinged', 'description': '', 'source': ''}
+    return Robot.model_validate({**head, 'base': base, 'segments': [segment]})
+
+
+FREE_SPACE = world(gravity_m_s2=[0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    'robot', ['two_module_arm', 'four_piece_finger', 'modal_bellows', 'squid_grasper']
+)
+def test_without_load_a_robot_has_the_shape_of_its_kinematics(robot):
+    sim = Simulation(robot, FREE_SPACE)
+    values = [c.low + SHARES[c.unit] * (c.high - c.low) for c in sim.robot.actuation]
+    sim.robot.actuate(values)
+    sim.settle(60.0, critical=robot != 'two_module_arm')
+    arm = make_arm(sim.robot.robot)
+    lengths = arm.curve.lengths(values) if robot == 'two_module_arm' else np.array(values)
+    tip = arm.fk(lengths)
+    assert sim.robot.T_base_tip()[:3, 3] == pytest.approx(tip[:3, 3], abs=4e-3 * tip[2, 3])
+
+
+def test_torques_bend_hinges_by_torque_over_stiffness():
+    sim = Simulation(hinged(), FREE_SPACE)
+    assert [c.name for c in sim.robot.actuation] == ['rod_bend_x', 'rod_bend_y']
+    sim.robot.actuate([0.05, -0.02])
+    sim.settle(critical=True)
+    assert sim.robot.joint_positions() == pytest.approx([0.1, -0.04] * 5, abs=1e-4)
+
+
+def test_the_base_carries_the_weight_and_the_load():
+    sim = Simulation('two_module_arm')
+    sim.apply_load('two_module_arm', 'tip', (0.3, 0.0, 0.0), (0.0, 0.0, 0.01))
+    sim.settle()
+    masses_kg = 2 * (0.16 + 0.06) + 0.08
+    tip, base = sim.robot.T_world_tip()[:3, 3], sim.robot.T_world_base()[:3, 3]
+    wrench = sim.robot.base_wrench()
+    assert wrench[:3] == pytest.approx([-0.3, 0.0, 9.81 * masses_kg], abs=1e-3)
+    assert wrench[5] == pytest.approx(-0.01, abs=1e-4)
+    assert sim.robot.backbone_m()[[0, -1]] == pytest.approx(np.array([base, tip]))
+
+
+def test_an_object_rests_on_the_ground_with_its_weight():
+    sim = Simulation('two_module_arm', world(ground={}, objects=[cube([0.3, 0.0, 0.03])]))
+    sim.step(1.0)
+    assert sim.pose('cube')[:3, 3] == pytest.approx([0.3, 0.0, 0.02], abs=5e-4)
+    contacts = sim.contacts()
+    assert {(c.body_a, c.body_b) for c in contacts} == {('ground', 'cube')}
+    assert sum(c.force_n for c in contacts) == pytest.approx([0, 0, 0.05 * 9.81], abs=1e-4)
+    sim.place('cube', (0.3, 0.1, 0.2))
+    sim.step(0.1)
+    assert sim.pose('cube')[2, 3] == pytest.approx(0.2 - 0.5 * 9.81 * 0.01, abs=2e-3)
+
+
+def test_a_finger_presses_on_what_is_in_its_way():
+    finger = changed('four_piece_finger', base={'position_m': [0, 0, 0], 'rpy_deg': [0, 0, 0]})
+    wall = cube([0.035, 0.0, 0.05], fixed=True)
+    sim, free = Simulation(finger, world(objects=[wall])), Simulation(finger)
+    for each in (sim, free):
+        each.robot.actuate([100e3])
+        each.settle(60.0, critical=True)
+    assert free.robot.T_world_tip()[0, 3] > 0.02 and 0.012 > sim.robot.T_world_tip()[0, 3]
+    pushes = [c for c in sim.contacts() if 'cube' in (c.body_a, c.body_b)]
+    assert sum(np.linalg.norm(c.force_n) for c in pushes) > 0.2
+
+
+def test_friction_differs_along_and_across_the_axis():
+    """A capsule's contact with the ground has its axis as first tangent."""
+    snake = changed(
+        'modal_bellows', base={'flange_m': [0.001] * 3}, friction={'sliding': 0.1, 'across': 0.8}
+    )
+    body = RigidBody(
+        name='head', shape='sphere', size_m=(0.001,), mass_kg=0.05, position_m=(0, 0, 0.0125)
+    )
+    for yaw_deg, axis in ((0, [1, 0, 0]), (90, [0, 1, 0])):
+        mounted = MountedRobot('snake', snake, 'head', (0, 0, 0), (0, 90, yaw_deg))
+        sim = Simulation(Assembly('a', '', (body,), (mounted,)), world(ground={'friction': 0.3}))
+        sim.step(0.1)
+        sim.contacts()
+        links = [
+            c
+            for c in sim.data.contact
+            if mujoco.mj_id2name(sim.model, mujoco.mjtObj.mjOBJ_GEOM, c.geom[1])
+        ]
+        assert len(links) > 10
+        for contact in links:
+            assert contact.friction[:2] == pytest.approx([0.1, 0.8])
+            assert np.abs(contact.frame[3:6]) == pytest.approx(axis, abs=0.05)
+
+
+def test_a_body_lighter_than_the_water_rises_and_is_braked():
+    water = {'name': 'water', 'density_kg_m3': 1000.0, 'viscosity_pa_s': 1e-3}
+    radius_m = 0.05
+    volume_m3 = 4 / 3 * np.pi * radius_m**3
+    ball = {'name': 'ball', 'shape': 'sphere', 'size_m': [radius_m], 'mass_kg': 500 * volume_m3}
+    content = {'medium': water, 'objects': [{**ball, 'position_m': [0.4, 0, 0]}]}
+    sim = Simulation('squid_camera', world(**content))
+    sim.step(0.01)
+    assert sim.data.qvel[2] == pytest.approx(9.81 * 0.01, rel=0.02)  # twice its weight less one
+    sim.step(2.0)
+    speed = sim.data.qvel[2]
+    sim.step(1.0)
+    assert sim.data.qvel[2] == pytest.approx(speed, rel=0.02) and 0.2 < speed < 2.0
+
+
+def test_limbs_of_nearly_the_water_s_density_float():
+    sim, dry = Simulation('squid', 'sea'), Simulation('squid')
+    weight_n = [s.robots['camera'].base_wrench()[2] for s in (sim, dry)]
+    assert weight_n[0] == pytest.approx(weight_n[1] * (1 - 1025 / 1070), rel=0.02)
+
+
+def test_rollouts_are_what_steps_one_by_one_give():
+    sim = Simulation('two_module_arm')
+    actuations = np.random.default_rng(5).uniform(-20e3, 20e3, (3, 4, 6))
+    found = rollouts(sim, actuations, 0.02)
+    assert sim.time_s == 0.0 and (found.diverged_step == -1).all()
+    for step in range(4):
+        sim.robot.actuate(actuations[2, step])
+        sim.step(0.02)
+        tip = sim.robot.T_world_tip()
+        assert found.T_world_tip['two_module_arm'][2, step] == pytest.approx(tip, abs=1e-12)
+    with pytest.raises(PhysicsError, match='multiple of the time step'):
+        rollouts(sim, actuations, 0.003)
+    sim.reset()
+    assert sim.time_s == 0.0 and not sim.data.qvel.any()
+
+
+def test_the_model_leaves_as_mjcf_with_the_same_masses():
+    sim = Simulation('squid', 'sea')
+    model = mujoco.MjModel.from_xml_string(sim.to_mjcf())
+    assert model.nv == sim.model.nv
+    assert model.body_mass.sum() == pytest.approx(sim.model.body_mass.sum(), rel=1e-4)
+
+
+OPEN_MESH = 'v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n'
+
+
+@pytest.mark.parametrize(
+    ('given', 'words'),
+    [
+        (
+            {'world': world(objects=[cube([0.0, 0.0, 0.45])])},
+            'two_module_arm/.* and cube overlap by .* mm in the start pose: move one',
+        ),
+        ({'time_step_s': 0.02}, 'time_step_s 0.02 s must be'),
+        (
+            {'robot': changed('modal_bellows', damping_time_s=1e-4), 'time_step_s': 0.005},
+            'Hz, is at joint .*stiffness .* mass of its link .* time step 0.005 s',
+        ),
+        (
+            {'world': world(objects=[cube([0, 0, 2], name='two_module_arm')])},
+            "'two_module_arm' is used twice",
+        ),
+        ({'world': world(loads=[{'robot': 'nobody'}])}, "robot 'nobody', which is not there"),
+    ],
+)
+def test_what_cannot_be_simulated_is_named(given, words):
+    with pytest.raises(PhysicsError, match=words):
+        Simulation(**{'robot': 'two_module_arm', **given})
+
+
+def test_a_mesh_must_be_closed(tmp_path):
+    def simulation(name):
+        item = {'name': 'thing', 'shape': 'mesh', 'mesh': str(tmp_path / name), 'mass_kg': 0.1}
+        return Simulation('squid_camera', world(objects=[{**item, 'position_m': [0.4, 0, 0]}]))
+
+    (tmp_path / 'open.obj').write_text(OPEN_MESH)
+    (tmp_path / 'closed.obj').write_text(OPEN_MESH + 'f 1 4 3\n')
+    with pytest.raises(PhysicsError, match='there is no such file'):
+        simulation('missing.obj')
+    with pytest.raises(PhysicsError, match='is not closed: 3 of its edges'):
+        simulation('open.obj')
+    assert simulation('closed.obj').pose('thing')[0, 3] == pytest.approx(0.4)
+
+
+def test_a_simulation_that_diverges_says_where():
+    sim = Simulation(hinged())
+    sim.data.qvel[:] = 1e9
+    with pytest.raises(PhysicsError, match='diverged at .* stiffness 0.5 N m/rad'):
+        sim.step(0.1)
