@@ -54,7 +54,9 @@ def elastica_points_m(
         force = share * np.array(tip_force_n)
         weight = share * np.array(weight_n_m) * length_m
 
-        def slopes(at: np.ndarray, y: np.ndarray, force=force, weight=weight) -> np.ndarray:
+        def slopes(
+            at: np.ndarray, y: np.ndarray, force: np.ndarray = force, weight: np.ndarray = weight
+        ) -> np.ndarray:
             n_x, n_z = force[:, None] + weight[:, None] * (1.0 - at)
             return np.stack([y[1], (n_z * np.sin(y[0]) - n_x * np.cos(y[0])) / stiffness])
 
