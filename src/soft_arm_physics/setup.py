@@ -31,5 +31,8 @@ setup(
         'plot': ['matplotlib>=3.8'],
         'test': ['hypothesis', 'matplotlib>=3.8', 'pytest'],
     },
-    entry_points={'softarm.sim': ['robot = soft_arm_physics.cli.robot:main']},
+    entry_points={
+        'softarm.calibrate': ['stiffness = soft_arm_physics.cli.calibrate_stiffness:main'],
+        'softarm.sim': ['robot = soft_arm_physics.cli.robot:main'],
+    },
 )
