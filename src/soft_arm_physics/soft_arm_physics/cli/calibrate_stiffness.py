@@ -208,23 +208,19 @@ def _draw(options: argparse.Namespace, x: np.ndarray, y: np.ndarray, fit: Line) 
 
     at = np.linspace(x.min(), x.max(), 200)
     if options.quantity == 'bending':
-        labels = 'load [N]', 'deflection [mm]'
-        factor, shift = 1e3, fit.offset
-        curve = [
-            cantilever_deflection(at, options.length_m, fit.value + side * fit.confidence_95)
-            for side in (0, -1, 1)
-        ]
+        labels, factor = ('load [N]', 'deflection [mm]'), 1e3
+        curve = cantilever_deflection(at, options.length_m, fit.value)
     else:
-        labels = options.drive, 'torque [N m]'
+        labels, factor = (options.drive, 'torque [N m]'), 1.0
         y = y * options.length_m * BLOCKED_SHARE[options.held]
-        factor, shift = 1.0, fit.offset
-        curve = [at * (fit.value + side * fit.confidence_95) for side in (0, -1, 1)]
-    middle, one, other = ((values + shift) * factor for values in curve)
+        curve = at * fit.value
+    middle = (curve + fit.offset) * factor
+    width = np.abs(curve * fit.confidence_95 / fit.value) * factor  # to first order
     figure = Figure(figsize=(6.0, 4.0), layout='constrained')
     axes = figure.add_subplot()
     axes.plot(x, y * factor, 'k.', label='measured')
     axes.plot(at, middle, 'C0', label='fit')
-    axes.fill_between(at, one, other, color='C0', alpha=0.2, label='95 %')
+    axes.fill_between(at, middle - width, middle + width, color='C0', alpha=0.2, label='95 %')
     axes.set(xlabel=labels[0], ylabel=labels[1], title=Path(options.data).name)
     axes.legend()
     figure.savefig(options.plot)
