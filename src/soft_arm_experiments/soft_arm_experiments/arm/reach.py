@@ -26,7 +26,8 @@ from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import ring_of
 
 PRESSURE_SHARE = 0.6  # of the range of each chamber about its middle, from which targets are drawn
-HEIGHT_SHARES = 0.05, 0.95  # of the arm's longest length: where the camera sees the ring
+HEIGHT_SHARES = 0.05, 0.95  # of the arm's longest length: in the camera's picture
+MOST_ALONG_VIEW = 0.6  # cosine of line of sight and ring's axis; the wall is hidden along the axis
 MOST_DRAWS = 1000
 IMAGE_TICKS = 2  # 25 Hz
 IMAGE_DELAY_S = 0.06  # from the exposure to the ring's pose at the controller
@@ -56,24 +57,34 @@ class Move:
         return float(np.linalg.norm(self.tip_m - self.target_m))
 
 
-def reach_poses(arm: BellowsArm, count: int, seed: int) -> np.ndarray:
-    """Return lengths [m], shape (count, n), at random pressures, the tip in front of the base.
+def reach_poses(arm: BellowsArm, camera_m: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Return lengths [m], shape (count, n), at random pressures, where a camera sees the ring.
+
+    Args:
+        arm: The arm.
+        camera_m: Position of the camera in the base frame [m], shape (3,).
+        count, seed: Number of the poses, and the seed of their draw.
 
     Raises:
-        ExperimentError: If the arm's tip is hardly ever in front of its base.
+        ExperimentError: If the camera hardly ever sees the ring.
     """
     random = np.random.default_rng([seed, 3])
     low_pa, high_pa = arm.pressure_limits_pa
     middle_pa, half_pa = (low_pa + high_pa) / 2, PRESSURE_SHARE * (high_pa - low_pa) / 2
     drawn_pa = middle_pa + half_pa * random.uniform(-1, 1, (MOST_DRAWS, arm.n_actuators))
     lengths_m = arm.lengths(drawn_pa)
-    heights_m = arm.tip(lengths_m)[:, 2]
+    T_base_tip = arm.fk(lengths_m)
+    tips_m, axes = T_base_tip[:, :3, 3], T_base_tip[:, :3, 2]
+    sight = (tips_m - camera_m) / np.linalg.norm(tips_m - camera_m, axis=1, keepdims=True)
+    along = np.abs(np.sum(sight * axes, axis=1))
+    heights_m = tips_m[:, 2]
     low, high = (share * float(arm.tip(arm.length_limits_m[1])[2]) for share in HEIGHT_SHARES)
-    found_m = lengths_m[(heights_m > low) & (heights_m < high)][:count]
+    seen = (heights_m > low) & (heights_m < high) & (along < MOST_ALONG_VIEW)
+    found_m = lengths_m[seen][:count]
     if len(found_m) < count:
         raise ExperimentError(
-            f'{len(found_m)} of {MOST_DRAWS} poses of {arm.robot.name} are in front of its base, '
-            f'{count} are needed: give fewer --targets'
+            f'the camera sees the ring in {len(found_m)} of {MOST_DRAWS} poses of '
+            f'{arm.robot.name}, {count} are needed: give fewer --targets'
         )
     return found_m
 
@@ -112,27 +123,31 @@ class SimulatedLoop:
     def move(self, lengths_m: np.ndarray) -> Move:
         """Move to the model's tip at these lengths [m], shape (n,), and hold it for `HOLD_S`."""
         target_m, start_s = self._arm.tip(lengths_m), self._now_s
-        present_m = self._arm.lengths(
-            self._arm.clip_pressures(self._plant.robot.sensor_pressures_pa())
-        )
-        problem, status = '', None
-        try:
-            goal = plan(
-                *(self._arm, [target_m], [lengths_m], [0.0], [], present_m),
-                *(TOLERANCE_M, TIMEOUT_S, False),
-            )
-            self._controller.start(goal, start_s)
-        except ControlError as error:
-            problem = str(error)
-        while not problem and (status is None or status.outcome is None):
-            status = self._tick()
-            problem = status.message
+        problem = self._run(target_m, lengths_m, open_loop=False)
         end_s, tips_m = self._now_s, []
         for _ in range(round(HOLD_S / PERIOD_S)):
             self._tick()
             tips_m.append(self._plant.robot.T_base_tip()[:3, 3])
         scored_m = np.mean(tips_m[-round(SCORED_S / PERIOD_S) :], axis=0)
+        if problem:  # as an operator does it: to ambient pressures, where the ring is in view
+            rest_m = self._arm.lengths(np.zeros(self._arm.n_actuators))
+            self._run(self._arm.tip(rest_m), rest_m, open_loop=True)
         return Move(target_m, scored_m, end_s - start_s, problem)
+
+    def _run(self, target_m: np.ndarray, lengths_m: np.ndarray, open_loop: bool) -> str:
+        """Run a goal to its end; return why it failed, or nothing."""
+        arm, sensors_pa = self._arm, self._plant.robot.sensor_pressures_pa()
+        present_m = arm.lengths(arm.clip_pressures(sensors_pa))
+        goal_options = (TOLERANCE_M, TIMEOUT_S, open_loop)
+        try:
+            goal = plan(arm, [target_m], [lengths_m], [0.0], [], present_m, *goal_options)
+            self._controller.start(goal, self._now_s)
+        except ControlError as error:
+            return str(error)
+        status = self._tick()
+        while status.outcome is None:
+            status = self._tick()
+        return status.message
 
     @property
     def _now_s(self) -> float:
@@ -183,7 +198,7 @@ def reach(
     on_move: Callable[[], object],
 ) -> list[Move]:
     """Move one arm to `count` targets in turn; `on_move` is called after each."""
-    poses_m = reach_poses(arm, count, plant_seed)
+    poses_m = reach_poses(arm, mounting.T_base_camera[:3, 3], count, plant_seed)
     loop = SimulatedLoop(arm, dynamics, mounting, plant_seed)
     try:
         moves = []
