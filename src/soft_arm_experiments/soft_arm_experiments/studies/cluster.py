@@ -29,6 +29,8 @@ _RECENT = 64  # runs whose time decides how many make a task
 _QUIET = {
     'distributed.worker.profile.enabled': False,
     'distributed.admin.system-monitor.gil.enabled': False,
+    'distributed.admin.system-monitor.interval': '10s',  # these take a tenth of a core otherwise
+    'distributed.admin.tick.interval': '1s',
     'distributed.scheduler.allowed-failures': 0,  # a run that ends its worker is not tried again
 }
 
