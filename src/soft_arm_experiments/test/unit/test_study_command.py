@@ -138,7 +138,7 @@ def test_it_runs_on_a_scheduler_and_workers_started_by_hand(study, tmp_path):
         done = softarm_study(file, '--scheduler', address, '--json', cwd=tmp_path)
     finally:
         for process in reversed(processes):
-            process.terminate()
+            process.kill()
         for process in processes:
             process.communicate(timeout=30)
     told = json.loads(done.stdout)
