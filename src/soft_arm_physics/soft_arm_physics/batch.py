@@ -67,7 +67,7 @@ def rollouts(
         raise PhysicsError(
             f'dt_s {dt_s} s must be a multiple of the time step {sim.model.opt.timestep} s'
         )
-    targets, sources = _schedule(sim, arrays, batch, steps)
+    valves, sources = _schedule(sim, arrays, batch, steps)
     names = list(sim.robots)
     sites = np.array([sim.model.site(f'{name}/tip').id for name in names])
     qpos = np.full((batch, steps, sim.model.nq), np.nan)
@@ -81,7 +81,7 @@ def rollouts(
         done = record(
             every,
             *own.state.arguments(),
-            targets[k],
+            valves[k],
             sources[k],
             sites,
             own.data.site_xpos,
@@ -108,10 +108,10 @@ def rollouts(
 def _schedule(
     sim: Simulation, arrays: dict[str, np.ndarray], batch: int, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return valve targets and sources of all runs, (batch, steps, ..), from checked actuations."""
+    """Return valves and sources of all runs, (batch, steps, ..), from checked actuations."""
     trial = sim.copy()
     state = trial.state
-    targets = np.empty((batch, steps, len(state.chambers.target_pa)))
+    valves = np.empty((batch, steps, 2, len(state.chambers.target_pa)))
     sources = np.empty((batch, steps, len(state.sources)))
     for name in arrays:
         if name not in trial.robots:
@@ -120,5 +120,6 @@ def _schedule(
         for step in range(steps):
             for name, array in arrays.items():
                 trial.robots[name].actuate(array[k, step])
-            targets[k, step], sources[k, step] = state.chambers.target_pa, state.sources
-    return targets, sources
+            valves[k, step] = state.chambers.target_pa, state.chambers.resistance_pa_s_m3
+            sources[k, step] = state.sources
+    return valves, sources

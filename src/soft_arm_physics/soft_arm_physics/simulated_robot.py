@@ -103,10 +103,13 @@ class SimulatedRobot:
                 set then.
         """
         given = self._checked(values)
-        mismatch = self._mismatch
-        for column, k in self._pressures:
-            target = given[column] * mismatch.gain[k] + mismatch.offset_pa[k]
-            self.state.chambers.target_pa[self._own][k] = target
+        pressures_pa = given[[column for column, _ in self._pressures]]
+        if self._pneumatics.filling is not None:
+            supply_pa, vacuum_pa = np.maximum(pressures_pa, 0.0), np.minimum(pressures_pa, 0.0)
+            self.open_valves(supply_pa, vacuum_pa, pressures_pa > 0.0, pressures_pa < 0.0)
+        else:
+            mismatch, target_pa = self._mismatch, self.state.chambers.target_pa
+            target_pa[self._own] = pressures_pa * mismatch.gain + mismatch.offset_pa
         for column, source, length_m in self._tendons:
             theta, phi, ell = given[column : column + 3]
             self.state.sources[source : source + 3] = (
@@ -117,6 +120,56 @@ class SimulatedRobot:
         for column, source in self._torques:
             self.state.sources[source] = given[column]
         return given
+
+    def open_valves(
+        self,
+        supply_pa: ArrayLike,
+        vacuum_pa: ArrayLike,
+        supply_open: ArrayLike,
+        vacuum_open: ArrayLike,
+    ) -> None:
+        """Connect chambers that fill to two regulators, for supply and vacuum, or to the ambient.
+
+        With both valves open, the two work against each other; with both shut, the chamber is
+        vented. Arguments are one value for all chambers or one for each, (chambers,).
+
+        Args:
+            supply_pa, vacuum_pa: Set points of the regulators [Pa] gauge, >= 0 and <= 0.
+            supply_open, vacuum_open: Whether the valves are open.
+
+        Raises:
+            PhysicsError: If the pneumatics have no `filling`, or a set point is outside the limits
+                of its chamber; nothing changes then.
+        """
+        filling, m = self._pneumatics.filling, self._mismatch
+        if filling is None:
+            raise PhysicsError(
+                f'chambers of {self.name} have no regulators for supply and vacuum: give '
+                'pneumatics with `filling`'
+            )
+        n = len(self.robot.chambers)
+        supply, vacuum = (np.broadcast_to(np.asarray(x, float), n) for x in (supply_pa, vacuum_pa))
+        low, high = self.robot.pressure_limits_pa
+        bad = ~((supply >= 0.0) & (supply <= high) & (vacuum <= 0.0) & (vacuum >= low))
+        if bad.any():
+            k = int(np.argmax(bad))
+            raise PhysicsError(
+                f'supply {supply[k]:.7g} Pa and vacuum {vacuum[k]:.7g} Pa of '
+                f'{self.robot.chambers[k]}: give 0..{high[k]:.7g} Pa and {low[k]:.7g}..0 Pa'
+            )
+        is_open = np.stack([np.broadcast_to(x, n) for x in (supply_open, vacuum_open)]).astype(bool)
+        sources_pa = np.stack(
+            [supply * m.gain + m.offset_pa, vacuum * m.vacuum_gain + m.vacuum_offset_pa]
+        )
+        count = is_open.sum(axis=0)
+        source_pa = (sources_pa * is_open).sum(axis=0) / np.maximum(count, 1)
+        chambers = self.state.chambers
+        chambers.target_pa[self._own] = source_pa
+        chambers.resistance_pa_s_m3[self._own] = np.where(
+            count > 0,
+            filling.supply_resistance_pa_s_m3 / np.maximum(count, 1),
+            filling.vent_resistance_pa_s_m3,
+        )
 
     def clip(self, values: ArrayLike) -> np.ndarray:
         """Return values, shape (n,), held at their limits, as valves do; raises as `actuate`."""

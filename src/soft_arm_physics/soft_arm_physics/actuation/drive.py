@@ -93,7 +93,8 @@ def make_chambers(
         return np.full(n, value)
 
     return Chambers(
-        target_pa=np.concatenate([m.offset_pa for m in mismatches] or [np.zeros(0)]),
+        # A chamber that fills is vented at first.
+        target_pa=np.concatenate([m.offset_pa * (filling is None) for m in mismatches]),
         lag_s=all_of(valve.lag_s if valve else 0.0),
         rate_limit_pa_s=all_of(valve.rate_limit_pa_s if valve else 0.0),
         resistance_pa_s_m3=all_of(filling.vent_resistance_pa_s_m3 if filling else 0.0),

@@ -136,7 +136,7 @@ def record(
     rests: Rests,
     loads: Loads,
     sources: np.ndarray,
-    targets_pa: np.ndarray,
+    valves: np.ndarray,
     values: np.ndarray,
     sites: np.ndarray,
     site_m: np.ndarray,
@@ -149,7 +149,7 @@ def record(
     Args:
         every: Time steps for each step of the schedule.
         model, data, dt_s, views, chambers, bellows, rests, loads, sources: As in `advance`.
-        targets_pa: Valve targets [Pa], (steps, chambers).
+        valves: Targets [Pa] and flow resistances [Pa s/m^3] of the valves, (steps, 2, chambers).
         values: Sources, (steps, n); those of chambers are ignored.
         sites: Sites to record, (m,).
         site_m, site_rotation: Positions and orientations of all sites in MuJoCo's data.
@@ -158,7 +158,7 @@ def record(
     """
     n_chambers = len(chambers.target_pa)
     for step in range(len(qpos)):
-        chambers.target_pa[:] = targets_pa[step]
+        chambers.target_pa[:], chambers.resistance_pa_s_m3[:] = valves[step, 0], valves[step, 1]
         sources[n_chambers:] = values[step, n_chambers:]
         done = advance(every, model, data, dt_s, views, chambers, bellows, rests, loads, sources)
         if done < every:

@@ -9,7 +9,7 @@ from soft_arm_description.rigid_bodies import RigidBody
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_description.world import World
 from soft_arm_kinematics.arm import make_arm
-from soft_arm_physics import PhysicsError, Simulation, rollouts
+from soft_arm_physics import PhysicsError, Pneumatics, Simulation, rollouts
 
 SHARES = {'Pa': 0.8, 'rad': 0.6, 'm': 0.3}
 
@@ -114,6 +114,38 @@ def test_a_finger_presses_on_what_is_in_its_way():
     assert sum(np.linalg.norm(c.force_n) for c in pushes) > 0.2
 
 
+FILLING = {
+    'supply_resistance_pa_s_m3': 1.6e9,
+    'vent_resistance_pa_s_m3': 2.4e9,
+    'volume_m3': 3e-6,
+    'volume_per_bend_m3_rad': 1.2e-6,
+    'gain_std': 0.0,
+    'offset_std_pa': 0.0,
+}
+
+
+def test_a_chamber_fills_by_two_valves_faster_where_the_body_cannot_bend():
+    finger = changed('four_piece_finger', base={'position_m': [0, 0, 0], 'rpy_deg': [0, 0, 0]})
+    pneumatics = Pneumatics.model_validate({'filling': FILLING})
+    pressures_pa = []
+    for objects in ([], [cube([0.032, 0.0, 0.05], fixed=True)]):
+        sim = Simulation(finger, world(objects=objects), pneumatics)
+        sim.robot.open_valves(100e3, 0.0, True, False)
+        sim.step(0.1)
+        pressures_pa.append(sim.robot.pressures_pa[0])
+        sim.step(2.0)
+        assert sim.robot.pressures_pa[0] == pytest.approx(100e3, rel=0.01)
+    assert 40e3 < pressures_pa[0] < pressures_pa[1] < 100e3
+    sim.robot.open_valves(100e3, -80e3, True, True)
+    sim.step(2.0)
+    assert sim.robot.pressures_pa[0] == pytest.approx(10e3, abs=500)
+    sim.robot.open_valves(0.0, 0.0, False, False)
+    sim.step(2.0)
+    assert sim.robot.pressures_pa[0] == pytest.approx(0.0, abs=500)
+    with pytest.raises(PhysicsError, match='supply 200000 Pa'):
+        sim.robot.open_valves(200e3, 0.0, True, False)
+
+
 def test_friction_differs_along_and_across_the_axis():
     """A capsule's contact with the ground has its axis as first tangent."""
     snake = changed(
@@ -173,6 +205,17 @@ def test_rollouts_are_what_steps_one_by_one_give():
         rollouts(sim, actuations, 0.003)
     sim.reset()
     assert sim.time_s == 0.0 and not sim.data.qvel.any()
+
+
+def test_rollouts_of_chambers_that_fill_open_the_same_valves():
+    sim = Simulation(
+        'four_piece_finger', pneumatics=Pneumatics.model_validate({'filling': FILLING})
+    )
+    found = rollouts(sim, np.array([[[60e3], [-40e3]]]), 0.1)
+    for pressure_pa in (60e3, -40e3):
+        sim.robot.actuate([pressure_pa])
+        sim.step(0.1)
+    assert found.qpos[0, 1] == pytest.approx(sim.data.qpos, abs=1e-12)
 
 
 def test_the_model_leaves_as_mjcf_with_the_same_masses():
