@@ -31,7 +31,7 @@ def camera_for(robot: Robot) -> CameraParameters:
     look_at = scale * np.array(mounting.look_at_m)
     position = look_at + root * np.subtract(mounting.position_m, mounting.look_at_m)
     places = {'position_m': tuple(position), 'look_at_m': tuple(look_at)}
-    lens = {'fx_px': image.fx_px / root, 'fy_px': image.fy_px / root}
+    lens = {'fx_px': float(image.fx_px / root), 'fy_px': float(image.fy_px / root)}
     return parameters.model_copy(
         update={
             'mounting': mounting.model_copy(update=places),

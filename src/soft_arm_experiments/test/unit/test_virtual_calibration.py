@@ -1,0 +1,44 @@
+"""Virtual rigs for any bellows arm: which rig a launch uses, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from soft_arm_control.errors import ExperimentError
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
+from soft_arm_experiments.arm.reach import Move, reach_poses, summary
+from soft_arm_experiments.cli import calibrate_virtual
+from soft_arm_kinematics.arm import make_arm
+
+LYING = Path(__file__).parents[4] / 'launch' / 'test' / 'robots' / 'one_lying.yaml'
+CAMERA_M = np.array([0.25, -0.43, 0.2])
+
+
+@pytest.mark.parametrize('robot', ['two_module_arm', 'squid_light'])
+def test_the_template_serves_its_own_robot_and_those_without_bellows(robot, capsys):
+    assert calibrate_virtual.virtual_rig_for(['virtual', robot]) == 0
+    assert Path(capsys.readouterr().out) == load_rig('virtual').folder
+
+
+def test_a_template_is_not_overwritten(capsys):
+    assert calibrate_virtual.main(['--rig', 'virtual']) == 2
+    assert 'give a virtual rig of your own' in capsys.readouterr().err
+
+
+def test_targets_are_where_the_camera_sees_the_ring():
+    arm = make_arm(load_robot(LYING))
+    lengths_m = reach_poses(arm, CAMERA_M, 20, 5)
+    low_m, high_m = arm.length_limits_m
+    assert ((lengths_m >= low_m) & (lengths_m <= high_m)).all()
+    assert (arm.tip(lengths_m)[:, 2] > 0).all()
+    with pytest.raises(ExperimentError, match='5000 are needed: give fewer --targets'):
+        reach_poses(arm, CAMERA_M, 5000, 5)
+
+
+def test_a_failed_move_counts_with_the_error_that_it_leaves():
+    still, off = np.zeros(3), np.array([0.0, 0.003, 0.004])
+    values = summary([Move(still, still, 1.0, ''), Move(still, off, 2.0, 'no ring')])
+    assert values['mean_m'] == pytest.approx(0.0025) and values['max_m'] == pytest.approx(0.005)
+    assert (values['moves'], values['reached']) == (2, 1)
