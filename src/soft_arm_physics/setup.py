@@ -29,7 +29,7 @@ setup(
     license='Apache-2.0',
     extras_require={
         'plot': ['matplotlib>=3.8'],
-        'test': ['hypothesis', 'matplotlib>=3.8', 'pytest'],
+        'test': ['hypothesis', 'matplotlib>=3.8', 'pytest', 'pyyaml'],
     },
     entry_points={
         'softarm.calibrate': ['stiffness = soft_arm_physics.cli.calibrate_stiffness:main'],
