@@ -19,17 +19,21 @@ if TYPE_CHECKING:
     from soft_arm_physics.batch import Rollouts as Rollouts
     from soft_arm_physics.batch import rollouts as rollouts
     from soft_arm_physics.errors import PhysicsError as PhysicsError
+    from soft_arm_physics.pictures.camera import Camera as Camera
+    from soft_arm_physics.pictures.camera import Video as Video
     from soft_arm_physics.simulated_robot import SimulatedRobot as SimulatedRobot
     from soft_arm_physics.simulation import Contact as Contact
     from soft_arm_physics.simulation import Simulation as Simulation
 
 _MODULES = {
+    'Camera': 'pictures.camera',
     'Contact': 'simulation',
     'PhysicsError': 'errors',
     'Pneumatics': 'actuation.pneumatics',
     'Rollouts': 'batch',
     'SimulatedRobot': 'simulated_robot',
     'Simulation': 'simulation',
+    'Video': 'pictures.camera',
     'load_pneumatics': 'actuation.pneumatics',
     'rollouts': 'batch',
 }
