@@ -28,8 +28,9 @@ setup(
     description='Physics of any robot file in MuJoCo, with contact; no ROS, no devices.',
     license='Apache-2.0',
     extras_require={
+        'environment': ['gymnasium>=1.1'],
         'plot': ['matplotlib>=3.8'],
-        'test': ['hypothesis', 'matplotlib>=3.8', 'pytest', 'pyyaml'],
+        'test': ['gymnasium>=1.1', 'hypothesis', 'matplotlib>=3.8', 'pytest', 'pyyaml'],
     },
     entry_points={
         'softarm.calibrate': ['stiffness = soft_arm_physics.cli.calibrate_stiffness:main'],

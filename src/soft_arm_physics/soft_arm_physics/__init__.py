@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from soft_arm_physics.actuation.pneumatics import load_pneumatics as load_pneumatics
     from soft_arm_physics.batch import Rollouts as Rollouts
     from soft_arm_physics.batch import rollouts as rollouts
+    from soft_arm_physics.environment import RobotEnvironment as RobotEnvironment
+    from soft_arm_physics.environment import RobotVectorEnvironment as RobotVectorEnvironment
     from soft_arm_physics.errors import PhysicsError as PhysicsError
     from soft_arm_physics.pictures.camera import Camera as Camera
     from soft_arm_physics.pictures.camera import Video as Video
@@ -30,6 +32,8 @@ _MODULES = {
     'Contact': 'simulation',
     'PhysicsError': 'errors',
     'Pneumatics': 'actuation.pneumatics',
+    'RobotEnvironment': 'environment',
+    'RobotVectorEnvironment': 'environment',
     'Rollouts': 'batch',
     'SimulatedRobot': 'simulated_robot',
     'Simulation': 'simulation',

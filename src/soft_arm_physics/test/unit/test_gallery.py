@@ -43,4 +43,3 @@ def test_every_example_is_here_and_short():
     scripts = sorted(GALLERY.glob('*.py'))
     assert [script.name for script in scripts] == sorted(RUNS)
     assert all(len(script.read_text().splitlines()) <= 60 for script in scripts)
-
